@@ -1,0 +1,1 @@
+//! What is an equation, and when are two of them equal?

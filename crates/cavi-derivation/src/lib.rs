@@ -1,0 +1,1 @@
+//! Which updates raise the bound?

@@ -1,0 +1,1 @@
+//! What does a distribution assume, and what does it answer?

@@ -1,0 +1,1 @@
+//! What is meant: names, plates, supports, the factor graph?

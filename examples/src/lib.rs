@@ -1,0 +1,1 @@
+//! Which programs and data come built in?

@@ -1,0 +1,1 @@
+//! Tests that give text and compare text or numbers.
