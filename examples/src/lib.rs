@@ -1,1 +1,111 @@
 //! Which programs and data come built in?
+//!
+//! Each folder beside this package's `src` holds a program and its data; here they are embedded, so that the binary
+//! needs no file to show what it does. This crate knows bytes and names of files, and neither reads nor runs anything.
+
+/// A program that comes with the binary, and the data it is shown on.
+#[derive(Clone, Copy, Debug)]
+pub struct Example {
+    /// What `cavi list` shows and commands take in place of a file.
+    pub name: &'static str,
+    /// The program.
+    pub text: &'static str,
+    /// Its data.
+    pub files: &'static [Bundled],
+}
+
+/// A file of an example, and what it is to the program.
+#[derive(Clone, Copy, Debug)]
+pub struct Bundled {
+    /// What it is bound to.
+    pub role: Role,
+    /// Its name, which states the format.
+    pub file: &'static str,
+    /// What it holds.
+    pub bytes: &'static [u8],
+}
+
+/// What a file is to a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// `--data NAME=FILE`, with the name as written there: `x`, `x[pix]`.
+    Data(&'static str),
+    /// `--labels AXIS=FILE`.
+    Labels(&'static str),
+}
+
+macro_rules! example {
+    ($name:literal, [$($role:expr => $file:literal),* $(,)?]) => {
+        Example {
+            name: $name,
+            text: include_str!(concat!("../", $name, "/", $name, ".cavi")),
+            files: &[$(Bundled {
+                role: $role,
+                file: $file,
+                bytes: include_bytes!(concat!("../", $name, "/data/", $file)),
+            }),*],
+        }
+    };
+}
+
+const EXAMPLES: &[Example] = &[
+    example!("lda", [
+        Role::Data("n") => "counts.mtx",
+        Role::Labels("doc") => "docs.txt",
+        Role::Labels("word") => "vocab.txt",
+    ]),
+    example!("nmf_gamma", [
+        Role::Data("x") => "counts.csv",
+        Role::Labels("genome") => "samples.txt",
+    ]),
+    example!("nmf_kl", [Role::Data("x") => "pixels.csv"]),
+    example!("gfa", [
+        Role::Data("x[pix]") => "pix.csv",
+        Role::Data("x[zer]") => "zer.csv",
+        Role::Data("x[mor]") => "mor.csv",
+    ]),
+];
+
+/// Every built-in program, in the order in which `cavi list` shows them.
+pub fn examples() -> &'static [Example] {
+    EXAMPLES
+}
+
+/// The built-in program of a name.
+pub fn example(name: &str) -> Option<&'static Example> {
+    examples().iter().find(|example| example.name == name)
+}
+
+impl Example {
+    /// One line about the program: its first comment, without the full stop.
+    pub fn description(&self) -> &'static str {
+        let first = self.text.lines().find_map(|line| line.strip_prefix('#')).unwrap_or("");
+        first.trim().trim_end_matches('.')
+    }
+
+    /// Where the program comes from: its second comment.
+    pub fn citation(&self) -> &'static str {
+        self.text.lines().filter_map(|line| line.strip_prefix('#')).nth(1).unwrap_or("").trim()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_example_describes_itself_and_cites_its_source() {
+        for example in examples() {
+            assert!(example.description().len() > 20, "{}", example.name);
+            assert!(example.citation().contains('('), "{}", example.name);
+            assert!(example.text.contains(&format!("\nmodel {}\n", example.name)), "{}", example.name);
+            assert!(!example.files.is_empty(), "{}", example.name);
+        }
+    }
+
+    #[test]
+    fn the_bundle_is_small() {
+        let bytes: usize = examples().iter().flat_map(|example| example.files).map(|file| file.bytes.len()).sum();
+        assert!(bytes < 8 << 20, "{bytes} bytes");
+    }
+}

@@ -1,1 +1,18 @@
 //! Which updates raise the bound?
+//!
+//! In comes a resolved model; out go its [`Equations`]: blocks of q with their natural parameters, sites with their
+//! allocations, the evidence lower bound. This crate knows no family by name and no data.
+
+mod blocks;
+mod bounds;
+mod conjugate;
+mod derive;
+mod elbo;
+mod expect;
+mod explain;
+mod joint;
+mod order;
+mod separate;
+
+pub use derive::{Derivation, derive};
+pub use explain::describe_block;

@@ -1,1 +1,19 @@
 //! In what order, with which kernels, in which memory; and what is the posterior, given these data?
+
+pub mod data;
+pub mod initialise;
+pub mod interpret;
+pub mod layout;
+pub mod plan;
+pub mod run;
+pub mod schedule;
+pub mod trouble;
+
+pub use data::{Bound, BoundArray, BoundAxis};
+pub use initialise::start;
+pub use interpret::Interpreter;
+pub use layout::{Layout, Parameters};
+pub use plan::{Plan, Unplanned};
+pub use run::Executor;
+pub use schedule::{Item, Schedule, Step};
+pub use trouble::Trouble;

@@ -1,1 +1,104 @@
 //! What does a distribution assume, and what does it answer?
+//!
+//! The one crate with a foot on each side: a [`Family`] states a density in symbols, a [`Posterior`] answers for a factor
+//! of q in numbers. One file a family; the two lists below are the registry.
+
+#![allow(clippy::needless_range_loop, reason = "a row indexes several columns at once")]
+#![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN must fail every check")]
+
+pub mod family;
+pub mod posterior;
+
+mod density;
+
+mod bernoulli;
+mod beta;
+mod binomial;
+mod categorical;
+mod dirichlet;
+mod exponential;
+mod flat;
+mod gamma;
+mod half_normal;
+mod inverse_gamma;
+mod joint_normal;
+mod multinomial;
+mod nonnegative_point;
+mod normal;
+mod only_point;
+mod poisson;
+mod simplex_point;
+mod truncated_normal;
+
+pub use family::{Argument, DataKind, Domain, Extent, Family, Parameter, Rewrite, Slices, Spelling, Target};
+pub use posterior::{Batch, Descriptor, Expectation, Improper, Posterior};
+
+use cavi_algebra::{Statistic, Support};
+
+/// Every family that a statement may name.
+pub fn families() -> &'static [&'static dyn Family] {
+    &[
+        &normal::Normal,
+        &gamma::Gamma,
+        &exponential::Exponential,
+        &poisson::Poisson,
+        &dirichlet::Dirichlet,
+        &multinomial::Multinomial,
+        &categorical::Categorical,
+        &bernoulli::Bernoulli,
+        &binomial::Binomial,
+        &beta::Beta,
+        &inverse_gamma::InverseGamma,
+        &half_normal::HalfNormal,
+        &truncated_normal::TruncatedNormal,
+        &flat::Flat,
+    ]
+}
+
+/// Every family that a factor of q may have. Of those that fit equally well, [`recognise`] takes the first: a Gamma
+/// before a truncated Normal.
+pub fn posteriors() -> &'static [&'static dyn Posterior] {
+    &[
+        &normal::NormalPosterior,
+        &joint_normal::JointNormalPosterior,
+        &gamma::GammaPosterior,
+        &dirichlet::DirichletPosterior,
+        &categorical::CategoricalPosterior,
+        &bernoulli::BernoulliPosterior,
+        &beta::BetaPosterior,
+        &inverse_gamma::InverseGammaPosterior,
+        &truncated_normal::TruncatedNormalPosterior,
+        &simplex_point::SIMPLEX_POINT,
+        &nonnegative_point::NONNEGATIVE_POINT,
+    ]
+}
+
+/// The family of a name.
+pub fn family(name: &str) -> Option<&'static dyn Family> {
+    families().iter().copied().find(|family| family.name() == name)
+}
+
+/// The factor of q of a name.
+pub fn posterior(name: &str) -> Option<&'static dyn Posterior> {
+    posteriors().iter().copied().find(|posterior| posterior.name() == name)
+}
+
+/// The smallest family on this support whose statistics contain the collected ones; for a point also those that have a
+/// mode and no normaliser.
+pub fn recognise(
+    support: Support,
+    over_slice: bool,
+    point: bool,
+    collected: &[Statistic],
+) -> Option<&'static dyn Posterior> {
+    posteriors()
+        .iter()
+        .copied()
+        .filter(|posterior| posterior.lives_on(support) && posterior.over_slice() == over_slice)
+        .filter(|posterior| point || !posterior.only_point())
+        .filter(|posterior| {
+            let statistics = posterior.statistics();
+            collected.iter().all(|wanted| statistics.iter().any(|own| own.statistic == *wanted))
+        })
+        .min_by_key(|posterior| posterior.statistics().len())
+}

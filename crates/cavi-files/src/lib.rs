@@ -1,1 +1,29 @@
 //! Which bytes are which arrays?
+//!
+//! In comes the path of a data file and the names of the axes that its array is declared over; out comes a
+//! [`Content`]: the numbers and labels that the file holds, in one of four neutral shapes. The other way round, arrays,
+//! labels and tables become files, each written beside its final name and renamed, so that a directory never holds half
+//! a file.
+//!
+//! What this crate never knows: programs, plates, distributions, what an array is for, and how the labels of one file
+//! match those of another. It reports what a file holds, and where; its caller decides what that means.
+//!
+//! No input leads to a panic, and no header makes the reader take memory that the bytes behind it do not account for.
+
+pub use content::{Categories, Content, Coordinates, Dense, Documents, Lines, Long, MISSING, Values};
+pub use error::FileError;
+pub use format::{SUFFIXES, split_column};
+pub use read::npy::DenseArray;
+pub use read::{
+    ColumnOf, Dimension, ReadOptions, Wanted, read, read_from, read_labels, read_npy, read_npz_arrays,
+};
+pub use write::{
+    Cell, CsvText, format_number, write_bytes_atomically, write_labels, write_npy, write_npy_i64,
+    write_text_atomically,
+};
+
+mod content;
+mod error;
+mod format;
+mod read;
+mod write;

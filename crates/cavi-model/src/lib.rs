@@ -1,1 +1,18 @@
 //! What is meant: names, plates, supports, the factor graph?
+//!
+//! In comes the tree; out go a resolved [`Model`] and diagnostics. This crate knows families by what they declare, and
+//! no data.
+
+pub mod model;
+
+mod graph;
+mod print;
+mod resolve;
+
+pub use graph::{Drawing, FactorGraph, dot, factor_graph, svg};
+pub use model::{
+    ArgumentSpec, BlockKind, BlockSpec, FitSpec, InitSpec, Model, ReportSpec, ScheduleItem, ScheduleKind, Start,
+    Statement,
+};
+pub use print::print;
+pub use resolve::{resolve, resolve_schedule, resolve_with};

@@ -1,1 +1,23 @@
 //! What is the number, fast?
+//!
+//! Slices of numbers come in, slices of numbers go out. This crate never knows a model, a family, a letter's name or a
+//! file; it knows formulas, memory and instruction sets. It is the only crate with threads and the only one with
+//! `unsafe`.
+//!
+//! **Same bits.** Every result depends on the arguments and on [`instruction_set`] alone: never on the number of
+//! threads, on timings or on cache sizes. Work is cut into chunks fixed by the arguments' sizes, and partial results
+//! are combined in a fixed order.
+
+pub mod special;
+
+pub mod kernels;
+
+pub mod linalg;
+
+pub mod reduce;
+
+mod instruction_set;
+mod threads;
+
+pub use instruction_set::{InstructionSet, instruction_set};
+pub use threads::Threads;

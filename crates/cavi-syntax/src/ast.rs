@@ -69,6 +69,8 @@ pub struct Block<T> {
     pub items: Vec<Item<T>>,
     /// Comments after the last item, before the closing brace.
     pub trailing_comments: Vec<Comment>,
+    /// The comment at the end of the line of the closing brace.
+    pub beside_close: Option<String>,
 }
 
 /// The kinds of statements.

@@ -52,7 +52,15 @@ impl Diagnostic {
 
     fn new(severity: Severity, code: &'static str, message: impl Into<String>) -> Diagnostic {
         let message = message.into();
-        Diagnostic { severity, code, message, primary: None, secondary: Vec::new(), possible: None, help: None }
+        Diagnostic {
+            severity,
+            code,
+            message,
+            primary: None,
+            secondary: Vec::new(),
+            possible: None,
+            help: None,
+        }
     }
 
     /// The place the message is about, with a text under the caret.

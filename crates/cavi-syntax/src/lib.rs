@@ -7,5 +7,20 @@ pub mod ast;
 pub mod diagnostic;
 pub mod span;
 
+mod erase;
+mod explain;
+mod lines;
+mod mistakes;
+mod parse;
+mod print;
+mod render;
+mod suggest;
+mod tokens;
+mod tree;
+
 pub use diagnostic::{Diagnostic, Severity};
+pub use parse::{parse, parse_number_expression, parse_schedule, parse_warmup};
+pub use print::{print, print_expression, print_reference};
+pub use render::{position, render};
 pub use span::Span;
+pub use suggest::nearest;

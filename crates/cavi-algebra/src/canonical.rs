@@ -1,0 +1,243 @@
+//! The canonical form of a sum: factors merged and sorted, products multiplied out, equal letters identified, like terms
+//! combined whatever their summed letters are called.
+
+use std::collections::BTreeMap;
+
+use crate::expression::{Function, Subscript};
+use crate::rules::{Substitution, distribute, power, substitute};
+use crate::sum_of_products::{Atom, Coefficient, Factor, Sum, Term};
+use crate::symbols::{ArrayKind, AxisId, LetterId, Symbols};
+
+/// Brings a sum into canonical form. Idempotent, and independent of the order of terms and factors.
+pub fn canonical(symbols: &mut Symbols, sum: &Sum) -> Sum {
+    let mut queue: Vec<Term> = sum.terms.iter().rev().cloned().collect();
+    let mut order: Vec<Term> = Vec::new();
+    let mut place: BTreeMap<Term, usize> = BTreeMap::new();
+    while let Some(term) = queue.pop() {
+        match simplify(symbols, term) {
+            Simplified::Zero => {}
+            Simplified::Several(terms) => queue.extend(terms.into_iter().rev()),
+            Simplified::Done(term) => {
+                let mut key = nameless(symbols, &term);
+                key.coefficient = Coefficient(1.0);
+                match place.get(&key) {
+                    Some(index) => order[*index].coefficient.0 += term.coefficient.0,
+                    None => {
+                        place.insert(key, order.len());
+                        order.push(term);
+                    }
+                }
+            }
+        }
+    }
+    order.retain(|term| term.coefficient.0 != 0.0);
+    Sum { terms: order }
+}
+
+enum Simplified {
+    Zero,
+    Done(Term),
+    Several(Vec<Term>),
+}
+
+fn simplify(symbols: &mut Symbols, mut term: Term) -> Simplified {
+    if term.coefficient.0 == 0.0 {
+        return Simplified::Zero;
+    }
+    // Inside first.
+    for factor in &mut term.factors {
+        for inner in factor.atom.nested_mut() {
+            *inner = canonical(symbols, inner);
+        }
+    }
+    // One factor at a time may turn into something simpler; then start again.
+    for position in 0..term.factors.len() {
+        let factor = &term.factors[position];
+        match &factor.atom {
+            Atom::Equal(left, right) if left == right => {
+                term.factors.remove(position);
+                return Simplified::Several(vec![term]);
+            }
+            Atom::Different(left, right) | Atom::Less(left, right) if left == right => return Simplified::Zero,
+            Atom::Equal(left, right) => {
+                let bound = |subscript: &Subscript| match subscript {
+                    Subscript::Letter(letter) => term.sums.contains(letter).then_some(*letter),
+                    Subscript::Index(..) => None,
+                };
+                // `[z = c]` of a latent z is a statistic, and stays.
+                let latent = mentions_latent(symbols, left) || mentions_latent(symbols, right);
+                let replace = match (bound(right), bound(left)) {
+                    _ if latent => None,
+                    (Some(letter), _) => Some((letter, left.clone())),
+                    (None, Some(letter)) => Some((letter, right.clone())),
+                    (None, None) => None,
+                };
+                if let Some((letter, by)) = replace {
+                    term.factors.remove(position);
+                    let map = Substitution::from([(letter, by)]);
+                    return Simplified::Several(vec![substitute(symbols, &term, &map)]);
+                }
+                if left > right {
+                    let swapped = Atom::Equal(right.clone(), left.clone());
+                    term.factors[position].atom = swapped;
+                }
+            }
+            Atom::Different(left, right) if left > right => {
+                let swapped = Atom::Different(right.clone(), left.clone());
+                term.factors[position].atom = swapped;
+            }
+            Atom::Group(inner) => {
+                let single = inner.terms.len() <= 1 && inner.terms.iter().all(|inner| inner.sums.is_empty());
+                if single || factor.power == 1 {
+                    let (inner, exponent) = ((**inner).clone(), factor.power);
+                    term.factors.remove(position);
+                    let inside = power(symbols, &inner, exponent);
+                    let product = distribute(symbols, &term, &inside);
+                    return Simplified::Several(product.terms);
+                }
+            }
+            Atom::Apply(function, arguments) => {
+                if let Some(value) = number_of(*function, arguments)
+                    && value.is_finite()
+                {
+                    term.coefficient.0 *= value.powi(factor.power);
+                    term.factors.remove(position);
+                    return Simplified::Several(vec![term]);
+                }
+            }
+            Atom::Value(..)
+            | Atom::Moment(_)
+            | Atom::Allocation { .. }
+            | Atom::LogPartition { .. }
+            | Atom::ExpectedSquare(_)
+            | Atom::Observed(..)
+            | Atom::Different(..)
+            | Atom::Less(..) => {}
+        }
+    }
+    term.factors.sort();
+    let mut merged: Vec<Factor> = Vec::with_capacity(term.factors.len());
+    for factor in term.factors {
+        match merged.last_mut() {
+            Some(last) if last.atom == factor.atom => {
+                // Indicators are their own squares.
+                let indicator = matches!(
+                    factor.atom,
+                    Atom::Observed(..) | Atom::Equal(..) | Atom::Different(..) | Atom::Less(..)
+                );
+                last.power = if indicator { 1 } else { last.power + factor.power };
+            }
+            Some(_) | None => merged.push(factor),
+        }
+    }
+    merged.retain(|factor| factor.power != 0);
+    term.factors = merged;
+    Simplified::Done(term)
+}
+
+fn mentions_latent(symbols: &Symbols, subscript: &Subscript) -> bool {
+    match subscript {
+        Subscript::Letter(_) => false,
+        Subscript::Index(array, inner) => {
+            symbols.array(*array).kind == ArrayKind::Latent || inner.iter().any(|inner| mentions_latent(symbols, inner))
+        }
+    }
+}
+
+/// The value of a function of bare numbers, for those that this crate can evaluate exactly.
+fn number_of(function: Function, arguments: &[Sum]) -> Option<f64> {
+    let value = arguments.first()?.as_number()?;
+    match function {
+        Function::Exp => Some(value.exp()),
+        Function::Log => Some(value.ln()),
+        Function::Sqrt => Some(value.sqrt()),
+        Function::Power => Some(value.powf(arguments.get(1)?.as_number()?)),
+        Function::LogGamma if value == 1.0 || value == 2.0 => Some(0.0),
+        Function::LogGamma
+        | Function::Logistic
+        | Function::Softplus
+        | Function::Phi
+        | Function::InversePhi
+        | Function::StandardNormalLogCdf
+        | Function::StandardNormalLogCcdf
+        | Function::StandardNormalLogQf => None,
+    }
+}
+
+/// The term with its summed letters renamed by axis and order of appearance, so that two terms that differ in nothing
+/// else are equal. (Ids from the top of the range stand for the letters.)
+fn nameless(symbols: &Symbols, term: &Term) -> Term {
+    // Sort the factors by a shape that ignores summed letters, then number the letters as they appear.
+    let mut out = term.clone();
+    let blank = |term: &Term| {
+        let mut blank = term.clone();
+        let sums = term.sums.clone();
+        blank_letters(&mut blank, &sums, &|letter| 1 << 24 | symbols.letter(letter).axis.0);
+        blank
+    };
+    let shaped = blank(term);
+    let mut permutation: Vec<usize> = (0..term.factors.len()).collect();
+    permutation.sort_by(|a, b| shaped.factors[*a].cmp(&shaped.factors[*b]));
+    out.factors = permutation.iter().map(|index| term.factors[*index].clone()).collect();
+    let mut seen: Vec<LetterId> = Vec::new();
+    out.visit_subscripts(&mut |subscript| {
+        let mut letters = Vec::new();
+        subscript.letters(&mut letters);
+        for letter in letters {
+            if !seen.contains(&letter) {
+                seen.push(letter);
+            }
+        }
+    });
+    for letter in all_sums(term) {
+        if !seen.contains(&letter) {
+            seen.push(letter);
+        }
+    }
+    let bound = all_sums(term);
+    seen.retain(|letter| bound.contains(letter));
+    let mut counts: BTreeMap<AxisId, u32> = BTreeMap::new();
+    let mut numbers: BTreeMap<LetterId, u32> = BTreeMap::new();
+    for letter in seen {
+        let axis = symbols.letter(letter).axis;
+        let count = counts.entry(axis).or_default();
+        numbers.insert(letter, 1 << 31 | axis.0 << 12 | *count);
+        *count += 1;
+    }
+    let sums = all_sums(&out);
+    blank_letters(&mut out, &sums, &|letter| numbers[&letter]);
+    out.sums.sort();
+    out.factors.sort();
+    out
+}
+
+fn all_sums(term: &Term) -> Vec<LetterId> {
+    let mut out = term.sums.clone();
+    for factor in &term.factors {
+        out.extend(factor.atom.nested().into_iter().flat_map(|sum| &sum.terms).flat_map(all_sums));
+    }
+    out
+}
+
+fn blank_letters(term: &mut Term, letters: &[LetterId], number: &dyn Fn(LetterId) -> u32) {
+    fn in_subscript(subscript: &mut Subscript, letters: &[LetterId], number: &dyn Fn(LetterId) -> u32) {
+        match subscript {
+            Subscript::Letter(letter) if letters.contains(letter) => *letter = LetterId(number(*letter)),
+            Subscript::Letter(_) => {}
+            Subscript::Index(_, inner) => inner.iter_mut().for_each(|inner| in_subscript(inner, letters, number)),
+        }
+    }
+    for letter in &mut term.sums {
+        if letters.contains(letter) {
+            *letter = LetterId(number(*letter));
+        }
+    }
+    for factor in &mut term.factors {
+        for sum in factor.atom.nested_mut() {
+            sum.terms.iter_mut().for_each(|inner| blank_letters(inner, letters, number));
+        }
+        if factor.atom.nested().is_empty() {
+            factor.atom.map_subscripts(&mut |subscript| in_subscript(subscript, letters, number));
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The waist: what the meaning side writes and the number side reads.
+
+use crate::statistic::Statistic;
+use crate::sum_of_products::{Atom, Moment, Sum};
+use crate::symbols::{ArrayId, BlockId, LetterId, SiteId, StatementId, Symbols};
+
+/// A program's inference problem, derived: no density is left to expand and no name to look up.
+#[derive(Clone, Debug)]
+pub struct Equations {
+    /// The program's name.
+    pub name: String,
+    /// Axes, letters and arrays.
+    pub symbols: Symbols,
+    /// The log-density of every statement, before expectations: `log p` summed over its plates.
+    pub statements: Vec<StatementEquation>,
+    /// The blocks of q, in the order of their first member's statement.
+    pub blocks: Vec<Block>,
+    /// The places where a log of a sum is bounded.
+    pub sites: Vec<Site>,
+    /// The evidence lower bound.
+    pub elbo: Elbo,
+    /// The default sweep: one block after another.
+    pub sweep: Vec<BlockId>,
+}
+
+/// A statement and its log-density.
+#[derive(Clone, Debug)]
+pub struct StatementEquation {
+    /// The variable on the left.
+    pub target: ArrayId,
+    /// The family, as the program names it.
+    pub family: &'static str,
+    /// Whether the left is data.
+    pub observed: bool,
+    /// `log p(target | ...)`, summed over the plates.
+    pub log_density: Sum,
+}
+
+/// What kind of factor of q a block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// A distribution.
+    Distribution,
+    /// A point mass.
+    Point,
+    /// A distribution that keeps its start.
+    Fixed,
+    /// A distribution that is always at its optimum, never stored.
+    Implicit,
+}
+
+/// A block of q: one factor for each value of its plates.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// The variables, those of a joint block in the order of its `q(...)`.
+    pub members: Vec<ArrayId>,
+    /// The letters that number the copies.
+    pub plates: Vec<LetterId>,
+    /// For each member, the letters of its slice.
+    pub slices: Vec<Vec<LetterId>>,
+    /// Distribution, point, fixed or implicit.
+    pub mode: Mode,
+    /// The family of q, by its name in the registry of families. For a point: the family whose mode is taken.
+    pub family: &'static str,
+    /// The coefficients of its statistics in the expected log joint, allocations held; in the family's order.
+    pub natural: Vec<Natural>,
+    /// The part of `natural` that its own statements contribute, in the same order.
+    pub prior: Vec<Sum>,
+    /// Plate letters (and their axes) along which copies meet in a term, so that they move one after another.
+    pub in_order: Vec<LetterId>,
+    /// The axis whose positions are the values of an index variable.
+    pub classes: Option<LetterId>,
+    /// Rows of weight: an entropy and a prior are multiplied by it.
+    pub multiplicity: Vec<Atom>,
+    /// A bound asked for by name (`by lee_seung`), if any.
+    pub by: Option<&'static str>,
+    /// Whether a mode with an infinite density is clamped to the boundary.
+    pub clamp: bool,
+}
+
+/// The coefficient of one statistic of a block.
+#[derive(Clone, Debug)]
+pub struct Natural {
+    /// The statistic.
+    pub statistic: Statistic,
+    /// The letters of the slots: for each elementary function of the statistic, the slice letters of its member (fresh
+    /// ones for the second elementary function of the same member); for an indicator the class letter.
+    pub slots: Vec<LetterId>,
+    /// The coefficient: a sum over the block's plate letters and the slot letters.
+    pub coefficient: Sum,
+}
+
+/// A log of a sum under its bound: `log sum_c f_c >= sum_c phi_c (log f_c - log phi_c)`, tight at
+/// `phi_c` proportional to `exp E log f_c`. Its categories are the addends, each with the values of its summed letters.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// The statement it stands in.
+    pub statement: StatementId,
+    /// The letters that number its copies.
+    pub plates: Vec<LetterId>,
+    /// The expected coefficient of the log in the log joint; it cannot be negative.
+    pub weight: Sum,
+    /// The addends.
+    pub addends: Vec<Addend>,
+}
+
+/// An addend of a bounded sum.
+#[derive(Clone, Debug)]
+pub struct Addend {
+    /// Its summed letters.
+    pub letters: Vec<LetterId>,
+    /// `E log f`: a sum of expected logs, each a term without summed letters.
+    pub log_weight: Sum,
+}
+
+/// The evidence lower bound: `terms`, plus for each block that is a distribution its entropy.
+///
+/// For a block whose family pairs its entropy (see the family), the terms of its own statements that are linear in its
+/// statistics are left out of `terms` and stand in [`Block::prior`]: the bound then has
+/// `sum_i (prior_i - natural_i) E[t_i] + log normaliser`, which loses nothing where both are large.
+#[derive(Clone, Debug, Default)]
+pub struct Elbo {
+    /// Expected log-densities, each with the statement it comes from; logs of sums as log partitions of their sites.
+    pub terms: Vec<(StatementId, Sum)>,
+}
+
+impl Equations {
+    /// The block of an id.
+    pub fn block(&self, id: BlockId) -> &Block {
+        &self.blocks[id.index()]
+    }
+
+    /// The site of an id.
+    pub fn site(&self, id: SiteId) -> &Site {
+        &self.sites[id.index()]
+    }
+
+    /// The block that holds a variable.
+    pub fn block_of(&self, array: ArrayId) -> Option<BlockId> {
+        self.blocks.iter().position(|block| block.members.contains(&array)).map(BlockId::from)
+    }
+
+    /// Whether the update of a block reads an allocation.
+    pub fn reads_allocation(&self, block: BlockId) -> bool {
+        self.block(block).natural.iter().any(|natural| natural.coefficient.has_allocation())
+    }
+}
+
+impl Block {
+    /// Whether q is a point mass.
+    pub fn is_point(&self) -> bool {
+        self.mode == Mode::Point
+    }
+
+    /// The member and slot letters that a moment's slots belong to, for printing: `(member, slots)` for each elementary
+    /// function.
+    pub fn elements<'a>(&self, moment: &'a Moment) -> Vec<(ArrayId, &'a [crate::expression::Subscript])> {
+        let mut rest = moment.slots.as_slice();
+        let mut elements = Vec::new();
+        for (member, elementary) in &moment.statistic.0 {
+            let width = match elementary {
+                crate::statistic::Elementary::Indicator => 1,
+                crate::statistic::Elementary::Power(_)
+                | crate::statistic::Elementary::Log
+                | crate::statistic::Elementary::Centred
+                | crate::statistic::Elementary::LogComplement => self.slices[usize::from(*member)].len(),
+            };
+            let (own, others) = rest.split_at(width);
+            elements.push((self.members[usize::from(*member)], own));
+            rest = others;
+        }
+        elements
+    }
+}
+
+impl Sum {
+    /// Whether an allocation stands anywhere in it.
+    pub fn has_allocation(&self) -> bool {
+        self.terms.iter().flat_map(|term| &term.factors).any(|factor| match &factor.atom {
+            Atom::Allocation { .. } => true,
+            Atom::Group(sum) => sum.has_allocation(),
+            Atom::Apply(_, sums) => sums.iter().any(Sum::has_allocation),
+            Atom::ExpectedSquare(square) => square.mean.has_allocation() || square.spread.has_allocation(),
+            Atom::Value(..)
+            | Atom::Moment(_)
+            | Atom::LogPartition { .. }
+            | Atom::Observed(..)
+            | Atom::Equal(..)
+            | Atom::Different(..)
+            | Atom::Less(..) => false,
+        })
+    }
+}

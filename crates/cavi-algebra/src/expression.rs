@@ -1,0 +1,127 @@
+//! An expression as the program states it, names resolved: the input of the algebra.
+
+use crate::symbols::{ArrayId, LetterId};
+
+/// A subscript: a letter, or an element of an index array (data or latent).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subscript {
+    /// `k`
+    Letter(LetterId),
+    /// `z[n]`
+    Index(ArrayId, Vec<Subscript>),
+}
+
+impl Subscript {
+    /// The letters in it.
+    pub fn letters(&self, out: &mut Vec<LetterId>) {
+        match self {
+            Subscript::Letter(letter) => out.push(*letter),
+            Subscript::Index(_, subscripts) => subscripts.iter().for_each(|inner| inner.letters(out)),
+        }
+    }
+
+    /// Whether an element of `array` stands in it.
+    pub fn mentions(&self, array: ArrayId) -> bool {
+        match self {
+            Subscript::Letter(_) => false,
+            Subscript::Index(id, subscripts) => *id == array || subscripts.iter().any(|inner| inner.mentions(array)),
+        }
+    }
+}
+
+/// The functions of `language.md` section 4, and those that densities need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Function {
+    /// Natural exponential.
+    Exp,
+    /// Natural logarithm.
+    Log,
+    /// Square root.
+    Sqrt,
+    /// 1 / (1 + exp(-x)).
+    Logistic,
+    /// log(1 + exp(x)).
+    Softplus,
+    /// ln Gamma(x).
+    LogGamma,
+    /// First argument to the power of the second, where that is no integer.
+    Power,
+    /// Standard normal distribution function.
+    Phi,
+    /// Its inverse.
+    InversePhi,
+    /// Its logarithm.
+    StandardNormalLogCdf,
+    /// The logarithm of its complement.
+    StandardNormalLogCcdf,
+    /// Inverse of the logarithm of the standard normal distribution function.
+    StandardNormalLogQf,
+}
+
+impl Function {
+    /// As programs write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Function::Exp => "exp",
+            Function::Log => "log",
+            Function::Sqrt => "sqrt",
+            Function::Logistic => "logistic",
+            Function::Softplus => "softplus",
+            Function::LogGamma => "log_gamma",
+            Function::Power => "power",
+            Function::Phi => "Phi",
+            Function::InversePhi => "inv_Phi",
+            Function::StandardNormalLogCdf => "std_normal_lcdf",
+            Function::StandardNormalLogCcdf => "std_normal_lccdf",
+            Function::StandardNormalLogQf => "std_normal_log_qf",
+        }
+    }
+}
+
+/// An expression with resolved names.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expression {
+    /// A number.
+    Number(f64),
+    /// An element of an array.
+    Value(ArrayId, Vec<Subscript>),
+    /// 1 where the two letters agree, else 0.
+    Equal(LetterId, LetterId),
+    /// A sum over letters.
+    Sum(Vec<LetterId>, Box<Expression>),
+    /// A sum of its parts.
+    Add(Vec<Expression>),
+    /// A product of its parts.
+    Multiply(Vec<Expression>),
+    /// Base and exponent.
+    Power(Box<Expression>, Box<Expression>),
+    /// A function of one argument.
+    Apply(Function, Box<Expression>),
+}
+
+impl Expression {
+    /// Calls `visit` with every array element in it, those inside subscripts included.
+    pub fn visit_values(&self, visit: &mut dyn FnMut(ArrayId, &[Subscript])) {
+        fn inside(subscript: &Subscript, visit: &mut dyn FnMut(ArrayId, &[Subscript])) {
+            if let Subscript::Index(array, subscripts) = subscript {
+                visit(*array, subscripts);
+                subscripts.iter().for_each(|inner| inside(inner, visit));
+            }
+        }
+        match self {
+            Expression::Number(_) | Expression::Equal(..) => {}
+            Expression::Value(array, subscripts) => {
+                visit(*array, subscripts);
+                subscripts.iter().for_each(|inner| inside(inner, visit));
+            }
+            Expression::Sum(_, body) | Expression::Apply(_, body) => body.visit_values(visit),
+            Expression::Add(parts) | Expression::Multiply(parts) => {
+                parts.iter().for_each(|part| part.visit_values(visit));
+            }
+            Expression::Power(base, exponent) => {
+                base.visit_values(visit);
+                exponent.visit_values(visit);
+            }
+        }
+    }
+}

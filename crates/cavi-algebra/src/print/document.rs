@@ -1,0 +1,320 @@
+//! A derivation as a document: headings, sentences with formulas in them, and rows of equations.
+
+use super::Format;
+use super::latex;
+use super::node::Node;
+use super::text;
+use super::words::escape;
+
+/// The longest line of text.
+const TEXT_WIDTH: usize = 110;
+/// The longest line of LaTeX, in characters as set.
+const LATEX_WIDTH: usize = 74;
+
+/// A piece of a document.
+#[derive(Clone, Debug)]
+pub(crate) enum Item {
+    Title(String),
+    Heading(&'static str),
+    Subheading(Vec<Span>),
+    Paragraph(Vec<Span>),
+    List(Vec<Vec<Span>>),
+    Program(Vec<String>),
+    Rows(Vec<Row>),
+}
+
+/// A piece of a sentence.
+#[derive(Clone, Debug)]
+pub(crate) enum Span {
+    Words(String),
+    Math(Node),
+}
+
+/// An equation; its right side may come in parts, each with a remark.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub left: Node,
+    pub relation: Sign,
+    pub parts: Vec<Part>,
+}
+
+/// A part of a right side.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub node: Node,
+    pub note: Option<(&'static str, Vec<Node>)>,
+}
+
+/// What stands between left and right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sign {
+    Equal,
+    Proportional,
+    AtLeast,
+}
+
+/// Words of a sentence.
+pub(crate) fn words(text: impl Into<String>) -> Span {
+    Span::Words(text.into())
+}
+
+impl Row {
+    /// `left = right`
+    pub fn equal(left: Node, right: Node) -> Row {
+        Row { left, relation: Sign::Equal, parts: vec![Part { node: right, note: None }] }
+    }
+
+    /// `left` proportional to `right`
+    pub fn proportional(left: Node, right: Node) -> Row {
+        Row { relation: Sign::Proportional, ..Row::equal(left, right) }
+    }
+}
+
+/// The document in a format.
+pub(crate) fn render(items: &[Item], format: Format) -> String {
+    let blocks: Vec<String> = items
+        .iter()
+        .map(|item| match format {
+            Format::Text => in_text(item),
+            Format::Latex => in_latex(item),
+            Format::Markdown => in_markdown(item),
+        })
+        .collect();
+    let mut out = match format {
+        Format::Latex => "% needs \\usepackage{amsmath,amssymb,mathtools}\n".to_owned(),
+        Format::Text | Format::Markdown => String::new(),
+    };
+    for (position, (item, block)) in items.iter().zip(&blocks).enumerate() {
+        let heads = matches!(item, Item::Title(_) | Item::Heading(_) | Item::Subheading(_));
+        let under_heading = matches!(items.get(position.wrapping_sub(1)), Some(Item::Heading(_)));
+        if position > 0 && (format != Format::Text || heads && !under_heading) {
+            out.push('\n');
+        }
+        out.push_str(block);
+    }
+    out
+}
+
+fn in_text(item: &Item) -> String {
+    let spans = |spans: &[Span]| spans.iter().map(span_in_text).collect::<String>();
+    match item {
+        Item::Title(title) => format!("{title}\n{}\n", "=".repeat(title.chars().count())),
+        Item::Heading(heading) => format!("{heading}\n{}\n", "-".repeat(heading.chars().count())),
+        Item::Subheading(line) => format!("{}\n", spans(line)),
+        Item::Paragraph(line) => filled(&spans(line), 2),
+        Item::List(lines) => lines.iter().map(|line| filled(&spans(line), 2)).collect(),
+        Item::Program(lines) => lines
+            .iter()
+            .map(|line| if line.is_empty() { "\n".to_owned() } else { format!("  {line}\n") })
+            .collect(),
+        Item::Rows(rows) => rows.iter().map(row_in_text).collect(),
+    }
+}
+
+fn span_in_text(span: &Span) -> String {
+    match span {
+        Span::Words(text) => text.clone(),
+        Span::Math(node) => text::node(node),
+    }
+}
+
+/// A sentence over several lines.
+fn filled(text: &str, indent: usize) -> String {
+    let mut out = String::new();
+    let mut line = " ".repeat(indent);
+    for word in text.split(' ') {
+        if line.chars().count() + word.chars().count() + 1 > TEXT_WIDTH && !line.trim().is_empty() {
+            out.push_str(line.trim_end());
+            out.push('\n');
+            line = " ".repeat(indent + 2);
+        }
+        line.push_str(word);
+        line.push(' ');
+    }
+    out.push_str(line.trim_end());
+    out.push('\n');
+    out
+}
+
+/// The addends of a part on as few lines as fit; each line after the first starts with a sign.
+fn lines(node: &Node, first: bool, width: usize, show: &dyn Fn(&Node) -> (String, usize)) -> Vec<String> {
+    let mut lines: Vec<(String, usize)> = Vec::new();
+    let addends = node.addends();
+    if addends.is_empty() {
+        return if first { vec!["0".to_owned()] } else { Vec::new() };
+    }
+    for (position, (negative, addend)) in addends.iter().enumerate() {
+        let (shown, size) = show(addend);
+        let starts = first && position == 0;
+        match lines.last_mut() {
+            Some((line, length)) if *length + size + 3 <= width => {
+                line.push_str(if *negative { " - " } else { " + " });
+                line.push_str(&shown);
+                *length += size + 3;
+            }
+            Some(_) | None => {
+                let sign = match (starts, negative) {
+                    (true, false) => "",
+                    (true, true) => "-",
+                    (false, false) => "+ ",
+                    (false, true) => "- ",
+                };
+                lines.push((format!("{sign}{shown}"), size + sign.len()));
+            }
+        }
+    }
+    lines.into_iter().map(|(line, _)| line).collect()
+}
+
+fn row_in_text(row: &Row) -> String {
+    let left = text::node(&row.left);
+    let sign = match row.relation {
+        Sign::Equal => "=",
+        Sign::Proportional => "∝",
+        Sign::AtLeast => ">=",
+    };
+    let head = format!("    {left} {sign} ");
+    // Later lines put their sign below the relation.
+    let hang = if head.chars().count() <= 50 { head.chars().count() - sign.len().min(2) - 1 } else { 8 };
+    let hang = hang.max(8);
+    let room = TEXT_WIDTH - head.chars().count().min(50);
+    let mut all: Vec<(String, Option<String>)> = Vec::new();
+    for part in &row.parts {
+        let show = |node: &Node| {
+            let shown = text::node(node);
+            let size = shown.chars().count();
+            (shown, size)
+        };
+        let note = part.note.as_ref().map(|(words, names)| {
+            let names = text::list(names, ", ");
+            if names.is_empty() { format!("({words})") } else { format!("({words} {names})") }
+        });
+        let mut shown = lines(&part.node, all.is_empty(), room, &show);
+        let last = shown.pop();
+        all.extend(shown.into_iter().map(|line| (line, None)));
+        all.extend(last.map(|line| (line, note)));
+    }
+    let mut finished: Vec<(String, Option<String>)> = Vec::new();
+    for (position, (line, note)) in all.into_iter().enumerate() {
+        let lead = if position == 0 { head.clone() } else { " ".repeat(hang) };
+        finished.push((format!("{lead}{line}"), note));
+    }
+    // Remarks stand in a column, as far as lines leave room for one.
+    let lengths = finished.iter().filter(|(_, note)| note.is_some()).map(|(line, _)| line.chars().count());
+    let edge = lengths.filter(|length| *length <= TEXT_WIDTH - 20).max().unwrap_or(0);
+    let mut out = String::new();
+    for (line, note) in finished {
+        out.push_str(&line);
+        if let Some(note) = note {
+            out.push_str(&" ".repeat(edge.saturating_sub(line.chars().count()) + 4));
+            out.push_str(&note);
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn span_in_latex(span: &Span) -> String {
+    match span {
+        Span::Words(text) => escape(text),
+        Span::Math(node) => format!("${}$", latex::node(node)),
+    }
+}
+
+fn in_latex(item: &Item) -> String {
+    let spans = |spans: &[Span]| spans.iter().map(span_in_latex).collect::<String>();
+    match item {
+        Item::Title(title) => format!("\\section*{{{}}}\n", escape(title)),
+        Item::Heading(heading) => format!("\\subsection*{{{}}}\n", escape(heading)),
+        Item::Subheading(line) => format!("\\paragraph{{{}}}\n", spans(line)),
+        Item::Paragraph(line) => format!("{}\n", spans(line)),
+        Item::List(lines) => {
+            let items: String = lines.iter().map(|line| format!("  \\item {}\n", spans(line))).collect();
+            format!("\\begin{{itemize}}\n{items}\\end{{itemize}}\n")
+        }
+        Item::Program(lines) => {
+            let line = |line: &String| {
+                let rest = line.trim_start();
+                let indent = "~".repeat(line.chars().count() - rest.chars().count());
+                format!(
+                    "{indent}{}",
+                    escape(rest).replace("  ", "~~").replace('-', "{-}").replace('`', "{`}")
+                )
+            };
+            let shown: Vec<String> = lines.iter().filter(|line| !line.trim().is_empty()).map(line).collect();
+            format!("\\begin{{flushleft}}\\small\\ttfamily\n{}\n\\end{{flushleft}}\n", shown.join(" \\\\\n"))
+        }
+        Item::Rows(rows) => displayed(rows, "\\[", "\\]"),
+    }
+}
+
+fn displayed(rows: &[Row], open: &str, close: &str) -> String {
+    let rows: Vec<Vec<String>> = rows.iter().map(row_in_latex).collect();
+    let display = |lines: &[String]| {
+        format!("{open}\n\\begin{{aligned}}\n{}\n\\end{{aligned}}\n{close}\n", lines.join(" \\\\\n"))
+    };
+    // What is long may break between pages.
+    if rows.iter().map(Vec::len).sum::<usize>() > 9 {
+        rows.iter().map(|lines| display(lines)).collect()
+    } else {
+        display(&rows.concat())
+    }
+}
+
+fn row_in_latex(row: &Row) -> Vec<String> {
+    let left = latex::node(&row.left);
+    let sign = match row.relation {
+        Sign::Equal => "=",
+        Sign::Proportional => "\\propto",
+        Sign::AtLeast => "\\geq",
+    };
+    let room = LATEX_WIDTH.saturating_sub(latex::width(&left)).max(30);
+    let mut out = Vec::new();
+    for part in &row.parts {
+        let show = |node: &Node| {
+            let shown = latex::node(node);
+            let size = latex::width(&shown);
+            (shown, size)
+        };
+        let note = part.note.as_ref().map(|(words, names)| {
+            let names: Vec<String> = names.iter().map(|name| format!("${}$", latex::node(name))).collect();
+            format!(" && \\text{{({})}}", [escape(words), names.join(", ")].join(" ").trim_end())
+        });
+        let mut shown = lines(&part.node, out.is_empty(), room, &show);
+        if let (Some(last), Some(note)) = (shown.last_mut(), note) {
+            last.push_str(&note);
+        }
+        for line in shown {
+            let lead = if out.is_empty() { format!("{left} &{sign} ") } else { "&\\qquad ".to_owned() };
+            // A leading sign is binary, with space behind it.
+            let line = match line.strip_prefix("- ") {
+                Some(rest) => format!("{{}}- {rest}"),
+                None => match line.strip_prefix("+ ") {
+                    Some(rest) => format!("{{}}+ {rest}"),
+                    None => line,
+                },
+            };
+            out.push(format!("  {lead}{line}"));
+        }
+    }
+    out
+}
+
+fn in_markdown(item: &Item) -> String {
+    let spans = |spans: &[Span]| {
+        let span = |span: &Span| match span {
+            Span::Words(text) => text.replace('_', "\\_").replace('*', "\\*"),
+            Span::Math(_) => span_in_latex(span),
+        };
+        spans.iter().map(span).collect::<String>()
+    };
+    match item {
+        Item::Title(title) => format!("# {title}\n"),
+        Item::Heading(heading) => format!("## {heading}\n"),
+        Item::Subheading(line) => format!("### {}\n", spans(line)),
+        Item::Paragraph(line) => format!("{}\n", spans(line)),
+        Item::List(lines) => lines.iter().map(|line| format!("- {}\n", spans(line))).collect(),
+        Item::Program(lines) => format!("```cavi\n{}\n```\n", lines.join("\n")),
+        Item::Rows(rows) => displayed(rows, "$$", "$$"),
+    }
+}

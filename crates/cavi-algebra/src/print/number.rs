@@ -1,0 +1,131 @@
+//! Numbers as people write them: fractions, and the constants that densities bring along.
+
+use std::f64::consts::PI;
+
+/// A constant with a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Named {
+    /// `log(2 pi)`
+    LogTwoPi,
+    /// `log(2)`
+    LogTwo,
+    /// `log(pi)`
+    LogPi,
+    /// `log(pi / 2)`
+    LogHalfPi,
+    /// `pi`
+    Pi,
+}
+
+impl Named {
+    const ALL: [Named; 5] = [Named::LogTwoPi, Named::LogTwo, Named::LogPi, Named::LogHalfPi, Named::Pi];
+
+    fn value(self) -> f64 {
+        match self {
+            Named::LogTwoPi => (2.0 * PI).ln(),
+            Named::LogTwo => std::f64::consts::LN_2,
+            Named::LogPi => PI.ln(),
+            Named::LogHalfPi => (0.5 * PI).ln(),
+            Named::Pi => PI,
+        }
+    }
+}
+
+/// `sign * above / below * named`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Number {
+    /// Whether it is less than 0.
+    pub negative: bool,
+    /// The digits above the line.
+    pub above: String,
+    /// The number below the line.
+    pub below: u32,
+    /// A constant that multiplies the fraction.
+    pub named: Option<Named>,
+}
+
+impl Number {
+    /// The number 1.
+    pub fn one() -> Number {
+        Number { negative: false, above: "1".to_owned(), below: 1, named: None }
+    }
+
+    /// Whether it is 1.
+    pub fn is_one(&self) -> bool {
+        !self.negative && self.is_unit()
+    }
+
+    /// Whether it is 1 or -1.
+    pub fn is_unit(&self) -> bool {
+        self.above == "1" && self.below == 1 && self.named.is_none()
+    }
+
+    /// A fraction or a multiple of a named constant where the value is one, else the shortest decimal that reads back.
+    pub fn of(value: f64) -> Number {
+        let negative = value < 0.0;
+        let size = value.abs();
+        if let Some((above, below)) = fraction(size, 0.0) {
+            return Number { negative, above: above.to_string(), below, named: None };
+        }
+        for named in Named::ALL {
+            if let Some((above, below)) = fraction(size / named.value(), 8.0 * f64::EPSILON)
+                && above <= 64
+            {
+                return Number { negative, above: above.to_string(), below, named: Some(named) };
+            }
+        }
+        Number { negative, above: decimal(size), below: 1, named: None }
+    }
+}
+
+/// The fraction with a small denominator that `size` is, to a relative error.
+fn fraction(size: f64, tolerance: f64) -> Option<(u64, u32)> {
+    if !size.is_finite() || size >= 1e15 {
+        return None;
+    }
+    for below in [1u32, 2, 3, 4, 6, 8] {
+        let above = (size * f64::from(below)).round();
+        if below > 1 && above >= 100.0 || above == 0.0 && size != 0.0 {
+            continue;
+        }
+        if (above / f64::from(below) - size).abs() <= tolerance * size {
+            return Some((above as u64, below));
+        }
+    }
+    None
+}
+
+/// The shortest decimal that reads back, with an exponent where the number is very small or large.
+fn decimal(size: f64) -> String {
+    if size.is_nan() {
+        "nan".to_owned()
+    } else if size.is_infinite() {
+        "inf".to_owned()
+    } else if (1e-4..1e15).contains(&size) {
+        format!("{size}")
+    } else {
+        format!("{size:e}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_recognised() {
+        let show = |value: f64| {
+            let Number { negative, above, below, named } = Number::of(value);
+            format!("{}{above}/{below} {named:?}", if negative { "-" } else { "" })
+        };
+        assert_eq!(show(-0.5), "-1/2 None");
+        assert_eq!(show(0.1), "0.1/1 None");
+        assert_eq!(show(1e-14), "1e-14/1 None");
+        assert_eq!(show(-0.918938533204673), "-1/2 Some(LogTwoPi)");
+        assert_eq!(show(-0.5 * (0.5 * PI).ln()), "-1/2 Some(LogHalfPi)");
+        assert_eq!(show(2.0_f64.ln()), "1/1 Some(LogTwo)");
+        assert_eq!(show(1.0 / 3.0), "1/3 None");
+        assert_eq!(show(3.0), "3/1 None");
+        assert_eq!(show(0.0), "0/1 None");
+    }
+}

@@ -1,0 +1,85 @@
+//! What printing may look up, and the names it gives to what has none.
+
+use crate::equations::{Block, Equations, Site};
+use crate::symbols::{AxisId, LetterId, SiteId, Symbols};
+
+use super::words::plain;
+
+/// What the names of an expression stand for.
+#[derive(Clone, Copy, Debug)]
+pub struct Scope<'a> {
+    /// Axes, letters and arrays.
+    pub symbols: &'a Symbols,
+    /// The blocks that moments belong to; none are needed before expectations.
+    pub blocks: &'a [Block],
+    /// The sites that allocations belong to.
+    pub sites: &'a [Site],
+}
+
+/// What allocations are called, as long as no variable is.
+const ALLOCATIONS: [&str; 5] = ["phi", "chi", "omega", "zeta", "xi"];
+/// What natural parameters are called, as long as no variable is.
+const NATURAL: [&str; 4] = ["eta", "lambda", "nu", "natural"];
+
+impl<'a> Scope<'a> {
+    /// For expressions before expectations: they mention no block.
+    pub fn before(symbols: &'a Symbols) -> Scope<'a> {
+        Scope { symbols, blocks: &[], sites: &[] }
+    }
+
+    /// For everything in a derivation.
+    pub fn of(equations: &'a Equations) -> Scope<'a> {
+        Scope { symbols: &equations.symbols, blocks: &equations.blocks, sites: &equations.sites }
+    }
+
+    fn is_taken(&self, name: &str) -> bool {
+        self.symbols.arrays.iter().any(|array| {
+            plain(&array.name).trim_end_matches(|c: char| c.is_ascii_digit() || c == '_') == name
+        })
+    }
+
+    fn first_free(&self, names: &[&'static str], count: usize) -> Vec<String> {
+        let free: Vec<&str> = names.iter().copied().filter(|name| !self.is_taken(name)).collect();
+        if count <= free.len() {
+            return free[..count].iter().map(|name| (*name).to_owned()).collect();
+        }
+        let base = free.first().copied().unwrap_or("share");
+        (1..=count).map(|number| format!("{base}_{number}")).collect()
+    }
+
+    /// What the allocation of a site is called.
+    pub(crate) fn allocation(&self, site: SiteId) -> String {
+        let names = self.first_free(&ALLOCATIONS, self.sites.len().max(1));
+        names.get(site.index()).cloned().unwrap_or_else(|| format!("phi_{}", site.index() + 1))
+    }
+
+    /// What natural parameters are called.
+    pub(crate) fn natural(&self) -> String {
+        self.first_free(&NATURAL, 1).remove(0)
+    }
+
+    /// What log-normalisers are called.
+    pub(crate) fn normaliser(&self) -> String {
+        let taken = self.symbols.arrays.iter().any(|array| array.name == "A");
+        if taken { "log_normaliser".to_owned() } else { "A".to_owned() }
+    }
+
+    /// The capital of an axis's first letter, where nothing else could be meant by it.
+    pub(crate) fn capital(&self, axis: AxisId) -> Option<String> {
+        let capital_of = |axis: AxisId| {
+            let letter: LetterId = *self.symbols.axis(axis).letters.first()?;
+            let mut chars = self.symbols.letter(letter).name.chars();
+            let first = chars.next().filter(char::is_ascii_lowercase)?;
+            chars.next().is_none().then(|| first.to_ascii_uppercase().to_string())
+        };
+        let capital = capital_of(axis)?;
+        let alone = (0..self.symbols.axes.len()).map(AxisId::from).all(|other| {
+            other == axis
+                || capital_of(other).as_ref() != Some(&capital) && self.symbols.axis(other).name != capital
+        });
+        let unused = self.symbols.arrays.iter().all(|array| array.name != capital)
+            && self.symbols.letters.iter().all(|letter| letter.name != capital);
+        // E is the expectation, H the entropy.
+        (alone && unused && capital != "E" && capital != "H").then_some(capital)
+    }
+}

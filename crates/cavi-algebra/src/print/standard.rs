@@ -1,0 +1,360 @@
+//! From natural parameters to the ones that papers print, in symbols; what a family must tell is [`Standard`].
+
+use crate::canonical::canonical;
+use crate::equations::{Block, Natural};
+use crate::expression::{Function, Subscript};
+use crate::rules::{Substitution, rename_apart, substitute};
+use crate::statistic::Statistic;
+use crate::sum_of_products::{Sum, dedup};
+use crate::symbols::{LetterId, Symbols};
+
+use super::build::Builder;
+use super::node::{Call, Node};
+use super::number::Number;
+
+/// How a family's parameters follow from its natural ones.
+pub trait Standard {
+    /// The parameters that papers print, each over the slot letters of the naturals in it. Empty where the natural form
+    /// says it all.
+    fn standard(&self, family: &str) -> Vec<StandardParameter>;
+
+    /// The mode that a point of this family takes, over the natural parameters alone, if it has a closed form.
+    fn mode(&self, _family: &str) -> Option<Formula> {
+        None
+    }
+
+    /// Expectations as functions of the standard parameters: `E[log x] = psi(shape) - log rate`.
+    fn expectations(&self, _family: &str) -> Vec<(Statistic, Formula)> {
+        Vec::new()
+    }
+
+    /// Whether the bound pairs the entropy of this family with the prior (see [`Elbo`](crate::Elbo)).
+    fn paired(&self, _family: &str) -> bool {
+        false
+    }
+
+    /// The log-normaliser of a paired family, over its standard parameters.
+    fn log_normaliser(&self, _family: &str) -> Option<Formula> {
+        None
+    }
+}
+
+/// A parameter as papers print it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StandardParameter {
+    /// `shape`, `rate`, `mean`, ...
+    pub name: &'static str,
+    /// Its value.
+    pub formula: Formula,
+}
+
+/// An expression over the natural parameters of a block.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Formula {
+    /// The coefficient of statistic number `i`.
+    Natural(usize),
+    /// The standard parameter number `i`, one that stands before this one.
+    Parameter(usize),
+    /// A number.
+    Number(f64),
+    /// A sum.
+    Add(Vec<Formula>),
+    /// Minus.
+    Negate(Box<Formula>),
+    /// An elementwise product.
+    Multiply(Vec<Formula>),
+    /// A quotient.
+    Divide(Box<Formula>, Box<Formula>),
+    /// A function, elementwise.
+    Apply(Function, Box<Formula>),
+    /// The digamma function.
+    Digamma(Box<Formula>),
+    /// Proportional to this, with sum 1 over the last slot letter (over the classes of an indicator).
+    Normalised(Box<Formula>),
+    /// The sum over the slot letters.
+    Total(Box<Formula>),
+    /// The inverse of a matrix.
+    Inverse(Box<Formula>),
+    /// A matrix times a vector.
+    MatrixVector(Box<Formula>, Box<Formula>),
+}
+
+/// A parameter with the letters it is printed over.
+#[derive(Clone, Debug)]
+pub(crate) struct Shown {
+    /// Its name.
+    pub name: &'static str,
+    /// The plate letters that it depends on.
+    pub plates: Vec<LetterId>,
+    /// Its slot letters.
+    pub slots: Vec<LetterId>,
+    /// Its value.
+    pub value: Resolved,
+}
+
+/// A formula with the coefficients put in; what is affine in them is one sum.
+#[derive(Clone, Debug)]
+pub(crate) enum Resolved {
+    Sum(Sum),
+    Parameter(usize, Vec<LetterId>),
+    Add(Vec<Resolved>),
+    Negate(Box<Resolved>),
+    Multiply(Vec<Resolved>),
+    Divide(Box<Resolved>, Box<Resolved>),
+    Call(Call, Box<Resolved>),
+    Normalised(Box<Resolved>),
+    Total(Vec<LetterId>, Box<Resolved>),
+    Inverse(Box<Resolved>),
+}
+
+/// The slot letters that a formula is printed over.
+pub(crate) fn slots(formula: &Formula, naturals: &[Natural], before: &[Shown]) -> Vec<LetterId> {
+    let longest = |formulas: &[&Formula]| {
+        let all = formulas.iter().map(|formula| slots(formula, naturals, before));
+        all.fold(Vec::new(), |best, next| if next.len() > best.len() { next } else { best })
+    };
+    match formula {
+        Formula::Natural(index) => {
+            naturals.get(*index).map(|natural| natural.slots.clone()).unwrap_or_default()
+        }
+        Formula::Parameter(index) => before.get(*index).map(|shown| shown.slots.clone()).unwrap_or_default(),
+        Formula::Number(_) | Formula::Total(_) => Vec::new(),
+        Formula::Add(parts) | Formula::Multiply(parts) => longest(&parts.iter().collect::<Vec<_>>()),
+        Formula::Divide(left, right) => longest(&[left, right]),
+        Formula::Negate(inner)
+        | Formula::Apply(_, inner)
+        | Formula::Digamma(inner)
+        | Formula::Normalised(inner)
+        | Formula::Inverse(inner) => slots(inner, naturals, before),
+        Formula::MatrixVector(matrix, _) => {
+            let both = slots(matrix, naturals, before);
+            both[..both.len() / 2].to_vec()
+        }
+    }
+}
+
+/// Puts the coefficients of a block into a formula.
+pub(crate) fn resolve(
+    symbols: &mut Symbols,
+    formula: &Formula,
+    naturals: &[Natural],
+    before: &[Shown],
+    target: &[LetterId],
+) -> Resolved {
+    if let Some(sum) = affine(symbols, formula, naturals, target) {
+        return Resolved::Sum(canonical(symbols, &sum));
+    }
+    let again = |symbols: &mut Symbols, formula: &Formula, target: &[LetterId]| {
+        resolve(symbols, formula, naturals, before, target)
+    };
+    let boxed = |symbols: &mut Symbols, formula: &Formula| Box::new(again(symbols, formula, target));
+    match formula {
+        Formula::Natural(_) | Formula::Number(_) => unreachable!("these are affine"),
+        Formula::Parameter(index) => {
+            let rank = before.get(*index).map_or(0, |shown| shown.slots.len());
+            Resolved::Parameter(*index, target.iter().copied().take(rank).collect())
+        }
+        Formula::Add(parts) => Resolved::Add(parts.iter().map(|part| again(symbols, part, target)).collect()),
+        Formula::Negate(inner) => Resolved::Negate(boxed(symbols, inner)),
+        Formula::Multiply(parts) => {
+            Resolved::Multiply(parts.iter().map(|part| again(symbols, part, target)).collect())
+        }
+        Formula::Divide(left, right) => Resolved::Divide(boxed(symbols, left), boxed(symbols, right)),
+        Formula::Apply(function, inner) => Resolved::Call(Call::Function(*function), boxed(symbols, inner)),
+        Formula::Digamma(inner) => Resolved::Call(Call::Digamma, boxed(symbols, inner)),
+        Formula::Normalised(inner) => Resolved::Normalised(boxed(symbols, inner)),
+        Formula::Total(inner) => {
+            let letters: Vec<LetterId> = slots(inner, naturals, before)
+                .into_iter()
+                .map(|letter| symbols.fresh(letter, symbols.letter(letter).parent))
+                .collect();
+            let inner = again(symbols, inner, &letters);
+            Resolved::Total(letters, Box::new(inner))
+        }
+        Formula::Inverse(inner) => Resolved::Inverse(boxed(symbols, inner)),
+        Formula::MatrixVector(matrix, vector) => {
+            let both = slots(matrix, naturals, before);
+            let mut columns = both[both.len() / 2..].to_vec();
+            if columns.iter().any(|letter| target.contains(letter)) {
+                columns = columns
+                    .iter()
+                    .map(|letter| symbols.fresh(*letter, symbols.letter(*letter).parent))
+                    .collect();
+            }
+            let element: Vec<LetterId> = target.iter().chain(&columns).copied().collect();
+            let matrix = again(symbols, matrix, &element);
+            let vector = again(symbols, vector, &columns);
+            Resolved::Total(columns, Box::new(Resolved::Multiply(vec![matrix, vector])))
+        }
+    }
+}
+
+/// The formula as one sum, where it is affine in the natural parameters.
+fn affine(
+    symbols: &mut Symbols,
+    formula: &Formula,
+    naturals: &[Natural],
+    target: &[LetterId],
+) -> Option<Sum> {
+    match formula {
+        Formula::Natural(index) => {
+            let Some(natural) = naturals.get(*index) else { return Some(Sum::zero()) };
+            let map: Substitution = natural
+                .slots
+                .iter()
+                .zip(target)
+                .filter(|(from, to)| from != to)
+                .map(|(from, to)| (*from, Subscript::Letter(*to)))
+                .collect();
+            let rename = |term| {
+                let apart = rename_apart(symbols, term, target);
+                substitute(symbols, &apart, &map)
+            };
+            Some(Sum { terms: natural.coefficient.terms.iter().map(rename).collect() })
+        }
+        Formula::Number(value) => Some(Sum::number(*value)),
+        Formula::Add(parts) => parts.iter().try_fold(Sum::zero(), |sum, part| {
+            let part = affine(symbols, part, naturals, target)?;
+            Some(sum.plus(part))
+        }),
+        Formula::Negate(inner) => Some(affine(symbols, inner, naturals, target)?.scaled(-1.0)),
+        Formula::Multiply(parts) => {
+            let mut number = 1.0;
+            let mut other = None;
+            for part in parts {
+                let part = affine(symbols, part, naturals, target)?;
+                match part.as_number() {
+                    Some(value) => number *= value,
+                    None if other.is_none() => other = Some(part),
+                    None => return None,
+                }
+            }
+            Some(other.map_or_else(|| Sum::number(number), |sum| sum.scaled(number)))
+        }
+        Formula::Divide(left, right) => {
+            let below =
+                affine(symbols, right, naturals, target)?.as_number().filter(|value| *value != 0.0)?;
+            Some(affine(symbols, left, naturals, target)?.scaled(1.0 / below))
+        }
+        Formula::Parameter(_)
+        | Formula::Apply(..)
+        | Formula::Digamma(_)
+        | Formula::Normalised(_)
+        | Formula::Total(_)
+        | Formula::Inverse(_)
+        | Formula::MatrixVector(..) => None,
+    }
+}
+
+impl Resolved {
+    /// The plate letters that it depends on, ancestors among them.
+    pub fn plates(&self, symbols: &Symbols, block: &Block, before: &[Shown]) -> Vec<LetterId> {
+        let mut letters = Vec::new();
+        self.letters(symbols, before, &mut letters);
+        let plates = block.plates.iter().flat_map(|plate| symbols.lineage(*plate).into_iter().rev());
+        dedup(plates.filter(|plate| letters.contains(plate)).collect())
+    }
+
+    fn letters(&self, symbols: &Symbols, before: &[Shown], out: &mut Vec<LetterId>) {
+        match self {
+            Resolved::Sum(sum) => {
+                let free = sum.free_letters();
+                out.extend(dedup(free.into_iter().flat_map(|letter| symbols.lineage(letter)).collect()));
+                out.extend(sizes(symbols, sum));
+            }
+            Resolved::Parameter(index, _) => {
+                out.extend(before.get(*index).map_or(&[][..], |shown| &shown.plates))
+            }
+            Resolved::Add(parts) | Resolved::Multiply(parts) => {
+                parts.iter().for_each(|part| part.letters(symbols, before, out));
+            }
+            Resolved::Divide(left, right) => {
+                left.letters(symbols, before, out);
+                right.letters(symbols, before, out);
+            }
+            Resolved::Negate(inner)
+            | Resolved::Call(_, inner)
+            | Resolved::Normalised(inner)
+            | Resolved::Total(_, inner)
+            | Resolved::Inverse(inner) => inner.letters(symbols, before, out),
+        }
+    }
+
+    /// The notation.
+    pub fn node(&self, builder: &mut Builder<'_>, before: &[Shown]) -> Node {
+        match self {
+            Resolved::Sum(sum) => builder.sum(sum),
+            Resolved::Parameter(index, slots) => match before.get(*index) {
+                Some(shown) => parameter(builder, shown.name, &shown.plates, slots),
+                None => Node::name("?"),
+            },
+            Resolved::Add(parts) => Node::add(parts.iter().map(|part| part.node(builder, before)).collect()),
+            Resolved::Negate(inner) => inner.node(builder, before).negated(),
+            Resolved::Multiply(parts) => {
+                Node::times(parts.iter().map(|part| part.node(builder, before)).collect())
+            }
+            Resolved::Divide(left, right) => {
+                quotient(left.node(builder, before), right.node(builder, before))
+            }
+            Resolved::Call(call, inner) => Node::call(call.clone(), inner.node(builder, before)),
+            Resolved::Normalised(inner) => inner.node(builder, before),
+            Resolved::Total(letters, inner) => builder.summed(letters, |builder| inner.node(builder, before)),
+            Resolved::Inverse(inner) => match &**inner {
+                Resolved::Parameter(index, slots) => {
+                    let whole =
+                        before.get(*index).map(|shown| sliced(builder, shown.name, &shown.plates, slots));
+                    Node::call(Call::Inverse, whole.unwrap_or_else(|| Node::name("?")))
+                }
+                other => Node::call(Call::Inverse, other.node(builder, before)),
+            },
+        }
+    }
+}
+
+/// The ancestors that sizes of unmentioned letters depend on.
+fn sizes(symbols: &Symbols, sum: &Sum) -> Vec<LetterId> {
+    let terms = sum.terms.iter();
+    terms.flat_map(|term| &term.sums).flat_map(|letter| symbols.lineage(*letter).split_off(1)).collect()
+}
+
+/// `left / right`, signs taken in front.
+fn quotient(left: Node, right: Node) -> Node {
+    let minus = |node: &Node| node.addends().iter().all(|(negative, _)| *negative) && !node.is_zero();
+    let flip = |node: Node| -> Node {
+        Node::add(
+            node.addends()
+                .into_iter()
+                .map(|(negative, node)| if negative { node } else { node.negated() })
+                .collect(),
+        )
+    };
+    let negative = minus(&left) != minus(&right);
+    let left = if minus(&left) { flip(left) } else { left };
+    let right = if minus(&right) { flip(right) } else { right };
+    let node = Node::product(Number::one(), vec![left], vec![right]);
+    if negative { node.negated() } else { node }
+}
+
+/// A parameter over letters: `shape[m,k]`.
+pub(crate) fn parameter(
+    builder: &mut Builder<'_>,
+    name: &str,
+    plates: &[LetterId],
+    slots: &[LetterId],
+) -> Node {
+    let letters: Vec<LetterId> = plates.iter().chain(slots).copied().collect();
+    Node::element(name, builder.subscripts_of(&letters))
+}
+
+/// A parameter as a whole along its slots: `prec[n,:k,:l]`.
+pub(crate) fn sliced(builder: &mut Builder<'_>, name: &str, plates: &[LetterId], slots: &[LetterId]) -> Node {
+    let letters: Vec<LetterId> = plates.iter().chain(slots).copied().collect();
+    let mut subscripts = builder.subscripts_of(&letters);
+    let from = subscripts.len() - slots.len();
+    for subscript in &mut subscripts[from..] {
+        if let Node::Letter(name) = subscript {
+            *subscript = Node::Slice(std::mem::take(name));
+        }
+    }
+    Node::element(name, subscripts)
+}

@@ -1,0 +1,133 @@
+//! A mixture of Normals: an indicator, elements chosen by an index variable.
+
+use super::helper::{
+    Families, at, axis, block, constant, data, equations, keep, latent, log, mean, mean_log, moment, natural,
+    statement, sum, term, value,
+};
+use crate::equations::{Equations, Mode};
+use crate::expression::Subscript;
+use crate::print::{Format, derivation};
+use crate::statistic::Statistic;
+use crate::sum_of_products::{Atom, ExpectedSquare, Sum};
+use crate::symbols::Symbols;
+
+/// `x[n] ~ Normal(mu[z[n]], prec = tau)`
+fn mixture() -> Equations {
+    let mut symbols = Symbols::default();
+    let s = &mut symbols;
+    let n = axis(s, "point", &["n"], None)[0];
+    let k = axis(s, "component", &["k", "l"], None)[0];
+    let x = data(s, "x", &[n]);
+    let alpha = constant(s, "alpha");
+    let z = latent(s, "z", &[n]);
+    let pi = latent(s, "pi", &[k]);
+    let mu = latent(s, "mu", &[k]);
+    let tau = latent(s, "tau", &[]);
+    // Blocks: z 0, pi 1, mu 2, tau 3.
+    let chosen = Subscript::Index(z, at(&[n]));
+    let is = |k| moment(0, Statistic::indicator(), &[n], &[k]);
+    let square = || {
+        let residual = |mu| sum(vec![term(1.0, &[], vec![value(x, &[n])]), term(-1.0, &[], vec![mu])]);
+        Atom::ExpectedSquare(Box::new(ExpectedSquare {
+            of: residual(value(mu, &[k])),
+            mean: residual(mean(2, &[k], &[])),
+            spread: Sum::atom(moment(2, Statistic::covariance(), &[k], &[])),
+        }))
+    };
+    let z_prior = vec![sum(vec![term(1.0, &[], vec![mean_log(1, &[], &[k])])])];
+    let z_natural = vec![natural(
+        Statistic::indicator(),
+        &[k],
+        z_prior[0].clone().plus(sum(vec![
+            term(0.5, &[], vec![mean_log(3, &[], &[])]),
+            term(-0.5, &[], vec![square(), mean(3, &[], &[])]),
+        ])),
+    )];
+    let pi_prior = vec![sum(vec![term(1.0, &[], vec![value(alpha, &[])]), term(-1.0, &[], vec![])])];
+    let pi_natural = vec![natural(
+        Statistic::log(),
+        &[k],
+        pi_prior[0].clone().plus(sum(vec![term(1.0, &[n], vec![is(k)])])),
+    )];
+    let mu_prior = vec![Sum::zero(), sum(vec![term(-0.005, &[], vec![])])];
+    let mu_natural = vec![
+        natural(
+            Statistic::identity(),
+            &[],
+            sum(vec![term(1.0, &[n], vec![value(x, &[n]), is(k), mean(3, &[], &[])])]),
+        ),
+        natural(
+            Statistic::square(),
+            &[],
+            mu_prior[1].clone().plus(sum(vec![term(-0.5, &[n], vec![is(k), mean(3, &[], &[])])])),
+        ),
+    ];
+    let likelihood = sum(vec![
+        term(0.5, &[n], vec![log(value(tau, &[]))]),
+        term(
+            -0.5,
+            &[n],
+            vec![
+                Atom::Group(Box::new(sum(vec![
+                    term(1.0, &[], vec![value(x, &[n])]),
+                    term(-1.0, &[], vec![Atom::Value(mu, vec![chosen.clone()])]),
+                ]))),
+                value(tau, &[]),
+            ],
+        ),
+    ]);
+    let mut likelihood = likelihood;
+    likelihood.terms[1].factors[0].power = 2;
+    let statements = vec![
+        statement(
+            z,
+            "Categorical",
+            false,
+            sum(vec![term(1.0, &[n], vec![log(Atom::Value(pi, vec![chosen]))])]),
+        ),
+        statement(
+            pi,
+            "Dirichlet",
+            false,
+            sum(vec![term(1.0, &[k], vec![value(alpha, &[]), log(value(pi, &[k]))])]),
+        ),
+        statement(mu, "Normal", false, sum(vec![term(1.0, &[], vec![])])),
+        statement(tau, "Gamma", false, sum(vec![term(1.0, &[], vec![])])),
+        statement(x, "Normal", true, likelihood),
+    ];
+    let mut z_block = block(z, &[n], &[], "Categorical", z_natural, z_prior);
+    z_block.classes = Some(k);
+    let mut tau_block = block(tau, &[], &[], "Gamma", Vec::new(), Vec::new());
+    tau_block.mode = Mode::Fixed;
+    let blocks = vec![
+        z_block,
+        block(pi, &[], &[k], "Dirichlet", pi_natural, pi_prior),
+        block(mu, &[k], &[], "Normal", mu_natural, mu_prior),
+        tau_block,
+    ];
+    let elbo = vec![
+        (0, sum(vec![term(1.0, &[n, k], vec![is(k), mean_log(1, &[], &[k])])])),
+        (4, sum(vec![term(-0.5, &[n, k], vec![is(k), square(), mean(3, &[], &[])])])),
+    ];
+    equations("mixture", symbols, statements, blocks, Vec::new(), elbo)
+}
+
+#[test]
+fn responsibilities_are_probabilities() {
+    let shown = derivation(&mixture(), &[], &Families, Format::Text);
+    for line in [
+        "    log p(z | pi) = sum[n](log pi[z[n]])\n",
+        "    eta([z[n] = k]) = E[log pi[k]]",
+        "    prob[n,k] ∝ exp(E[log pi[k]] + E[log tau] / 2 - E[tau] * E[(x[n] - mu[k])^2] / 2)\n",
+        "  normalised over k.\n",
+        "    concentration[k] = alpha + sum[n](q(z[n] = k))\n",
+        "    prec[k] = 0.01 + E[tau] * sum[n](q(z[n] = k))\n",
+        "    mean[k] = E[tau] * sum[n](x[n] * q(z[n] = k)) / prec[k]\n",
+        "    E[log p(x | z, mu, tau)] = -E[tau] * sum[n,k](q(z[n] = k) * E[(x[n] - mu[k])^2]) / 2\n",
+        "    H[q(z)] = sum[n](H[q(z[n])])\n",
+        "  It keeps its start.\n",
+    ] {
+        assert!(shown.contains(line), "{line}{shown}");
+    }
+    keep("mixture", &derivation(&mixture(), &[], &Families, Format::Latex));
+}

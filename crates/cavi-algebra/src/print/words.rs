@@ -1,0 +1,173 @@
+//! Names and plain words in LaTeX.
+
+/// Greek letters by name, by character and in LaTeX.
+const GREEK: [(&str, char, &str); 35] = [
+    ("alpha", 'α', "\\alpha"),
+    ("beta", 'β', "\\beta"),
+    ("gamma", 'γ', "\\gamma"),
+    ("delta", 'δ', "\\delta"),
+    ("epsilon", 'ε', "\\epsilon"),
+    ("zeta", 'ζ', "\\zeta"),
+    ("eta", 'η', "\\eta"),
+    ("theta", 'θ', "\\theta"),
+    ("iota", 'ι', "\\iota"),
+    ("kappa", 'κ', "\\kappa"),
+    ("lambda", 'λ', "\\lambda"),
+    ("mu", 'μ', "\\mu"),
+    ("nu", 'ν', "\\nu"),
+    ("xi", 'ξ', "\\xi"),
+    ("omicron", 'ο', "o"),
+    ("pi", 'π', "\\pi"),
+    ("rho", 'ρ', "\\rho"),
+    ("sigma", 'σ', "\\sigma"),
+    ("tau", 'τ', "\\tau"),
+    ("upsilon", 'υ', "\\upsilon"),
+    ("phi", 'φ', "\\phi"),
+    ("chi", 'χ', "\\chi"),
+    ("psi", 'ψ', "\\psi"),
+    ("omega", 'ω', "\\omega"),
+    ("Gamma", 'Γ', "\\Gamma"),
+    ("Delta", 'Δ', "\\Delta"),
+    ("Theta", 'Θ', "\\Theta"),
+    ("Lambda", 'Λ', "\\Lambda"),
+    ("Xi", 'Ξ', "\\Xi"),
+    ("Pi", 'Π', "\\Pi"),
+    ("Sigma", 'Σ', "\\Sigma"),
+    ("Upsilon", 'Υ', "\\Upsilon"),
+    ("Phi", 'Φ', "\\Phi"),
+    ("Psi", 'Ψ', "\\Psi"),
+    ("Omega", 'Ω', "\\Omega"),
+];
+
+/// A name as LaTeX sets it: `a_alpha` has the base `a` and the subscript `\alpha`, `c_prime` a prime.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Name {
+    /// The symbol.
+    pub base: String,
+    /// How many primes follow it.
+    pub primes: usize,
+    /// Subscripts that are part of the name.
+    pub subscripts: Vec<String>,
+}
+
+/// Greek characters spelled out, so that names in both spellings compare equal.
+pub(crate) fn plain(name: &str) -> String {
+    let spell = |c: char| match GREEK.iter().find(|(_, character, _)| *character == c) {
+        Some((word, _, _)) => (*word).to_owned(),
+        None => c.to_string(),
+    };
+    name.chars().map(spell).collect()
+}
+
+/// A word that is one symbol: a single letter or a Greek one.
+fn symbol(word: &str) -> Option<String> {
+    let mut chars = word.chars();
+    match (chars.next(), chars.next()) {
+        (Some(only), None) if only.is_ascii_alphabetic() => Some(only.to_string()),
+        (Some(only), None) => {
+            GREEK.iter().find(|(_, character, _)| *character == only).map(|(_, _, latex)| (*latex).to_owned())
+        }
+        _ => GREEK.iter().find(|(name, _, _)| *name == word).map(|(_, _, latex)| (*latex).to_owned()),
+    }
+}
+
+/// A word set upright.
+pub(crate) fn upright(word: &str) -> String {
+    if word.is_empty() {
+        String::new()
+    } else if word.is_ascii() {
+        format!("\\mathrm{{{}}}", escape(word))
+    } else {
+        format!("\\text{{{}}}", escape(word))
+    }
+}
+
+/// A name of a program.
+pub(crate) fn name(text: &str) -> Name {
+    let mut parts = text.split('_').filter(|part| !part.is_empty());
+    let first = parts.next().unwrap_or("");
+    let stem = first.trim_end_matches(|c: char| c.is_ascii_digit());
+    let Some(base) = symbol(stem) else {
+        return Name { base: upright(text), primes: 0, subscripts: Vec::new() };
+    };
+    let mut out = Name { base, primes: 0, subscripts: Vec::new() };
+    if stem.len() < first.len() {
+        out.subscripts.push(first[stem.len()..].to_owned());
+    }
+    for part in parts {
+        if part == "prime" {
+            out.primes += 1;
+        } else {
+            out.subscripts.push(subscript(part));
+        }
+    }
+    out
+}
+
+/// A part of a name behind an underscore.
+fn subscript(part: &str) -> String {
+    if part.chars().all(|c| c.is_ascii_digit()) {
+        return part.to_owned();
+    }
+    symbol(part).unwrap_or_else(|| upright(part))
+}
+
+/// A letter, whose primes follow it.
+pub(crate) fn letter(text: &str) -> String {
+    let stem = text.trim_end_matches('\'');
+    let Name { base, primes, subscripts } = name(stem);
+    let primes = "'".repeat(primes + text.len() - stem.len());
+    if subscripts.is_empty() {
+        format!("{base}{primes}")
+    } else {
+        format!("{base}_{{{}}}{primes}", subscripts.join(","))
+    }
+}
+
+/// Plain text with everything escaped that LaTeX would take for a command.
+pub(crate) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str("\\textbackslash{}"),
+            '{' | '}' | '$' | '&' | '#' | '_' | '%' => {
+                out.push('\\');
+                out.push(c);
+            }
+            '~' => out.push_str("\\ensuremath{\\sim}"),
+            '^' => out.push_str("\\textasciicircum{}"),
+            '<' => out.push_str("\\textless{}"),
+            '>' => out.push_str("\\textgreater{}"),
+            '|' => out.push_str("\\textbar{}"),
+            other => match GREEK.iter().find(|(_, character, _)| *character == other) {
+                Some((_, _, latex)) => out.push_str(&format!("\\ensuremath{{{latex}}}")),
+                None => out.push(other),
+            },
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_set_as_papers_set_them() {
+        let show = |text: &str| {
+            let Name { base, primes, subscripts } = name(text);
+            format!("{base}{}_{}", "'".repeat(primes), subscripts.join(","))
+        };
+        assert_eq!(show("a_alpha"), "a_\\alpha");
+        assert_eq!(show("b0"), "b_0");
+        assert_eq!(show("c_prime"), "c'_");
+        assert_eq!(show("habit"), "\\mathrm{habit}_");
+        assert_eq!(show("user_bias"), "\\mathrm{user\\_bias}_");
+        assert_eq!(show("theta"), "\\theta_");
+        assert_eq!(show("θ"), "\\theta_");
+        assert_eq!(show("kappa0"), "\\kappa_0");
+        assert_eq!(show("alpha_top"), "\\alpha_\\mathrm{top}");
+        assert_eq!(letter("k''"), "k''");
+        assert_eq!(escape("50% of #1_$"), "50\\% of \\#1\\_\\$");
+    }
+}

@@ -1,0 +1,13 @@
+//! Rewrites of sums of products. Each keeps the value; each file states its equation.
+
+mod multiply;
+mod push_log_into_product;
+mod simplex;
+mod substitute;
+mod to_sum;
+
+pub use multiply::{distribute, multiply, power};
+pub use push_log_into_product::push_log_into_product;
+pub use simplex::sum_simplex;
+pub use substitute::{Substitution, refresh, rename_apart, replace_index, substitute};
+pub use to_sum::to_sum;

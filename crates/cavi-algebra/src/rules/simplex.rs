@@ -1,0 +1,44 @@
+//! `sum_v p_v = 1` for a slice on the simplex, where nothing else in the term depends on `v`.
+
+use crate::expression::Subscript;
+use crate::sum_of_products::{Atom, Sum, Term};
+use crate::symbols::{Support, Symbols};
+
+/// Applies the rule to every term until it no longer applies. Only terms before expectations hold such elements.
+pub fn sum_simplex(symbols: &Symbols, sum: &Sum) -> Sum {
+    Sum { terms: sum.terms.iter().map(|term| in_term(symbols, term)).collect() }
+}
+
+fn in_term(symbols: &Symbols, term: &Term) -> Term {
+    let mut term = term.clone();
+    'again: loop {
+        for (position, factor) in term.factors.iter().enumerate() {
+            let Atom::Value(array, subscripts) = &factor.atom else { continue };
+            if symbols.array(*array).support != Support::Simplex || factor.power != 1 {
+                continue;
+            }
+            let slices: Vec<&Subscript> = subscripts
+                .iter()
+                .zip(&symbols.array(*array).slice)
+                .filter(|(_, slice)| **slice)
+                .map(|(subscript, _)| subscript)
+                .collect();
+            let [Subscript::Letter(letter)] = slices.as_slice() else { continue };
+            let elsewhere = |other: &crate::sum_of_products::Factor| other.atom.free_letters().contains(letter);
+            let others = term.factors.iter().enumerate().filter(|(index, _)| *index != position);
+            let in_plates = subscripts.iter().zip(&symbols.array(*array).slice).any(|(subscript, slice)| {
+                let mut letters = Vec::new();
+                subscript.letters(&mut letters);
+                !slice && letters.contains(letter)
+            });
+            // The slice of a ragged axis sums to 1 within its parent, so the parent is not summed along with it.
+            if term.sums.contains(letter) && !in_plates && !others.clone().any(|(_, other)| elsewhere(other)) {
+                let letter = *letter;
+                term.factors.remove(position);
+                term.sums.retain(|summed| *summed != letter);
+                continue 'again;
+            }
+        }
+        return term;
+    }
+}

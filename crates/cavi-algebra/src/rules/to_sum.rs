@@ -1,0 +1,59 @@
+//! An expression to a sum of products: `+ - * / ^ sum` multiplied out, functions kept.
+
+use super::multiply::{multiply, power};
+use super::push_log_into_product::push_log_into_product;
+use super::substitute::rename_apart;
+use crate::expression::{Expression, Function, Subscript};
+use crate::sum_of_products::{Atom, Sum};
+use crate::symbols::Symbols;
+
+/// The expression as a sum of products.
+pub fn to_sum(symbols: &mut Symbols, expression: &Expression) -> Sum {
+    match expression {
+        Expression::Number(value) => Sum::number(*value),
+        Expression::Value(array, subscripts) => Sum::atom(Atom::Value(*array, subscripts.clone())),
+        Expression::Equal(left, right) => {
+            Sum::atom(Atom::Equal(Subscript::Letter(*left), Subscript::Letter(*right)))
+        }
+        Expression::Sum(letters, body) => {
+            let body = to_sum(symbols, body);
+            let terms = body.terms.iter().map(|term| {
+                let mut term = rename_apart(symbols, term, letters);
+                term.sums.splice(0..0, letters.iter().copied());
+                term
+            });
+            Sum { terms: terms.collect() }
+        }
+        Expression::Add(parts) => {
+            parts.iter().fold(Sum::zero(), |sum, part| sum.plus(to_sum(symbols, part)))
+        }
+        Expression::Multiply(parts) => parts.iter().fold(Sum::number(1.0), |product, part| {
+            let part = to_sum(symbols, part);
+            multiply(symbols, &product, &part)
+        }),
+        Expression::Power(base, exponent) => {
+            let base = to_sum(symbols, base);
+            let exponent = to_sum(symbols, exponent);
+            match exponent.as_number() {
+                Some(value) if value.fract() == 0.0 && value.abs() <= 64.0 => power(symbols, &base, value as i32),
+                Some(value) if (2.0 * value).fract() == 0.0 && value.abs() <= 64.0 => {
+                    let root = base.apply(Function::Sqrt);
+                    power(symbols, &root, (2.0 * value) as i32)
+                }
+                Some(_) | None => Sum::atom(Atom::Apply(Function::Power, vec![base, exponent])),
+            }
+        }
+        Expression::Apply(Function::Log, body) => {
+            let body = to_sum(symbols, body);
+            push_log_into_product(&body)
+        }
+        Expression::Apply(function, body) => {
+            let body = to_sum(symbols, body);
+            match body.as_number() {
+                Some(value) if *function == Function::Exp => Sum::number(value.exp()),
+                Some(value) if *function == Function::Sqrt => Sum::number(value.sqrt()),
+                Some(_) | None => body.apply(*function),
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Statistics: the functions of a block's variables that a log-density is linear in.
+
+/// An elementary function of one variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Elementary {
+    /// `x^p`, p not 0.
+    Power(i32),
+    /// `log x`.
+    Log,
+    /// `log(1 - x)`.
+    LogComplement,
+    /// `[x = c]`: 1 where the index variable has the value c.
+    Indicator,
+    /// `x - E x`: two of them make a covariance. It occurs in expectations only, never as a statistic of a family.
+    Centred,
+}
+
+/// A product of elementary functions of the members of a block, sorted. Where the members have slices, each elementary
+/// function takes an element of its own: the outer product `x_k x_l` is two factors `Power(1)` of member 0.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Statistic(pub Vec<(u8, Elementary)>);
+
+impl Statistic {
+    /// `f(x)` of the only member.
+    pub fn of(elementary: Elementary) -> Statistic {
+        Statistic(vec![(0, elementary)])
+    }
+
+    /// `x` of the only member.
+    pub fn identity() -> Statistic {
+        Statistic::of(Elementary::Power(1))
+    }
+
+    /// `x^2`, elementwise.
+    pub fn square() -> Statistic {
+        Statistic::of(Elementary::Power(2))
+    }
+
+    /// `x_k x_l` over a slice.
+    pub fn outer() -> Statistic {
+        Statistic(vec![(0, Elementary::Power(1)), (0, Elementary::Power(1))])
+    }
+
+    /// `(x - E x)^2`, and over a slice the covariance `(x_k - E x_k)(x_l - E x_l)`.
+    pub fn covariance() -> Statistic {
+        Statistic(vec![(0, Elementary::Centred), (0, Elementary::Centred)])
+    }
+
+    /// `log x`.
+    pub fn log() -> Statistic {
+        Statistic::of(Elementary::Log)
+    }
+
+    /// `[x = c]`.
+    pub fn indicator() -> Statistic {
+        Statistic::of(Elementary::Indicator)
+    }
+}

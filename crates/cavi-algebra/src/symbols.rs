@@ -1,0 +1,239 @@
+//! The names an equation may mention: axes, letters and arrays, in arenas with typed ids.
+
+use crate::expression::Expression;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// Its place in the arena.
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+
+        impl From<usize> for $name {
+            fn from(index: usize) -> $name {
+                $name(u32::try_from(index).expect("an arena holds fewer than 2^32 things"))
+            }
+        }
+    };
+}
+
+id!(
+    /// An axis: a set of labels that arrays are indexed by.
+    AxisId
+);
+id!(
+    /// A letter: a bound or free index that runs over an axis.
+    LetterId
+);
+id!(
+    /// An array: data, a constant or a latent variable.
+    ArrayId
+);
+id!(
+    /// A block of q: variables that share one factor.
+    BlockId
+);
+id!(
+    /// A place where the log of a sum is bounded by an allocation.
+    SiteId
+);
+id!(
+    /// A statement `target ~ Family(...)`.
+    StatementId
+);
+
+/// The arenas of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Symbols {
+    /// Axes in the order of their declaration.
+    pub axes: Vec<Axis>,
+    /// Letters: those declared first, then fresh ones that the algebra made.
+    pub letters: Vec<Letter>,
+    /// Arrays in the order of their declaration.
+    pub arrays: Vec<Array>,
+}
+
+/// An axis. A ragged axis has a parent: its positions are those of all parents one after another, so that one position
+/// of the ragged axis determines the position on the parent.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    /// As declared.
+    pub name: String,
+    /// The axis it is ragged in.
+    pub parent: Option<AxisId>,
+    /// The letters declared for it.
+    pub letters: Vec<LetterId>,
+    /// Its size, if the text gives one.
+    pub size: Option<Expression>,
+}
+
+/// A letter. Two letters on one axis run independently.
+#[derive(Clone, Debug)]
+pub struct Letter {
+    /// As declared; a fresh letter keeps the name of the one it copies, and printing tells them apart.
+    pub name: String,
+    /// The axis it runs over.
+    pub axis: AxisId,
+    /// For a letter of a ragged axis: the letter of the parent axis that this one determines.
+    pub parent: Option<LetterId>,
+}
+
+/// What an array is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArrayKind {
+    /// Bound to a file.
+    Data,
+    /// A constant of the program.
+    Constant,
+    /// An unknown with a statement of its own.
+    Latent,
+}
+
+/// The set an element of an array (or a slice of it) lies in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Support {
+    /// Any real number.
+    Real,
+    /// Greater than 0.
+    Positive,
+    /// 0 or greater.
+    Nonnegative,
+    /// From 0 to 1.
+    Unit,
+    /// 0, 1, 2, ...
+    Count,
+    /// 0 or 1.
+    Binary,
+    /// A slice of non-negative numbers that sum to 1.
+    Simplex,
+    /// A position on an axis.
+    Index(AxisId),
+    /// A weight of a row, 0 or greater.
+    Multiplicity,
+    /// A symmetric positive definite matrix over two slices.
+    PositiveDefinite,
+}
+
+impl Support {
+    /// Whether no element can be negative.
+    pub fn is_nonnegative(self) -> bool {
+        match self {
+            Support::Real | Support::PositiveDefinite => false,
+            Support::Positive
+            | Support::Nonnegative
+            | Support::Unit
+            | Support::Count
+            | Support::Binary
+            | Support::Simplex
+            | Support::Index(_)
+            | Support::Multiplicity => true,
+        }
+    }
+}
+
+/// What an entry that a file does not list means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Absent {
+    /// An unlisted entry was observed to be 0.
+    pub zero: bool,
+    /// An unlisted entry (or, with `zero`, a listed NaN) was not observed.
+    pub missing: bool,
+}
+
+/// Which entries of a square array exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restriction {
+    /// `i != j`
+    Different(LetterId, LetterId),
+    /// `i < j`
+    Less(LetterId, LetterId),
+}
+
+/// An array of the program. Its dimensions are letters in declared order; the ancestors of a ragged letter are folded
+/// into it: `w[m, j, k]` with `j` ragged in `m` has the dimensions `j, k`.
+#[derive(Clone, Debug)]
+pub struct Array {
+    /// As declared.
+    pub name: String,
+    /// Data, constant or latent.
+    pub kind: ArrayKind,
+    /// One letter a dimension, those of its statement or declaration.
+    pub letters: Vec<LetterId>,
+    /// For each dimension, whether the array's statement binds it as a slice.
+    pub slice: Vec<bool>,
+    /// Where its elements lie.
+    pub support: Support,
+    /// What is not listed means.
+    pub absent: Absent,
+    /// Which entries exist.
+    pub restriction: Option<Restriction>,
+    /// For a constant, its value; for derived data, the expression, over its own letters.
+    pub value: Option<Expression>,
+    /// The axis letter over which the entries are centred.
+    pub center: Option<LetterId>,
+    /// The axis letter over which the entries are scaled.
+    pub scale: Option<LetterId>,
+}
+
+impl Symbols {
+    /// The axis of an id.
+    pub fn axis(&self, id: AxisId) -> &Axis {
+        &self.axes[id.index()]
+    }
+
+    /// The letter of an id.
+    pub fn letter(&self, id: LetterId) -> &Letter {
+        &self.letters[id.index()]
+    }
+
+    /// The array of an id.
+    pub fn array(&self, id: ArrayId) -> &Array {
+        &self.arrays[id.index()]
+    }
+
+    /// The letters of the plates of an array: its dimensions that are no slice.
+    pub fn plates(&self, id: ArrayId) -> Vec<LetterId> {
+        let array = self.array(id);
+        array.letters.iter().zip(&array.slice).filter(|(_, slice)| !**slice).map(|(letter, _)| *letter).collect()
+    }
+
+    /// The letters of the slices of an array.
+    pub fn slices(&self, id: ArrayId) -> Vec<LetterId> {
+        let array = self.array(id);
+        array.letters.iter().zip(&array.slice).filter(|(_, slice)| **slice).map(|(letter, _)| *letter).collect()
+    }
+
+    /// A letter that runs over the same axis and stands nowhere else, with the parent given.
+    pub fn fresh(&mut self, like: LetterId, parent: Option<LetterId>) -> LetterId {
+        let letter = Letter { parent, ..self.letter(like).clone() };
+        self.letters.push(letter);
+        LetterId::from(self.letters.len() - 1)
+    }
+
+    /// A letter over `axis` that stands nowhere else, with fresh letters for its ancestors.
+    pub fn fresh_on(&mut self, axis: AxisId) -> LetterId {
+        let declared = self.axis(axis).letters[0];
+        let parent = self.axis(axis).parent.map(|parent| self.fresh_on(parent));
+        self.fresh(declared, parent)
+    }
+
+    /// The letter and its ancestors, innermost first.
+    pub fn lineage(&self, letter: LetterId) -> Vec<LetterId> {
+        let mut lineage = vec![letter];
+        while let Some(parent) = self.letter(lineage[lineage.len() - 1]).parent {
+            lineage.push(parent);
+        }
+        lineage
+    }
+
+    /// Finds an array by name.
+    pub fn find(&self, name: &str) -> Option<ArrayId> {
+        self.arrays.iter().position(|array| array.name == name).map(ArrayId::from)
+    }
+}

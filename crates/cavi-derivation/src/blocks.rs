@@ -1,0 +1,163 @@
+//! The factorisation of q: by default one factor for each copy and slice of a variable; `posterior` states departures.
+
+use cavi_algebra::{ArrayId, BlockId, LetterId, Mode, Support};
+use cavi_model::{BlockKind, BlockSpec};
+use cavi_syntax::{Diagnostic, Span};
+
+use crate::derive::Derivation;
+
+/// A block before its equations are derived.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// The variables.
+    pub members: Vec<ArrayId>,
+    /// The letters that number the copies.
+    pub plates: Vec<LetterId>,
+    /// For each member, the letters of its slice.
+    pub slices: Vec<Vec<LetterId>>,
+    /// What kind of factor.
+    pub mode: Mode,
+    /// The class letter of an index variable.
+    pub classes: Option<LetterId>,
+    /// The second letters of the slices, for outer products: one for each of `slices[0]`.
+    pub second: Vec<LetterId>,
+    /// The bound asked for.
+    pub by: Option<(String, Span)>,
+    /// Whether the program says `clamp`.
+    pub clamp: bool,
+    /// Where the block is stated: the line in `posterior`, or the statement of its first member.
+    pub span: Span,
+}
+
+impl Draft {
+    /// Whether its variables are replaced by expectations.
+    pub fn is_random(&self) -> bool {
+        match self.mode {
+            Mode::Distribution | Mode::Fixed | Mode::Implicit => true,
+            Mode::Point => false,
+        }
+    }
+}
+
+/// The block that holds a variable.
+pub fn block_of(drafts: &[Draft], array: ArrayId) -> Option<BlockId> {
+    drafts.iter().position(|draft| draft.members.contains(&array)).map(BlockId::from)
+}
+
+/// Drafts every block, in the order of their first members' statements.
+pub fn blocks(derivation: &mut Derivation) -> Vec<Draft> {
+    let model = derivation.model;
+    let mut drafts: Vec<Draft> = Vec::new();
+    for statement in model.statements.iter().filter(|statement| !statement.observed) {
+        let target = statement.target;
+        if block_of(&drafts, target).is_some() {
+            continue;
+        }
+        let spec = model.blocks.iter().find(|spec| spec.members.contains(&target));
+        let default = BlockSpec {
+            members: vec![target],
+            slices: vec![statement.slices.clone()],
+            kind: BlockKind::Joint,
+            by: None,
+            clamp: false,
+            span: statement.span,
+        };
+        let spec = spec.unwrap_or(&default);
+        drafts.push(draft(derivation, spec));
+    }
+    drafts
+}
+
+fn draft(derivation: &mut Derivation, spec: &BlockSpec) -> Draft {
+    let mode = match spec.kind {
+        BlockKind::Joint => Mode::Distribution,
+        BlockKind::Point => Mode::Point,
+        BlockKind::Fixed => Mode::Fixed,
+        BlockKind::Implicit => Mode::Implicit,
+    };
+    let later = |what: &str| {
+        Diagnostic::error("E0790", format!("{what} are not in this version"))
+            .at(spec.span, "stated here")
+            .help("state the variables as blocks of their own")
+    };
+    if mode == Mode::Implicit {
+        derivation.diagnostics.push(later("implicit factors").help("leave the line out: the factor is then stored"));
+    }
+    if spec.members.len() > 1 {
+        derivation.diagnostics.push(later("joint blocks of several variables"));
+    }
+    if let Some((bound, span)) = &spec.by {
+        derivation.diagnostics.push(
+            Diagnostic::error("E0791", format!("the bound `{bound}` is not in this version"))
+                .at(*span, "asked for here")
+                .help("leave `by` out: the exact update is used"),
+        );
+    }
+    if spec.clamp {
+        derivation.diagnostics.push(
+            Diagnostic::error("E0792", "`clamp` is not in this version")
+                .at(spec.span, "asked for here")
+                .help("use a shape or concentration of at least 1, whose mode exists"),
+        );
+    }
+    let first = spec.members[0];
+    let slices: Vec<Vec<LetterId>> = spec
+        .members
+        .iter()
+        .zip(&spec.slices)
+        .map(|(member, written)| {
+            let own = derivation.symbols.slices(*member);
+            let array = derivation.symbols.array(*member);
+            // Declared order, whatever the order in the posterior block.
+            array.letters.iter().copied().filter(|letter| own.contains(letter) || written.contains(letter)).collect()
+        })
+        .collect();
+    let ragged = slices.iter().flatten().any(|letter| derivation.symbols.letter(*letter).parent.is_some());
+    if ragged {
+        derivation.diagnostics.push(
+            Diagnostic::error("E0793", "a slice over a ragged axis is not in this version")
+                .at(spec.span, "this slice has another length in each group")
+                .help("leave the `:` out, so that q is independent over the letter, or declare the axis without `in`"),
+        );
+    }
+    let plates = derivation.symbols.array(first).letters.iter().copied();
+    let plates = plates.filter(|letter| !slices[0].contains(letter)).collect();
+    let classes = match derivation.symbols.array(first).support {
+        Support::Index(axis) => Some(derivation.symbols.fresh_on(axis)),
+        Support::Real
+        | Support::Positive
+        | Support::Nonnegative
+        | Support::Unit
+        | Support::Count
+        | Support::Binary
+        | Support::Simplex
+        | Support::Multiplicity
+        | Support::PositiveDefinite => None,
+    };
+    let second = slices[0]
+        .iter()
+        .map(|letter| {
+            // The other declared letter of the axis if there is one: papers write k and l.
+            let axis = derivation.symbols.letter(*letter).axis;
+            let declared = derivation.symbols.axis(axis).letters.clone();
+            match declared.into_iter().find(|other| other != letter && !slices[0].contains(other)) {
+                Some(other) if derivation.symbols.letter(other).parent.is_none() => other,
+                Some(_) | None => {
+                    let parent = derivation.symbols.letter(*letter).parent;
+                    derivation.symbols.fresh(*letter, parent)
+                }
+            }
+        })
+        .collect();
+    Draft {
+        members: spec.members.clone(),
+        plates,
+        slices,
+        mode,
+        classes,
+        second,
+        by: spec.by.clone(),
+        clamp: spec.clamp,
+        span: spec.span,
+    }
+}

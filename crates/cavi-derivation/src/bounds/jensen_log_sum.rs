@@ -1,0 +1,247 @@
+//! `log sum_c f_c >= sum_c phi_c (log f_c - log phi_c)` for `phi` on the simplex: Jensen's inequality for the concave
+//! logarithm, tight at `phi_c` proportional to `f_c`; under q, at `phi_c` proportional to `exp E log f_c`.
+//!
+//! The categories of a sum are its addends, each with the values of its summed letters. The bound needs a coefficient
+//! that cannot be negative.
+//!
+//! # Source
+//! Lee and Seung (2001), the auxiliary function of theorem 3; Cemgil (2009), section 3.1.
+
+use cavi_algebra::canonical::canonical;
+use cavi_algebra::rules::{push_log_into_product, refresh};
+use cavi_algebra::{
+    Addend, ArrayId, ArrayKind, Atom, Coefficient, Factor, Function, LetterId, Site, SiteId, StatementId, Subscript, Sum,
+    Symbols, Term,
+};
+use cavi_syntax::Diagnostic;
+
+use crate::blocks::Draft;
+use crate::derive::Derivation;
+
+/// The log joint with its logs of sums bounded.
+pub struct Bounded {
+    /// One for each statement.
+    pub statements: Vec<BoundedStatement>,
+    /// The sites. Their weights and log weights are not yet expectations.
+    pub sites: Vec<Site>,
+}
+
+/// A statement's log-density, twice.
+pub struct BoundedStatement {
+    /// With allocations held, `sum_c phi_c log f_c` for each log of a sum: what updates are collected from.
+    pub held: Sum,
+    /// With log partitions, `log sum_c exp log f_c`: what the bound is evaluated from.
+    pub tight: Sum,
+}
+
+/// Bounds every log of a sum that holds a latent variable.
+pub fn bound_logs(derivation: &mut Derivation, drafts: &[Draft], log_densities: &[Sum]) -> Bounded {
+    let mut bounded = Bounded { statements: Vec::new(), sites: Vec::new() };
+    for (index, log_density) in log_densities.iter().enumerate() {
+        let statement = StatementId::from(index);
+        let mut held = Sum::zero();
+        let mut tight = Sum::zero();
+        for term in &log_density.terms {
+            for term in logs_of_products_apart(&mut derivation.symbols, term) {
+                match log_of_sum(drafts, &term) {
+                    None => {
+                        held.terms.push(term.clone());
+                        tight.terms.push(term);
+                    }
+                    Some(position) => {
+                        let id = SiteId::from(bounded.sites.len());
+                        let Some((site, surrogate)) = replace(derivation, drafts, statement, id, &term, position) else {
+                            continue;
+                        };
+                        let plates = site.plates.iter().map(|letter| Subscript::Letter(*letter)).collect();
+                        let mut partition = term.clone();
+                        partition.factors[position] = Factor::of(Atom::LogPartition { site: id, plates });
+                        tight.terms.push(partition);
+                        held.terms.extend(surrogate);
+                        bounded.sites.push(site);
+                    }
+                }
+            }
+        }
+        let held = canonical(&mut derivation.symbols, &held);
+        let tight = canonical(&mut derivation.symbols, &tight);
+        bounded.statements.push(BoundedStatement { held, tight });
+    }
+    bounded
+}
+
+/// `log(a b)` may have come about by a canonical form: take such logs apart once more.
+fn logs_of_products_apart(symbols: &mut Symbols, term: &Term) -> Vec<Term> {
+    for (position, factor) in term.factors.iter().enumerate() {
+        if let Atom::Apply(Function::Log, inner) = &factor.atom
+            && factor.power == 1
+        {
+            let apart = push_log_into_product(&inner[0]);
+            let same = matches!(apart.terms.as_slice(), [only] if only.coefficient.0 == 1.0
+                && only.factors.len() == 1 && only.factors[0].atom == factor.atom);
+            if !same {
+                let mut rest = term.clone();
+                rest.factors.remove(position);
+                let product = cavi_algebra::rules::distribute(symbols, &rest, &apart);
+                let product = canonical(symbols, &product);
+                return product.terms.iter().flat_map(|term| logs_of_products_apart(symbols, term)).collect();
+            }
+        }
+    }
+    vec![term.clone()]
+}
+
+/// The position of a log of a sum that holds a latent.
+fn log_of_sum(drafts: &[Draft], term: &Term) -> Option<usize> {
+    term.factors.iter().position(|factor| match &factor.atom {
+        Atom::Apply(Function::Log, inner) => {
+            let single = match inner[0].terms.as_slice() {
+                [only] => only.sums.is_empty(),
+                _ => false,
+            };
+            let complement = is_complement_of(&inner[0]).is_some();
+            !single && !complement && drafts.iter().flat_map(|draft| &draft.members).any(|id| inner[0].mentions(*id))
+        }
+        Atom::Value(..)
+        | Atom::Moment(_)
+        | Atom::Allocation { .. }
+        | Atom::LogPartition { .. }
+        | Atom::Group(_)
+        | Atom::Apply(..)
+        | Atom::ExpectedSquare(_)
+        | Atom::Observed(..)
+        | Atom::Equal(..)
+        | Atom::Different(..)
+        | Atom::Less(..) => false,
+    })
+}
+
+/// The element x of a sum `1 - x`: its log is a statistic, not a log of a sum.
+pub fn is_complement_of(sum: &Sum) -> Option<(ArrayId, Vec<Subscript>)> {
+    let [a, b] = sum.terms.as_slice() else { return None };
+    let (one, other) = if a.is_number() { (a, b) } else { (b, a) };
+    if !(one.is_number() && one.coefficient.0 == 1.0 && other.coefficient.0 == -1.0 && other.sums.is_empty()) {
+        return None;
+    }
+    match other.factors.as_slice() {
+        [Factor { atom: Atom::Value(array, subscripts), power: 1 }] => Some((*array, subscripts.clone())),
+        _ => None,
+    }
+}
+
+fn replace(
+    derivation: &mut Derivation,
+    drafts: &[Draft],
+    statement: StatementId,
+    id: SiteId,
+    term: &Term,
+    position: usize,
+) -> Option<(Site, Vec<Term>)> {
+    let span = derivation.model.statements[statement.index()].span;
+    let mut rest = term.clone();
+    let log = rest.factors.remove(position);
+    let Atom::Apply(Function::Log, inner) = &log.atom else { unreachable!("the caller found a log here") };
+    if let Some(culprit) = sign_unknown(&derivation.symbols, &rest) {
+        derivation.diagnostics.push(
+            Diagnostic::error("E0703", format!("the log of a sum has a coefficient that may be negative: {culprit}"))
+                .at(span, "in this statement")
+                .possible("a coefficient that cannot be negative: a count, a shape, a weight")
+                .help("declare the data as `count` or `nonnegative`, or give the rate a single product"),
+        );
+        return None;
+    }
+    let mut addends = Vec::new();
+    let mut surrogate = Vec::new();
+    let plates: Vec<LetterId> = rest.sums.clone();
+    for (number, addend) in inner[0].terms.iter().enumerate() {
+        if let Some(culprit) = sign_unknown(&derivation.symbols, addend) {
+            derivation.diagnostics.push(
+                Diagnostic::error("E0704", format!("an addend inside a log of a sum may be negative: {culprit}"))
+                    .at(span, "in this statement")
+                    .possible("products of variables that cannot be negative")
+                    .help("give the variables priors on positive numbers: Gamma, Exponential, Dirichlet, Flat(nonnegative)"),
+            );
+            return None;
+        }
+        let addend = refresh(&mut derivation.symbols, addend);
+        let mut log_weight = Sum::number(addend.coefficient.0.ln());
+        for factor in &addend.factors {
+            let alone = Term { sums: Vec::new(), factors: vec![Factor::of(factor.atom.clone())], coefficient: Coefficient(1.0) };
+            log_weight = log_weight.plus(push_log_into_product(&Sum::term(alone)).scaled(f64::from(factor.power)));
+        }
+        let log_weight = canonical(&mut derivation.symbols, &log_weight);
+        let subscripts = |letters: &[LetterId]| letters.iter().map(|letter| Subscript::Letter(*letter)).collect();
+        for part in &log_weight.terms {
+            // Logs of constants and data are no one's statistic: they stand in the log partition alone.
+            let latent = drafts.iter().flat_map(|draft| &draft.members).any(|member| part.mentions(*member));
+            if !latent {
+                continue;
+            }
+            let allocation = Atom::Allocation {
+                site: id,
+                addend: number,
+                plates: subscripts(&plates),
+                categories: subscripts(&addend.sums),
+            };
+            let mut factors = rest.factors.clone();
+            factors.push(Factor::of(allocation));
+            factors.extend(part.factors.iter().cloned());
+            surrogate.push(Term {
+                sums: rest.sums.iter().chain(&addend.sums).copied().collect(),
+                factors,
+                coefficient: Coefficient(rest.coefficient.0 * part.coefficient.0),
+            });
+        }
+        addends.push(Addend { letters: addend.sums.clone(), log_weight });
+    }
+    let weight = Sum::term(Term { sums: Vec::new(), ..rest });
+    Some((Site { statement, plates, weight, addends }, surrogate))
+}
+
+/// What in a product may be negative, in words. A constant without a type is taken as given.
+fn sign_unknown(symbols: &Symbols, term: &Term) -> Option<String> {
+    if term.coefficient.0 < 0.0 {
+        return Some("a difference".to_owned());
+    }
+    for factor in &term.factors {
+        if factor.power % 2 == 0 {
+            continue;
+        }
+        match &factor.atom {
+            Atom::Value(array, _) => {
+                let array = symbols.array(*array);
+                if array.kind != ArrayKind::Constant && !array.support.is_nonnegative() {
+                    return Some(format!("`{}` is a real number", array.name));
+                }
+            }
+            Atom::Observed(..) | Atom::Equal(..) | Atom::Different(..) | Atom::Less(..) | Atom::Allocation { .. } => {}
+            Atom::Apply(function, arguments) => match function {
+                Function::Exp
+                | Function::Sqrt
+                | Function::Logistic
+                | Function::Softplus
+                | Function::Phi => {}
+                Function::Power => {
+                    if let Some(culprit) = arguments[0].terms.iter().find_map(|term| sign_unknown(symbols, term)) {
+                        return Some(culprit);
+                    }
+                }
+                Function::Log
+                | Function::LogGamma
+                | Function::InversePhi
+                | Function::StandardNormalLogCdf
+                | Function::StandardNormalLogCcdf
+                | Function::StandardNormalLogQf => return Some(format!("`{}` of something", function.name())),
+            },
+            Atom::Group(sum) => {
+                if let Some(culprit) = sum.terms.iter().find_map(|term| sign_unknown(symbols, term)) {
+                    return Some(culprit);
+                }
+            }
+            Atom::Moment(_) | Atom::LogPartition { .. } | Atom::ExpectedSquare(_) => {
+                unreachable!("expectations are taken after the bounds")
+            }
+        }
+    }
+    None
+}

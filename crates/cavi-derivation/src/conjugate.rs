@@ -1,0 +1,290 @@
+//! The updates: for each block, the coefficients of its statistics in the expected log joint, allocations held, and the
+//! family that has those statistics.
+
+use cavi_algebra::canonical::canonical;
+use cavi_algebra::rules::{Substitution, distribute, multiply, rename_apart, substitute};
+use cavi_algebra::{
+    Atom, Block, BlockId, Factor, LetterId, Mode, Natural, Statistic, StatementId, Subscript, Sum, Symbols, Term, dedup,
+};
+use cavi_families::{Extent, Posterior, recognise};
+
+use crate::blocks::Draft;
+use crate::bounds::Bounded;
+use crate::derive::Derivation;
+use crate::expect::{Leftover, copies, expect, statistic_of};
+use crate::explain;
+use crate::joint::{multiplicities, with_ancestors};
+use crate::separate::{elements, separate};
+
+/// A collected coefficient: of which statistic, from which statement, and whether another copy of the block stands in it.
+struct Collected {
+    statistic: Statistic,
+    statement: StatementId,
+    coefficient: Sum,
+    meets: Vec<LetterId>,
+}
+
+/// Derives the updates of every block.
+pub fn conjugate(derivation: &mut Derivation, drafts: &[Draft], bounded: &Bounded) -> Vec<Block> {
+    (0..drafts.len()).filter_map(|index| block(derivation, drafts, bounded, BlockId::from(index))).collect()
+}
+
+fn block(derivation: &mut Derivation, drafts: &[Draft], bounded: &Bounded, id: BlockId) -> Option<Block> {
+    let draft = &drafts[id.index()];
+    let mut collected: Vec<Collected> = Vec::new();
+    let mut failed = false;
+    for (index, statement) in bounded.statements.iter().enumerate() {
+        let statement_id = StatementId::from(index);
+        for term in &statement.held.terms {
+            if !draft.members.iter().any(|member| term.mentions(*member)) {
+                continue;
+            }
+            match collect(&mut derivation.symbols, drafts, id, statement_id, term) {
+                Ok(found) => collected.extend(found),
+                Err(leftover) => {
+                    failed = true;
+                    let diagnostic = explain::leftover(derivation, drafts, id, statement_id, &leftover);
+                    if !derivation.diagnostics.contains(&diagnostic) {
+                        derivation.diagnostics.push(diagnostic);
+                    }
+                }
+            }
+        }
+    }
+    if failed {
+        return None;
+    }
+    // Statistics whose coefficient cancels are absent.
+    let mut statistics: Vec<Statistic> = Vec::new();
+    for entry in &collected {
+        if !statistics.contains(&entry.statistic) {
+            statistics.push(entry.statistic.clone());
+        }
+    }
+    let mut coefficients: Vec<(Statistic, Sum, Sum)> = Vec::new();
+    for statistic in statistics {
+        let (mut all, mut own) = (Sum::zero(), Sum::zero());
+        for entry in collected.iter().filter(|entry| entry.statistic == statistic) {
+            let target = derivation.model.statements[entry.statement.index()].target;
+            if draft.members.contains(&target) {
+                own = own.plus(entry.coefficient.clone());
+            }
+            all = all.plus(entry.coefficient.clone());
+        }
+        let all = canonical(&mut derivation.symbols, &all);
+        let own = canonical(&mut derivation.symbols, &own);
+        if !all.is_zero() {
+            coefficients.push((statistic, all, own));
+        }
+    }
+    let support = derivation.symbols.array(draft.members[0]).support;
+    let over_slice = draft.slices.iter().any(|letters| !letters.is_empty());
+    let wanted: Vec<Statistic> = coefficients.iter().map(|(statistic, _, _)| statistic.clone()).collect();
+    let point = draft.mode == Mode::Point;
+    let Some(family) = recognise(support, over_slice, point, &wanted) else {
+        derivation.diagnostics.push(explain::no_family(derivation, drafts, id, &wanted, &collected_places(&collected)));
+        return None;
+    };
+    let weights = multiplicities(&derivation.symbols, &draft.plates);
+    let (natural, prior) = arrange(&mut derivation.symbols, draft, family, &coefficients, &weights);
+    let in_order = dedup(collected.iter().flat_map(|entry| entry.meets.clone()).collect());
+    let in_order: Vec<LetterId> = draft.plates.iter().copied().filter(|letter| in_order.contains(letter)).collect();
+    Some(Block {
+        members: draft.members.clone(),
+        plates: draft.plates.clone(),
+        slices: draft.slices.clone(),
+        mode: draft.mode,
+        family: family.name(),
+        natural,
+        prior,
+        in_order,
+        classes: draft.classes,
+        multiplicity: weights,
+        by: None,
+        clamp: draft.clamp,
+    })
+}
+
+fn collected_places(collected: &[Collected]) -> Vec<(Statistic, StatementId)> {
+    dedup(collected.iter().map(|entry| (entry.statistic.clone(), entry.statement)).collect())
+}
+
+/// The coefficients in the order of the family's statistics. Those of a distribution are natural parameters: the base
+/// measure is taken off, and so is the multiplicity of the rows, which weighs their entropy as well.
+fn arrange(
+    symbols: &mut Symbols,
+    draft: &Draft,
+    family: &dyn Posterior,
+    coefficients: &[(Statistic, Sum, Sum)],
+    weights: &[Atom],
+) -> (Vec<Natural>, Vec<Sum>) {
+    let (mut natural, mut prior) = (Vec::new(), Vec::new());
+    for (own, base) in family.statistics().into_iter().zip(family.base()) {
+        let found = coefficients.iter().find(|(statistic, _, _)| *statistic == own.statistic);
+        let (mut all, mut from_prior) = found.map_or((Sum::zero(), Sum::zero()), |(_, all, own)| (all.clone(), own.clone()));
+        if draft.mode != Mode::Point {
+            let inverse = Term {
+                factors: weights.iter().map(|atom| Factor { atom: atom.clone(), power: -1 }).collect(),
+                ..Term::number(1.0)
+            };
+            for sum in [&mut all, &mut from_prior] {
+                let share = multiply(symbols, sum, &Sum::term(inverse.clone()));
+                *sum = canonical(symbols, &share.minus(Sum::number(base)));
+            }
+        }
+        natural.push(Natural { slots: slot_letters(draft, own.extent), statistic: own.statistic, coefficient: all });
+        prior.push(from_prior);
+    }
+    (natural, prior)
+}
+
+/// The letters of the slots of a statistic of this extent.
+fn slot_letters(draft: &Draft, extent: Extent) -> Vec<LetterId> {
+    match (extent, draft.classes) {
+        (Extent::Scalar, _) => Vec::new(),
+        (Extent::Vector, Some(class)) => vec![class],
+        (Extent::Vector, None) => draft.slices.concat(),
+        (Extent::Matrix, _) => draft.slices[0].iter().chain(&draft.second).copied().collect(),
+    }
+}
+
+/// The contributions of a term to the coefficients of a block.
+fn collect(
+    symbols: &mut Symbols,
+    drafts: &[Draft],
+    id: BlockId,
+    statement: StatementId,
+    term: &Term,
+) -> Result<Vec<Collected>, Box<Leftover>> {
+    let draft = &drafts[id.index()];
+    let mut out = Vec::new();
+    for term in opened(symbols, draft, id, term)?.terms {
+        if !draft.members.iter().any(|member| term.mentions(*member)) {
+            continue;
+        }
+        let leftover = |(term, position)| Box::new(Leftover { term, position, block: id });
+        for term in separate(symbols, draft, &term).map_err(leftover)? {
+            // The letters of the target are kept for the target.
+            let target = targets(symbols, draft);
+            let term = rename_apart(symbols, &term, &target);
+            let found = elements(symbols, draft, &term).map_err(|position| leftover((term.clone(), position)))?;
+            let groups = copies(&found);
+            for copy in &groups {
+                let (statistic, slots) = statistic_of(copy);
+                let mut rest = term.clone();
+                let gone: Vec<usize> = copy.iter().map(|element| element.position).collect();
+                let mut position = 0;
+                rest.factors.retain(|_| {
+                    position += 1;
+                    !gone.contains(&(position - 1))
+                });
+                let mut pairs: Vec<(Subscript, LetterId)> =
+                    copy[0].plates.iter().cloned().zip(draft.plates.iter().copied()).collect();
+                for (number, slots) in slots.iter().enumerate() {
+                    let letters: Vec<LetterId> = match draft.classes {
+                        Some(class) => vec![class],
+                        None if number == 0 => draft.slices[0].clone(),
+                        None => draft.second.clone(),
+                    };
+                    pairs.extend(slots.iter().cloned().zip(letters));
+                }
+                let meets = meeting_letters(draft, &copy[0].plates, &groups, copy);
+                let rest = unify(symbols, &rest, pairs);
+                let rest = canonical(symbols, &Sum::term(rest));
+                let coefficient = expect(symbols, drafts, &rest)?;
+                out.push(Collected { statistic, statement, coefficient, meets });
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// The letters that a coefficient is written in: plates, slices, second slices, class, with their ancestors.
+fn targets(symbols: &Symbols, draft: &Draft) -> Vec<LetterId> {
+    let mut letters = draft.plates.clone();
+    letters.extend(draft.slices.iter().flatten());
+    letters.extend(&draft.second);
+    letters.extend(draft.classes);
+    with_ancestors(symbols, &letters)
+}
+
+/// The plate letters in which another copy of the block differs from this one.
+fn meeting_letters(
+    draft: &Draft,
+    own: &[Subscript],
+    groups: &[Vec<&crate::separate::Element>],
+    copy: &[&crate::separate::Element],
+) -> Vec<LetterId> {
+    let mut letters = Vec::new();
+    for other in groups.iter().filter(|other| other[0].plates != copy[0].plates) {
+        for ((left, right), letter) in own.iter().zip(&other[0].plates).zip(&draft.plates) {
+            if left != right {
+                letters.push(*letter);
+            }
+        }
+    }
+    letters
+}
+
+/// Opens the squares that hold the block: `(O + R)^2 = O O + 2 O R + R^2`, the last left closed (and left out where
+/// nothing else in the term holds the block).
+fn opened(symbols: &mut Symbols, draft: &Draft, id: BlockId, term: &Term) -> Result<Sum, Box<Leftover>> {
+    let holds = |sum: &Term| draft.members.iter().any(|member| sum.mentions(*member));
+    for (position, factor) in term.factors.iter().enumerate() {
+        let Atom::Group(inner) = &factor.atom else { continue };
+        if !inner.terms.iter().any(holds) {
+            continue;
+        }
+        if factor.power != 2 {
+            return Err(Box::new(Leftover { term: term.clone(), position, block: id }));
+        }
+        let mut rest = term.clone();
+        rest.factors.remove(position);
+        let (own, others): (Vec<Term>, Vec<Term>) = inner.terms.iter().cloned().partition(holds);
+        let (own, others) = (Sum { terms: own }, Sum { terms: others });
+        let mut square = multiply(symbols, &own, &own).plus(multiply(symbols, &own, &others).scaled(2.0));
+        if holds(&rest) {
+            square = square.plus(cavi_algebra::rules::power(symbols, &others, 2));
+        }
+        let product = distribute(symbols, &rest, &square);
+        let product = canonical(symbols, &product);
+        let mut out = Sum::zero();
+        for term in &product.terms {
+            out = out.plus(opened(symbols, draft, id, term)?);
+        }
+        return Ok(out);
+    }
+    Ok(canonical(symbols, &Sum::term(term.clone())))
+}
+
+/// Makes the subscripts of a copy the letters of the target: a summed letter is replaced, anything else gets an
+/// indicator.
+fn unify(symbols: &mut Symbols, term: &Term, pairs: Vec<(Subscript, LetterId)>) -> Term {
+    let mut term = term.clone();
+    let mut pending = pairs;
+    while !pending.is_empty() {
+        let (subscript, letter) = pending.remove(0);
+        match subscript {
+            Subscript::Letter(own) if own == letter => {}
+            Subscript::Letter(own) if term.sums.contains(&own) => {
+                let map = Substitution::from([(own, Subscript::Letter(letter))]);
+                // Ragged letters below a replaced parent are renamed, and the pending subscripts must follow: they ride
+                // along as factors.
+                let mut joined = term.clone();
+                let tail = joined.factors.len();
+                let riders = pending.iter().map(|(subscript, _)| Atom::Equal(subscript.clone(), subscript.clone()));
+                joined.factors.extend(riders.map(Factor::of));
+                let mut joined = substitute(symbols, &joined, &map);
+                let carried = joined.factors.split_off(tail);
+                for ((subscript, _), factor) in pending.iter_mut().zip(carried) {
+                    if let Atom::Equal(left, _) = factor.atom {
+                        *subscript = left;
+                    }
+                }
+                term = joined;
+            }
+            other => term.factors.push(Factor::of(Atom::Equal(other, Subscript::Letter(letter)))),
+        }
+    }
+    term
+}

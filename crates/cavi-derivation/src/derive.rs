@@ -1,0 +1,75 @@
+//! The derivation on one screen: log joint, bounds, blocks, updates, bound, order.
+
+use cavi_algebra::{Equations, StatementEquation, Symbols};
+use cavi_model::Model;
+use cavi_syntax::Diagnostic;
+
+use crate::blocks::{Draft, blocks};
+use crate::bounds::bound_logs;
+use crate::conjugate::conjugate;
+use crate::elbo::{elbo, expect_sites};
+use crate::joint::joint;
+use crate::order::default_sweep;
+
+/// What the stages share: the symbols they add fresh letters to, and what they have to say.
+pub struct Derivation<'m> {
+    /// The program.
+    pub model: &'m Model,
+    /// Axes, letters and arrays; letters are added.
+    pub symbols: Symbols,
+    /// What was found wrong or worth saying.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Derives the updates and the bound of a model. The equations are there only if no diagnostic is an error.
+pub fn derive(model: &Model) -> (Option<Equations>, Vec<Diagnostic>) {
+    let mut derivation = Derivation { model, symbols: model.symbols.clone(), diagnostics: Vec::new() };
+    let equations = derivation.run();
+    let failed = derivation.diagnostics.iter().any(Diagnostic::is_error);
+    (if failed { None } else { equations }, derivation.diagnostics)
+}
+
+impl Derivation<'_> {
+    fn run(&mut self) -> Option<Equations> {
+        let drafts: Vec<Draft> = blocks(self);
+        let log_densities = joint(self, &drafts);
+        if self.failed() {
+            return None;
+        }
+        let mut bounded = bound_logs(self, &drafts, &log_densities);
+        if self.failed() {
+            return None;
+        }
+        let blocks = conjugate(self, &drafts, &bounded);
+        if self.failed() {
+            return None;
+        }
+        expect_sites(self, &drafts, &mut bounded);
+        let elbo = elbo(self, &drafts, &blocks, &bounded);
+        if self.failed() {
+            return None;
+        }
+        let sweep = default_sweep(self.model, &blocks);
+        let statements = self.model.statements.iter().zip(log_densities).map(|(statement, log_density)| {
+            StatementEquation {
+                target: statement.target,
+                family: statement.family.name(),
+                observed: statement.observed,
+                log_density,
+            }
+        });
+        Some(Equations {
+            name: self.model.name.clone(),
+            statements: statements.collect(),
+            blocks,
+            sites: bounded.sites,
+            elbo,
+            sweep,
+            symbols: self.symbols.clone(),
+        })
+    }
+
+    fn failed(&self) -> bool {
+        self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+}

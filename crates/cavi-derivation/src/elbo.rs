@@ -1,0 +1,84 @@
+//! The evidence lower bound, all constants included: `sum E log p + entropies`, allocations at their optimum.
+
+use cavi_algebra::canonical::canonical;
+use cavi_algebra::{Block, BlockId, Elbo, StatementId, Sum};
+use cavi_families::posterior;
+
+use crate::blocks::{Draft, block_of};
+use crate::bounds::Bounded;
+use crate::derive::Derivation;
+use crate::expect::{expect, expect_term};
+use crate::explain;
+use crate::separate::elements;
+
+/// The bound of the program.
+pub fn elbo(derivation: &mut Derivation, drafts: &[Draft], blocks: &[Block], bounded: &Bounded) -> Elbo {
+    let mut elbo = Elbo::default();
+    for (index, statement) in bounded.statements.iter().enumerate() {
+        let id = StatementId::from(index);
+        let target = derivation.model.statements[index].target;
+        let paired = block_of(drafts, target).filter(|block| is_paired(&blocks[block.index()]));
+        let mut sum = Sum::zero();
+        for term in &statement.tight.terms {
+            // What is linear in the statistics of a paired block stands in its prior.
+            if let Some(block) = paired
+                && elements(&derivation.symbols, &drafts[block.index()], term).is_ok_and(|found| !found.is_empty())
+            {
+                continue;
+            }
+            match expect_term(&mut derivation.symbols, drafts, term) {
+                Ok(expected) => sum = sum.plus(expected),
+                Err(leftover) => {
+                    let diagnostic = explain::leftover(derivation, drafts, leftover.block, id, &leftover);
+                    if !derivation.diagnostics.contains(&diagnostic) {
+                        derivation.diagnostics.push(diagnostic);
+                    }
+                }
+            }
+        }
+        elbo.terms.push((id, canonical(&mut derivation.symbols, &sum)));
+    }
+    answered(derivation, drafts, blocks, &elbo);
+    elbo
+}
+
+fn is_paired(block: &Block) -> bool {
+    !block.is_point() && posterior(block.family).is_some_and(|family| family.paired())
+}
+
+/// Takes the expectations of a site's weight and log weights.
+pub fn expect_sites(derivation: &mut Derivation, drafts: &[Draft], bounded: &mut Bounded) {
+    for site in &mut bounded.sites {
+        let statement = site.statement;
+        let mut take = |sum: &Sum| match expect(&mut derivation.symbols, drafts, sum) {
+            Ok(expected) => Some(expected),
+            Err(leftover) => {
+                let diagnostic = explain::leftover(derivation, drafts, leftover.block, statement, &leftover);
+                derivation.diagnostics.push(diagnostic);
+                None
+            }
+        };
+        if let Some(weight) = take(&site.weight) {
+            site.weight = weight;
+        }
+        for addend in &mut site.addends {
+            if let Some(log_weight) = take(&addend.log_weight) {
+                addend.log_weight = log_weight;
+            }
+        }
+    }
+}
+
+/// Every expectation that the equations need is one that its block's family answers.
+fn answered(derivation: &mut Derivation, drafts: &[Draft], blocks: &[Block], elbo: &Elbo) {
+    let mut missing = Vec::new();
+    let mut look = |sum: &Sum| explain::unanswered(blocks, sum, &mut missing);
+    elbo.terms.iter().for_each(|(_, sum)| look(sum));
+    for block in blocks {
+        block.natural.iter().for_each(|natural| look(&natural.coefficient));
+    }
+    for (block, statistic) in missing {
+        let diagnostic = explain::no_expectation(derivation, drafts, BlockId::from(block), blocks, &statistic);
+        derivation.diagnostics.push(diagnostic);
+    }
+}

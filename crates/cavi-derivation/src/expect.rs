@@ -1,0 +1,276 @@
+//! Expectations under q: a product over independent copies is the product of their expectations.
+
+use cavi_algebra::canonical::canonical;
+use cavi_algebra::rules::{distribute, multiply, refresh};
+use cavi_algebra::{
+    Atom, BlockId, Elementary, ExpectedSquare, Factor, Moment, Statistic, Subscript, Sum, Symbols, Term,
+};
+
+use crate::blocks::Draft;
+use crate::separate::{Element, elements, separate};
+
+/// A term whose expectation is no product of expectations of elementary functions.
+#[derive(Clone, Debug)]
+pub struct Leftover {
+    /// The term, before its expectation.
+    pub term: Term,
+    /// The factor in the way.
+    pub position: usize,
+    /// The block it belongs to.
+    pub block: BlockId,
+}
+
+/// The expectation of a sum.
+pub fn expect(symbols: &mut Symbols, drafts: &[Draft], sum: &Sum) -> Result<Sum, Box<Leftover>> {
+    let mut out = Sum::zero();
+    for term in &sum.terms {
+        out = out.plus(expect_term(symbols, drafts, term)?);
+    }
+    Ok(canonical(symbols, &out))
+}
+
+/// The expectation of a term.
+pub fn expect_term(symbols: &mut Symbols, drafts: &[Draft], term: &Term) -> Result<Sum, Box<Leftover>> {
+    // Squares first: they stay squares unless the rest of the term shares a block with them.
+    for (position, factor) in term.factors.iter().enumerate() {
+        let Atom::Group(inner) = &factor.atom else { continue };
+        let random: Vec<usize> = random_blocks(drafts, |member| inner.mentions(member));
+        let Some(first) = random.first() else { continue };
+        if factor.power != 2 {
+            let block = BlockId::from(*first);
+            return Err(Box::new(Leftover { term: term.clone(), position, block }));
+        }
+        let shares = term.factors.iter().enumerate().any(|(other, factor)| {
+            other != position
+                && random.iter().any(|block| drafts[*block].members.iter().any(|member| factor.atom.mentions(*member)))
+        });
+        let mut rest = term.clone();
+        rest.factors.remove(position);
+        let product = if shares {
+            let right = refreshed(symbols, inner);
+            let square = multiply(symbols, inner, &right);
+            distribute(symbols, &rest, &square)
+        } else {
+            let square = expected_square(symbols, drafts, inner)?;
+            distribute(symbols, &rest, &Sum::atom(square))
+        };
+        return expect(symbols, drafts, &product);
+    }
+    let mut terms = vec![term.clone()];
+    for (index, draft) in drafts.iter().enumerate() {
+        if !draft.is_random() {
+            continue;
+        }
+        let mut next = Vec::new();
+        for term in terms {
+            if !mentions_outside_moments(draft, &term) {
+                next.push(term);
+                continue;
+            }
+            let block = BlockId::from(index);
+            let leftover = |(term, position)| Box::new(Leftover { term, position, block });
+            for term in separate(symbols, draft, &term).map_err(leftover)? {
+                let found = elements(symbols, draft, &term).map_err(|position| leftover((term.clone(), position)))?;
+                next.push(with_moments(block, &term, &found));
+            }
+        }
+        terms = next;
+    }
+    Ok(canonical(symbols, &Sum { terms }))
+}
+
+/// The blocks with a distribution whose members `mentions` says are there.
+fn random_blocks(drafts: &[Draft], mentions: impl Fn(cavi_algebra::ArrayId) -> bool) -> Vec<usize> {
+    drafts
+        .iter()
+        .enumerate()
+        .filter(|(_, draft)| draft.is_random() && draft.members.iter().any(|member| mentions(*member)))
+        .map(|(index, _)| index)
+        .collect()
+}
+
+/// Whether a member stands in a factor that is not an expectation already.
+fn mentions_outside_moments(draft: &Draft, term: &Term) -> bool {
+    term.factors.iter().any(|factor| match &factor.atom {
+        Atom::ExpectedSquare(_) | Atom::Moment(_) => false,
+        Atom::Value(..)
+        | Atom::Allocation { .. }
+        | Atom::LogPartition { .. }
+        | Atom::Group(_)
+        | Atom::Apply(..)
+        | Atom::Observed(..)
+        | Atom::Equal(..)
+        | Atom::Different(..)
+        | Atom::Less(..) => draft.members.iter().any(|member| factor.atom.mentions(*member)),
+    })
+}
+
+/// The statistic of the elements of one copy, with its slots in the statistic's order.
+pub fn statistic_of(copy: &[&Element]) -> (Statistic, Vec<Vec<Subscript>>) {
+    let mut parts: Vec<((u8, Elementary), Vec<Subscript>)> = Vec::new();
+    for element in copy {
+        for _ in 0..element.times {
+            parts.push(((element.member as u8, element.elementary), element.slots.clone()));
+        }
+    }
+    parts.sort_by_key(|part| part.0);
+    let statistic = Statistic(parts.iter().map(|(part, _)| *part).collect());
+    (statistic, parts.into_iter().map(|(_, slots)| slots).collect())
+}
+
+/// Groups the elements of a term by copy, in order of appearance.
+pub fn copies(found: &[Element]) -> Vec<Vec<&Element>> {
+    let mut copies: Vec<Vec<&Element>> = Vec::new();
+    for element in found {
+        match copies.iter_mut().find(|copy| copy[0].plates == element.plates) {
+            Some(copy) => copy.push(element),
+            None => copies.push(vec![element]),
+        }
+    }
+    copies
+}
+
+fn with_moments(block: BlockId, term: &Term, found: &[Element]) -> Term {
+    let mut out = term.clone();
+    let gone: Vec<usize> = found.iter().map(|element| element.position).collect();
+    let mut position = 0;
+    out.factors.retain(|_| {
+        position += 1;
+        !gone.contains(&(position - 1))
+    });
+    for copy in copies(found) {
+        let (statistic, slots) = statistic_of(&copy);
+        let plates = copy[0].plates.clone();
+        out.factors.push(Factor::of(Atom::Moment(Moment { block, statistic, plates, slots: slots.concat() })));
+    }
+    out
+}
+
+fn refreshed(symbols: &mut Symbols, sum: &Sum) -> Sum {
+    Sum { terms: sum.terms.iter().map(|term| refresh(symbols, term)).collect() }
+}
+
+/// `E (sum_s T_s)^2`, its spread found pair by pair: `E[T_s T_t] - E T_s E T_t` is non-zero only where the two share a
+/// copy of a block; there `E[x y] = E x E y + Cov(x, y)`.
+fn expected_square(symbols: &mut Symbols, drafts: &[Draft], inner: &Sum) -> Result<Atom, Box<Leftover>> {
+    let mean = expect(symbols, drafts, inner)?;
+    let mut spread = Sum::zero();
+    for (number, left) in inner.terms.iter().enumerate() {
+        for (other, right) in inner.terms.iter().enumerate().skip(number) {
+            let shared = random_blocks(drafts, |member| left.mentions(member) && right.mentions(member));
+            if shared.is_empty() {
+                continue;
+            }
+            let right = refresh(symbols, right);
+            let product = multiply(symbols, &Sum::term(left.clone()), &Sum::term(right));
+            let twice = if other > number { 2.0 } else { 1.0 };
+            let product = canonical(symbols, &product);
+            for term in &product.terms {
+                spread = spread.plus(excess(symbols, drafts, &shared, term)?.scaled(twice));
+            }
+        }
+    }
+    let spread = canonical(symbols, &spread);
+    Ok(Atom::ExpectedSquare(Box::new(ExpectedSquare { of: inner.clone(), mean, spread })))
+}
+
+/// `E[T_s T_t] - E T_s E T_t` for a product of two terms.
+fn excess(symbols: &mut Symbols, drafts: &[Draft], shared: &[usize], product: &Term) -> Result<Sum, Box<Leftover>> {
+    let mut terms = vec![product.clone()];
+    for block in shared {
+        let mut next = Vec::new();
+        for term in &terms {
+            let leftover = |(term, position)| Box::new(Leftover { term, position, block: BlockId::from(*block) });
+            next.extend(separate(symbols, &drafts[*block], term).map_err(leftover)?);
+        }
+        terms = next;
+    }
+    let mut out = Sum::zero();
+    for term in terms {
+        // Every shared copy contributes its means or its covariance; at least one its covariance.
+        let mut choices = vec![(term.clone(), false)];
+        for block in shared {
+            let mut next = Vec::new();
+            for (term, any) in choices {
+                let draft = &drafts[*block];
+                let id = BlockId::from(*block);
+                let found = elements(symbols, draft, &term)
+                    .map_err(|position| Box::new(Leftover { term: term.clone(), position, block: id }))?;
+                next.extend(expand_copies(id, &term, &found)?.into_iter().map(|(term, own)| (term, any || own)));
+            }
+            choices = next;
+        }
+        for (term, any) in choices {
+            if any {
+                out = out.plus(expect_term(symbols, drafts, &term)?);
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// Replaces the copies of a block in a term by means and, where a copy stands twice, by means or its covariance; says of
+/// each outcome whether a covariance is in it.
+fn expand_copies(
+    block: BlockId,
+    term: &Term,
+    found: &[Element],
+) -> Result<Vec<(Term, bool)>, Box<Leftover>> {
+    let mut base = term.clone();
+    let gone: Vec<usize> = found.iter().map(|element| element.position).collect();
+    let mut position = 0;
+    base.factors.retain(|_| {
+        position += 1;
+        !gone.contains(&(position - 1))
+    });
+    let mut outcomes = vec![(base, false)];
+    for copy in copies(found) {
+        let plates = copy[0].plates.clone();
+        let moment = |statistic: Statistic, slots: Vec<Subscript>| {
+            Factor::of(Atom::Moment(Moment { block, statistic, plates: plates.clone(), slots }))
+        };
+        // The single elements, `x^2` taken as `x x`.
+        let mut singles: Vec<(u8, Vec<Subscript>)> = Vec::new();
+        let mut plain = true;
+        for element in &copy {
+            match element.elementary {
+                Elementary::Power(power) if power > 0 => {
+                    for _ in 0..element.times * power as usize {
+                        singles.push((element.member as u8, element.slots.clone()));
+                    }
+                }
+                Elementary::Power(_)
+                | Elementary::Log
+                | Elementary::LogComplement
+                | Elementary::Indicator
+                | Elementary::Centred => plain = false,
+            }
+        }
+        let mut next = Vec::new();
+        for (term, any) in outcomes {
+            match (plain, singles.as_slice()) {
+                (true, [(member, slots)]) => {
+                    let mut term = term.clone();
+                    term.factors.push(moment(Statistic(vec![(*member, Elementary::Power(1))]), slots.clone()));
+                    next.push((term, any));
+                }
+                (true, [(a, slots_a), (b, slots_b)]) => {
+                    let mut means = term.clone();
+                    means.factors.push(moment(Statistic(vec![(*a, Elementary::Power(1))]), slots_a.clone()));
+                    means.factors.push(moment(Statistic(vec![(*b, Elementary::Power(1))]), slots_b.clone()));
+                    next.push((means, any));
+                    let mut covariance = term.clone();
+                    let statistic = Statistic(vec![(*a, Elementary::Centred), (*b, Elementary::Centred)]);
+                    covariance.factors.push(moment(statistic, [slots_a.clone(), slots_b.clone()].concat()));
+                    next.push((covariance, true));
+                }
+                _ => {
+                    let position = copy[0].position;
+                    return Err(Box::new(Leftover { term: term.clone(), position: position.min(term.factors.len().saturating_sub(1)), block }));
+                }
+            }
+        }
+        outcomes = next;
+    }
+    Ok(outcomes)
+}

@@ -1,0 +1,228 @@
+//! The log joint: each statement's log-density as a sum of products, summed over its plates.
+//!
+//! Selection comes first: `f(x | theta_z) = prod_c f(x | theta_c)^[z = c]`. Missing entries, rows of weight and
+//! restrictions are factors of their terms.
+
+use cavi_algebra::canonical::canonical;
+use cavi_algebra::rules::{multiply, replace_index, sum_simplex, to_sum};
+use cavi_algebra::{
+    ArrayId, ArrayKind, Atom, LetterId, Restriction, Subscript, Sum, Support, Symbols, Term, dedup,
+};
+use cavi_families::{Argument, Extent, Target};
+use cavi_model::Statement;
+use cavi_syntax::Diagnostic;
+
+use crate::blocks::Draft;
+use crate::derive::Derivation;
+
+/// The log-density of every statement, in the order of the statements.
+pub fn joint(derivation: &mut Derivation, drafts: &[Draft]) -> Vec<Sum> {
+    let model = derivation.model;
+    model.statements.iter().map(|statement| log_density(derivation, drafts, statement)).collect()
+}
+
+fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statement) -> Sum {
+    let symbols = &mut derivation.symbols;
+    let parameters = statement.family.parameters();
+    let mut canonicals: Vec<Sum> = Vec::new();
+    let mut arguments: Vec<Option<Argument>> = Vec::new();
+    for (parameter, argument) in parameters.iter().zip(&statement.arguments) {
+        let Some(argument) = argument else {
+            canonicals.push(Sum::zero());
+            arguments.push(None);
+            continue;
+        };
+        let mut value = to_sum(symbols, &argument.value);
+        if let Some(rewrite) = parameter.spellings[argument.spelling].rewrite {
+            value = rewrite(symbols, &value, &canonicals);
+        }
+        let value = canonical(symbols, &value);
+        canonicals.push(value.clone());
+        arguments.push(Some(Argument { value, letters: argument.letters.clone() }));
+    }
+
+    // Selections, innermost first.
+    let mut selections: Vec<(Subscript, LetterId)> = Vec::new();
+    while let Some((index, subscripts)) = arguments.iter().flatten().find_map(|argument| {
+        innermost_selection(symbols, &argument.value)
+    }) {
+        let mut letters = Vec::new();
+        subscripts.iter().for_each(|subscript| subscript.letters(&mut letters));
+        let chosen: Vec<LetterId> = selections.iter().map(|(_, letter)| *letter).collect();
+        let plates = with_ancestors(symbols, &statement.plates);
+        if let Some(bound) = letters.iter().find(|letter| !plates.contains(letter) && !chosen.contains(letter)) {
+            let name = symbols.array(index).name.clone();
+            let letter = symbols.letter(*bound).name.clone();
+            derivation.diagnostics.push(
+                Diagnostic::error("E0701", format!("`{name}` selects under the summed letter `{letter}`"))
+                    .at(statement.span, "in this statement")
+                    .possible("a selection by an index latent may use the letters on the left only")
+                    .help("write the mixture out as statements of its own, or sum over the classes with weights"),
+            );
+            return Sum::zero();
+        }
+        let Support::Index(axis) = symbols.array(index).support else {
+            unreachable!("only index variables stand in subscripts")
+        };
+        let class = symbols.fresh_on(axis);
+        for argument in arguments.iter_mut().flatten() {
+            replace_index(&mut argument.value, index, &subscripts, class);
+        }
+        selections.push((Subscript::Index(index, subscripts), class));
+    }
+
+    if statement.family.needs_simplex() {
+        let vector = arguments.iter().flatten().zip(parameters).find(|(_, own)| own.extent == Extent::Vector);
+        if let Some((argument, _)) = vector
+            && !sums_to_one(symbols, drafts, argument)
+        {
+            let family = statement.family.name();
+            derivation.diagnostics.push(
+                Diagnostic::error("E0702", format!("the probabilities of this {family} do not sum to 1 by their form"))
+                    .at(statement.span, "in this statement")
+                    .possible("a slice on the simplex, or a sum of products of such slices that sums to 1 step by step")
+                    .help("give the factors Dirichlet priors (or Flat(simplex)) over the axis of the slice, or use Poisson"),
+            );
+            return Sum::zero();
+        }
+    }
+
+    let element = derivation.model.element(statement.target);
+    let index = match symbols.array(statement.target).support {
+        Support::Index(_) => Some(Subscript::Index(statement.target, element.clone())),
+        Support::Real
+        | Support::Positive
+        | Support::Nonnegative
+        | Support::Unit
+        | Support::Count
+        | Support::Binary
+        | Support::Simplex
+        | Support::Multiplicity
+        | Support::PositiveDefinite => None,
+    };
+    // Data on the left may be written with other letters of the same axes than they were declared with.
+    let target = Target {
+        value: Sum::atom(Atom::Value(statement.target, target_subscripts(symbols, statement, element))),
+        slices: statement.slices.clone(),
+        index,
+    };
+    let density = statement.family.log_density(symbols, &target, &arguments);
+    let mut weight = Sum::number(1.0);
+    for guard in guards(symbols, statement, &target) {
+        weight = multiply(symbols, &weight, &Sum::atom(guard));
+    }
+    for (index, class) in &selections {
+        weight = multiply(symbols, &weight, &Sum::atom(Atom::Equal(index.clone(), Subscript::Letter(*class))));
+    }
+    let density = multiply(symbols, &weight, &density);
+    let mut sums = with_ancestors(symbols, &statement.plates);
+    sums.extend(selections.iter().map(|(_, class)| *class));
+    let terms = density.terms.into_iter().map(|term| Term {
+        sums: sums.iter().copied().chain(term.sums).collect(),
+        ..term
+    });
+    let density = canonical(symbols, &Sum { terms: terms.collect() });
+    let density = sum_simplex(symbols, &density);
+    canonical(symbols, &density)
+}
+
+/// The subscripts of the target, in the letters of the statement.
+fn target_subscripts(symbols: &Symbols, statement: &Statement, element: Vec<Subscript>) -> Vec<Subscript> {
+    let mut plates = statement.plates.iter();
+    let mut slices = statement.slices.iter();
+    let array = symbols.array(statement.target);
+    let written = array.slice.iter().map(|slice| if *slice { slices.next() } else { plates.next() });
+    element
+        .into_iter()
+        .zip(written)
+        .map(|(declared, written)| written.map_or(declared, |letter| Subscript::Letter(*letter)))
+        .collect()
+}
+
+/// The letters with their ancestors, outermost first, each once.
+pub fn with_ancestors(symbols: &Symbols, letters: &[LetterId]) -> Vec<LetterId> {
+    dedup(letters.iter().flat_map(|letter| symbols.lineage(*letter).into_iter().rev()).collect())
+}
+
+/// What multiplies every term of a statement: which entries are observed and exist, and how much a row weighs.
+fn guards(symbols: &Symbols, statement: &Statement, target: &Target) -> Vec<Atom> {
+    let array = symbols.array(statement.target);
+    let mut guards = Vec::new();
+    let Some(Atom::Value(_, subscripts)) = target.value.terms.first().map(|term| &term.factors[0].atom) else {
+        unreachable!("the target is an element")
+    };
+    if statement.observed && array.absent.missing && !array.slice.iter().any(|slice| *slice) {
+        guards.push(Atom::Observed(statement.target, subscripts.clone()));
+    }
+    // The restriction is stated in the declared letters; find them by position.
+    let at = |letter: LetterId| {
+        let position = array.letters.iter().position(|own| *own == letter).expect("the resolver checks the letters");
+        subscripts[position].clone()
+    };
+    match array.restriction {
+        Some(Restriction::Different(left, right)) => guards.push(Atom::Different(at(left), at(right))),
+        Some(Restriction::Less(left, right)) => guards.push(Atom::Less(at(left), at(right))),
+        None => {}
+    }
+    guards.extend(multiplicities(symbols, &statement.plates));
+    guards
+}
+
+/// The multiplicities whose letters are among these plates.
+pub fn multiplicities(symbols: &Symbols, plates: &[LetterId]) -> Vec<Atom> {
+    let mut atoms = Vec::new();
+    for (index, array) in symbols.arrays.iter().enumerate() {
+        if array.support != Support::Multiplicity {
+            continue;
+        }
+        let matched: Option<Vec<Subscript>> = array
+            .letters
+            .iter()
+            .map(|own| {
+                let axis = symbols.letter(*own).axis;
+                let same = plates.iter().find(|plate| *plate == own);
+                let alike = plates.iter().find(|plate| symbols.letter(**plate).axis == axis);
+                same.or(alike).map(|plate| Subscript::Letter(*plate))
+            })
+            .collect();
+        if let Some(subscripts) = matched {
+            atoms.push(Atom::Value(ArrayId::from(index), subscripts));
+        }
+    }
+    atoms
+}
+
+/// An index latent that stands in a subscript and whose own subscripts hold none.
+fn innermost_selection(symbols: &Symbols, sum: &Sum) -> Option<(ArrayId, Vec<Subscript>)> {
+    fn inside(symbols: &Symbols, subscript: &Subscript) -> Option<(ArrayId, Vec<Subscript>)> {
+        let Subscript::Index(array, inner) = subscript else { return None };
+        if let Some(found) = inner.iter().find_map(|inner| inside(symbols, inner)) {
+            return Some(found);
+        }
+        (symbols.array(*array).kind == ArrayKind::Latent).then(|| (*array, inner.clone()))
+    }
+    let mut found = None;
+    sum.visit_subscripts(&mut |subscript| {
+        if found.is_none() {
+            found = inside(symbols, subscript);
+        }
+    });
+    found
+}
+
+/// Whether `sum_v p_v` is 1 by the simplex rule; a vector of constants and data alone is checked when they are bound.
+fn sums_to_one(symbols: &mut Symbols, drafts: &[Draft], argument: &Argument) -> bool {
+    let latent = drafts.iter().flat_map(|draft| &draft.members).any(|member| argument.value.mentions(*member));
+    if !latent {
+        return true;
+    }
+    let terms = argument.value.terms.iter().map(|term| {
+        let mut term = term.clone();
+        term.sums.extend(&argument.letters);
+        term
+    });
+    let total = Sum { terms: terms.collect() };
+    let total = canonical(symbols, &total);
+    let total = sum_simplex(symbols, &total);
+    canonical(symbols, &total).as_number().is_some_and(|value| (value - 1.0).abs() < 1e-12)
+}

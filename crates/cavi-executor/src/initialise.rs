@@ -1,0 +1,83 @@
+//! A start: every factor of q, and every point, drawn from a stream of its own.
+
+use cavi_algebra::{ArrayId, BlockId, Equations, Mode, Support};
+use cavi_families::Posterior;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::StandardNormal;
+
+use crate::data::Bound;
+use crate::layout::{Layout, Parameters, extent};
+
+/// The start of a seed. A block draws from the stream of its place in the default sweep (blocks that the sweep leaves out
+/// come after it), so that names and the order of other draws change nothing.
+pub fn start(equations: &Equations, bound: &Bound, seed: u64) -> Parameters {
+    let missing = |array: ArrayId| bound.array(array).has_missing();
+    let mut order = equations.sweep.clone();
+    order.extend((0..equations.blocks.len()).map(BlockId::from));
+    let order = cavi_algebra::dedup(order);
+    let mut blocks = vec![Vec::new(); equations.blocks.len()];
+    for (stream, id) in order.into_iter().enumerate() {
+        let block = equations.block(id);
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(stream as u64);
+        let layout = Layout::new(equations, bound, block, &missing);
+        let family = cavi_families::posterior(block.family).filter(|family| !family.only_point());
+        blocks[id.index()] = match (block.mode, family) {
+            (Mode::Implicit, _) => Vec::new(),
+            (Mode::Distribution | Mode::Fixed, Some(family)) => distribution(family, &layout, &mut rng),
+            (Mode::Point, _) | (Mode::Distribution | Mode::Fixed, None) => {
+                let supports = block.members.iter().map(|member| equations.symbols.array(*member).support);
+                let sizes = layout.slices.iter();
+                supports
+                    .zip(sizes)
+                    .map(|(support, sizes)| values(support, layout.rows, sizes, bound, &mut rng))
+                    .collect()
+            }
+        };
+    }
+    Parameters { blocks }
+}
+
+/// The family's own start.
+fn distribution(family: &dyn Posterior, layout: &Layout, rng: &mut ChaCha8Rng) -> Vec<Vec<f64>> {
+    let batch = layout.batch();
+    let count = family.descriptors().len();
+    let mut descriptors: Vec<Vec<f64>> =
+        (0..count).map(|index| vec![0.0; batch.len(extent(family, index))]).collect();
+    family.start(&batch, rng, &mut descriptors);
+    descriptors
+}
+
+/// The start of a point: of order 1, inside its support, and different for every element.
+fn values(support: Support, rows: usize, slice: &[usize], bound: &Bound, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    let width = slice.iter().product::<usize>();
+    let mut values: Vec<f64> = (0..rows * width)
+        .map(|_| match support {
+            Support::Real => rng.sample(StandardNormal),
+            Support::Positive | Support::Nonnegative | Support::Simplex | Support::PositiveDefinite => {
+                0.5 + rng.random::<f64>()
+            }
+            Support::Unit => 0.25 + 0.5 * rng.random::<f64>(),
+            Support::Binary => f64::from(rng.random::<bool>()),
+            Support::Count | Support::Multiplicity => (10.0 * rng.random::<f64>()).floor(),
+            Support::Index(axis) => (bound.size(axis) as f64 * rng.random::<f64>()).floor(),
+        })
+        .collect();
+    for row in 0..rows {
+        let own = &mut values[row * width..(row + 1) * width];
+        if support == Support::Simplex {
+            let sum: f64 = own.iter().sum();
+            own.iter_mut().for_each(|value| *value /= sum);
+        }
+        if support == Support::PositiveDefinite {
+            // A diagonal of order 1.
+            let n = slice.first().copied().unwrap_or(1);
+            own.iter_mut()
+                .enumerate()
+                .filter(|(place, _)| place / n != place % n)
+                .for_each(|(_, value)| *value = 0.0);
+        }
+    }
+    values
+}

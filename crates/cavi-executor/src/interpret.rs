@@ -1,0 +1,452 @@
+//! The slow twin of the fast run: equations evaluated literally, copy after copy.
+//!
+//! It shares the meaning of an equation ([`cavi_algebra::evaluate`]), the families and the format of parameters with the
+//! fast run, and no other code. What it computes is right because it can be read beside `language.md` section 7: natural
+//! parameters are sums over data as they are written, allocations are read from a copy of all expectations made at the
+//! last refresh, and nothing is hoisted, cached or shared.
+
+mod context;
+mod functions;
+mod state;
+
+#[cfg(test)]
+mod tests;
+
+use cavi_algebra::evaluate::{
+    Accumulator, Assignment, evaluate, evaluate_atom, evaluate_term, for_each_value,
+};
+use cavi_algebra::{BlockId, Elementary, Equations, Mode};
+use cavi_families::{Extent, Improper, Posterior};
+
+use crate::data::Bound;
+use crate::layout::Parameters;
+use crate::schedule::{Item, Schedule, Step};
+use crate::trouble::Trouble;
+use context::{Context, Place};
+use state::{Concrete, Partition, State, View, one, row_of};
+
+/// A run of equations on data.
+pub struct Interpreter<'a> {
+    context: Context<'a>,
+    now: State,
+    /// The state at the last refresh of the allocations.
+    held: State,
+}
+
+/// Which coefficients of a block are meant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    /// Those of all terms.
+    All,
+    /// Those of the block's own statements.
+    Prior,
+}
+
+impl<'a> Interpreter<'a> {
+    /// A run that starts at these parameters, allocations refreshed.
+    pub fn new(equations: &'a Equations, bound: &'a Bound, parameters: Parameters) -> Result<Self, Trouble> {
+        let context = Context::new(equations, bound)?;
+        for (index, place) in context.places.iter().enumerate() {
+            let id = BlockId::from(index);
+            let block = equations.block(id);
+            let trouble = |reason: String| Err(Trouble { block: id, copy: Vec::new(), reason });
+            if block.mode != Mode::Point && place.family.is_none() && block.mode != Mode::Fixed {
+                return trouble(format!("there is no family `{}`", block.family));
+            }
+            let wanted = if block.mode == Mode::Implicit { Vec::new() } else { place.column_lengths() };
+            let given: Vec<usize> = parameters
+                .blocks
+                .get(index)
+                .map_or_else(Vec::new, |columns| columns.iter().map(Vec::len).collect());
+            if given != wanted {
+                return trouble(format!("its parameters have {given:?} numbers and must have {wanted:?}"));
+            }
+        }
+        let now = State::new(&context, parameters);
+        let held = now.clone();
+        let mut interpreter = Interpreter { context, now, held };
+        interpreter.refresh()?;
+        Ok(interpreter)
+    }
+
+    /// The descriptors of all blocks; of an implicit block none.
+    pub fn parameters(&self) -> &Parameters {
+        &self.now.parameters
+    }
+
+    /// Runs all items of a schedule once.
+    pub fn sweep(&mut self, schedule: &Schedule) -> Result<(), Trouble> {
+        schedule.items.iter().try_for_each(|item| self.item(item))
+    }
+
+    /// Runs one item as often as it says.
+    pub fn item(&mut self, item: &Item) -> Result<(), Trouble> {
+        self.run(item, true)
+    }
+
+    fn run(&mut self, item: &Item, refreshes: bool) -> Result<(), Trouble> {
+        if item.reset {
+            item.blocks().into_iter().try_for_each(|block| self.reset_block(block))?;
+        }
+        for _ in 0..item.repeat {
+            if refreshes {
+                self.refresh()?;
+            }
+            match &item.step {
+                Step::Block(block) => self.update_block(*block)?,
+                Step::Group(members) => members.iter().try_for_each(|member| self.run(member, false))?,
+                Step::Sequence(members) => {
+                    members.iter().try_for_each(|member| self.run(member, refreshes))?
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings all allocations, and implicit factors, to their optimum for the current q.
+    pub fn refresh(&mut self) -> Result<(), Trouble> {
+        self.held = self.refreshed()?;
+        Ok(())
+    }
+
+    /// The current state with implicit factors at their optimum.
+    fn refreshed(&self) -> Result<State, Trouble> {
+        let mut state = self.now.clone();
+        for (index, block) in self.context.equations.blocks.iter().enumerate() {
+            if block.mode == Mode::Implicit {
+                let id = BlockId::from(index);
+                let view = View {
+                    context: &self.context,
+                    now: &self.now,
+                    held: &self.now,
+                    partition: Partition::Optimal,
+                };
+                state.implicit[index] = self.described(&view, id, Which::All, None)?;
+                state.expect(&self.context, id);
+            }
+        }
+        Ok(state)
+    }
+
+    /// Updates all copies of a block from the allocations that are held. A fixed or implicit block stays.
+    pub fn update_block(&mut self, block: BlockId) -> Result<(), Trouble> {
+        self.move_block(block, Which::All)
+    }
+
+    /// Makes a block the optimum of its own statements alone.
+    pub fn reset_block(&mut self, block: BlockId) -> Result<(), Trouble> {
+        self.move_block(block, Which::Prior)
+    }
+
+    fn move_block(&mut self, id: BlockId, which: Which) -> Result<(), Trouble> {
+        let block = self.context.equations.block(id);
+        if matches!(block.mode, Mode::Fixed | Mode::Implicit) {
+            return Ok(());
+        }
+        if block.in_order.is_empty() {
+            let columns = self.moved(id, which, None)?;
+            self.now.parameters.blocks[id.index()] = columns;
+            self.now.expect(&self.context, id);
+            return Ok(());
+        }
+        for row in self.context.places[id.index()].order.clone() {
+            let columns = self.moved(id, which, Some(row))?;
+            let place = &self.context.places[id.index()];
+            for (index, column) in columns.iter().enumerate() {
+                let span = if place.values {
+                    row * place.widths[index]..(row + 1) * place.widths[index]
+                } else {
+                    place.span(place.extents()[index], row)
+                };
+                self.now.parameters.blocks[id.index()][index][span].copy_from_slice(column);
+            }
+            self.now.expect_row(&self.context, id, row);
+        }
+        Ok(())
+    }
+
+    /// The new columns of a block, or of one row of it.
+    fn moved(&self, id: BlockId, which: Which, row: Option<usize>) -> Result<Vec<Vec<f64>>, Trouble> {
+        let view = self.view(Partition::Held);
+        match self.context.equations.block(id).mode {
+            Mode::Point => self.mode(&view, id, which, row),
+            Mode::Distribution | Mode::Fixed | Mode::Implicit => self.described(&view, id, which, row),
+        }
+    }
+
+    fn view(&self, partition: Partition) -> View<'_> {
+        View { context: &self.context, now: &self.now, held: &self.held, partition }
+    }
+
+    /// Coefficients to descriptors.
+    fn described(
+        &self,
+        view: &View,
+        id: BlockId,
+        which: Which,
+        row: Option<usize>,
+    ) -> Result<Vec<Vec<f64>>, Trouble> {
+        let (place, family) = self.family(id)?;
+        let natural = self.natural(view, id, which, row);
+        let natural: Vec<&[f64]> = natural.iter().map(Vec::as_slice).collect();
+        let batch = row.map_or(place.layout.batch(), |_| one(place.layout.n));
+        let mut columns: Vec<Vec<f64>> =
+            place.extents().into_iter().map(|extent| vec![0.0; batch.len(extent)]).collect();
+        family
+            .describe(&batch, &natural, &mut columns)
+            .map_err(|improper| self.improper(id, row, improper))?;
+        Ok(columns)
+    }
+
+    /// Coefficients to the value of a point.
+    fn mode(
+        &self,
+        view: &View,
+        id: BlockId,
+        which: Which,
+        row: Option<usize>,
+    ) -> Result<Vec<Vec<f64>>, Trouble> {
+        let (place, family) = self.family(id)?;
+        let block = self.context.equations.block(id);
+        if block.natural.is_empty() {
+            let reason = "its update is not in closed form".to_owned();
+            return Err(Trouble { block: id, copy: Vec::new(), reason });
+        }
+        let mut natural = self.natural(view, id, which, row);
+        if block.clamp {
+            // A negative coefficient of a log asks for an infinite density on the boundary.
+            for (column, own) in natural.iter_mut().zip(&place.statistics) {
+                if matches!(own.statistic.0.as_slice(), [(_, Elementary::Log | Elementary::LogComplement)]) {
+                    column.iter_mut().for_each(|value| *value = value.max(0.0));
+                }
+            }
+        }
+        let natural: Vec<&[f64]> = natural.iter().map(Vec::as_slice).collect();
+        let batch = row.map_or(place.layout.batch(), |_| one(place.layout.n));
+        // Members stand beside each other in a row.
+        let rows: Vec<usize> = row.map_or_else(|| (0..place.layout.rows).collect(), |row| vec![row]);
+        let stored = &self.now.parameters.blocks[id.index()];
+        let mut value = Vec::new();
+        for row in &rows {
+            for (column, width) in stored.iter().zip(&place.widths) {
+                value.extend(&column[row * width..(row + 1) * width]);
+            }
+        }
+        family.mode(&batch, &natural, &mut value).map_err(|improper| self.improper(id, row, improper))?;
+        let mut columns = vec![Vec::new(); place.widths.len()];
+        let mut rest = value.as_slice();
+        for _ in &rows {
+            for (column, width) in columns.iter_mut().zip(&place.widths) {
+                let (own, others) = rest.split_at(*width);
+                column.extend(own);
+                rest = others;
+            }
+        }
+        Ok(columns)
+    }
+
+    fn family(&self, id: BlockId) -> Result<(&Place, &'static dyn Posterior), Trouble> {
+        let (block, place) = self.context.block(id);
+        let missing = || Trouble {
+            block: id,
+            copy: Vec::new(),
+            reason: format!("there is no family `{}`", block.family),
+        };
+        Ok((place, place.family.ok_or_else(missing)?))
+    }
+
+    fn improper(&self, id: BlockId, row: Option<usize>, improper: Improper) -> Trouble {
+        self.context.trouble(id, row.unwrap_or(improper.row), improper.reason)
+    }
+
+    /// The coefficient columns of all rows, or of one. A matrix column is evaluated at the first row of each group.
+    fn natural(&self, view: &View, id: BlockId, which: Which, row: Option<usize>) -> Vec<Vec<f64>> {
+        if let Some(row) = row {
+            return self.coefficients(view, id, which, row, true);
+        }
+        let place = &self.context.places[id.index()];
+        let batch = place.layout.batch();
+        let mut columns: Vec<Vec<f64>> =
+            place.statistics.iter().map(|own| vec![0.0; batch.len(own.extent)]).collect();
+        let mut seen = vec![false; place.layout.groups];
+        for row in 0..place.layout.rows {
+            let first = !std::mem::replace(&mut seen[batch.group_of(row)], true);
+            let own_columns = self.coefficients(view, id, which, row, first);
+            for ((column, own_column), own) in columns.iter_mut().zip(&own_columns).zip(&place.statistics) {
+                if own.extent != Extent::Matrix || first {
+                    column[place.span(own.extent, row)].copy_from_slice(own_column);
+                }
+            }
+        }
+        columns
+    }
+
+    /// The coefficients of one row, a column a statistic; matrices only where asked for.
+    fn coefficients(
+        &self,
+        view: &View,
+        id: BlockId,
+        which: Which,
+        row: usize,
+        matrices: bool,
+    ) -> Vec<Vec<f64>> {
+        let (block, place) = self.context.block(id);
+        let symbols = self.context.symbols();
+        let mut columns: Vec<Vec<f64>> =
+            place.statistics.iter().map(|own| vec![0.0; place.length(own.extent)]).collect();
+        for (index, natural) in block.natural.iter().enumerate() {
+            let sum = match which {
+                Which::All => Some(&natural.coefficient),
+                Which::Prior => block.prior.get(index),
+            };
+            let Some(sum) = sum else { continue };
+            let statistic = place
+                .statistic(&natural.statistic)
+                .expect("the derivation chose a family whose statistics contain the collected ones");
+            let extent = place.statistics[statistic].extent;
+            if extent == Extent::Matrix && !matrices {
+                continue;
+            }
+            // The product of two different variables in one vector stands on both sides of the diagonal.
+            let crossed = match natural.statistic.0.as_slice() {
+                [(left, _), (right, _)] => extent == Extent::Matrix && left != right,
+                _ => false,
+            };
+            let mut assignment = self.context.copy(id, row, view);
+            for_each_value(symbols, view, &natural.slots, &mut assignment, &mut |assignment| {
+                let value = evaluate(symbols, sum, view, assignment);
+                let slots: Vec<usize> = natural
+                    .slots
+                    .iter()
+                    .map(|slot| assignment.get(*slot).expect("it was just given"))
+                    .collect();
+                let mut elements = place.elements(&natural.statistic, &slots);
+                if crossed {
+                    columns[statistic][place.within(extent, &elements)] += 0.5 * value;
+                    elements.reverse();
+                    columns[statistic][place.within(extent, &elements)] += 0.5 * value;
+                } else {
+                    columns[statistic][place.within(extent, &elements)] += value;
+                }
+            });
+        }
+        columns
+    }
+
+    /// The evidence lower bound, allocations at their optimum.
+    pub fn elbo(&self) -> f64 {
+        self.elbo_terms().into_iter().collect::<Accumulator>().total()
+    }
+
+    /// The addends of [`Interpreter::elbo`]: the terms of the statements, then one for each block with a distribution.
+    /// The sum of their absolute values is the scale at which the bound may fall by rounding.
+    pub fn elbo_terms(&self) -> Vec<f64> {
+        match self.refreshed() {
+            Ok(held) => {
+                let view = View {
+                    context: &self.context,
+                    now: &self.now,
+                    held: &held,
+                    partition: Partition::Optimal,
+                };
+                self.bound_terms(&view)
+            }
+            // An implicit factor that has no optimum leaves the bound undefined.
+            Err(_) => vec![f64::NAN],
+        }
+    }
+
+    /// The bound at the allocations that are held: what never falls inside a group.
+    pub fn elbo_held(&self) -> f64 {
+        self.elbo_held_terms().into_iter().collect::<Accumulator>().total()
+    }
+
+    /// The addends of [`Interpreter::elbo_held`].
+    pub fn elbo_held_terms(&self) -> Vec<f64> {
+        self.bound_terms(&self.view(Partition::Held))
+    }
+
+    fn bound_terms(&self, view: &View) -> Vec<f64> {
+        let symbols = self.context.symbols();
+        let mut terms = Vec::new();
+        for (_, sum) in &self.context.equations.elbo.terms {
+            for term in &sum.terms {
+                terms.push(evaluate_term(symbols, term, view, &mut Assignment::new()));
+            }
+        }
+        for index in 0..self.context.places.len() {
+            terms.extend(self.entropy(view, BlockId::from(index)));
+        }
+        terms
+    }
+
+    /// What a block with a distribution adds to the bound beside the terms of the statements: over its copies, by their
+    /// weight, `sum_i (prior_i - eta_i) E t_i + A(eta)` where its family pairs the two, else the entropy.
+    fn entropy(&self, view: &View, id: BlockId) -> Option<f64> {
+        let (block, place) = self.context.block(id);
+        let family = place.family.filter(|_| !place.values)?;
+        let state = if block.mode == Mode::Implicit { view.held } else { view.now };
+        let columns = state.columns(&self.context, id);
+        let batch = place.layout.batch();
+        let mut entropy = vec![0.0; place.layout.rows];
+        family.entropy(&batch, columns, &mut entropy);
+        let mut natural: Vec<Vec<f64>> =
+            place.statistics.iter().map(|own| vec![0.0; batch.len(own.extent)]).collect();
+        if family.paired() {
+            family.natural(&batch, columns, &mut natural);
+        }
+        let extents: Vec<Extent> = place.statistics.iter().map(|own| own.extent).collect();
+        let mut sum = Accumulator::default();
+        for (row, entropy) in entropy.iter().enumerate() {
+            let weight = self.weight(view, id, row);
+            if weight == 0.0 {
+                continue;
+            }
+            let mut own_sum = Accumulator::default();
+            own_sum.add(*entropy);
+            if family.paired() {
+                let prior = self.coefficients(view, id, Which::Prior, row, true);
+                let natural = row_of(place, &natural, &extents, row);
+                for ((own, prior), natural) in place.statistics.iter().zip(&prior).zip(&natural) {
+                    for (position, (prior, natural)) in prior.iter().zip(natural).enumerate() {
+                        let difference = prior - natural;
+                        // Exactly 0 is 0, however large the expectation: an untouched copy adds nothing.
+                        if difference != 0.0 {
+                            let elements = place.elements_at(own, position);
+                            own_sum.add(difference * view.expectation(id, &own.statistic, row, &elements));
+                        }
+                    }
+                }
+            }
+            sum.add(weight * own_sum.total());
+        }
+        Some(sum.total())
+    }
+
+    /// The multiplicity of a copy.
+    fn weight(&self, view: &View, id: BlockId, row: usize) -> f64 {
+        let block = self.context.equations.block(id);
+        let mut assignment = self.context.copy(id, row, view);
+        let atoms = block.multiplicity.iter();
+        atoms.map(|atom| evaluate_atom(self.context.symbols(), atom, view, &mut assignment)).product()
+    }
+
+    /// The log joint density of data and latents at concrete values: for each latent array its values, in C order of its
+    /// declared dimensions; index variables as positions. Entries for data and constants are not read and may be `None`.
+    ///
+    /// # Panics
+    ///
+    /// Where a latent has no values.
+    pub fn joint_at(&self, values: &[Option<Vec<f64>>]) -> f64 {
+        let latent = |(index, values): (usize, &Option<Vec<f64>>)| {
+            values.clone().filter(|_| self.context.is_latent(cavi_algebra::ArrayId::from(index)))
+        };
+        let values: Vec<Option<Vec<f64>>> = values.iter().enumerate().map(latent).collect();
+        let environment = Concrete { context: &self.context, values: &values };
+        let statements = self.context.equations.statements.iter();
+        let densities = statements.map(|statement| {
+            evaluate(self.context.symbols(), &statement.log_density, &environment, &mut Assignment::new())
+        });
+        densities.collect::<Accumulator>().total()
+    }
+}

@@ -1,0 +1,433 @@
+//! What stays fixed during a run: equations, data, layouts, and where each latent and each statistic is found.
+
+use cavi_algebra::evaluate::{Accumulator, Assignment, Environment};
+use cavi_algebra::{
+    ArrayId, Block, BlockId, Elementary, Equations, LetterId, Mode, Statistic, Symbols, dedup,
+};
+use cavi_families::{Expectation, Extent, Posterior};
+
+use crate::data::{Bound, BoundArray};
+use crate::layout::Layout;
+use crate::trouble::Trouble;
+
+/// The fixed part of a run.
+pub struct Context<'a> {
+    pub equations: &'a Equations,
+    pub bound: &'a Bound,
+    /// One for each block.
+    pub places: Vec<Place>,
+    /// For each latent, where its elements are.
+    homes: Vec<Option<Home>>,
+    /// For each array its shape.
+    shapes: Vec<Vec<usize>>,
+}
+
+/// A block, its layout and its family.
+pub struct Place {
+    pub layout: Layout,
+    pub family: Option<&'static dyn Posterior>,
+    pub statistics: Vec<Expectation>,
+    pub expectations: Vec<Expectation>,
+    /// Whether the block is stored as values, one column a member.
+    pub values: bool,
+    /// The number of elements of each member in one copy.
+    pub widths: Vec<usize>,
+    /// Where the elements of each member begin in a vector column. Zeros, but where a family of one vector holds several
+    /// variables beside each other.
+    offsets: Vec<usize>,
+    /// The rows in the order in which copies that meet are updated: lexicographic in the subscripts that the first
+    /// member declares.
+    pub order: Vec<usize>,
+}
+
+/// Where a latent is: its block, its number in it, and which of its dimensions are plates and slices of the block.
+struct Home {
+    block: BlockId,
+    member: usize,
+    plates: Vec<usize>,
+    slices: Vec<usize>,
+}
+
+impl<'a> Context<'a> {
+    /// Lays out all blocks.
+    pub fn new(equations: &'a Equations, bound: &'a Bound) -> Result<Context<'a>, Trouble> {
+        let symbols = &equations.symbols;
+        let mut homes: Vec<Option<Home>> = symbols.arrays.iter().map(|_| None).collect();
+        let mut places = Vec::with_capacity(equations.blocks.len());
+        for (index, block) in equations.blocks.iter().enumerate() {
+            let id = BlockId::from(index);
+            for (member, array) in block.members.iter().enumerate() {
+                let Some((plates, slices)) = dimensions(symbols, block, member) else {
+                    return Err(Trouble {
+                        block: id,
+                        copy: Vec::new(),
+                        reason: format!(
+                            "the dimensions of `{}` are not those of its block",
+                            symbols.array(*array).name
+                        ),
+                    });
+                };
+                homes[array.index()] = Some(Home { block: id, member, plates, slices });
+            }
+            let ragged = block.slices.iter().flatten().any(|slice| {
+                symbols.lineage(*slice)[1..].iter().any(|ancestor| block.plates.contains(ancestor))
+            });
+            if ragged {
+                let reason = "a slice whose length differs from copy to copy is not supported".to_owned();
+                return Err(Trouble { block: id, copy: Vec::new(), reason });
+            }
+            let first = homes[block.members[0].index()].as_ref().expect("it was placed above");
+            places.push(Place::new(equations, bound, block, &first.plates));
+        }
+        let shapes =
+            (0..symbols.arrays.len()).map(|index| bound.shape(symbols, ArrayId::from(index))).collect();
+        Ok(Context { equations, bound, places, homes, shapes })
+    }
+
+    /// The names of the program.
+    pub fn symbols(&self) -> &'a Symbols {
+        &self.equations.symbols
+    }
+
+    /// A block and its place.
+    pub fn block(&self, id: BlockId) -> (&'a Block, &Place) {
+        (self.equations.block(id), &self.places[id.index()])
+    }
+
+    /// Whether an array is latent.
+    pub fn is_latent(&self, array: ArrayId) -> bool {
+        self.homes[array.index()].is_some()
+    }
+
+    /// Where the element of a point stands: its block, its column and its place in that.
+    pub fn element(&self, array: ArrayId, subscripts: &[usize]) -> (BlockId, usize, usize) {
+        let home = self.homes[array.index()].as_ref().expect("only latents are points");
+        let layout = &self.places[home.block.index()].layout;
+        let pick = |dimensions: &[usize]| -> Vec<usize> {
+            dimensions.iter().map(|dimension| subscripts[*dimension]).collect()
+        };
+        let row = flat(&layout.plates, &pick(&home.plates));
+        let sizes = &layout.slices[home.member];
+        let within = flat(sizes, &pick(&home.slices));
+        (home.block, home.member, row * sizes.iter().product::<usize>() + within)
+    }
+
+    /// An element in C order of the declared dimensions.
+    pub fn in_declared_order(&self, array: ArrayId, subscripts: &[usize]) -> usize {
+        flat(&self.shapes[array.index()], subscripts)
+    }
+
+    /// An element of data or of a constant. What is not listed is 0.
+    pub fn datum(&self, array: ArrayId, subscripts: &[usize]) -> f64 {
+        match self.bound.array(array) {
+            BoundArray::Dense { values, .. } => values[self.in_declared_order(array, subscripts)],
+            BoundArray::Sparse { indices, values, .. } => {
+                listed(indices, values.len(), subscripts).map_or(0.0, |entry| values[entry])
+            }
+        }
+    }
+
+    /// Whether an entry was observed.
+    pub fn observed(&self, array: ArrayId, subscripts: &[usize]) -> bool {
+        match self.bound.array(array) {
+            BoundArray::Dense { observed, .. } => {
+                observed.as_ref().is_none_or(|observed| observed[self.in_declared_order(array, subscripts)])
+            }
+            BoundArray::Sparse { indices, values, observed, unlisted_zero } => {
+                match listed(indices, values.len(), subscripts) {
+                    Some(entry) => observed.as_ref().is_none_or(|observed| observed[entry]),
+                    None => *unlisted_zero,
+                }
+            }
+        }
+    }
+
+    /// An assignment of the plate letters of a block to a copy of it.
+    pub fn copy(&self, id: BlockId, row: usize, environment: &dyn Environment) -> Assignment {
+        let (block, place) = self.block(id);
+        let values = unflat(&place.layout.plates, row);
+        assignment(self.symbols(), &block.plates, &values, environment)
+    }
+
+    /// Trouble with a copy.
+    pub fn trouble(&self, id: BlockId, row: usize, reason: String) -> Trouble {
+        Trouble { block: id, copy: unflat(&self.places[id.index()].layout.plates, row), reason }
+    }
+}
+
+impl Place {
+    fn new(equations: &Equations, bound: &Bound, block: &Block, first_plates: &[usize]) -> Place {
+        let missing = |array: ArrayId| bound.array(array).has_missing();
+        let layout = Layout::new(equations, bound, block, &missing);
+        let family = cavi_families::posterior(block.family);
+        let statistics = family.map_or_else(Vec::new, Posterior::statistics);
+        let expectations = family.map_or_else(Vec::new, Posterior::expectations);
+        // A fixed variable without a distribution keeps values.
+        let values = block.mode == Mode::Point || family.is_none_or(Posterior::only_point);
+        let widths: Vec<usize> = layout.slices.iter().map(|sizes| sizes.iter().product()).collect();
+        let one_vector = statistics.iter().flat_map(|own| &own.statistic.0).all(|(member, _)| *member == 0);
+        let mut offsets = vec![0; widths.len()];
+        if one_vector {
+            for member in 1..widths.len() {
+                offsets[member] = offsets[member - 1] + widths[member - 1];
+            }
+        }
+        let mut order: Vec<usize> = (0..layout.rows).collect();
+        let mut plates: Vec<usize> = (0..first_plates.len()).collect();
+        plates.sort_by_key(|plate| first_plates[*plate]);
+        order.sort_by_key(|row| {
+            let values = unflat(&layout.plates, *row);
+            plates.iter().map(|plate| values[*plate]).collect::<Vec<usize>>()
+        });
+        Place { layout, family, statistics, expectations, values, widths, offsets, order }
+    }
+
+    /// Whether several variables stand beside each other in one vector.
+    fn one_vector(&self) -> bool {
+        self.offsets.last().is_some_and(|last| *last > 0)
+    }
+
+    /// The statistic as the family names it.
+    fn named(&self, statistic: &Statistic) -> Statistic {
+        if !self.one_vector() {
+            return statistic.clone();
+        }
+        Statistic(statistic.0.iter().map(|(_, elementary)| (0, *elementary)).collect())
+    }
+
+    /// Which statistic of the family this is.
+    pub fn statistic(&self, statistic: &Statistic) -> Option<usize> {
+        let named = self.named(statistic);
+        self.statistics.iter().position(|own| own.statistic == named)
+    }
+
+    /// The elements that the slots of a statistic name, one for each elementary function of a sliced variable.
+    pub fn elements(&self, statistic: &Statistic, slots: &[usize]) -> Vec<usize> {
+        let mut rest = slots;
+        let mut elements = Vec::new();
+        for (member, elementary) in &statistic.0 {
+            let member = usize::from(*member);
+            let sizes = self.layout.slices[member].as_slice();
+            let width = if *elementary == Elementary::Indicator { 1 } else { sizes.len() };
+            let (own, others) = rest.split_at(width.min(rest.len()));
+            match *elementary {
+                Elementary::Indicator => elements.extend(own),
+                Elementary::Power(_) | Elementary::Log | Elementary::LogComplement | Elementary::Centred => {
+                    if !own.is_empty() {
+                        elements.push(self.offsets[member] + flat(sizes, own));
+                    }
+                }
+            }
+            rest = others;
+        }
+        elements
+    }
+
+    /// The elements that place `position` of a one-row column of this statistic stands for; the inverse of
+    /// [`Place::within`].
+    pub fn elements_at(&self, own: &Expectation, position: usize) -> Vec<usize> {
+        match own.extent {
+            Extent::Scalar => Vec::new(),
+            Extent::Vector => vec![position],
+            Extent::Matrix if own.statistic.0.len() == 1 => vec![position],
+            Extent::Matrix => vec![position / self.layout.n, position % self.layout.n],
+        }
+    }
+
+    /// The place of elements in a one-row column.
+    pub fn within(&self, extent: Extent, elements: &[usize]) -> usize {
+        match (extent, elements) {
+            (Extent::Scalar, _) => 0,
+            (Extent::Matrix, [row, column, ..]) => row * self.layout.n + column,
+            (Extent::Vector | Extent::Matrix, elements) => elements[0],
+        }
+    }
+
+    /// The length of a one-row column.
+    pub fn length(&self, extent: Extent) -> usize {
+        match extent {
+            Extent::Scalar => 1,
+            Extent::Vector => self.layout.n,
+            Extent::Matrix => self.layout.n * self.layout.n,
+        }
+    }
+
+    /// Where a row (of a matrix column: its group) stands in a column.
+    pub fn span(&self, extent: Extent, row: usize) -> std::ops::Range<usize> {
+        let number = match extent {
+            Extent::Scalar | Extent::Vector => row,
+            Extent::Matrix => self.layout.batch().group_of(row),
+        };
+        let length = self.length(extent);
+        number * length..(number + 1) * length
+    }
+
+    /// The extents of the columns that describe the block.
+    pub fn extents(&self) -> Vec<Extent> {
+        self.family
+            .map_or_else(Vec::new, |family| family.descriptors().iter().map(|own| own.extent).collect())
+    }
+
+    /// The lengths of the columns that are stored for the block.
+    pub fn column_lengths(&self) -> Vec<usize> {
+        if self.values {
+            return self.widths.iter().map(|width| self.layout.rows * width).collect();
+        }
+        let batch = self.layout.batch();
+        self.extents().into_iter().map(|extent| batch.len(extent)).collect()
+    }
+
+    /// `E t` of a row under a distribution, from the expectations that the family answers.
+    pub fn expectation(
+        &self,
+        columns: &[Vec<f64>],
+        statistic: &Statistic,
+        row: usize,
+        elements: &[usize],
+    ) -> f64 {
+        let named = self.named(statistic);
+        let answer = |wanted: &Statistic, elements: &[usize]| -> Option<f64> {
+            let which = self.expectations.iter().position(|own| own.statistic == *wanted)?;
+            let extent = self.expectations[which].extent;
+            if extent == Extent::Vector && dedup(elements.to_vec()).len() > 1 {
+                // A vector of variances: different elements are independent.
+                return Some(0.0);
+            }
+            Some(columns[which][self.span(extent, row)][self.within(extent, elements)])
+        };
+        let power = |member: u8, power: i32| Statistic(vec![(member, Elementary::Power(power))]);
+        let pair =
+            |member: u8, elementary: Elementary| Statistic(vec![(member, elementary), (member, elementary)]);
+        let ends = |elements: &[usize]| -> (Vec<usize>, Vec<usize>) {
+            let half = elements.len().div_ceil(2);
+            (elements[..half].to_vec(), elements[elements.len() - half..].to_vec())
+        };
+        let derived = match *named.0.as_slice() {
+            // E x_k x_l = E x_k E x_l + Cov_kl. It goes before a direct answer, since a matrix column is shared by the
+            // rows of a group, and only their covariance is.
+            [(member, Elementary::Power(1)), (other, Elementary::Power(1))] if member == other => {
+                let (left, right) = ends(elements);
+                let mean = |elements: &[usize]| answer(&power(member, 1), elements);
+                let covariance = answer(&pair(member, Elementary::Centred), elements);
+                mean(&left).zip(mean(&right)).zip(covariance).map(|((left, right), both)| left * right + both)
+            }
+            // E x^2 = (E x)^2 + Var
+            [(member, Elementary::Power(2))] if answer(&named, elements).is_none() => {
+                let twice = [elements, elements].concat();
+                let mean = answer(&power(member, 1), elements);
+                let variance = answer(&pair(member, Elementary::Centred), &twice);
+                mean.zip(variance).map(|(mean, variance)| mean * mean + variance)
+            }
+            // Var = E x^2 - (E x)^2
+            [(member, Elementary::Centred), (other, Elementary::Centred)]
+                if member == other && answer(&named, elements).is_none() =>
+            {
+                let (left, right) = ends(elements);
+                if left == right {
+                    let mean = answer(&power(member, 1), &left);
+                    let square = answer(&power(member, 2), &left);
+                    mean.zip(square).map(|(mean, square)| square - mean * mean)
+                } else {
+                    None
+                }
+            }
+            // An index variable has one value.
+            [(member, Elementary::Indicator), (other, Elementary::Indicator)] if member == other => {
+                let (left, right) = ends(elements);
+                if left == right {
+                    answer(&Statistic(vec![(member, Elementary::Indicator)]), &left)
+                } else {
+                    Some(0.0)
+                }
+            }
+            _ => None,
+        };
+        derived.or_else(|| answer(&named, elements)).unwrap_or_else(|| {
+            let family = self.family.map_or("", Posterior::name);
+            unreachable!(
+                "the derivation asks only for expectations that the family answers: {family}, {named:?}"
+            )
+        })
+    }
+}
+
+/// The place of positions in C order.
+pub fn flat(sizes: &[usize], positions: &[usize]) -> usize {
+    debug_assert_eq!(sizes.len(), positions.len(), "an element has one subscript for each dimension");
+    sizes.iter().zip(positions).fold(0, |place, (size, position)| place * size + position)
+}
+
+/// The positions of a place in C order.
+pub fn unflat(sizes: &[usize], place: usize) -> Vec<usize> {
+    let mut rest = place;
+    let mut positions = vec![0; sizes.len()];
+    for (position, size) in positions.iter_mut().zip(sizes).rev() {
+        *position = rest % size;
+        rest /= size;
+    }
+    positions
+}
+
+/// Letters assigned to positions, in a fresh assignment.
+pub fn assignment(
+    symbols: &Symbols,
+    letters: &[LetterId],
+    positions: &[usize],
+    environment: &dyn Environment,
+) -> Assignment {
+    let mut assignment = Assignment::new();
+    for (letter, position) in letters.iter().zip(positions) {
+        assignment.assign(symbols, environment, *letter, *position);
+    }
+    assignment
+}
+
+/// `log sum_c exp(x_c)`, minus infinity for none.
+pub fn log_sum_exp(values: &[f64]) -> f64 {
+    let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if !largest.is_finite() {
+        return largest;
+    }
+    let sum: Accumulator = values.iter().map(|value| cavi_numerics::special::exp(value - largest)).collect();
+    largest + cavi_numerics::special::ln(sum.total())
+}
+
+/// The place of listed coordinates.
+fn listed(indices: &[Vec<u32>], entries: usize, subscripts: &[usize]) -> Option<usize> {
+    let compare =
+        |entry: usize| indices.iter().map(|column| column[entry] as usize).cmp(subscripts.iter().copied());
+    let (mut low, mut high) = (0, entries);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match compare(middle) {
+            std::cmp::Ordering::Less => low = middle + 1,
+            std::cmp::Ordering::Greater => high = middle,
+            std::cmp::Ordering::Equal => return Some(middle),
+        }
+    }
+    None
+}
+
+/// Which dimensions of a member are the plates and the slices of its block, in the block's order: the same letter, or
+/// else the first dimension left over the same axis.
+fn dimensions(symbols: &Symbols, block: &Block, member: usize) -> Option<(Vec<usize>, Vec<usize>)> {
+    let letters = &symbols.array(block.members[member]).letters;
+    let wanted: Vec<LetterId> = block.plates.iter().chain(&block.slices[member]).copied().collect();
+    if wanted.len() != letters.len() {
+        return None;
+    }
+    let mut found: Vec<Option<usize>> =
+        wanted.iter().map(|wanted| letters.iter().position(|letter| letter == wanted)).collect();
+    for index in 0..wanted.len() {
+        if found[index].is_none() {
+            let axis = symbols.letter(wanted[index]).axis;
+            let place = (0..letters.len()).find(|dimension| {
+                !found.contains(&Some(*dimension)) && symbols.letter(letters[*dimension]).axis == axis
+            });
+            found[index] = Some(place?);
+        }
+    }
+    let mut found: Vec<usize> = found.into_iter().collect::<Option<_>>()?;
+    let slices = found.split_off(block.plates.len());
+    Some((found, slices))
+}

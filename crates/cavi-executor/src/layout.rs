@@ -1,0 +1,172 @@
+//! How the factors of q are laid out: copies in rows, slices beside each other, what is shared stored once.
+
+use cavi_algebra::{Block, Equations, LetterId, Symbols};
+use cavi_families::{Batch, Extent, Posterior};
+
+use crate::data::Bound;
+
+/// The rows of a block. Row `r` is the copy whose plate letters have the values of `r` in mixed radix, in the order of
+/// [`Block::plates`]; a ragged letter counts through all its groups.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// The sizes of the plate letters.
+    pub plates: Vec<usize>,
+    /// The number of copies.
+    pub rows: usize,
+    /// For each member the sizes of its slice letters.
+    pub slices: Vec<Vec<usize>>,
+    /// The length of the slice (all slices of the members together), or the number of classes; 1 for scalars.
+    pub n: usize,
+    /// The letters that matrix columns depend on: plate letters of the block, or ancestors of them.
+    pub group_letters: Vec<LetterId>,
+    /// The sizes of those letters.
+    pub group_sizes: Vec<usize>,
+    /// The group of each row; empty where each row is its own.
+    pub group: Vec<usize>,
+    /// The number of groups.
+    pub groups: usize,
+}
+
+/// The descriptors of every block, in the order of its family's list, one column each ([`Batch`] says how a column is
+/// laid out). A point has one column for each member: its values, rows by slice.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameters {
+    /// One for each block.
+    pub blocks: Vec<Vec<Vec<f64>>>,
+}
+
+impl Layout {
+    /// The layout of a block.
+    pub fn new(
+        equations: &Equations,
+        bound: &Bound,
+        block: &Block,
+        missing: &dyn Fn(cavi_algebra::ArrayId) -> bool,
+    ) -> Layout {
+        let symbols = &equations.symbols;
+        let size = |letter: &LetterId| bound.size_of(symbols, *letter);
+        let plates: Vec<usize> = block.plates.iter().map(size).collect();
+        let rows = plates.iter().product();
+        let slices: Vec<Vec<usize>> =
+            block.slices.iter().map(|letters| letters.iter().map(size).collect()).collect();
+        let n = match block.classes {
+            Some(letter) => size(&letter),
+            None => slices.iter().map(|sizes| sizes.iter().product::<usize>()).sum(),
+        };
+        let group_letters = shared_letters(symbols, block, missing);
+        let group_sizes: Vec<usize> = group_letters.iter().map(size).collect();
+        let groups = group_sizes.iter().product();
+        let own = group_letters == block.plates;
+        let mut group = Vec::new();
+        if !own {
+            for row in 0..rows {
+                let mut rest = row;
+                let mut values = vec![0; plates.len()];
+                for (value, size) in values.iter_mut().zip(&plates).rev() {
+                    *value = rest % size;
+                    rest /= size;
+                }
+                let mut number = 0;
+                for (letter, size) in group_letters.iter().zip(&group_sizes) {
+                    number = number * size + value_of(symbols, bound, *letter, &block.plates, &values);
+                }
+                group.push(number);
+            }
+        }
+        Layout { plates, rows, slices, n, group_letters, group_sizes, group, groups }
+    }
+
+    /// The batch of all rows.
+    pub fn batch(&self) -> Batch<'_> {
+        Batch { rows: self.rows, n: self.n, groups: self.groups, group: &self.group }
+    }
+}
+
+/// The value of a plate letter or of an ancestor of one, given the values of the plate letters.
+fn value_of(
+    symbols: &Symbols,
+    bound: &Bound,
+    letter: LetterId,
+    plates: &[LetterId],
+    values: &[usize],
+) -> usize {
+    for (plate, value) in plates.iter().zip(values) {
+        let mut value = *value;
+        for step in symbols.lineage(*plate) {
+            if step == letter {
+                return value;
+            }
+            let axis = &bound.axes[symbols.letter(step).axis.index()];
+            match &axis.parent {
+                Some(parent) => value = parent[value],
+                None => break,
+            }
+        }
+    }
+    unreachable!("a letter of a coefficient is a plate letter of the block or an ancestor of one")
+}
+
+/// The plate letters that the matrix coefficients of a block depend on. A mask of data without a missing entry does not
+/// count.
+fn shared_letters(
+    symbols: &Symbols,
+    block: &Block,
+    missing: &dyn Fn(cavi_algebra::ArrayId) -> bool,
+) -> Vec<LetterId> {
+    let family = cavi_families::posterior(block.family);
+    let matrix = |index: usize| match family {
+        Some(family) => family.statistics().get(index).is_some_and(|own| own.extent == Extent::Matrix),
+        None => false,
+    };
+    if block.is_point() || !(0..block.natural.len()).any(matrix) {
+        return block.plates.clone();
+    }
+    let mut present: Vec<LetterId> = Vec::new();
+    for (index, natural) in block.natural.iter().enumerate() {
+        if matrix(index) {
+            present.extend(depends_on(symbols, &natural.coefficient, missing));
+        }
+    }
+    // In the order of the plates: the plate itself, or the innermost ancestor that is present.
+    let mut letters = Vec::new();
+    for plate in &block.plates {
+        for step in symbols.lineage(*plate) {
+            if present.contains(&step) {
+                if !letters.contains(&step) {
+                    letters.push(step);
+                }
+                break;
+            }
+        }
+    }
+    letters
+}
+
+/// The letters that the value of a sum depends on. A letter whose child is summed is one of them, though no factor may
+/// mention it: the child runs over its group.
+fn depends_on(
+    symbols: &Symbols,
+    sum: &cavi_algebra::Sum,
+    missing: &dyn Fn(cavi_algebra::ArrayId) -> bool,
+) -> Vec<LetterId> {
+    let mut letters = Vec::new();
+    for term in &sum.terms {
+        let mut own: Vec<LetterId> = term.sums.iter().flat_map(|letter| symbols.lineage(*letter)).collect();
+        for factor in &term.factors {
+            let full_mask =
+                matches!(&factor.atom, cavi_algebra::Atom::Observed(array, _) if !missing(*array));
+            let nested = factor.atom.nested();
+            if nested.is_empty() && !full_mask {
+                own.extend(factor.atom.free_letters());
+            }
+            nested.into_iter().for_each(|inner| own.extend(depends_on(symbols, inner, missing)));
+        }
+        letters.extend(own.into_iter().filter(|letter| !term.sums.contains(letter)));
+    }
+    letters
+}
+
+/// The extent of descriptor `index` of a block.
+pub fn extent(posterior: &dyn Posterior, index: usize) -> Extent {
+    posterior.descriptors()[index].extent
+}

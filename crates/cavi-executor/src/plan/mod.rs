@@ -1,0 +1,126 @@
+//! In what order, with which kernels, in which memory?
+//!
+//! In come equations, bound data and layouts; out goes a [`Plan`]: for every natural parameter and every term of the
+//! bound a node to read, for every site a pass over its entries. No symbol is left.
+
+mod eliminate;
+pub mod lower;
+mod print;
+pub mod site;
+pub mod tensor;
+
+use cavi_algebra::{ArrayId, Atom, BlockId, Equations, LetterId, SiteId, Sum, Term};
+
+use crate::data::Bound;
+use crate::layout::Layout;
+pub use lower::Unplanned;
+use lower::{Dim, Lowering};
+use site::{SitePlan, plan_site};
+use tensor::{Maps, Node, NodeId};
+
+/// The plan of a run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The nodes; a node comes after those it reads.
+    pub nodes: Vec<Node>,
+    /// The values of static nodes.
+    pub statics: Vec<Vec<f64>>,
+    /// The tables.
+    pub maps: Maps,
+    /// The layouts of the blocks.
+    pub layouts: Vec<Layout>,
+    /// One for each block.
+    pub blocks: Vec<BlockPlan>,
+    /// One for each site.
+    pub sites: Vec<SitePlan>,
+    /// Scalar nodes of the bound: one for each statement's terms without log partitions.
+    pub elbo: Vec<NodeId>,
+    /// The sites whose totals enter the bound, with their signs.
+    pub elbo_sites: Vec<(SiteId, f64)>,
+}
+
+/// The plan of a block.
+#[derive(Clone, Debug)]
+pub struct BlockPlan {
+    /// One node for each natural parameter: plates (or group letters), then slots.
+    pub natural: Vec<NodeId>,
+    /// One node for each natural parameter's prior part, in the shape of the rows; empty unless the family pairs.
+    pub prior: Vec<NodeId>,
+    /// The weight of each row, where a multiplicity weighs them.
+    pub weight: Option<NodeId>,
+    /// The places among the plates of the letters along which copies move in order.
+    pub in_order: Vec<usize>,
+}
+
+/// Plans a program for its data.
+pub fn plan(equations: &Equations, bound: &Bound) -> Result<Plan, Unplanned> {
+    let missing = |array: ArrayId| bound.array(array).has_missing();
+    let layouts: Vec<Layout> =
+        equations.blocks.iter().map(|block| Layout::new(equations, bound, block, &missing)).collect();
+    let mut lowering = Lowering::new(equations, bound, &layouts);
+    let mut sites = Vec::new();
+    for site in 0..equations.sites.len() {
+        sites.push(plan_site(&mut lowering, SiteId::from(site))?);
+    }
+    let mut blocks = Vec::new();
+    for (index, block) in equations.blocks.iter().enumerate() {
+        blocks.push(plan_block(&mut lowering, BlockId::from(index), block, &layouts[index])?);
+    }
+    let mut elbo = Vec::new();
+    let mut elbo_sites = Vec::new();
+    for (_, sum) in &equations.elbo.terms {
+        let (logs, rest): (Vec<Term>, Vec<Term>) = sum.terms.iter().cloned().partition(|term| partition(term).is_some());
+        for term in &logs {
+            let site = partition(term).expect("chosen for it");
+            elbo_sites.push((site, 1.0));
+        }
+        elbo.push(lowering.sum(&Sum { terms: rest }, &[], None)?);
+    }
+    let (nodes, statics, maps) = (lowering.nodes, lowering.values, lowering.maps);
+    Ok(Plan { nodes, statics, maps, layouts, blocks, sites, elbo, elbo_sites })
+}
+
+/// The site whose log partition stands in a term. The term's other factors are the site's weight.
+fn partition(term: &Term) -> Option<SiteId> {
+    term.factors.iter().find_map(|factor| match &factor.atom {
+        Atom::LogPartition { site, .. } => Some(*site),
+        _ => None,
+    })
+}
+
+fn plan_block(
+    lowering: &mut Lowering,
+    id: BlockId,
+    block: &cavi_algebra::Block,
+    layout: &Layout,
+) -> Result<BlockPlan, Unplanned> {
+    let family = cavi_families::posterior(block.family).expect("the derivation names families of the registry");
+    let paired = family.paired() && !block.is_point();
+    let mut natural = Vec::new();
+    let mut prior = Vec::new();
+    for ((own, coefficient), from_prior) in family.statistics().iter().zip(&block.natural).zip(&block.prior) {
+        let rows: &[LetterId] = match own.extent {
+            cavi_families::Extent::Matrix if !block.is_point() => &layout.group_letters,
+            _ => &block.plates,
+        };
+        let dims: Vec<Dim> = rows.iter().chain(&coefficient.slots).map(|letter| Dim::Letter(*letter)).collect();
+        natural.push(lowering.sum(&coefficient.coefficient, &dims, Some(id))?);
+        if paired {
+            prior.push(lowering.sum(from_prior, &dims, Some(id))?);
+        }
+    }
+    let weight = match block.multiplicity.as_slice() {
+        [] => None,
+        atoms => {
+            let factors = atoms.iter().map(|atom| cavi_algebra::Factor::of(atom.clone())).collect();
+            let sum = Sum::term(Term { factors, ..Term::number(1.0) });
+            Some(lowering.sum_over_letters(&sum, &block.plates)?)
+        }
+    };
+    let in_order = block
+        .in_order
+        .iter()
+        .map(|letter| block.plates.iter().position(|plate| plate == letter).expect("a letter of the plates"))
+        .collect();
+    Ok(BlockPlan { natural, prior, weight, in_order })
+}

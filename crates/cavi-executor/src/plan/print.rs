@@ -1,0 +1,123 @@
+//! The plan as text, and its memory.
+
+use std::fmt::Write;
+
+use cavi_algebra::{ArrayId, Equations};
+
+use crate::plan::Plan;
+use crate::plan::tensor::{Contraction, Elementwise, Operation};
+
+impl Plan {
+    /// The bytes that nodes, tables and entry rows take, all at once.
+    pub fn bytes(&self) -> usize {
+        let nodes: usize = self.nodes.iter().map(|node| node.len() * size_of::<f64>()).sum();
+        let sites: usize = self
+            .sites
+            .iter()
+            .flat_map(|site| &site.addends)
+            .map(|addend| {
+                let rows: usize = addend.modes.iter().map(|mode| 2 * mode.row.len() * size_of::<u32>()).sum();
+                let counts: usize =
+                    addend.modes.iter().map(|mode| mode.rows * addend.categories * size_of::<f64>()).sum();
+                rows + 4 * counts
+            })
+            .sum();
+        let parameters: usize = self
+            .layouts
+            .iter()
+            .map(|layout| (2 * layout.rows * layout.n + layout.groups * layout.n * layout.n) * size_of::<f64>())
+            .sum();
+        nodes + self.maps.bytes() + sites + parameters
+    }
+
+    /// One line a site and a step, with kernels, flops and bytes.
+    pub fn text(&self, equations: &Equations) -> String {
+        let mut out = String::new();
+        for (number, site) in self.sites.iter().enumerate() {
+            let _ = writeln!(out, "site {}: {} entries", number + 1, site.entries);
+            for addend in &site.addends {
+                let modes: Vec<String> =
+                    addend.modes.iter().map(|mode| format!("{} x {}", mode.rows, addend.categories)).collect();
+                let kernel = if modes.is_empty() { "one number an entry" } else { "fused sampled contraction" };
+                let flops = site.entries * addend.categories * (3 * addend.modes.len()).max(1);
+                let _ = writeln!(
+                    out,
+                    "  {kernel} over {} categories, factors {}, about {} a pass",
+                    addend.categories,
+                    if modes.is_empty() { "none".to_owned() } else { modes.join(", ") },
+                    count(flops, "flops"),
+                );
+            }
+        }
+        for (block, plan) in equations.blocks.iter().zip(&self.blocks) {
+            let names: Vec<&str> =
+                block.members.iter().map(|member| equations.symbols.array(*member).name.as_str()).collect();
+            let order = if plan.in_order.is_empty() { "at once" } else { "in order" };
+            let _ = writeln!(out, "block {} ({}): copies {order}", names.join(", "), block.family);
+            for node in &plan.natural {
+                let _ = writeln!(out, "  natural parameter: step {}", node.index());
+            }
+        }
+        let _ = writeln!(out, "steps");
+        for (index, node) in self.nodes.iter().enumerate() {
+            let shape: Vec<String> = node.shape.iter().map(usize::to_string).collect();
+            let shape = if shape.is_empty() { "scalar".to_owned() } else { shape.join(" x ") };
+            let bytes = count(node.len() * size_of::<f64>(), "B");
+            let what = match &node.operation {
+                Operation::Static(label) => format!("given: {}", named(equations, label)),
+                Operation::Point(block) => format!("value of block {}", block.0 + 1),
+                Operation::Moment(block, which) => format!("expectation {} of block {}", which + 1, block.0 + 1),
+                Operation::Counts(site, addend, log) => {
+                    format!("expected counts of site {}, addend {}, factor {}", site.0 + 1, addend + 1, log + 1)
+                }
+                Operation::Contractions(parts) => {
+                    let texts: Vec<String> = parts.iter().map(contraction).collect();
+                    if texts.is_empty() { "zero".to_owned() } else { texts.join(" + ") }
+                }
+                Operation::Map(Elementwise::Function(function), from) => {
+                    format!("{} of step {}", function.name(), from.index())
+                }
+                Operation::Map(Elementwise::Power(power), from) => format!("step {} to the power {power}", from.index()),
+            };
+            let _ = writeln!(out, "  {index:>3}  {shape:<18} {bytes:>10}  {what}");
+        }
+        let _ = writeln!(out, "memory: {}", count(self.bytes(), "B"));
+        out
+    }
+}
+
+/// A contraction in words.
+fn contraction(part: &Contraction) -> String {
+    let operands: Vec<String> = part.operands.iter().map(|operand| operand.node.index().to_string()).collect();
+    let flops: f64 = part.sizes.iter().map(|size| *size as f64).product::<f64>() * part.operands.len().max(1) as f64;
+    let through = part.operands.iter().flat_map(|operand| &operand.dims).chain(&part.output).any(|i| i.map.is_some());
+    let kernel = match (part.operands.len(), through) {
+        (0, _) => "fill",
+        (1, _) => "reduction",
+        (_, true) => "sampled contraction",
+        (2, false) => "dense contraction",
+        (_, false) => "product",
+    };
+    format!("{kernel} of steps {} ({})", operands.join(", "), count(flops as usize, "flops"))
+}
+
+/// A number with its unit, in thousands, millions or billions.
+fn count(value: usize, unit: &str) -> String {
+    let value = value as f64;
+    match value {
+        v if v >= 1e9 => format!("{:.1} G{unit}", v / 1e9),
+        v if v >= 1e6 => format!("{:.1} M{unit}", v / 1e6),
+        v if v >= 1e3 => format!("{:.1} k{unit}", v / 1e3),
+        v => format!("{v} {unit}"),
+    }
+}
+
+/// A label with arrays by their names.
+fn named(equations: &Equations, label: &str) -> String {
+    let mut out = label.to_owned();
+    for index in (0..equations.symbols.arrays.len()).rev() {
+        let id = ArrayId::from(index);
+        out = out.replace(&format!("{id:?}"), &equations.symbols.array(id).name);
+    }
+    out
+}

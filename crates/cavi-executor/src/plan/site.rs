@@ -1,0 +1,362 @@
+//! The plan of a site: which pass over which entries gives its log partitions and expected counts.
+
+use cavi_algebra::{Atom, BlockId, LetterId, SiteId, Subscript, Sum, Term};
+
+use crate::plan::lower::{Dim, Lowering, Unplanned};
+use crate::plan::tensor::{Access, Contraction, Elementwise, Index, NodeId, Operation};
+
+/// How one site is evaluated. Its entries are the listed ones of a sparse array, or all of a dense domain.
+#[derive(Clone, Debug)]
+pub struct SitePlan {
+    /// The number of entries.
+    pub entries: usize,
+    /// The coefficient of the log at each entry.
+    pub weight: NodeId,
+    /// The addends.
+    pub addends: Vec<AddendPlan>,
+}
+
+/// An addend at every entry: `exp(offset) * sum over categories of the product of its modes`.
+#[derive(Clone, Debug)]
+pub struct AddendPlan {
+    /// The number of categories: the product of the ranges of its summed letters.
+    pub categories: usize,
+    /// Log terms without a summed letter, at each entry; `None` where there are none.
+    pub offset: Option<NodeId>,
+    /// Log terms with summed letters.
+    pub modes: Vec<ModePlan>,
+    /// Log terms of blocks without a summed letter: their counts are scattered from the addend's share.
+    pub scalars: Vec<ScalarPlan>,
+}
+
+/// A log term with summed letters, as a matrix: one row for each value of its other letters.
+#[derive(Clone, Debug)]
+pub struct ModePlan {
+    /// Which log term of the addend.
+    pub log: usize,
+    /// The block whose update reads its counts.
+    pub block: Option<BlockId>,
+    /// The values `exp(coefficient * E log)`, rows by categories.
+    pub factor: NodeId,
+    /// `coefficient * E log`, rows by categories.
+    pub log_factor: NodeId,
+    /// The number of rows.
+    pub rows: usize,
+    /// The row of each entry.
+    pub row: Vec<u32>,
+    /// How the counts (rows by categories) lie in the block's own order: shape of rows and categories, and where each
+    /// dimension of the block's element comes from.
+    pub counts: Option<Contraction>,
+}
+
+/// A log term without a summed letter.
+#[derive(Clone, Debug)]
+pub struct ScalarPlan {
+    /// Which log term of the addend.
+    pub log: usize,
+    /// Its block.
+    pub block: BlockId,
+    /// The element of the block (flattened) at each entry.
+    pub element: Vec<u32>,
+    /// The number of elements.
+    pub size: usize,
+}
+
+/// Plans a site.
+pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplanned> {
+    let site = lowering.equations.site(id).clone();
+    let domain = domain(lowering, &site.weight, &site.plates);
+    let weight = lowering.sum(&site.weight, &domain, None)?;
+    let entries: usize = lowering.nodes[weight.index()].len();
+    let columns = columns(lowering, &domain, entries);
+    let mut addends = Vec::new();
+    for addend in &site.addends {
+        let letters = &addend.letters;
+        let sizes: Vec<usize> = letters.iter().map(|letter| lowering.bound.size_of(&lowering.symbols, *letter)).collect();
+        let mut plan = AddendPlan {
+            categories: sizes.iter().product(),
+            offset: None,
+            modes: Vec::new(),
+            scalars: Vec::new(),
+        };
+        let mut offset = Sum::zero();
+        for (number, log) in addend.log_weight.terms.iter().enumerate() {
+            let own = log.free_letters();
+            let block = owner(lowering, log);
+            if own.iter().any(|letter| letters.contains(letter)) {
+                plan.modes.push(mode(lowering, number, block, log, letters, &sizes, &columns)?);
+            } else {
+                offset.terms.push(log.clone());
+                if let Some(block) = block {
+                    plan.scalars.push(scalar(lowering, number, block, log, &columns)?);
+                }
+            }
+        }
+        if !offset.is_zero() {
+            plan.offset = Some(lowering.sum(&offset, &domain, None)?);
+        }
+        addends.push(plan);
+    }
+    Ok(SitePlan { entries, weight, addends })
+}
+
+/// The block whose element's log a log term is.
+fn owner(lowering: &Lowering, log: &Term) -> Option<BlockId> {
+    (0..lowering.equations.blocks.len()).map(BlockId::from).find(|block| lowering.log_subscripts(*block, log).is_some())
+}
+
+/// The listed entries of the sparse array that the weight holds, or else all values of the site's letters.
+fn domain(lowering: &Lowering, weight: &Sum, plates: &[LetterId]) -> Vec<Dim> {
+    let innermost: Vec<LetterId> = plates
+        .iter()
+        .copied()
+        .filter(|letter| {
+            !plates.iter().any(|other| other != letter && lowering.symbols.lineage(*other).contains(letter))
+        })
+        .collect();
+    let sparse = weight.terms.iter().flat_map(|term| &term.factors).find_map(|factor| match &factor.atom {
+        Atom::Value(array, subscripts) | Atom::Observed(array, subscripts) => {
+            let letters: Option<Vec<LetterId>> = subscripts
+                .iter()
+                .map(|subscript| match subscript {
+                    Subscript::Letter(letter) => Some(*letter),
+                    Subscript::Index(..) => None,
+                })
+                .collect();
+            let letters = letters?;
+            let distinct = letters.iter().enumerate().all(|(place, letter)| !letters[..place].contains(letter));
+            let sparse = lowering.symbols.array(*array).kind != cavi_algebra::ArrayKind::Latent
+                && matches!(lowering.bound.array(*array), crate::data::BoundArray::Sparse { .. });
+            (sparse && distinct).then_some((*array, letters))
+        }
+        _ => None,
+    });
+    match sparse {
+        Some((array, letters)) => {
+            let rest = innermost.into_iter().filter(|letter| !letters.contains(letter)).map(Dim::Letter);
+            std::iter::once(Dim::Entries(array, letters.clone())).chain(rest).collect()
+        }
+        None => innermost.into_iter().map(Dim::Letter).collect(),
+    }
+}
+
+/// The value of every letter of the domain at every entry.
+struct Columns {
+    letters: Vec<(LetterId, Vec<u32>)>,
+    entries: usize,
+}
+
+fn columns(lowering: &mut Lowering, domain: &[Dim], entries: usize) -> Columns {
+    let sizes: Vec<usize> = domain
+        .iter()
+        .map(|dim| match dim {
+            Dim::Letter(letter) => lowering.bound.size_of(&lowering.symbols, *letter),
+            Dim::Entries(array, _) => {
+                let map = lowering.coordinate(*array, 0);
+                lowering.maps.table(map).len()
+            }
+        })
+        .collect();
+    let mut letters: Vec<(LetterId, Vec<u32>)> = Vec::new();
+    for (place, dim) in domain.iter().enumerate() {
+        let inner: usize = sizes[place + 1..].iter().product::<usize>().max(1);
+        let size = sizes[place].max(1);
+        let position = move |entry: usize| (entry / inner) % size;
+        match dim {
+            Dim::Letter(letter) => {
+                letters.push((*letter, (0..entries).map(|entry| position(entry) as u32).collect()));
+            }
+            Dim::Entries(array, own) => {
+                for (column, letter) in own.iter().enumerate() {
+                    let map = lowering.coordinate(*array, column);
+                    let table = lowering.maps.table(map);
+                    letters.push((*letter, (0..entries).map(|entry| table[position(entry)]).collect()));
+                }
+            }
+        }
+    }
+    // Ancestors follow.
+    for place in 0..letters.len() {
+        let lineage = lowering.symbols.lineage(letters[place].0);
+        let mut values = letters[place].1.clone();
+        for pair in lineage.windows(2) {
+            let axis = lowering.symbols.letter(pair[0]).axis;
+            if let Some(parent) = &lowering.bound.axes[axis.index()].parent {
+                values = values.iter().map(|value| parent[*value as usize] as u32).collect();
+            }
+            if !letters.iter().any(|(known, _)| *known == pair[1]) {
+                letters.push((pair[1], values.clone()));
+            }
+        }
+    }
+    Columns { letters, entries }
+}
+
+impl Columns {
+    /// The value of a subscript at every entry.
+    fn values(&self, lowering: &Lowering, subscript: &Subscript) -> Result<Vec<u32>, Unplanned> {
+        match subscript {
+            Subscript::Letter(letter) => {
+                let found = self.letters.iter().find(|(own, _)| own == letter);
+                found.map(|(_, values)| values.clone()).ok_or_else(|| {
+                    Unplanned(format!("the letter `{}` has no value at an entry", lowering.symbols.letter(*letter).name))
+                })
+            }
+            Subscript::Index(array, inner) => {
+                let shape = lowering.bound.shape(&lowering.symbols, *array);
+                let mut place = vec![0_usize; self.entries];
+                for (size, subscript) in shape.iter().zip(inner) {
+                    for (place, value) in place.iter_mut().zip(self.values(lowering, subscript)?) {
+                        *place = *place * size + value as usize;
+                    }
+                }
+                match lowering.bound.array(*array) {
+                    crate::data::BoundArray::Dense { values, .. } => {
+                        Ok(place.iter().map(|place| values[*place] as u32).collect())
+                    }
+                    crate::data::BoundArray::Sparse { .. } => Err(Unplanned(format!(
+                        "the index array `{}` is sparse where every entry is needed",
+                        lowering.symbols.array(*array).name
+                    ))),
+                }
+            }
+        }
+    }
+}
+
+/// The array that a log term reads, with its subscripts in the array's own order: `E log x` or `log x`.
+fn log_array(lowering: &mut Lowering, log: &Term) -> Result<(NodeId, Vec<Subscript>), Unplanned> {
+    let letters = log.free_letters();
+    let mut plain = log.clone();
+    plain.coefficient = cavi_algebra::Coefficient(1.0);
+    // One array over its own subscripts, each as a letter of its own.
+    let mut subscripts: Vec<Subscript> = Vec::new();
+    plain.visit_subscripts(&mut |subscript| {
+        if !subscripts.contains(subscript) {
+            subscripts.push(subscript.clone());
+        }
+    });
+    let _ = letters;
+    let mut fresh = Vec::new();
+    for subscript in &subscripts {
+        let axis = match subscript {
+            Subscript::Letter(letter) => lowering.symbols.letter(*letter).axis,
+            Subscript::Index(array, _) => match lowering.symbols.array(*array).support {
+                cavi_algebra::Support::Index(axis) => axis,
+                _ => return Err(Unplanned("a subscript that is no index".to_owned())),
+            },
+        };
+        fresh.push(lowering.symbols.fresh_on(axis));
+    }
+    for factor in &mut plain.factors {
+        factor.atom.map_subscripts(&mut |subscript| {
+            if let Some(place) = subscripts.iter().position(|own| own == subscript) {
+                *subscript = Subscript::Letter(fresh[place]);
+            }
+        });
+    }
+    let domain: Vec<Dim> = fresh.iter().map(|letter| Dim::Letter(*letter)).collect();
+    let node = lowering.sum(&Sum::term(plain), &domain, None)?;
+    Ok((node, subscripts))
+}
+
+fn mode(
+    lowering: &mut Lowering,
+    number: usize,
+    block: Option<BlockId>,
+    log: &Term,
+    letters: &[LetterId],
+    sizes: &[usize],
+    columns: &Columns,
+) -> Result<ModePlan, Unplanned> {
+    let (array, subscripts) = log_array(lowering, log)?;
+    let shape = lowering.nodes[array.index()].shape.clone();
+    let category = |subscript: &Subscript| match subscript {
+        Subscript::Letter(letter) => letters.iter().position(|own| own == letter),
+        Subscript::Index(..) => None,
+    };
+    // Rows: the subscripts that are no category, in their order.
+    let rows: Vec<usize> = (0..subscripts.len()).filter(|place| category(&subscripts[*place]).is_none()).collect();
+    let row_sizes: Vec<usize> = rows.iter().map(|place| shape[*place]).collect();
+    let n_rows: usize = row_sizes.iter().product();
+    let mut row = vec![0_u32; columns.entries];
+    for (place, size) in rows.iter().zip(&row_sizes) {
+        for (row, value) in row.iter_mut().zip(columns.values(lowering, &subscripts[*place])?) {
+            *row = *row * *size as u32 + value;
+        }
+    }
+    // Loop letters: the rows, then the categories.
+    let loops: Vec<usize> = row_sizes.iter().chain(sizes).copied().collect();
+    let dims: Vec<Index> = (0..subscripts.len())
+        .map(|place| match category(&subscripts[place]) {
+            Some(own) => Index::letter(rows.len() + own),
+            None => Index::letter(rows.iter().position(|row| *row == place).expect("a row")),
+        })
+        .collect();
+    let all: Vec<Index> = (0..loops.len()).map(Index::letter).collect();
+    let arranged = Contraction {
+        coefficient: log.coefficient.0,
+        sizes: loops.clone(),
+        operands: vec![Access { node: array, dims: dims.clone() }],
+        output: all.clone(),
+    };
+    let log_factor = lowering.node(Operation::Contractions(vec![arranged]), loops.clone(), Vec::new);
+    // A point's own value needs no logarithm and back.
+    let value = match &lowering.nodes[array.index()].operation {
+        Operation::Map(Elementwise::Function(cavi_algebra::Function::Log), value) if log.coefficient.0 == 1.0 => {
+            Some(*value)
+        }
+        _ => None,
+    };
+    let factor = match value {
+        Some(value) => {
+            let arranged = Contraction {
+                coefficient: 1.0,
+                sizes: loops.clone(),
+                operands: vec![Access { node: value, dims: dims.clone() }],
+                output: all.clone(),
+            };
+            lowering.node(Operation::Contractions(vec![arranged]), loops.clone(), Vec::new)
+        }
+        None => {
+            let exp = Operation::Map(Elementwise::Function(cavi_algebra::Function::Exp), log_factor);
+            lowering.node(exp, loops.clone(), Vec::new)
+        }
+    };
+    let counts = match block {
+        None => None,
+        Some(block) => {
+            let own = lowering.log_subscripts(block, log).expect("the owner's subscripts");
+            // The counts are read with the rows and categories and added to the block's element.
+            let output = own
+                .iter()
+                .map(|subscript| {
+                    let place = subscripts.iter().position(|known| known == subscript).expect("a subscript of the term");
+                    dims[place]
+                })
+                .collect();
+            Some(Contraction { coefficient: 1.0, sizes: loops, operands: Vec::new(), output })
+        }
+    };
+    Ok(ModePlan { log: number, block, factor, log_factor, rows: n_rows, row, counts })
+}
+
+fn scalar(
+    lowering: &mut Lowering,
+    number: usize,
+    block: BlockId,
+    log: &Term,
+    columns: &Columns,
+) -> Result<ScalarPlan, Unplanned> {
+    let subscripts = lowering.log_subscripts(block, log).expect("the owner's subscripts");
+    let layout = &lowering.layouts[block.index()];
+    let shape: Vec<usize> = layout.plates.iter().chain(layout.slices.iter().flatten()).copied().collect();
+    let mut element = vec![0_u32; columns.entries];
+    for (size, subscript) in shape.iter().zip(&subscripts) {
+        for (element, value) in element.iter_mut().zip(columns.values(lowering, subscript)?) {
+            *element = *element * *size as u32 + value;
+        }
+    }
+    Ok(ScalarPlan { log: number, block, element, size: shape.iter().product() })
+}
+

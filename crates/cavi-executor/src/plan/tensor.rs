@@ -1,0 +1,167 @@
+//! The plan's values: arrays that follow from one another, each computed once for every state of what it reads.
+
+use std::collections::BTreeMap;
+
+use cavi_algebra::{BlockId, Function, SiteId};
+
+/// A node of the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u32);
+
+impl NodeId {
+    /// Its place among the nodes.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A table from the values of one letter to the values of another: coordinates of listed entries, parents of ragged
+/// axes, index data, and their compositions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MapId(pub u32);
+
+/// How a dimension of an array is reached from the letters of a loop: by a letter's value, or through a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Index {
+    /// Which letter of the loop.
+    pub letter: usize,
+    /// Through which table.
+    pub map: Option<MapId>,
+}
+
+impl Index {
+    /// A letter's own value.
+    pub fn letter(letter: usize) -> Index {
+        Index { letter, map: None }
+    }
+}
+
+/// An array read in a loop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Access {
+    /// The array.
+    pub node: NodeId,
+    /// One index a dimension.
+    pub dims: Vec<Index>,
+}
+
+/// `output += coefficient * product of operands` over all letters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contraction {
+    /// The number in front.
+    pub coefficient: f64,
+    /// The ranges of the letters.
+    pub sizes: Vec<usize>,
+    /// What is multiplied.
+    pub operands: Vec<Access>,
+    /// Where the product is added.
+    pub output: Vec<Index>,
+}
+
+/// What is done to every element of an array.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Elementwise {
+    /// A function of one argument.
+    Function(Function),
+    /// An integer power.
+    Power(i32),
+}
+
+/// How a node comes by its values.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operation {
+    /// Data, constants and what follows from them alone: filled once.
+    Static(String),
+    /// The value of a point.
+    Point(BlockId),
+    /// An expectation of a block, by its place in the family's list.
+    Moment(BlockId, usize),
+    /// The expected counts of a log term of a site's addend: its weight times the allocation, summed over what the term
+    /// does not mention.
+    Counts(SiteId, usize, usize),
+    /// A sum of contractions.
+    Contractions(Vec<Contraction>),
+    /// A function of every element.
+    Map(Elementwise, NodeId),
+}
+
+/// A node: an array in C order.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Where its values come from.
+    pub operation: Operation,
+    /// Its shape.
+    pub shape: Vec<usize>,
+}
+
+impl Node {
+    /// How many values it has.
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// The nodes it reads.
+    pub fn reads(&self) -> Vec<NodeId> {
+        match &self.operation {
+            Operation::Static(_) | Operation::Point(_) | Operation::Moment(..) | Operation::Counts(..) => Vec::new(),
+            Operation::Contractions(parts) => {
+                parts.iter().flat_map(|part| part.operands.iter().map(|operand| operand.node)).collect()
+            }
+            Operation::Map(_, node) => vec![*node],
+        }
+    }
+}
+
+/// The tables.
+#[derive(Clone, Debug, Default)]
+pub struct Maps {
+    tables: Vec<(Vec<u32>, usize)>,
+    composed: BTreeMap<(MapId, MapId), MapId>,
+    named: BTreeMap<String, MapId>,
+}
+
+impl Maps {
+    /// The table of this name, made if there is none. `range` is the number of values it maps into.
+    pub fn named(&mut self, name: &str, range: usize, make: impl FnOnce() -> Vec<u32>) -> MapId {
+        if let Some(map) = self.named.get(name) {
+            return *map;
+        }
+        let map = self.push(make(), range);
+        self.named.insert(name.to_owned(), map);
+        map
+    }
+
+    fn push(&mut self, table: Vec<u32>, range: usize) -> MapId {
+        self.tables.push((table, range));
+        MapId(u32::try_from(self.tables.len() - 1).expect("fewer than 2^32 tables"))
+    }
+
+    /// The values of a table.
+    pub fn table(&self, map: MapId) -> &[u32] {
+        &self.tables[map.0 as usize].0
+    }
+
+    /// The number of values a table maps into.
+    pub fn range(&self, map: MapId) -> usize {
+        self.tables[map.0 as usize].1
+    }
+
+    /// First `first`, then `second`.
+    pub fn compose(&mut self, first: Option<MapId>, second: Option<MapId>) -> Option<MapId> {
+        let (Some(first), Some(second)) = (first, second) else { return first.or(second) };
+        if let Some(map) = self.composed.get(&(first, second)) {
+            return Some(*map);
+        }
+        let outer = self.table(second);
+        let table = self.table(first).iter().map(|value| outer[*value as usize]).collect();
+        let range = self.range(second);
+        let map = self.push(table, range);
+        self.composed.insert((first, second), map);
+        Some(map)
+    }
+
+    /// The bytes that all tables take.
+    pub fn bytes(&self) -> usize {
+        self.tables.iter().map(|(table, _)| table.len() * size_of::<u32>()).sum()
+    }
+}

@@ -1,0 +1,520 @@
+//! What is the posterior, given these data? The plan, run.
+
+mod contractions;
+mod pass;
+
+use cavi_algebra::{BlockId, Equations, Function, SiteId};
+use cavi_families::{Batch, Extent, Improper, Posterior};
+use cavi_numerics::Threads;
+use cavi_numerics::special;
+
+use crate::data::Bound;
+use crate::layout::{Layout, Parameters};
+use crate::plan::tensor::{Elementwise, NodeId, Operation};
+use crate::plan::{Plan, Unplanned, plan};
+use crate::schedule::{Item, Schedule, Step};
+use crate::trouble::Trouble;
+use contractions::Prepared;
+use pass::SiteState;
+
+/// A run: the state of every block, and the values that follow from it.
+pub struct Executor<'a> {
+    equations: &'a Equations,
+    plan: Plan,
+    prepared: Vec<Vec<Prepared>>,
+    values: Vec<Vec<f64>>,
+    /// When each node was last computed; 0 for never.
+    stamps: Vec<u64>,
+    block_stamps: Vec<u64>,
+    clock: u64,
+    parameters: Parameters,
+    sites: Vec<SiteState>,
+    /// The blocks whose counts the next pass over a site had best take along.
+    next: Vec<Vec<BlockId>>,
+    threads: Threads,
+    elbo_scale: f64,
+}
+
+impl<'a> Executor<'a> {
+    /// A run from the given parameters.
+    pub fn new(
+        equations: &'a Equations,
+        bound: &'a Bound,
+        parameters: Parameters,
+        threads: usize,
+    ) -> Result<Executor<'a>, Unplanned> {
+        let plan = plan(equations, bound)?;
+        let prepared = plan
+            .nodes
+            .iter()
+            .map(|node| match &node.operation {
+                Operation::Contractions(parts) => {
+                    parts.iter().map(|part| Prepared::new(part, &plan.nodes, &node.shape, &plan.maps)).collect()
+                }
+                Operation::Static(_)
+                | Operation::Point(_)
+                | Operation::Moment(..)
+                | Operation::Counts(..)
+                | Operation::Map(..) => Vec::new(),
+            })
+            .collect();
+        let values: Vec<Vec<f64>> = plan.statics.clone();
+        let sites = plan.sites.iter().map(SiteState::new).collect();
+        let count = plan.nodes.len();
+        Ok(Executor {
+            equations,
+            prepared,
+            values,
+            stamps: vec![0; count],
+            block_stamps: vec![1; equations.blocks.len()],
+            clock: 1,
+            parameters,
+            sites,
+            next: vec![Vec::new(); plan.sites.len()],
+            threads: Threads::new(threads),
+            elbo_scale: 0.0,
+            plan,
+        })
+    }
+
+    /// One sweep: the items of a schedule in order.
+    pub fn sweep(&mut self, schedule: &Schedule) -> Result<(), Trouble> {
+        self.expect_next(schedule);
+        for item in &schedule.items {
+            self.item(item)?;
+        }
+        Ok(())
+    }
+
+    /// One item, its repetitions included.
+    pub fn item(&mut self, item: &Item) -> Result<(), Trouble> {
+        for _ in 0..item.repeat {
+            match &item.step {
+                Step::Block(block) => {
+                    self.refresh(&[*block])?;
+                    self.update(*block)?;
+                }
+                Step::Group(_) => {
+                    self.refresh(&item.blocks())?;
+                    self.members(item)?;
+                }
+                Step::Sequence(items) => {
+                    for item in items {
+                        self.item(item)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The members of a group, allocations held.
+    fn members(&mut self, item: &Item) -> Result<(), Trouble> {
+        match &item.step {
+            Step::Block(block) => self.update(*block),
+            Step::Group(items) | Step::Sequence(items) => {
+                for item in items {
+                    for _ in 0..item.repeat {
+                        self.members(item)?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Remembers which counts the first item of a sweep needs from each site, so that the pass that gives the bound at
+    /// the end of a sweep serves the next sweep as well.
+    fn expect_next(&mut self, schedule: &Schedule) {
+        fn leaves(item: &Item, out: &mut Vec<Vec<BlockId>>) {
+            match &item.step {
+                Step::Block(block) => out.push(vec![*block]),
+                Step::Group(_) => out.push(item.blocks()),
+                Step::Sequence(items) => items.iter().for_each(|item| leaves(item, out)),
+            }
+        }
+        let mut order = Vec::new();
+        schedule.items.iter().for_each(|item| leaves(item, &mut order));
+        for site in 0..self.plan.sites.len() {
+            let first = order.iter().find(|blocks| blocks.iter().any(|block| self.reads(site, *block)));
+            self.next[site] = first.cloned().unwrap_or_default();
+        }
+    }
+
+    /// The parameters of q.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// The sum of the absolute values of the terms of the bound when it was last taken.
+    pub fn elbo_scale(&self) -> f64 {
+        self.elbo_scale
+    }
+
+    /// The steps of the plan as text.
+    pub fn plan_text(&self) -> String {
+        self.plan.text(self.equations)
+    }
+
+    /// The most memory that the run holds at a time, in bytes: data, parameters, and everything that follows from them.
+    pub fn peak_bytes(&self) -> usize {
+        self.plan.bytes()
+    }
+
+    /// Brings a node up to date.
+    fn evaluate(&mut self, id: NodeId) {
+        let index = id.index();
+        let newest = match &self.plan.nodes[index].operation {
+            Operation::Static(_) | Operation::Counts(..) => return,
+            Operation::Point(block) | Operation::Moment(block, _) => self.block_stamps[block.index()],
+            Operation::Contractions(_) | Operation::Map(..) => {
+                let reads = self.plan.nodes[index].reads();
+                let mut newest = 1;
+                for read in reads {
+                    self.evaluate(read);
+                    newest = newest.max(self.stamps[read.index()]);
+                }
+                newest
+            }
+        };
+        if self.stamps[index] >= newest {
+            return;
+        }
+        let mut out = std::mem::take(&mut self.values[index]);
+        match &self.plan.nodes[index].operation {
+            Operation::Static(_) | Operation::Counts(..) => {}
+            Operation::Point(block) => out.clone_from(&self.parameters.blocks[block.index()][0]),
+            Operation::Moment(block, which) => {
+                let layout = &self.plan.layouts[block.index()];
+                let family = family(self.equations, *block);
+                let batch = layout.batch();
+                out.resize(batch.len(family.expectations()[*which].extent), 0.0);
+                family.expect(&batch, &self.parameters.blocks[block.index()], *which, &mut out);
+            }
+            Operation::Contractions(_) => {
+                out.clear();
+                out.resize(self.plan.nodes[index].len(), 0.0);
+                for prepared in &self.prepared[index] {
+                    prepared.run(&self.values, &self.plan.maps, &mut out, &self.threads);
+                }
+            }
+            Operation::Map(function, node) => {
+                elementwise(*function, &self.values[node.index()], &mut out);
+            }
+        }
+        self.values[index] = out;
+        self.stamps[index] = newest;
+    }
+
+    /// Updates all copies of a block, allocations held.
+    pub fn update(&mut self, id: BlockId) -> Result<(), Trouble> {
+        if self.plan.blocks[id.index()].in_order.is_empty() {
+            let nodes = self.plan.blocks[id.index()].natural.clone();
+            nodes.iter().for_each(|node| self.evaluate(*node));
+            let layout = &self.plan.layouts[id.index()];
+            let columns: Vec<&[f64]> = nodes.iter().map(|node| self.values[node.index()].as_slice()).collect();
+            let block = &mut self.parameters.blocks[id.index()];
+            let outcome = settle(self.equations, id, &layout.batch(), &columns, block);
+            outcome.map_err(|improper| trouble(id, layout, improper.row, improper.reason))?;
+            self.touch(id);
+            return Ok(());
+        }
+        // Copies meet: one after another along the letters in which they do.
+        let places = self.plan.blocks[id.index()].in_order.clone();
+        let plates = self.plan.layouts[id.index()].plates.clone();
+        let sizes: Vec<usize> = places.iter().map(|place| plates[*place]).collect();
+        let steps: usize = sizes.iter().product();
+        for step in 0..steps {
+            let mut fixed = Vec::new();
+            let mut rest = step;
+            for (place, size) in places.iter().zip(&sizes).rev() {
+                fixed.push((*place, rest % size));
+                rest /= size;
+            }
+            fixed.reverse();
+            self.update_slice(id, &fixed)?;
+        }
+        Ok(())
+    }
+
+    /// Updates the copies whose plate letters have the given values.
+    fn update_slice(&mut self, id: BlockId, fixed: &[(usize, usize)]) -> Result<(), Trouble> {
+        let layout = self.plan.layouts[id.index()].clone();
+        let rows = rows_with(&layout.plates, fixed);
+        let nodes = self.plan.blocks[id.index()].natural.clone();
+        let point = self.equations.block(id).is_point();
+        let family = family(self.equations, id);
+        let extents: Vec<Extent> = family.statistics().iter().map(|own| own.extent).collect();
+        // Groups of the rows, each once.
+        let mut groups: Vec<usize> = rows.iter().map(|row| layout.batch().group_of(*row)).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        let group: Vec<usize> = rows
+            .iter()
+            .map(|row| groups.binary_search(&layout.batch().group_of(*row)).expect("a group of the rows"))
+            .collect();
+        let mut columns: Vec<Vec<f64>> = Vec::new();
+        for (node, extent) in nodes.iter().zip(&extents) {
+            let shared = *extent == Extent::Matrix && !point && layout.group_letters != self.equations.block(id).plates;
+            let column = if shared {
+                self.evaluate(*node);
+                let width = layout.n * layout.n;
+                let values = &self.values[node.index()];
+                groups.iter().flat_map(|group| values[group * width..(group + 1) * width].iter().copied()).collect()
+            } else {
+                self.evaluate_slice(*node, fixed, &rows)
+            };
+            columns.push(column);
+        }
+        let columns: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+        let batch = Batch { rows: rows.len(), n: layout.n, groups: groups.len(), group: &group };
+        // The descriptors of these rows alone.
+        let widths: Vec<(usize, bool)> = match point {
+            true => vec![(layout.n, false)],
+            false => family
+                .descriptors()
+                .iter()
+                .map(|own| match own.extent {
+                    Extent::Scalar => (1, false),
+                    Extent::Vector => (layout.n, false),
+                    Extent::Matrix => (layout.n * layout.n, true),
+                })
+                .collect(),
+        };
+        let mut own: Vec<Vec<f64>> = Vec::new();
+        for ((width, grouped), column) in widths.iter().zip(&self.parameters.blocks[id.index()]) {
+            let from = if *grouped { &groups } else { &rows };
+            own.push(from.iter().flat_map(|row| column[row * width..(row + 1) * width].iter().copied()).collect());
+        }
+        let outcome = settle(self.equations, id, &batch, &columns, &mut own);
+        outcome.map_err(|improper| trouble(id, &layout, rows[improper.row], improper.reason))?;
+        for (((width, grouped), column), own) in widths.iter().zip(&mut self.parameters.blocks[id.index()]).zip(&own) {
+            let to = if *grouped { &groups } else { &rows };
+            for (place, row) in to.iter().enumerate() {
+                column[row * width..(row + 1) * width].copy_from_slice(&own[place * width..(place + 1) * width]);
+            }
+        }
+        self.touch(id);
+        Ok(())
+    }
+
+    /// A natural parameter at the rows whose plate letters have the given values.
+    fn evaluate_slice(&mut self, node: NodeId, fixed: &[(usize, usize)], rows: &[usize]) -> Vec<f64> {
+        let index = node.index();
+        let total = self.plan.nodes[index].len();
+        let dims: Vec<(usize, usize)> = fixed.to_vec();
+        let sliceable = matches!(self.plan.nodes[index].operation, Operation::Contractions(_))
+            && self.prepared[index].iter().all(|prepared| prepared.can_fix(&dims));
+        let all: usize = self.rows_of(node, fixed, rows);
+        if !sliceable {
+            self.evaluate(node);
+            let values = &self.values[index];
+            let width = if all == 0 { 0 } else { total / all };
+            return rows.iter().flat_map(|row| values[row * width..(row + 1) * width].iter().copied()).collect();
+        }
+        for read in self.plan.nodes[index].reads() {
+            self.evaluate(read);
+        }
+        let shape = &self.plan.nodes[index].shape;
+        let size = shape.iter().enumerate().map(|(place, size)| {
+            if dims.iter().any(|(fixed, _)| *fixed == place) { 1 } else { *size }
+        });
+        let mut out = vec![0.0; size.product()];
+        for prepared in &self.prepared[index] {
+            prepared.run_fixed(&self.values, &self.plan.maps, &dims, &mut out, &self.threads);
+        }
+        out
+    }
+
+    /// The number of rows of the block that a natural parameter belongs to.
+    fn rows_of(&self, node: NodeId, fixed: &[(usize, usize)], rows: &[usize]) -> usize {
+        let shape = &self.plan.nodes[node.index()].shape;
+        let fixed: usize = fixed.iter().map(|(place, _)| shape[*place]).product();
+        rows.len() * fixed
+    }
+
+    fn touch(&mut self, block: BlockId) {
+        self.clock += 1;
+        self.block_stamps[block.index()] = self.clock;
+    }
+
+    /// The evidence lower bound, allocations at their optimum.
+    pub fn elbo(&mut self) -> f64 {
+        let mut parts: Vec<f64> = Vec::new();
+        let mut scale = 0.0;
+        for node in self.plan.elbo.clone() {
+            for read in self.plan.nodes[node.index()].reads() {
+                self.evaluate(read);
+            }
+            match &self.plan.nodes[node.index()].operation {
+                Operation::Contractions(_) => {
+                    for prepared in &self.prepared[node.index()] {
+                        let mut out = [0.0];
+                        prepared.run(&self.values, &self.plan.maps, &mut out, &self.threads);
+                        parts.push(out[0]);
+                    }
+                }
+                Operation::Static(_)
+                | Operation::Point(_)
+                | Operation::Moment(..)
+                | Operation::Counts(..)
+                | Operation::Map(..) => {
+                    self.evaluate(node);
+                    parts.extend(&self.values[node.index()]);
+                }
+            }
+        }
+        for (site, sign) in self.plan.elbo_sites.clone() {
+            let total = self.site_total(site);
+            parts.push(sign * total);
+        }
+        for block in 0..self.equations.blocks.len() {
+            if !self.equations.blocks[block].is_point() {
+                let (value, size) = self.entropy(BlockId::from(block));
+                parts.push(value);
+                scale += (size - value.abs()).max(0.0);
+            }
+        }
+        scale += parts.iter().map(|part| part.abs()).sum::<f64>();
+        self.elbo_scale = scale;
+        parts.iter().sum()
+    }
+
+    /// What a block's entropy (paired with its prior where the family says so) adds to the bound, and the sum of the
+    /// absolute values of its rows.
+    fn entropy(&mut self, id: BlockId) -> (f64, f64) {
+        let block_plan = self.plan.blocks[id.index()].clone();
+        let family = family(self.equations, id);
+        block_plan.prior.iter().for_each(|node| self.evaluate(*node));
+        if let Some(node) = block_plan.weight {
+            self.evaluate(node);
+        }
+        let layout = &self.plan.layouts[id.index()];
+        let batch = layout.batch();
+        let descriptors = &self.parameters.blocks[id.index()];
+        let mut rows = vec![0.0; batch.rows];
+        family.entropy(&batch, descriptors, &mut rows);
+        if family.paired() {
+            let statistics = family.statistics();
+            let expectations = family.expectations();
+            let mut natural: Vec<Vec<f64>> = statistics.iter().map(|own| vec![0.0; batch.len(own.extent)]).collect();
+            family.natural(&batch, descriptors, &mut natural);
+            for ((own, node), natural) in statistics.iter().zip(&block_plan.prior).zip(&natural) {
+                let which = expectations
+                    .iter()
+                    .position(|expectation| expectation.statistic == own.statistic)
+                    .expect("a family that pairs answers its statistics");
+                let mut expectation = vec![0.0; natural.len()];
+                family.expect(&batch, descriptors, which, &mut expectation);
+                let prior = &self.values[node.index()];
+                let width = if batch.rows == 0 { 1 } else { natural.len() / batch.rows };
+                for (place, ((prior, own), expectation)) in prior.iter().zip(natural).zip(&expectation).enumerate() {
+                    let difference = prior - own;
+                    if difference != 0.0 {
+                        rows[place / width.max(1)] += difference * expectation;
+                    }
+                }
+            }
+        }
+        if let Some(node) = block_plan.weight {
+            for (row, weight) in rows.iter_mut().zip(&self.values[node.index()]) {
+                *row = if *weight == 0.0 { 0.0 } else { *row * weight };
+            }
+        }
+        let absolute: f64 = rows.iter().map(|row| row.abs()).sum();
+        (cavi_numerics::reduce::sum(&rows), absolute)
+    }
+
+    /// Whether the update of a block reads counts of a site.
+    fn reads(&self, site: usize, block: BlockId) -> bool {
+        self.plan.sites[site].addends.iter().any(|addend| {
+            addend.modes.iter().any(|mode| mode.block == Some(block))
+                || addend.scalars.iter().any(|scalar| scalar.block == block)
+        })
+    }
+
+    /// Brings the allocations to their optimum, as far as these blocks read them.
+    pub fn refresh(&mut self, blocks: &[BlockId]) -> Result<(), Trouble> {
+        for site in 0..self.plan.sites.len() {
+            let targets: Vec<BlockId> = blocks.iter().copied().filter(|block| self.reads(site, *block)).collect();
+            if !targets.is_empty() {
+                self.pass(SiteId::from(site), &targets)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The factor of q of a block.
+fn family(equations: &Equations, block: BlockId) -> &'static dyn Posterior {
+    cavi_families::posterior(equations.block(block).family).expect("the derivation names families of the registry")
+}
+
+/// Natural parameters to descriptors, or to the point.
+fn settle(
+    equations: &Equations,
+    id: BlockId,
+    batch: &Batch,
+    natural: &[&[f64]],
+    block: &mut [Vec<f64>],
+) -> Result<(), Improper> {
+    let family = family(equations, id);
+    if equations.block(id).is_point() { family.mode(batch, natural, &mut block[0]) } else { family.describe(batch, natural, block) }
+}
+
+fn trouble(block: BlockId, layout: &Layout, row: usize, reason: String) -> Trouble {
+    let mut copy = vec![0; layout.plates.len()];
+    let mut rest = row;
+    for (value, size) in copy.iter_mut().zip(&layout.plates).rev() {
+        *value = rest % size;
+        rest /= size;
+    }
+    Trouble { block, copy, reason }
+}
+
+/// The rows whose plate letters at the given places have the given values, ascending.
+fn rows_with(plates: &[usize], fixed: &[(usize, usize)]) -> Vec<usize> {
+    let rows: usize = plates.iter().product();
+    (0..rows)
+        .filter(|row| {
+            let mut rest = *row;
+            let mut matches = true;
+            for (place, size) in plates.iter().enumerate().rev() {
+                let value = rest % size;
+                rest /= size;
+                matches &= fixed.iter().all(|(own, wanted)| *own != place || *wanted == value);
+            }
+            matches
+        })
+        .collect()
+}
+
+/// A function of every element.
+fn elementwise(function: Elementwise, from: &[f64], out: &mut Vec<f64>) {
+    out.resize(from.len(), 0.0);
+    match function {
+        Elementwise::Power(power) => {
+            for (out, value) in out.iter_mut().zip(from) {
+                *out = value.powi(power);
+            }
+        }
+        Elementwise::Function(function) => match function {
+            Function::Exp => special::exp_into(from, out),
+            Function::Log => special::ln_into(from, out),
+            Function::LogGamma => special::log_gamma_into(from, out),
+            Function::Sqrt => out.iter_mut().zip(from).for_each(|(out, value)| *out = value.sqrt()),
+            Function::Logistic => {
+                out.iter_mut().zip(from).for_each(|(out, value)| *out = 1.0 / (1.0 + special::exp(-value)));
+            }
+            Function::Softplus => out.iter_mut().zip(from).for_each(|(out, value)| {
+                *out = value.max(0.0) + special::log1p(special::exp(-value.abs()));
+            }),
+            Function::Power
+            | Function::Phi
+            | Function::InversePhi
+            | Function::StandardNormalLogCdf
+            | Function::StandardNormalLogCcdf
+            | Function::StandardNormalLogQf => out.iter_mut().for_each(|out| *out = f64::NAN),
+        },
+    }
+}

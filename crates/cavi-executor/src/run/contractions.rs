@@ -1,0 +1,160 @@
+//! Contractions with their steps worked out, ready for the kernel.
+
+use cavi_numerics::Threads;
+use cavi_numerics::kernels::contract::{Operand, Output, Step, contract};
+
+use crate::plan::tensor::{Contraction, Index, MapId, Maps, Node, NodeId};
+
+/// What a letter adds to an offset.
+#[derive(Clone, Debug)]
+enum Reach {
+    /// A multiple of its value.
+    Stride(usize),
+    /// A table's entry, times a number.
+    Table(MapId, usize),
+    /// Several of these together.
+    Joined(Vec<u32>),
+}
+
+/// A contraction ready to run.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    coefficient: f64,
+    sizes: Vec<usize>,
+    operands: Vec<(NodeId, Vec<Reach>)>,
+    output: Vec<Index>,
+    shape: Vec<usize>,
+    reach: Vec<Reach>,
+}
+
+impl Prepared {
+    /// Works out the steps.
+    pub fn new(contraction: &Contraction, nodes: &[Node], shape: &[usize], maps: &Maps) -> Prepared {
+        let sizes = contraction.sizes.clone();
+        let operands = contraction
+            .operands
+            .iter()
+            .map(|operand| {
+                (operand.node, reaches(&operand.dims, &nodes[operand.node.index()].shape, &sizes, maps))
+            })
+            .collect();
+        let reach = reaches(&contraction.output, shape, &sizes, maps);
+        Prepared {
+            coefficient: contraction.coefficient,
+            sizes,
+            operands,
+            output: contraction.output.clone(),
+            shape: shape.to_vec(),
+            reach,
+        }
+    }
+
+    /// Adds the contraction to `out`.
+    pub fn run(&self, values: &[Vec<f64>], maps: &Maps, out: &mut [f64], threads: &Threads) {
+        let operands: Vec<Operand> = self
+            .operands
+            .iter()
+            .map(|(node, reach)| Operand { values: &values[node.index()], steps: steps(reach, maps) })
+            .collect();
+        let output = Output { values: out, steps: steps(&self.reach, maps) };
+        contract(&self.sizes, self.coefficient, &operands, output, threads);
+    }
+
+    /// Whether dimensions of the output can be held at one value: each is a letter of its own.
+    pub fn can_fix(&self, dims: &[(usize, usize)]) -> bool {
+        dims.iter().all(|(place, _)| {
+            let index = self.output[*place];
+            let alone = self.output.iter().filter(|other| other.letter == index.letter).count() == 1;
+            index.map.is_none() && alone
+        })
+    }
+
+    /// Adds the part of the contraction in which dimensions of the output have the given values; `out` has length 1 along
+    /// them.
+    pub fn run_fixed(
+        &self,
+        values: &[Vec<f64>],
+        maps: &Maps,
+        dims: &[(usize, usize)],
+        out: &mut [f64],
+        threads: &Threads,
+    ) {
+        let fixed: Vec<(usize, usize)> =
+            dims.iter().map(|(place, value)| (self.output[*place].letter, *value)).collect();
+        let mut sizes = self.sizes.clone();
+        fixed.iter().for_each(|(letter, _)| sizes[*letter] = 1);
+        if sizes.contains(&0) {
+            return;
+        }
+        let mut shape = self.shape.clone();
+        dims.iter().for_each(|(place, _)| shape[*place] = 1);
+        let operands: Vec<Operand> = self
+            .operands
+            .iter()
+            .map(|(node, reach)| {
+                let mut steps = steps(reach, maps);
+                let mut offset = 0;
+                for (letter, value) in &fixed {
+                    offset += match steps[*letter] {
+                        Step::Stride(stride) => stride * value,
+                        Step::Table { table, scale } => table[*value] as usize * scale,
+                    };
+                    steps[*letter] = Step::Stride(0);
+                }
+                Operand { values: &values[node.index()][offset..], steps }
+            })
+            .collect();
+        let reach = reaches(&self.output, &shape, &self.sizes, maps);
+        let mut own = steps(&reach, maps);
+        fixed.iter().for_each(|(letter, _)| own[*letter] = Step::Stride(0));
+        contract(&sizes, self.coefficient, &operands, Output { values: out, steps: own }, threads);
+    }
+}
+
+/// What each letter adds to the offset of an array in C order.
+fn reaches(dims: &[Index], shape: &[usize], sizes: &[usize], maps: &Maps) -> Vec<Reach> {
+    let mut strides = vec![1; shape.len()];
+    for place in (0..shape.len().saturating_sub(1)).rev() {
+        strides[place] = strides[place + 1] * shape[place + 1];
+    }
+    (0..sizes.len())
+        .map(|letter| {
+            let own: Vec<(Option<MapId>, usize)> = dims
+                .iter()
+                .zip(&strides)
+                .filter(|(index, _)| index.letter == letter)
+                .map(|(index, stride)| (index.map, *stride))
+                .collect();
+            match own.as_slice() {
+                [(Some(map), stride)] => Reach::Table(*map, *stride),
+                plain if plain.iter().all(|(map, _)| map.is_none()) => {
+                    Reach::Stride(plain.iter().map(|(_, stride)| stride).sum())
+                }
+                several => Reach::Joined(
+                    (0..sizes[letter])
+                        .map(|value| {
+                            let offset: usize = several
+                                .iter()
+                                .map(|(map, stride)| {
+                                    map.map_or(value, |map| maps.table(map)[value] as usize) * stride
+                                })
+                                .sum();
+                            u32::try_from(offset).expect("an array reached through several tables has fewer than 2^32 values")
+                        })
+                        .collect(),
+                ),
+            }
+        })
+        .collect()
+}
+
+fn steps<'a>(reach: &'a [Reach], maps: &'a Maps) -> Vec<Step<'a>> {
+    reach
+        .iter()
+        .map(|reach| match reach {
+            Reach::Stride(stride) => Step::Stride(*stride),
+            Reach::Table(map, scale) => Step::Table { table: maps.table(*map), scale: *scale },
+            Reach::Joined(table) => Step::Table { table, scale: 1 },
+        })
+        .collect()
+}

@@ -1,0 +1,405 @@
+//! The pass over the entries of a site: log partitions and expected counts, the allocation itself never stored.
+//!
+//! With `f_c(e) = exp(offset_a(e)) prod_i G_i[row_i(e), c]` for the categories `c` of addend `a`, the partition of entry `e`
+//! is `s_e = sum f_c(e)`, the bound has `sum_e w_e log s_e`, and the counts of a log term are
+//! `N[row, c] = G[row, c] sum_{e in row} (w_e / s_e) prod_{others} G`. One kernel does all of this for the addend with the
+//! most categories; the others come in as a number for each entry. Entries whose partition leaves the range of doubles are
+//! treated one by one in log space.
+
+use std::borrow::Cow;
+
+use cavi_algebra::{BlockId, SiteId};
+use cavi_numerics::kernels::contract::{Operand, Output, Step, contract};
+use cavi_numerics::kernels::log_sum::{Factor, LogSum, Outputs, Scratch, log_sum};
+use cavi_numerics::kernels::pattern::Pattern;
+use cavi_numerics::special;
+
+use super::Executor;
+use crate::plan::site::{AddendPlan, SitePlan};
+use crate::plan::tensor::{NodeId, Operation};
+use crate::trouble::Trouble;
+
+/// What a site keeps between passes.
+pub struct SiteState {
+    /// For each addend, its entries' rows as the kernel reads them; `None` where it has no mode.
+    patterns: Vec<Option<Pattern<'static>>>,
+    scratch: Scratch,
+    /// The state of the inputs at the last pass.
+    stamp: u64,
+    /// The blocks whose counts the last pass took.
+    targets: Vec<BlockId>,
+    /// The sum of weight times log partition at the last pass.
+    total: f64,
+}
+
+impl SiteState {
+    /// Before the first pass.
+    pub fn new(plan: &SitePlan) -> SiteState {
+        let pattern = |addend: &AddendPlan| {
+            let columns: Vec<Cow<'static, [u32]>> =
+                addend.modes.iter().map(|mode| Cow::Owned(mode.row.clone())).collect();
+            (!columns.is_empty()).then(|| Pattern::new(columns))
+        };
+        let patterns = plan.addends.iter().map(pattern).collect();
+        SiteState { patterns, scratch: Scratch::default(), stamp: 0, targets: Vec::new(), total: 0.0 }
+    }
+}
+
+/// One addend's arrays during a pass.
+struct Share {
+    /// The partition of the addend alone at each entry, without its offset.
+    sums: Vec<f64>,
+}
+
+impl Executor<'_> {
+    /// The sum of weight times log partition at the current expectations.
+    pub(super) fn site_total(&mut self, id: SiteId) -> f64 {
+        let targets = self.next[id.index()].clone();
+        let targets: Vec<BlockId> =
+            targets.into_iter().filter(|block| self.reads(id.index(), *block)).collect();
+        // A negative weight was refused before.
+        match self.pass(id, &targets) {
+            Ok(()) => self.sites[id.index()].total,
+            Err(_) => f64::NAN,
+        }
+    }
+
+    /// Runs the pass, unless the last one saw the same inputs and took these counts.
+    pub(super) fn pass(&mut self, id: SiteId, targets: &[BlockId]) -> Result<(), Trouble> {
+        let plan = self.plan.sites[id.index()].clone();
+        let mut inputs: Vec<NodeId> = vec![plan.weight];
+        for addend in &plan.addends {
+            inputs.extend(addend.offset);
+            inputs.extend(addend.modes.iter().map(|mode| mode.factor));
+        }
+        let mut newest = 1;
+        for input in &inputs {
+            self.evaluate(*input);
+            newest = newest.max(self.stamps[input.index()]);
+        }
+        let state = &self.sites[id.index()];
+        if state.stamp >= newest && targets.iter().all(|target| state.targets.contains(target)) {
+            return Ok(());
+        }
+        if let Some(entry) = self.values[plan.weight.index()].iter().position(|weight| *weight < 0.0) {
+            let block = targets.first().copied().unwrap_or(BlockId(0));
+            let reason = format!("the coefficient of a log of a sum is negative at entry {entry}");
+            return Err(Trouble { block, copy: Vec::new(), reason });
+        }
+        let mut state = std::mem::replace(&mut self.sites[id.index()], SiteState::new(&SitePlan {
+            entries: 0,
+            weight: plan.weight,
+            addends: Vec::new(),
+        }));
+        let total = self.run_pass(id, &plan, targets, &mut state);
+        state.total = total;
+        state.stamp = newest;
+        state.targets = targets.to_vec();
+        self.sites[id.index()] = state;
+        Ok(())
+    }
+
+    fn run_pass(&mut self, id: SiteId, plan: &SitePlan, targets: &[BlockId], state: &mut SiteState) -> f64 {
+        let entries = plan.entries;
+        let main = (0..plan.addends.len())
+            .filter(|addend| !plan.addends[*addend].modes.is_empty())
+            .max_by_key(|addend| (plan.addends[*addend].categories, std::cmp::Reverse(*addend)));
+        let several = plan.addends.len() > 1;
+        let wanted = |block: Option<BlockId>| block.is_some_and(|block| targets.contains(&block));
+        let scalars_wanted =
+            plan.addends.iter().any(|addend| addend.scalars.iter().any(|scalar| targets.contains(&scalar.block)));
+        let offset = |executor: &Self, addend: usize| -> Option<Vec<f64>> {
+            plan.addends[addend].offset.map(|node| executor.values[node.index()].clone())
+        };
+        // The other addends, relative to the main one's offset.
+        let mut shares: Vec<Share> = Vec::new();
+        let mut relative: Vec<Vec<f64>> = Vec::new();
+        let main_offset = main.and_then(|main| offset(self, main));
+        let mut background = several.then(|| vec![0.0; entries]);
+        if several || (main.is_none()) {
+            for addend in 0..plan.addends.len() {
+                let sums = if Some(addend) == main && !scalars_wanted {
+                    Vec::new()
+                } else {
+                    self.addend_sums(plan, addend, state)
+                };
+                let mut scale = offset(self, addend).unwrap_or_else(|| vec![0.0; entries]);
+                if let Some(main_offset) = &main_offset {
+                    scale.iter_mut().zip(main_offset).for_each(|(scale, main)| *scale -= main);
+                }
+                if main.is_some() {
+                    special::exp_in_place(&mut scale);
+                    if Some(addend) != main
+                        && let Some(background) = &mut background
+                    {
+                        for ((background, scale), sum) in background.iter_mut().zip(&scale).zip(&sums) {
+                            *background += scale * sum;
+                        }
+                    }
+                }
+                shares.push(Share { sums });
+                relative.push(scale);
+            }
+        }
+        let mut accumulators: Vec<Vec<Option<Vec<f64>>>> = plan
+            .addends
+            .iter()
+            .map(|addend| {
+                addend.modes.iter().map(|mode| {
+                    wanted(mode.block).then(|| vec![0.0; mode.rows * addend.categories])
+                }).collect()
+            })
+            .collect();
+        let weights = &self.values[plan.weight.index()];
+        let mut ratios = (several || scalars_wanted).then(|| vec![0.0; entries]);
+        let (mut total, rare) = match main {
+            Some(main) => {
+                let addend = &plan.addends[main];
+                let factors: Vec<Factor> = addend
+                    .modes
+                    .iter()
+                    .map(|mode| Factor { values: &self.values[mode.factor.index()], stride: addend.categories })
+                    .collect();
+                let pattern = state.patterns[main].as_ref().expect("an addend with modes has a pattern");
+                let input = LogSum {
+                    pattern,
+                    factors: &factors,
+                    length: addend.categories,
+                    weights,
+                    addends: background.as_deref(),
+                    offsets: main_offset.as_deref(),
+                };
+                let outputs = Outputs {
+                    accumulators: accumulators[main].iter_mut().map(|own| own.as_deref_mut()).collect(),
+                    ratios: ratios.as_deref_mut(),
+                    sums: None,
+                };
+                let totals = log_sum(&input, outputs, &mut state.scratch, &self.threads);
+                (totals.total, totals.rare)
+            }
+            // Every addend is one number an entry: log space throughout.
+            None => (0.0, (0..entries).collect()),
+        };
+        if let (Some(main), Some(ratios)) = (main, &ratios) {
+            self.other_counts(plan, main, &relative, ratios, &mut accumulators);
+        }
+        // Counts: the accumulated ratios times the factor itself.
+        for (addend, own) in plan.addends.iter().zip(&mut accumulators) {
+            for (mode, own) in addend.modes.iter().zip(own) {
+                if let Some(own) = own {
+                    own.iter_mut().zip(&self.values[mode.factor.index()]).for_each(|(count, factor)| *count *= factor);
+                }
+            }
+        }
+        let mut scattered: Vec<Vec<Option<Vec<f64>>>> = plan
+            .addends
+            .iter()
+            .map(|addend| {
+                addend.scalars.iter().map(|scalar| {
+                    targets.contains(&scalar.block).then(|| vec![0.0; scalar.size])
+                }).collect()
+            })
+            .collect();
+        if let (Some(_), Some(ratios)) = (main, &ratios) {
+            let weights = &self.values[plan.weight.index()];
+            for (number, (addend, own)) in plan.addends.iter().zip(&mut scattered).enumerate() {
+                for (scalar, own) in addend.scalars.iter().zip(own) {
+                    let Some(own) = own else { continue };
+                    for entry in 0..entries {
+                        let share = if several {
+                            ratios[entry] * relative[number][entry] * shares[number].sums[entry]
+                        } else if ratios[entry] == 0.0 {
+                            0.0
+                        } else {
+                            weights[entry]
+                        };
+                        own[scalar.element[entry] as usize] += share;
+                    }
+                }
+            }
+        }
+        total += self.rare_entries(plan, &rare, &mut accumulators, &mut scattered);
+        self.store(id, plan, accumulators, scattered);
+        total
+    }
+
+    /// The partition of one addend at every entry, without its offset.
+    fn addend_sums(&self, plan: &SitePlan, number: usize, state: &mut SiteState) -> Vec<f64> {
+        let addend = &plan.addends[number];
+        let Some(pattern) = &state.patterns[number] else { return vec![addend.categories as f64; plan.entries] };
+        let factors: Vec<Factor> = addend
+            .modes
+            .iter()
+            .map(|mode| Factor { values: &self.values[mode.factor.index()], stride: addend.categories })
+            .collect();
+        let mut sums = vec![0.0; plan.entries];
+        let input = LogSum {
+            pattern,
+            factors: &factors,
+            length: addend.categories,
+            weights: &self.values[plan.weight.index()],
+            addends: None,
+            offsets: None,
+        };
+        let outputs = Outputs { accumulators: Vec::new(), ratios: None, sums: Some(&mut sums) };
+        log_sum(&input, outputs, &mut state.scratch, &self.threads);
+        sums
+    }
+
+    /// The accumulated ratios of the addends that the main kernel did not treat.
+    fn other_counts(
+        &self,
+        plan: &SitePlan,
+        main: usize,
+        relative: &[Vec<f64>],
+        ratios: &[f64],
+        accumulators: &mut [Vec<Option<Vec<f64>>>],
+    ) {
+        for (number, addend) in plan.addends.iter().enumerate() {
+            if number == main || addend.modes.is_empty() {
+                continue;
+            }
+            let scaled: Vec<f64> = ratios.iter().zip(&relative[number]).map(|(ratio, scale)| ratio * scale).collect();
+            let table = |place: usize| Step::Table { table: &addend.modes[place].row, scale: addend.categories };
+            for place in 0..addend.modes.len() {
+                let Some(own) = &mut accumulators[number][place] else { continue };
+                let mut operands =
+                    vec![Operand { values: &scaled, steps: vec![Step::Stride(1), Step::Stride(0)] }];
+                for (other, mode) in addend.modes.iter().enumerate() {
+                    if other != place {
+                        let values = &self.values[mode.factor.index()];
+                        operands.push(Operand { values, steps: vec![table(other), Step::Stride(1)] });
+                    }
+                }
+                let output = Output { values: own, steps: vec![table(place), Step::Stride(1)] };
+                contract(&[plan.entries, addend.categories], 1.0, &operands, output, &self.threads);
+            }
+        }
+    }
+
+    /// Entries whose partition leaves the range of doubles, in log space. Returns what they add to the total.
+    fn rare_entries(
+        &mut self,
+        plan: &SitePlan,
+        rare: &[usize],
+        counts: &mut [Vec<Option<Vec<f64>>>],
+        scattered: &mut [Vec<Option<Vec<f64>>>],
+    ) -> f64 {
+        if rare.is_empty() {
+            return 0.0;
+        }
+        for mode in plan.addends.iter().flat_map(|addend| &addend.modes) {
+            self.evaluate(mode.log_factor);
+        }
+        let mut total = 0.0;
+        let mut logs: Vec<f64> = Vec::new();
+        for entry in rare {
+            let weight = self.values[plan.weight.index()][*entry];
+            if weight == 0.0 {
+                continue;
+            }
+            logs.clear();
+            for addend in &plan.addends {
+                let offset = addend.offset.map_or(0.0, |node| self.values[node.index()][*entry]);
+                for category in 0..addend.categories {
+                    let log: f64 = addend
+                        .modes
+                        .iter()
+                        .map(|mode| {
+                            let place = mode.row[*entry] as usize * addend.categories + category;
+                            self.values[mode.log_factor.index()][place]
+                        })
+                        .sum();
+                    logs.push(offset + log);
+                }
+            }
+            let partition = special::log_sum_exp(&logs);
+            total += weight * partition;
+            if partition == f64::NEG_INFINITY {
+                continue;
+            }
+            let mut place = 0;
+            for (number, addend) in plan.addends.iter().enumerate() {
+                let mut share = 0.0;
+                for category in 0..addend.categories {
+                    let count = weight * special::exp(logs[place] - partition);
+                    place += 1;
+                    share += count;
+                    for (mode, own) in addend.modes.iter().zip(&mut counts[number]) {
+                        if let Some(own) = own {
+                            own[mode.row[*entry] as usize * addend.categories + category] += count;
+                        }
+                    }
+                }
+                for (scalar, own) in addend.scalars.iter().zip(&mut scattered[number]) {
+                    if let Some(own) = own {
+                        own[scalar.element[*entry] as usize] += share;
+                    }
+                }
+            }
+        }
+        total
+    }
+
+    /// Puts the counts into the nodes that updates read, in the blocks' own order.
+    fn store(
+        &mut self,
+        id: SiteId,
+        plan: &SitePlan,
+        counts: Vec<Vec<Option<Vec<f64>>>>,
+        scattered: Vec<Vec<Option<Vec<f64>>>>,
+    ) {
+        self.clock += 1;
+        let clock = self.clock;
+        for (number, (counts, scattered)) in counts.into_iter().zip(scattered).enumerate() {
+            let addend = &plan.addends[number];
+            for (mode, own) in addend.modes.iter().zip(counts) {
+                let Some(own) = own else { continue };
+                let Some(node) = self.counts_node(id, number, mode.log) else { continue };
+                let arrange = mode.counts.as_ref().expect("a mode of a block");
+                let in_order = arrange.output.iter().enumerate().all(|(place, index)| index.letter == place)
+                    && arrange.output.len() == arrange.sizes.len();
+                let values = if in_order {
+                    own
+                } else {
+                    let shape = &self.plan.nodes[node.index()].shape;
+                    let mut strides = vec![0; arrange.sizes.len()];
+                    let mut stride = 1;
+                    for (index, size) in arrange.output.iter().zip(shape).rev() {
+                        strides[index.letter] += stride;
+                        stride *= size;
+                    }
+                    let mut from = vec![Step::Stride(0); arrange.sizes.len()];
+                    let mut inner = 1;
+                    for (place, size) in arrange.sizes.iter().enumerate().rev() {
+                        from[place] = Step::Stride(inner);
+                        inner *= size;
+                    }
+                    let mut values = vec![0.0; shape.iter().product()];
+                    let operand = Operand { values: &own, steps: from };
+                    let steps = strides.into_iter().map(Step::Stride).collect();
+                    let output = Output { values: &mut values, steps };
+                    contract(&arrange.sizes, 1.0, &[operand], output, &self.threads);
+                    values
+                };
+                self.values[node.index()] = values;
+                self.stamps[node.index()] = clock;
+            }
+            for (scalar, own) in addend.scalars.iter().zip(scattered) {
+                let Some(own) = own else { continue };
+                let Some(node) = self.counts_node(id, number, scalar.log) else { continue };
+                self.values[node.index()] = own;
+                self.stamps[node.index()] = clock;
+            }
+        }
+    }
+
+    /// The node of a log term's counts, if an update reads it.
+    fn counts_node(&self, id: SiteId, addend: usize, log: usize) -> Option<NodeId> {
+        self.plan
+            .nodes
+            .iter()
+            .position(|node| node.operation == Operation::Counts(id, addend, log))
+            .map(|index| NodeId(index as u32))
+    }
+}

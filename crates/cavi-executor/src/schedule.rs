@@ -1,0 +1,85 @@
+//! A sweep: which blocks are updated, in which order, and which share their allocations.
+
+use cavi_algebra::{BlockId, Equations};
+
+/// The items of a sweep, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Schedule {
+    /// The items.
+    pub items: Vec<Item>,
+}
+
+/// One item of a sweep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// What is done.
+    pub step: Step,
+    /// How often; allocations are refreshed each time, but for an item inside a group.
+    pub repeat: u64,
+    /// Whether each block of it is first made the optimum of its own statements alone.
+    pub reset: bool,
+}
+
+/// What an item does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Updates all copies of a block.
+    Block(BlockId),
+    /// Updates its members in order from one refresh of the allocations. Nothing inside it refreshes them.
+    Group(Vec<Item>),
+    /// Runs its items one after another, each with its own refresh.
+    Sequence(Vec<Item>),
+}
+
+impl Schedule {
+    /// The default sweep of a program: one block after another.
+    pub fn of(equations: &Equations) -> Schedule {
+        Schedule { items: equations.sweep.iter().copied().map(Item::block).collect() }
+    }
+
+    /// The blocks that the schedule updates, in order of their first visit.
+    pub fn blocks(&self) -> Vec<BlockId> {
+        cavi_algebra::dedup(self.items.iter().flat_map(Item::blocks).collect())
+    }
+}
+
+impl Item {
+    /// A block, once.
+    pub fn block(block: BlockId) -> Item {
+        Item::once(Step::Block(block))
+    }
+
+    /// A group, once.
+    pub fn group(items: Vec<Item>) -> Item {
+        Item::once(Step::Group(items))
+    }
+
+    /// A sequence, once.
+    pub fn sequence(items: Vec<Item>) -> Item {
+        Item::once(Step::Sequence(items))
+    }
+
+    /// The item, so many times.
+    pub fn repeated(self, repeat: u64) -> Item {
+        Item { repeat, ..self }
+    }
+
+    /// The item, its blocks reset first.
+    pub fn reset(self) -> Item {
+        Item { reset: true, ..self }
+    }
+
+    /// The blocks that the item updates, in order of their first visit.
+    pub fn blocks(&self) -> Vec<BlockId> {
+        match &self.step {
+            Step::Block(block) => vec![*block],
+            Step::Group(items) | Step::Sequence(items) => {
+                cavi_algebra::dedup(items.iter().flat_map(Item::blocks).collect())
+            }
+        }
+    }
+
+    fn once(step: Step) -> Item {
+        Item { step, repeat: 1, reset: false }
+    }
+}

@@ -1,0 +1,150 @@
+//! The Bernoulli family: `log Bernoulli(x | p) = x log p + (1 - x) log(1 - p)`, for `x` between 0 and 1 a quasi-likelihood.
+//!
+//! Statistic `x`; coefficient `log p - log(1 - p)`; no base; entropy `-p log p - (1 - p) log(1 - p)`.
+//!
+//! # Source
+//! Johnson, Kemp and Kotz, Univariate Discrete Distributions (2005), ch. 3, with one trial.
+
+use cavi_algebra::rules::{multiply, push_log_into_product};
+use cavi_algebra::{Statistic, Sum, Support, Symbols};
+use cavi_numerics::special::{exp, ln, log1p};
+use rand::{Rng, RngCore};
+
+use crate::categorical::require_probability;
+use crate::density::log_complement;
+use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Spelling, Target};
+use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior};
+
+/// `Bernoulli(p)`
+pub struct Bernoulli;
+
+const PARAMETERS: &[Parameter] = &[Parameter::scalar(&[Spelling::canonical("p", Domain::Unit)])];
+
+impl Family for Bernoulli {
+    fn name(&self) -> &'static str {
+        "Bernoulli"
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        PARAMETERS
+    }
+
+    fn data(&self) -> DataKind {
+        DataKind::Binary
+    }
+
+    fn latent(&self) -> Option<Support> {
+        Some(Support::Binary)
+    }
+
+    fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {
+        let [Some(p)] = parameters else { unreachable!("p is mandatory") };
+        let log_p = push_log_into_product(&p.value);
+        let log_complement = log_complement(symbols, &p.value);
+        let failure = Sum::number(1.0).minus(target.value.clone());
+        multiply(symbols, &target.value, &log_p).plus(multiply(symbols, &failure, &log_complement))
+    }
+}
+
+/// Bernoulli as a factor of q.
+pub struct BernoulliPosterior;
+
+impl Posterior for BernoulliPosterior {
+    fn name(&self) -> &'static str {
+        "Bernoulli"
+    }
+
+    fn lives_on(&self, support: Support) -> bool {
+        support == Support::Binary
+    }
+
+    fn statistics(&self) -> Vec<Expectation> {
+        vec![Expectation { statistic: Statistic::identity(), extent: Extent::Scalar }]
+    }
+
+    fn descriptors(&self) -> &'static [Descriptor] {
+        &[Descriptor { name: "prob", extent: Extent::Scalar, defining: true }]
+    }
+
+    fn expectations(&self) -> Vec<Expectation> {
+        vec![
+            Expectation { statistic: Statistic::identity(), extent: Extent::Scalar },
+            Expectation { statistic: Statistic::covariance(), extent: Extent::Scalar },
+        ]
+    }
+
+    fn paired(&self) -> bool {
+        false
+    }
+
+    fn describe(
+        &self,
+        batch: &Batch,
+        natural: &[&[f64]],
+        descriptors: &mut [Vec<f64>],
+    ) -> Result<(), Improper> {
+        for row in 0..batch.rows {
+            let log_odds = natural[0][row];
+            if log_odds.is_nan() {
+                return Err(Improper { row, reason: "the log odds are not a number".to_owned() });
+            }
+            descriptors[0][row] = logistic(log_odds);
+        }
+        Ok(())
+    }
+
+    fn complete(&self, batch: &Batch, descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+        (0..batch.rows).try_for_each(|row| require_probability(row, descriptors[0][row]))
+    }
+
+    fn natural(&self, batch: &Batch, descriptors: &[Vec<f64>], natural: &mut [Vec<f64>]) {
+        for row in 0..batch.rows {
+            let prob = descriptors[0][row];
+            natural[0][row] = ln(prob) - log1p(-prob);
+        }
+    }
+
+    fn expect(&self, batch: &Batch, descriptors: &[Vec<f64>], which: usize, out: &mut [f64]) {
+        for row in 0..batch.rows {
+            let prob = descriptors[0][row];
+            out[row] = if which == 0 { prob } else { prob * (1.0 - prob) };
+        }
+    }
+
+    fn entropy(&self, batch: &Batch, descriptors: &[Vec<f64>], out: &mut [f64]) {
+        for row in 0..batch.rows {
+            let prob = descriptors[0][row];
+            let yes = if prob > 0.0 { prob * ln(prob) } else { 0.0 };
+            let no = if prob < 1.0 { (1.0 - prob) * log1p(-prob) } else { 0.0 };
+            out[row] = -(yes + no);
+        }
+    }
+
+    fn mode(&self, batch: &Batch, coefficients: &[&[f64]], value: &mut [f64]) -> Result<(), Improper> {
+        for row in 0..batch.rows {
+            value[row] = if coefficients[0][row] > 0.0 { 1.0 } else { 0.0 };
+        }
+        Ok(())
+    }
+
+    fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {
+        for row in 0..batch.rows {
+            out[row] = f64::from(rng.random::<f64>() < descriptors[0][row]);
+        }
+    }
+
+    fn start(&self, _batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [Vec<f64>]) {
+        descriptors[0].fill_with(|| 0.25 + 0.5 * rng.random::<f64>());
+    }
+
+    fn start_at(&self, batch: &Batch, centre: &[f64], descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+        descriptors[0].copy_from_slice(centre);
+        self.complete(batch, descriptors)
+    }
+}
+
+/// `1 / (1 + exp(-x))`, without overflow on either side.
+pub(crate) fn logistic(x: f64) -> f64 {
+    let small = exp(-x.abs());
+    if x >= 0.0 { 1.0 / (1.0 + small) } else { small / (1.0 + small) }
+}

@@ -1,0 +1,184 @@
+//! The Beta family: `log Beta(x | a, b) = log Gamma(a + b) - log Gamma(a) - log Gamma(b) + (a - 1) log x + (b - 1) log(1 -
+//! x)`.
+//!
+//! Statistics `log x, log(1 - x)`; coefficients `a - 1, b - 1`; base `-1, -1`, so natural parameters `a, b`;
+//! log-normaliser `log Gamma(a) + log Gamma(b) - log Gamma(a + b)`. Expectations `psi(a) - psi(a + b)`,
+//! `psi(b) - psi(a + b)` and `a / (a + b)`.
+//!
+//! # Source
+//! Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2 (1995), ch. 25.
+
+use cavi_algebra::rules::{multiply, push_log_into_product};
+use cavi_algebra::{Elementary, Function, Statistic, Sum, Support, Symbols};
+use cavi_numerics::special::{digamma, log_gamma};
+use rand::{Rng, RngCore};
+
+use crate::density::log_complement;
+use crate::dirichlet::{log_gamma_draw, total_of_log_coefficients};
+use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Spelling, Target};
+use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_positive};
+
+/// `Beta(a; b)`
+pub struct Beta;
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter::scalar(&[Spelling::canonical("a", Domain::Positive)]),
+    Parameter::scalar(&[Spelling::canonical("b", Domain::Positive)]),
+];
+
+impl Family for Beta {
+    fn name(&self) -> &'static str {
+        "Beta"
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        PARAMETERS
+    }
+
+    fn data(&self) -> DataKind {
+        DataKind::None
+    }
+
+    fn latent(&self) -> Option<Support> {
+        Some(Support::Unit)
+    }
+
+    fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {
+        let [Some(a), Some(b)] = parameters else { unreachable!("both parameters are mandatory") };
+        let (a, b) = (&a.value, &b.value);
+        let log_x = push_log_into_product(&target.value);
+        let log_complement = log_complement(symbols, &target.value);
+        let (a_above, b_above) = (a.clone().minus(Sum::number(1.0)), b.clone().minus(Sum::number(1.0)));
+        a.clone()
+            .plus(b.clone())
+            .apply(Function::LogGamma)
+            .minus(a.clone().apply(Function::LogGamma))
+            .minus(b.clone().apply(Function::LogGamma))
+            .plus(multiply(symbols, &a_above, &log_x))
+            .plus(multiply(symbols, &b_above, &log_complement))
+    }
+}
+
+/// Beta as a factor of q.
+pub struct BetaPosterior;
+
+impl Posterior for BetaPosterior {
+    fn name(&self) -> &'static str {
+        "Beta"
+    }
+
+    fn lives_on(&self, support: Support) -> bool {
+        support == Support::Unit
+    }
+
+    fn statistics(&self) -> Vec<Expectation> {
+        vec![
+            Expectation { statistic: Statistic::log(), extent: Extent::Scalar },
+            Expectation { statistic: Statistic::of(Elementary::LogComplement), extent: Extent::Scalar },
+        ]
+    }
+
+    fn base(&self) -> Vec<f64> {
+        vec![-1.0, -1.0]
+    }
+
+    fn descriptors(&self) -> &'static [Descriptor] {
+        &[
+            Descriptor { name: "a", extent: Extent::Scalar, defining: true },
+            Descriptor { name: "b", extent: Extent::Scalar, defining: true },
+            Descriptor { name: "mean", extent: Extent::Scalar, defining: false },
+        ]
+    }
+
+    fn expectations(&self) -> Vec<Expectation> {
+        let mut expectations = self.statistics();
+        expectations.push(Expectation { statistic: Statistic::identity(), extent: Extent::Scalar });
+        expectations.push(Expectation { statistic: Statistic::covariance(), extent: Extent::Scalar });
+        expectations
+    }
+
+    fn paired(&self) -> bool {
+        true
+    }
+
+    fn describe(
+        &self,
+        batch: &Batch,
+        natural: &[&[f64]],
+        descriptors: &mut [Vec<f64>],
+    ) -> Result<(), Improper> {
+        descriptors[0].copy_from_slice(natural[0]);
+        descriptors[1].copy_from_slice(natural[1]);
+        self.complete(batch, descriptors)
+    }
+
+    fn complete(&self, batch: &Batch, descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+        for row in 0..batch.rows {
+            let (a, b) = (descriptors[0][row], descriptors[1][row]);
+            require_positive(row, "parameter a", a)?;
+            require_positive(row, "parameter b", b)?;
+            descriptors[2][row] = a / (a + b);
+        }
+        Ok(())
+    }
+
+    fn natural(&self, _batch: &Batch, descriptors: &[Vec<f64>], natural: &mut [Vec<f64>]) {
+        natural[0].copy_from_slice(&descriptors[0]);
+        natural[1].copy_from_slice(&descriptors[1]);
+    }
+
+    fn expect(&self, batch: &Batch, descriptors: &[Vec<f64>], which: usize, out: &mut [f64]) {
+        for row in 0..batch.rows {
+            let (a, b) = (descriptors[0][row], descriptors[1][row]);
+            let total = a + b;
+            out[row] = match which {
+                0 => digamma(a) - digamma(total),
+                1 => digamma(b) - digamma(total),
+                2 => a / total,
+                _ => (a / total) * (b / total) / (total + 1.0),
+            };
+        }
+    }
+
+    fn entropy(&self, batch: &Batch, descriptors: &[Vec<f64>], out: &mut [f64]) {
+        for row in 0..batch.rows {
+            let (a, b) = (descriptors[0][row], descriptors[1][row]);
+            out[row] = log_gamma(a) + log_gamma(b) - log_gamma(a + b);
+        }
+    }
+
+    fn mode(&self, batch: &Batch, coefficients: &[&[f64]], value: &mut [f64]) -> Result<(), Improper> {
+        for row in 0..batch.rows {
+            let (log, complement) = (coefficients[0][row], coefficients[1][row]);
+            let total = total_of_log_coefficients(row, &[log, complement])?;
+            // With both of them 0 every value is optimal.
+            if total > 0.0 {
+                value[row] = log / total;
+            }
+        }
+        Ok(())
+    }
+
+    fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {
+        for row in 0..batch.rows {
+            let (a, b) = (log_gamma_draw(descriptors[0][row], rng), log_gamma_draw(descriptors[1][row], rng));
+            out[row] = crate::bernoulli::logistic(a - b);
+        }
+    }
+
+    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [Vec<f64>]) {
+        descriptors[0].fill_with(|| 1.0 + rng.random::<f64>());
+        descriptors[1].fill_with(|| 1.0 + rng.random::<f64>());
+        self.complete(batch, descriptors).expect("both parameters are positive");
+    }
+
+    fn start_at(&self, batch: &Batch, centre: &[f64], descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+        for row in 0..batch.rows {
+            require_positive(row, "mean", centre[row])?;
+            require_positive(row, "complement of the mean", 1.0 - centre[row])?;
+            descriptors[0][row] = 2.0 * centre[row];
+            descriptors[1][row] = 2.0 * (1.0 - centre[row]);
+        }
+        self.complete(batch, descriptors)
+    }
+}

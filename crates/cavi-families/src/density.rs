@@ -1,0 +1,26 @@
+//! What several densities are built from.
+
+use cavi_algebra::canonical::canonical;
+use cavi_algebra::rules::{push_log_into_product, rename_apart};
+use cavi_algebra::{Function, LetterId, Sum, Symbols};
+
+/// `sum over letter of body`; a term that does not mention the letter is thereby multiplied by its size.
+pub(crate) fn sum_over(symbols: &mut Symbols, letter: LetterId, body: &Sum) -> Sum {
+    let terms = body.terms.iter().map(|term| {
+        let mut term = rename_apart(symbols, term, &[letter]);
+        term.sums.insert(0, letter);
+        term
+    });
+    Sum { terms: terms.collect() }
+}
+
+/// `log(1 - x)`
+pub(crate) fn log_complement(symbols: &mut Symbols, x: &Sum) -> Sum {
+    let complement = canonical(symbols, &Sum::number(1.0).minus(x.clone()));
+    push_log_into_product(&complement)
+}
+
+/// `log Gamma(x + 1)`
+pub(crate) fn log_factorial(x: &Sum) -> Sum {
+    x.clone().plus(Sum::number(1.0)).apply(Function::LogGamma)
+}

@@ -1,0 +1,235 @@
+//! The Dirichlet family: `log Dirichlet(x | a) = log Gamma(sum_v a_v) - sum_v log Gamma(a_v) + sum_v (a_v - 1) log x_v`
+//! (density in the first K - 1 coordinates).
+//!
+//! Statistics `log x_v`; coefficients `a_v - 1`; base `-1`, so natural parameters `a_v`; log-normaliser
+//! `sum_v log Gamma(a_v) - log Gamma(sum_v a_v)`. Expectations `psi(a_v) - psi(sum a)` and `a_v / sum a`.
+//!
+//! # Source
+//! Kotz, Balakrishnan and Johnson, Continuous Multivariate Distributions 1 (2000), ch. 49; Blei, Ng and Jordan (2003), A.1.
+
+use cavi_algebra::rules::{multiply, push_log_into_product};
+use cavi_algebra::{Function, Statistic, Sum, Support, Symbols};
+use cavi_numerics::special::{digamma, digamma_into, exp, ln, log_gamma, log_gamma_into};
+use rand::{Rng, RngCore};
+
+use crate::density::sum_over;
+use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Slices, Spelling, Target};
+use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_positive};
+
+/// `Dirichlet(concentration)` over one slice.
+pub struct Dirichlet;
+
+const PARAMETERS: &[Parameter] =
+    &[Parameter::vector(&[Spelling::canonical("concentration", Domain::Positive)])];
+
+impl Family for Dirichlet {
+    fn name(&self) -> &'static str {
+        "Dirichlet"
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        PARAMETERS
+    }
+
+    fn slices(&self) -> Slices {
+        Slices::One
+    }
+
+    fn data(&self) -> DataKind {
+        DataKind::None
+    }
+
+    fn latent(&self) -> Option<Support> {
+        Some(Support::Simplex)
+    }
+
+    fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {
+        let [Some(concentration)] = parameters else { unreachable!("the concentration is mandatory") };
+        let letter = target.slices[0];
+        let concentration = &concentration.value;
+        let total = sum_over(symbols, letter, concentration);
+        let each = concentration.clone().apply(Function::LogGamma);
+        let above = concentration.clone().minus(Sum::number(1.0));
+        let log_x = push_log_into_product(&target.value);
+        let product = multiply(symbols, &above, &log_x);
+        total
+            .apply(Function::LogGamma)
+            .minus(sum_over(symbols, letter, &each))
+            .plus(sum_over(symbols, letter, &product))
+    }
+}
+
+/// Dirichlet as a factor of q.
+pub struct DirichletPosterior;
+
+impl Posterior for DirichletPosterior {
+    fn name(&self) -> &'static str {
+        "Dirichlet"
+    }
+
+    fn lives_on(&self, support: Support) -> bool {
+        support == Support::Simplex
+    }
+
+    fn over_slice(&self) -> bool {
+        true
+    }
+
+    fn statistics(&self) -> Vec<Expectation> {
+        vec![Expectation { statistic: Statistic::log(), extent: Extent::Vector }]
+    }
+
+    fn base(&self) -> Vec<f64> {
+        vec![-1.0]
+    }
+
+    fn descriptors(&self) -> &'static [Descriptor] {
+        &[
+            Descriptor { name: "concentration", extent: Extent::Vector, defining: true },
+            Descriptor { name: "mean", extent: Extent::Vector, defining: false },
+        ]
+    }
+
+    fn expectations(&self) -> Vec<Expectation> {
+        vec![
+            Expectation { statistic: Statistic::log(), extent: Extent::Vector },
+            Expectation { statistic: Statistic::identity(), extent: Extent::Vector },
+        ]
+    }
+
+    fn paired(&self) -> bool {
+        true
+    }
+
+    fn describe(
+        &self,
+        batch: &Batch,
+        natural: &[&[f64]],
+        descriptors: &mut [Vec<f64>],
+    ) -> Result<(), Improper> {
+        descriptors[0].copy_from_slice(natural[0]);
+        self.complete(batch, descriptors)
+    }
+
+    fn complete(&self, batch: &Batch, descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+        let [concentration, mean] = descriptors else { unreachable!("two descriptors") };
+        for row in 0..batch.rows {
+            let (concentration, mean) = (&concentration[batch.row(row)], &mut mean[batch.row(row)]);
+            for value in concentration {
+                require_positive(row, "concentration", *value)?;
+            }
+            let total: f64 = concentration.iter().sum();
+            for (mean, concentration) in mean.iter_mut().zip(concentration) {
+                *mean = concentration / total;
+            }
+        }
+        Ok(())
+    }
+
+    fn natural(&self, _batch: &Batch, descriptors: &[Vec<f64>], natural: &mut [Vec<f64>]) {
+        natural[0].copy_from_slice(&descriptors[0]);
+    }
+
+    fn expect(&self, batch: &Batch, descriptors: &[Vec<f64>], which: usize, out: &mut [f64]) {
+        if which == 1 {
+            out.copy_from_slice(&descriptors[1]);
+            return;
+        }
+        digamma_into(&descriptors[0], out);
+        for row in 0..batch.rows {
+            let total: f64 = descriptors[0][batch.row(row)].iter().sum();
+            let of_total = digamma(total);
+            out[batch.row(row)].iter_mut().for_each(|value| *value -= of_total);
+        }
+    }
+
+    fn entropy(&self, batch: &Batch, descriptors: &[Vec<f64>], out: &mut [f64]) {
+        let mut each = vec![0.0; batch.n];
+        for row in 0..batch.rows {
+            let concentration = &descriptors[0][batch.row(row)];
+            log_gamma_into(concentration, &mut each);
+            out[row] = each.iter().sum::<f64>() - log_gamma(concentration.iter().sum());
+        }
+    }
+
+    fn mode(&self, batch: &Batch, coefficients: &[&[f64]], value: &mut [f64]) -> Result<(), Improper> {
+        for row in 0..batch.rows {
+            let (log, value) = (&coefficients[0][batch.row(row)], &mut value[batch.row(row)]);
+            let total = total_of_log_coefficients(row, log)?;
+            // With all of them 0 every value is optimal.
+            if total > 0.0 {
+                for (value, log) in value.iter_mut().zip(log) {
+                    *value = log / total;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {
+        for row in 0..batch.rows {
+            let (concentration, out) = (&descriptors[0][batch.row(row)], &mut out[batch.row(row)]);
+            for (out, concentration) in out.iter_mut().zip(concentration) {
+                *out = log_gamma_draw(*concentration, rng);
+            }
+            normalise_logs(out);
+        }
+    }
+
+    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [Vec<f64>]) {
+        descriptors[0].fill_with(|| 1.0 + rng.random::<f64>());
+        self.complete(batch, descriptors).expect("the concentrations are positive");
+    }
+
+    fn start_at(&self, batch: &Batch, centre: &[f64], descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+        for row in 0..batch.rows {
+            let (centre, concentration) = (&centre[batch.row(row)], &mut descriptors[0][batch.row(row)]);
+            let total: f64 = centre.iter().sum();
+            for (concentration, centre) in concentration.iter_mut().zip(centre) {
+                require_positive(row, "mean", *centre)?;
+                *concentration = batch.n as f64 * centre / total;
+            }
+        }
+        self.complete(batch, descriptors)
+    }
+}
+
+/// The log of a Gamma draw of rate 1, from `log Gamma(a) = log Gamma(a + 1) + log(u) / a`: it is finite where the draw
+/// itself would be 0.
+pub(crate) fn log_gamma_draw(shape: f64, rng: &mut dyn RngCore) -> f64 {
+    let gamma = rand_distr::Gamma::new(shape + 1.0, 1.0).expect("the shape is above 1");
+    let uniform = 1.0 - rng.random::<f64>();
+    ln(rng.sample(gamma)) + ln(uniform) / shape
+}
+
+/// The sum of the coefficients of `log x_v`, none of which may be negative.
+pub(crate) fn total_of_log_coefficients(row: usize, log: &[f64]) -> Result<f64, Improper> {
+    let mut total = 0.0;
+    for coefficient in log {
+        // Written so that NaN is refused.
+        if !(*coefficient >= 0.0 && coefficient.is_finite()) {
+            let reason = format!(
+                "the coefficient of the log is {coefficient}: the mode is an infinite density at the boundary (a \
+                 concentration below 1)"
+            );
+            return Err(Improper { row, reason });
+        }
+        total += coefficient;
+    }
+    Ok(total)
+}
+
+/// `x_c = exp(l_c) / sum exp(l)`, in place; false where no weight is finite.
+pub(crate) fn normalise_logs(values: &mut [f64]) -> bool {
+    let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if !largest.is_finite() || values.iter().any(|value| value.is_nan()) {
+        return false;
+    }
+    let mut total = 0.0;
+    for value in values.iter_mut() {
+        *value = exp(*value - largest);
+        total += *value;
+    }
+    values.iter_mut().for_each(|value| *value /= total);
+    true
+}

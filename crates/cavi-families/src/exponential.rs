@@ -1,0 +1,45 @@
+//! The Exponential family: `log Exponential(x | rate) = log rate - rate x` on `x >= 0`.
+//!
+//! # Source
+//! Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1 (1994), ch. 19.
+
+use cavi_algebra::rules::{multiply, power, push_log_into_product};
+use cavi_algebra::{Sum, Support, Symbols};
+
+use crate::family::{Argument, DataKind, Domain, Family, Parameter, Spelling, Target};
+
+/// `Exponential(rate, mean)`; as a factor of q it is a Gamma.
+pub struct Exponential;
+
+/// `rate = 1 / mean`
+fn from_mean(symbols: &mut Symbols, value: &Sum, _others: &[Sum]) -> Sum {
+    power(symbols, value, -1)
+}
+
+const PARAMETERS: &[Parameter] = &[Parameter::scalar(&[
+    Spelling::canonical("rate", Domain::Positive),
+    Spelling::rewritten("mean", Domain::Positive, from_mean),
+])];
+
+impl Family for Exponential {
+    fn name(&self) -> &'static str {
+        "Exponential"
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        PARAMETERS
+    }
+
+    fn data(&self) -> DataKind {
+        DataKind::Nonnegative
+    }
+
+    fn latent(&self) -> Option<Support> {
+        Some(Support::Nonnegative)
+    }
+
+    fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {
+        let [Some(rate)] = parameters else { unreachable!("the rate is mandatory") };
+        push_log_into_product(&rate.value).minus(multiply(symbols, &rate.value, &target.value))
+    }
+}

@@ -1,0 +1,177 @@
+//! What a statement `target ~ Family(parameters)` assumes.
+
+use cavi_algebra::{LetterId, Subscript, Sum, Support, Symbols};
+
+/// How many slices the left of a statement of this family has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slices {
+    /// A scalar on the left.
+    None,
+    /// One slice, `x[n, :k]`.
+    One,
+    /// Two slices over one axis, `x[:i, :j]`.
+    Two,
+    /// As the statement likes (`Flat`).
+    Any,
+}
+
+/// The shape of a parameter, for one copy of the statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// One number. It may depend on the slice letter of the left only where [`Parameter::extent`] says `Vector`.
+    Scalar,
+    /// One number for each position of a slice.
+    Vector,
+    /// One number for each pair of positions of a slice.
+    Matrix,
+}
+
+/// Where a parameter must lie. What is known at `check` (a negative number) is an error there; the rest is checked when
+/// data and constants are bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Domain {
+    /// Any number.
+    Real,
+    /// Greater than 0.
+    Positive,
+    /// 0 or greater.
+    Nonnegative,
+    /// From 0 to 1.
+    Unit,
+    /// Non-negative and summing to 1 over the slice.
+    Simplex,
+    /// A whole number, 0 or greater.
+    Count,
+    /// A symmetric positive definite matrix.
+    PositiveDefinite,
+}
+
+/// Rewrites a parameter given under another name to the canonical one: `sd = s` to `prec = s^-2`. `others` are the
+/// canonical values of the parameters before it.
+pub type Rewrite = fn(symbols: &mut Symbols, value: &Sum, others: &[Sum]) -> Sum;
+
+/// One of the names a parameter may be given by.
+#[derive(Clone, Copy, Debug)]
+pub struct Spelling {
+    /// `prec`, `var`, `sd`.
+    pub name: &'static str,
+    /// Where the value must lie.
+    pub domain: Domain,
+    /// To the first spelling; `None` for the first itself.
+    pub rewrite: Option<Rewrite>,
+}
+
+/// A parameter. Of its spellings exactly one is given.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// The spellings; the first is the one in which the density is written.
+    pub spellings: &'static [Spelling],
+    /// Its shape.
+    pub extent: Extent,
+    /// Whether it may be given by position (the first spelling then).
+    pub positional: bool,
+    /// Whether it may be left out.
+    pub optional: bool,
+}
+
+impl Spelling {
+    /// The name in which the density is written.
+    pub const fn canonical(name: &'static str, domain: Domain) -> Spelling {
+        Spelling { name, domain, rewrite: None }
+    }
+
+    /// Another name, and how to get from it to the canonical one.
+    pub const fn rewritten(name: &'static str, domain: Domain, rewrite: Rewrite) -> Spelling {
+        Spelling { name, domain, rewrite: Some(rewrite) }
+    }
+}
+
+impl Parameter {
+    /// A mandatory number that may be given by position.
+    pub const fn scalar(spellings: &'static [Spelling]) -> Parameter {
+        Parameter { spellings, extent: Extent::Scalar, positional: true, optional: false }
+    }
+
+    /// A mandatory vector that may be given by position.
+    pub const fn vector(spellings: &'static [Spelling]) -> Parameter {
+        Parameter { spellings, extent: Extent::Vector, positional: true, optional: false }
+    }
+
+    /// The same, given by name only.
+    pub const fn by_name(self) -> Parameter {
+        Parameter { positional: false, ..self }
+    }
+
+    /// The same, and it may be left out.
+    pub const fn optional(self) -> Parameter {
+        Parameter { optional: true, ..self }
+    }
+}
+
+/// The left of a statement, for one copy.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// The element; where the family has slices, with the slice letters free in it.
+    pub value: Sum,
+    /// The slice letters.
+    pub slices: Vec<LetterId>,
+    /// For an index variable, the variable as a subscript: `z[n]`.
+    pub index: Option<Subscript>,
+}
+
+/// A parameter's value, for one copy of the statement, under its first spelling.
+#[derive(Clone, Debug)]
+pub struct Argument {
+    /// The value. A vector has `letters[0]` free in it, a matrix both.
+    pub value: Sum,
+    /// For a vector the letter of its slice: that of the left where the left has one, else its own.
+    pub letters: Vec<LetterId>,
+}
+
+/// What data a family describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataKind {
+    /// Any numbers.
+    Any,
+    /// Counts, or non-negative numbers as a quasi-likelihood.
+    Counts,
+    /// Numbers greater than 0.
+    Positive,
+    /// Numbers 0 or greater.
+    Nonnegative,
+    /// 0 or 1, or numbers between as a quasi-likelihood.
+    Binary,
+    /// Positions on an axis.
+    Index,
+    /// None: the family is for latents.
+    None,
+}
+
+/// A distribution family as statements use it. Its log-density is stated once; updates, bound and objective follow.
+pub trait Family: Sync {
+    /// As programs write it.
+    fn name(&self) -> &'static str;
+
+    /// Its parameters, in positional order.
+    fn parameters(&self) -> &'static [Parameter];
+
+    /// What must stand on the left.
+    fn slices(&self) -> Slices {
+        Slices::None
+    }
+
+    /// The data it describes.
+    fn data(&self) -> DataKind;
+
+    /// The support of a latent with this prior; `None` where it has no q (Poisson). `Support::Index` is completed by
+    /// the resolver with the axis of `p`.
+    fn latent(&self) -> Option<Support>;
+
+    /// Whether the vector parameter must sum to 1 by the simplex rule.
+    fn needs_simplex(&self) -> bool {
+        false
+    }
+
+    /// `log p(target | parameters)` for one copy, all constants included. Optional parameters left out are `None`.
+    fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum;
+}

@@ -1,0 +1,34 @@
+//! The flat density, 1 everywhere (on a simplex: in its first K - 1 coordinates). It is improper, for points only.
+
+use cavi_algebra::{Sum, Support, Symbols};
+
+use crate::family::{Argument, DataKind, Family, Parameter, Slices, Target};
+
+/// `Flat(real)`, `Flat(nonnegative)`, `Flat(simplex)`: the resolver reads the word, and it is no parameter.
+pub struct Flat;
+
+impl Family for Flat {
+    fn name(&self) -> &'static str {
+        "Flat"
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        &[]
+    }
+
+    fn slices(&self) -> Slices {
+        Slices::Any
+    }
+
+    fn data(&self) -> DataKind {
+        DataKind::None
+    }
+
+    fn latent(&self) -> Option<Support> {
+        Some(Support::Real)
+    }
+
+    fn log_density(&self, _symbols: &mut Symbols, _target: &Target, _parameters: &[Option<Argument>]) -> Sum {
+        Sum::zero()
+    }
+}

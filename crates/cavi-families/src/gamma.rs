@@ -1,0 +1,209 @@
+//! The Gamma family, shape and rate: `log Gamma(x | a, b) = a log b - log Gamma(a) + (a - 1) log x - b x`.
+//!
+//! Statistics `log x, x`; coefficients `a - 1, -b`; base `-1` for `log x`, so natural parameters `a, -b`; log-normaliser
+//! `log Gamma(a) - a log b`. Expectations `psi(a) - log b` and `a / b`.
+//!
+//! # Source
+//! Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1 (1994), ch. 17.
+
+use cavi_algebra::rules::{multiply, power, push_log_into_product};
+use cavi_algebra::{Function, Statistic, Sum, Support, Symbols};
+use cavi_numerics::special::{digamma_into, ln, log_gamma_into};
+use rand::{Rng, RngCore};
+
+use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Spelling, Target};
+use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_positive};
+
+/// `Gamma(shape; rate, scale, mean)`
+pub struct Gamma;
+
+/// `rate = 1 / scale`
+fn from_scale(symbols: &mut Symbols, value: &Sum, _others: &[Sum]) -> Sum {
+    power(symbols, value, -1)
+}
+
+/// `rate = shape / mean`
+fn from_mean(symbols: &mut Symbols, value: &Sum, others: &[Sum]) -> Sum {
+    let inverse = power(symbols, value, -1);
+    multiply(symbols, &others[0], &inverse)
+}
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter::scalar(&[Spelling::canonical("shape", Domain::Positive)]),
+    Parameter::scalar(&[
+        Spelling::canonical("rate", Domain::Positive),
+        Spelling::rewritten("scale", Domain::Positive, from_scale),
+        Spelling::rewritten("mean", Domain::Positive, from_mean),
+    ])
+    .by_name(),
+];
+
+impl Family for Gamma {
+    fn name(&self) -> &'static str {
+        "Gamma"
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        PARAMETERS
+    }
+
+    fn data(&self) -> DataKind {
+        DataKind::Positive
+    }
+
+    fn latent(&self) -> Option<Support> {
+        Some(Support::Positive)
+    }
+
+    fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {
+        let [Some(shape), Some(rate)] = parameters else { unreachable!("both parameters are mandatory") };
+        let (shape, rate) = (&shape.value, &rate.value);
+        let log_rate = push_log_into_product(rate);
+        let log_x = push_log_into_product(&target.value);
+        let above = shape.clone().minus(Sum::number(1.0));
+        multiply(symbols, shape, &log_rate)
+            .minus(shape.clone().apply(Function::LogGamma))
+            .plus(multiply(symbols, &above, &log_x))
+            .minus(multiply(symbols, rate, &target.value))
+    }
+}
+
+/// Gamma as a factor of q.
+pub struct GammaPosterior;
+
+impl Posterior for GammaPosterior {
+    fn name(&self) -> &'static str {
+        "Gamma"
+    }
+
+    fn lives_on(&self, support: Support) -> bool {
+        matches!(support, Support::Positive | Support::Nonnegative)
+    }
+
+    fn statistics(&self) -> Vec<Expectation> {
+        vec![
+            Expectation { statistic: Statistic::log(), extent: Extent::Scalar },
+            Expectation { statistic: Statistic::identity(), extent: Extent::Scalar },
+        ]
+    }
+
+    fn base(&self) -> Vec<f64> {
+        vec![-1.0, 0.0]
+    }
+
+    fn descriptors(&self) -> &'static [Descriptor] {
+        &[
+            Descriptor { name: "shape", extent: Extent::Scalar, defining: true },
+            Descriptor { name: "rate", extent: Extent::Scalar, defining: true },
+            Descriptor { name: "mean", extent: Extent::Scalar, defining: false },
+        ]
+    }
+
+    fn expectations(&self) -> Vec<Expectation> {
+        let mut expectations = self.statistics();
+        expectations.push(Expectation { statistic: Statistic::covariance(), extent: Extent::Scalar });
+        expectations
+    }
+
+    fn paired(&self) -> bool {
+        true
+    }
+
+    fn describe(
+        &self,
+        batch: &Batch,
+        natural: &[&[f64]],
+        descriptors: &mut [Vec<f64>],
+    ) -> Result<(), Improper> {
+        for row in 0..batch.rows {
+            descriptors[0][row] = natural[0][row];
+            descriptors[1][row] = -natural[1][row];
+        }
+        self.complete(batch, descriptors)
+    }
+
+    fn complete(&self, batch: &Batch, descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+        for row in 0..batch.rows {
+            let (shape, rate) = (descriptors[0][row], descriptors[1][row]);
+            require_positive(row, "shape", shape)?;
+            require_positive(row, "rate", rate)?;
+            descriptors[2][row] = shape / rate;
+        }
+        Ok(())
+    }
+
+    fn natural(&self, batch: &Batch, descriptors: &[Vec<f64>], natural: &mut [Vec<f64>]) {
+        for row in 0..batch.rows {
+            natural[0][row] = descriptors[0][row];
+            natural[1][row] = -descriptors[1][row];
+        }
+    }
+
+    fn expect(&self, batch: &Batch, descriptors: &[Vec<f64>], which: usize, out: &mut [f64]) {
+        let (shape, rate) = (&descriptors[0], &descriptors[1]);
+        match which {
+            0 => {
+                digamma_into(shape, out);
+                for row in 0..batch.rows {
+                    out[row] -= ln(rate[row]);
+                }
+            }
+            1 => out.copy_from_slice(&descriptors[2]),
+            _ => {
+                for row in 0..batch.rows {
+                    out[row] = shape[row] / rate[row] / rate[row];
+                }
+            }
+        }
+    }
+
+    fn entropy(&self, batch: &Batch, descriptors: &[Vec<f64>], out: &mut [f64]) {
+        let (shape, rate) = (&descriptors[0], &descriptors[1]);
+        log_gamma_into(shape, out);
+        for row in 0..batch.rows {
+            out[row] -= shape[row] * ln(rate[row]);
+        }
+    }
+
+    fn mode(&self, batch: &Batch, coefficients: &[&[f64]], value: &mut [f64]) -> Result<(), Improper> {
+        for row in 0..batch.rows {
+            let (log, linear) = (coefficients[0][row], coefficients[1][row]);
+            // c_1 log x + c_2 x: at c_1 / -c_2; 0/0 is 0, so that an untouched element takes the boundary.
+            value[row] = if log > 0.0 && linear < 0.0 {
+                log / -linear
+            } else if log == 0.0 && linear <= 0.0 {
+                0.0
+            } else {
+                let reason = if log < 0.0 {
+                    "the mode is an infinite density at 0 (a shape below 1)".to_owned()
+                } else {
+                    "the objective grows without limit (no rate)".to_owned()
+                };
+                return Err(Improper { row, reason });
+            };
+        }
+        Ok(())
+    }
+
+    fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {
+        for row in 0..batch.rows {
+            let gamma = rand_distr::Gamma::new(descriptors[0][row], 1.0).expect("the shape is positive");
+            out[row] = rng.sample(gamma) / descriptors[1][row];
+        }
+    }
+
+    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [Vec<f64>]) {
+        descriptors[0].fill(1.0);
+        descriptors[1].fill_with(|| 1.0 / (0.5 + rng.random::<f64>()));
+        self.complete(batch, descriptors).expect("shape and rate are positive");
+    }
+
+    fn start_at(&self, batch: &Batch, centre: &[f64], descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+        descriptors[0].fill(1.0);
+        for row in 0..batch.rows {
+            require_positive(row, "mean", centre[row])?;
+            descriptors[1][row] = 1.0 / centre[row];
+        }
+        self.complete(batch, descriptors)
+    }
+}

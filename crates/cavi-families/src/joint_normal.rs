@@ -1,0 +1,258 @@
+//! A Normal over a slice as a factor of q: `log q(x) = eta_1' x + x' eta_2 x - A`, with `eta_2 = -precision / 2` and
+//! `eta_1 = precision mean`.
+//!
+//! Statistics `x_k` and `x_k x_l` for all ordered pairs; no base; entropy `(n (log(2 pi) + 1) + log det cov) / 2`. Rows of
+//! one group share the matrix: its Cholesky factor and the covariance are computed once, and each row costs two
+//! triangular solves.
+//!
+//! # Source
+//! Bishop, Pattern Recognition and Machine Learning (2006), 2.3.
+
+use cavi_algebra::{Statistic, Support};
+use cavi_numerics::linalg;
+use rand::{Rng, RngCore};
+use rand_distr::StandardNormal;
+
+use crate::family::Extent;
+use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_finite};
+
+/// A Normal over a slice as a factor of q.
+pub struct JointNormalPosterior;
+
+/// `-(eta + eta')`, the precision, from the coefficients of `x_k x_l`.
+fn precision_of(n: usize, eta: &[f64], precision: &mut [f64]) {
+    for k in 0..n {
+        for l in 0..=k {
+            let value = -(eta[k * n + l] + eta[l * n + k]);
+            precision[k * n + l] = value;
+            precision[l * n + k] = value;
+        }
+    }
+}
+
+/// The Cholesky factors of the precisions, one a group, from the coefficients of `x_k x_l`.
+fn factor(batch: &Batch, eta: &[f64], factors: &mut [f64]) -> Result<(), Improper> {
+    for group in 0..batch.groups {
+        let place = batch.matrix(group);
+        precision_of(batch.n, &eta[place.clone()], &mut factors[place.clone()]);
+        linalg::cholesky(batch.n, &mut factors[place]).map_err(|error| not_positive(batch, group, error))?;
+    }
+    Ok(())
+}
+
+fn not_positive(batch: &Batch, group: usize, error: linalg::NotPositive) -> Improper {
+    let reason = format!("the precision is not positive definite (at position {} of the slice)", error.pivot);
+    Improper { row: batch.first_row_of(group), reason }
+}
+
+/// Whether row and column `k` of a matrix are 0.
+fn is_untouched(n: usize, matrix: &[f64], k: usize) -> bool {
+    (0..n).all(|l| matrix[k * n + l] == 0.0 && matrix[l * n + k] == 0.0)
+}
+
+impl Posterior for JointNormalPosterior {
+    fn name(&self) -> &'static str {
+        "Normal over a slice"
+    }
+
+    fn lives_on(&self, support: Support) -> bool {
+        support == Support::Real
+    }
+
+    fn over_slice(&self) -> bool {
+        true
+    }
+
+    fn statistics(&self) -> Vec<Expectation> {
+        vec![
+            Expectation { statistic: Statistic::identity(), extent: Extent::Vector },
+            Expectation { statistic: Statistic::outer(), extent: Extent::Matrix },
+        ]
+    }
+
+    fn descriptors(&self) -> &'static [Descriptor] {
+        &[
+            Descriptor { name: "mean", extent: Extent::Vector, defining: true },
+            Descriptor { name: "cov", extent: Extent::Matrix, defining: true },
+        ]
+    }
+
+    fn expectations(&self) -> Vec<Expectation> {
+        vec![
+            Expectation { statistic: Statistic::identity(), extent: Extent::Vector },
+            Expectation { statistic: Statistic::covariance(), extent: Extent::Matrix },
+        ]
+    }
+
+    fn paired(&self) -> bool {
+        false
+    }
+
+    fn describe(
+        &self,
+        batch: &Batch,
+        natural: &[&[f64]],
+        descriptors: &mut [Vec<f64>],
+    ) -> Result<(), Improper> {
+        let [mean, covariance] = descriptors else { unreachable!("two descriptors") };
+        // The factors stand where the covariances go, until every row is solved for.
+        factor(batch, natural[1], covariance)?;
+        mean.copy_from_slice(natural[0]);
+        for row in 0..batch.rows {
+            let place = batch.row(row);
+            linalg::solve(batch.n, &covariance[batch.matrix(batch.group_of(row))], &mut mean[place.clone()]);
+            for value in &mean[place] {
+                require_finite(row, "mean", *value)?;
+            }
+        }
+        let mut scratch = vec![0.0; batch.n * batch.n];
+        for group in 0..batch.groups {
+            let place = batch.matrix(group);
+            scratch.copy_from_slice(&covariance[place.clone()]);
+            linalg::inverse(batch.n, &scratch, &mut covariance[place]);
+        }
+        Ok(())
+    }
+
+    fn complete(&self, batch: &Batch, descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+        let n = batch.n;
+        for row in 0..batch.rows {
+            for value in &descriptors[0][batch.row(row)] {
+                require_finite(row, "mean", *value)?;
+            }
+        }
+        let mut scratch = vec![0.0; n * n];
+        for group in 0..batch.groups {
+            scratch.copy_from_slice(&descriptors[1][batch.matrix(group)]);
+            let refuse = |reason: String| Improper { row: batch.first_row_of(group), reason };
+            for k in 0..n {
+                for l in 0..k {
+                    let (below, above) = (scratch[k * n + l], scratch[l * n + k]);
+                    let scale = (scratch[k * n + k] * scratch[l * n + l]).abs().sqrt();
+                    // Written so that NaN is refused.
+                    if !((below - above).abs() <= 1e-9 * scale) {
+                        let reason = format!("the covariance is not symmetric ({below} against {above})");
+                        return Err(refuse(reason));
+                    }
+                }
+            }
+            linalg::cholesky(n, &mut scratch).map_err(|error| {
+                refuse(format!(
+                    "the covariance is not positive definite (at position {} of the slice)",
+                    error.pivot
+                ))
+            })?;
+        }
+        Ok(())
+    }
+
+    fn natural(&self, batch: &Batch, descriptors: &[Vec<f64>], natural: &mut [Vec<f64>]) {
+        let n = batch.n;
+        let [linear, square] = natural else { unreachable!("two statistics") };
+        square.copy_from_slice(&descriptors[1]);
+        for group in 0..batch.groups {
+            linalg::cholesky(n, &mut square[batch.matrix(group)]).expect("a covariance is positive definite");
+        }
+        linear.copy_from_slice(&descriptors[0]);
+        for row in 0..batch.rows {
+            linalg::solve(n, &square[batch.matrix(batch.group_of(row))], &mut linear[batch.row(row)]);
+        }
+        let mut scratch = vec![0.0; n * n];
+        for group in 0..batch.groups {
+            let place = batch.matrix(group);
+            scratch.copy_from_slice(&square[place.clone()]);
+            linalg::inverse(n, &scratch, &mut square[place.clone()]);
+            square[place].iter_mut().for_each(|value| *value *= -0.5);
+        }
+    }
+
+    fn expect(&self, _batch: &Batch, descriptors: &[Vec<f64>], which: usize, out: &mut [f64]) {
+        out.copy_from_slice(&descriptors[which]);
+    }
+
+    fn entropy(&self, batch: &Batch, descriptors: &[Vec<f64>], out: &mut [f64]) {
+        let n = batch.n;
+        let mut scratch = vec![0.0; n * n];
+        let constant = n as f64 * ((2.0 * std::f64::consts::PI).ln() + 1.0);
+        let by_group: Vec<f64> = (0..batch.groups)
+            .map(|group| {
+                scratch.copy_from_slice(&descriptors[1][batch.matrix(group)]);
+                linalg::cholesky(n, &mut scratch).expect("a covariance is positive definite");
+                0.5 * (constant + linalg::log_determinant(n, &scratch))
+            })
+            .collect();
+        for row in 0..batch.rows {
+            out[row] = by_group[batch.group_of(row)];
+        }
+    }
+
+    fn mode(&self, batch: &Batch, coefficients: &[&[f64]], value: &mut [f64]) -> Result<(), Improper> {
+        let [linear, square] = coefficients else { unreachable!("two statistics") };
+        let n = batch.n;
+        let mut factors = vec![0.0; square.len()];
+        for group in 0..batch.groups {
+            let place = batch.matrix(group);
+            precision_of(n, &square[place.clone()], &mut factors[place.clone()]);
+            let precision = &mut factors[place];
+            for k in 0..n {
+                if is_untouched(n, &precision[..], k) {
+                    precision[k * n + k] = 1.0;
+                }
+            }
+            linalg::cholesky(n, precision).map_err(|error| not_positive(batch, group, error))?;
+        }
+        value.copy_from_slice(linear);
+        for row in 0..batch.rows {
+            let place = batch.matrix(batch.group_of(row));
+            let value = &mut value[batch.row(row)];
+            // 0/0 is 0: an element that no term touches.
+            for k in 0..n {
+                if value[k] != 0.0 && is_untouched(n, &square[place.clone()], k) {
+                    let reason = format!(
+                        "the objective grows without limit (no precision at position {k} of the slice)"
+                    );
+                    return Err(Improper { row, reason });
+                }
+            }
+            linalg::solve(n, &factors[place], value);
+        }
+        Ok(())
+    }
+
+    fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {
+        let n = batch.n;
+        let mut factors = descriptors[1].clone();
+        for group in 0..batch.groups {
+            linalg::cholesky(n, &mut factors[batch.matrix(group)])
+                .expect("a covariance is positive definite");
+        }
+        let mut noise = vec![0.0; n];
+        for row in 0..batch.rows {
+            noise.fill_with(|| rng.sample(StandardNormal));
+            let factor = &factors[batch.matrix(batch.group_of(row))];
+            let (mean, out) = (&descriptors[0][batch.row(row)], &mut out[batch.row(row)]);
+            for k in 0..n {
+                out[k] = mean[k] + (0..=k).map(|l| factor[k * n + l] * noise[l]).sum::<f64>();
+            }
+        }
+    }
+
+    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [Vec<f64>]) {
+        descriptors[0].fill_with(|| rng.sample(StandardNormal));
+        set_identity(batch, &mut descriptors[1]);
+    }
+
+    fn start_at(&self, batch: &Batch, centre: &[f64], descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+        descriptors[0].copy_from_slice(centre);
+        set_identity(batch, &mut descriptors[1]);
+        self.complete(batch, descriptors)
+    }
+}
+
+fn set_identity(batch: &Batch, covariance: &mut [f64]) {
+    covariance.fill(0.0);
+    for group in 0..batch.groups {
+        let place = batch.matrix(group);
+        covariance[place].iter_mut().step_by(batch.n + 1).for_each(|diagonal| *diagonal = 1.0);
+    }
+}

@@ -1,0 +1,42 @@
+//! The Poisson family: `log Poisson(x | rate) = x log rate - rate - log Gamma(x + 1)`, for non-negative `x` that are no
+//! counts a quasi-likelihood.
+//!
+//! # Source
+//! Johnson, Kemp and Kotz, Univariate Discrete Distributions (2005), ch. 4.
+
+use cavi_algebra::rules::{multiply, push_log_into_product};
+use cavi_algebra::{Sum, Support, Symbols};
+
+use crate::density::log_factorial;
+use crate::family::{Argument, DataKind, Domain, Family, Parameter, Spelling, Target};
+
+/// `Poisson(rate)`; it has no q.
+pub struct Poisson;
+
+const PARAMETERS: &[Parameter] = &[Parameter::scalar(&[Spelling::canonical("rate", Domain::Nonnegative)])];
+
+impl Family for Poisson {
+    fn name(&self) -> &'static str {
+        "Poisson"
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        PARAMETERS
+    }
+
+    fn data(&self) -> DataKind {
+        DataKind::Counts
+    }
+
+    fn latent(&self) -> Option<Support> {
+        None
+    }
+
+    fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {
+        let [Some(rate)] = parameters else { unreachable!("the rate is mandatory") };
+        let log_rate = push_log_into_product(&rate.value);
+        multiply(symbols, &target.value, &log_rate)
+            .minus(rate.value.clone())
+            .minus(log_factorial(&target.value))
+    }
+}

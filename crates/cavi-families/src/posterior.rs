@@ -1,0 +1,185 @@
+//! What a factor of q answers in numbers.
+//!
+//! A factor of q is an exponential family `log q(x) = sum_i (base_i + eta_i) t_i(x) - A(eta)` on its support, with
+//! statistics `t`, natural parameters `eta` and a base measure `exp sum_i base_i t_i(x)`. What the derivation collects in
+//! a log-density with respect to Lebesgue or counting measure are the *coefficients* `base_i + eta_i`: `Gamma(a, b)` has
+//! `a - 1` for `log x` and `-b` for `x`. Its base is `-1` for `log x`, so that `eta` is `a` itself: the 1 must cancel in
+//! symbols, since `(1e-14 - 1) + 1` keeps two digits in double precision, and 1e-17 none.
+
+use cavi_algebra::{Statistic, Support};
+use rand::RngCore;
+
+use crate::family::Extent;
+
+/// The rows that one call treats: copies of a block, all with slices of the same length.
+///
+/// Columns are row-major: a scalar column holds one number a row, a vector column `n`. A matrix column holds `n * n`
+/// numbers a *group* of rows (a covariance shared by rows is stored once).
+#[derive(Clone, Copy, Debug)]
+pub struct Batch<'a> {
+    /// The number of copies.
+    pub rows: usize,
+    /// The length of the slice, or the number of classes; 1 for scalars.
+    pub n: usize,
+    /// The number of groups that matrix columns have.
+    pub groups: usize,
+    /// The group of each row; empty where each row is its own group.
+    pub group: &'a [usize],
+}
+
+impl Batch<'_> {
+    /// The group of a row.
+    pub fn group_of(&self, row: usize) -> usize {
+        if self.group.is_empty() { row } else { self.group[row] }
+    }
+
+    /// Where a row of a vector column stands.
+    pub fn row(&self, row: usize) -> std::ops::Range<usize> {
+        row * self.n..(row + 1) * self.n
+    }
+
+    /// Where a group of a matrix column stands.
+    pub fn matrix(&self, group: usize) -> std::ops::Range<usize> {
+        group * self.n * self.n..(group + 1) * self.n * self.n
+    }
+
+    /// The first row of a group.
+    pub fn first_row_of(&self, group: usize) -> usize {
+        (0..self.rows).find(|row| self.group_of(*row) == group).unwrap_or(0)
+    }
+
+    /// The length of a column of this extent.
+    pub fn len(&self, extent: Extent) -> usize {
+        match extent {
+            Extent::Scalar => self.rows,
+            Extent::Vector => self.rows * self.n,
+            Extent::Matrix => self.groups * self.n * self.n,
+        }
+    }
+
+    /// Whether there is no copy at all.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+}
+
+/// A number that describes q, as it is stored and written to `posterior/VAR.PARAM.npy`.
+#[derive(Clone, Copy, Debug)]
+pub struct Descriptor {
+    /// PARAM.
+    pub name: &'static str,
+    /// Its shape.
+    pub extent: Extent,
+    /// Whether it defines q (and is read by `--init`) or follows from those that do.
+    pub defining: bool,
+}
+
+/// An expectation that a family answers.
+#[derive(Clone, Debug)]
+pub struct Expectation {
+    /// Of this statistic.
+    pub statistic: Statistic,
+    /// Its shape: `Vector` has one slot, `Matrix` two.
+    pub extent: Extent,
+}
+
+/// A row of natural parameters that belongs to no proper distribution, or a mode that does not exist.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Improper {
+    /// The first such row.
+    pub row: usize,
+    /// What is wrong, in words: `the rate is 0`.
+    pub reason: String,
+}
+
+/// Refuses what is not a finite number greater than 0.
+pub(crate) fn require_positive(row: usize, name: &str, value: f64) -> Result<(), Improper> {
+    if value > 0.0 && value.is_finite() {
+        return Ok(());
+    }
+    Err(Improper { row, reason: format!("the {name} is {value}, and must be greater than 0") })
+}
+
+/// Refuses what is not a finite number.
+pub(crate) fn require_finite(row: usize, name: &str, value: f64) -> Result<(), Improper> {
+    if value.is_finite() {
+        return Ok(());
+    }
+    Err(Improper { row, reason: format!("the {name} is {value}, and must be finite") })
+}
+
+/// An exponential family as a factor of q.
+pub trait Posterior: Sync {
+    /// Its name in the registry and in `derive`.
+    fn name(&self) -> &'static str;
+
+    /// The supports it lives on.
+    fn lives_on(&self, support: Support) -> bool;
+
+    /// Whether it is a joint family over a slice (a vector), as opposed to scalars.
+    fn over_slice(&self) -> bool {
+        false
+    }
+
+    /// Whether only a point can have it: [`Posterior::mode`], [`Posterior::start`] and [`Posterior::start_at`] work, and
+    /// there is no normaliser in closed form.
+    fn only_point(&self) -> bool {
+        false
+    }
+
+    /// The statistics that its natural parameters multiply.
+    fn statistics(&self) -> Vec<Expectation>;
+
+    /// For each statistic, the constant in its coefficient that the base measure takes: the natural parameters are the
+    /// coefficients collected minus these.
+    fn base(&self) -> Vec<f64> {
+        vec![0.0; self.statistics().len()]
+    }
+
+    /// The numbers that describe it; the defining ones first.
+    fn descriptors(&self) -> &'static [Descriptor];
+
+    /// The expectations it answers, its statistics among them where they are finite.
+    fn expectations(&self) -> Vec<Expectation>;
+
+    /// Whether the bound pairs its entropy with the prior: `sum_i (prior_i - eta_i) E t_i + A(eta)` instead of the
+    /// expected log prior plus the entropy.
+    fn paired(&self) -> bool;
+
+    /// Describes q: natural parameters (one column a statistic, base taken off) to all descriptors.
+    fn describe(
+        &self,
+        batch: &Batch,
+        natural: &[&[f64]],
+        descriptors: &mut [Vec<f64>],
+    ) -> Result<(), Improper>;
+
+    /// Fills the descriptors that are not defining from those that are; refuses values outside the domain.
+    fn complete(&self, batch: &Batch, descriptors: &mut [Vec<f64>]) -> Result<(), Improper>;
+
+    /// The natural parameters of described q, base taken off.
+    fn natural(&self, batch: &Batch, descriptors: &[Vec<f64>], natural: &mut [Vec<f64>]);
+
+    /// The expectation number `which` of [`Posterior::expectations`].
+    fn expect(&self, batch: &Batch, descriptors: &[Vec<f64>], which: usize, out: &mut [f64]);
+
+    /// `A(eta)` for each row where [`Posterior::paired`], else the entropy of each row.
+    fn entropy(&self, batch: &Batch, descriptors: &[Vec<f64>], out: &mut [f64]);
+
+    /// The maximiser of `sum_i c_i t_i(x)` over the closed support: what a point takes. The `coefficients` are those
+    /// collected, base included (a flat prior has exactly 0 for `log x`). `value` holds the current point on entry, kept
+    /// where every value is optimal on a simplex; elsewhere 0/0 is 0. The coefficients may be those of no proper
+    /// distribution as long as the maximum is attained.
+    fn mode(&self, batch: &Batch, coefficients: &[&[f64]], value: &mut [f64]) -> Result<(), Improper>;
+
+    /// One draw for each row: a scalar or a slice; an index as its position.
+    fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]);
+
+    /// A start of its own: all descriptors, of order 1 and different for every row and element, so that no symmetry is
+    /// left.
+    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [Vec<f64>]);
+
+    /// A start whose mean (for an index: probabilities) is `centre`, a scalar or a slice a row, all descriptors filled:
+    /// `init { w = expr }` and draws. Refuses a centre outside the support.
+    fn start_at(&self, batch: &Batch, centre: &[f64], descriptors: &mut [Vec<f64>]) -> Result<(), Improper>;
+}

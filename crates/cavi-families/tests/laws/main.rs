@@ -1,0 +1,322 @@
+//! The same laws for every factor of q, in one loop over the registry.
+
+use cavi_algebra::{AxisId, Elementary, Statistic, Support};
+use cavi_families::{Batch, Descriptor, Expectation, Extent, Posterior, posteriors};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use statrs::distribution::{self as statrs_distribution, Continuous, ContinuousCDF, Normal};
+use statrs::function::gamma::ln_gamma;
+
+mod accuracy;
+mod modes;
+
+fn generator() -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(20_240_817)
+}
+
+fn distributions() -> impl Iterator<Item = &'static dyn Posterior> {
+    posteriors().iter().copied().filter(|posterior| !posterior.only_point())
+}
+
+fn columns(batch: &Batch, extents: impl Iterator<Item = Extent>) -> Vec<Vec<f64>> {
+    extents.map(|extent| vec![0.0; batch.len(extent)]).collect()
+}
+
+fn descriptor_columns(posterior: &dyn Posterior, batch: &Batch) -> Vec<Vec<f64>> {
+    columns(batch, posterior.descriptors().iter().map(|descriptor| descriptor.extent))
+}
+
+fn natural_columns(posterior: &dyn Posterior, batch: &Batch) -> Vec<Vec<f64>> {
+    columns(batch, posterior.statistics().iter().map(|statistic| statistic.extent))
+}
+
+fn views(columns: &[Vec<f64>]) -> Vec<&[f64]> {
+    columns.iter().map(Vec::as_slice).collect()
+}
+
+/// The shape of a batch for this family: vectors of length 4.
+fn shape(posterior: &dyn Posterior) -> usize {
+    if posterior.descriptors()[0].extent == Extent::Scalar { 1 } else { 4 }
+}
+
+fn gaussian(rng: &mut ChaCha8Rng) -> f64 {
+    // A sum of uniforms is normal enough for test points.
+    (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0
+}
+
+/// Random descriptors, of order 1.
+fn random(posterior: &dyn Posterior, batch: &Batch, rng: &mut ChaCha8Rng) -> Vec<Vec<f64>> {
+    let mut descriptors = descriptor_columns(posterior, batch);
+    for (Descriptor { name, defining, .. }, column) in posterior.descriptors().iter().zip(&mut descriptors) {
+        if !defining {
+            continue;
+        }
+        match *name {
+            "mean" | "linear" => column.fill_with(|| 1.5 * gaussian(rng)),
+            "var" | "rate" | "scale" | "concentration" | "a" | "b" | "prec" => {
+                column.fill_with(|| (0.7 * gaussian(rng)).exp());
+            }
+            // The variance of 1 / x and of its mean exist.
+            "shape" if posterior.name() == "InverseGamma" => {
+                column.fill_with(|| 5.0 + 3.0 * rng.random::<f64>())
+            }
+            "shape" => column.fill_with(|| (0.7 * gaussian(rng)).exp()),
+            "prob" if posterior.descriptors()[0].extent == Extent::Scalar => {
+                column.fill_with(|| 0.05 + 0.9 * rng.random::<f64>());
+            }
+            "prob" => {
+                for row in 0..batch.rows {
+                    let prob = &mut column[batch.row(row)];
+                    prob.fill_with(|| rng.random::<f64>());
+                    let total: f64 = prob.iter().sum();
+                    prob.iter_mut().for_each(|prob| *prob /= total);
+                }
+            }
+            "cov" => {
+                let n = batch.n;
+                for group in 0..batch.groups {
+                    let b: Vec<f64> = (0..n * n).map(|_| gaussian(rng)).collect();
+                    for k in 0..n {
+                        for l in 0..n {
+                            let product: f64 = (0..n).map(|i| b[k * n + i] * b[l * n + i]).sum();
+                            column[group * n * n + k * n + l] = product + 0.5 * f64::from(k == l);
+                        }
+                    }
+                }
+            }
+            other => panic!("no random values for {other}"),
+        }
+    }
+    posterior
+        .complete(batch, &mut descriptors)
+        .unwrap_or_else(|error| panic!("{}: {error:?}", posterior.name()));
+    descriptors
+}
+
+fn assert_close(what: &str, found: f64, expected: f64, tolerance: f64) {
+    let close = found == expected || (found - expected).abs() <= tolerance * expected.abs().max(1.0);
+    assert!(close, "{what}: {found}, and {expected} was expected");
+}
+
+/// The value of a statistic at one slot (a matrix: `k, l`) of a draw; `mean` for what is centred.
+fn statistic(statistic: &Statistic, x: &[f64], mean: &[f64], slots: [usize; 2]) -> f64 {
+    let factors = statistic.0.iter().zip(slots).map(|((_, elementary), slot)| match elementary {
+        Elementary::Power(power) => x[slot].powi(*power),
+        Elementary::Log => x[slot].ln(),
+        Elementary::LogComplement => (-x[slot]).ln_1p(),
+        Elementary::Indicator => f64::from(x[0] as usize == slot),
+        Elementary::Centred => x[slot] - mean[slot],
+    });
+    factors.product()
+}
+
+/// The slots of a statistic of this extent, in the order of a column.
+fn slots(extent: Extent, n: usize) -> Vec<[usize; 2]> {
+    match extent {
+        Extent::Scalar => vec![[0, 0]],
+        Extent::Vector => (0..n).map(|k| [k, k]).collect(),
+        Extent::Matrix => (0..n * n).map(|place| [place / n, place % n]).collect(),
+    }
+}
+
+/// `E t` for each statistic, in the order of the natural parameters.
+fn expected_statistics(posterior: &dyn Posterior, batch: &Batch, descriptors: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let expectations = posterior.expectations();
+    let find = |wanted: &Statistic| expectations.iter().position(|own| own.statistic == *wanted);
+    let of = |own: &Expectation| {
+        let which = find(&own.statistic).unwrap_or_else(|| panic!("{} lacks a statistic", posterior.name()));
+        let mut out = vec![0.0; batch.len(own.extent)];
+        posterior.expect(batch, descriptors, which, &mut out);
+        out
+    };
+    posterior.statistics().iter().map(of).collect()
+}
+
+fn entropy_column(posterior: &dyn Posterior, batch: &Batch, descriptors: &[Vec<f64>]) -> Vec<f64> {
+    let mut out = vec![0.0; batch.rows];
+    posterior.entropy(batch, descriptors, &mut out);
+    out
+}
+
+/// `log q(x)`, written independently.
+fn log_density(posterior: &dyn Posterior, batch: &Batch, descriptors: &[Vec<f64>], x: &[f64]) -> f64 {
+    match posterior.name() {
+        "Normal" => Normal::new(descriptors[0][0], descriptors[1][0].sqrt()).unwrap().ln_pdf(x[0]),
+        "Gamma" => {
+            statrs_distribution::Gamma::new(descriptors[0][0], descriptors[1][0]).unwrap().ln_pdf(x[0])
+        }
+        "InverseGamma" => {
+            statrs_distribution::InverseGamma::new(descriptors[0][0], descriptors[1][0]).unwrap().ln_pdf(x[0])
+        }
+        "Beta" => statrs_distribution::Beta::new(descriptors[0][0], descriptors[1][0]).unwrap().ln_pdf(x[0]),
+        "TruncatedNormal" => {
+            let (linear, precision) = (descriptors[0][0], descriptors[1][0]);
+            let normal = Normal::new(linear / precision, precision.sqrt().recip()).unwrap();
+            normal.ln_pdf(x[0]) - normal.sf(0.0).ln()
+        }
+        "Dirichlet" => {
+            let a = &descriptors[0];
+            let each = a.iter().zip(x).map(|(a, x)| (a - 1.0) * x.ln() - ln_gamma(*a));
+            each.sum::<f64>() + ln_gamma(a.iter().sum())
+        }
+        "Categorical" => descriptors[0][x[0] as usize].ln(),
+        "Bernoulli" => if x[0] == 1.0 { descriptors[0][0] } else { 1.0 - descriptors[0][0] }.ln(),
+        "Normal over a slice" => {
+            // Conditioning one element after another: eliminates the covariance in place.
+            let n = batch.n;
+            let (mut mean, mut cov) = (descriptors[0].clone(), descriptors[1].clone());
+            let mut total = 0.0;
+            for k in 0..n {
+                let variance = cov[k * n + k];
+                total += Normal::new(mean[k], variance.sqrt()).unwrap().ln_pdf(x[k]);
+                for i in k + 1..n {
+                    let slope = cov[i * n + k] / variance;
+                    mean[i] += slope * (x[k] - mean[k]);
+                    for j in k + 1..n {
+                        cov[i * n + j] -= slope * cov[k * n + j];
+                    }
+                }
+            }
+            total
+        }
+        other => panic!("no density of {other}"),
+    }
+}
+
+#[test]
+fn natural_parameters_and_descriptors_are_inverse() {
+    let mut rng = generator();
+    let group = [1, 0, 1, 1, 0];
+    for posterior in distributions() {
+        let n = shape(posterior);
+        let shared = Batch { rows: 5, n, groups: 2, group: &group };
+        let own = Batch { rows: 5, n, groups: 5, group: &[] };
+        for batch in [shared, own] {
+            let descriptors = random(posterior, &batch, &mut rng);
+            let mut natural = natural_columns(posterior, &batch);
+            posterior.natural(&batch, &descriptors, &mut natural);
+            let mut again = descriptor_columns(posterior, &batch);
+            posterior.describe(&batch, &views(&natural), &mut again).unwrap();
+            for (column, expected) in again.iter().zip(&descriptors) {
+                for (found, expected) in column.iter().zip(expected) {
+                    assert_close(posterior.name(), *found, *expected, 1e-12);
+                }
+            }
+            let mut back = natural_columns(posterior, &batch);
+            posterior.natural(&batch, &again, &mut back);
+            // Log weights are natural parameters up to a constant, which `natural` puts where probabilities sum to 1.
+            for (found, expected) in back.iter().flatten().zip(natural.iter().flatten()) {
+                assert_close(posterior.name(), *found, *expected, 1e-11);
+            }
+        }
+    }
+}
+
+/// `dA = E t`, where the family answers `A`.
+#[test]
+fn expectations_are_the_gradient_of_the_log_normaliser() {
+    let mut rng = generator();
+    for posterior in distributions().filter(|posterior| posterior.paired()) {
+        let batch = Batch { rows: 1, n: shape(posterior), groups: 1, group: &[] };
+        for _ in 0..20 {
+            let descriptors = random(posterior, &batch, &mut rng);
+            let mut natural = natural_columns(posterior, &batch);
+            posterior.natural(&batch, &descriptors, &mut natural);
+            let expected = expected_statistics(posterior, &batch, &descriptors);
+            for (which, column) in expected.iter().enumerate() {
+                for (place, expected) in column.iter().enumerate() {
+                    let step = 1e-5 * natural[which][place].abs().max(1e-2);
+                    let at = |by: f64| {
+                        let mut moved = natural.clone();
+                        moved[which][place] += by * step;
+                        let mut descriptors = descriptor_columns(posterior, &batch);
+                        posterior.describe(&batch, &views(&moved), &mut descriptors).unwrap();
+                        entropy_column(posterior, &batch, &descriptors)[0]
+                    };
+                    let slope = (8.0 * (at(1.0) - at(-1.0)) - (at(2.0) - at(-2.0))) / (12.0 * step);
+                    assert_close(posterior.name(), slope, *expected, 1e-7);
+                }
+            }
+        }
+    }
+}
+
+/// A mean of draws lies within four standard errors of what is claimed.
+fn assert_within_error(what: &str, draws: &[f64], claimed: f64) {
+    let count = draws.len() as f64;
+    let mean = draws.iter().sum::<f64>() / count;
+    let variance = draws.iter().map(|draw| (draw - mean) * (draw - mean)).sum::<f64>() / count;
+    let error = 4.0 * (variance / count).sqrt() + 1e-9 * claimed.abs().max(1.0);
+    assert!((mean - claimed).abs() <= error, "{what}: {claimed}, and draws give {mean} +- {}", error / 4.0);
+}
+
+#[test]
+fn expectations_and_entropy_agree_with_samples() {
+    const DRAWS: usize = 40_000;
+    let mut rng = generator();
+    for posterior in distributions() {
+        let n = shape(posterior);
+        let batch = Batch { rows: 1, n, groups: 1, group: &[] };
+        for _ in 0..3 {
+            let descriptors = random(posterior, &batch, &mut rng);
+            let is_index = posterior.lives_on(Support::Index(AxisId(0)));
+            let width = if is_index { 1 } else { n };
+            let mut draw = vec![0.0; width];
+            let draws: Vec<Vec<f64>> = (0..DRAWS)
+                .map(|_| {
+                    posterior.sample(&batch, &descriptors, &mut rng, &mut draw);
+                    draw.clone()
+                })
+                .collect();
+            let identity = posterior.expectations().iter().position(|e| e.statistic == Statistic::identity());
+            let mut mean = vec![0.0; width];
+            if let Some(which) = identity {
+                posterior.expect(&batch, &descriptors, which, &mut mean);
+            }
+            for (which, expectation) in posterior.expectations().iter().enumerate() {
+                let mut claimed = vec![0.0; batch.len(expectation.extent)];
+                posterior.expect(&batch, &descriptors, which, &mut claimed);
+                for (place, slots) in slots(expectation.extent, n).into_iter().enumerate() {
+                    let at = |x: &Vec<f64>| statistic(&expectation.statistic, x, &mean, slots);
+                    let values: Vec<f64> = draws.iter().map(at).collect();
+                    let what = format!("{} {:?}", posterior.name(), expectation.statistic);
+                    assert_within_error(&what, &values, claimed[place]);
+                }
+            }
+            let log_densities: Vec<f64> =
+                draws.iter().map(|x| log_density(posterior, &batch, &descriptors, x)).collect();
+            let surprises: Vec<f64> = log_densities.iter().map(|value| -value).collect();
+            let answer = entropy_column(posterior, &batch, &descriptors)[0];
+            let what = format!("entropy of {}", posterior.name());
+            if !posterior.paired() {
+                assert_within_error(&what, &surprises, answer);
+                continue;
+            }
+            // log q(x) = sum_i (base_i + eta_i) t_i(x) - A, and the entropy is A minus what its sum expects.
+            let mut coefficients = natural_columns(posterior, &batch);
+            posterior.natural(&batch, &descriptors, &mut coefficients);
+            for (column, base) in coefficients.iter_mut().zip(posterior.base()) {
+                column.iter_mut().for_each(|coefficient| *coefficient += base);
+            }
+            for (x, expected) in draws.iter().zip(&log_densities).take(100) {
+                assert_close(&what, objective(posterior, n, &coefficients, x) - answer, *expected, 1e-9);
+            }
+            let expected = expected_statistics(posterior, &batch, &descriptors);
+            let pairs = coefficients.iter().flatten().zip(expected.iter().flatten());
+            assert_within_error(&what, &surprises, answer - pairs.map(|(c, t)| c * t).sum::<f64>());
+        }
+    }
+}
+
+/// `sum_i c_i t_i(x)`, with `0 log 0 = 0`.
+fn objective(posterior: &dyn Posterior, n: usize, coefficients: &[Vec<f64>], x: &[f64]) -> f64 {
+    let mut total = 0.0;
+    for (own, column) in posterior.statistics().iter().zip(coefficients) {
+        for (slots, coefficient) in slots(own.extent, n).into_iter().zip(column) {
+            if *coefficient != 0.0 {
+                total += coefficient * statistic(&own.statistic, x, &[], slots);
+            }
+        }
+    }
+    total
+}

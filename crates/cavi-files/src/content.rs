@@ -1,0 +1,316 @@
+//! What a file holds, in one of four shapes.
+
+use std::path::Path;
+
+use crate::error::{FileError, quote};
+
+/// What a file holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// Every entry of an array.
+    Dense(Dense),
+    /// Entries at positions: Matrix Market coordinates, FROSTT, SciPy sparse.
+    Coordinates(Coordinates),
+    /// Entries at labels: a table with a column for each axis.
+    Long(Long),
+    /// Documents as lists of word and count: LDA-C.
+    Documents(Documents),
+}
+
+/// Every entry of an array.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dense {
+    /// The length of each dimension.
+    pub shape: Vec<usize>,
+    /// The entries in C order.
+    pub values: Values,
+    /// The labels of each dimension, where the file has them; no label stands twice in a dimension.
+    pub labels: Vec<Option<Vec<String>>>,
+    /// Where the entries stand in a text file.
+    pub lines: Option<Lines>,
+}
+
+/// Entries at positions, in the order of the file. Positions count from 0, and may repeat.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Coordinates {
+    /// The length of each dimension.
+    pub shape: Vec<usize>,
+    /// Whether the file states `shape`; otherwise it is the least one that holds the entries.
+    pub shape_is_exact: bool,
+    /// The positions: one column a dimension.
+    pub indices: Vec<Vec<u32>>,
+    /// The values; 1 where the format lists positions only.
+    pub values: Vec<f64>,
+    /// Where the entries stand in a text file.
+    pub lines: Option<Lines>,
+}
+
+/// Entries at labels, in the order of the file. Entries may repeat.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Long {
+    /// The labels of each entry: one column a dimension, none of them missing.
+    pub positions: Vec<Categories>,
+    /// The name of the value column and the values; `None` where only positions were wanted.
+    pub values: Option<(String, Values)>,
+    /// Where the entries stand.
+    pub lines: Lines,
+}
+
+/// Documents as lists of id and count. Ids count from 0, and may repeat within a document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Documents {
+    /// Document `d` has the entries from `offsets[d]` up to `offsets[d + 1]`.
+    pub offsets: Vec<usize>,
+    /// The ids.
+    pub ids: Vec<u32>,
+    /// The count of each id.
+    pub counts: Vec<f64>,
+    /// Where the documents stand.
+    pub lines: Lines,
+}
+
+/// The cells of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Numbers; NaN is missing.
+    Numbers(Vec<f64>),
+    /// Text, for arrays whose values are labels.
+    Text(Categories),
+}
+
+/// A column of text: the distinct entries in order of first appearance, and for each row which one it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Categories {
+    /// The distinct entries, in order of first appearance.
+    pub names: Vec<String>,
+    /// For each row a position in `names`, or [`MISSING`].
+    pub codes: Vec<u32>,
+}
+
+/// The code of a missing entry of [`Categories`].
+pub const MISSING: u32 = u32::MAX;
+
+/// At which lines of a text file the entries of an array stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lines {
+    entries_per_record: usize,
+    records: usize,
+    next_line: usize,
+    /// A record and its line, wherever a record does not stand on the line after the one before it.
+    breaks: Vec<(usize, usize)>,
+}
+
+impl Content {
+    /// The number of entries that the file lists.
+    pub fn len(&self) -> usize {
+        match self {
+            Content::Dense(dense) => dense.values.len(),
+            Content::Coordinates(coordinates) => coordinates.values.len(),
+            Content::Long(long) => long.lines.records,
+            Content::Documents(documents) => documents.ids.len(),
+        }
+    }
+
+    /// Whether the file lists no entry.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The values, if they are numbers.
+    pub fn numbers(&self) -> Option<&[f64]> {
+        let values = match self {
+            Content::Dense(dense) => &dense.values,
+            Content::Coordinates(coordinates) => return Some(&coordinates.values),
+            Content::Long(long) => &long.values.as_ref()?.1,
+            Content::Documents(documents) => return Some(&documents.counts),
+        };
+        match values {
+            Values::Numbers(numbers) => Some(numbers),
+            Values::Text(_) => None,
+        }
+    }
+
+    /// The line of an entry in a text file.
+    pub fn line(&self, entry: usize) -> Option<usize> {
+        match self {
+            Content::Dense(dense) => dense.lines.as_ref()?.line(entry),
+            Content::Coordinates(coordinates) => coordinates.lines.as_ref()?.line(entry),
+            Content::Long(long) => long.lines.line(entry),
+            Content::Documents(documents) => documents.lines.line(documents.document(entry)),
+        }
+    }
+
+    /// An error at an entry: with its line in a text file, and otherwise with its position.
+    pub fn error_at(
+        &self,
+        file: &Path,
+        entry: usize,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> FileError {
+        let mut error = FileError::new(found, expected).in_file(file);
+        error.line = self.line(entry);
+        match self {
+            Content::Dense(dense) if dense.shape.len() == 2 && error.line.is_some() => {
+                let width = dense.shape[1].max(1);
+                let column = match &dense.labels[1] {
+                    Some(labels) => quote(labels[entry % width].as_bytes()),
+                    None => format!("{}", entry % width + 1),
+                };
+                error.in_column(column)
+            }
+            Content::Long(Long { values: Some((name, _)), .. }) => error.in_column(quote(name.as_bytes())),
+            Content::Dense(dense) if error.line.is_none() => {
+                error.found = format!("{} at entry {:?}", error.found, position(&dense.shape, entry));
+                error
+            }
+            Content::Coordinates(coordinates) if error.line.is_none() => {
+                let place: Vec<u32> = coordinates.indices.iter().map(|column| column[entry]).collect();
+                error.found = format!("{} at entry {place:?}", error.found);
+                error
+            }
+            Content::Dense(_) | Content::Coordinates(_) | Content::Long(_) | Content::Documents(_) => error,
+        }
+    }
+
+    /// Refuses infinite values, which no data array may hold.
+    pub fn refuse_infinite(&self, file: &Path) -> Result<(), FileError> {
+        let values = self.numbers().unwrap_or_default();
+        match values.iter().position(|value| value.is_infinite()) {
+            None => Ok(()),
+            Some(entry) => {
+                let found =
+                    if values[entry] > 0.0 { "an infinite value" } else { "a value of minus infinity" };
+                Err(self.error_at(file, entry, found, "a finite number, or none"))
+            }
+        }
+    }
+}
+
+impl Documents {
+    /// The number of documents.
+    pub fn len(&self) -> usize {
+        self.offsets.len().saturating_sub(1)
+    }
+
+    /// Whether there is no document.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The least number of words that holds every id.
+    pub fn words(&self) -> usize {
+        self.ids.iter().max().map_or(0, |&id| id as usize + 1)
+    }
+
+    /// The document that an entry belongs to.
+    pub fn document(&self, entry: usize) -> usize {
+        self.offsets.partition_point(|&offset| offset <= entry).saturating_sub(1)
+    }
+
+    /// The same counts as a matrix of documents by words, entries in the order of the file.
+    pub fn coordinates(&self) -> Coordinates {
+        let mut rows = Vec::with_capacity(self.ids.len());
+        let mut lines = Lines::new(1);
+        for (document, range) in self.offsets.windows(2).enumerate() {
+            rows.resize(range[1], document as u32);
+            let line = self.lines.line(document).unwrap_or_default();
+            (range[0]..range[1]).for_each(|_| lines.push(line));
+        }
+        Coordinates {
+            shape: vec![self.len(), self.words()],
+            shape_is_exact: false,
+            indices: vec![rows, self.ids.clone()],
+            values: self.counts.clone(),
+            lines: Some(lines),
+        }
+    }
+}
+
+impl Values {
+    /// The number of cells.
+    pub fn len(&self) -> usize {
+        match self {
+            Values::Numbers(numbers) => numbers.len(),
+            Values::Text(categories) => categories.codes.len(),
+        }
+    }
+
+    /// Whether there is no cell.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Categories {
+    /// The entry of a row; `None` if it is missing.
+    pub fn get(&self, row: usize) -> Option<&str> {
+        self.names.get(self.codes[row] as usize).map(String::as_str)
+    }
+}
+
+impl Lines {
+    /// No records yet; each will hold this many entries.
+    pub(crate) fn new(entries_per_record: usize) -> Lines {
+        Lines { entries_per_record, records: 0, next_line: 0, breaks: Vec::new() }
+    }
+
+    /// One record more, at this line.
+    #[inline]
+    pub(crate) fn push(&mut self, line: usize) {
+        if line != self.next_line {
+            self.breaks.push((self.records, line));
+        }
+        self.records += 1;
+        self.next_line = line + 1;
+    }
+
+    /// The line of an entry.
+    pub fn line(&self, entry: usize) -> Option<usize> {
+        let record = entry.checked_div(self.entries_per_record)?;
+        let after = self.breaks.partition_point(|&(start, _)| start <= record);
+        let &(start, line) = self.breaks.get(after.checked_sub(1)?)?;
+        (record < self.records).then_some(line + record - start)
+    }
+}
+
+/// The position of an entry, given its place in C order.
+fn position(shape: &[usize], entry: usize) -> Vec<usize> {
+    let mut rest = entry;
+    let mut place: Vec<usize> = shape
+        .iter()
+        .rev()
+        .map(|&length| {
+            let index = rest % length.max(1);
+            rest /= length.max(1);
+            index
+        })
+        .collect();
+    place.reverse();
+    place
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_records_are_recovered() {
+        let mut lines = Lines::new(2);
+        for line in [2, 3, 4, 7, 8, 8] {
+            lines.push(line);
+        }
+        let found: Vec<_> = (0..12).step_by(2).map(|entry| lines.line(entry)).collect();
+        assert_eq!(found, [2, 3, 4, 7, 8, 8].map(Some));
+        assert_eq!(lines.line(1), Some(2));
+        assert_eq!(lines.line(12), None);
+        assert_eq!(Lines::new(0).line(0), None);
+    }
+
+    #[test]
+    fn a_place_in_c_order_is_a_position() {
+        assert_eq!(position(&[2, 3, 4], 23), [1, 2, 3]);
+        assert_eq!(position(&[2, 3, 4], 5), [0, 1, 1]);
+        assert!(position(&[], 0).is_empty());
+    }
+}

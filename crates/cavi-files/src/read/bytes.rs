@@ -1,0 +1,72 @@
+//! A file as bytes, and bytes as text.
+
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+
+use crate::error::{FileError, quote};
+
+/// The bytes of a file as they are.
+pub(crate) fn load(path: &Path) -> Result<Vec<u8>, FileError> {
+    std::fs::read(path).map_err(|error| {
+        let found = match error.kind() {
+            ErrorKind::NotFound => "no such file".to_owned(),
+            ErrorKind::PermissionDenied => "a file that may not be read".to_owned(),
+            ErrorKind::IsADirectory => "a directory".to_owned(),
+            _ => format!("an error of the system, \"{error}\""),
+        };
+        FileError::new(found, "a readable file")
+    })
+}
+
+/// The bytes that a gzip file holds, or the bytes themselves. Memory grows with what is really decompressed, whatever
+/// the file says of itself.
+pub(crate) fn decompress(bytes: Vec<u8>, gzip: bool) -> Result<Vec<u8>, FileError> {
+    if !gzip || bytes.is_empty() {
+        return Ok(bytes);
+    }
+    if !bytes.starts_with(&[0x1f, 0x8b]) {
+        return Err(FileError::new(
+            "a file that is not compressed",
+            "a gzip file, since its name ends in .gz",
+        ));
+    }
+    let mut plain = Vec::new();
+    match MultiGzDecoder::new(bytes.as_slice()).read_to_end(&mut plain) {
+        Ok(_) => Ok(plain),
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Err(FileError::new(
+            format!("a gzip file that breaks off (after {} decompressed bytes)", plain.len()),
+            "a complete gzip file",
+        )),
+        Err(error) => Err(FileError::new(format!("a damaged gzip file ({error})"), "a gzip file")),
+    }
+}
+
+/// The text that the bytes are, without a byte order mark.
+pub(crate) fn text(bytes: &[u8]) -> Result<&str, FileError> {
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        return Err(FileError::new("text in UTF-16", "text in UTF-8"));
+    }
+    let bytes = without_mark(bytes);
+    if let Some(at) = bytes.iter().position(|&byte| byte == 0) {
+        return Err(FileError::new("a NUL byte", "text").at_line(line_at(bytes, at)));
+    }
+    std::str::from_utf8(bytes).map_err(|error| {
+        let at = error.valid_up_to();
+        let start = bytes[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
+        let field = &bytes[start.max(at.saturating_sub(20))..bytes.len().min(at + 1)];
+        FileError::new(format!("bytes that are not UTF-8, after {}", quote(field)), "text in UTF-8")
+            .at_line(line_at(bytes, at))
+    })
+}
+
+/// The bytes after a byte order mark.
+pub(crate) fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+}
+
+/// The line of a byte, counted from 1.
+fn line_at(bytes: &[u8], at: usize) -> usize {
+    1 + bytes[..at].iter().filter(|&&byte| byte == b'\n').count()
+}

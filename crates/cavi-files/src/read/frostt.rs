@@ -1,0 +1,70 @@
+//! FROSTT coordinate tensors: `.tns`.
+//!
+//! An entry a line: its positions, which count from 1, and its value. Lines that start with `#` are comments.
+//!
+//! # Source
+//! Smith et al.: FROSTT, the formidable repository of open sparse tensors and tools, <http://frostt.io>, 2017.
+
+use super::number::{number, whole};
+use super::words::Words;
+use super::{Dimension, Wanted};
+use crate::content::{Content, Coordinates, Lines};
+use crate::error::{FileError, count, quote};
+
+pub(crate) fn read(bytes: &[u8], dimensions: &[Dimension<'_>], wanted: Wanted) -> Result<Content, FileError> {
+    let mut words = Words::new(super::bytes::without_mark(bytes));
+    let order = dimensions.len();
+    let mut indices = vec![Vec::new(); order];
+    let mut values = Vec::new();
+    let mut lines = Lines::new(1);
+    while let Some(first) = words.first_word(b'#') {
+        let line = words.line;
+        let mut word = Some(first);
+        for (dimension, column) in indices.iter_mut().enumerate() {
+            let Some(field) = word else {
+                return Err(fields_error(dimension, order).at_line(line));
+            };
+            column.push(position(field, dimension).map_err(|error| error.at_line(line))?);
+            word = words.word();
+        }
+        let value = match word {
+            Some(field) => {
+                number(field).ok_or_else(|| FileError::new(quote(field), "a number").at_line(line))?
+            }
+            // A file that lists positions need not give values.
+            None if wanted == Wanted::Positions => 1.0,
+            None => return Err(fields_error(order, order).at_line(line)),
+        };
+        let more = words.count();
+        if more > 0 {
+            return Err(fields_error(order + 1 + more, order).at_line(line));
+        }
+        values.push(value);
+        lines.push(line);
+        words.next_line();
+    }
+    let shape =
+        indices.iter().map(|column| column.iter().max().map_or(0, |&last| last as usize + 1)).collect();
+    Ok(Content::Coordinates(Coordinates {
+        shape,
+        shape_is_exact: false,
+        indices,
+        values,
+        lines: Some(lines),
+    }))
+}
+
+#[inline]
+fn position(field: &[u8], dimension: usize) -> Result<u32, FileError> {
+    match whole(field) {
+        Some(position) if 1 <= position && position <= u64::from(u32::MAX) => Ok((position - 1) as u32),
+        _ => Err(FileError::new(
+            format!("position {} in dimension {}", quote(field), dimension + 1),
+            "a position from 1 to 4294967295",
+        )),
+    }
+}
+
+fn fields_error(found: usize, order: usize) -> FileError {
+    FileError::new(count(found, "field"), format!("{}: {} and a value", order + 1, count(order, "position")))
+}

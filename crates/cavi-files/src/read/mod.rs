@@ -1,0 +1,174 @@
+//! Files to arrays: one format a file.
+
+use std::path::Path;
+
+use crate::content::{Content, Dense, Values};
+use crate::error::{FileError, count, quote};
+use crate::format::{self, Format};
+use npy::DenseArray;
+
+mod bytes;
+mod number;
+mod words;
+
+mod frostt;
+mod lda_c;
+mod matrix_market;
+pub(crate) mod npy;
+mod npz;
+
+mod collector;
+mod records;
+mod table;
+
+mod labels;
+
+/// What the caller knows about the array that a file is bound to. Only text tables need more than the number of
+/// dimensions.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReadOptions<'a> {
+    /// The dimensions of the array in the order of the file: rows, columns, and so on.
+    pub dimensions: &'a [Dimension<'a>],
+    /// What the cells of a table are.
+    pub wanted: Wanted,
+    /// The column of `FILE:COLUMN`.
+    pub column: Option<&'a str>,
+    /// Which columns of a table are which dimensions, and which is the value, as in `--columns`.
+    pub columns: &'a [ColumnOf<'a>],
+}
+
+/// A dimension of an array, as the header of a table may name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dimension<'a> {
+    /// The name of the axis.
+    pub axis: &'a str,
+    /// The letter of the dimension, where its axis has several letters.
+    pub letter: Option<&'a str>,
+}
+
+/// What the cells of an array are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wanted {
+    /// Numbers.
+    #[default]
+    Numbers,
+    /// Labels of some axis, as text. Formats other than tables hold the positions of labels, as numbers; in a table an
+    /// entry `-1` is text as any other, since it may be a label.
+    Text,
+    /// Nothing: a file that lists positions. Values are read where they cannot be told from positions.
+    Positions,
+}
+
+/// One entry of `--columns`: the column of a dimension or of the value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColumnOf<'a> {
+    /// The name of an axis, a letter, or `value`.
+    pub role: &'a str,
+    /// The name of the column.
+    pub column: &'a str,
+}
+
+/// Reads a data file, whose suffix states its format.
+pub fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Content, FileError> {
+    let in_file = |error: FileError| error.in_file(path);
+    // The suffix is checked first, for the content of a file of unknown format is of no use.
+    format::of_path(path).map_err(in_file)?;
+    read_from(path, bytes::load(path).map_err(in_file)?, options)
+}
+
+/// Reads the bytes of a data file. Its name states the format and stands in messages; no file is opened.
+pub fn read_from(name: &Path, bytes: Vec<u8>, options: &ReadOptions<'_>) -> Result<Content, FileError> {
+    let in_file = |error: FileError| error.in_file(name);
+    let (format, gzip) = format::of_path(name).map_err(in_file)?;
+    let bytes = bytes::decompress(bytes, gzip).map_err(in_file)?;
+    parse(format, &bytes, options).map_err(in_file)
+}
+
+fn parse(format: Format, bytes: &[u8], options: &ReadOptions<'_>) -> Result<Content, FileError> {
+    let is_table = matches!(format, Format::Table(_));
+    if !is_table && (options.column.is_some() || !options.columns.is_empty()) {
+        return Err(FileError::new(
+            "a file without columns",
+            "a table (.csv or .tsv), since columns are named",
+        ));
+    }
+    if bytes.is_empty() {
+        return Err(FileError::new("an empty file", "data"));
+    }
+    let dimensions = options.dimensions;
+    match format {
+        Format::MatrixMarket => matrix_market::read(bytes, dimensions),
+        Format::Frostt if dimensions.is_empty() => {
+            Err(FileError::new("a tensor", expected_dimensions(dimensions)))
+        }
+        Format::Frostt => frostt::read(bytes, dimensions, options.wanted),
+        Format::Npy => dense(npy::read(bytes)?, dimensions),
+        Format::Npz => match npz::read(bytes)? {
+            npz::Archive::Sparse(coordinates) => {
+                check_dimensions(coordinates.shape.len(), dimensions)?;
+                Ok(Content::Coordinates(coordinates))
+            }
+            npz::Archive::Array(array) => dense(array, dimensions),
+        },
+        Format::Table(separator) => table::read(bytes::text(bytes)?, separator, options),
+        Format::LdaC => {
+            check_dimensions(2, dimensions)?;
+            lda_c::read(bytes).map(Content::Documents)
+        }
+    }
+}
+
+/// Reads an array of numbers from an `.npy` or `.npy.gz` file, whatever its number of dimensions.
+pub fn read_npy(path: &Path) -> Result<DenseArray, FileError> {
+    let in_file = |error: FileError| error.in_file(path);
+    match format::of_path(path).map_err(in_file)? {
+        (Format::Npy, gzip) => bytes::load(path)
+            .and_then(|bytes| bytes::decompress(bytes, gzip))
+            .and_then(|bytes| npy::read(&bytes))
+            .map_err(in_file),
+        _ => Err(in_file(FileError::new("a file that is no NumPy array", "a file that ends in .npy"))),
+    }
+}
+
+/// Reads all arrays of an `.npz` file with their keys, in the order of the file.
+pub fn read_npz_arrays(path: &Path) -> Result<Vec<(String, DenseArray)>, FileError> {
+    bytes::load(path).and_then(|bytes| npz::read_arrays(&bytes)).map_err(|error| error.in_file(path))
+}
+
+/// Reads a file of labels, one a line. No label may stand twice.
+pub fn read_labels(path: &Path) -> Result<Vec<String>, FileError> {
+    let gzip = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
+    bytes::load(path)
+        .and_then(|bytes| bytes::decompress(bytes, gzip))
+        .and_then(|bytes| labels::read(bytes::text(&bytes)?))
+        .map_err(|error| error.in_file(path))
+}
+
+/// An array of a binary file, which has no labels.
+fn dense(array: DenseArray, dimensions: &[Dimension<'_>]) -> Result<Content, FileError> {
+    check_dimensions(array.shape.len(), dimensions)?;
+    let labels = vec![None; array.shape.len()];
+    Ok(Content::Dense(Dense {
+        shape: array.shape,
+        values: Values::Numbers(array.values),
+        labels,
+        lines: None,
+    }))
+}
+
+/// Refuses a file that has another number of dimensions than the array.
+fn check_dimensions(found: usize, dimensions: &[Dimension<'_>]) -> Result<(), FileError> {
+    if found == dimensions.len() {
+        return Ok(());
+    }
+    Err(FileError::new(format!("an array of {}", count(found, "dimension")), expected_dimensions(dimensions)))
+}
+
+/// The dimensions of an array in words.
+fn expected_dimensions(dimensions: &[Dimension<'_>]) -> String {
+    if dimensions.is_empty() {
+        return "a single number".to_owned();
+    }
+    let names: Vec<String> = dimensions.iter().map(|dimension| quote(dimension.axis.as_bytes())).collect();
+    format!("{}, {}", count(names.len(), "dimension"), names.join(" by "))
+}

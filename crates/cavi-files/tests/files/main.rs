@@ -1,0 +1,8 @@
+//! Files as text or as NumPy wrote them, and what is read from them and written to them.
+
+mod common;
+mod numpy;
+mod properties;
+mod tables;
+mod text_formats;
+mod writing;

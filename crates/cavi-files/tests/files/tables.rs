@@ -1,0 +1,281 @@
+//! Text tables: dense and long, their labels, and what is refused.
+
+use crate::common::{check, check_error, lines, read, read_with};
+use cavi_files::{Content, FileError, Wanted};
+
+fn csv(text: &str) -> Result<Content, FileError> {
+    read("a.csv", text, "user item")
+}
+
+fn text(table: &str, axes: &str) -> Result<Content, FileError> {
+    read_with("a.csv", table, axes, Wanted::Text, None, &[])
+}
+
+fn pick(table: &str, axes: &str, column: &str) -> Result<Content, FileError> {
+    read_with("a.csv", table, axes, Wanted::Numbers, Some(column), &[])
+}
+
+fn map(table: &str, axes: &str, columns: &[(&str, &str)]) -> Result<Content, FileError> {
+    read_with("a.csv", table, axes, Wanted::Numbers, None, columns)
+}
+
+#[test]
+fn dense_tables_without_labels() {
+    check(csv("1,2\n3,4\n5,6\n"), "dense [3, 2] - - = 1 2 3 4 5 6");
+    check(csv("1,2\n3,4"), "dense [2, 2] - - = 1 2 3 4");
+    check(csv("\u{feff}1,2\r\n3,4\r\n"), "dense [2, 2] - - = 1 2 3 4");
+    check(csv("1,,NA\nnan,na,NaN\n\"\",\" \",\"5\"\n"), "dense [3, 3] - - = 1 ? ? ? ? ? ? ? 5");
+    check(csv(" 1 , -2.5e3\n+3,.5\n"), "dense [2, 2] - - = 1 -2500 3 0.5");
+    check(csv("1,2\n\n3,4\n\n"), "dense [2, 2] - - = 1 2 3 4");
+    check(read("a.tsv", "1\t\t3\n4\t5\t6\n", "user item"), "dense [2, 3] - - = 1 ? 3 4 5 6");
+    // A line of numbers is no header, whatever is meant by them.
+    check(csv("240,241\n1,2\n"), "dense [2, 2] - - = 240 241 1 2");
+}
+
+#[test]
+fn dense_tables_with_labels() {
+    check(csv("soup,rice\n1,2\n3,4\n"), "dense [2, 2] - [soup|rice] = 1 2 3 4");
+    check(csv(",soup,rice\nAna,1,2\nBo,3,4\n"), "dense [2, 2] [Ana|Bo] [soup|rice] = 1 2 3 4");
+    // Numbers are row labels where the header says so, or where another entry is no number.
+    check(csv(",soup,rice\n7,1,2\n8,3,4\n"), "dense [2, 2] [7|8] [soup|rice] = 1 2 3 4");
+    check(csv("user,soup,rice\n7,1,2\n8,3,4\n"), "dense [2, 2] [7|8] [soup|rice] = 1 2 3 4");
+    check(csv("id,soup,rice\n7,1,2\n8b,3,4\n"), "dense [2, 2] [7|8b] [soup|rice] = 1 2 3 4");
+    check(csv("id,soup,rice\n7,1,2\n8,3,4\n"), "dense [2, 3] - [id|soup|rice] = 7 1 2 8 3 4");
+    // A missing entry makes no labels.
+    check(csv("x,y\n,\n1,2\nNA,3\n"), "dense [3, 2] - [x|y] = ? ? 1 2 ? 3");
+    // By the rule for headers, a first line of numbers after an empty field is none.
+    check(csv(",1,2\n0,3,4\n"), "dense [2, 3] - - = ? 1 2 0 3 4");
+    check_error(
+        csv(",1,2\nr0,0,3\nr1,,4\n"),
+        "a.csv, line 2, column 1: found `r0`; expected a number, or `NA` or nothing if it is missing (a first line of \
+         numbers and empty fields is no header)",
+    );
+    check(csv("x,y\n"), "dense [0, 2] - [x|y] = ");
+    check(csv(",x,y\n"), "dense [0, 2] [] [x|y] = ");
+    check(read("a.csv", "i,x\n1,2\n", "person/i person/j"), "dense [1, 1] [1] [x] = 2");
+    // One column.
+    check(csv("1\n\n3\n"), "dense [3, 1] - - = 1 ? 3");
+}
+
+#[test]
+fn quotation_marks_follow_rfc_4180() {
+    check(
+        csv("\"\",\"Cer(d18:1/16:0)\",\"a \"\"b\"\", c\"\n\"x, y\",1,\"2\"\n\"z\"\"\",3,4\r\n"),
+        "dense [2, 2] [x, y|z\"] [Cer(d18:1/16:0)|a \"b\", c] = 1 2 3 4",
+    );
+    check(csv(",a \"b\"\nx,1\n"), "dense [1, 1] [x] [a \"b\"] = 1");
+    check_error(
+        csv("a,b\n1,\"2\n3,4\n"),
+        "a.csv, line 2: found a quotation mark that is never closed; expected a second one at the end of the field",
+    );
+    check_error(
+        csv("a,b\n\"1\"2,3\n"),
+        "a.csv, line 2: found text after a closing quotation mark; expected the end of the field (a quotation mark within a field is written twice)",
+    );
+    check_error(
+        csv("a,b\n\"x\ny\",1\n"),
+        "a.csv, line 2, column `a`: found a line break within `x\\ny`; expected a label of one line (the header of a long table names every axis: `user`, `item`)",
+    );
+}
+
+#[test]
+fn lines_are_known_after_fields_of_several_lines() {
+    let content = csv("note,user,item,n\n\"a\nb\",u,i,1\n\nc,v,j,2\n");
+    check_error(
+        content,
+        "a.csv, line 1: found 2 columns that may hold the values: `note`, `n`; expected one (`FILE:COLUMN` or \
+         `--columns NAME=...,value:COLUMN` says which)",
+    );
+    let content = pick("note,user,item,n\n\"a\nb\",u,i,1\n\nc,v,j,2\n", "user item", "n").unwrap();
+    assert_eq!(lines(&content), [2, 5]);
+    let error = content.error_at("a.csv".as_ref(), 1, "2", "0 or 1");
+    assert_eq!(error.to_string(), "a.csv, line 5, column `n`: found 2; expected 0 or 1");
+    assert_eq!(lines(&csv("x,y\n1,2\n3,4\n").unwrap()), [2, 2, 3, 3]);
+}
+
+#[test]
+fn long_tables() {
+    check(
+        csv("user,item,count\nAna,soup,3\nBo,rice,\nAna,soup,1\n"),
+        "long (Ana|Bo|Ana) by (soup|rice|soup) count=3 ? 1",
+    );
+    check(csv("n, item ,user\n3,soup,Ana\n"), "long (Ana) by (soup) n=3");
+    check(csv("user,item,count\n"), "long () by () count=");
+    check(read("a.tsv", "a\tc\tb\tn\nx\ty\tz\t1\n", "a b c"), "long (x) by (z) by (y) n=1");
+    // Where an axis has two letters, the letters name the columns.
+    check(read("a.csv", "w,j,i\n1,Bo,Ana\n", "person/i person/j"), "long (Ana) by (Bo) w=1");
+    check(read("a.csv", "person,year,w\nAna,1999,5\n", "person/i year"), "long (Ana) by (1999) w=5");
+    // `NA` is no missing value on an axis: it may be a label.
+    check(csv("user,item,count\nNA,soup,NA\n"), "long (NA) by (soup) count=?");
+    check(
+        read_with("a.csv", "user,item\nAna,soup\n", "user item", Wanted::Positions, None, &[]),
+        "long (Ana) by (soup)",
+    );
+    check(
+        read_with("a.csv", "user,item,x,y\nAna,soup,7,z\n", "user item", Wanted::Positions, None, &[]),
+        "long (Ana) by (soup)",
+    );
+    check(read_with("a.csv", "user,x\nAna,z\n", "user", Wanted::Positions, None, &[]), "long (Ana)");
+    check(text("t,doc,word\n1,x,cat\n2,x,\n", "doc t"), "long (x|x) by (1|2) word=(cat|?)");
+}
+
+#[test]
+fn columns_are_chosen() {
+    let ratings = "userId,movieId,rating,time\nu,m,4.5,9\n";
+    let all = [("user", "userId"), ("item", "movieId"), ("value", "rating")];
+    check(map(ratings, "user item", &all), "long (u) by (m) rating=4.5");
+    check(
+        read_with("a.csv", ratings, "user item", Wanted::Numbers, Some("time"), &all),
+        "long (u) by (m) time=9",
+    );
+    check(pick("user,item,a,b\nu,i,1,2\n", "user item", "b"), "long (u) by (i) b=2");
+    check(map("p,q,w\nu,v,1\n", "person/i person/j", &[("j", "p"), ("i", "q")]), "long (v) by (u) w=1");
+    check_error(
+        map(ratings, "user item", &[("usr", "userId")]),
+        "a.csv: found `usr` among the names of `--columns`; expected `user`, `item` or `value`",
+    );
+    check_error(
+        map(ratings, "user item", &[("user", "uid")]),
+        "a.csv, line 1: found the columns `userId`, `movieId`, `rating`, `time`; expected a column `uid`",
+    );
+    check_error(
+        map(ratings, "user item", &[("user", "userId")]),
+        "a.csv, line 1: found the columns `userId`, `movieId`, `rating`, `time`; expected a long table, with a column \
+         for each axis; missing: `item` (`--columns NAME=axis:column,...` says which columns are which axes)",
+    );
+    check_error(
+        pick(ratings, "user item", "rating"),
+        "a.csv, line 1: found the columns `userId`, `movieId`, `rating`, `time`; expected a long table, with a column \
+         for each axis; missing: `user`, `item` (`--columns NAME=axis:column,...` says which columns are which axes)",
+    );
+    check_error(pick("1,2\n", "user", "y"), "a.csv, line 1: found no header; expected a column `y`");
+    check_error(
+        pick("y,y\n1,2\n", "user", "y"),
+        "a.csv, line 1: found two columns named `y`; expected names of their own for the columns that are read",
+    );
+}
+
+#[test]
+fn arrays_of_one_dimension() {
+    let vector = |table: &str| read("y.csv", table, "user");
+    check(vector("1\n\n3\n"), "dense [3] - = 1 ? 3");
+    check(vector("y\n1\n3\n"), "dense [2] - = 1 3");
+    check(vector("user\n1\n3\n"), "dense [2] - = 1 3");
+    check(vector("1,2,3\n"), "dense [3] - = 1 2 3");
+    check(vector("user,y\n7,1\n5,3\n"), "dense [2] [7|5] = 1 3");
+    check(vector("y,user\n1,7\n3,5\n"), "dense [2] [7|5] = 1 3");
+    check(vector(",y\n7,1\n5,3\n"), "dense [2] [7|5] = 1 3");
+    check(vector("name,y\nAna,1\nBo,3\n"), "dense [2] [Ana|Bo] = 1 3");
+    check(vector("y\n"), "dense [0] - = ");
+    // A label that repeats makes a long table where the header names the axis, and is a mistake otherwise.
+    check(vector("user,y\n7,1\n7,3\n"), "long (7|7) y=1 3");
+    check_error(
+        vector("name,y\nAna,1\nAna,3\n"),
+        "y.csv, line 3, column `name`: found the label `Ana`, which also stands in line 2; expected a label of its own \
+         for each row",
+    );
+    check_error(
+        vector("a,b\n1,2\n"),
+        "y.csv, line 1: found 2 columns that may hold the values: `a`, `b`; expected one (`FILE:COLUMN` or `--columns \
+         NAME=...,value:COLUMN` says which)",
+    );
+    check_error(vector("1,2\n3,4\n"), "y.csv, line 1: found 2 columns; expected one column of values");
+    check(read("c.csv", "0.5\n", ""), "dense [] = 0.5");
+    check(read("c.csv", "c\n0.5\n", ""), "dense [] = 0.5");
+    check_error(read("c.csv", "1\n2\n", ""), "c.csv: found 2 rows; expected a single number");
+}
+
+#[test]
+fn one_column_of_a_table() {
+    let samples = "subject,time,bmi\nbyn,4,30\nnms,2,20\n";
+    check(pick(samples, "sample", "bmi"), "dense [2] [byn|nms] = 30 20");
+    check(pick("time,bmi\n4,30\n2,20\n", "sample", "bmi"), "dense [2] - = 30 20");
+    check(pick("sample,bmi\n4,30\n2,20\n", "sample", "bmi"), "dense [2] [4|2] = 30 20");
+    // A first column that repeats itself is not the labels of the rows.
+    check(pick("subject,bmi\nbyn,30\nbyn,20\n", "sample", "bmi"), "dense [2] - = 30 20");
+    check(
+        read_with("a.csv", samples, "sample", Wanted::Text, Some("subject"), &[]),
+        "dense [2] - = (byn|nms)",
+    );
+    check(map(samples, "sample", &[("sample", "time"), ("value", "bmi")]), "dense [2] [4|2] = 30 20");
+    check(map(samples, "sample", &[("value", "bmi")]), "dense [2] [byn|nms] = 30 20");
+}
+
+#[test]
+fn values_that_are_labels() {
+    check(text("cat\ndog\ncat\n", "n"), "dense [2] - = (dog|cat)");
+    check(text("kind\ndog\n\nna\n-1\n", "n"), "dense [4] - = (dog|?|?|-1)");
+    check(text("n,kind\n1,dog\n2,cat\n", "n"), "dense [2] [1|2] = (dog|cat)");
+    check(text("0,1\n1,\n", "a b"), "dense [2, 2] - - = (0|1|1|?)");
+    check(text(",x,y\nr,dog,cat\n", "a b"), "dense [1, 2] [r] [x|y] = (dog|cat)");
+}
+
+#[test]
+fn wrong_tables_are_refused() {
+    check_error(csv("1,2\n3\n"), "a.csv, line 2: found 1 field; expected 2, as in the first line");
+    check_error(csv("x,y\n1,2\n3,4,5\n"), "a.csv, line 3: found 3 fields; expected 2, as in the first line");
+    check_error(
+        csv("1,2\n3,x\n"),
+        "a.csv, line 2, column 2: found `x`; expected a number, or `NA` or nothing if it is missing (a first line of numbers and empty fields is no header)",
+    );
+    check_error(
+        csv("user,item,count\nAna,soup,3\nBo,rice,many\n"),
+        "a.csv, line 3, column `count`: found `many`; expected a number, or `NA` or nothing if it is missing",
+    );
+    check_error(
+        csv("User,Item,count\nAna,soup,3\n"),
+        "a.csv, line 2, column `Item`: found `soup`; expected a number, or `NA` or nothing if it is missing (the \
+         header of a long table names every axis: `user`, `item`)",
+    );
+    check_error(
+        csv("user,item,count\nAna,,3\n"),
+        "a.csv, line 2, column `item`: found an empty field; expected a label",
+    );
+    check_error(
+        csv("user,item\nAna,soup\n"),
+        "a.csv, line 1: found no column of values beside `user`, `item`; expected one",
+    );
+    check_error(
+        csv(",x,y,x\nr,1,2,3\n"),
+        "a.csv, line 1, column 4: found the label `x`, which column 2 has too; expected a label of its own for each column",
+    );
+    check_error(csv("x,y,\n1,2,3\n"), "a.csv, line 1, column 3: found an empty field; expected a label");
+    check_error(
+        csv(",x\nr,1\ns,2\nr,3\n"),
+        "a.csv, line 4, column ``: found the label `r`, which also stands in line 2; expected a label of its own for \
+         each row (the header of a long table names every axis: `user`, `item`)",
+    );
+    check_error(
+        csv("Ana\nBo\n"),
+        "a.csv, line 1: found a column of row labels and nothing else; expected columns of values beside it",
+    );
+    check_error(
+        csv("a;b\n1;2\n"),
+        "a.csv, line 1: found fields parted by semicolons; expected commas, by the suffix of the file",
+    );
+    check_error(
+        csv("a\tb\n1\t2\n"),
+        "a.csv, line 1: found fields parted by tabs; expected commas, by the suffix of the file",
+    );
+    check_error(
+        read("a.tsv", "1,2\n3,4\n", "a b"),
+        "a.tsv, line 1: found fields parted by commas; expected tabs, by the suffix of the file",
+    );
+    check_error(
+        read("a.csv", "1,2\n", "a b c"),
+        "a.csv, line 1: found a table without a header; expected a long table, with a column for each axis; missing: \
+         `a`, `b`, `c` (`--columns NAME=axis:column,...` says which columns are which axes)",
+    );
+    check_error(csv("\u{feff}"), "a.csv: found an empty file; expected a table");
+}
+
+#[test]
+fn bytes_that_are_no_text_are_refused() {
+    let bytes = |bytes: &[u8]| read("a.csv", bytes, "a b");
+    check_error(bytes(b"1,2\n3,\0\n"), "a.csv, line 2: found a NUL byte; expected text");
+    check_error(
+        bytes(b"x,y\nr\xe9s,2\n"),
+        "a.csv, line 2: found bytes that are not UTF-8, after `r\u{fffd}`; expected text in UTF-8",
+    );
+    check_error(bytes(b"\xff\xfe1\0,\0"), "a.csv: found text in UTF-16; expected text in UTF-8");
+}

@@ -1,0 +1,234 @@
+//! A program with its names resolved: what is meant.
+
+use std::collections::BTreeSet;
+
+use cavi_algebra::{ArrayId, AxisId, Expression, LetterId, Subscript, Symbols};
+use cavi_families::Family;
+use cavi_syntax::Span;
+use cavi_syntax::ast;
+
+/// A resolved program. Every array of `symbols` has the letters of its own declaration (data, constants) or of the left
+/// of its statement (latents); deterministic names are expanded and gone.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// The name after `model`, or `model` where there is none.
+    pub name: String,
+    /// Axes, letters, arrays.
+    pub symbols: Symbols,
+    /// Where each array is declared (for a latent: the left of its statement).
+    pub array_spans: Vec<Span>,
+    /// Where each axis is declared.
+    pub axis_spans: Vec<Span>,
+    /// One for each `~`, in the order of the text.
+    pub statements: Vec<Statement>,
+    /// Departures from the default factorisation, in the order of the text.
+    pub blocks: Vec<BlockSpec>,
+    /// For each block and each of its members, the letters (of the member's own dimensions) that number the copies, in
+    /// the order of the first member: the p-th letter of every member runs with the p-th of the others.
+    pub block_plates: Vec<Vec<Vec<LetterId>>>,
+    /// Starts.
+    pub init: Vec<InitSpec>,
+    /// How to fit.
+    pub fit: FitSpec,
+    /// What to show.
+    pub report: Vec<ReportSpec>,
+    /// Constants whose type the program does not state: their support is `Real`, and their sign is not known.
+    pub untyped: BTreeSet<ArrayId>,
+}
+
+/// `target ~ Family(arguments)`
+#[derive(Clone)]
+pub struct Statement {
+    /// The variable on the left.
+    pub target: ArrayId,
+    /// Letters of the left that number independent copies: the dimensions of the target that are no slice.
+    pub plates: Vec<LetterId>,
+    /// Letters of the slices on the left.
+    pub slices: Vec<LetterId>,
+    /// The family.
+    pub family: &'static dyn Family,
+    /// One for each parameter of the family, in its order; `None` where an optional one is left out.
+    pub arguments: Vec<Option<ArgumentSpec>>,
+    /// Whether the left is data.
+    pub observed: bool,
+    /// The whole statement.
+    pub span: Span,
+}
+
+impl std::fmt::Debug for Statement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Statement")
+            .field("target", &self.target)
+            .field("family", &self.family.name())
+            .field("arguments", &self.arguments)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An argument as written.
+#[derive(Clone, Debug)]
+pub struct ArgumentSpec {
+    /// Which spelling of the parameter: 0 is the one the density is written in.
+    pub spelling: usize,
+    /// The value. A vector parameter has `letters[0]` free in it.
+    pub value: Expression,
+    /// For a vector parameter the letter of its slice: that of the left where the left has one, else its own.
+    pub letters: Vec<LetterId>,
+    /// Its place.
+    pub span: Span,
+}
+
+/// A line of `posterior { }`, one block.
+#[derive(Clone, Debug)]
+pub struct BlockSpec {
+    /// The members.
+    pub members: Vec<ArrayId>,
+    /// For each member, the letters (of the array's own dimensions) written as slices, `q(z[n, :k])`. For variables
+    /// whose own statement has slices these are among them.
+    pub slices: Vec<Vec<LetterId>>,
+    /// What kind of factor.
+    pub kind: BlockKind,
+    /// The bound after `by`, resolved by the derivation.
+    pub by: Option<(String, Span)>,
+    /// Whether the program says `clamp`.
+    pub clamp: bool,
+    /// Its place.
+    pub span: Span,
+}
+
+/// The kinds of lines in `posterior { }`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockKind {
+    /// `q(...)`
+    Joint,
+    /// `point ...`
+    Point,
+    /// `fixed ...`
+    Fixed,
+    /// `implicit ...`
+    Implicit,
+}
+
+/// A line of `init { }`.
+#[derive(Clone, Debug)]
+pub struct InitSpec {
+    /// The variable.
+    pub target: ArrayId,
+    /// Its start; letters of the array's own dimensions are free in it.
+    pub start: Start,
+    /// Its place.
+    pub span: Span,
+}
+
+/// A start.
+#[derive(Clone)]
+pub enum Start {
+    /// `w[i, k] = expr`
+    Value(Expression),
+    /// `w[i, k] ~ Family(...)`
+    Draw {
+        /// The family.
+        family: &'static dyn Family,
+        /// Its arguments, as in a statement.
+        arguments: Vec<Option<ArgumentSpec>>,
+    },
+    /// `z = pca(x)`
+    FromData {
+        /// `pca`, ...
+        method: String,
+        /// The data.
+        data: ArrayId,
+    },
+}
+
+impl std::fmt::Debug for Start {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Start::Value(value) => f.debug_tuple("Value").field(value).finish(),
+            Start::Draw { family, arguments } => {
+                f.debug_struct("Draw").field("family", &family.name()).field("arguments", arguments).finish()
+            }
+            Start::FromData { method, data } => f.debug_tuple("FromData").field(method).field(data).finish(),
+        }
+    }
+}
+
+/// The settings of `fit { }`.
+#[derive(Clone, Debug, Default)]
+pub struct FitSpec {
+    /// The schedule, resolved to variables; `None` for the derived one.
+    pub sweep: Option<Vec<ScheduleItem>>,
+    /// `rel_elbo < tolerance for sweeps`
+    pub stop: Option<(f64, u64)>,
+    /// `restarts = R`
+    pub restarts: Option<u64>,
+    /// `seed = S`
+    pub seed: Option<u64>,
+    /// `sweeps = N`
+    pub sweeps: Option<u64>,
+    /// `accelerate = auto`
+    pub accelerate: bool,
+    /// Warm-ups in order.
+    pub warmup: Vec<ast::Warmup>,
+}
+
+/// An item of a schedule.
+#[derive(Clone, Debug)]
+pub struct ScheduleItem {
+    /// What is updated.
+    pub kind: ScheduleKind,
+    /// `reset`
+    pub reset: bool,
+    /// How often, 1 by default.
+    pub repeat: u64,
+    /// Its place (in the text given to the resolver: the program's or the option's).
+    pub span: Span,
+}
+
+/// What a schedule's item updates.
+#[derive(Clone, Debug)]
+pub enum ScheduleKind {
+    /// The block that holds this variable.
+    Variable(ArrayId),
+    /// `(a, b)`
+    Group(Vec<ScheduleItem>),
+    /// `[a, b]`
+    Sequence(Vec<ScheduleItem>),
+}
+
+/// A line of `report { }`.
+#[derive(Clone, Debug)]
+pub enum ReportSpec {
+    /// `top 10 word in beta[k, v]`
+    Top {
+        /// How many.
+        count: u64,
+        /// The axis whose labels are listed.
+        axis: AxisId,
+        /// The variable.
+        variable: ArrayId,
+    },
+    /// `heat w`
+    Heat(ArrayId),
+    /// `image pixel = 8 x 8`
+    Image {
+        /// The axis.
+        axis: AxisId,
+        /// Rows of the picture.
+        height: u64,
+        /// Columns of the picture.
+        width: u64,
+    },
+}
+
+impl Model {
+    /// The statement of a latent.
+    pub fn statement_of(&self, array: ArrayId) -> Option<&Statement> {
+        self.statements.iter().find(|statement| statement.target == array)
+    }
+
+    /// The element of an array with its own letters as subscripts.
+    pub fn element(&self, array: ArrayId) -> Vec<Subscript> {
+        self.symbols.array(array).letters.iter().map(|letter| Subscript::Letter(*letter)).collect()
+    }
+}

@@ -1,0 +1,311 @@
+//! The resolved model as text: names and letters as declared, arguments under the names the densities are written in.
+
+use std::fmt::Write as _;
+
+use cavi_algebra::{
+    ArrayId, ArrayKind, AxisId, Expression, LetterId, Restriction, Subscript, Support, Symbols,
+};
+use cavi_families::Family;
+
+use crate::model::{ArgumentSpec, BlockKind, Model, ReportSpec, ScheduleItem, ScheduleKind, Start};
+
+/// Prints a resolved model, one line a thing.
+pub fn print(model: &Model) -> String {
+    let mut out = String::new();
+    let symbols = &model.symbols;
+    line(&mut out, format_args!("model {}", model.name));
+    section(&mut out, "axes");
+    for (index, axis) in symbols.axes.iter().enumerate() {
+        let letters: Vec<String> = axis.letters.iter().map(|letter| letter_name(symbols, *letter)).collect();
+        let mut text = format!("  {}[{}]", axis.name, letters.join(", "));
+        if let Some(parent) = axis.parent {
+            let inside = axis.letters.first().and_then(|letter| symbols.letter(*letter).parent);
+            let letter = inside.map_or_else(String::new, |letter| format!("[{}]", letter_name(symbols, letter)));
+            let _ = write!(text, " in {}{letter}", symbols.axis(parent).name);
+        }
+        if let Some(size) = &symbols.axis(AxisId::from(index)).size {
+            let _ = write!(text, " = {}", expression(symbols, size));
+        }
+        line(&mut out, format_args!("{text}"));
+    }
+    section(&mut out, "arrays");
+    for index in 0..symbols.arrays.len() {
+        line(&mut out, format_args!("  {}", array(model, ArrayId::from(index))));
+    }
+    section(&mut out, "statements");
+    for statement in &model.statements {
+        let symbols = &model.symbols;
+        line(
+            &mut out,
+            format_args!(
+                "  {}{} ~ {}",
+                element(symbols, statement.target),
+                if statement.observed { " (observed)" } else { "" },
+                call(symbols, statement.family, &statement.arguments)
+            ),
+        );
+    }
+    print_blocks(&mut out, model);
+    out
+}
+
+fn print_blocks(out: &mut String, model: &Model) {
+    let symbols = &model.symbols;
+    if !model.blocks.is_empty() {
+        section(out, "posterior");
+    }
+    for block in &model.blocks {
+        let members: Vec<String> = block
+            .members
+            .iter()
+            .zip(&block.slices)
+            .map(|(id, slices)| {
+                let letters: Vec<String> = symbols
+                    .array(*id)
+                    .letters
+                    .iter()
+                    .map(|letter| {
+                        let colon = if slices.contains(letter) { ":" } else { "" };
+                        format!("{colon}{}", letter_name(symbols, *letter))
+                    })
+                    .collect();
+                bracketed(&symbols.array(*id).name, &letters)
+            })
+            .collect();
+        let kind = match block.kind {
+            BlockKind::Joint => "q",
+            BlockKind::Point => "point",
+            BlockKind::Fixed => "fixed",
+            BlockKind::Implicit => "implicit",
+        };
+        let by = block.by.as_ref().map_or_else(String::new, |(by, _)| format!(" by {by}"));
+        let clamp = if block.clamp { " clamp" } else { "" };
+        line(out, format_args!("  {kind} ({}){by}{clamp}", members.join(", ")));
+    }
+    if !model.init.is_empty() {
+        section(out, "init");
+    }
+    for init in &model.init {
+        let target = element(symbols, init.target);
+        let text = match &init.start {
+            Start::Value(value) => format!("{target} = {}", expression(symbols, value)),
+            Start::Draw { family, arguments } => format!("{target} ~ {}", call(symbols, *family, arguments)),
+            Start::FromData { method, data } => format!("{target} = {method}({})", symbols.array(*data).name),
+        };
+        line(out, format_args!("  {text}"));
+    }
+    print_fit(out, model);
+    if !model.report.is_empty() {
+        section(out, "report");
+    }
+    for report in &model.report {
+        let text = match report {
+            ReportSpec::Top { count, axis, variable } => {
+                format!("top {count} {} in {}", symbols.axis(*axis).name, symbols.array(*variable).name)
+            }
+            ReportSpec::Heat(variable) => format!("heat {}", symbols.array(*variable).name),
+            ReportSpec::Image { axis, height, width } => {
+                format!("image {} = {height} x {width}", symbols.axis(*axis).name)
+            }
+        };
+        line(out, format_args!("  {text}"));
+    }
+}
+
+fn print_fit(out: &mut String, model: &Model) {
+    let fit = &model.fit;
+    let mut lines: Vec<String> = Vec::new();
+    if let Some(items) = &fit.sweep {
+        lines.push(format!("sweep {}", schedule(&model.symbols, items)));
+    }
+    if let Some((tolerance, sweeps)) = fit.stop {
+        lines.push(format!("stop when rel_elbo < {tolerance:e} for {sweeps}"));
+    }
+    for (name, value) in [("restarts", fit.restarts), ("seed", fit.seed), ("sweeps", fit.sweeps)] {
+        lines.extend(value.map(|value| format!("{name} = {value}")));
+    }
+    if fit.accelerate {
+        lines.push("accelerate = auto".to_owned());
+    }
+    for warmup in &fit.warmup {
+        lines.push(match warmup {
+            cavi_syntax::ast::Warmup::Means(sweeps) => format!("warmup means {sweeps}"),
+            cavi_syntax::ast::Warmup::Shapes(shape, sweeps) => format!("warmup shapes {shape} over {sweeps}"),
+        });
+    }
+    if !lines.is_empty() {
+        section(out, "fit");
+    }
+    lines.iter().for_each(|text| line(out, format_args!("  {text}")));
+}
+
+/// A schedule in the syntax of programs.
+fn schedule(symbols: &Symbols, items: &[ScheduleItem]) -> String {
+    let each: Vec<String> = items
+        .iter()
+        .map(|item| {
+            let mut text = match &item.kind {
+                ScheduleKind::Variable(id) => symbols.array(*id).name.clone(),
+                ScheduleKind::Group(inner) => format!("({})", schedule(symbols, inner)),
+                ScheduleKind::Sequence(inner) => format!("[{}]", schedule(symbols, inner)),
+            };
+            if item.reset {
+                text.push_str(" reset");
+            }
+            if item.repeat != 1 {
+                let _ = write!(text, " repeat {}", item.repeat);
+            }
+            text
+        })
+        .collect();
+    each.join(", ")
+}
+
+fn line(out: &mut String, text: std::fmt::Arguments) {
+    let _ = writeln!(out, "{text}");
+}
+
+fn section(out: &mut String, name: &str) {
+    let _ = writeln!(out, "\n{name}");
+}
+
+fn array(model: &Model, id: ArrayId) -> String {
+    let symbols = &model.symbols;
+    let array = symbols.array(id);
+    let kind = match array.kind {
+        ArrayKind::Data => "data",
+        ArrayKind::Constant => "const",
+        ArrayKind::Latent => "latent",
+    };
+    let support = if model.untyped.contains(&id) { "untyped".to_owned() } else { support(symbols, array.support) };
+    let mut text = format!("{kind} {} : {support}", element(symbols, id));
+    match (array.absent.zero, array.absent.missing) {
+        (false, false) => {}
+        (true, false) => text.push_str(", absent = 0"),
+        (false, true) => text.push_str(", absent = NA"),
+        (true, true) => text.push_str(", absent = 0, NA"),
+    }
+    for (what, letter) in [("center", array.center), ("scale", array.scale)] {
+        if let Some(letter) = letter {
+            let _ = write!(text, ", {what} over {}", letter_name(symbols, letter));
+        }
+    }
+    if let Some(restriction) = array.restriction {
+        let (left, sign, right) = match restriction {
+            Restriction::Different(left, right) => (left, "!=", right),
+            Restriction::Less(left, right) => (left, "<", right),
+        };
+        let _ = write!(text, ", {} {sign} {}", letter_name(symbols, left), letter_name(symbols, right));
+    }
+    if let Some(value) = &array.value {
+        let _ = write!(text, " = {}", expression(symbols, value));
+    }
+    text
+}
+
+fn support(symbols: &Symbols, support: Support) -> String {
+    match support {
+        Support::Real => "real".to_owned(),
+        Support::Positive => "positive".to_owned(),
+        Support::Nonnegative => "nonnegative".to_owned(),
+        Support::Unit => "unit".to_owned(),
+        Support::Count => "count".to_owned(),
+        Support::Binary => "binary".to_owned(),
+        Support::Simplex => "simplex".to_owned(),
+        Support::Index(axis) => format!("index {}", symbols.axis(axis).name),
+        Support::Multiplicity => "multiplicity".to_owned(),
+        Support::PositiveDefinite => "positive definite".to_owned(),
+    }
+}
+
+/// A letter's name; a letter that runs inside another parent than the declared one, or was made, has primes.
+fn letter_name(symbols: &Symbols, letter: LetterId) -> String {
+    let name = &symbols.letter(letter).name;
+    let copies = symbols.letters[..letter.index()].iter().filter(|other| other.name == *name).count();
+    format!("{name}{}", "'".repeat(copies))
+}
+
+fn bracketed(name: &str, letters: &[String]) -> String {
+    if letters.is_empty() { name.to_owned() } else { format!("{name}[{}]", letters.join(", ")) }
+}
+
+/// An array with its own letters, slices with their colons.
+fn element(symbols: &Symbols, id: ArrayId) -> String {
+    let array = symbols.array(id);
+    let letters: Vec<String> = array
+        .letters
+        .iter()
+        .zip(&array.slice)
+        .map(|(letter, slice)| format!("{}{}", if *slice { ":" } else { "" }, letter_name(symbols, *letter)))
+        .collect();
+    bracketed(&array.name, &letters)
+}
+
+fn call(symbols: &Symbols, family: &dyn Family, arguments: &[Option<ArgumentSpec>]) -> String {
+    let each = family.parameters().iter().zip(arguments).filter_map(|(parameter, argument)| {
+        let argument = argument.as_ref()?;
+        let letters: Vec<String> = argument.letters.iter().map(|letter| letter_name(symbols, *letter)).collect();
+        let over = if letters.is_empty() { String::new() } else { format!("[:{}]", letters.join(", :")) };
+        let name = parameter.spellings[argument.spelling].name;
+        Some(format!("{name}{over} = {}", expression(symbols, &argument.value)))
+    });
+    format!("{}({})", family.name(), each.collect::<Vec<_>>().join(", "))
+}
+
+/// An expression with resolved names, as text.
+pub(crate) fn expression(symbols: &Symbols, value: &Expression) -> String {
+    render(symbols, value, 0)
+}
+
+/// The strength of the operator around decides about brackets: 0 none, 1 a sum, 2 a product, 3 a power.
+fn render(symbols: &Symbols, value: &Expression, around: u8) -> String {
+    let (text, own) = match value {
+        Expression::Number(number) => (number_text(*number), if *number < 0.0 { 1 } else { 4 }),
+        Expression::Value(id, subscripts) => {
+            let each: Vec<String> = subscripts.iter().map(|inner| subscript(symbols, inner)).collect();
+            (bracketed(&symbols.array(*id).name, &each), 4)
+        }
+        Expression::Equal(left, right) => {
+            (format!("[{} == {}]", letter_name(symbols, *left), letter_name(symbols, *right)), 4)
+        }
+        Expression::Sum(letters, body) => {
+            let letters: Vec<String> = letters.iter().map(|letter| letter_name(symbols, *letter)).collect();
+            (format!("sum[{}]({})", letters.join(", "), render(symbols, body, 0)), 4)
+        }
+        Expression::Add(parts) => {
+            let each: Vec<String> = parts.iter().map(|part| render(symbols, part, 1)).collect();
+            (each.join(" + "), 1)
+        }
+        Expression::Multiply(parts) => {
+            let each: Vec<String> = parts.iter().map(|part| render(symbols, part, 2)).collect();
+            (each.join(" * "), 2)
+        }
+        Expression::Power(base, exponent) => {
+            (format!("{}^{}", render(symbols, base, 4), render(symbols, exponent, 3)), 3)
+        }
+        Expression::Apply(function, argument) => {
+            (format!("{}({})", function.name(), render(symbols, argument, 0)), 4)
+        }
+    };
+    // A power's exponent may carry a minus.
+    let bare = own >= around || (around == 3 && matches!(value, Expression::Number(_)));
+    if bare && !(own == around && own == 1 && matches!(value, Expression::Add(_))) { text } else { format!("({text})") }
+}
+
+fn number_text(number: f64) -> String {
+    if number != 0.0 && (number.abs() < 1e-4 || number.abs() >= 1e15) {
+        format!("{number:e}")
+    } else {
+        format!("{number}")
+    }
+}
+
+fn subscript(symbols: &Symbols, value: &Subscript) -> String {
+    match value {
+        Subscript::Letter(letter) => letter_name(symbols, *letter),
+        Subscript::Index(id, inner) => {
+            let each: Vec<String> = inner.iter().map(|inner| subscript(symbols, inner)).collect();
+            bracketed(&symbols.array(*id).name, &each)
+        }
+    }
+}

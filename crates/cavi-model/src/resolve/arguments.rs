@@ -1,0 +1,403 @@
+//! Arguments in their places: by position or by name, in one of the spellings of a parameter.
+
+use cavi_algebra::{ArrayKind, Expression, LetterId, Subscript, Support, dedup};
+use cavi_families::{Domain, Extent, Family, Parameter};
+use cavi_syntax::{Diagnostic, Span, ast, nearest};
+
+use super::Resolver;
+use super::places::{Bound, Scope};
+use crate::model::ArgumentSpec;
+
+/// A parameter that an argument gives: its place, and which of its spellings.
+#[derive(Clone, Copy)]
+struct Place {
+    parameter: usize,
+    spelling: usize,
+}
+
+impl Resolver<'_> {
+    /// The arguments of a family whose name is unknown: only the names in them are looked up.
+    pub fn unknown_arguments(&mut self, arguments: &[ast::Argument], bound: Vec<Bound>, left: &[LetterId]) {
+        for argument in arguments {
+            let mut scope = Scope::new(bound.clone(), "the argument");
+            scope.lenient = true;
+            scope.slices = left.to_vec();
+            // A bare word may be what the family is about (`Flatt(simplex)`), so it is not looked up.
+            let bare = matches!(&argument.value.kind, ast::ExpressionKind::Reference(reference)
+                if reference.subscripts.is_none() && !self.names.contains_key(&reference.name.text));
+            if !bare {
+                self.expression(&mut scope, &argument.value);
+            }
+        }
+    }
+
+    /// Resolves the arguments of a family; `None` where one has a mistake. With `lenient`, what depends on the left
+    /// is not reported.
+    pub fn arguments(
+        &mut self,
+        name: &ast::Name,
+        family: &'static dyn Family,
+        arguments: &[ast::Argument],
+        bound: Vec<Bound>,
+        left: &[LetterId],
+        lenient: bool,
+    ) -> Option<Vec<Option<ArgumentSpec>>> {
+        let parameters = family.parameters();
+        let mut given: Vec<Option<(ArgumentSpec, Span, usize)>> = vec![None; parameters.len()];
+        let mut named: Vec<bool> = vec![false; parameters.len()];
+        let mut failed = false;
+        let mut position = 0;
+        for argument in arguments {
+            let place = match &argument.name {
+                Some(word) => self.named_place(name, parameters, word),
+                None => {
+                    position += 1;
+                    self.positional_place(name, parameters, position - 1, argument.value.span)
+                }
+            };
+            let Some(place) = place else {
+                failed = true;
+                self.unknown_arguments(std::slice::from_ref(argument), bound.clone(), left);
+                continue;
+            };
+            let parameter = &parameters[place.parameter];
+            let span = argument.name.as_ref().map_or(argument.value.span, |name| name.span.to(argument.value.span));
+            if named[place.parameter] {
+                self.given_twice(name, parameter, &given[place.parameter], place, span);
+                failed = true;
+                continue;
+            }
+            named[place.parameter] = true;
+            match self.argument(name, parameter, place.spelling, &argument.value, &bound, left, lenient) {
+                Some(spec) => given[place.parameter] = Some((spec, span, place.spelling)),
+                None => failed = true,
+            }
+        }
+        for (parameter, given) in parameters.iter().zip(&named) {
+            if !given && !parameter.optional {
+                // An argument in no place is most likely this one, and has been reported.
+                if !failed {
+                    self.missing(name, parameter, arguments);
+                }
+                failed = true;
+            }
+        }
+        if failed {
+            return None;
+        }
+        Some(given.into_iter().map(|given| given.map(|(spec, _, _)| spec)).collect())
+    }
+
+    fn named_place(&mut self, family: &ast::Name, parameters: &[Parameter], word: &ast::Name) -> Option<Place> {
+        for (parameter, declared) in parameters.iter().enumerate() {
+            if let Some(spelling) = declared.spellings.iter().position(|spelling| spelling.name == word.text) {
+                return Some(Place { parameter, spelling });
+            }
+        }
+        let names: Vec<&str> =
+            parameters.iter().flat_map(|parameter| parameter.spellings).map(|spelling| spelling.name).collect();
+        let near = nearest(&word.text, names.iter().copied());
+        let synonym = SYNONYMS
+            .iter()
+            .find(|(words, meant)| words.contains(&word.text.as_str()) && names.contains(meant))
+            .map(|(_, meant)| *meant);
+        let help = match near.or(synonym) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("`{}` takes {}", family.text, signature(parameters)),
+        };
+        self.report(
+            Diagnostic::error("E0501", format!("`{}` has no argument `{}`", family.text, word.text))
+                .at(word.span, "unknown argument")
+                .possible(format!("arguments: {}", names.join(", ")))
+                .help(help),
+        );
+        None
+    }
+
+    fn positional_place(
+        &mut self,
+        family: &ast::Name,
+        parameters: &[Parameter],
+        position: usize,
+        span: Span,
+    ) -> Option<Place> {
+        let Some(parameter) = parameters.get(position) else {
+            let message = format!("`{}` takes {} arguments at most", family.text, parameters.len());
+            self.report(
+                Diagnostic::error("E0504", message)
+                    .at(span, "one too many")
+                    .possible(format!("`{}` takes {}", family.text, signature(parameters)))
+                    .help("drop it"),
+            );
+            return None;
+        };
+        if parameter.positional {
+            return Some(Place { parameter: position, spelling: 0 });
+        }
+        let names: Vec<String> =
+            parameter.spellings.iter().map(|spelling| format!("`{} = ...`", spelling.name)).collect();
+        let message = format!("argument {} of `{}` needs a name", position + 1, family.text);
+        self.report(
+            Diagnostic::error("E0505", message)
+                .at(span, "what this number means is not said")
+                .possible(format!("it is given as {}", names.join(" or ")))
+                .help(format!("write `{}` before it if that is meant", names[0].trim_matches('`').replace("...", "").trim_end())),
+        );
+        None
+    }
+
+    fn given_twice(
+        &mut self,
+        family: &ast::Name,
+        parameter: &Parameter,
+        before: &Option<(ArgumentSpec, Span, usize)>,
+        place: Place,
+        span: Span,
+    ) {
+        let own = parameter.spellings[place.spelling].name;
+        let first = before.as_ref().map(|(_, span, spelling)| (*span, parameter.spellings[*spelling].name));
+        let message = match first {
+            Some((_, other)) if other != own => {
+                format!("`{}` is given both `{other}` and `{own}`, which say the same", family.text)
+            }
+            Some(_) | None => format!("`{own}` of `{}` is given twice", family.text),
+        };
+        let mut diagnostic = Diagnostic::error("E0502", message).at(span, "the second time").help("keep one of them");
+        if let Some((first, _)) = first {
+            diagnostic = diagnostic.also(first, "the first time");
+        }
+        if parameter.spellings.len() > 1 {
+            let names: Vec<&str> = parameter.spellings.iter().map(|spelling| spelling.name).collect();
+            diagnostic = diagnostic.possible(format!("exactly one of {}", names.join(", ")));
+        }
+        self.report(diagnostic);
+    }
+
+    fn missing(&mut self, family: &ast::Name, parameter: &Parameter, arguments: &[ast::Argument]) {
+        let names: Vec<&str> = parameter.spellings.iter().map(|spelling| spelling.name).collect();
+        let span = arguments.last().map_or(family.span, |last| family.span.to(last.value.span));
+        let message = format!("`{}` is missing its {}", family.text, names.join(" or "));
+        self.report(
+            Diagnostic::error("E0503", message)
+                .at(span, format!("needs one of: {}", names.join(", ")))
+                .help(format!("add `{} = ...`", names[0])),
+        );
+    }
+
+    /// One argument, resolved for the shape and the domain of its parameter.
+    #[expect(clippy::too_many_arguments, reason = "the argument, its parameter, and the left it belongs to")]
+    fn argument(
+        &mut self,
+        family: &ast::Name,
+        parameter: &Parameter,
+        spelling: usize,
+        value: &ast::Expression,
+        bound: &[Bound],
+        left: &[LetterId],
+        lenient: bool,
+    ) -> Option<ArgumentSpec> {
+        let spelled = parameter.spellings[spelling];
+        let what = format!("the {} of `{}`", spelled.name, family.text);
+        let mut scope = Scope::new(bound.to_vec(), what.clone());
+        scope.lenient = lenient;
+        match parameter.extent {
+            Extent::Scalar => {}
+            Extent::Vector => {
+                scope.capacity = 1;
+                scope.slices = left.iter().copied().take(1).collect();
+            }
+            Extent::Matrix => {
+                scope.capacity = 2;
+                scope.slices = left.iter().copied().take(2).collect();
+            }
+        }
+        let resolved = self.expression(&mut scope, value)?;
+        if lenient {
+            return None;
+        }
+        let letters = match parameter.extent {
+            Extent::Scalar => {
+                let free = free_letters(&resolved);
+                if let Some(letter) = left.iter().find(|letter| free.contains(letter)) {
+                    let letter = self.symbols.letter(*letter).name.clone();
+                    self.report(
+                        Diagnostic::error("E0408", format!("{what} is one number for the whole slice"))
+                            .at(value.span, format!("depends on `{letter}`, the letter of the slice"))
+                            .help(format!("sum over it, or leave `{letter}` out")),
+                    );
+                    return None;
+                }
+                Vec::new()
+            }
+            Extent::Vector => {
+                if scope.slices.is_empty() {
+                    self.report(
+                        Diagnostic::error("E0406", format!("{what} is a vector"))
+                            .at(value.span, "one number")
+                            .possible("the vector is the slice of an array, or its bare name")
+                            .help(format!("write `{}(pi[:k])`, with a constant or latent `pi` over the classes", family.text)),
+                    );
+                    return None;
+                }
+                scope.slices.clone()
+            }
+            Extent::Matrix => self.matrix_letters(&mut scope, &resolved, &what, value.span)?,
+        };
+        self.check_domain(&what, spelled.domain, &resolved, value.span)?;
+        Some(ArgumentSpec { spelling, value: resolved, letters, span: value.span })
+    }
+
+    /// Row and column of a matrix; one that depends on neither is no matrix.
+    fn matrix_letters(
+        &mut self,
+        scope: &mut Scope,
+        value: &Expression,
+        what: &str,
+        span: Span,
+    ) -> Option<Vec<LetterId>> {
+        let free = free_letters(value);
+        let (Some(row), true) = (scope.slices.first().copied(), scope.slices.iter().any(|letter| free.contains(letter)))
+        else {
+            let letter = scope.slices.first().map_or("i".to_owned(), |letter| self.symbols.letter(*letter).name.clone());
+            self.report(
+                Diagnostic::error("E0407", format!("{what} is a matrix"))
+                    .at(span, "one number")
+                    .help(format!("for a multiple of the identity multiply it by `[{letter} == l]`, `l` the other letter of the axis")),
+            );
+            return None;
+        };
+        if scope.slices.len() == 1 {
+            let axis = self.symbols.letter(row).axis;
+            let other = self.symbols.axis(axis).letters.iter().copied().find(|letter| !scope.holds(*letter));
+            let parent = self.symbols.letter(row).parent;
+            let column = match (other, parent) {
+                (Some(letter), None) => letter,
+                (Some(letter), Some(parent)) => self.inside(letter, parent),
+                (None, parent) => self.symbols.fresh(row, parent),
+            };
+            scope.slices.push(column);
+        }
+        Some(scope.slices.clone())
+    }
+
+    /// What is known of a value at this stage must lie where the parameter needs it.
+    fn check_domain(&mut self, what: &str, domain: Domain, value: &Expression, span: Span) -> Option<()> {
+        let needs = match domain {
+            Domain::Real => return Some(()),
+            Domain::Positive => "greater than 0",
+            Domain::Nonnegative => "0 or greater",
+            Domain::Unit => "from 0 to 1",
+            Domain::Simplex => "from 0 to 1, and sum to 1",
+            Domain::Count => "a whole number, 0 or greater",
+            Domain::PositiveDefinite => return Some(()),
+        };
+        if let Some(number) = self.known_number(value, 0) {
+            let fits = match domain {
+                Domain::Real | Domain::PositiveDefinite => true,
+                Domain::Positive => number > 0.0,
+                Domain::Nonnegative => number >= 0.0,
+                Domain::Unit | Domain::Simplex => (0.0..=1.0).contains(&number),
+                Domain::Count => number >= 0.0 && number.fract() == 0.0,
+            };
+            if !fits {
+                self.report(
+                    Diagnostic::error("E0506", format!("{what} is {number}"))
+                        .at(span, format!("must be {needs}"))
+                        .help("choose a value inside"),
+                );
+                return None;
+            }
+        }
+        // A latent, alone, with a support that reaches outside.
+        let Expression::Value(id, _) = value else { return Some(()) };
+        if self.symbols.array(*id).kind != ArrayKind::Latent {
+            return Some(());
+        }
+        let support = self.symbols.array(*id).support;
+        let outside = match domain {
+            Domain::Real | Domain::Simplex | Domain::Count | Domain::PositiveDefinite => false,
+            Domain::Positive | Domain::Nonnegative => support == Support::Real,
+            Domain::Unit => {
+                matches!(support, Support::Real | Support::Positive | Support::Nonnegative | Support::Count)
+            }
+        };
+        if outside {
+            let name = self.symbols.array(*id).name.clone();
+            let where_it_lies = match support {
+                Support::Real => "may be any number",
+                _ => "may be greater than 1",
+            };
+            let priors: Vec<&str> = cavi_families::families()
+                .iter()
+                .filter(|family| family.latent().is_some_and(|latent| inside(latent, domain)))
+                .map(|family| family.name())
+                .collect();
+            self.report(
+                Diagnostic::error("E0512", format!("{what} must be {needs}, and `{name}` {where_it_lies}"))
+                    .at(span, format!("`{name}` reaches outside"))
+                    .also(self.array_spans[id.index()], "its prior is here")
+                    .possible(format!("priors that stay inside: {}", priors.join(", ")))
+                    .help("give it such a prior, or a link: `exp(...)` of a point"),
+            );
+            return None;
+        }
+        Some(())
+    }
+}
+
+/// Whether a support lies inside a domain.
+fn inside(support: Support, domain: Domain) -> bool {
+    match domain {
+        Domain::Positive | Domain::Nonnegative => matches!(support, Support::Positive | Support::Nonnegative),
+        Domain::Unit => matches!(support, Support::Unit | Support::Binary),
+        Domain::Real | Domain::Simplex | Domain::Count | Domain::PositiveDefinite => true,
+    }
+}
+
+/// Names that other systems use.
+const SYNONYMS: &[(&[&str], &str)] = &[
+    (&["sigma", "std", "stdev", "stddev", "scale", "standard_deviation"], "sd"),
+    (&["tau", "precision"], "prec"),
+    (&["variance", "sigma2"], "var"),
+    (&["mu", "loc", "location", "m"], "mean"),
+    (&["alpha", "a", "k", "concentration"], "shape"),
+    (&["beta", "b", "lambda", "inverse_scale"], "rate"),
+    (&["theta"], "scale"),
+    (&["alpha", "conc"], "concentration"),
+    (&["prob", "probability", "probabilities", "theta", "probs"], "p"),
+    (&["lambda", "mu"], "rate"),
+    (&["n", "trials", "size", "count"], "total"),
+    (&["logits"], "logit"),
+    (&["precision"], "prec"),
+    (&["covariance", "sigma"], "cov"),
+    (&["df", "nu"], "dof"),
+];
+
+/// The parameters of a family as the language reference lists them: `mean; prec, var, sd`.
+fn signature(parameters: &[Parameter]) -> String {
+    let each = parameters.iter().map(|parameter| {
+        let names: Vec<&str> = parameter.spellings.iter().map(|spelling| spelling.name).collect();
+        names.join(" or ")
+    });
+    each.collect::<Vec<_>>().join("; ")
+}
+
+/// The letters that an expression depends on.
+pub(crate) fn free_letters(expression: &Expression) -> Vec<LetterId> {
+    let mut letters = Vec::new();
+    match expression {
+        Expression::Number(_) => {}
+        Expression::Value(_, subscripts) => subscripts.iter().for_each(|subscript: &Subscript| subscript.letters(&mut letters)),
+        Expression::Equal(left, right) => letters.extend([*left, *right]),
+        Expression::Sum(summed, body) => {
+            letters.extend(free_letters(body).into_iter().filter(|letter| !summed.contains(letter)));
+        }
+        Expression::Add(parts) | Expression::Multiply(parts) => letters.extend(parts.iter().flat_map(free_letters)),
+        Expression::Power(base, exponent) => {
+            letters.extend(free_letters(base));
+            letters.extend(free_letters(exponent));
+        }
+        Expression::Apply(_, argument) => letters.extend(free_letters(argument)),
+    }
+    dedup(letters)
+}

@@ -1,0 +1,449 @@
+//! What data and constants say of themselves: types, options, values.
+
+use cavi_algebra::{Absent, ArrayId, ArrayKind, Expression, LetterId, Restriction, Support};
+use cavi_families::{DataKind, Family, Slices};
+use cavi_syntax::ast::{self, DataOption, Program, StatementKind};
+use cavi_syntax::{Diagnostic, Span, nearest};
+
+use super::axes::Shape;
+use super::places::{Bound, How, Scope};
+use super::{Named, Resolver};
+
+/// The words for types and what they mean.
+const TYPES: &[(&str, Support)] = &[
+    ("real", Support::Real),
+    ("positive", Support::Positive),
+    ("nonnegative", Support::Nonnegative),
+    ("count", Support::Count),
+    ("unit", Support::Unit),
+    ("binary", Support::Binary),
+    ("multiplicity", Support::Multiplicity),
+];
+
+impl Resolver<'_> {
+    /// Reads the type of data or of a constant into its support.
+    pub fn data_type(&mut self, id: ArrayId, data_type: Option<&ast::DataType>, _name: Span) {
+        let facts = &mut self.facts[id.index()];
+        let Some(data_type) = data_type else {
+            facts.has_support = true;
+            return;
+        };
+        facts.type_span = Some(data_type.word.span);
+        let support = match &data_type.axis {
+            Some(axis_name) => {
+                let Some(axis) = self.axis(axis_name) else { return };
+                if let Some(parent) = self.symbols.axis(axis).parent {
+                    let parent = self.symbols.axis(parent).name.clone();
+                    let message = format!("`{}` points into the ragged axis `{}`",
+                        self.symbols.array(id).name, axis_name.text);
+                    self.report(
+                        Diagnostic::error("E0307", message)
+                            .at(axis_name.span, format!("`{}` is ragged in `{parent}`", axis_name.text))
+                            .possible("indexing into a ragged axis is outside the language for now")
+                            .help("make the axis one of its own, without `in`"),
+                    );
+                    return;
+                }
+                Support::Index(axis)
+            }
+            None => match TYPES.iter().find(|(word, _)| *word == data_type.word.text) {
+                Some((_, support)) => *support,
+                None => {
+                    self.unknown_type(&data_type.word);
+                    return;
+                }
+            },
+        };
+        self.facts[id.index()].has_support = true;
+        self.symbols.arrays[id.index()].support = support;
+    }
+
+    fn unknown_type(&mut self, word: &ast::Name) {
+        let words = TYPES.iter().map(|(word, _)| *word).chain(["index"]);
+        let possible = "types: real, positive, nonnegative, count, unit, binary, index AXIS, multiplicity";
+        let help = if word.text == "index" {
+            "name the axis that it points into: `index word`".to_owned()
+        } else {
+            match (nearest(&word.text, words), word.text.as_str()) {
+                (Some(near), _) => format!("did you mean `{near}`?"),
+                (None, "int" | "integer" | "natural") => "whole numbers from 0 on are `count`".to_owned(),
+                (None, "float" | "double" | "number" | "any") => "any number is `real`".to_owned(),
+                (None, "bool" | "boolean") => "0 or 1 is `binary`".to_owned(),
+                (None, "categorical" | "factor" | "label") => "a position on an axis is `index AXIS`".to_owned(),
+                (None, _) => "any number is `real`".to_owned(),
+            }
+        };
+        self.report(
+            Diagnostic::error("E0210", format!("there is no type `{}`", word.text))
+                .at(word.span, "unknown type")
+                .possible(possible)
+                .help(help),
+        );
+    }
+
+    /// Reads what follows the commas of a data statement.
+    pub fn data_options(&mut self, id: ArrayId, data: &ast::Data) {
+        let mut absent_before = false;
+        for option in &data.options {
+            match option {
+                DataOption::Absent { zero, missing, span } => {
+                    if absent_before {
+                        self.report(
+                            Diagnostic::error("E0508", "`absent` is given twice")
+                                .at(*span, "the second time")
+                                .help("`absent = 0, NA` says both"),
+                        );
+                    }
+                    absent_before = true;
+                    self.absent(id, *zero, *missing, *span);
+                }
+                DataOption::Center(letter) => {
+                    if let Some(letter) = self.standardised_letter(id, letter, "center") {
+                        self.symbols.arrays[id.index()].center = Some(letter);
+                    }
+                }
+                DataOption::Scale(letter) => {
+                    if let Some(letter) = self.standardised_letter(id, letter, "scale") {
+                        self.symbols.arrays[id.index()].scale = Some(letter);
+                    }
+                }
+                DataOption::Different(left, right) => {
+                    if let Some((left, right)) = self.restricted_letters(id, left, right, "!=") {
+                        self.symbols.arrays[id.index()].restriction = Some(Restriction::Different(left, right));
+                    }
+                }
+                DataOption::Less(left, right) => {
+                    if let Some((left, right)) = self.restricted_letters(id, left, right, "<") {
+                        self.symbols.arrays[id.index()].restriction = Some(Restriction::Less(left, right));
+                    }
+                }
+            }
+        }
+    }
+
+    fn absent(&mut self, id: ArrayId, zero: bool, missing: bool, span: Span) {
+        let support = self.symbols.array(id).support;
+        if zero && self.facts[id.index()].has_support {
+            let reason = match support {
+                Support::Positive => Some("0 is not positive"),
+                Support::Index(_) => Some("an unlisted position is not the first one"),
+                Support::Multiplicity => Some("an unlisted row would weigh nothing"),
+                Support::Real
+                | Support::Nonnegative
+                | Support::Unit
+                | Support::Count
+                | Support::Binary
+                | Support::Simplex
+                | Support::PositiveDefinite => None,
+            };
+            if let Some(reason) = reason {
+                let found = self.type_in_words(support);
+                self.report(
+                    Diagnostic::error("E0508", format!("`absent = 0` for data of type `{found}`"))
+                        .at(span, reason)
+                        .possible("`absent = 0` fits real, nonnegative, count, unit and binary data")
+                        .help("write `absent = NA`: what is not listed was not observed"),
+                );
+                return;
+            }
+        }
+        self.symbols.arrays[id.index()].absent = Absent { zero, missing };
+    }
+
+    /// A letter among the dimensions of an array, by the letter the declaration has.
+    fn own_letter(&mut self, id: ArrayId, letter: &ast::Name, code: &'static str, what: &str) -> Option<LetterId> {
+        let named = self.letter(letter)?;
+        let shape = self.shapes[id.index()].clone()?;
+        let name = self.symbols.array(id).name.clone();
+        let text = self.symbols.letter(named).name.clone();
+        let slot = shape.slots.iter().find(|slot| self.symbols.letter(slot.letter).name == text);
+        match slot {
+            Some(slot) if !slot.ancestor => Some(slot.letter),
+            Some(_) | None => {
+                let why = if slot.is_some() { "only the ancestor of a ragged letter" } else { "no letter of the array" };
+                let possible: Vec<String> =
+                    shape.letters().iter().map(|letter| self.symbols.letter(*letter).name.clone()).collect();
+                self.report(
+                    Diagnostic::error(code, format!("{what} `{}`, which is {why} `{name}`", letter.text))
+                        .at(letter.span, format!("`{}` is {}", name, self.spell(&name, &shape)))
+                        .possible(format!("letters: {}", possible.join(", ")))
+                        .help("choose one of these letters"),
+                );
+                None
+            }
+        }
+    }
+
+    fn standardised_letter(&mut self, id: ArrayId, letter: &ast::Name, what: &str) -> Option<LetterId> {
+        let support = self.symbols.array(id).support;
+        if matches!(support, Support::Index(_) | Support::Multiplicity) {
+            let found = self.type_in_words(support);
+            self.report(
+                Diagnostic::error("E0510", format!("`{what} over {}` for data of type `{found}`", letter.text))
+                    .at(letter.span, "these are no measurements")
+                    .help(format!("drop `{what} over {}`", letter.text)),
+            );
+            return None;
+        }
+        self.own_letter(id, letter, "E0510", &format!("`{what} over`"))
+    }
+
+    fn restricted_letters(
+        &mut self,
+        id: ArrayId,
+        left: &ast::Name,
+        right: &ast::Name,
+        sign: &str,
+    ) -> Option<(LetterId, LetterId)> {
+        let what = format!("`{} {sign} {}` names", left.text, right.text);
+        let first = self.own_letter(id, left, "E0511", &what)?;
+        let second = self.own_letter(id, right, "E0511", &what)?;
+        let (one, other) = (self.symbols.letter(first).axis, self.symbols.letter(second).axis);
+        if one != other || first == second {
+            let (one, other) = (self.symbols.axis(one).name.clone(), self.symbols.axis(other).name.clone());
+            let found = if first == second {
+                "compares a letter with itself".to_owned()
+            } else {
+                format!("compares `{one}` with `{other}`")
+            };
+            self.report(
+                Diagnostic::error("E0511", format!("`{} {sign} {}` {found}", left.text, right.text))
+                    .at(left.span.to(right.span), "expected two letters of one axis")
+                    .help("a square array has two letters of one axis: `axis node[i, j]`, `data a[i, j]`"),
+            );
+            return None;
+        }
+        Some((first, second))
+    }
+
+    /// The letters of a declaration as they are bound in its value.
+    fn declared_letters(&self, shape: &Shape, span: Span) -> Vec<Bound> {
+        let mut bound = Vec::new();
+        for slot in &shape.slots {
+            let name = &self.symbols.letter(slot.letter).name;
+            let named = self.letters.get(name).copied().unwrap_or(slot.letter);
+            bound.push(Bound { named, actual: slot.letter, how: How::Left, span });
+        }
+        bound
+    }
+
+    /// Resolves the sizes of axes, the values of data and constants, and every definition.
+    pub fn resolve_values(&mut self) {
+        for (id, value) in self.values.clone() {
+            let Some(value) = value else { continue };
+            let (kind, name) = (self.symbols.array(id).kind, self.symbols.array(id).name.clone());
+            let shape = self.shapes[id.index()].clone();
+            let span = self.array_spans[id.index()];
+            let bound = shape.as_ref().map(|shape| self.declared_letters(shape, span)).unwrap_or_default();
+            let mut scope = Scope::new(bound, format!("`{name}`"));
+            scope.lenient = shape.is_none();
+            scope.known_only =
+                Some(if kind == ArrayKind::Data { "the value of derived data" } else { "the value of a constant" });
+            let Some(resolved) = self.expression(&mut scope, value) else { continue };
+            self.check_constant(id, value, &resolved);
+            self.symbols.arrays[id.index()].value = Some(resolved);
+        }
+        for index in 0..self.definitions.len() {
+            self.definition(index);
+        }
+    }
+
+    /// Resolves the sizes that the text gives to axes.
+    pub fn resolve_sizes(&mut self, program: &Program) {
+        for statement in &program.statements {
+            let StatementKind::Axis(axis) = &statement.kind else { continue };
+            let (Some(size), Some(Named::Axis(id))) = (&axis.size, self.names.get(&axis.name.text).copied()) else {
+                continue;
+            };
+            if self.axis_spans[id.index()] != axis.name.span {
+                continue;
+            }
+            let mut scope = Scope::new(Vec::new(), "the size of an axis");
+            scope.known_only = Some("the size of an axis");
+            let Some(resolved) = self.expression(&mut scope, size) else { continue };
+            if let Some(value) = self.known_number(&resolved, 0)
+                && !(value >= 1.0 && value.fract() == 0.0 && value <= 1e15)
+            {
+                self.report(
+                    Diagnostic::error("E0314", format!("the size of axis `{}` is {value}", axis.name.text))
+                        .at(size.span, "expected a whole number, 1 or more")
+                        .help("leave the size out where labels or data show it, or give it with `--set`"),
+                );
+                continue;
+            }
+            self.symbols.axes[id.index()].size = Some(resolved);
+        }
+    }
+
+    /// What the text says a constant is must fit what it says the constant's type is.
+    fn check_constant(&mut self, id: ArrayId, value: &ast::Expression, resolved: &Expression) {
+        let array = self.symbols.array(id);
+        if array.kind != ArrayKind::Constant || self.facts[id.index()].untyped || !self.facts[id.index()].has_support {
+            return;
+        }
+        let (name, support) = (array.name.clone(), array.support);
+        if self.set.contains(&name) {
+            return;
+        }
+        let Some(number) = self.known_number(resolved, 0) else { return };
+        let fits = match support {
+            Support::Real | Support::Simplex | Support::PositiveDefinite | Support::Index(_) => true,
+            Support::Positive => number > 0.0,
+            Support::Nonnegative | Support::Multiplicity => number >= 0.0,
+            Support::Unit => (0.0..=1.0).contains(&number),
+            Support::Count => number >= 0.0 && number.fract() == 0.0,
+            Support::Binary => number == 0.0 || number == 1.0,
+        };
+        if !fits {
+            let found = self.type_in_words(support);
+            self.report(
+                Diagnostic::error("E0513", format!("the constant `{name}` is {number}, and its type is `{found}`"))
+                    .at(value.span, format!("outside `{found}`"))
+                    .help("give it another value, or another type"),
+            );
+        }
+    }
+
+    /// The value of an expression, where the text alone gives it.
+    pub fn known_number(&self, expression: &Expression, depth: usize) -> Option<f64> {
+        // Constants that are defined by each other have an error of their own.
+        if depth > 64 {
+            return None;
+        }
+        match expression {
+            Expression::Number(value) => Some(*value),
+            Expression::Value(id, _) => {
+                let array = self.symbols.array(*id);
+                if array.kind != ArrayKind::Constant || self.set.contains(&array.name) {
+                    return None;
+                }
+                self.known_number(array.value.as_ref()?, depth + 1)
+            }
+            Expression::Equal(..) | Expression::Sum(..) => None,
+            Expression::Add(parts) => parts.iter().map(|part| self.known_number(part, depth + 1)).sum(),
+            Expression::Multiply(parts) => parts.iter().map(|part| self.known_number(part, depth + 1)).product(),
+            Expression::Power(base, exponent) => {
+                Some(self.known_number(base, depth + 1)?.powf(self.known_number(exponent, depth + 1)?))
+            }
+            Expression::Apply(..) => None,
+        }
+    }
+
+    /// Whether the data are of a type that the family describes.
+    pub fn check_data_kind(&mut self, ast: &ast::Distribution, family: &dyn Family, id: ArrayId) -> bool {
+        if !self.facts[id.index()].has_support {
+            return false;
+        }
+        let array = self.symbols.array(id);
+        let (name, support) = (array.name.clone(), array.support);
+        let (centred, scaled, absent) = (array.center.is_some(), array.scale.is_some(), array.absent);
+        let family_name = &ast.family.text;
+        let index = matches!(support, Support::Index(_));
+        let (fits, possible) = match family.data() {
+            DataKind::Any => (!index && support != Support::Multiplicity, "data of any type but index and multiplicity"),
+            DataKind::Counts => {
+                (matches!(support, Support::Count | Support::Nonnegative), "data of type count or nonnegative")
+            }
+            DataKind::Positive => (support == Support::Positive, "data of type positive"),
+            DataKind::Nonnegative => {
+                (matches!(support, Support::Positive | Support::Nonnegative), "data of type positive or nonnegative")
+            }
+            DataKind::Binary => (matches!(support, Support::Binary | Support::Unit), "data of type binary or unit"),
+            DataKind::Index => (index, "data of type `index AXIS`"),
+            DataKind::None => (false, "no data: it is a prior"),
+        };
+        let type_span = self.facts[id.index()].type_span.unwrap_or(self.array_spans[id.index()]);
+        let found = self.type_in_words(support);
+        if !fits {
+            let others: Vec<&str> = cavi_families::families()
+                .iter()
+                .filter(|other| describes(other.data(), support) && other.slices() == family.slices())
+                .map(|other| other.name())
+                .collect();
+            let help = if others.is_empty() {
+                "change the type of the data, if that is what they are".to_owned()
+            } else {
+                format!("declare the data so, or use a family for `{found}`: {}", others.join(", "))
+            };
+            self.report(
+                Diagnostic::error("E0507", format!("`{name}` is `{found}`, and stands under `{family_name}`"))
+                    .at(ast.family.span, format!("describes {possible}"))
+                    .also(type_span, format!("`{name}` is declared here"))
+                    .help(help),
+            );
+            return false;
+        }
+        let bounded = !matches!(family.data(), DataKind::Any);
+        if (centred || scaled) && bounded {
+            let what = if centred { "centred" } else { "scaled" };
+            let allowed = !centred && matches!(family.data(), DataKind::Positive | DataKind::Nonnegative);
+            if !allowed {
+                self.report(
+                    Diagnostic::error("E0510", format!("`{name}` is {what}, and stands under `{family_name}`"))
+                        .at(ast.family.span, format!("describes {possible}, before and after"))
+                        .also(self.array_spans[id.index()], format!("{what} here"))
+                        .help("drop `center` and `scale`, or use a family for real numbers"),
+                );
+                return false;
+            }
+        }
+        // A row of counts over a slice has no missing entry.
+        if family.slices() == Slices::One && family.data() == DataKind::Counts && absent.missing {
+            let diagnostic = Diagnostic::error(
+                "E0508",
+                format!("`{name}` may have missing entries, and a row under `{family_name}` has none"),
+            )
+            .at(ast.family.span, "a whole row is one observation")
+            .also(self.array_spans[id.index()], "declared with `absent = NA` here")
+            .help("write `absent = 0`, or a Poisson for each entry");
+            self.report(diagnostic);
+            return false;
+        }
+        self.remark_on_type(ast, family, id, support);
+        true
+    }
+
+    /// Counts under a family for real numbers, and numbers between under one for counts.
+    fn remark_on_type(&mut self, ast: &ast::Distribution, family: &dyn Family, id: ArrayId, support: Support) {
+        let name = self.symbols.array(id).name.clone();
+        let family_name = &ast.family.text;
+        match (family.data(), support) {
+            (DataKind::Any, Support::Count) => self.report(
+                Diagnostic::warning("W0501", format!("the count `{name}` stands under `{family_name}`"))
+                    .at(ast.family.span, "gives mass to negative numbers and fractions")
+                    .help("a family for counts fits better; declare the data `real` to silence this"),
+            ),
+            (DataKind::Counts, Support::Nonnegative) | (DataKind::Binary, Support::Unit) => {
+                let found = self.type_in_words(support);
+                self.report(
+                    Diagnostic::note("N0501", format!("`{name}` is `{found}`: a quasi-likelihood"))
+                        .at(ast.family.span, format!("`{family_name}` is used beyond its support"))
+                        .possible("updates and bound are those of the density, continued to numbers between"),
+                );
+            }
+            (
+                DataKind::Any
+                | DataKind::Counts
+                | DataKind::Positive
+                | DataKind::Nonnegative
+                | DataKind::Binary
+                | DataKind::Index
+                | DataKind::None,
+                _,
+            ) => {}
+        }
+    }
+}
+
+/// Whether a family of this kind describes data of this type without a remark.
+fn describes(kind: DataKind, support: Support) -> bool {
+    match kind {
+        DataKind::Any => support == Support::Real,
+        DataKind::Counts => matches!(support, Support::Count | Support::Nonnegative),
+        DataKind::Positive => support == Support::Positive,
+        DataKind::Nonnegative => matches!(support, Support::Positive | Support::Nonnegative),
+        DataKind::Binary => matches!(support, Support::Binary | Support::Unit),
+        DataKind::Index => matches!(support, Support::Index(_)),
+        DataKind::None => false,
+    }
+}

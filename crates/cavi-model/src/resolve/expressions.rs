@@ -1,0 +1,438 @@
+//! Expressions with their names resolved; deterministic names are expanded as they are met.
+
+use cavi_algebra::{ArrayId, ArrayKind, Expression, Function, Support};
+use cavi_syntax::ast::{self, BinaryOperator, ExpressionKind};
+use cavi_syntax::{Diagnostic, Span, nearest};
+
+use super::declarations::State;
+use super::names::join;
+use super::places::{Bound, How, Scope};
+use super::substitute::{Binding, substitute};
+use super::{Named, Resolver};
+
+/// The functions that a program may call.
+const FUNCTIONS: &[Function] = &[
+    Function::Exp,
+    Function::Log,
+    Function::Sqrt,
+    Function::Logistic,
+    Function::Softplus,
+    Function::LogGamma,
+    Function::Phi,
+    Function::InversePhi,
+    Function::StandardNormalLogCdf,
+    Function::StandardNormalLogCcdf,
+    Function::StandardNormalLogQf,
+];
+
+/// Functions of the language reference that come in a later version.
+const LATER_FUNCTIONS: &[&str] = &["inverse", "logdet"];
+
+/// Kernels of Gaussian processes, which come in a later version.
+const KERNELS: &[&str] = &["squared_exponential", "matern32", "matern52", "exponential", "periodic", "white"];
+
+/// An expanded definition with more parts than this is refused.
+const LARGEST: usize = 100_000;
+
+impl Resolver<'_> {
+    /// Resolves an expression; `None` where a mistake was found in it (and reported).
+    pub fn expression(&mut self, scope: &mut Scope, expression: &ast::Expression) -> Option<Expression> {
+        match &expression.kind {
+            ExpressionKind::Number(value, _) => Some(Expression::Number(*value)),
+            ExpressionKind::Reference(reference) => self.reference(scope, reference),
+            ExpressionKind::Negate(inner) => Some(match self.expression(scope, inner)? {
+                Expression::Number(value) => Expression::Number(-value),
+                value => product(vec![Expression::Number(-1.0), value]),
+            }),
+            ExpressionKind::Binary(operator, left, right) => {
+                // Both sides are resolved before either is given up, so that each reports its mistakes.
+                let left = self.expression(scope, left);
+                let right = self.expression(scope, right);
+                let (left, right) = (left?, right?);
+                Some(match operator {
+                    BinaryOperator::Add => total(vec![left, right]),
+                    BinaryOperator::Subtract => total(vec![left, negative(right)]),
+                    BinaryOperator::Multiply => product(vec![left, right]),
+                    BinaryOperator::Divide => {
+                        let inverse = Expression::Power(Box::new(right), Box::new(Expression::Number(-1.0)));
+                        product(vec![left, inverse])
+                    }
+                    BinaryOperator::Power => Expression::Power(Box::new(left), Box::new(right)),
+                })
+            }
+            ExpressionKind::Call(name, arguments) => self.call(scope, name, arguments),
+            ExpressionKind::Sum(letters, body) => self.sum(scope, letters, body),
+            ExpressionKind::Equal(left, right) => self.equal(scope, left, right),
+        }
+    }
+
+    fn equal(&mut self, scope: &mut Scope, left: &ast::Name, right: &ast::Name) -> Option<Expression> {
+        let (first, second) = (self.letter(left), self.letter(right));
+        let (first, second) = (first?, second?);
+        let (one, other) = (self.symbols.letter(first).axis, self.symbols.letter(second).axis);
+        if one != other {
+            let (one, other) = (self.symbols.axis(one).name.clone(), self.symbols.axis(other).name.clone());
+            self.report(
+                Diagnostic::error("E0312", format!("`[{} == {}]` compares two axes", left.text, right.text))
+                    .at(right.span, format!("a letter of `{other}`"))
+                    .also(left.span, format!("a letter of `{one}`"))
+                    .help("compare two letters of one axis"),
+            );
+            return None;
+        }
+        let first = self.bound_letter(scope, first, left.span);
+        let second = self.bound_letter(scope, second, right.span);
+        Some(Expression::Equal(first?, second?))
+    }
+
+    fn call(
+        &mut self,
+        scope: &mut Scope,
+        name: &ast::Name,
+        arguments: &[ast::Argument],
+    ) -> Option<Expression> {
+        let Some(function) = FUNCTIONS.iter().copied().find(|function| function.name() == name.text) else {
+            self.unknown_function(name);
+            return None;
+        };
+        let [argument] = arguments else {
+            self.report(
+                Diagnostic::error("E0517", format!("`{}` takes one argument, and {} are found", name.text, arguments.len()))
+                    .at(name.span, "expected one argument"),
+            );
+            return None;
+        };
+        if let Some(unexpected) = &argument.name {
+            self.report(
+                Diagnostic::error("E0517", format!("`{}` takes its argument without a name", name.text))
+                    .at(unexpected.span, "a name where none is expected")
+                    .help(format!("write `{}(...)`", name.text)),
+            );
+            return None;
+        }
+        // A function of a whole vector or matrix is taken element by element.
+        let value = self.expression(scope, &argument.value)?;
+        Some(Expression::Apply(function, Box::new(value)))
+    }
+
+    fn unknown_function(&mut self, name: &ast::Name) {
+        let names: Vec<&str> = FUNCTIONS.iter().map(|function| function.name()).collect();
+        let possible = format!("functions: {}", join(&names));
+        let diagnostic = if LATER_FUNCTIONS.contains(&name.text.as_str()) || KERNELS.contains(&name.text.as_str()) {
+            Diagnostic::error("E0218", format!("`{}` comes in a later version", name.text))
+                .at(name.span, "part of the language, and not built yet")
+                .possible(possible)
+                .help("give its value as a constant, `const NAME[...]` with `--set`")
+        } else if cavi_families::family(&name.text).is_some() {
+            Diagnostic::error("E0209", format!("`{}` is a family, not a function", name.text))
+                .at(name.span, "a family stands right after `~`")
+                .possible(possible)
+                .help(format!("give the variable a statement of its own: `v ~ {}(...)`, and write `v` here", name.text))
+        } else {
+            let diagnostic = Diagnostic::error("E0209", format!("there is no function `{}`", name.text))
+                .at(name.span, "unknown function")
+                .possible(possible);
+            match nearest(&name.text, names.iter().copied()) {
+                Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+                None if self.names.contains_key(&name.text) => {
+                    diagnostic.help(format!("subscripts have square brackets: `{}[...]`", name.text))
+                }
+                None => diagnostic.help("build it from these, sums, products and powers"),
+            }
+        };
+        self.report(diagnostic);
+    }
+
+    /// `sum[a, b](body)`
+    fn sum(&mut self, scope: &mut Scope, letters: &[ast::Name], body: &ast::Expression) -> Option<Expression> {
+        let before = scope.bound.len();
+        let mut failed = false;
+        let mut named = Vec::new();
+        for name in letters {
+            let Some(letter) = self.letter(name) else {
+                failed = true;
+                continue;
+            };
+            if let Some(bound) = scope.find(letter).filter(|bound| bound.how != How::Unbound) {
+                let (first, how) = (bound.span, bound.how);
+                let place = match how {
+                    How::Left | How::LeftSlice => "on the left",
+                    How::Sum | How::Unbound => "summed here",
+                    How::Own => "the slice of this argument",
+                };
+                self.report(
+                    Diagnostic::error("E0304", format!("the letter `{}` is bound already", name.text))
+                        .at(name.span, "summed")
+                        .also(first, place)
+                        .possible("a summed letter stands neither on the left nor in a sum around it")
+                        .help("sum over another letter of the axis: `axis NAME[k, l]` declares two"),
+                );
+                failed = true;
+                continue;
+            }
+            if named.iter().any(|(other, _)| *other == letter) {
+                self.report(
+                    Diagnostic::error("E0304", format!("the letter `{}` is summed twice", name.text))
+                        .at(name.span, "the second time")
+                        .help("drop one"),
+                );
+                failed = true;
+                continue;
+            }
+            named.push((letter, name.span));
+        }
+        // Ancestors first: a ragged letter runs inside one that is bound by then.
+        let depth = |resolver: &Self, letter| {
+            let axis = resolver.symbols.letter(letter).axis;
+            resolver.ancestors(axis).len()
+        };
+        let mut order = named.clone();
+        order.sort_by_key(|(letter, _)| depth(self, *letter));
+        let mut actual_of = Vec::new();
+        for (letter, span) in order {
+            let Some(actual) = self.bind_summed(scope, letter, span, body) else {
+                failed = true;
+                continue;
+            };
+            actual_of.push((letter, actual));
+        }
+        let lenient = scope.lenient;
+        scope.lenient |= failed;
+        let body = self.expression(scope, body);
+        scope.lenient = lenient;
+        scope.bound.truncate(before);
+        if failed {
+            return None;
+        }
+        let sums = named
+            .iter()
+            .filter_map(|(letter, _)| actual_of.iter().find(|(other, _)| other == letter))
+            .map(|(_, actual)| *actual)
+            .collect();
+        Some(Expression::Sum(sums, Box::new(body?)))
+    }
+
+    /// Binds a summed letter; a ragged one runs inside the letter before which it stands in the body.
+    fn bind_summed(
+        &mut self,
+        scope: &mut Scope,
+        letter: cavi_algebra::LetterId,
+        span: Span,
+        body: &ast::Expression,
+    ) -> Option<cavi_algebra::LetterId> {
+        let axis = self.symbols.letter(letter).axis;
+        let mut parent = None;
+        if let Some(parent_axis) = self.symbols.axis(axis).parent {
+            let name = self.symbols.letter(letter).name.clone();
+            let written = self.parent_in(body, &name, parent_axis);
+            let declared = self.symbols.letter(letter).parent;
+            let any = scope.bound.iter().rev().find(|bound| self.symbols.letter(bound.named).axis == parent_axis);
+            let found = written
+                .and_then(|letter| scope.find(letter))
+                .or_else(|| declared.and_then(|letter| scope.find(letter)))
+                .or(any);
+            match found {
+                Some(bound) => parent = Some(bound.actual),
+                None if scope.lenient => return None,
+                None => {
+                    let above = self.ancestors(axis).join(", ");
+                    let parent_name = self.symbols.axis(parent_axis).name.clone();
+                    self.report(
+                        Diagnostic::error("E0305", format!("`{name}` is summed without its ancestor"))
+                            .at(span, format!("`{name}` is ragged in `{parent_name}`, and none of its letters is bound"))
+                            .help(format!("sum over both, `sum[{above}, {name}](...)`, or let the left hold `{above}`")),
+                    );
+                    return None;
+                }
+            }
+        }
+        let mut actual = match parent {
+            Some(parent) => self.inside(letter, parent),
+            None => letter,
+        };
+        if scope.holds(actual) {
+            actual = self.symbols.fresh(letter, parent);
+        }
+        scope.bound.push(Bound { named: letter, actual, how: How::Sum, span });
+        Some(actual)
+    }
+
+    /// The element that a reference in an expression stands for.
+    fn reference(&mut self, scope: &mut Scope, reference: &ast::Reference) -> Option<Expression> {
+        match self.look_up(&reference.name)? {
+            Named::Axis(_) => {
+                let name = &reference.name.text;
+                self.report(
+                    Diagnostic::error("E0215", format!("`{name}` is an axis, not a variable"))
+                        .at(reference.span, "expected an array")
+                        .help(format!("the size of an axis is `sum[letter](1)`; `{name}` itself has no value")),
+                );
+                None
+            }
+            Named::Array(id) => {
+                self.facts[id.index()].used = true;
+                self.facts[id.index()].read = true;
+                self.check_latent_allowed(scope, id, reference.span)?;
+                self.check_number(id, reference.span)?;
+                let shape = self.shapes[id.index()].clone()?;
+                let subscripts = self.subscripts(scope, reference, &shape)?;
+                Some(Expression::Value(id, Self::fold(&shape, subscripts)))
+            }
+            Named::Definition(index) => {
+                self.definitions[index].used = true;
+                let value = self.definition(index);
+                let shape = self.definitions[index].shape.clone()?;
+                let subscripts = self.subscripts(scope, reference, &shape)?;
+                let value = value?;
+                if scope.known_only.is_some() {
+                    let mut read = Vec::new();
+                    value.visit_values(&mut |id, _| read.push(id));
+                    for id in read {
+                        self.check_latent_allowed(scope, id, reference.span)?;
+                    }
+                }
+                let bindings: Vec<Binding> = shape
+                    .slots
+                    .iter()
+                    .zip(subscripts)
+                    .map(|(slot, by)| Binding { letter: slot.letter, by })
+                    .collect();
+                match substitute(&mut self.symbols, scope, &value, &bindings) {
+                    Ok(value) => Some(value),
+                    Err(letter) => {
+                        let letter = self.symbols.letter(letter).name.clone();
+                        let message =
+                            format!("`{}` has no value where `{letter}` is an index", reference.name.text);
+                        self.report(
+                            Diagnostic::error("E0316", message)
+                                .at(reference.span, format!("its definition needs the letter `{letter}` itself"))
+                                .also(self.definitions[index].name.span, "defined here")
+                                .help("use letters here, or write the expression out"),
+                        );
+                        None
+                    }
+                }
+            }
+        }
+    }
+
+    /// The value of a definition over its own letters.
+    pub fn definition(&mut self, index: usize) -> Option<Expression> {
+        match &self.definitions[index].state {
+            State::Done(value) => return value.clone(),
+            State::Underway => return None,
+            State::Waiting => {}
+        }
+        self.definitions[index].state = State::Underway;
+        let definition = &self.definitions[index];
+        let mut scope = Scope::new(definition.bound.clone(), format!("`{}`", definition.name.text));
+        scope.lenient = definition.shape.is_none();
+        let value = definition.value;
+        let mut value = self.expression(&mut scope, value);
+        if value.as_ref().is_some_and(|value| size(value) > LARGEST) {
+            let name = self.definitions[index].name.clone();
+            let message = format!("`{}` grows to more than {LARGEST} terms once names are expanded", name.text);
+            let diagnostic = Diagnostic::error("E0219", message)
+                .at(name.span, "names that hold names, each written out")
+                .help("shorten it, or make part of it a constant");
+            self.report(diagnostic);
+            value = None;
+        }
+        self.definitions[index].state = State::Done(value.clone());
+        value
+    }
+
+    /// An index is no number, and neither is a multiplicity.
+    fn check_number(&mut self, id: ArrayId, span: Span) -> Option<()> {
+        let name = self.symbols.array(id).name.clone();
+        let support = self.support(id)?;
+        match support {
+            Support::Index(axis) => {
+                let axis = self.symbols.axes.get(axis.index()).map_or_else(String::new, |axis| axis.name.clone());
+                self.report(
+                    Diagnostic::error("E0515", format!("`{name}` is an index of `{axis}`, not a number"))
+                        .at(span, "used as a number")
+                        .possible("an index stands in subscripts")
+                        .help(format!("write `mu[{name}[...]]`, with one parameter for each position of `{axis}`")),
+                );
+                None
+            }
+            Support::Multiplicity => {
+                self.report(
+                    Diagnostic::error("E0516", format!("`{name}` is a multiplicity, not a number"))
+                        .at(span, "used as a number")
+                        .possible("a multiplicity weights by itself every term whose plates include its letters")
+                        .help("for a number of the expression declare it `nonnegative` or `count`"),
+                );
+                None
+            }
+            Support::Real
+            | Support::Positive
+            | Support::Nonnegative
+            | Support::Unit
+            | Support::Count
+            | Support::Binary
+            | Support::Simplex
+            | Support::PositiveDefinite => Some(()),
+        }
+    }
+
+    /// Where only what is known may stand, a latent is an error.
+    pub fn check_latent_allowed(&mut self, scope: &Scope, id: ArrayId, span: Span) -> Option<()> {
+        let array = self.symbols.array(id);
+        match scope.known_only {
+            Some(what) if array.kind == ArrayKind::Latent => {
+                let message = format!("the latent `{}` stands in {what}", array.name);
+                self.report(
+                    Diagnostic::error("E0216", message)
+                        .at(span, "its value is not known beforehand")
+                        .possible("constants and data may stand here")
+                        .help("for an expression of latents write `NAME[...] = expr`, without `data` or `const`"),
+                );
+                None
+            }
+            Some(_) | None => Some(()),
+        }
+    }
+}
+
+/// A sum, nested sums taken in.
+fn total(parts: Vec<Expression>) -> Expression {
+    let mut flat = Vec::with_capacity(parts.len());
+    for part in parts {
+        match part {
+            Expression::Add(inner) => flat.extend(inner),
+            other => flat.push(other),
+        }
+    }
+    Expression::Add(flat)
+}
+
+/// A product, nested products taken in.
+fn product(parts: Vec<Expression>) -> Expression {
+    let mut flat = Vec::with_capacity(parts.len());
+    for part in parts {
+        match part {
+            Expression::Multiply(inner) => flat.extend(inner),
+            other => flat.push(other),
+        }
+    }
+    Expression::Multiply(flat)
+}
+
+fn negative(expression: Expression) -> Expression {
+    match expression {
+        Expression::Number(value) => Expression::Number(-value),
+        other => product(vec![Expression::Number(-1.0), other]),
+    }
+}
+
+/// The number of parts of an expression.
+fn size(expression: &Expression) -> usize {
+    match expression {
+        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) => 1,
+        Expression::Sum(_, body) | Expression::Apply(_, body) => 1 + size(body),
+        Expression::Add(parts) | Expression::Multiply(parts) => 1 + parts.iter().map(size).sum::<usize>(),
+        Expression::Power(base, exponent) => 1 + size(base) + size(exponent),
+    }
+}

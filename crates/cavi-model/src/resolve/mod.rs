@@ -1,0 +1,214 @@
+//! From the tree to the model: every name looked up, every subscript typed by its axis, every argument in its place.
+//!
+//! A name that cannot be resolved is reported once; what depends on it is passed over in silence, so that each message
+//! is about a mistake of its own.
+
+mod arguments;
+mod axes;
+mod blocks;
+mod data;
+mod declarations;
+mod expressions;
+mod fit;
+mod names;
+mod order;
+mod places;
+mod reads;
+mod statements;
+mod substitute;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cavi_algebra::{ArrayId, ArrayKind, AxisId, LetterId, Support, Symbols};
+use cavi_syntax::ast::{Program, StatementKind};
+use cavi_syntax::{Diagnostic, Span, ast};
+
+use crate::model::{FitSpec, Model, ScheduleItem};
+use axes::Shape;
+use declarations::Definition;
+use statements::Draft;
+
+/// Resolves a program. There is a model only if there is no error; warnings and notes may stand beside it.
+///
+/// # Example
+/// ```
+/// let (program, _) = cavi_syntax::parse("axis item[n]\ndata x[n] : real\nm ~ Normal(0, sd = 1)\nx[n] ~ Normal(m, sd = 2)\n");
+/// let (model, diagnostics) = cavi_model::resolve(&program);
+/// assert!(diagnostics.is_empty());
+/// assert_eq!(model.unwrap().statements.len(), 2);
+/// ```
+pub fn resolve(program: &Program) -> (Option<Model>, Vec<Diagnostic>) {
+    resolve_with(program, &[])
+}
+
+/// As [`resolve`], for a program some of whose constants get their values from outside (`--set`): what the text says
+/// about the values of the constants in `set` is not judged.
+pub fn resolve_with(program: &Program, set: &[&str]) -> (Option<Model>, Vec<Diagnostic>) {
+    let mut resolver = Resolver {
+        set: set.iter().map(|name| (*name).to_owned()).collect(),
+        diagnostics: Vec::new(),
+        symbols: Symbols::default(),
+        axis_spans: Vec::new(),
+        letter_spans: Vec::new(),
+        array_spans: Vec::new(),
+        names: BTreeMap::new(),
+        letters: BTreeMap::new(),
+        reported: BTreeSet::new(),
+        shapes: Vec::new(),
+        facts: Vec::new(),
+        definitions: Vec::new(),
+        values: Vec::new(),
+        drafts: Vec::new(),
+        ragged: BTreeMap::new(),
+    };
+    let name = resolver.model_name(program);
+    resolver.declare(program);
+    resolver.check_order(program);
+    resolver.resolve_families();
+    resolver.resolve_values();
+    resolver.resolve_sizes(program);
+    for index in 0..resolver.drafts.len() {
+        resolver.resolve_draft(index);
+    }
+    let (blocks, block_plates, init) = resolver.resolve_blocks(program);
+    let (fit, report) = resolver.resolve_fit(program);
+    resolver.check_use();
+    let mut diagnostics = resolver.diagnostics;
+    diagnostics.sort_by_key(|diagnostic| diagnostic.primary.as_ref().map_or(0, |(span, _)| span.start));
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        return (None, diagnostics);
+    }
+    let statements: Option<Vec<_>> = resolver.drafts.into_iter().map(|draft| draft.statement).collect();
+    let statements = statements.expect("a statement that is not resolved has an error of its own");
+    let untyped = (0..resolver.facts.len()).filter(|index| resolver.facts[*index].untyped).map(ArrayId::from).collect();
+    let model = Model {
+        name,
+        symbols: resolver.symbols,
+        array_spans: resolver.array_spans,
+        axis_spans: resolver.axis_spans,
+        statements,
+        blocks,
+        block_plates,
+        init,
+        fit,
+        report,
+        untyped,
+    };
+    (Some(model), diagnostics)
+}
+
+/// Resolves the items of a schedule given apart from the program (`--schedule`).
+pub fn resolve_schedule(model: &Model, items: &[ast::ScheduleItem]) -> Result<Vec<ScheduleItem>, Vec<Diagnostic>> {
+    let mut diagnostics = Vec::new();
+    let lookup = |name: &ast::Name| fit::updatable(model, name);
+    let resolved = fit::schedule(items, &lookup, &mut diagnostics);
+    if diagnostics.is_empty() { Ok(resolved) } else { Err(diagnostics) }
+}
+
+/// What a name of the common namespace stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Named {
+    Axis(AxisId),
+    Array(ArrayId),
+    Definition(usize),
+}
+
+/// What the resolver knows of an array beside its symbol.
+#[derive(Clone, Debug, Default)]
+struct Facts {
+    /// Something reads it, or it has a statement.
+    used: bool,
+    /// A constant whose type the program does not state.
+    untyped: bool,
+    /// Its support is known (a latent whose family is unknown has none).
+    has_support: bool,
+    /// The place of the type as written.
+    type_span: Option<Span>,
+    /// Its statement.
+    draft: Option<usize>,
+    /// Something reads its elements: for data with a statement, missing entries are then latent.
+    read: bool,
+}
+
+/// The state of the resolution: arenas that grow, and what has been reported.
+struct Resolver<'a> {
+    set: BTreeSet<String>,
+    diagnostics: Vec<Diagnostic>,
+    symbols: Symbols,
+    axis_spans: Vec<Span>,
+    letter_spans: Vec<Span>,
+    array_spans: Vec<Span>,
+    names: BTreeMap<String, Named>,
+    letters: BTreeMap<String, LetterId>,
+    /// Names that do not resolve and have been reported.
+    reported: BTreeSet<String>,
+    /// For each array its subscripts as written; `None` where its declaration has a mistake.
+    shapes: Vec<Option<Shape>>,
+    facts: Vec<Facts>,
+    definitions: Vec<Definition<'a>>,
+    /// Data and constants with the values that the text gives them.
+    values: Vec<(ArrayId, Option<&'a ast::Expression>)>,
+    /// The `~` statements in the order of the text.
+    drafts: Vec<Draft<'a>>,
+    /// The letter that runs inside another parent than the declared one.
+    ragged: BTreeMap<(LetterId, LetterId), LetterId>,
+}
+
+impl Resolver<'_> {
+    fn report(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+
+    fn model_name(&mut self, program: &Program) -> String {
+        let mut first: Option<&ast::Name> = None;
+        for statement in &program.statements {
+            let StatementKind::Model(name) = &statement.kind else { continue };
+            match first {
+                None => first = Some(name),
+                Some(before) => self.report(
+                    Diagnostic::error("E0202", "the program has two `model` lines")
+                        .at(name.span, "the second")
+                        .also(before.span, "the first")
+                        .help("keep one; one file holds one model"),
+                ),
+            }
+        }
+        first.map_or_else(|| "model".to_owned(), |name| name.text.clone())
+    }
+
+    /// Warns of data and constants that nothing reads.
+    fn check_use(&mut self) {
+        if self.diagnostics.iter().any(Diagnostic::is_error) {
+            return;
+        }
+        for index in 0..self.symbols.arrays.len() {
+            let array = &self.symbols.arrays[index];
+            let weight = array.support == Support::Multiplicity;
+            if self.facts[index].used || weight {
+                continue;
+            }
+            let (kind, code) = match array.kind {
+                ArrayKind::Data => ("data", "W0202"),
+                ArrayKind::Constant => ("the constant", "W0203"),
+                ArrayKind::Latent => continue,
+            };
+            let message = format!("{kind} `{}` {} never used", array.name, if kind == "data" { "are" } else { "is" });
+            let diagnostic = Diagnostic::warning(code, message)
+                .at(self.array_spans[index], "declared here, read nowhere")
+                .help("use it in a statement, or delete this line");
+            self.report(diagnostic);
+        }
+        for index in 0..self.definitions.len() {
+            let definition = &self.definitions[index];
+            if !definition.used {
+                let diagnostic = Diagnostic::warning("W0203", format!("`{}` is never used", definition.name.text))
+                    .at(definition.name.span, "defined here, read nowhere")
+                    .help("use it in a statement, or delete this line");
+                self.report(diagnostic);
+            }
+        }
+    }
+}
+
+/// The fit settings and report lines, resolved.
+type FitAndReport = (FitSpec, Vec<crate::model::ReportSpec>);

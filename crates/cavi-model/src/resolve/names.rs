@@ -1,0 +1,262 @@
+//! Looking names up, and answering where there is none.
+
+use cavi_algebra::{ArrayId, ArrayKind, AxisId, LetterId, Support};
+use cavi_families::families;
+use cavi_syntax::{Diagnostic, Span, ast, nearest};
+
+use super::{Named, Resolver};
+
+/// Families of the language reference that come in a later version.
+const LATER_FAMILIES: &[&str] = &[
+    "Normal",
+    "MultivariateNormal",
+    "Gamma",
+    "InverseGamma",
+    "Exponential",
+    "Beta",
+    "Dirichlet",
+    "Categorical",
+    "Bernoulli",
+    "Binomial",
+    "Multinomial",
+    "Poisson",
+    "Wishart",
+    "HalfNormal",
+    "TruncatedNormal",
+    "GeneralizedInverseGaussian",
+    "Flat",
+    "GaussianProcess",
+];
+
+/// Distributions that are no families here, and the scale mixture to write in their place.
+const MIXTURES: &[(&str, &str)] = &[
+    ("StudentT", "tau[n] ~ Gamma(nu / 2, rate = nu / 2), x[n] ~ Normal(m, prec = lambda * tau[n])"),
+    ("Laplace", "v[n] ~ Exponential(1 / (2 * b^2)), x[n] ~ Normal(m, var = v[n])"),
+    ("Cauchy", "tau[n] ~ Gamma(1 / 2, rate = 1 / 2), x[n] ~ Normal(m, prec = s^-2 * tau[n])"),
+    ("HalfCauchy", "a ~ InverseGamma(1 / 2, scale = s^-2), v ~ InverseGamma(1 / 2, scale = 1 / a), with v the square of it"),
+    (
+        "Horseshoe",
+        "a[p] ~ Gamma(1 / 2, rate = 1), l[p] ~ Gamma(1 / 2, rate = a[p]), w[p] ~ Normal(0, prec = t * l[p])",
+    ),
+];
+
+impl Resolver<'_> {
+    /// The letter of a name; an error where there is none.
+    pub fn letter(&mut self, name: &ast::Name) -> Option<LetterId> {
+        if let Some(letter) = self.letters.get(&name.text) {
+            return Some(*letter);
+        }
+        self.unknown_letter(name, None);
+        None
+    }
+
+    /// Reports a subscript that is neither a letter nor an array.
+    fn unknown_letter(&mut self, name: &ast::Name, axis: Option<AxisId>) {
+        if !self.reported.insert(format!("letter {}", name.text)) {
+            return;
+        }
+        let near = nearest(&name.text, self.letters.keys().map(String::as_str)).map(str::to_owned);
+        let possible = match axis {
+            Some(axis) => format!(
+                "axis `{}` has the letters {}",
+                self.symbols.axis(axis).name,
+                self.letter_names(axis).join(", ")
+            ),
+            None => format!("letters: {}", join(self.letters.keys())),
+        };
+        let mut diagnostic = Diagnostic::error("E0205", format!("`{}` is no letter of any axis", name.text))
+            .at(name.span, "unknown letter")
+            .possible(possible);
+        diagnostic = match near {
+            Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+            None => diagnostic.help(format!("declare it with its axis, `axis NAME[{}]`", name.text)),
+        };
+        self.report(diagnostic);
+    }
+
+    /// What a name in a subscript stands for, once it is known to be no letter.
+    pub fn look_up_subscript(&mut self, inner: &ast::Reference, axis: Option<AxisId>) -> Option<Named> {
+        let name = &inner.name;
+        if let Some(named) = self.names.get(&name.text) {
+            return Some(*named);
+        }
+        if self.reported.contains(&name.text) {
+            return None;
+        }
+        if inner.subscripts.is_none() {
+            self.unknown_letter(name, axis);
+            return None;
+        }
+        self.unknown_name(name);
+        None
+    }
+
+    /// What a name stands for; an error where it is unknown, once for each name.
+    pub fn look_up(&mut self, name: &ast::Name) -> Option<Named> {
+        if let Some(named) = self.names.get(&name.text) {
+            return Some(*named);
+        }
+        if !self.reported.contains(&name.text) {
+            self.unknown_name(name);
+        }
+        None
+    }
+
+    fn unknown_name(&mut self, name: &ast::Name) {
+        self.reported.insert(name.text.clone());
+        if let Some(letter) = self.letters.get(&name.text) {
+            let axis = self.symbols.axis(self.symbols.letter(*letter).axis).name.clone();
+            self.report(
+                Diagnostic::error("E0315", format!("`{}` is a letter of axis `{axis}`, not a number", name.text))
+                    .at(name.span, "a letter used as a number")
+                    .possible("a letter stands in subscripts, after `sum`, and in `[i == j]`")
+                    .help(format!("declare `data position[{0}] : real` and write `position[{0}]`", name.text)),
+            );
+            return;
+        }
+        let near = nearest(&name.text, self.variables()).map(str::to_owned);
+        let known = join(self.variables());
+        let mut diagnostic = Diagnostic::error("E0201", format!("`{}` is not declared", name.text))
+            .at(name.span, "no data, constant, `~` or `=` has this name");
+        if !known.is_empty() {
+            diagnostic = diagnostic.possible(format!("names: {known}"));
+        }
+        diagnostic = match near {
+            Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+            None => diagnostic.help(format!(
+                "an unknown needs a prior, `{0} ~ Family(...)`; what is given needs `data {0}` or `const {0}`",
+                name.text
+            )),
+        };
+        self.report(diagnostic);
+    }
+
+    /// The names of arrays and definitions.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().filter(|(_, named)| !matches!(named, Named::Axis(_))).map(|(name, _)| name.as_str())
+    }
+
+    /// The axis of a name; an error where there is none.
+    pub fn axis(&mut self, name: &ast::Name) -> Option<AxisId> {
+        if let Some(Named::Axis(axis)) = self.names.get(&name.text) {
+            return Some(*axis);
+        }
+        let other = self.names.contains_key(&name.text);
+        if !other && !self.reported.insert(name.text.clone()) {
+            return None;
+        }
+        let axes: Vec<&str> = self.symbols.axes.iter().map(|axis| axis.name.as_str()).collect();
+        let near = nearest(&name.text, axes.iter().copied()).map(str::to_owned);
+        let message = if other {
+            format!("`{}` is a variable, not an axis", name.text)
+        } else {
+            format!("there is no axis `{}`", name.text)
+        };
+        let mut diagnostic = Diagnostic::error("E0204", message).at(name.span, "expected an axis");
+        if !axes.is_empty() {
+            diagnostic = diagnostic.possible(format!("axes: {}", axes.join(", ")));
+        }
+        diagnostic = match near {
+            Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+            None => diagnostic.help(format!("declare it: `axis {}[letter]`", name.text)),
+        };
+        self.report(diagnostic);
+        None
+    }
+
+    /// The family of a name; an error where there is none.
+    pub fn family(&mut self, name: &ast::Name) -> Option<&'static dyn cavi_families::Family> {
+        if let Some(family) = cavi_families::family(&name.text) {
+            return Some(family);
+        }
+        let names: Vec<&str> = families().iter().map(|family| family.name()).collect();
+        let list = format!("families: {}", names.join(", "));
+        let mixture = MIXTURES.iter().find(|(mixture, _)| *mixture == name.text);
+        let diagnostic = if let Some((_, mixture)) = mixture {
+            Diagnostic::error("E0208", format!("`{}` is no family: it is a scale mixture", name.text))
+                .at(name.span, "not an exponential family")
+                .possible(list)
+                .help(format!("write the mixture, which has closed-form updates: {mixture}"))
+        } else if LATER_FAMILIES.contains(&name.text.as_str()) {
+            Diagnostic::error("E0217", format!("`{}` comes in a later version", name.text))
+                .at(name.span, "part of the language, and not built yet")
+                .possible(list)
+                .help("use one of the families above")
+        } else {
+            let diagnostic = Diagnostic::error("E0208", format!("there is no family `{}`", name.text))
+                .at(name.span, "unknown family")
+                .possible(list);
+            match nearest(&name.text, names.iter().copied()) {
+                Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+                None => diagnostic.help(format!("for a deterministic name write `... = {}(...)`", name.text)),
+            }
+        };
+        self.report(diagnostic);
+        None
+    }
+
+    /// What an array is, in words: `data of type real`.
+    pub fn kind_in_words(&self, id: ArrayId) -> String {
+        let array = self.symbols.array(id);
+        match array.kind {
+            ArrayKind::Data => format!("data of type `{}`", self.type_in_words(array.support)),
+            ArrayKind::Constant => "a constant".to_owned(),
+            ArrayKind::Latent => "a latent that is no index".to_owned(),
+        }
+    }
+
+    /// A support as a data type.
+    pub fn type_in_words(&self, support: Support) -> String {
+        match support {
+            Support::Real => "real".to_owned(),
+            Support::Positive => "positive".to_owned(),
+            Support::Nonnegative => "nonnegative".to_owned(),
+            Support::Unit => "unit".to_owned(),
+            Support::Count => "count".to_owned(),
+            Support::Binary => "binary".to_owned(),
+            Support::Simplex => "simplex".to_owned(),
+            Support::Index(axis) => {
+                // A constant or latent whose axis is not known yet has a place holder there.
+                let axis = self.symbols.axes.get(axis.index()).map_or("?", |axis| axis.name.as_str());
+                format!("index {axis}")
+            }
+            Support::Multiplicity => "multiplicity".to_owned(),
+            Support::PositiveDefinite => "positive definite".to_owned(),
+        }
+    }
+
+    /// Reports that a name has a meaning already. Says whether it had.
+    pub fn taken(&mut self, name: &ast::Name) -> bool {
+        let Some(named) = self.names.get(&name.text).copied() else { return false };
+        let (what, span) = match named {
+            Named::Axis(id) => ("an axis", self.axis_spans[id.index()]),
+            Named::Array(id) => (
+                match self.symbols.array(id).kind {
+                    ArrayKind::Data => "data",
+                    ArrayKind::Constant => "a constant",
+                    ArrayKind::Latent => "a latent variable",
+                },
+                self.array_spans[id.index()],
+            ),
+            Named::Definition(index) => ("a deterministic name", self.definitions[index].name.span),
+        };
+        self.duplicate(&name.text, name.span, what, span);
+        true
+    }
+
+    fn duplicate(&mut self, name: &str, span: Span, what: &str, before: Span) {
+        self.report(
+            Diagnostic::error("E0202", format!("`{name}` is declared twice"))
+                .at(span, "the second time")
+                .also(before, format!("{what} already"))
+                .possible("axes, data, constants, latents and deterministic names share one namespace")
+                .help("give one of them another name"),
+        );
+    }
+}
+
+/// Names with commas between them, cut where there are many.
+pub(super) fn join<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {
+    let names: Vec<String> = names.into_iter().map(|name| name.as_ref().to_owned()).collect();
+    if names.len() > 24 { format!("{}, ...", names[..24].join(", ")) } else { names.join(", ") }
+}

@@ -1,0 +1,134 @@
+//! A contraction in its simplest form: no letter of size one, none that could be part of its neighbour, no operand that
+//! is a number.
+
+use std::ops::Range;
+
+use super::{Operand, Output, Step};
+
+/// An operand: where it begins, and its steps.
+#[derive(Clone, Debug)]
+pub(super) struct Array<'a> {
+    pub values: *const f64,
+    pub steps: Vec<Step<'a>>,
+}
+
+/// `out[o(b)] += c prod_i A_i[o_i(b)]`. Whoever builds one has checked that all offsets lie inside the arrays.
+#[derive(Clone, Debug)]
+pub(super) struct Problem<'a> {
+    pub sizes: Vec<usize>,
+    pub coefficient: f64,
+    pub operands: Vec<Array<'a>>,
+    pub out: *mut f64,
+    pub steps: Vec<Step<'a>>,
+}
+
+// SAFETY: the pointers stand for borrows that outlive the problem; who shares one across threads sees to it that the
+// outputs do not overlap (`split`).
+unsafe impl Send for Problem<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Problem<'_> {}
+
+impl<'a> Problem<'a> {
+    /// The contraction, simplified. All sizes are positive.
+    pub fn new(sizes: &[usize], coefficient: f64, operands: &'a [Operand<'a>], output: Output<'a>) -> Self {
+        let arrays = operands
+            .iter()
+            .map(|operand| Array { values: operand.values.as_ptr(), steps: operand.steps.clone() });
+        let mut problem = Self {
+            sizes: sizes.to_vec(),
+            coefficient,
+            operands: arrays.collect(),
+            out: output.values.as_mut_ptr(),
+            steps: output.steps,
+        };
+        problem.simplify();
+        problem
+    }
+
+    fn simplify(&mut self) {
+        for letter in (0..self.sizes.len()).rev() {
+            if self.sizes[letter] == 1 {
+                *self = self.part(letter, 0..1);
+                self.remove(letter);
+            } else if self.all_steps(letter).all(|step| step.is_constant()) {
+                self.coefficient *= self.sizes[letter] as f64;
+                self.remove(letter);
+            }
+        }
+        let mut coefficient = self.coefficient;
+        self.operands.retain(|operand| {
+            let is_number = operand.steps.iter().all(Step::is_constant);
+            if is_number {
+                // SAFETY: the offset of an operand that depends on nothing is 0, which lies inside it.
+                coefficient *= unsafe { *operand.values };
+            }
+            !is_number
+        });
+        self.coefficient = coefficient;
+        while let Some((outer, inner)) = self.fusible() {
+            self.sizes[inner] *= self.sizes[outer];
+            self.remove(outer);
+        }
+    }
+
+    /// The steps of one letter, the output's last.
+    pub fn all_steps(&self, letter: usize) -> impl Iterator<Item = &Step<'a>> {
+        let operands = self.operands.iter().map(move |operand| &operand.steps[letter]);
+        operands.chain([&self.steps[letter]])
+    }
+
+    fn remove(&mut self, letter: usize) {
+        self.sizes.remove(letter);
+        self.steps.remove(letter);
+        for operand in &mut self.operands {
+            operand.steps.remove(letter);
+        }
+    }
+
+    /// Two letters that every array runs through as if they were one.
+    fn fusible(&self) -> Option<(usize, usize)> {
+        let letters = 0..self.sizes.len();
+        let pairs = letters.clone().flat_map(|outer| letters.clone().map(move |inner| (outer, inner)));
+        pairs.into_iter().find(|&(outer, inner)| {
+            outer != inner
+                && self.all_steps(outer).zip(self.all_steps(inner)).all(|(outer, step)| {
+                    match (outer.stride(), step.stride()) {
+                        (Some(outer), Some(step)) => outer == step * self.sizes[inner],
+                        _ => false,
+                    }
+                })
+        })
+    }
+
+    /// The same with one letter restricted to a range of its values.
+    pub fn part(&self, letter: usize, range: Range<usize>) -> Self {
+        let shift = |step: &Step| step.stride().unwrap_or(0) * range.start;
+        let restrict = |steps: &[Step<'a>]| {
+            let mut steps = steps.to_vec();
+            steps[letter] = steps[letter].from(range.start);
+            if range.len() == 1
+                && let Step::Table { table, scale } = steps[letter]
+            {
+                let offset = table[0] as usize * scale;
+                steps[letter] = Step::Stride(0);
+                return (steps, offset);
+            }
+            (steps, 0)
+        };
+        let mut sizes = self.sizes.clone();
+        sizes[letter] = range.len();
+        let operands = self.operands.iter().map(|operand| {
+            let (steps, offset) = restrict(&operand.steps);
+            Array { values: operand.values.wrapping_add(shift(&operand.steps[letter]) + offset), steps }
+        });
+        let operands = operands.collect();
+        let (steps, offset) = restrict(&self.steps);
+        let out = self.out.wrapping_add(shift(&self.steps[letter]) + offset);
+        Self { sizes, coefficient: self.coefficient, operands, out, steps }
+    }
+
+    /// The number of products.
+    pub fn work(&self) -> usize {
+        self.sizes.iter().fold(1, |work: usize, size| work.saturating_mul(*size))
+    }
+}

@@ -1,0 +1,203 @@
+//! Contractions that are matrix products: `C_mn += c sum_k A_mk B_kn`, inside loops over the other letters.
+//!
+//! Three letters take the roles m, n and k: the output depends on m and n and not on k, and no operand on both m and n.
+//! Operands that depend on m form A, those on n form B; one that depends on k alone (a mask, a weight) joins the smaller
+//! of them; the others are numbers inside the outer loops. Where A or B is a product of several operands it is
+//! multiplied out, block by block, into scratch memory of at most half a megabyte.
+
+use super::problem::{Array, Problem};
+use super::{Step, nest};
+use crate::InstructionSet;
+
+/// Below this many products a matrix product costs more than it saves.
+const SMALL: usize = 1 << 12;
+/// Blocks of m (or n) and k where an operand is multiplied out.
+const BLOCK: usize = 1024;
+const BLOCK_K: usize = 64;
+
+struct Roles {
+    m: usize,
+    n: usize,
+    k: usize,
+    left: Vec<usize>,
+    right: Vec<usize>,
+    numbers: Vec<usize>,
+}
+
+/// Runs the contraction if it is a matrix product.
+///
+/// # Safety
+/// As [`super::split::run`].
+pub(super) unsafe fn run(set: InstructionSet, problem: &Problem) -> bool {
+    let Some(roles) = roles(problem) else { return false };
+    let letters = 0..problem.sizes.len();
+    let outer: Vec<usize> = letters.filter(|letter| ![roles.m, roles.n, roles.k].contains(letter)).collect();
+    let mut values = vec![0; outer.len()];
+    let mut scratch = [Vec::new(), Vec::new()];
+    loop {
+        let offset = |steps: &[Step]| {
+            outer.iter().zip(&values).map(|(letter, v)| steps[*letter].of(*v)).sum::<usize>()
+        };
+        let at = |index: usize| {
+            let operand = &problem.operands[index];
+            operand.values.wrapping_add(offset(&operand.steps))
+        };
+        // SAFETY: the offsets lie inside the arrays.
+        unsafe {
+            let numbers = roles.numbers.iter().map(|index| *at(*index)).product::<f64>();
+            let out = problem.out.add(offset(&problem.steps));
+            product(set, problem, &roles, problem.coefficient * numbers, &at, out, &mut scratch);
+        }
+        let next = (0..outer.len()).rev().find(|index| values[*index] + 1 < problem.sizes[outer[*index]]);
+        let Some(next) = next else { return true };
+        values[next] += 1;
+        values[next + 1..].fill(0);
+    }
+}
+
+fn roles(problem: &Problem) -> Option<Roles> {
+    let letters: Vec<usize> = (0..problem.sizes.len())
+        .filter(|letter| problem.all_steps(*letter).all(|step| step.stride().is_some()))
+        .collect();
+    let mut best: Option<(usize, Roles)> = None;
+    for &k in letters.iter().filter(|k| problem.steps[**k].is_constant()) {
+        for &m in letters.iter().filter(|m| !problem.steps[**m].is_constant()) {
+            for &n in letters.iter().filter(|n| !problem.steps[**n].is_constant() && **n != m) {
+                let [sizes_m, sizes_n, sizes_k] = [m, n, k].map(|letter| problem.sizes[letter]);
+                let work = sizes_m.saturating_mul(sizes_n).saturating_mul(sizes_k);
+                if work < SMALL || sizes_m.min(sizes_n).min(sizes_k) < 4 {
+                    continue;
+                }
+                if best.as_ref().is_some_and(|(most, _)| *most >= work) {
+                    continue;
+                }
+                if let Some(roles) = assign(problem, m, n, k) {
+                    best = Some((work, roles));
+                }
+            }
+        }
+    }
+    best.map(|(_, roles)| roles)
+}
+
+fn assign(problem: &Problem, m: usize, n: usize, k: usize) -> Option<Roles> {
+    let stride = |letter: usize| problem.steps[letter].stride().unwrap_or(0);
+    let do_not_overlap =
+        stride(m) >= stride(n) * problem.sizes[n] || stride(n) >= stride(m) * problem.sizes[m];
+    if !do_not_overlap {
+        return None;
+    }
+    let mut roles = Roles { m, n, k, left: Vec::new(), right: Vec::new(), numbers: Vec::new() };
+    for (index, operand) in problem.operands.iter().enumerate() {
+        let depends = |letter: usize| !operand.steps[letter].is_constant();
+        match (depends(m), depends(n), depends(k)) {
+            (true, true, _) => return None,
+            (true, false, _) => roles.left.push(index),
+            (false, true, _) => roles.right.push(index),
+            (false, false, true) if problem.sizes[m] <= problem.sizes[n] => roles.left.push(index),
+            (false, false, true) => roles.right.push(index),
+            (false, false, false) => roles.numbers.push(index),
+        }
+    }
+    let has = |side: &[usize], letter: usize| {
+        side.iter().any(|index| !problem.operands[*index].steps[letter].is_constant())
+    };
+    let is_product =
+        has(&roles.left, m) && has(&roles.left, k) && has(&roles.right, n) && has(&roles.right, k);
+    is_product.then_some(roles)
+}
+
+/// A matrix in memory: where it begins, and its strides along m or n and along k.
+#[derive(Clone, Copy)]
+struct Matrix {
+    values: *const f64,
+    stride: usize,
+    stride_k: usize,
+}
+
+/// # Safety
+/// As [`super::split::run`], at the outer letters' values that `at` and `out` stand for.
+unsafe fn product<'a>(
+    set: InstructionSet,
+    problem: &Problem<'a>,
+    roles: &Roles,
+    coefficient: f64,
+    at: &dyn Fn(usize) -> *const f64,
+    out: *mut f64,
+    scratch: &mut [Vec<f64>; 2],
+) {
+    let Roles { m, n, k, ref left, ref right, .. } = *roles;
+    let stride = |step: &Step<'a>| step.stride().expect("the roles m, n and k go to strides");
+    let (stride_m, stride_n) = (stride(&problem.steps[m]), stride(&problem.steps[n]));
+    let block = |side: &[usize], letter: usize| {
+        if side.len() > 1 { problem.sizes[letter].min(BLOCK) } else { problem.sizes[letter] }
+    };
+    let (block_m, block_n) = (block(left, m), block(right, n));
+    let is_multiplied = left.len() > 1 || right.len() > 1;
+    let block_k = if is_multiplied { problem.sizes[k].min(BLOCK_K) } else { problem.sizes[k] };
+    let [left_scratch, right_scratch] = scratch;
+    for m_start in (0..problem.sizes[m]).step_by(block_m) {
+        let m_count = block_m.min(problem.sizes[m] - m_start);
+        for k_start in (0..problem.sizes[k]).step_by(block_k) {
+            let k_count = block_k.min(problem.sizes[k] - k_start);
+            let side = |side: &[usize], letter: usize, start: usize, count: usize, scratch: &mut Vec<f64>| {
+                let arrays: Vec<Array> = side
+                    .iter()
+                    .map(|index| {
+                        let steps = &problem.operands[*index].steps;
+                        let steps = vec![steps[letter], steps[k]];
+                        let offset = stride(&steps[0]) * start + stride(&steps[1]) * k_start;
+                        Array { values: at(*index).wrapping_add(offset), steps }
+                    })
+                    .collect();
+                if let [array] = &arrays[..] {
+                    let steps = &array.steps;
+                    return Matrix {
+                        values: array.values,
+                        stride: stride(&steps[0]),
+                        stride_k: stride(&steps[1]),
+                    };
+                }
+                scratch.clear();
+                scratch.resize(count * k_count, 0.0);
+                // Whichever way the first operand runs contiguously, the product does.
+                let is_k_inner = !matches!(arrays[0].steps[0], Step::Stride(1));
+                let (stride, stride_k) = if is_k_inner { (k_count, 1) } else { (1, count) };
+                let part = Problem {
+                    sizes: vec![count, k_count],
+                    coefficient: 1.0,
+                    operands: arrays,
+                    out: scratch.as_mut_ptr(),
+                    steps: vec![Step::Stride(stride), Step::Stride(stride_k)],
+                };
+                // SAFETY: offsets inside blocks of the operands; the scratch has room for the block.
+                unsafe { nest::run(set, &part) };
+                Matrix { values: scratch.as_ptr(), stride, stride_k }
+            };
+            let a = side(left, m, m_start, m_count, left_scratch);
+            for n_start in (0..problem.sizes[n]).step_by(block_n) {
+                let n_count = block_n.min(problem.sizes[n] - n_start);
+                let b = side(right, n, n_start, n_count, right_scratch);
+                // SAFETY: the blocks lie inside the arrays; no two elements of the output's block share a place.
+                unsafe {
+                    matrixmultiply::dgemm(
+                        m_count,
+                        k_count,
+                        n_count,
+                        coefficient,
+                        a.values,
+                        a.stride as isize,
+                        a.stride_k as isize,
+                        b.values,
+                        b.stride_k as isize,
+                        b.stride as isize,
+                        1.0,
+                        out.add(stride_m * m_start + stride_n * n_start),
+                        stride_m as isize,
+                        stride_n as isize,
+                    );
+                }
+            }
+        }
+    }
+}

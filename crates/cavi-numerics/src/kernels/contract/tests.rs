@@ -1,0 +1,177 @@
+//! Contractions against the definition, over random sizes and steps, and against themselves on other threads.
+
+use super::*;
+use crate::instruction_set::available;
+
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % n
+    }
+}
+
+#[derive(Clone)]
+enum Owned {
+    Stride(usize),
+    Table(Vec<u32>, usize),
+}
+
+impl Owned {
+    fn view(&self) -> Step<'_> {
+        match self {
+            Self::Stride(stride) => Step::Stride(*stride),
+            Self::Table(table, scale) => Step::Table { table, scale: *scale },
+        }
+    }
+}
+
+struct Random {
+    values: Vec<f64>,
+    steps: Vec<Owned>,
+}
+
+/// An array that depends on some of the letters, in some order, by strides or tables.
+fn random(numbers: &mut Numbers, sizes: &[usize], tables: usize) -> Random {
+    let mut order: Vec<usize> = (0..sizes.len()).collect();
+    for last in (1..order.len()).rev() {
+        order.swap(last, numbers.below(last + 1));
+    }
+    let mut steps = vec![Owned::Stride(0); sizes.len()];
+    let mut length = 1;
+    for letter in order {
+        let size = sizes[letter];
+        if size == 0 || numbers.below(3) == 0 {
+            continue;
+        }
+        if numbers.below(6) < tables {
+            let rows = 1 + numbers.below(size.min(40));
+            let mut table: Vec<u32> = (0..size).map(|_| numbers.below(rows) as u32).collect();
+            if numbers.below(2) == 0 {
+                table.sort_unstable();
+            }
+            steps[letter] = Owned::Table(table, length);
+            length *= rows;
+        } else {
+            steps[letter] = Owned::Stride(length);
+            // Sometimes the next stride overlaps this letter's reach.
+            length = if numbers.below(8) == 0 { length + size } else { length * size };
+        }
+    }
+    let reach: usize = steps
+        .iter()
+        .zip(sizes)
+        .filter(|(_, size)| **size > 0)
+        .map(|(step, size)| step.view().most(*size).unwrap())
+        .sum();
+    let values =
+        (0..reach + 1 + numbers.below(3)).map(|_| numbers.below(2000) as f64 / 1000.0 - 1.0).collect();
+    Random { values, steps }
+}
+
+fn naive(sizes: &[usize], coefficient: f64, operands: &[Random], output: &mut Random) {
+    if sizes.contains(&0) {
+        return;
+    }
+    let mut values = vec![0; sizes.len()];
+    loop {
+        let offset = |steps: &[Owned]| steps.iter().zip(&values).map(|(s, v)| s.view().of(*v)).sum::<usize>();
+        let product: f64 = operands.iter().map(|operand| operand.values[offset(&operand.steps)]).product();
+        output.values[offset(&output.steps)] += coefficient * product;
+        let Some(next) = (0..sizes.len()).rev().find(|letter| values[*letter] + 1 < sizes[*letter]) else {
+            return;
+        };
+        values[next] += 1;
+        values[next + 1..].fill(0);
+    }
+}
+
+fn check(sizes: &[usize], operands: &[Random], output: &mut Random, threads: &[Threads]) {
+    let start = output.values.clone();
+    naive(sizes, -0.5, operands, output);
+    let views =
+        |steps: &[Owned]| -> Vec<String> { steps.iter().map(|s| format!("{:?}", s.view())).collect() };
+    for set in available() {
+        let mut first = None;
+        for threads in threads {
+            let mut values = start.clone();
+            let arrays: Vec<Operand> = operands
+                .iter()
+                .map(|o| Operand { values: &o.values, steps: o.steps.iter().map(Owned::view).collect() })
+                .collect();
+            let steps = output.steps.iter().map(Owned::view).collect();
+            contract_on(set, sizes, -0.5, &arrays, Output { values: &mut values, steps }, threads);
+            let work: usize = sizes.iter().product();
+            for (value, expected) in values.iter().zip(&output.values) {
+                assert!(
+                    (value - expected).abs() <= 1e-12 * (work as f64).max(10.0),
+                    "{set:?} {sizes:?}: {value} for {expected}; output {:?}, operands {:?}",
+                    views(&output.steps),
+                    operands.iter().map(|o| views(&o.steps)).collect::<Vec<_>>()
+                );
+            }
+            let first = first.get_or_insert_with(|| values.clone());
+            assert!(*first == values, "{set:?} {sizes:?}: threads change the bits");
+        }
+    }
+}
+
+#[test]
+fn is_its_definition() {
+    let numbers = &mut Numbers(3);
+    let threads = [Threads::one()];
+    for round in 0..6000 {
+        let letters = numbers.below(5);
+        let most = [40, 40, 20, 12, 7][letters];
+        let sizes: Vec<usize> =
+            (0..letters).map(|_| if numbers.below(40) == 0 { 0 } else { 1 + numbers.below(most) }).collect();
+        let tables = round % 3;
+        let count = if round % 50 == 0 { 5 + numbers.below(6) } else { numbers.below(5) };
+        let operands: Vec<Random> = (0..count).map(|_| random(numbers, &sizes, tables)).collect();
+        let mut output = random(numbers, &sizes, tables);
+        check(&sizes, &operands, &mut output, &threads);
+    }
+}
+
+#[test]
+fn threads_do_not_change_the_bits() {
+    let numbers = &mut Numbers(4);
+    let threads = [Threads::new(1), Threads::new(2), Threads::new(5)];
+    for round in 0..60 {
+        let letters = 1 + numbers.below(3);
+        let least = [150_000, 400, 50][letters - 1];
+        let sizes: Vec<usize> = (0..letters).map(|_| least + numbers.below(least / 4)).collect();
+        let count = numbers.below(4);
+        let operands: Vec<Random> = (0..count).map(|_| random(numbers, &sizes, round % 3)).collect();
+        let mut output = random(numbers, &sizes, round % 3);
+        check(&sizes, &operands, &mut output, &threads);
+    }
+}
+
+/// `out[m, k, l] += sum_n A[n, k] B[n, l] mask[n, m]` and kin: matrix products with a third operand.
+#[test]
+fn products_of_three() {
+    let numbers = &mut Numbers(5);
+    let threads = [Threads::new(1), Threads::new(3)];
+    let (m, n, k, l) = (6, 150, 20, 24);
+    // Letters m, n, k, l.
+    let strides = |s: [usize; 4]| s.map(Owned::Stride).to_vec();
+    for mask in [[0, 1, 0, 0], [n, 1, 0, 0], [1, m, 0, 0], [0, k, 1, 0]] {
+        let mut array = |steps: [usize; 4]| Random {
+            values: (0..20_000).map(|_| numbers.below(1000) as f64 / 500.0 - 1.0).collect(),
+            steps: strides(steps),
+        };
+        let operands = [array([0, k, 1, 0]), array([0, l, 0, 1]), array(mask)];
+        let mut output = array([k * l, 0, l, 1]);
+        check(&[m, n, k, l], &operands, &mut output, &threads);
+    }
+}
+
+#[test]
+#[should_panic(expected = "an operand's offsets lie inside it")]
+fn offsets_are_checked() {
+    let operand = Operand { values: &[1.0; 3], steps: vec![Step::Stride(1)] };
+    let output = Output { values: &mut [0.0], steps: vec![Step::Stride(0)] };
+    contract(&[4], 1.0, &[operand], output, &Threads::one());
+}

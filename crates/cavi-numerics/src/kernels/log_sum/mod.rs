@@ -1,0 +1,205 @@
+//! The fused pass over a sparse pattern.
+//!
+//! For every entry `e` with weight `x_e`:
+//!
+//! ```text
+//! s_e                 = c_e + sum_k prod_i G_i[idx_i(e), k]
+//! r_e                 = x_e / s_e
+//! acc_i[idx_i(e), k] += r_e prod_{j != i} G_j[idx_j(e), k]
+//! total              += x_e (ln s_e + o_e)
+//! ```
+//!
+//! `k` runs over a contiguous row of each factor. Entries of weight 0 contribute nothing. An entry whose `s_e` is below
+//! 1e-250 or not finite is left out, and its position returned, so that the caller may treat it in logarithms.
+
+mod pass;
+
+#[cfg(test)]
+mod tests;
+
+use super::Pattern;
+use crate::{InstructionSet, Threads, instruction_set};
+
+/// The rows `G_i[., k]` of one mode: row `index` begins at `index * stride`.
+#[derive(Clone, Copy, Debug)]
+pub struct Factor<'a> {
+    /// The rows, each of `stride` values of which the first `length` ([`LogSum::length`]) count.
+    pub values: &'a [f64],
+    /// The distance between the beginnings of two rows.
+    pub stride: usize,
+}
+
+/// What [`log_sum`] reads.
+#[derive(Clone, Copy, Debug)]
+pub struct LogSum<'a> {
+    /// The coordinates of the entries.
+    pub pattern: &'a Pattern<'a>,
+    /// One factor a mode of the pattern.
+    pub factors: &'a [Factor<'a>],
+    /// The number of values `k` takes.
+    pub length: usize,
+    /// The weight `x_e` of each entry.
+    pub weights: &'a [f64],
+    /// The addend `c_e` of each entry; 0 if absent.
+    pub addends: Option<&'a [f64]>,
+    /// The offset `o_e` of each entry's logarithm; 0 if absent.
+    pub offsets: Option<&'a [f64]>,
+}
+
+/// What [`log_sum`] writes or adds to. `Outputs::default()` asks for the total alone.
+#[derive(Debug, Default)]
+pub struct Outputs<'a> {
+    /// One a mode, added to, with the stride of that mode's factor; `None` (or a shorter list) where not wanted.
+    pub accumulators: Vec<Option<&'a mut [f64]>>,
+    /// `r_e` of each entry, 0 where the weight is 0 or the entry is left out.
+    pub ratios: Option<&'a mut [f64]>,
+    /// `s_e` of each entry, whatever its weight.
+    pub sums: Option<&'a mut [f64]>,
+}
+
+/// What [`log_sum`] returns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// The sum of `x_e (ln s_e + o_e)` over the entries not left out.
+    pub total: f64,
+    /// The positions of the entries left out, ascending.
+    pub rare: Vec<usize>,
+}
+
+/// Memory that [`log_sum`] keeps between calls: copies of the accumulators, at most three of each.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch {
+    copies: Vec<f64>,
+}
+
+impl Scratch {
+    /// The bytes that a pass over `pattern` takes, with accumulators of these strides in the modes that have one.
+    pub fn bytes(pattern: &Pattern, strides: &[Option<usize>]) -> usize {
+        let values: usize =
+            private_modes(pattern).filter_map(|mode| Some(pattern.size(mode) * (*strides.get(mode)?)?)).sum();
+        values * pattern.chunks().len().saturating_sub(2) * size_of::<f64>()
+    }
+}
+
+/// The modes whose accumulators two chunks may both add to.
+fn private_modes(pattern: &Pattern) -> std::ops::Range<usize> {
+    usize::from(pattern.is_disjoint())..pattern.modes()
+}
+
+/// Below this `s_e` is too near to zero for its reciprocal.
+const SMALLEST: f64 = 1e-250;
+
+/// Runs the pass. See the [module](self) for the formula.
+///
+/// The chunks of the pattern run in parallel. The first adds to the accumulators themselves, the others to copies that
+/// are then added in order; the accumulators of the first mode need no copies if its indices are sorted.
+///
+/// # Panics
+/// If a slice is too short for the pattern.
+pub fn log_sum(input: &LogSum, outputs: Outputs, scratch: &mut Scratch, threads: &Threads) -> Totals {
+    log_sum_on(instruction_set(), input, outputs, scratch, threads)
+}
+
+fn log_sum_on(
+    set: InstructionSet,
+    input: &LogSum,
+    mut outputs: Outputs,
+    scratch: &mut Scratch,
+    threads: &Threads,
+) -> Totals {
+    let pattern = input.pattern;
+    let (entries, modes) = (pattern.len(), pattern.modes());
+    outputs.accumulators.resize_with(modes, || None);
+    check(input, &outputs);
+    if entries == 0 {
+        return Totals::default();
+    }
+    let bounds = pattern.chunks();
+    let chunks = bounds.len() - 1;
+
+    // One copy of each private accumulator for each chunk but the first: the mode, and its place in the copy.
+    let mut private: Vec<(usize, std::ops::Range<usize>)> = Vec::new();
+    let mut copy_length = 0;
+    if chunks > 1 {
+        for mode in private_modes(pattern) {
+            if let Some(accumulator) = &outputs.accumulators[mode] {
+                let length = accumulator.len().min(pattern.size(mode) * input.factors[mode].stride);
+                private.push((mode, copy_length..copy_length + length));
+                copy_length += length;
+            }
+        }
+    }
+    let needed = copy_length * (chunks - 1);
+    if scratch.copies.len() < needed {
+        scratch.copies.resize(needed, 0.0);
+    }
+    let mut rest = &mut scratch.copies[..needed];
+    let pointer = |accumulator: &mut Option<&mut [f64]>| {
+        accumulator.as_mut().map_or(std::ptr::null_mut(), |accumulator| accumulator.as_mut_ptr())
+    };
+    let first: Vec<*mut f64> = outputs.accumulators.iter_mut().map(pointer).collect();
+    let (mut ratios, mut sums) = (outputs.ratios, outputs.sums);
+    let mut tasks = Vec::with_capacity(chunks);
+    for (chunk, range) in bounds.windows(2).enumerate() {
+        let range = range[0]..range[1];
+        let copy = rest.split_off_mut(..if chunk == 0 { 0 } else { copy_length }).unwrap_or_default();
+        let (ratios, sums) = (split_off(&mut ratios, range.len()), split_off(&mut sums, range.len()));
+        let private = if chunk == 0 { &[][..] } else { &private };
+        tasks.push(pass::Task { input, range, accumulators: first.clone(), private, copy, ratios, sums });
+    }
+    let mut results = vec![Totals::default(); chunks];
+    let work = tasks.into_iter().zip(&mut results).collect();
+    threads.for_each_item(work, |(task, totals): (pass::Task, &mut Totals)| *totals = pass::run(set, task));
+
+    let copies = &scratch.copies[..needed];
+    for (mode, place) in private {
+        let accumulator = outputs.accumulators[mode].as_deref_mut().expect("private accumulators are wanted");
+        add_copies(&mut accumulator[..place.len()], place.start, copies, copy_length, threads);
+    }
+    let mut totals = Totals::default();
+    for mut result in results {
+        totals.total += result.total;
+        totals.rare.append(&mut result.rare);
+    }
+    totals
+}
+
+/// The door: everything that the pass relies on without looking again.
+fn check(input: &LogSum, outputs: &Outputs) {
+    let pattern = input.pattern;
+    let (entries, modes) = (pattern.len(), pattern.modes());
+    assert_eq!(input.factors.len(), modes, "one factor a mode");
+    assert!(outputs.accumulators.len() <= modes, "at most one accumulator a mode");
+    assert_eq!(input.weights.len(), entries, "one weight an entry");
+    assert!(input.addends.is_none_or(|c| c.len() == entries), "one addend an entry");
+    assert!(input.offsets.is_none_or(|o| o.len() == entries), "one offset an entry");
+    assert!(outputs.ratios.as_ref().is_none_or(|r| r.len() == entries), "one ratio an entry");
+    assert!(outputs.sums.as_ref().is_none_or(|s| s.len() == entries), "one sum an entry");
+    for (mode, factor) in input.factors.iter().enumerate() {
+        let rows = pattern.size(mode);
+        let needed = if rows == 0 { 0 } else { (rows - 1) * factor.stride + input.length };
+        assert!(rows <= 1 || factor.stride >= input.length, "rows of a factor do not overlap");
+        assert!(factor.values.len() >= needed, "a factor has a row for each index");
+        let accumulator = outputs.accumulators[mode].as_ref();
+        assert!(accumulator.is_none_or(|a| a.len() >= needed), "an accumulator has a row for each index");
+    }
+}
+
+fn split_off<'a>(values: &mut Option<&'a mut [f64]>, count: usize) -> Option<&'a mut [f64]> {
+    let (head, tail) = values.take()?.split_at_mut(count);
+    *values = Some(tail);
+    Some(head)
+}
+
+/// `accumulator += copy_1 + copy_2 + ...`, in this order for each element.
+fn add_copies(accumulator: &mut [f64], start: usize, copies: &[f64], copy_length: usize, threads: &Threads) {
+    const LENGTH: usize = 1 << 15;
+    threads.for_each_chunk(accumulator, LENGTH, |index, values| {
+        let start = start + index * LENGTH;
+        for copy in copies.chunks_exact(copy_length) {
+            for (value, copied) in values.iter_mut().zip(&copy[start..]) {
+                *value += copied;
+            }
+        }
+    });
+}

@@ -1,0 +1,225 @@
+//! The pass against its formula, over random patterns, and against itself on other threads.
+
+use std::borrow::Cow;
+
+use super::*;
+use crate::instruction_set::available;
+use crate::kernels::strips;
+use crate::special::ln;
+
+/// A small generator of numbers that only need to be different.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % n
+    }
+
+    fn unit(&mut self) -> f64 {
+        (self.below(1 << 20) as f64 + 0.5) / (1u64 << 20) as f64
+    }
+
+    fn units(&mut self, n: usize) -> Vec<f64> {
+        (0..n).map(|_| self.unit()).collect()
+    }
+}
+
+struct Case {
+    pattern: Pattern<'static>,
+    factors: Vec<(Vec<f64>, usize)>,
+    length: usize,
+    weights: Vec<f64>,
+    addends: Option<Vec<f64>>,
+    offsets: Option<Vec<f64>>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Result {
+    accumulators: Vec<Option<Vec<f64>>>,
+    ratios: Vec<f64>,
+    sums: Vec<f64>,
+    totals: Totals,
+}
+
+fn case(numbers: &mut Numbers, entries: usize, sizes: &[usize], length: usize, is_sorted: bool) -> Case {
+    let mut columns: Vec<Vec<u32>> =
+        sizes.iter().map(|size| (0..entries).map(|_| numbers.below(*size) as u32).collect()).collect();
+    if is_sorted {
+        columns[0].sort_unstable();
+    }
+    let padding = numbers.below(3);
+    let factors =
+        sizes.iter().map(|size| (numbers.units(size * (length + padding)), length + padding)).collect();
+    let weights = (0..entries).map(|_| numbers.below(4) as f64).collect();
+    let has = numbers.below(4);
+    Case {
+        pattern: Pattern::new(columns.into_iter().map(Cow::Owned).collect()),
+        factors,
+        length,
+        weights,
+        addends: (has & 1 == 1).then(|| numbers.units(entries)),
+        offsets: (has & 2 == 2).then(|| numbers.units(entries)),
+    }
+}
+
+impl Case {
+    fn start(&self, wanted: usize) -> Vec<Option<Vec<f64>>> {
+        let accumulator = |i: usize| (wanted >> i & 1 == 1).then(|| vec![0.25; self.factors[i].0.len()]);
+        (0..self.factors.len()).map(accumulator).collect()
+    }
+
+    fn run(&self, set: InstructionSet, wanted: usize, threads: &Threads) -> Result {
+        let entries = self.pattern.len();
+        let mut accumulators = self.start(wanted);
+        let (mut ratios, mut sums) = (vec![-1.0; entries], vec![-1.0; entries]);
+        let factors: Vec<Factor> =
+            self.factors.iter().map(|(values, stride)| Factor { values, stride: *stride }).collect();
+        let input = LogSum {
+            pattern: &self.pattern,
+            factors: &factors,
+            length: self.length,
+            weights: &self.weights,
+            addends: self.addends.as_deref(),
+            offsets: self.offsets.as_deref(),
+        };
+        let outputs = Outputs {
+            accumulators: accumulators.iter_mut().map(Option::as_deref_mut).collect(),
+            ratios: Some(&mut ratios),
+            sums: Some(&mut sums),
+        };
+        let mut scratch = Scratch { copies: vec![f64::NAN; 3] };
+        let totals = log_sum_on(set, &input, outputs, &mut scratch, threads);
+        Result { accumulators, ratios, sums, totals }
+    }
+
+    fn naive(&self, wanted: usize) -> Result {
+        let entries = self.pattern.len();
+        let mut result = Result {
+            accumulators: self.start(wanted),
+            ratios: vec![0.0; entries],
+            sums: vec![0.0; entries],
+            totals: Totals::default(),
+        };
+        let modes = self.factors.len();
+        for e in 0..entries {
+            let at = |i: usize, k: usize| self.pattern.column(i)[e] as usize * self.factors[i].1 + k;
+            let product = |k: usize, without: usize| -> f64 {
+                (0..modes).filter(|i| *i != without).map(|i| self.factors[i].0[at(i, k)]).product()
+            };
+            let s = self.addends.as_ref().map_or(0.0, |c| c[e])
+                + (0..self.length).map(|k| product(k, modes)).sum::<f64>();
+            result.sums[e] = s;
+            if self.weights[e] == 0.0 {
+                continue;
+            }
+            if !(SMALLEST..f64::INFINITY).contains(&s) {
+                result.totals.rare.push(e);
+                continue;
+            }
+            result.ratios[e] = self.weights[e] / s;
+            for (i, accumulator) in result.accumulators.iter_mut().enumerate() {
+                for k in 0..self.length {
+                    if let Some(accumulator) = accumulator {
+                        accumulator[at(i, k)] += result.ratios[e] * product(k, i);
+                    }
+                }
+            }
+            result.totals.total += self.weights[e] * (ln(s) + self.offsets.as_ref().map_or(0.0, |o| o[e]));
+        }
+        result
+    }
+}
+
+fn are_close(a: &[f64], b: &[f64]) -> bool {
+    a.len() == b.len()
+        && a.iter().zip(b).all(|(a, b)| {
+            a.to_bits() == b.to_bits()
+                || (a.is_nan() && b.is_nan())
+                || (a - b).abs() <= 1e-11 * (1.0 + b.abs())
+        })
+}
+
+fn check_case(case: &Case, wanted: usize, threads: &[Threads]) {
+    let expected = case.naive(wanted);
+    for set in available() {
+        let result = case.run(set, wanted, &threads[0]);
+        let context = format!("{set:?}, {} modes, K = {}", case.factors.len(), case.length);
+        assert_eq!(result.totals.rare, expected.totals.rare, "{context}");
+        assert!(are_close(&result.sums, &expected.sums), "{context}");
+        assert!(are_close(&result.ratios, &expected.ratios), "{context}");
+        let scale = 1.0 + case.weights.iter().sum::<f64>();
+        assert!((result.totals.total - expected.totals.total).abs() <= 1e-11 * scale, "{context}");
+        for (result, expected) in result.accumulators.iter().zip(&expected.accumulators) {
+            match (result, expected) {
+                (Some(result), Some(expected)) => assert!(are_close(result, expected), "{context}"),
+                (result, expected) => assert_eq!(result, expected),
+            }
+        }
+        for threads in &threads[1..] {
+            let again = format!("{:?}", case.run(set, wanted, threads));
+            assert!(again == format!("{result:?}"), "{context}: threads change the bits");
+        }
+    }
+}
+
+#[test]
+fn is_its_formula() {
+    let numbers = &mut Numbers(7);
+    let threads = [Threads::new(1), Threads::new(2), Threads::new(5)];
+    for entries in [0, 1, 5, 300] {
+        for sizes in [&[7][..], &[9, 4], &[3, 50], &[4, 3, 5], &[3, 2, 2, 3], &[2, 3, 2, 2, 2]] {
+            for length in [0, 1, 2, 3, 4, 8, 9, 17, 32] {
+                let is_sorted = numbers.below(3) > 0;
+                let wanted = numbers.below(1 << sizes.len());
+                let case = case(numbers, entries, sizes, length, is_sorted);
+                check_case(&case, wanted, &threads);
+                check_case(&case, (1 << sizes.len()) - 1, &threads[..1]);
+            }
+        }
+    }
+}
+
+#[test]
+fn several_chunks_are_one() {
+    let numbers = &mut Numbers(8);
+    let threads = [Threads::new(1), Threads::new(2), Threads::new(3)];
+    for (is_sorted, sizes) in
+        [(true, &[200, 30][..]), (false, &[20, 30]), (true, &[50, 20, 9]), (false, &[9])]
+    {
+        let case = case(numbers, 9000, sizes, 5, is_sorted);
+        assert_eq!(case.pattern.chunks().len(), 5);
+        assert_eq!(case.pattern.is_disjoint(), is_sorted);
+        check_case(&case, (1 << sizes.len()) - 1, &threads);
+    }
+}
+
+#[test]
+fn rare_sums_touch_nothing() {
+    let numbers = &mut Numbers(9);
+    for length in [1, 7, 16] {
+        let mut case = case(numbers, 60, &[8, 9], length, true);
+        case.addends = None;
+        for (row, value) in [(1, 0.0), (3, 1e-260), (4, f64::INFINITY), (6, f64::NAN)] {
+            let stride = case.factors[0].1;
+            case.factors[0].0[row * stride..row * stride + length].fill(value);
+        }
+        check_case(&case, 3, &[Threads::one()]);
+    }
+}
+
+#[test]
+fn strips_hold_every_entry_once() {
+    let numbers = &mut Numbers(10);
+    let rows: Vec<u32> = (0..50_000).map(|_| numbers.below(300) as u32).collect();
+    let columns: Vec<u32> = (0..50_000).map(|_| numbers.below(4000) as u32).collect();
+    let order = strips(&[&rows, &columns], 100);
+    let mut seen = order.permutation.clone();
+    seen.sort_unstable();
+    assert!(seen.iter().enumerate().all(|(index, entry)| index == *entry as usize));
+    let apply = |column: &[u32]| order.permutation.iter().map(|e| column[*e as usize]).collect::<Vec<_>>();
+    let pattern =
+        Pattern::with_chunks(vec![Cow::Owned(apply(&rows)), Cow::Owned(apply(&columns))], order.chunks);
+    assert!(pattern.is_disjoint());
+    assert_eq!(pattern.chunks().len(), 5);
+}

@@ -1,0 +1,13 @@
+//! Loops over slices, one kernel a file. A kernel knows offsets and numbers, never a model.
+
+mod vector;
+
+pub mod pattern;
+
+pub mod log_sum;
+
+pub mod contract;
+
+pub use contract::{Operand, Output, Step, contract};
+pub use log_sum::{Factor, LogSum, Outputs, Scratch, Totals, log_sum};
+pub use pattern::{Order, Pattern, strips};

@@ -1,0 +1,111 @@
+//! `ln Gamma(x)` for `x > 0`, accurate in the relative sense at its roots 1 and 2.
+//!
+//! On `[1, 2]`, `ln Gamma(y) = (y - 1)(y - 2) R(y - 3/2)`, with `R` a polynomial of degree 20 that interpolates at
+//! Chebyshev points (relative error 9e-18). Below 1, `ln Gamma(x) = ln Gamma(x + 1) - ln x`; from 2 to 8,
+//! `ln Gamma(x) = ln Gamma(x - m) + ln((x - 1) ... (x - m))`. From 8 on, Stirling's series:
+//! `(x - 1/2)(ln x - 1) + (ln(2 pi) - 1)/2 + sum_n B_2n / (2n (2n - 1) x^(2n-1))`, nine terms.
+//!
+//! Error: below 2e-15 relative, the roots included.
+//!
+//! # Source
+//! Abramowitz and Stegun 6.1.15 and 6.1.41; `R` from `tests/data/special.py`.
+
+use super::ln::ln_body;
+use super::{elementwise, polynomial};
+use crate::instruction_set::fma;
+
+elementwise! {
+    /// The logarithm of the gamma function of positive numbers: infinity at 0, NaN below.
+    log_gamma, log_gamma_into, log_gamma_in_place, log_gamma_body
+}
+
+/// `ln B(a, b) = ln Gamma(a) + ln Gamma(b) - ln Gamma(a + b)`.
+///
+/// When one argument is far larger than the other, the two large terms cancel and the error is relative to them.
+pub fn ln_beta(a: f64, b: f64) -> f64 {
+    log_gamma(a) + log_gamma(b) - log_gamma(a + b)
+}
+
+#[inline(always)]
+fn log_gamma_body<const FMA: bool>(x: f64) -> f64 {
+    let is_below_one = x < 1.0;
+    let is_large = x >= 8.0;
+    // y in [1, 2] by steps of one; each subtraction is exact.
+    let mut y = x;
+    let mut product = 1.0;
+    for _ in 0..6 {
+        let is_above = y > 2.0;
+        y = if is_above { y - 1.0 } else { y };
+        product = if is_above { product * y } else { product };
+    }
+    // Below 1 the argument is x + 1, and its distances to 1 and 2 are taken before it would be rounded.
+    let from_one = if is_below_one { x } else { y - 1.0 };
+    let from_two = if is_below_one { x - 1.0 } else { y - 2.0 };
+    let r = polynomial::<FMA, 21>(
+        from_one - 0.5,
+        [
+            0.483_128_950_540_980_9,
+            -0.145_959_895_914_305_94,
+            0.062_911_401_074_564_85,
+            -0.031_308_487_501_053_27,
+            0.016_797_098_631_213_95,
+            -0.009_425_622_444_829_649,
+            0.005_446_457_842_219_553,
+            -0.003_212_074_220_607_290_8,
+            0.001_922_916_232_122_792_3,
+            -0.001_164_411_377_219_605,
+            0.000_711_520_275_205_129_8,
+            -0.000_438_035_161_325_805_34,
+            0.000_271_302_735_451_140_05,
+            -0.000_168_571_794_503_517_2,
+            0.000_105_417_152_221_859_04,
+            -6.793_733_027_397_047e-5,
+            4.281_642_862_794_779e-5,
+            -2.148_770_252_062_576e-5,
+            1.358_427_545_913_094_3e-5,
+            -1.852_780_399_703_296_2e-5,
+            1.182_096_944_546_714_5e-5,
+        ],
+    );
+    let argument = if is_below_one { x } else { product };
+    let log = ln_body::<FMA>(if is_large { x } else { argument });
+    let near = fma::<FMA>(from_one * from_two, r, if is_below_one { -log } else { log });
+    let inverse = 1.0 / if is_large { x } else { 8.0 };
+    let w = inverse * inverse;
+    let series = inverse
+        * polynomial::<FMA, 9>(
+            w,
+            [
+                1.0 / 12.0,
+                -1.0 / 360.0,
+                1.0 / 1260.0,
+                -1.0 / 1680.0,
+                1.0 / 1188.0,
+                -691.0 / 360_360.0,
+                1.0 / 156.0,
+                -3617.0 / 122_400.0,
+                43_867.0 / 244_188.0,
+            ],
+        );
+    // (ln(2 pi) - 1) / 2
+    let constant = 0.418_938_533_204_672_7;
+    let far = fma::<FMA>(x - 0.5, log - 1.0, constant + series);
+    let value = if is_large { far } else { near };
+    if x < 0.0 { f64::NAN } else { value }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edges() {
+        assert_eq!(log_gamma(0.0), f64::INFINITY);
+        assert_eq!(log_gamma(1.0), 0.0);
+        assert_eq!(log_gamma(2.0), 0.0);
+        assert_eq!(log_gamma(f64::INFINITY), f64::INFINITY);
+        assert!(log_gamma(-0.5).is_nan());
+        assert!(log_gamma(f64::NAN).is_nan());
+        assert!((ln_beta(2.0, 3.0) + 12.0_f64.ln()).abs() < 1e-14);
+    }
+}

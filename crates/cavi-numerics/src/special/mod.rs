@@ -1,0 +1,69 @@
+//! Special functions, one a file: for one number, and for a slice at a time with vector instructions.
+//!
+//! The bodies have no branches, so the slice versions vectorise; the scalar versions run the same body, and give the
+//! same bits on the same instruction set. `exp` and `ln` stay within 2 units in the last place; `digamma`, `trigamma`
+//! and `log_gamma` within 1e-13 relative (absolute near a root) of mpmath's values over 1e-14 .. 1e12
+//! (`tests/special.rs`).
+
+mod digamma;
+mod exp;
+mod ln;
+mod log_gamma;
+mod log_sum_exp;
+mod trigamma;
+
+pub use digamma::{digamma, digamma_in_place, digamma_into};
+pub use exp::{exp, exp_in_place, exp_into, expm1};
+pub use ln::{ln, ln_in_place, ln_into, log1p};
+pub use log_gamma::{ln_beta, log_gamma, log_gamma_in_place, log_gamma_into};
+pub use log_sum_exp::log_sum_exp;
+pub use trigamma::{trigamma, trigamma_in_place, trigamma_into};
+
+/// The scalar and the slice versions of an element-wise body.
+macro_rules! elementwise {
+    ($(#[$document:meta])* $scalar:ident, $into:ident, $in_place:ident, $body:ident) => {
+        $(#[$document])*
+        pub fn $scalar(x: f64) -> f64 {
+            crate::instruction_set::dispatch!(fn run(x: f64) -> f64 = $body);
+            run(crate::instruction_set(), x)
+        }
+
+        #[doc = concat!("[`", stringify!($scalar), "`] of each element of `x`, into `out` of the same length.")]
+        pub fn $into(x: &[f64], out: &mut [f64]) {
+            #[inline(always)]
+            fn body<const FMA: bool>(x: &[f64], out: &mut [f64]) {
+                for (out, x) in out.iter_mut().zip(x) {
+                    *out = $body::<FMA>(*x);
+                }
+            }
+            crate::instruction_set::dispatch!(fn run(x: &[f64], out: &mut [f64]) = body);
+            assert_eq!(x.len(), out.len(), "an element-wise function needs slices of one length");
+            run(crate::instruction_set(), x, out);
+        }
+
+        #[doc = concat!("[`", stringify!($scalar), "`] of each element, in place.")]
+        pub fn $in_place(x: &mut [f64]) {
+            #[inline(always)]
+            fn body<const FMA: bool>(x: &mut [f64]) {
+                for x in x.iter_mut() {
+                    *x = $body::<FMA>(*x);
+                }
+            }
+            crate::instruction_set::dispatch!(fn run(x: &mut [f64]) = body);
+            run(crate::instruction_set(), x);
+        }
+    };
+}
+use elementwise;
+
+/// `c[0] + c[1] x + c[2] x^2 + ...`, by Horner's rule.
+#[inline(always)]
+fn polynomial<const FMA: bool, const N: usize>(x: f64, c: [f64; N]) -> f64 {
+    let mut value = c[N - 1];
+    let mut index = N - 1;
+    while index > 0 {
+        index -= 1;
+        value = crate::instruction_set::fma::<FMA>(value, x, c[index]);
+    }
+    value
+}

@@ -1,0 +1,75 @@
+//! The special functions against mpmath's values (`tests/data/special.py`), one at a time and as slices.
+
+use cavi_numerics::special;
+
+fn table(name: &str) -> (Vec<f64>, Vec<f64>) {
+    let text = include_str!("data/special.csv");
+    text.lines()
+        .filter_map(|line| line.strip_prefix(name)?.strip_prefix(',')?.split_once(','))
+        .map(|(x, value)| (x.parse::<f64>().unwrap(), value.parse::<f64>().unwrap()))
+        .unzip()
+}
+
+/// The largest error where an error of `absolute` plus `relative` times the value counts as one.
+fn check(
+    name: &str,
+    scalar: fn(f64) -> f64,
+    into: fn(&[f64], &mut [f64]),
+    in_place: fn(&mut [f64]),
+    absolute: f64,
+    relative: f64,
+) {
+    let (x, expected) = table(name);
+    assert!(x.len() > 200);
+    let mut values = vec![0.0; x.len()];
+    into(&x, &mut values);
+    let mut replaced = x.clone();
+    in_place(&mut replaced);
+    let mut worst = (0.0_f64, 0.0, 0.0);
+    for ((x, value), expected) in x.iter().zip(&values).zip(&expected) {
+        assert_eq!(value.to_bits(), scalar(*x).to_bits(), "{name}({x}): slice and scalar differ");
+        let error = (value - expected).abs() / (absolute + relative * expected.abs());
+        if error.is_nan() || error > worst.0 {
+            worst = (error, *x, *value);
+        }
+    }
+    assert_eq!(values, replaced);
+    println!("{name}: {} of the allowed error at {}", worst.0, worst.1);
+    assert!(
+        worst.0.is_finite() && worst.0 <= 1.0,
+        "{name}({}) = {}: {} times the allowed error",
+        worst.1,
+        worst.2,
+        worst.0
+    );
+}
+
+const ULP: f64 = f64::EPSILON;
+
+#[test]
+fn exp() {
+    check("exp", special::exp, special::exp_into, special::exp_in_place, 5e-324, ULP);
+}
+
+#[test]
+fn ln() {
+    check("ln", special::ln, special::ln_into, special::ln_in_place, 0.0, ULP);
+}
+
+#[test]
+fn digamma() {
+    use special::{digamma, digamma_in_place, digamma_into};
+    check("digamma", digamma, digamma_into, digamma_in_place, 2e-15, 2e-15);
+}
+
+#[test]
+fn trigamma() {
+    use special::{trigamma, trigamma_in_place, trigamma_into};
+    check("trigamma", trigamma, trigamma_into, trigamma_in_place, 0.0, 2e-15);
+}
+
+#[test]
+fn log_gamma() {
+    use special::{log_gamma, log_gamma_in_place, log_gamma_into};
+    check("log_gamma", log_gamma, log_gamma_into, log_gamma_in_place, 0.0, 3e-15);
+}

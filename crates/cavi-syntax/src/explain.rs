@@ -1,0 +1,504 @@
+//! Why could pest not read a line? The mistakes that have a name come first, then what was expected and what was found.
+
+use cavi_grammar::{Rule, rule_name};
+use pest::error::{Error, ErrorVariant, InputLocation};
+
+use crate::diagnostic::Diagnostic;
+use crate::lines::{BlockKind, item_forms};
+use crate::mistakes::{reserved, second_statement};
+use crate::span::Span;
+use crate::suggest::nearest;
+use crate::tokens::{Token, TokenKind};
+use crate::tree::DATA_TYPES;
+
+/// The place where a line stops being Cavi.
+struct Failure<'a, 't> {
+    rule: Rule,
+    tokens: &'a [Token<'t>],
+    /// The index of the token that does not fit; the number of tokens where the line ends too early.
+    found: usize,
+    expected: Vec<Rule>,
+}
+
+/// Explains pest's error about the tokens of a line whose first byte is at `base`.
+pub(crate) fn explain(rule: Rule, tokens: &[Token<'_>], base: usize, error: &Error<Rule>) -> Diagnostic {
+    let offset = base
+        + match error.location {
+            InputLocation::Pos(offset) => offset,
+            InputLocation::Span((start, _)) => start,
+        };
+    let expected = match &error.variant {
+        ErrorVariant::ParsingError { positives, .. } => positives.clone(),
+        ErrorVariant::CustomError { .. } => {
+            // Pest gives up only where the stack would overflow.
+            return Diagnostic::error("E0123", "the expression is nested too deeply")
+                .at(Span::new(base, offset.max(base)), "too deep")
+                .help("name a part of the expression: `NAME[...] = ...`");
+        }
+    };
+    let found = tokens.iter().position(|token| token.span.end > offset).unwrap_or(tokens.len());
+    let failure = Failure { rule, tokens, found, expected };
+    failure.known().unwrap_or_else(|| failure.generic())
+}
+
+impl<'t> Failure<'_, 't> {
+    /// The token `steps` before the one found.
+    fn before(&self, steps: usize) -> Option<&Token<'t>> {
+        self.found.checked_sub(steps).map(|index| &self.tokens[index])
+    }
+
+    fn token(&self) -> Option<&Token<'t>> {
+        self.tokens.get(self.found)
+    }
+
+    fn found_is(&self, text: &str) -> bool {
+        self.token().is_some_and(|token| token.is(text))
+    }
+
+    fn expects(&self, rule: Rule) -> bool {
+        self.expected.contains(&rule)
+    }
+
+    /// Whether a rule with this name was expected. Pest reports the first part of a rule or the rule, as it comes.
+    fn expects_text(&self, text: &str) -> bool {
+        self.expected.iter().any(|rule| rule_name(*rule) == Some(text))
+    }
+
+    /// The place of the token found, or just behind the last one.
+    fn span(&self) -> Span {
+        match (self.token(), self.tokens.last()) {
+            (Some(token), _) => token.span,
+            (None, Some(last)) => Span::new(last.span.end, last.span.end),
+            (None, None) => Span::default(),
+        }
+    }
+
+    /// The opening bracket around the place, and its index.
+    fn bracket(&self) -> Option<(usize, &Token<'t>)> {
+        let mut depth = 0usize;
+        for (index, token) in self.tokens[..self.found].iter().enumerate().rev() {
+            if token.is(")") || token.is("]") {
+                depth += 1;
+            } else if token.is("(") || token.is("[") {
+                if depth == 0 {
+                    return Some((index, token));
+                }
+                depth -= 1;
+            }
+        }
+        None
+    }
+
+    /// The index of the bracket that the `]` or `)` at `index` closes.
+    fn opener(&self, index: usize) -> Option<usize> {
+        let mut depth = 0usize;
+        for at in (0..=index).rev() {
+            let token = &self.tokens[at];
+            if token.is(")") || token.is("]") {
+                depth += 1;
+            } else if token.is("(") || token.is("[") {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at);
+                }
+            }
+        }
+        None
+    }
+
+    // Mistakes with a name ----------------------------------------------------------------------------------------
+
+    fn known(&self) -> Option<Diagnostic> {
+        self.sum()
+            .or_else(|| self.chained_subscripts())
+            .or_else(|| self.round_subscripts())
+            .or_else(|| self.reserved_word())
+            .or_else(|| self.two_statements())
+            .or_else(|| self.data_statement())
+            .or_else(|| self.comparison())
+            .or_else(|| self.subscript_arithmetic())
+            .or_else(|| self.colon_range())
+            .or_else(|| self.after_family())
+    }
+
+    /// `sum(k)(...)`, `sum[k] x[k]`, `sum[](...)`
+    fn sum(&self) -> Option<Diagnostic> {
+        let help = "write `sum[k](theta[d, k] * beta[k, v])`, with several letters `sum[k, l](...)`";
+        let previous = self.before(1)?;
+        if previous.is("sum") {
+            let label = if self.found_is("(") { "letters stand in square brackets" } else { "expected `[`" };
+            return Some(
+                Diagnostic::error("E0115", "`sum` without its letters").at(self.span(), label).help(help),
+            );
+        }
+        let open = if previous.is("]") { self.opener(self.found - 1) } else { None };
+        if open.is_some_and(|open| open > 0 && self.tokens[open - 1].is("sum")) && self.expects_text("`(`") {
+            return Some(
+                Diagnostic::error("E0115", "`sum` without brackets around what it sums")
+                    .at(self.span(), "expected `(`")
+                    .help(help),
+            );
+        }
+        let (index, bracket) = self.bracket()?;
+        if bracket.is("[") && index > 0 && self.tokens[index - 1].is("sum") {
+            return Some(
+                Diagnostic::error("E0115", "`sum` takes letters and nothing else")
+                    .at(self.span(), format!("found {}", self.found_text()))
+                    .help(format!("{help}; a letter runs over its whole axis")),
+            );
+        }
+        None
+    }
+
+    /// `x[n][k]`
+    fn chained_subscripts(&self) -> Option<Diagnostic> {
+        let previous = self.before(1)?;
+        if !(self.found_is("[") && previous.is("]")) {
+            return None;
+        }
+        let open = self.opener(self.found - 1)?;
+        let name = open.checked_sub(1).map(|index| &self.tokens[index]).filter(|token| token.is_word())?;
+        Some(
+            Diagnostic::error("E0116", "a second pair of brackets")
+                .at(self.span(), "subscripts stand in one pair")
+                .help(format!("write `{}[a, b]` with commas between the subscripts", name.text)),
+        )
+    }
+
+    /// `x(n, k) ~ ...`, `axis doc(d)`
+    fn round_subscripts(&self) -> Option<Diagnostic> {
+        let previous = self.before(1)?;
+        if !self.found_is("(") || !previous.is_name() {
+            return None;
+        }
+        let left = match self.rule {
+            Rule::distribution_line | Rule::definition_line => self.found == 1,
+            Rule::axis_line | Rule::data_line | Rule::const_line => self.found == 2,
+            _ => self.expects_text("`[`"),
+        };
+        if !left {
+            return None;
+        }
+        // `log(x[n]) ~ ...` and `exp(a + b) ~ ...` transform the left side; letters alone are subscripts.
+        let inside: Vec<&Token<'_>> =
+            self.tokens[self.found + 1..].iter().take_while(|token| !token.is(")")).collect();
+        if inside.iter().any(|token| !(token.is_word() || token.is(",") || token.is(":"))) {
+            return Some(
+                Diagnostic::error("E0116", format!("`{}(...)` on the left", previous.text))
+                    .at(previous.span.to(self.span()), "a name with subscripts stands here")
+                    .help("derive an array first: `data y[n] = log(x[n])`, then `y[n] ~ ...`"),
+            );
+        }
+        let letters: Vec<&str> =
+            inside.iter().filter(|token| token.is_word()).map(|token| token.text).collect();
+        Some(
+            Diagnostic::error("E0116", "subscripts stand in square brackets")
+                .at(self.span(), "found `(`")
+                .help(format!("write `{}[{}]`", previous.text, letters.join(", "))),
+        )
+    }
+
+    fn reserved_word(&self) -> Option<Diagnostic> {
+        let token = self.token().filter(|token| token.is_reserved())?;
+        if !self.expects_name() || second_statement(self.tokens, self.found) {
+            return None;
+        }
+        Some(reserved(token))
+    }
+
+    fn two_statements(&self) -> Option<Diagnostic> {
+        if self.bracket().is_some() || !second_statement(self.tokens, self.found) {
+            return None;
+        }
+        Some(
+            Diagnostic::error("E0110", "a second statement on the line")
+                .at(self.span(), "starts here")
+                .help("write one statement a line"),
+        )
+    }
+
+    /// `data x[n]` without a type, `absent = none`, `centre over n`
+    fn data_statement(&self) -> Option<Diagnostic> {
+        if self.rule != Rule::data_line {
+            return None;
+        }
+        if self.expects_text("`:`") && self.token().is_some_and(|token| token.is("in") || token.is_name()) {
+            return Some(
+                Diagnostic::error("E0120", "`:` is missing before the type")
+                    .at(self.span(), "expected `:`")
+                    .possible(DATA_TYPES)
+                    .help("write `data x[n, j] : real`"),
+            );
+        }
+        let previous = self.before(1)?;
+        let before_previous = self.before(2)?;
+        if previous.is("=") && before_previous.is("absent") || previous.is(",") && self.expects(Rule::zero) {
+            return Some(
+                Diagnostic::error("E0121", format!("`absent` is `0` or `NA`, found {}", self.found_text()))
+                    .at(self.span(), "not known")
+                    .possible("`absent = 0`: what is not listed was observed to be 0; `absent = NA`: it was not observed")
+                    .help("write `absent = 0`, `absent = NA` or `absent = 0, NA`"),
+            );
+        }
+        if self.expects(Rule::kw_over) || self.expects(Rule::differs) || self.expects_text("`absent`") {
+            let word = if self.expects_text("`absent`") { self.token() } else { Some(previous) };
+            let word = word?;
+            let near = nearest(word.text, ["absent", "center", "scale"].into_iter());
+            let help = match near {
+                Some(near) if near != word.text => format!("did you mean `{near}`?"),
+                _ => "write one of these after the comma".to_string(),
+            };
+            return Some(
+                Diagnostic::error("E0128", format!("`{}` starts no option of `data`", word.text))
+                    .at(word.span, "unknown option")
+                    .possible(
+                        "`absent = 0`, `absent = NA`, `center over n`, `scale over n`, `i != j`, `i < j`",
+                    )
+                    .help(help),
+            );
+        }
+        None
+    }
+
+    /// `[i != j]`, `x < y`, `a == b` in an expression
+    fn comparison(&self) -> Option<Diagnostic> {
+        let sign = self.token().filter(|token| ["==", "!=", "<", "="].iter().any(|sign| token.is(sign)))?;
+        let indicator = self.bracket().is_some_and(|(index, bracket)| {
+            bracket.is("[") && !(index > 0 && self.tokens[index - 1].is_word())
+        });
+        let operator_possible = self.expects_text("an operator") || indicator;
+        if !operator_possible || (sign.is("=") && !indicator) {
+            return None;
+        }
+        let help = if sign.is("!=") {
+            "write `(1 - [i == j])`; to leave entries out, `data x[i, j] : real, i != j`"
+        } else if sign.is("=") {
+            "write `[j == l]` with two equal signs"
+        } else {
+            "write `[j == l]` for letters that agree; to leave entries out, `data x[i, j] : real, i < j`"
+        };
+        Some(
+            Diagnostic::error("E0122", format!("`{}` in an expression", sign.text))
+                .at(sign.span, "not possible here")
+                .possible("`[j == l]` is 1 where two letters of one axis agree, else 0")
+                .help(help),
+        )
+    }
+
+    /// `x[n + 1]`, `x[1]`, `x[, k]`
+    fn subscript_arithmetic(&self) -> Option<Diagnostic> {
+        let (index, bracket) = self.bracket()?;
+        if !bracket.is("[") || index == 0 || !self.tokens[index - 1].is_word() {
+            return None;
+        }
+        let token = self.token()?;
+        let number = token.kind == TokenKind::Number;
+        let operator = ["+", "-", "*", "/", "^", "("].iter().any(|sign| token.is(sign));
+        let declares =
+            index == 2 && matches!(self.rule, Rule::axis_line | Rule::data_line | Rule::const_line);
+        if number {
+            return Some(
+                Diagnostic::error("E0129", format!("`{}` is no subscript", token.text))
+                    .at(token.span, "a number")
+                    .possible("a subscript is a letter, an index variable (`mu[z[n], j]`) or a slice (`:k`)")
+                    .help(if declares {
+                        "write the axis's size in its statement: `axis factor[k] = 15`"
+                    } else {
+                        "write a letter; what holds for one element only needs an array or an axis of its own"
+                    }),
+            );
+        }
+        if operator {
+            return Some(
+                Diagnostic::error("E0129", format!("`{}` inside a subscript", token.text))
+                    .at(token.span, "there is no index arithmetic")
+                    .possible("a subscript is a letter, an index variable (`mu[z[n], j]`) or a slice (`:k`)")
+                    .help(
+                        "declare the other position as data: `data prev[t] : index time`, then `x[prev[t]]`",
+                    ),
+            );
+        }
+        if token.is(",") || token.is("]") {
+            return Some(
+                Diagnostic::error("E0129", "an empty subscript")
+                    .at(token.span, "expected a subscript before it")
+                    .possible("a subscript is a letter, an index variable (`mu[z[n], j]`) or a slice (`:k`)")
+                    .help("write `:k` for all values of `k`; a scalar has no brackets"),
+            );
+        }
+        None
+    }
+
+    /// `1:K`, `k:`
+    fn colon_range(&self) -> Option<Diagnostic> {
+        let token = self.token().filter(|token| token.is(":"))?;
+        self.bracket()?;
+        Some(
+            Diagnostic::error("E0129", "there are no ranges")
+                .at(token.span, "not possible here")
+                .possible("`:k` is the slice over all values of `k`")
+                .help("write the letter alone for each element, `:k` for the vector"),
+        )
+    }
+
+    /// `y ~ Normal(0, sd = 1) + 3`, `y ~ Normal`, `y ~ 3`
+    fn after_family(&self) -> Option<Diagnostic> {
+        if self.rule != Rule::distribution_line {
+            return None;
+        }
+        let tilde = self.tokens.iter().position(|token| token.is("~"))?;
+        let help =
+            "write what the family's parameters are inside its brackets: `x[n] ~ Normal(a[n] + b, sd = 1)`";
+        if self.found == tilde + 1 {
+            return Some(
+                Diagnostic::error("E0113", format!("a family follows `~`, found {}", self.found_text()))
+                    .at(self.span(), "no family")
+                    .help(if self.found_is("~") {
+                        "write one `~`"
+                    } else {
+                        "write `NAME ~ Family(...)`, or `NAME = expression` for a definition"
+                    }),
+            );
+        }
+        if self.found == tilde + 2 && self.expects_text("`(`") {
+            let family = &self.tokens[tilde + 1];
+            return Some(
+                Diagnostic::error("E0113", format!("`{}` without its arguments", family.text))
+                    .at(self.span(), "expected `(`")
+                    .help(format!("write `{}(...)`", family.text)),
+            );
+        }
+        let complete = self.expects(Rule::EOI) && self.before(1).is_some_and(|token| token.is(")"));
+        if complete && self.found > tilde + 2 {
+            return Some(
+                Diagnostic::error("E0113", format!("{} after the family", self.found_text()))
+                    .at(self.span(), "the statement ends with the family's `)`")
+                    .help(help),
+            );
+        }
+        None
+    }
+
+    // What was expected -------------------------------------------------------------------------------------------
+
+    fn expects_name(&self) -> bool {
+        [Rule::name, Rule::reference, Rule::expression, Rule::operand].iter().any(|rule| self.expects(*rule))
+            || self.expects_text("a name")
+    }
+
+    fn found_text(&self) -> String {
+        self.token().map_or_else(|| "the end of the line".to_string(), |token| format!("`{}`", token.text))
+    }
+
+    fn generic(&self) -> Diagnostic {
+        let expected = expected_text(&self.expected);
+        let message = match &expected {
+            Some(expected) => format!("expected {expected}, found {}", self.found_text()),
+            None => format!("{} does not fit here", self.found_text()),
+        };
+        let label = match &expected {
+            Some(expected) if expected.len() <= 40 => format!("expected {expected}"),
+            _ => String::new(),
+        };
+        let mut diagnostic = Diagnostic::error("E0101", message).at(self.span(), label);
+        if let Some(form) = form(self.rule) {
+            diagnostic = diagnostic.possible(form);
+        }
+        if let Some(help) = self.generic_help() {
+            diagnostic = diagnostic.help(help);
+        }
+        diagnostic
+    }
+
+    fn generic_help(&self) -> Option<String> {
+        let operand = self.token().is_some_and(|token| {
+            token.is_word() || token.kind == TokenKind::Number || token.is("(") || token.is("[")
+        });
+        let side_by_side = operand && self.before(1).is_some_and(Token::ends_operand);
+        let operator_possible = self.expects_text("an operator");
+        if self.bracket().is_some() && self.tokens.get(self.found + 1).is_some_and(|next| next.is("=")) {
+            return Some("write `,` between the arguments".to_string());
+        }
+        if side_by_side && operator_possible {
+            return Some("write an operator between the two; a product needs its `*`".to_string());
+        }
+        if self.rule == Rule::axis_line && self.found_is("in") && self.expects_text("`[`") {
+            return Some(
+                "the axis's own letter stands before `in`: `axis feature[j] in view[m]`".to_string(),
+            );
+        }
+        if self.rule == Rule::axis_line && self.expects_text("`[`") {
+            let name = self.before(1).map_or("doc", |token| token.text);
+            let letter: String = name.chars().take(1).collect();
+            return Some(format!("give the axis a letter: `axis {name}[{letter}]`"));
+        }
+        if matches!(self.rule, Rule::sweep_line | Rule::schedule_line) && self.found_is("[") {
+            return Some("write the variable's bare name: an item updates all its copies".to_string());
+        }
+        if self.rule == Rule::data_line && self.before(1).is_some_and(|token| token.is("index")) {
+            return Some(
+                "name the axis that the values are positions of: `data z[n] : index cluster`".to_string(),
+            );
+        }
+        if self.found == self.tokens.len() && self.expects(Rule::close) {
+            return Some("close the bracket".to_string());
+        }
+        None
+    }
+}
+
+/// The rules that pest would have taken, in words: "`,` or `)`".
+fn expected_text(rules: &[Rule]) -> Option<String> {
+    let mut names: Vec<&'static str> = Vec::new();
+    for name in rules.iter().filter_map(|rule| rule_name(*rule)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let expression = names.contains(&"an expression")
+        || (names.contains(&"a name") && names.contains(&"a number") && names.contains(&"`(`"));
+    if expression {
+        let parts = ["a name", "a number", "`(`", "`[`", "`sum`", "an operator", "an expression"];
+        names.retain(|name| !parts.contains(name));
+        names.insert(0, "an expression");
+    } else if names.contains(&"an operator") {
+        // Brackets after a name, and operators, are always possible: they come last or not at all.
+        names.retain(|name| !matches!(*name, "an operator" | "`[`" | "`(`"));
+        names.push("an operator");
+    }
+    if let Some(end) = names.iter().position(|name| *name == "the end of the line") {
+        let end = names.remove(end);
+        names.push(end);
+    }
+    let (last, others) = names.split_last()?;
+    if others.is_empty() {
+        return Some((*last).to_string());
+    }
+    Some(format!("{} or {last}", others.join(", ")))
+}
+
+/// What a line of this kind looks like.
+fn form(rule: Rule) -> Option<&'static str> {
+    Some(match rule {
+        Rule::model_line => "`model NAME`",
+        Rule::axis_line => {
+            "an axis is `axis doc[d]`, `axis factor[k, l] = 15` or `axis feature[j] in view[m]`"
+        }
+        Rule::data_line => {
+            "data are `data x[n, j] : real, absent = NA`, `data z[n] : index cluster` or `data y[n] = log(x[n] + 1)`"
+        }
+        Rule::const_line => "a constant is `const alpha = 0.1`, `const a[k] : positive` or `const s`",
+        Rule::distribution_line => "a distribution is `theta[d, :k] ~ Dirichlet(alpha)`",
+        Rule::definition_line => "a definition is `rate[i, k] = exp(d[i, k])`",
+        Rule::joint_line | Rule::point_line | Rule::fixed_line | Rule::implicit_line => {
+            item_forms(BlockKind::Posterior)
+        }
+        Rule::sweep_line | Rule::schedule_line => {
+            "a schedule is `a, (b, c), [d, e] repeat 3, f reset repeat 10`: names of variables, groups, sequences"
+        }
+        Rule::stop_line => "`stop when rel_elbo < 1e-6 for 3`",
+        Rule::setting_line => "`restarts = 10`, `seed = 1`, `accelerate = auto`",
+        Rule::warmup_line | Rule::warmups_line => "a warm-up is `means 60` or `shapes 0.6 over 40`",
+        _ => return None,
+    })
+}

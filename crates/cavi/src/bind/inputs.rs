@@ -1,0 +1,315 @@
+//! What the command line (or a caller with data in memory) gives to a program.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use cavi_files::{ColumnOf, Content, Dimension, FileError, ReadOptions, Wanted};
+
+use super::functions;
+use super::problem::Problem;
+
+/// Everything that a program is run on. The fields are in the order in which they were given.
+#[derive(Clone, Debug, Default)]
+pub struct Inputs {
+    /// `--data`
+    pub data: Vec<ArrayInput>,
+    /// `--columns`
+    pub columns: Vec<ColumnsInput>,
+    /// `--transpose`
+    pub transpose: Vec<String>,
+    /// `--labels`
+    pub labels: Vec<LabelsInput>,
+    /// `--set`
+    pub set: Vec<SetInput>,
+}
+
+/// A file for an array: `NAME=FILE`, or `NAME[GROUP]=FILE` for one group of a ragged array.
+#[derive(Clone, Debug)]
+pub struct ArrayInput {
+    /// The array.
+    pub name: String,
+    /// The label of the group; labels of nested groups are joined by `/`.
+    pub group: Option<String>,
+    /// Where the values are.
+    pub source: Source,
+}
+
+/// Where the values of an array are.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A file, and possibly the column of a table.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: Option<String>,
+    },
+    /// The bytes of a file; its name states the format and stands in messages.
+    Bytes {
+        /// The name.
+        name: PathBuf,
+        /// The content.
+        bytes: Cow<'static, [u8]>,
+    },
+    /// A file that was read before.
+    Content {
+        /// Its name, for messages.
+        name: PathBuf,
+        /// What it holds.
+        content: Content,
+    },
+}
+
+/// Which columns of a table are what: `NAME=user:userId,value:rating`.
+#[derive(Clone, Debug)]
+pub struct ColumnsInput {
+    /// The array.
+    pub name: String,
+    /// Pairs of an axis (a letter, or `value`) and a column.
+    pub columns: Vec<(String, String)>,
+}
+
+/// Labels of an axis, or of one group of a ragged axis.
+#[derive(Clone, Debug)]
+pub struct LabelsInput {
+    /// The axis.
+    pub axis: String,
+    /// The label of the group.
+    pub group: Option<String>,
+    /// Where they are.
+    pub source: LabelSource,
+}
+
+/// Where labels are.
+#[derive(Clone, Debug)]
+pub enum LabelSource {
+    /// A file with one label a line.
+    File(PathBuf),
+    /// A list, and what to call it in messages.
+    List(String, Vec<String>),
+}
+
+/// A constant, or the size of an axis.
+#[derive(Clone, Debug)]
+pub struct SetInput {
+    /// The constant or the axis.
+    pub name: String,
+    /// The label of the group, for a constant over a ragged axis.
+    pub group: Option<String>,
+    /// The value.
+    pub value: SetValue,
+}
+
+/// What a constant is set to.
+#[derive(Clone, Debug)]
+pub enum SetValue {
+    /// A number, which fills an array.
+    Number(f64),
+    /// An array.
+    Source(Source),
+}
+
+impl Inputs {
+    /// Reads the texts of `--data`, `--columns`, `--transpose`, `--labels` and `--set`, one entry an occurrence.
+    ///
+    /// # Errors
+    ///
+    /// Every text that is not of the form that its option has.
+    ///
+    /// # Example
+    /// ```
+    /// use cavi::bind::Inputs;
+    /// let texts = |text: &str| vec![text.to_owned()];
+    /// let inputs = Inputs::parse(&texts("x[rna]=rna.csv"), &[], &[], &[], &texts("k=2 * 5")).unwrap();
+    /// assert_eq!(inputs.data[0].group.as_deref(), Some("rna"));
+    /// assert_eq!(inputs.set_names(), ["k"]);
+    /// ```
+    pub fn parse(
+        data: &[String],
+        columns: &[String],
+        transpose: &[String],
+        labels: &[String],
+        set: &[String],
+    ) -> Result<Inputs, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let mut inputs = Inputs { transpose: transpose.to_vec(), ..Inputs::default() };
+        let form = |option: &str, text: &str, form: &str| {
+            Problem::new(format!("`{option} {text}` is not of the form `{form}`"))
+        };
+        for text in data {
+            match ArrayInput::parse(text) {
+                Some(input) => inputs.data.push(input),
+                None => problems.push(form("--data", text, "NAME=FILE")),
+            }
+        }
+        for text in columns {
+            match ColumnsInput::parse(text) {
+                Some(input) => inputs.columns.push(input),
+                None => problems.push(
+                    form("--columns", text, "NAME=axis:column,...").help("`--columns n=user:userId,value:rating`"),
+                ),
+            }
+        }
+        for text in labels {
+            match named(text) {
+                Some((axis, group, file)) => inputs.labels.push(LabelsInput {
+                    axis,
+                    group,
+                    source: LabelSource::File(PathBuf::from(file)),
+                }),
+                None => problems.push(form("--labels", text, "AXIS=FILE")),
+            }
+        }
+        for text in set {
+            match SetInput::parse(text) {
+                Some(Ok(input)) => inputs.set.push(input),
+                Some(Err(problem)) => problems.push(problem),
+                None => problems.push(
+                    form("--set", text, "NAME=VALUE").possible("a value is a number, an expression of numbers or a file"),
+                ),
+            }
+        }
+        if problems.is_empty() { Ok(inputs) } else { Err(problems) }
+    }
+
+    /// The names that `--set` gives values, for [`cavi_model::resolve_with`].
+    pub fn set_names(&self) -> Vec<&str> {
+        self.set.iter().map(|input| input.name.as_str()).collect()
+    }
+}
+
+impl ArrayInput {
+    /// Reads `NAME=FILE`, `NAME=FILE:COLUMN` or `NAME[GROUP]=FILE`.
+    pub fn parse(text: &str) -> Option<ArrayInput> {
+        let (name, group, file) = named(text)?;
+        Some(ArrayInput { name, group, source: Source::file(file) })
+    }
+}
+
+impl ColumnsInput {
+    /// Reads `NAME=axis:column,...`.
+    pub fn parse(text: &str) -> Option<ColumnsInput> {
+        let (name, columns) = text.split_once('=')?;
+        let columns: Option<Vec<(String, String)>> = columns
+            .split(',')
+            .map(|pair| {
+                let (role, column) = pair.split_once(':')?;
+                (!role.is_empty() && !column.is_empty()).then(|| (role.trim().to_owned(), column.to_owned()))
+            })
+            .collect();
+        Some(ColumnsInput { name: name.trim().to_owned(), columns: columns? })
+    }
+}
+
+impl SetInput {
+    /// Reads `NAME=VALUE`; `None` where it has another form.
+    pub fn parse(text: &str) -> Option<Result<SetInput, Problem>> {
+        let (name, group, value) = named(text)?;
+        let number = cavi_syntax::parse_number_expression(value).ok().and_then(|value| functions::number(&value));
+        let value = match number {
+            Some(number) if !number.is_finite() => {
+                let message = format!("`--set {text}` is {number}");
+                return Some(Err(Problem::new(message).possible("a finite number")));
+            }
+            Some(number) => SetValue::Number(number),
+            None => SetValue::Source(Source::file(value)),
+        };
+        Some(Ok(SetInput { name, group, value }))
+    }
+}
+
+impl Source {
+    /// A file, with the column that may stand after it.
+    pub fn file(text: &str) -> Source {
+        let (path, column) = cavi_files::split_column(text);
+        Source::File { path, column }
+    }
+
+    /// Its name, for messages.
+    pub fn name(&self) -> &Path {
+        match self {
+            Source::File { path, .. } => path,
+            Source::Bytes { name, .. } | Source::Content { name, .. } => name,
+        }
+    }
+
+    /// Reads it.
+    pub(super) fn read(
+        &self,
+        dimensions: &[Dimension<'_>],
+        wanted: Wanted,
+        columns: &[ColumnOf<'_>],
+    ) -> Result<Content, FileError> {
+        let options = ReadOptions { dimensions, wanted, column: None, columns };
+        match self {
+            Source::File { path, column } => {
+                cavi_files::read(path, &ReadOptions { column: column.as_deref(), ..options })
+            }
+            Source::Bytes { name, bytes } => cavi_files::read_from(name, bytes.to_vec(), &options),
+            Source::Content { content, .. } => Ok(content.clone()),
+        }
+    }
+}
+
+impl LabelSource {
+    /// Its name, for messages.
+    pub(super) fn name(&self) -> String {
+        match self {
+            LabelSource::File(path) => path.display().to_string(),
+            LabelSource::List(name, _) => name.clone(),
+        }
+    }
+
+    /// Reads it.
+    pub(super) fn read(&self) -> Result<Vec<String>, FileError> {
+        match self {
+            LabelSource::File(path) => cavi_files::read_labels(path),
+            LabelSource::List(_, labels) => Ok(labels.clone()),
+        }
+    }
+}
+
+/// Takes `NAME=REST` or `NAME[GROUP]=REST` apart.
+fn named(text: &str) -> Option<(String, Option<String>, &str)> {
+    let equals = text.find('=')?;
+    let (name, group, rest) = match text.find('[') {
+        Some(bracket) if bracket < equals => {
+            let end = bracket + text[bracket..].find("]=")?;
+            (&text[..bracket], Some(text[bracket + 1..end].to_owned()), &text[end + 2..])
+        }
+        Some(_) | None => (&text[..equals], None, &text[equals + 1..]),
+    };
+    let name = name.trim();
+    let empty = name.is_empty() || rest.is_empty() || group.as_deref() == Some("");
+    (!empty).then(|| (name.to_owned(), group, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_and_files_are_taken_apart() {
+        let check = |text: &str| named(text).map(|(name, group, rest)| (name, group, rest.to_owned()));
+        let found = |name: &str, group: Option<&str>, rest: &str| {
+            Some((name.to_owned(), group.map(str::to_owned), rest.to_owned()))
+        };
+        assert_eq!(check("x=a=b.csv"), found("x", None, "a=b.csv"));
+        assert_eq!(check("x[a/b]=c[1].csv"), found("x", Some("a/b"), "c[1].csv"));
+        assert_eq!(check("x[p=1]=c.csv"), found("x", Some("p=1"), "c.csv"));
+        assert_eq!(check("x[p]"), None);
+        assert_eq!(check("=c.csv"), None);
+        assert_eq!(check("x="), None);
+    }
+
+    #[test]
+    fn a_constant_is_a_number_or_a_file() {
+        let check = |text: &str| match SetInput::parse(text) {
+            Some(Ok(SetInput { value: SetValue::Number(value), .. })) => Some(value),
+            Some(Ok(_) | Err(_)) | None => None,
+        };
+        assert_eq!(check("k=-2^2 + 1e1"), Some(6.0));
+        assert_eq!(check("k=data/k.npy"), None);
+        assert!(SetInput::parse("k=1 / 0").is_some_and(|parsed| parsed.is_err()));
+    }
+}

@@ -1,0 +1,323 @@
+//! Files to pieces: each file read once, and which dimensions of which array it holds.
+
+use std::path::PathBuf;
+
+use cavi_algebra::{ArrayId, ArrayKind, AxisId, LetterId, Support, Symbols, dedup};
+use cavi_files::{ColumnOf, Content, Dimension, Values, Wanted};
+
+use super::inputs::{Inputs, SetValue, Source};
+use super::problem::Problem;
+
+/// A file bound to an array.
+pub(super) struct Piece {
+    /// The array.
+    pub array: ArrayId,
+    /// The file, for messages.
+    pub file: PathBuf,
+    /// What it holds.
+    pub content: Content,
+    /// The letters of the dimensions of the content. A table over a ragged axis has columns for the ancestors too.
+    pub letters: Vec<LetterId>,
+    /// For a file of one group of a ragged array: the labels of the group, outermost first.
+    pub group: Option<Vec<String>>,
+}
+
+impl Piece {
+    /// The file as messages name it.
+    pub fn name(&self) -> String {
+        self.file.display().to_string()
+    }
+
+    /// Whether it holds rows of index and count for an index array over a ragged axis.
+    pub fn is_documents(&self) -> bool {
+        matches!(self.content, Content::Documents(_))
+    }
+}
+
+/// The ragged letter of an array; a problem where it has several.
+pub(super) fn ragged_letter(symbols: &Symbols, id: ArrayId) -> Result<Option<LetterId>, Problem> {
+    let array = symbols.array(id);
+    let mut ragged = array.letters.iter().copied().filter(|letter| symbols.letter(*letter).parent.is_some());
+    match (ragged.next(), ragged.next()) {
+        (first, None) => Ok(first),
+        (_, Some(_)) => Err(Problem::new(format!(
+            "`{}` has two ragged dimensions, and files for such arrays are not read in this version",
+            array.name
+        ))),
+    }
+}
+
+/// Reads every file that is bound to data or to a constant.
+pub(super) fn read(symbols: &Symbols, inputs: &Inputs, problems: &mut Vec<Problem>) -> Vec<Piece> {
+    check_names(symbols, inputs, problems);
+    let mut pieces: Vec<Piece> = Vec::new();
+    let given = inputs.data.iter().map(|input| (&input.name, &input.group, &input.source, ArrayKind::Data));
+    let set = inputs.set.iter().filter_map(|input| match &input.value {
+        SetValue::Number(_) => None,
+        SetValue::Source(source) => Some((&input.name, &input.group, source, ArrayKind::Constant)),
+    });
+    for (name, group, source, kind) in given.chain(set) {
+        let Some(id) = symbols.find(name) else { continue };
+        if symbols.array(id).kind != kind || kind == ArrayKind::Data && symbols.array(id).value.is_some() {
+            continue;
+        }
+        if let Some(before) = pieces.iter().find(|piece| piece.array == id) {
+            let labels = group.as_deref().map(|group| path(symbols, id, group));
+            let clash = match (&labels, &before.group) {
+                (Some(Ok(labels)), Some(_)) => {
+                    pieces.iter().find(|piece| piece.array == id && piece.group.as_ref() == Some(labels))
+                }
+                (Some(Err(_)), _) => None,
+                (None, _) | (Some(Ok(_)), None) => Some(before),
+            };
+            if let Some(before) = clash {
+                problems.push(
+                    Problem::new(format!(
+                        "`{name}` is bound to {} and to {}",
+                        before.name(),
+                        source.name().display()
+                    ))
+                    .possible("one file an array, or one file for each group of a ragged array"),
+                );
+                continue;
+            }
+        }
+        match read_one(symbols, inputs, id, group.as_deref(), source) {
+            Ok(piece) => pieces.push(piece),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    pieces
+}
+
+fn read_one(
+    symbols: &Symbols,
+    inputs: &Inputs,
+    id: ArrayId,
+    group: Option<&str>,
+    source: &Source,
+) -> Result<Piece, Problem> {
+    let array = symbols.array(id);
+    let ragged = ragged_letter(symbols, id)?;
+    let group = group.map(|group| path(symbols, id, group)).transpose()?;
+    let file = source.name().to_owned();
+    let index = match array.support {
+        Support::Index(axis) => Some(axis),
+        Support::Real
+        | Support::Positive
+        | Support::Nonnegative
+        | Support::Unit
+        | Support::Count
+        | Support::Binary
+        | Support::Simplex
+        | Support::Multiplicity
+        | Support::PositiveDefinite => None,
+    };
+    let wanted = if index.is_some() { Wanted::Text } else { Wanted::Numbers };
+    let mut letters: Vec<LetterId> = match (ragged, &group) {
+        (Some(_), None) => {
+            let lineage = |letter: &LetterId| symbols.lineage(*letter).into_iter().rev();
+            dedup(array.letters.iter().flat_map(lineage).collect())
+        }
+        (Some(_), Some(_)) | (None, None) => array.letters.clone(),
+        (None, Some(_)) => unreachable!("only ragged arrays have groups"),
+    };
+    if inputs.transpose.contains(&array.name) {
+        letters.reverse();
+    }
+    let columns: Vec<ColumnOf<'_>> = inputs
+        .columns
+        .iter()
+        .filter(|columns| columns.name == array.name)
+        .flat_map(|columns| &columns.columns)
+        .map(|(role, column)| ColumnOf { role, column })
+        .collect();
+    let is_documents = ragged.is_some() && group.is_none() && names_documents(source);
+    let content = if is_documents {
+        let Some(target) = index.filter(|_| letters.len() == 2) else {
+            return Err(Problem::new(format!("{}: documents for `{}`", file.display(), array.name))
+                .possible("an .ldac file holds counts of two axes, or an `index` array over one ragged axis"));
+        };
+        let parent = dimension(symbols, letters[0]);
+        let words = Dimension { axis: &symbols.axis(target).name, letter: None };
+        source.read(&[parent, words], wanted, &columns)?
+    } else {
+        let dimensions: Vec<Dimension<'_>> =
+            letters.iter().map(|letter| dimension(symbols, *letter)).collect();
+        match source.read(&dimensions, wanted, &columns)? {
+            Content::Documents(documents) => Content::Coordinates(documents.coordinates()),
+            content @ (Content::Dense(_) | Content::Coordinates(_) | Content::Long(_)) => content,
+        }
+    };
+    let found = match &content {
+        Content::Dense(dense) => dense.shape.len(),
+        Content::Coordinates(coordinates) => coordinates.indices.len(),
+        Content::Long(long) => long.positions.len(),
+        Content::Documents(_) => letters.len(),
+    };
+    if found != letters.len() {
+        return Err(Problem::new(format!("{}: an array of {found} dimensions for `{}`", file.display(), array.name))
+            .possible(format!("{} dimensions", letters.len())));
+    }
+    if ragged.is_some() && group.is_none() && matches!(content, Content::Dense(_) | Content::Coordinates(_)) {
+        return Err(ragged_needs_groups(symbols, id, &file.display().to_string()));
+    }
+    if let Content::Long(long) = &content
+        && long.values.is_none()
+    {
+        return Err(Problem::new(format!("{}: no column of values for `{}`", file.display(), array.name)));
+    }
+    if index.is_none() && matches!(&content, Content::Dense(dense) if matches!(dense.values, Values::Text(_))) {
+        return Err(Problem::new(format!("{}: text for `{}`, whose values are numbers", file.display(), array.name)));
+    }
+    Ok(Piece { array: id, file, content, letters, group })
+}
+
+fn dimension(symbols: &Symbols, letter: LetterId) -> Dimension<'_> {
+    let letter = symbols.letter(letter);
+    let axis = symbols.axis(letter.axis);
+    let several = axis.letters.len() > 1;
+    Dimension { axis: &axis.name, letter: several.then_some(letter.name.as_str()) }
+}
+
+fn names_documents(source: &Source) -> bool {
+    if let Source::Content { content, .. } = source {
+        return matches!(content, Content::Documents(_));
+    }
+    let name = source.name().to_string_lossy().to_ascii_lowercase();
+    name.ends_with(".ldac") || name.ends_with(".ldac.gz")
+}
+
+fn ragged_needs_groups(symbols: &Symbols, id: ArrayId, file: &str) -> Problem {
+    let array = symbols.array(id);
+    let ragged = array.letters.iter().find(|letter| symbols.letter(**letter).parent.is_some());
+    let axes: Vec<&str> = ragged
+        .map(|letter| symbols.lineage(*letter))
+        .unwrap_or_default()
+        .iter()
+        .rev()
+        .map(|letter| symbols.axis(symbols.letter(*letter).axis).name.as_str())
+        .collect();
+    let name = &array.name;
+    Problem::new(format!("{file}: one array without groups for `{name}`, which is ragged"))
+        .possible(format!(
+            "one file for each group, or one table with a column for each axis ({})",
+            super::problem::list(&axes)
+        ))
+        .help(format!("`--data '{name}[GROUP]={file}'`, where GROUP is the label of the group"))
+}
+
+/// The labels of a group, outermost first.
+fn path(symbols: &Symbols, id: ArrayId, group: &str) -> Result<Vec<String>, Problem> {
+    let array = symbols.array(id);
+    let Some(letter) = ragged_letter(symbols, id)? else {
+        return Err(Problem::new(format!("`{}[{group}]` names a group, and `{}` has none", array.name, array.name))
+            .possible("groups belong to arrays over a ragged axis, `axis feature[j] in view[m]`"));
+    };
+    split_path(symbols, symbols.letter(letter).axis, group)
+}
+
+/// The labels of the ancestors that name a group of a ragged axis, outermost first.
+pub(super) fn split_path(symbols: &Symbols, axis: AxisId, group: &str) -> Result<Vec<String>, Problem> {
+    let ancestors = std::iter::successors(symbols.axis(axis).parent, |parent| symbols.axis(*parent).parent).count();
+    if ancestors == 1 {
+        return Ok(vec![group.to_owned()]);
+    }
+    let labels: Vec<String> = group.split('/').map(str::to_owned).collect();
+    if labels.len() == ancestors {
+        return Ok(labels);
+    }
+    Err(Problem::new(format!(
+        "the group `{group}` of `{}` has {} labels, and {ancestors} are expected, joined by `/`",
+        symbols.axis(axis).name,
+        labels.len()
+    )))
+}
+
+/// Refuses names that the program does not have.
+fn check_names(symbols: &Symbols, inputs: &Inputs, problems: &mut Vec<Problem>) {
+    let of_kind = |kind: ArrayKind| -> Vec<&str> {
+        symbols.arrays.iter().filter(|array| array.kind == kind).map(|array| array.name.as_str()).collect()
+    };
+    let data = of_kind(ArrayKind::Data);
+    let axes: Vec<&str> = symbols.axes.iter().map(|axis| axis.name.as_str()).collect();
+    for input in &inputs.data {
+        let name = &input.name;
+        match symbols.find(name).map(|id| symbols.array(id)) {
+            Some(array) if array.kind == ArrayKind::Data => {
+                if array.value.is_some() {
+                    problems.push(Problem::new(format!(
+                        "`{name}` is bound to {}, and the program derives it from other data",
+                        input.source.name().display()
+                    )));
+                }
+            }
+            Some(array) if array.kind == ArrayKind::Constant => problems.push(
+                Problem::new(format!("`--data {name}` names a constant"))
+                    .help(format!("`--set {name}={}`", input.source.name().display())),
+            ),
+            Some(_) => problems.push(
+                Problem::new(format!("`--data {name}` names a latent variable")).possible(super::problem::list(&data)),
+            ),
+            None => {
+                let message = format!("`--data {name}`: the program has no data of this name");
+                problems.push(Problem::unknown(message, name, &data));
+            }
+        }
+    }
+    for (option, name) in inputs
+        .columns
+        .iter()
+        .map(|columns| ("--columns", &columns.name))
+        .chain(inputs.transpose.iter().map(|name| ("--transpose", name)))
+    {
+        match symbols.find(name).map(|id| symbols.array(id)) {
+            Some(array) if option == "--transpose" && array.letters.len() < 2 => problems.push(Problem::new(
+                format!("`--transpose {name}`: `{name}` has {} dimension, and nothing to transpose", array.letters.len()),
+            )),
+            Some(array) if array.kind != ArrayKind::Latent => {}
+            Some(_) | None => {
+                let known = [data.clone(), of_kind(ArrayKind::Constant)].concat();
+                let message = format!("`{option} {name}`: the program has no data of this name");
+                problems.push(Problem::unknown(message, name, &known));
+            }
+        }
+    }
+    for input in &inputs.labels {
+        if !axes.contains(&input.axis.as_str()) {
+            let message = format!("`--labels {}`: the program has no axis of this name", input.axis);
+            problems.push(Problem::unknown(message, &input.axis, &axes));
+        }
+    }
+    let mut seen: Vec<(&str, Option<&str>)> = Vec::new();
+    for input in &inputs.set {
+        let name = input.name.as_str();
+        let key = (name, input.group.as_deref());
+        if seen.contains(&key) {
+            problems.push(Problem::new(format!("`--set {name}` is given twice")));
+        }
+        seen.push(key);
+        let constant = symbols.find(name).map(|id| symbols.array(id).kind);
+        let is_axis = axes.contains(&name);
+        match (constant, is_axis, &input.value) {
+            (Some(ArrayKind::Constant), _, _) | (None, true, SetValue::Number(_)) => {}
+            (None, true, SetValue::Source(source)) => problems.push(
+                Problem::new(format!("`--set {name}={}` is no size for an axis", source.name().display()))
+                    .possible("a whole number, 0 or more")
+                    .help(format!("`--labels {name}=FILE` gives an axis its labels")),
+            ),
+            (Some(ArrayKind::Data), _, _) => problems.push(
+                Problem::new(format!("`--set {name}` names data")).help(format!("`--data {name}=FILE`")),
+            ),
+            (Some(ArrayKind::Latent), _, _) => problems.push(
+                Problem::new(format!("`--set {name}` names a latent variable"))
+                    .help("its start is given with `--init`"),
+            ),
+            (None, false, _) => {
+                let known = [of_kind(ArrayKind::Constant), axes.clone()].concat();
+                let message = format!("`--set {name}`: the program has no constant and no axis of this name");
+                problems.push(Problem::unknown(message, name, &known));
+            }
+        }
+    }
+}

@@ -1,0 +1,523 @@
+//! A fit in memory: starts, sweeps, stopping, restarts, the trace.
+//!
+//! Nothing here prints, exits, handles signals or touches a global thread pool. Who wants to watch or to stop a fit
+//! passes a callback.
+
+use std::time::Instant;
+
+use cavi_algebra::{ArrayId, BlockId, Equations};
+use cavi_executor::{Executor, Item, Parameters, Schedule, Step, Trouble};
+use cavi_model::{Model, ScheduleItem};
+use cavi_syntax::Diagnostic;
+
+use crate::bind::Binding;
+use crate::pipeline::Compiled;
+use crate::start::{Given, Start};
+
+/// How many sweeps a fit has at most, unless told otherwise.
+pub const SWEEPS: u64 = 1000;
+/// The relative change of the bound under which a fit stops, unless told otherwise.
+pub const TOLERANCE: f64 = 1e-6;
+/// For how many sweeps running the change must be that small.
+pub const PATIENCE: u64 = 3;
+/// By how much of the sum of the absolute values of its terms the bound may fall by rounding.
+const ROUNDING: f64 = 1e-10;
+
+/// How to fit. What is `None` is as the program says, else the default.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// At most so many sweeps.
+    pub sweeps: Option<u64>,
+    /// Stop when the relative change of the bound stays under this; 0 runs all sweeps.
+    pub tolerance: Option<f64>,
+    /// Replaces the program's `sweep` line.
+    pub schedule: Option<Vec<ScheduleItem>>,
+    /// Of the random starts; restart `r` has the seed `seed + r`.
+    pub seed: Option<u64>,
+    /// How many runs; the best is kept.
+    pub restarts: Option<u64>,
+    /// How many threads; it changes no bit of the result.
+    pub threads: usize,
+    /// The bound is computed every so many sweeps.
+    pub elbo_every: u64,
+    /// Checks after every item that the bound does not fall.
+    pub verify: bool,
+    /// Initial parameters of the first run.
+    pub given: Option<Given>,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            sweeps: None,
+            tolerance: None,
+            schedule: None,
+            seed: None,
+            restarts: None,
+            threads: 1,
+            elbo_every: 1,
+            verify: false,
+            given: None,
+        }
+    }
+}
+
+/// The settings a fit had, defaults filled in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resolved {
+    /// At most so many sweeps.
+    pub sweeps: u64,
+    /// The tolerance.
+    pub tolerance: f64,
+    /// For how many evaluations of the bound running.
+    pub patience: u64,
+    /// The seed of the first run.
+    pub seed: u64,
+    /// The number of runs.
+    pub restarts: u64,
+}
+
+/// What the callback sees after each sweep; sweep 0 is the start.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Which run, from 0.
+    pub restart: u64,
+    /// How many runs.
+    pub restarts: u64,
+    /// How many sweeps are done in this run.
+    pub sweep: u64,
+    /// How many there are at most.
+    pub sweeps: u64,
+    /// The bound, where it was computed.
+    pub elbo: Option<f64>,
+    /// Its relative change.
+    pub rel_change: Option<f64>,
+    /// Since this run's first sweep began.
+    pub seconds: f64,
+}
+
+/// What the callback answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// Go on.
+    Continue,
+    /// Stop here; what is done is returned.
+    Stop,
+}
+
+/// A row of `trace.csv`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TraceRow {
+    /// The sweep; 0 is the start.
+    pub sweep: u64,
+    /// The bound after it, if computed.
+    pub elbo: Option<f64>,
+    /// Its relative change since it was last computed.
+    pub rel_change: Option<f64>,
+    /// Since the first sweep's start.
+    pub seconds: f64,
+    /// `fit`, `reset` or `clamp`.
+    pub phase: &'static str,
+}
+
+/// One of the runs of a fit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// Its seed.
+    pub seed: u64,
+    /// How many sweeps it did.
+    pub sweeps: u64,
+    /// Whether it stopped by itself.
+    pub converged: bool,
+    /// Its last bound.
+    pub elbo: f64,
+}
+
+/// What a fit leaves.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    /// The factors of q of the best run.
+    pub parameters: Parameters,
+    /// Its trace.
+    pub trace: Vec<TraceRow>,
+    /// Which run is the best.
+    pub best: usize,
+    /// All runs.
+    pub runs: Vec<Run>,
+    /// The settings, defaults filled in.
+    pub settings: Resolved,
+    /// The time of the best run's sweeps.
+    pub seconds: f64,
+    /// The most memory that data, parameters and buffers took at one time.
+    pub peak_bytes: usize,
+    /// Whether the callback stopped it.
+    pub interrupted: bool,
+    /// Why it ended early, if an update failed after at least one whole sweep.
+    pub failure: Option<Diagnostic>,
+    /// What the author of the program should know.
+    pub warnings: Vec<Diagnostic>,
+}
+
+impl Fit {
+    /// The best run.
+    pub fn run(&self) -> &Run {
+        &self.runs[self.best]
+    }
+}
+
+/// Why there is no fit.
+#[derive(Clone, Debug)]
+pub enum FitError {
+    /// Program, data or start are wrong.
+    Wrong(Vec<Diagnostic>),
+    /// The program is one that this version cannot run.
+    Unplanned(String),
+    /// The bound fell.
+    Fell {
+        /// The variables of the item after which it was found lower.
+        block: String,
+        /// In this sweep.
+        sweep: u64,
+        /// By this much.
+        amount: f64,
+        /// Rounding allows this much.
+        allowed: f64,
+    },
+    /// The bound is no number.
+    NotANumber {
+        /// After this sweep.
+        sweep: u64,
+    },
+}
+
+/// Fits a program to data. The callback is called after each sweep.
+///
+/// # Errors
+/// If the program cannot run on these data, or if Cavi breaks a promise ([`FitError::Fell`], [`FitError::NotANumber`]).
+///
+/// # Panics
+/// If the program did not compile.
+pub fn fit(
+    compiled: &Compiled,
+    binding: &Binding,
+    settings: &Settings,
+    callback: &mut dyn FnMut(&Progress) -> Control,
+) -> Result<Fit, FitError> {
+    let (Some(model), Some(equations)) = (&compiled.model, &compiled.equations) else {
+        panic!("only a program that compiles is fitted");
+    };
+    let resolved = Resolved::of(settings, model);
+    let (schedule, mut warnings) = match &settings.schedule {
+        Some(items) => crate::schedule::resolve(model, equations, items),
+        None => crate::schedule::of_program(model, equations),
+    };
+    if warnings.iter().any(Diagnostic::is_error) {
+        return Err(FitError::Wrong(warnings));
+    }
+    if settings.schedule.is_none() {
+        warnings.clear(); // They stand among the diagnostics of the program.
+    }
+    let context =
+        Context { model, equations, binding, settings, resolved, phase: phase(equations, &schedule), schedule };
+
+    let mut best: Option<Attempt> = None;
+    let mut runs = Vec::new();
+    let mut best_index = 0;
+    let mut peak_bytes = 0;
+    for restart in 0..context.resolved.restarts {
+        let attempt = context.attempt(restart, &mut warnings, callback)?;
+        let ended = attempt.interrupted || attempt.failure.is_some();
+        peak_bytes = peak_bytes.max(attempt.peak_bytes);
+        runs.push(attempt.run.clone());
+        if best.as_ref().is_none_or(|best| attempt.run.elbo > best.run.elbo) {
+            best_index = runs.len() - 1;
+            best = Some(attempt);
+        } else if let Some(best) = &mut best {
+            best.interrupted |= attempt.interrupted;
+            best.failure = best.failure.take().or(attempt.failure);
+        }
+        if ended {
+            break;
+        }
+    }
+    let best = best.expect("a fit has at least one run");
+    Ok(Fit {
+        parameters: best.parameters,
+        seconds: best.trace.last().map_or(0.0, |row| row.seconds),
+        trace: best.trace,
+        best: best_index,
+        runs,
+        settings: context.resolved,
+        peak_bytes,
+        interrupted: best.interrupted,
+        failure: best.failure,
+        warnings,
+    })
+}
+
+impl Resolved {
+    fn of(settings: &Settings, model: &Model) -> Resolved {
+        let stop = model.fit.stop;
+        Resolved {
+            sweeps: settings.sweeps.or(model.fit.sweeps).unwrap_or(SWEEPS),
+            tolerance: settings.tolerance.or(stop.map(|(tolerance, _)| tolerance)).unwrap_or(TOLERANCE),
+            patience: stop.map_or(PATIENCE, |(_, sweeps)| sweeps),
+            seed: settings.seed.or(model.fit.seed).unwrap_or(0),
+            restarts: settings.restarts.or(model.fit.restarts).unwrap_or(1).max(1),
+        }
+    }
+}
+
+/// What the runs of a fit share.
+struct Context<'a> {
+    model: &'a Model,
+    equations: &'a Equations,
+    binding: &'a Binding,
+    settings: &'a Settings,
+    resolved: Resolved,
+    schedule: Schedule,
+    phase: &'static str,
+}
+
+/// A run and what it leaves.
+struct Attempt {
+    run: Run,
+    parameters: Parameters,
+    trace: Vec<TraceRow>,
+    peak_bytes: usize,
+    interrupted: bool,
+    failure: Option<Diagnostic>,
+}
+
+/// Why a sweep was not completed.
+enum Halt {
+    Trouble(Trouble),
+    Error(FitError),
+}
+
+impl Context<'_> {
+    fn attempt(
+        &self,
+        restart: u64,
+        warnings: &mut Vec<Diagnostic>,
+        callback: &mut dyn FnMut(&Progress) -> Control,
+    ) -> Result<Attempt, FitError> {
+        let seed = self.resolved.seed.wrapping_add(restart);
+        let given = if restart == 0 { self.settings.given.as_ref() } else { None };
+        let Start { parameters, warnings: about_start } =
+            crate::start::start(self.model, self.equations, self.binding, given, seed).map_err(FitError::Wrong)?;
+        if restart == 0 {
+            warnings.extend(about_start);
+        }
+        let mut executor =
+            Executor::new(self.equations, &self.binding.bound, parameters, self.settings.threads.max(1))
+                .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
+
+        let mut elbo = executor.elbo();
+        self.judge(elbo, 0, warnings)?;
+        let mut trace =
+            vec![TraceRow { sweep: 0, elbo: Some(elbo), rel_change: None, seconds: 0.0, phase: "fit" }];
+        let mut small = 0;
+        let mut converged = false;
+        let mut failure = None;
+        let mut interrupted = self.tell(restart, &trace, callback) == Control::Stop;
+        let begin = Instant::now();
+        let last = self.resolved.sweeps;
+        for sweep in 1..=last {
+            if interrupted {
+                break;
+            }
+            match self.sweep(&mut executor, sweep) {
+                Ok(()) => {}
+                Err(Halt::Trouble(trouble)) => {
+                    let diagnostic = self.explain(&trouble, sweep);
+                    if sweep == 1 {
+                        return Err(FitError::Wrong(vec![diagnostic]));
+                    }
+                    failure = Some(diagnostic);
+                    break;
+                }
+                Err(Halt::Error(error)) => return Err(error),
+            }
+            let due = sweep % self.settings.elbo_every.max(1) == 0 || sweep == last;
+            let mut row = TraceRow { sweep, elbo: None, rel_change: None, seconds: 0.0, phase: self.phase };
+            if due {
+                let before = elbo;
+                elbo = executor.elbo();
+                self.judge(elbo, sweep, warnings)?;
+                let change = rel_change(before, elbo);
+                row.elbo = Some(elbo);
+                row.rel_change = Some(change);
+                small = if change < self.resolved.tolerance && elbo.is_finite() { small + 1 } else { 0 };
+                converged = small >= self.resolved.patience;
+            }
+            row.seconds = begin.elapsed().as_secs_f64();
+            trace.push(row);
+            interrupted = self.tell(restart, &trace, callback) == Control::Stop && sweep < last && !converged;
+            if converged {
+                break;
+            }
+        }
+        // A fit that was stopped between two evaluations of the bound still says where it stands.
+        if let Some(row) = trace.last_mut().filter(|row| row.elbo.is_none()) {
+            let before = elbo;
+            elbo = executor.elbo();
+            self.judge(elbo, row.sweep, warnings)?;
+            row.elbo = Some(elbo);
+            row.rel_change = Some(rel_change(before, elbo));
+        }
+        let sweeps = trace.last().map_or(0, |row| row.sweep);
+        Ok(Attempt {
+            run: Run { seed, sweeps, converged, elbo },
+            parameters: executor.parameters().clone(),
+            trace,
+            peak_bytes: executor.peak_bytes(),
+            interrupted,
+            failure,
+        })
+    }
+
+    fn tell(
+        &self,
+        restart: u64,
+        trace: &[TraceRow],
+        callback: &mut dyn FnMut(&Progress) -> Control,
+    ) -> Control {
+        let row = &trace[trace.len() - 1];
+        callback(&Progress {
+            restart,
+            restarts: self.resolved.restarts,
+            sweep: row.sweep,
+            sweeps: self.resolved.sweeps,
+            elbo: row.elbo,
+            rel_change: row.rel_change,
+            seconds: row.seconds,
+        })
+    }
+
+    /// A bound that is no number is a bug; one that is minus infinity is worth a word.
+    fn judge(&self, elbo: f64, sweep: u64, warnings: &mut Vec<Diagnostic>) -> Result<(), FitError> {
+        if elbo.is_nan() {
+            return Err(FitError::NotANumber { sweep });
+        }
+        if elbo == f64::NEG_INFINITY && !warnings.iter().any(|warning| warning.code == "W0801") {
+            warnings.push(
+                Diagnostic::warning("W0801", format!("the ELBO is -inf at sweep {sweep}"))
+                    .possible("an observation that the current parameters give no chance: a positive count with rate 0")
+                    .help("a zero in a start stays zero under multiplicative updates: start from positive values"),
+            );
+        }
+        Ok(())
+    }
+
+    fn sweep(&self, executor: &mut Executor<'_>, sweep: u64) -> Result<(), Halt> {
+        if !self.settings.verify {
+            return executor.sweep(&self.schedule).map_err(Halt::Trouble);
+        }
+        self.schedule.items.iter().try_for_each(|item| self.verified(executor, item, sweep))
+    }
+
+    /// Runs an item one repetition after another, and checks after each that the bound did not fall.
+    fn verified(&self, executor: &mut Executor<'_>, item: &Item, sweep: u64) -> Result<(), Halt> {
+        let run = |executor: &mut Executor<'_>, item: Item| {
+            executor.sweep(&Schedule { items: vec![item] }).map_err(Halt::Trouble)
+        };
+        let clamps = item.blocks().iter().any(|block| self.equations.block(*block).clamp);
+        if resets(item) || clamps {
+            return run(executor, item.clone());
+        }
+        for _ in 0..item.repeat {
+            if let Step::Sequence(members) = &item.step {
+                members.iter().try_for_each(|member| self.verified(executor, member, sweep))?;
+                continue;
+            }
+            let before = executor.elbo();
+            let scale = executor.elbo_scale();
+            run(executor, Item { repeat: 1, ..item.clone() })?;
+            let after = executor.elbo();
+            let allowed = ROUNDING * scale.max(executor.elbo_scale());
+            if after.is_nan() {
+                return Err(Halt::Error(FitError::NotANumber { sweep }));
+            }
+            if before - after > allowed {
+                let names: Vec<String> = item.blocks().iter().map(|block| self.name(*block)).collect();
+                let block = names.join(", ");
+                return Err(Halt::Error(FitError::Fell { block, sweep, amount: before - after, allowed }));
+            }
+        }
+        Ok(())
+    }
+
+    fn name(&self, block: BlockId) -> String {
+        let members = &self.equations.block(block).members;
+        let name = |member: &ArrayId| self.equations.symbols.array(*member).name.clone();
+        members.iter().map(name).collect::<Vec<_>>().join(", ")
+    }
+
+    /// A failed update, at the statement of its block.
+    fn explain(&self, trouble: &Trouble, sweep: u64) -> Diagnostic {
+        let block = self.equations.block(trouble.block);
+        let symbols = &self.equations.symbols;
+        let places: Vec<String> = block
+            .plates
+            .iter()
+            .zip(&trouble.copy)
+            .map(|(letter, position)| {
+                let letter = symbols.letter(*letter);
+                format!("{} = {}", letter.name, self.binding.label(letter.axis, *position))
+            })
+            .collect();
+        let mut message = format!("`{}` has no update in sweep {sweep}", self.name(trouble.block));
+        if !places.is_empty() {
+            message = format!("{message} at {}", places.join(", "));
+        }
+        Diagnostic::error("E0801", format!("{message}: {}", trouble.reason))
+            .at(self.model.array_spans[block.members[0].index()], "this variable")
+            .possible("a posterior that is no proper distribution: a prior that is improper where no data are")
+            .help("give it a proper prior (a shape or rate greater than 0), or check the data at this place")
+    }
+}
+
+/// |after - before| / max(1, |after|); infinite where one side is, 0 where both are equal.
+fn rel_change(before: f64, after: f64) -> f64 {
+    if before == after {
+        0.0
+    } else if before.is_infinite() || after.is_infinite() {
+        f64::INFINITY
+    } else {
+        (after - before).abs() / after.abs().max(1.0)
+    }
+}
+
+/// What `trace.csv` calls the sweeps of a schedule.
+fn phase(equations: &Equations, schedule: &Schedule) -> &'static str {
+    if schedule.items.iter().any(resets) {
+        "reset"
+    } else if schedule.blocks().iter().any(|block| equations.block(*block).clamp) {
+        "clamp"
+    } else {
+        "fit"
+    }
+}
+
+/// Whether an item, or one inside it, begins with a reset.
+fn resets(item: &Item) -> bool {
+    item.reset
+        || match &item.step {
+            Step::Block(_) => false,
+            Step::Group(items) | Step::Sequence(items) => items.iter().any(resets),
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_relative_change_is_defined_at_infinity() {
+        assert_eq!(rel_change(f64::NEG_INFINITY, f64::NEG_INFINITY), 0.0);
+        assert_eq!(rel_change(f64::NEG_INFINITY, -1.0), f64::INFINITY);
+        assert_eq!(rel_change(-10.0, -8.0), 0.25);
+        assert_eq!(rel_change(0.5, 0.25), 0.25);
+    }
+}

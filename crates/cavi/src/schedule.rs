@@ -1,0 +1,142 @@
+//! From the items of a `sweep` line to the blocks that a run updates.
+
+use cavi_algebra::{ArrayId, ArrayKind, Atom, BlockId, Equations, Mode, Sum};
+use cavi_executor::{Item, Schedule, Step};
+use cavi_model::{Model, ScheduleItem, ScheduleKind};
+use cavi_syntax::{Diagnostic, Span};
+
+/// The schedule of a program (its `sweep` line, or the derived order) and what there is to say about it.
+pub fn of_program(model: &Model, equations: &Equations) -> (Schedule, Vec<Diagnostic>) {
+    match &model.fit.sweep {
+        Some(items) => resolve(model, equations, items),
+        None => (Schedule::of(equations), Vec::new()),
+    }
+}
+
+/// What there is to say about the program's own schedule.
+pub fn check(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
+    of_program(model, equations).1
+}
+
+/// Variables to blocks. A block that is left out, or a group without a shared allocation, is warned about; a block that
+/// is named twice is an error.
+pub fn resolve(model: &Model, equations: &Equations, items: &[ScheduleItem]) -> (Schedule, Vec<Diagnostic>) {
+    let mut resolver = Resolver { model, equations, named: Vec::new(), diagnostics: Vec::new() };
+    let items = resolver.items(items);
+    resolver.left_out();
+    (Schedule { items }, resolver.diagnostics)
+}
+
+struct Resolver<'a> {
+    model: &'a Model,
+    equations: &'a Equations,
+    /// The blocks named so far, and where.
+    named: Vec<(BlockId, Span)>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Resolver<'_> {
+    fn items(&mut self, items: &[ScheduleItem]) -> Vec<Item> {
+        items.iter().filter_map(|item| self.item(item)).collect()
+    }
+
+    fn item(&mut self, item: &ScheduleItem) -> Option<Item> {
+        let step = match &item.kind {
+            ScheduleKind::Variable(variable) => Step::Block(self.variable(*variable, item.span)?),
+            ScheduleKind::Group(members) => {
+                let members = self.items(members);
+                self.shares(&members, item.span);
+                Step::Group(members)
+            }
+            ScheduleKind::Sequence(members) => Step::Sequence(self.items(members)),
+        };
+        Some(Item { step, repeat: item.repeat, reset: item.reset })
+    }
+
+    fn variable(&mut self, variable: ArrayId, span: Span) -> Option<BlockId> {
+        let array = self.equations.symbols.array(variable);
+        let name = &array.name;
+        let Some(block) = self.equations.block_of(variable) else {
+            // Data with a statement of their own: without a missing entry there is nothing to update.
+            debug_assert!(array.kind == ArrayKind::Data, "every latent has a block");
+            return None;
+        };
+        if let Some((_, before)) = self.named.iter().find(|(named, _)| *named == block) {
+            self.diagnostics.push(
+                Diagnostic::error("E0612", format!("the block of `{name}` is named twice in one sweep"))
+                    .at(span, "the second time")
+                    .also(*before, "the first time")
+                    .help(format!("name one variable of a block once; `{name} repeat 2` updates it twice")),
+            );
+            return None;
+        }
+        self.named.push((block, span));
+        match self.equations.block(block).mode {
+            Mode::Distribution | Mode::Point => Some(block),
+            Mode::Fixed => {
+                self.diagnostics.push(
+                    Diagnostic::warning("W0602", format!("`{name}` is `fixed`, and no sweep updates it"))
+                        .at(span, "does nothing")
+                        .help("leave it out of the sweep, or drop its `fixed` line"),
+                );
+                None
+            }
+            Mode::Implicit => {
+                self.diagnostics.push(
+                    Diagnostic::warning("W0602", format!("`{name}` is `implicit`: it is always at its optimum"))
+                        .at(span, "does nothing")
+                        .help("leave it out of the sweep"),
+                );
+                None
+            }
+        }
+    }
+
+    /// Warns of a group none of whose members reads an allocation.
+    fn shares(&mut self, members: &[Item], span: Span) {
+        let blocks = members.iter().flat_map(Item::blocks);
+        let readers = blocks.filter(|block| reads_allocation(self.equations, *block)).count();
+        if readers < 2 && members.len() > 1 {
+            self.diagnostics.push(
+                Diagnostic::warning("W0603", "the members of this group share no allocation")
+                    .at(span, if readers == 0 { "none of them reads one" } else { "only one of them reads one" })
+                    .help("write them one after another, without brackets: the result is the same"),
+            );
+        }
+    }
+
+    fn left_out(&mut self) {
+        for index in 0..self.equations.blocks.len() {
+            let id = BlockId::from(index);
+            let block = self.equations.block(id);
+            let updated = matches!(block.mode, Mode::Distribution | Mode::Point);
+            if !updated || self.named.iter().any(|(named, _)| *named == id) {
+                continue;
+            }
+            let names: Vec<&str> =
+                block.members.iter().map(|member| self.equations.symbols.array(*member).name.as_str()).collect();
+            // Data with latent entries need not be named where the file has none.
+            if block.members.iter().all(|member| self.equations.symbols.array(*member).kind == ArrayKind::Data) {
+                continue;
+            }
+            let span = self.model.array_spans[block.members[0].index()];
+            self.diagnostics.push(
+                Diagnostic::warning("W0604", format!("the sweep leaves out `{}`, which keeps its start", names.join(", ")))
+                    .at(span, "never updated")
+                    .help(format!("add `{}` to the sweep, or say `fixed {}`", names[0], names[0])),
+            );
+        }
+    }
+}
+
+/// Whether the update of a block reads an allocation, or an implicit factor, which counts as one.
+fn reads_allocation(equations: &Equations, block: BlockId) -> bool {
+    fn reads(equations: &Equations, sum: &Sum) -> bool {
+        sum.terms.iter().flat_map(|term| &term.factors).any(|factor| match &factor.atom {
+            Atom::Allocation { .. } => true,
+            Atom::Moment(moment) => equations.block(moment.block).mode == Mode::Implicit,
+            atom => atom.nested().into_iter().any(|inner| reads(equations, inner)),
+        })
+    }
+    equations.block(block).natural.iter().any(|natural| reads(equations, &natural.coefficient))
+}
