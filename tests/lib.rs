@@ -1,1 +1,3 @@
 //! Tests that give text and compare text or numbers.
+
+pub mod support;

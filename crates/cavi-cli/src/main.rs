@@ -1,1 +1,7 @@
-fn main() {}
+//! The program `cavi`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cavi_cli::main()
+}

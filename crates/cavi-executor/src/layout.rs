@@ -76,6 +76,16 @@ impl Layout {
         Layout { plates, rows, slices, n, group_letters, group_sizes, group, groups }
     }
 
+    /// How many numbers describe the block: its defining descriptors, or the values of a point.
+    pub fn values(&self, block: &Block) -> usize {
+        if block.is_point() {
+            return self.rows * self.n;
+        }
+        let Some(family) = cavi_families::posterior(block.family) else { return 0 };
+        let batch = self.batch();
+        family.descriptors().iter().filter(|own| own.defining).map(|own| batch.len(own.extent)).sum()
+    }
+
     /// The batch of all rows.
     pub fn batch(&self) -> Batch<'_> {
         Batch { rows: self.rows, n: self.n, groups: self.groups, group: &self.group }

@@ -3,6 +3,9 @@
 mod contractions;
 mod pass;
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use cavi_algebra::{BlockId, Equations, Function, SiteId};
 use cavi_families::{Batch, Extent, Improper, Posterior};
 use cavi_numerics::Threads;
@@ -20,15 +23,17 @@ use pass::SiteState;
 /// A run: the state of every block, and the values that follow from it.
 pub struct Executor<'a> {
     equations: &'a Equations,
-    plan: Plan,
+    plan: Plan<'a>,
     prepared: Vec<Vec<Prepared>>,
-    values: Vec<Vec<f64>>,
+    values: Vec<Cow<'a, [f64]>>,
+    /// Nodes whose values are forgotten once their only reader has them.
+    transient: Vec<bool>,
     /// When each node was last computed; 0 for never.
     stamps: Vec<u64>,
     block_stamps: Vec<u64>,
     clock: u64,
     parameters: Parameters,
-    sites: Vec<SiteState>,
+    sites: Vec<SiteState<'a>>,
     /// The blocks whose counts the next pass over a site had best take along.
     next: Vec<Vec<BlockId>>,
     threads: Threads,
@@ -43,7 +48,7 @@ impl<'a> Executor<'a> {
         parameters: Parameters,
         threads: usize,
     ) -> Result<Executor<'a>, Unplanned> {
-        let plan = plan(equations, bound)?;
+        let mut plan = plan(equations, bound)?;
         let prepared = plan
             .nodes
             .iter()
@@ -58,10 +63,16 @@ impl<'a> Executor<'a> {
                 | Operation::Map(..) => Vec::new(),
             })
             .collect();
-        let values: Vec<Vec<f64>> = plan.statics.clone();
-        let sites = plan.sites.iter().map(SiteState::new).collect();
+        let values = std::mem::take(&mut plan.statics);
+        let sites = plan
+            .sites
+            .iter_mut()
+            .map(|site| SiteState::new(Arc::get_mut(site).expect("the plan is not shared yet"), bound))
+            .collect();
         let count = plan.nodes.len();
-        Ok(Executor {
+        let transient = transient(&plan);
+        let mut executor = Executor {
+            transient,
             equations,
             prepared,
             values,
@@ -74,7 +85,61 @@ impl<'a> Executor<'a> {
             threads: Threads::new(threads),
             elbo_scale: 0.0,
             plan,
-        })
+        };
+        executor.fold_constants();
+        Ok(executor)
+    }
+
+    /// Computes what follows from data and constants alone, once, and forgets the steps on the way there.
+    fn fold_constants(&mut self) {
+        let count = self.plan.nodes.len();
+        let mut constant = vec![false; count];
+        for index in 0..count {
+            constant[index] = match &self.plan.nodes[index].operation {
+                Operation::Static(_) => true,
+                Operation::Point(_) | Operation::Moment(..) | Operation::Counts(..) => false,
+                Operation::Contractions(_) | Operation::Map(..) => {
+                    self.plan.nodes[index].reads().iter().all(|read| constant[read.index()])
+                }
+            };
+        }
+        let mut wanted = vec![false; count];
+        for root in self.plan.elbo.iter().chain(self.plan.blocks.iter().filter_map(|block| block.weight.as_ref())) {
+            wanted[root.index()] = true;
+        }
+        for input in self.plan.sites.iter().flat_map(|site| site.inputs()) {
+            wanted[input.index()] = true;
+        }
+        for index in (0..count).filter(|index| !constant[*index]) {
+            self.plan.nodes[index].reads().iter().for_each(|read| wanted[read.index()] = true);
+        }
+        for index in 0..count {
+            if constant[index] && wanted[index] {
+                self.evaluate(NodeId(index as u32));
+            }
+        }
+        let updates: Vec<NodeId> =
+            self.plan.blocks.iter().flat_map(|block| block.natural.iter().chain(&block.prior)).copied().collect();
+        let mut reached = vec![false; count];
+        for update in &updates {
+            self.reach(*update, &mut reached);
+        }
+        let mut maps = std::collections::BTreeSet::new();
+        for index in 0..count {
+            if constant[index] && !wanted[index] && !reached[index] {
+                self.values[index] = Cow::Owned(Vec::new());
+            } else if !constant[index] || reached[index] {
+                self.prepared[index].iter().for_each(|prepared| maps.extend(prepared.maps()));
+            }
+        }
+        self.plan.maps.keep(&maps);
+    }
+
+    fn reach(&self, node: NodeId, reached: &mut [bool]) {
+        if !reached[node.index()] {
+            reached[node.index()] = true;
+            self.plan.nodes[node.index()].reads().into_iter().for_each(|read| self.reach(read, reached));
+        }
     }
 
     /// One sweep: the items of a schedule in order.
@@ -158,29 +223,35 @@ impl<'a> Executor<'a> {
 
     /// The most memory that the run holds at a time, in bytes: data, parameters, and everything that follows from them.
     pub fn peak_bytes(&self) -> usize {
-        self.plan.bytes()
+        self.plan.bytes(self.equations)
+    }
+
+    /// When the newest thing that a node follows from last changed.
+    fn newest(&self, id: NodeId) -> u64 {
+        match &self.plan.nodes[id.index()].operation {
+            Operation::Static(_) => 1,
+            Operation::Counts(..) => self.stamps[id.index()],
+            Operation::Point(block) | Operation::Moment(block, _) => self.block_stamps[block.index()],
+            Operation::Contractions(_) | Operation::Map(..) => {
+                self.plan.nodes[id.index()].reads().into_iter().map(|read| self.newest(read)).fold(1, u64::max)
+            }
+        }
     }
 
     /// Brings a node up to date.
     fn evaluate(&mut self, id: NodeId) {
         let index = id.index();
-        let newest = match &self.plan.nodes[index].operation {
+        let reads = match &self.plan.nodes[index].operation {
             Operation::Static(_) | Operation::Counts(..) => return,
-            Operation::Point(block) | Operation::Moment(block, _) => self.block_stamps[block.index()],
-            Operation::Contractions(_) | Operation::Map(..) => {
-                let reads = self.plan.nodes[index].reads();
-                let mut newest = 1;
-                for read in reads {
-                    self.evaluate(read);
-                    newest = newest.max(self.stamps[read.index()]);
-                }
-                newest
-            }
+            Operation::Point(_) | Operation::Moment(..) => Vec::new(),
+            Operation::Contractions(_) | Operation::Map(..) => self.plan.nodes[index].reads(),
         };
-        if self.stamps[index] >= newest {
+        let newest = self.newest(id);
+        if self.stamps[index] >= newest && self.values[index].len() == self.plan.nodes[index].len() {
             return;
         }
-        let mut out = std::mem::take(&mut self.values[index]);
+        reads.iter().for_each(|read| self.evaluate(*read));
+        let mut out = std::mem::take(&mut self.values[index]).into_owned();
         match &self.plan.nodes[index].operation {
             Operation::Static(_) | Operation::Counts(..) => {}
             Operation::Point(block) => out.clone_from(&self.parameters.blocks[block.index()][0]),
@@ -202,8 +273,23 @@ impl<'a> Executor<'a> {
                 elementwise(*function, &self.values[node.index()], &mut out);
             }
         }
-        self.values[index] = out;
+        self.values[index] = Cow::Owned(out);
         self.stamps[index] = newest;
+        for read in reads {
+            if self.transient[read.index()] {
+                self.values[read.index()] = Cow::Owned(Vec::new());
+            }
+        }
+    }
+
+    /// Forgets the values of large nodes that are computed anew whenever they are read.
+    fn forget(&mut self, nodes: &[NodeId]) {
+        for node in nodes {
+            let computed = matches!(self.plan.nodes[node.index()].operation, Operation::Contractions(_));
+            if computed && self.plan.nodes[node.index()].len() >= LARGE {
+                self.values[node.index()] = Cow::Owned(Vec::new());
+            }
+        }
     }
 
     /// Updates all copies of a block, allocations held.
@@ -212,11 +298,12 @@ impl<'a> Executor<'a> {
             let nodes = self.plan.blocks[id.index()].natural.clone();
             nodes.iter().for_each(|node| self.evaluate(*node));
             let layout = &self.plan.layouts[id.index()];
-            let columns: Vec<&[f64]> = nodes.iter().map(|node| self.values[node.index()].as_slice()).collect();
+            let columns: Vec<&[f64]> = nodes.iter().map(|node| self.values[node.index()].as_ref()).collect();
             let block = &mut self.parameters.blocks[id.index()];
             let outcome = settle(self.equations, id, &layout.batch(), &columns, block);
             outcome.map_err(|improper| trouble(id, layout, improper.row, improper.reason))?;
             self.touch(id);
+            self.forget(&nodes);
             return Ok(());
         }
         // Copies meet: one after another along the letters in which they do.
@@ -343,26 +430,8 @@ impl<'a> Executor<'a> {
         let mut parts: Vec<f64> = Vec::new();
         let mut scale = 0.0;
         for node in self.plan.elbo.clone() {
-            for read in self.plan.nodes[node.index()].reads() {
-                self.evaluate(read);
-            }
-            match &self.plan.nodes[node.index()].operation {
-                Operation::Contractions(_) => {
-                    for prepared in &self.prepared[node.index()] {
-                        let mut out = [0.0];
-                        prepared.run(&self.values, &self.plan.maps, &mut out, &self.threads);
-                        parts.push(out[0]);
-                    }
-                }
-                Operation::Static(_)
-                | Operation::Point(_)
-                | Operation::Moment(..)
-                | Operation::Counts(..)
-                | Operation::Map(..) => {
-                    self.evaluate(node);
-                    parts.extend(&self.values[node.index()]);
-                }
-            }
+            self.evaluate(node);
+            parts.extend(self.values[node.index()].iter());
         }
         for (site, sign) in self.plan.elbo_sites.clone() {
             let total = self.site_total(site);
@@ -417,10 +486,11 @@ impl<'a> Executor<'a> {
             }
         }
         if let Some(node) = block_plan.weight {
-            for (row, weight) in rows.iter_mut().zip(&self.values[node.index()]) {
+            for (row, weight) in rows.iter_mut().zip(self.values[node.index()].iter()) {
                 *row = if *weight == 0.0 { 0.0 } else { *row * weight };
             }
         }
+        self.forget(&block_plan.prior);
         let absolute: f64 = rows.iter().map(|row| row.abs()).sum();
         (cavi_numerics::reduce::sum(&rows), absolute)
     }
@@ -443,6 +513,32 @@ impl<'a> Executor<'a> {
         }
         Ok(())
     }
+}
+
+/// Nodes of fewer values are kept: they cost nothing.
+const LARGE: usize = 1 << 12;
+
+/// Large nodes with one reader that reads nothing else, so that the two are always computed together.
+fn transient(plan: &Plan) -> Vec<bool> {
+    let mut readers = vec![0_usize; plan.nodes.len()];
+    let mut alone = vec![true; plan.nodes.len()];
+    for node in &plan.nodes {
+        let reads = node.reads();
+        for read in &reads {
+            readers[read.index()] += 1;
+            alone[read.index()] &= reads.iter().all(|other| other == read);
+        }
+    }
+    let roots = plan.blocks.iter().flat_map(|block| block.natural.iter().chain(&block.prior).chain(&block.weight));
+    for root in roots.chain(&plan.elbo).copied().chain(plan.sites.iter().flat_map(|site| site.inputs())) {
+        alone[root.index()] = false;
+    }
+    (0..plan.nodes.len())
+        .map(|index| {
+            let given = matches!(plan.nodes[index].operation, Operation::Static(_) | Operation::Counts(..));
+            !given && alone[index] && readers[index] == 1 && plan.nodes[index].len() >= LARGE
+        })
+        .collect()
 }
 
 /// The factor of q of a block.
@@ -493,6 +589,8 @@ fn rows_with(plates: &[usize], fixed: &[(usize, usize)]) -> Vec<usize> {
 fn elementwise(function: Elementwise, from: &[f64], out: &mut Vec<f64>) {
     out.resize(from.len(), 0.0);
     match function {
+        Elementwise::Power(2) => out.iter_mut().zip(from).for_each(|(out, value)| *out = value * value),
+        Elementwise::Power(-1) => out.iter_mut().zip(from).for_each(|(out, value)| *out = value.recip()),
         Elementwise::Power(power) => {
             for (out, value) in out.iter_mut().zip(from) {
                 *out = value.powi(power);

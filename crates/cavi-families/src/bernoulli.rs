@@ -6,7 +6,7 @@
 //! Johnson, Kemp and Kotz, Univariate Discrete Distributions (2005), ch. 3, with one trial.
 
 use cavi_algebra::rules::{multiply, push_log_into_product};
-use cavi_algebra::{Statistic, Sum, Support, Symbols};
+use cavi_algebra::{Function, Statistic, Sum, Support, Symbols};
 use cavi_numerics::special::{exp, ln, log1p};
 use rand::{Rng, RngCore};
 
@@ -14,6 +14,8 @@ use crate::categorical::require_probability;
 use crate::density::log_complement;
 use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Spelling, Target};
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior};
+use crate::standard::Formulas;
+use crate::standard::build::{apply, eta, parameter};
 
 /// `Bernoulli(p)`
 pub struct Bernoulli;
@@ -75,6 +77,14 @@ impl Posterior for BernoulliPosterior {
 
     fn paired(&self) -> bool {
         false
+    }
+
+    fn formulas(&self) -> Formulas {
+        Formulas {
+            parameters: vec![("prob", apply(Function::Logistic, eta(0)))],
+            expectations: vec![(Statistic::identity(), parameter(0))],
+            ..Formulas::default()
+        }
     }
 
     fn describe(

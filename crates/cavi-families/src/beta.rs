@@ -17,6 +17,8 @@ use crate::density::log_complement;
 use crate::dirichlet::{log_gamma_draw, total_of_log_coefficients};
 use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Spelling, Target};
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_positive};
+use crate::standard::Formulas;
+use crate::standard::build::{eta, log_gamma_of, minus, over, parameter, psi, sum};
 
 /// `Beta(a; b)`
 pub struct Beta;
@@ -99,6 +101,21 @@ impl Posterior for BetaPosterior {
 
     fn paired(&self) -> bool {
         true
+    }
+
+    fn formulas(&self) -> Formulas {
+        let (a, b) = (|| parameter(0), || parameter(1));
+        let all = || sum([a(), b()]);
+        Formulas {
+            parameters: vec![("a", eta(0)), ("b", eta(1))],
+            expectations: vec![
+                (Statistic::identity(), over(a(), all())),
+                (Statistic::log(), sum([psi(a()), minus(psi(all()))])),
+                (Statistic::of(Elementary::LogComplement), sum([psi(b()), minus(psi(all()))])),
+            ],
+            log_normaliser: Some(sum([log_gamma_of(a()), log_gamma_of(b()), minus(log_gamma_of(all()))])),
+            mode: Some(over(eta(0), sum([eta(0), eta(1)]))),
+        }
     }
 
     fn describe(

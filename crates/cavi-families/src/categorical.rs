@@ -6,7 +6,7 @@
 //! Johnson, Kotz and Balakrishnan, Discrete Multivariate Distributions (1997), ch. 35, with one trial.
 
 use cavi_algebra::rules::{multiply, push_log_into_product};
-use cavi_algebra::{Atom, AxisId, Statistic, Subscript, Sum, Support, Symbols};
+use cavi_algebra::{Atom, AxisId, Function, Statistic, Subscript, Sum, Support, Symbols};
 use cavi_numerics::special::ln;
 use rand::{Rng, RngCore};
 
@@ -14,6 +14,8 @@ use crate::density::sum_over;
 use crate::dirichlet::normalise_logs;
 use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Spelling, Target};
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior};
+use crate::standard::Formulas;
+use crate::standard::build::{apply, eta, normalised, parameter};
 
 /// `Categorical(p)`; its value is a position on the axis of `p`.
 pub struct Categorical;
@@ -78,6 +80,14 @@ impl Posterior for CategoricalPosterior {
 
     fn paired(&self) -> bool {
         false
+    }
+
+    fn formulas(&self) -> Formulas {
+        Formulas {
+            parameters: vec![("prob", normalised(apply(Function::Exp, eta(0))))],
+            expectations: vec![(Statistic::indicator(), parameter(0))],
+            ..Formulas::default()
+        }
     }
 
     fn describe(

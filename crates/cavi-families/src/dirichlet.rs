@@ -15,6 +15,8 @@ use rand::{Rng, RngCore};
 use crate::density::sum_over;
 use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Slices, Spelling, Target};
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_positive};
+use crate::standard::Formulas;
+use crate::standard::build::{eta, log_gamma_of, minus, normalised, over, parameter, psi, sum, total};
 
 /// `Dirichlet(concentration)` over one slice.
 pub struct Dirichlet;
@@ -99,6 +101,20 @@ impl Posterior for DirichletPosterior {
 
     fn paired(&self) -> bool {
         true
+    }
+
+    fn formulas(&self) -> Formulas {
+        let concentration = || parameter(0);
+        let all = || total(concentration());
+        Formulas {
+            parameters: vec![("concentration", eta(0))],
+            expectations: vec![
+                (Statistic::identity(), over(concentration(), all())),
+                (Statistic::log(), sum([psi(concentration()), minus(psi(all()))])),
+            ],
+            log_normaliser: Some(sum([total(log_gamma_of(concentration())), minus(log_gamma_of(all()))])),
+            mode: Some(normalised(eta(0))),
+        }
     }
 
     fn describe(

@@ -13,6 +13,8 @@ use rand::{Rng, RngCore};
 
 use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Spelling, Target};
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_positive};
+use crate::standard::Formulas;
+use crate::standard::build::{eta, log, log_gamma_of, minus, over, parameter, product, psi, sum};
 
 /// `Gamma(shape; rate, scale, mean)`
 pub struct Gamma;
@@ -107,6 +109,19 @@ impl Posterior for GammaPosterior {
 
     fn paired(&self) -> bool {
         true
+    }
+
+    fn formulas(&self) -> Formulas {
+        let (shape, rate) = (|| parameter(0), || parameter(1));
+        Formulas {
+            parameters: vec![("shape", eta(0)), ("rate", minus(eta(1)))],
+            expectations: vec![
+                (Statistic::identity(), over(shape(), rate())),
+                (Statistic::log(), sum([psi(shape()), minus(log(rate()))])),
+            ],
+            log_normaliser: Some(sum([log_gamma_of(shape()), minus(product([shape(), log(rate())]))])),
+            mode: Some(over(eta(0), minus(eta(1)))),
+        }
     }
 
     fn describe(

@@ -14,6 +14,8 @@ use rand::{Rng, RngCore};
 
 use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Spelling, Target};
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_positive};
+use crate::standard::Formulas;
+use crate::standard::build::{eta, log, log_gamma_of, minus, over, parameter, product, psi, sum};
 
 /// `InverseGamma(shape; scale)`
 pub struct InverseGamma;
@@ -93,6 +95,19 @@ impl Posterior for InverseGammaPosterior {
 
     fn paired(&self) -> bool {
         true
+    }
+
+    fn formulas(&self) -> Formulas {
+        let (shape, scale) = (|| parameter(0), || parameter(1));
+        Formulas {
+            parameters: vec![("shape", minus(eta(0))), ("scale", minus(eta(1)))],
+            expectations: vec![
+                (Statistic::of(Elementary::Power(-1)), over(shape(), scale())),
+                (Statistic::log(), sum([log(scale()), minus(psi(shape()))])),
+            ],
+            log_normaliser: Some(sum([log_gamma_of(shape()), minus(product([shape(), log(scale())]))])),
+            mode: Some(over(eta(1), eta(0))),
+        }
     }
 
     fn describe(

@@ -15,6 +15,8 @@ use rand_distr::StandardNormal;
 
 use crate::family::Extent;
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_finite};
+use crate::standard::Formulas;
+use crate::standard::build::{eta, inverse, matrix_vector, parameter, times};
 
 /// A Normal over a slice as a factor of q.
 pub struct JointNormalPosterior;
@@ -86,6 +88,20 @@ impl Posterior for JointNormalPosterior {
 
     fn paired(&self) -> bool {
         false
+    }
+
+    fn formulas(&self) -> Formulas {
+        let precision = || times(-2.0, eta(1));
+        Formulas {
+            parameters: vec![
+                ("prec", precision()),
+                ("cov", inverse(parameter(0))),
+                ("mean", matrix_vector(parameter(1), eta(0))),
+            ],
+            expectations: vec![(Statistic::identity(), parameter(2)), (Statistic::covariance(), parameter(1))],
+            log_normaliser: None,
+            mode: Some(matrix_vector(inverse(precision()), eta(0))),
+        }
     }
 
     fn describe(

@@ -8,6 +8,7 @@
 
 pub mod family;
 pub mod posterior;
+pub mod standard;
 
 mod density;
 
@@ -32,6 +33,7 @@ mod truncated_normal;
 
 pub use family::{Argument, DataKind, Domain, Extent, Family, Parameter, Rewrite, Slices, Spelling, Target};
 pub use posterior::{Batch, Descriptor, Expectation, Improper, Posterior};
+pub use standard::{Formulas, standard};
 
 use cavi_algebra::{Statistic, Support};
 

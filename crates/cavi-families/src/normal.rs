@@ -15,6 +15,8 @@ use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Spell
 use crate::posterior::{
     Batch, Descriptor, Expectation, Improper, Posterior, require_finite, require_positive,
 };
+use crate::standard::Formulas;
+use crate::standard::build::{eta, number, over, parameter, times};
 
 /// `Normal(mean; prec, var, sd)`
 pub struct Normal;
@@ -108,6 +110,19 @@ impl Posterior for NormalPosterior {
 
     fn paired(&self) -> bool {
         false
+    }
+
+    fn formulas(&self) -> Formulas {
+        let precision = || parameter(0);
+        Formulas {
+            parameters: vec![("prec", times(-2.0, eta(1))), ("mean", over(eta(0), precision()))],
+            expectations: vec![
+                (Statistic::identity(), parameter(1)),
+                (Statistic::covariance(), over(number(1.0), precision())),
+            ],
+            log_normaliser: None,
+            mode: Some(over(eta(0), times(-2.0, eta(1)))),
+        }
     }
 
     fn describe(

@@ -10,6 +10,7 @@ use cavi_algebra::{Statistic, Support};
 use rand::RngCore;
 
 use crate::family::Extent;
+use crate::standard::Formulas;
 
 /// The rows that one call treats: copies of a block, all with slices of the same length.
 ///
@@ -145,6 +146,12 @@ pub trait Posterior: Sync {
     /// Whether the bound pairs its entropy with the prior: `sum_i (prior_i - eta_i) E t_i + A(eta)` instead of the
     /// expected log prior plus the entropy.
     fn paired(&self) -> bool;
+
+    /// What it prints beside its natural parameters: the parameters, expectations, log-normaliser and mode that papers
+    /// state. Empty where the natural form says it all.
+    fn formulas(&self) -> Formulas {
+        Formulas::default()
+    }
 
     /// Describes q: natural parameters (one column a statistic, base taken off) to all descriptors.
     fn describe(

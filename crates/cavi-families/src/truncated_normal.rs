@@ -29,6 +29,8 @@ use crate::normal::{SCALES, log_normal_density};
 use crate::posterior::{
     Batch, Descriptor, Expectation, Improper, Posterior, require_finite, require_positive,
 };
+use crate::standard::Formulas;
+use crate::standard::build::{apply, eta, log, minus, number, over, parameter, product, sum, times};
 
 /// `TruncatedNormal(mean; prec, var, sd)` on `[0, inf)`; mean and precision are constants.
 pub struct TruncatedNormal;
@@ -169,6 +171,36 @@ impl Posterior for TruncatedNormalPosterior {
 
     fn paired(&self) -> bool {
         true
+    }
+
+    fn formulas(&self) -> Formulas {
+        // With m = linear / prec the mean before truncation and z = linear / sqrt(prec) its distance from 0 in standard
+        // deviations, the mean is m + phi(z) / (Phi(z) sqrt(prec)).
+        let (linear, precision) = (|| parameter(0), || parameter(1));
+        let untruncated = || over(linear(), precision());
+        let log_mass =
+            || apply(Function::StandardNormalLogCdf, over(linear(), apply(Function::Sqrt, precision())));
+        let half_square = || over(product([linear(), linear()]), times(2.0, precision()));
+        let two_pi = 2.0 * std::f64::consts::PI;
+        let density_over_mass = apply(Function::Exp, minus(sum([half_square(), log_mass()])));
+        let shift = over(density_over_mass, apply(Function::Sqrt, times(two_pi, precision())));
+        Formulas {
+            parameters: vec![
+                ("linear", eta(0)),
+                ("prec", times(-2.0, eta(1))),
+                ("mean", sum([untruncated(), shift])),
+            ],
+            expectations: vec![
+                (Statistic::identity(), parameter(2)),
+                (Statistic::square(), over(sum([number(1.0), product([linear(), parameter(2)])]), precision())),
+            ],
+            log_normaliser: Some(sum([
+                half_square(),
+                log_mass(),
+                times(0.5, log(over(number(two_pi), precision()))),
+            ])),
+            mode: None,
+        }
     }
 
     fn describe(

@@ -9,10 +9,10 @@ mod graph;
 mod print;
 mod resolve;
 
-pub use graph::{Drawing, FactorGraph, dot, factor_graph, svg};
+pub use graph::{Edge, FactorGraph, Node, NodeKind, Plate, dot, factor_graph, svg};
 pub use model::{
-    ArgumentSpec, BlockKind, BlockSpec, FitSpec, InitSpec, Model, ReportSpec, ScheduleItem, ScheduleKind, Start,
-    Statement,
+    ArgumentSpec, BlockKind, BlockSpec, FitSpec, InitSpec, Model, ReportSpec, ScheduleItem, ScheduleKind,
+    Start, Statement,
 };
 pub use print::print;
 pub use resolve::{resolve, resolve_schedule, resolve_with};

@@ -20,7 +20,8 @@ pub fn print(model: &Model) -> String {
         let mut text = format!("  {}[{}]", axis.name, letters.join(", "));
         if let Some(parent) = axis.parent {
             let inside = axis.letters.first().and_then(|letter| symbols.letter(*letter).parent);
-            let letter = inside.map_or_else(String::new, |letter| format!("[{}]", letter_name(symbols, letter)));
+            let letter =
+                inside.map_or_else(String::new, |letter| format!("[{}]", letter_name(symbols, letter)));
             let _ = write!(text, " in {}{letter}", symbols.axis(parent).name);
         }
         if let Some(size) = &symbols.axis(AxisId::from(index)).size {
@@ -41,7 +42,7 @@ pub fn print(model: &Model) -> String {
                 "  {}{} ~ {}",
                 element(symbols, statement.target),
                 if statement.observed { " (observed)" } else { "" },
-                call(symbols, statement.family, &statement.arguments)
+                call(symbols, statement.family, &statement.arguments, Some(statement.target))
             ),
         );
     }
@@ -89,7 +90,9 @@ fn print_blocks(out: &mut String, model: &Model) {
         let target = element(symbols, init.target);
         let text = match &init.start {
             Start::Value(value) => format!("{target} = {}", expression(symbols, value)),
-            Start::Draw { family, arguments } => format!("{target} ~ {}", call(symbols, *family, arguments)),
+            Start::Draw { family, arguments } => {
+                format!("{target} ~ {}", call(symbols, *family, arguments, None))
+            }
             Start::FromData { method, data } => format!("{target} = {method}({})", symbols.array(*data).name),
         };
         line(out, format_args!("  {text}"));
@@ -177,7 +180,8 @@ fn array(model: &Model, id: ArrayId) -> String {
         ArrayKind::Constant => "const",
         ArrayKind::Latent => "latent",
     };
-    let support = if model.untyped.contains(&id) { "untyped".to_owned() } else { support(symbols, array.support) };
+    let support =
+        if model.untyped.contains(&id) { "untyped".to_owned() } else { support(symbols, array.support) };
     let mut text = format!("{kind} {} : {support}", element(symbols, id));
     match (array.absent.zero, array.absent.missing) {
         (false, false) => {}
@@ -219,7 +223,7 @@ fn support(symbols: &Symbols, support: Support) -> String {
 }
 
 /// A letter's name; a letter that runs inside another parent than the declared one, or was made, has primes.
-fn letter_name(symbols: &Symbols, letter: LetterId) -> String {
+pub(crate) fn letter_name(symbols: &Symbols, letter: LetterId) -> String {
     let name = &symbols.letter(letter).name;
     let copies = symbols.letters[..letter.index()].iter().filter(|other| other.name == *name).count();
     format!("{name}{}", "'".repeat(copies))
@@ -241,10 +245,36 @@ fn element(symbols: &Symbols, id: ArrayId) -> String {
     bracketed(&array.name, &letters)
 }
 
-fn call(symbols: &Symbols, family: &dyn Family, arguments: &[Option<ArgumentSpec>]) -> String {
+/// An array as programs write it: with the ancestors of ragged letters.
+pub(crate) fn written(symbols: &Symbols, id: ArrayId) -> String {
+    let array = symbols.array(id);
+    let mut letters: Vec<String> = Vec::new();
+    for (letter, slice) in array.letters.iter().zip(&array.slice) {
+        for above in symbols.lineage(*letter).into_iter().skip(1).collect::<Vec<_>>().into_iter().rev() {
+            let name = letter_name(symbols, above);
+            if !letters.contains(&name) {
+                letters.push(name);
+            }
+        }
+        letters.push(format!("{}{}", if *slice { ":" } else { "" }, letter_name(symbols, *letter)));
+    }
+    bracketed(&array.name, &letters)
+}
+
+/// A family with its arguments; one that has no parameters shows the support of its variable.
+fn call(
+    symbols: &Symbols,
+    family: &dyn Family,
+    arguments: &[Option<ArgumentSpec>],
+    target: Option<ArrayId>,
+) -> String {
+    if let (Some(target), true) = (target, family.parameters().is_empty()) {
+        return format!("{}({})", family.name(), support(symbols, symbols.array(target).support));
+    }
     let each = family.parameters().iter().zip(arguments).filter_map(|(parameter, argument)| {
         let argument = argument.as_ref()?;
-        let letters: Vec<String> = argument.letters.iter().map(|letter| letter_name(symbols, *letter)).collect();
+        let letters: Vec<String> =
+            argument.letters.iter().map(|letter| letter_name(symbols, *letter)).collect();
         let over = if letters.is_empty() { String::new() } else { format!("[:{}]", letters.join(", :")) };
         let name = parameter.spellings[argument.spelling].name;
         Some(format!("{name}{over} = {}", expression(symbols, &argument.value)))
@@ -257,7 +287,8 @@ pub(crate) fn expression(symbols: &Symbols, value: &Expression) -> String {
     render(symbols, value, 0)
 }
 
-/// The strength of the operator around decides about brackets: 0 none, 1 a sum, 2 a product, 3 a power.
+/// The strength of the operator around decides about brackets: 0 none, 2 a sum, 3 a product, 4 a power; a value's own is
+/// 1 for a sum, 2 a product, 3 a power, 4 what needs none.
 fn render(symbols: &Symbols, value: &Expression, around: u8) -> String {
     let (text, own) = match value {
         Expression::Number(number) => (number_text(*number), if *number < 0.0 { 1 } else { 4 }),
@@ -273,23 +304,47 @@ fn render(symbols: &Symbols, value: &Expression, around: u8) -> String {
             (format!("sum[{}]({})", letters.join(", "), render(symbols, body, 0)), 4)
         }
         Expression::Add(parts) => {
-            let each: Vec<String> = parts.iter().map(|part| render(symbols, part, 1)).collect();
-            (each.join(" + "), 1)
+            let mut text = String::new();
+            for (index, part) in parts.iter().enumerate() {
+                let (sign, part) = signed(part);
+                text.push_str(match (index, sign) {
+                    (0, false) => "",
+                    (0, true) => "-",
+                    (_, false) => " + ",
+                    (_, true) => " - ",
+                });
+                text.push_str(&render(symbols, &part, 2));
+            }
+            (text, 1)
         }
-        Expression::Multiply(parts) => {
-            let each: Vec<String> = parts.iter().map(|part| render(symbols, part, 2)).collect();
-            (each.join(" * "), 2)
-        }
+        Expression::Multiply(parts) => match signed(value) {
+            (true, rest) => (format!("-{}", render(symbols, &rest, 2)), 1),
+            (false, _) => {
+                let each: Vec<String> = parts.iter().map(|part| render(symbols, part, 3)).collect();
+                (each.join(" * "), 2)
+            }
+        },
         Expression::Power(base, exponent) => {
-            (format!("{}^{}", render(symbols, base, 4), render(symbols, exponent, 3)), 3)
+            (format!("{}^{}", render(symbols, base, 4), render(symbols, exponent, 4)), 3)
         }
         Expression::Apply(function, argument) => {
             (format!("{}({})", function.name(), render(symbols, argument, 0)), 4)
         }
     };
-    // A power's exponent may carry a minus.
-    let bare = own >= around || (around == 3 && matches!(value, Expression::Number(_)));
-    if bare && !(own == around && own == 1 && matches!(value, Expression::Add(_))) { text } else { format!("({text})") }
+    if own >= around { text } else { format!("({text})") }
+}
+
+/// Whether a minus stands in front, and what follows it.
+fn signed(value: &Expression) -> (bool, Expression) {
+    match value {
+        Expression::Number(number) if *number < 0.0 => (true, Expression::Number(-number)),
+        Expression::Multiply(parts) => match parts.as_slice() {
+            [Expression::Number(-1.0), rest] => (true, rest.clone()),
+            [Expression::Number(-1.0), rest @ ..] => (true, Expression::Multiply(rest.to_vec())),
+            _ => (false, value.clone()),
+        },
+        _ => (false, value.clone()),
+    }
 }
 
 fn number_text(number: f64) -> String {

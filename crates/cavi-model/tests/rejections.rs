@@ -33,7 +33,8 @@ fn every_mistake_is_explained_once() {
         let (program, syntax) = parse(&text);
         assert!(syntax.is_empty(), "{name} does not parse");
         let (model, diagnostics) = resolve(&program);
-        let errors: Vec<&Diagnostic> = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).collect();
+        let errors: Vec<&Diagnostic> =
+            diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).collect();
         let complete = |error: &&Diagnostic| error.primary.is_some() && error.help.is_some();
         if model.is_some() || errors.len() != 1 || errors[0].code != code || !errors.iter().all(complete) {
             let shown: Vec<String> =
@@ -43,7 +44,8 @@ fn every_mistake_is_explained_once() {
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     for (prefix, least) in [("names_", 5), ("axes_", 8), ("slices_", 4), ("arguments_", 6), ("blocks_", 5)] {
-        let starts = |file: &&PathBuf| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix));
+        let starts =
+            |file: &&PathBuf| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix));
         assert!(files.iter().filter(starts).count() >= least, "too few programs named {prefix}");
     }
 }

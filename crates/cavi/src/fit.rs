@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use cavi_algebra::{ArrayId, BlockId, Equations};
 use cavi_executor::{Executor, Item, Parameters, Schedule, Step, Trouble};
-use cavi_model::{Model, ScheduleItem};
+use cavi_model::Model;
 use cavi_syntax::Diagnostic;
 
 use crate::bind::Binding;
@@ -31,7 +31,7 @@ pub struct Settings {
     /// Stop when the relative change of the bound stays under this; 0 runs all sweeps.
     pub tolerance: Option<f64>,
     /// Replaces the program's `sweep` line.
-    pub schedule: Option<Vec<ScheduleItem>>,
+    pub schedule: Option<Schedule>,
     /// Of the random starts; restart `r` has the seed `seed + r`.
     pub seed: Option<u64>,
     /// How many runs; the best is kept.
@@ -207,16 +207,12 @@ pub fn fit(
         panic!("only a program that compiles is fitted");
     };
     let resolved = Resolved::of(settings, model);
-    let (schedule, mut warnings) = match &settings.schedule {
-        Some(items) => crate::schedule::resolve(model, equations, items),
-        None => crate::schedule::of_program(model, equations),
+    // What there is to say about a schedule was said when it was resolved.
+    let schedule = match &settings.schedule {
+        Some(schedule) => schedule.clone(),
+        None => crate::schedule::of_program(model, equations).schedule,
     };
-    if warnings.iter().any(Diagnostic::is_error) {
-        return Err(FitError::Wrong(warnings));
-    }
-    if settings.schedule.is_none() {
-        warnings.clear(); // They stand among the diagnostics of the program.
-    }
+    let mut warnings = Vec::new();
     let context =
         Context { model, equations, binding, settings, resolved, phase: phase(equations, &schedule), schedule };
 
@@ -253,6 +249,23 @@ pub fn fit(
         failure: best.failure,
         warnings,
     })
+}
+
+/// The plan of a fit as text: steps, kernels, memory. Nothing is run.
+///
+/// # Errors
+/// If there is no plan, or no start.
+///
+/// # Panics
+/// If the program did not compile.
+pub fn plan(compiled: &Compiled, binding: &Binding) -> Result<String, FitError> {
+    let (Some(model), Some(equations)) = (&compiled.model, &compiled.equations) else {
+        panic!("only a program that compiles is planned");
+    };
+    let start = crate::start::start(model, equations, binding, None, 0).map_err(FitError::Wrong)?;
+    let executor = Executor::new(equations, &binding.bound, start.parameters, 1)
+        .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
+    Ok(executor.plan_text())
 }
 
 impl Resolved {
@@ -464,7 +477,8 @@ impl Context<'_> {
             .zip(&trouble.copy)
             .map(|(letter, position)| {
                 let letter = symbols.letter(*letter);
-                format!("{} = {}", letter.name, self.binding.label(letter.axis, *position))
+                let path = self.binding.labels.path(symbols, &self.binding.bound, letter.axis, *position);
+                format!("{} = {}", letter.name, path.join("/"))
             })
             .collect();
         let mut message = format!("`{}` has no update in sweep {sweep}", self.name(trouble.block));

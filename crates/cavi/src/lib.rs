@@ -1,1 +1,23 @@
 //! How do the stages connect?
+//!
+//! [`compile`] goes from text to equations, [`bind`] puts data to a program, [`fit()`] runs it. Everything happens in
+//! memory: this crate never prints, exits, handles signals or touches a global thread pool. The command line is one
+//! client of it.
+
+pub mod bind;
+pub mod init;
+pub mod posterior;
+
+pub mod findings;
+pub mod fit;
+pub mod means;
+pub mod pipeline;
+pub mod schedule;
+pub mod show;
+pub mod standard;
+pub mod start;
+
+pub use cavi_executor::Schedule;
+pub use fit::{Control, Fit, FitError, Progress, Run, Settings, TraceRow, fit, plan};
+pub use pipeline::{Compiled, compile, compile_with};
+pub use show::{DerivationParts, Format};

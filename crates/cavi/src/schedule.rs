@@ -5,26 +5,58 @@ use cavi_executor::{Item, Schedule, Step};
 use cavi_model::{Model, ScheduleItem, ScheduleKind};
 use cavi_syntax::{Diagnostic, Span};
 
+use crate::pipeline::Compiled;
+
+/// A schedule and what there is to say about it.
+#[derive(Clone, Debug, Default)]
+pub struct Resolved {
+    /// The schedule.
+    pub schedule: Schedule,
+    /// About its items, with places in the text of the schedule.
+    pub about_items: Vec<Diagnostic>,
+    /// About blocks that it leaves out, with places in the text of the program.
+    pub about_program: Vec<Diagnostic>,
+}
+
+/// Reads a schedule given apart from the program (`--schedule`).
+///
+/// # Errors
+/// What is wrong with it, with places in `text`.
+///
+/// # Panics
+/// If the program did not compile.
+pub fn parse(compiled: &Compiled, text: &str) -> Result<Resolved, Vec<Diagnostic>> {
+    let (Some(model), Some(equations)) = (&compiled.model, &compiled.equations) else {
+        panic!("only a program that compiles has a schedule");
+    };
+    let items = cavi_syntax::parse_schedule(text)?;
+    let items = cavi_model::resolve_schedule(model, &items)?;
+    let resolved = resolve(model, equations, &items);
+    let failed = resolved.about_items.iter().any(Diagnostic::is_error);
+    if failed { Err(resolved.about_items) } else { Ok(resolved) }
+}
+
 /// The schedule of a program (its `sweep` line, or the derived order) and what there is to say about it.
-pub fn of_program(model: &Model, equations: &Equations) -> (Schedule, Vec<Diagnostic>) {
+pub fn of_program(model: &Model, equations: &Equations) -> Resolved {
     match &model.fit.sweep {
         Some(items) => resolve(model, equations, items),
-        None => (Schedule::of(equations), Vec::new()),
+        None => Resolved { schedule: Schedule::of(equations), ..Resolved::default() },
     }
 }
 
 /// What there is to say about the program's own schedule.
 pub fn check(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
-    of_program(model, equations).1
+    let Resolved { about_items, about_program, .. } = of_program(model, equations);
+    about_items.into_iter().chain(about_program).collect()
 }
 
 /// Variables to blocks. A block that is left out, or a group without a shared allocation, is warned about; a block that
 /// is named twice is an error.
-pub fn resolve(model: &Model, equations: &Equations, items: &[ScheduleItem]) -> (Schedule, Vec<Diagnostic>) {
+fn resolve(model: &Model, equations: &Equations, items: &[ScheduleItem]) -> Resolved {
     let mut resolver = Resolver { model, equations, named: Vec::new(), diagnostics: Vec::new() };
     let items = resolver.items(items);
-    resolver.left_out();
-    (Schedule { items }, resolver.diagnostics)
+    let about_program = resolver.left_out();
+    Resolved { schedule: Schedule { items }, about_items: resolver.diagnostics, about_program }
 }
 
 struct Resolver<'a> {
@@ -50,6 +82,13 @@ impl Resolver<'_> {
             }
             ScheduleKind::Sequence(members) => Step::Sequence(self.items(members)),
         };
+        if item.reset {
+            self.diagnostics.push(
+                Diagnostic::error("E0613", "`reset` comes in a later version of Cavi")
+                    .at(item.span, "this one does not have it")
+                    .help("drop the word; `repeat` works without it"),
+            );
+        }
         Some(Item { step, repeat: item.repeat, reset: item.reset })
     }
 
@@ -105,7 +144,8 @@ impl Resolver<'_> {
         }
     }
 
-    fn left_out(&mut self) {
+    fn left_out(&self) -> Vec<Diagnostic> {
+        let mut diagnostics = Vec::new();
         for index in 0..self.equations.blocks.len() {
             let id = BlockId::from(index);
             let block = self.equations.block(id);
@@ -120,12 +160,13 @@ impl Resolver<'_> {
                 continue;
             }
             let span = self.model.array_spans[block.members[0].index()];
-            self.diagnostics.push(
+            diagnostics.push(
                 Diagnostic::warning("W0604", format!("the sweep leaves out `{}`, which keeps its start", names.join(", ")))
                     .at(span, "never updated")
                     .help(format!("add `{}` to the sweep, or say `fixed {}`", names[0], names[0])),
             );
         }
+        diagnostics
     }
 }
 

@@ -13,6 +13,10 @@ use crate::plan::tensor::{Access, Contraction, Index, Operation};
 pub fn eliminate(lowering: &mut Lowering, mut whole: Contraction) -> Contraction {
     loop {
         let kept: BTreeSet<usize> = whole.output.iter().map(|index| index.letter).collect();
+        // A letter of the output that no operand has would repeat the whole sum for each of its values.
+        let repeated = kept.iter().any(|letter| group_of(&whole, *letter).is_empty() && whole.sizes[*letter] > 1);
+        // An output reached through a table is added to once for each value of what is left, not of all that is summed.
+        let scattered = whole.output.iter().any(|index| index.map.is_some());
         let summed: BTreeSet<usize> = whole
             .operands
             .iter()
@@ -23,7 +27,7 @@ pub fn eliminate(lowering: &mut Lowering, mut whole: Contraction) -> Contraction
         let mut best: Option<(f64, usize)> = None;
         for letter in summed {
             let group: Vec<usize> = group_of(&whole, letter);
-            if group.len() == whole.operands.len() {
+            if group.len() == whole.operands.len() && !repeated && !scattered {
                 continue;
             }
             let shape = shape_of(lowering, &whole, &group, Some(letter));

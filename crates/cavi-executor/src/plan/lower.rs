@@ -1,5 +1,6 @@
 //! From sums of products to contractions: letters become loops, sparse arrays drive them, sums move inward.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use cavi_algebra::canonical::canonical;
@@ -29,7 +30,7 @@ pub enum Dim {
 pub struct Unplanned(pub String);
 
 /// What lowering reads and fills.
-pub struct Lowering<'a> {
+pub struct Lowering<'a, 'l> {
     /// The equations.
     pub equations: &'a Equations,
     /// Letters are added while expressions are rewritten.
@@ -37,11 +38,11 @@ pub struct Lowering<'a> {
     /// The data.
     pub bound: &'a Bound,
     /// One for each block.
-    pub layouts: &'a [Layout],
+    pub layouts: &'l [Layout],
     /// The nodes.
     pub nodes: Vec<Node>,
-    /// Values of static nodes; empty for the others.
-    pub values: Vec<Vec<f64>>,
+    /// Values of static nodes, those of data as they are bound; empty for the others.
+    pub values: Vec<Cow<'a, [f64]>>,
     /// The tables.
     pub maps: Maps,
     /// The most values that an intermediate array may have.
@@ -67,9 +68,9 @@ struct Pending {
     subscripts: Vec<Subscript>,
 }
 
-impl<'a> Lowering<'a> {
+impl<'a, 'l> Lowering<'a, 'l> {
     /// Nothing lowered yet.
-    pub fn new(equations: &'a Equations, bound: &'a Bound, layouts: &'a [Layout]) -> Lowering<'a> {
+    pub fn new(equations: &'a Equations, bound: &'a Bound, layouts: &'l [Layout]) -> Lowering<'a, 'l> {
         let data: usize = bound
             .arrays
             .iter()
@@ -79,7 +80,7 @@ impl<'a> Lowering<'a> {
             })
             .sum();
         let parameters: usize =
-            layouts.iter().map(|layout| layout.rows * layout.n + layout.groups * layout.n * layout.n).sum();
+            equations.blocks.iter().zip(layouts).map(|(block, layout)| layout.values(block)).sum();
         Lowering {
             equations,
             symbols: equations.symbols.clone(),
@@ -95,6 +96,11 @@ impl<'a> Lowering<'a> {
 
     /// Adds a node, or finds the one that computes the same.
     pub fn node(&mut self, operation: Operation, shape: Vec<usize>, values: impl FnOnce() -> Vec<f64>) -> NodeId {
+        self.given(operation, shape, || Cow::Owned(values()))
+    }
+
+    /// As [`Lowering::node`], for values that may be those of the bound data.
+    fn given(&mut self, operation: Operation, shape: Vec<usize>, values: impl FnOnce() -> Cow<'a, [f64]>) -> NodeId {
         let key = format!("{operation:?} {shape:?}");
         if let Some(known) = self.known.get(&key) {
             return *known;
@@ -540,7 +546,13 @@ impl<'a> Lowering<'a> {
             Atom::Apply(Function::Power, arguments) if arguments[1].is_zero() => return Ok(Vec::new()),
             Atom::Group(inner) => {
                 let inner = (**inner).clone();
-                self.inner(scope, &inner, target)?
+                let (node, subscripts) = self.inner(scope, &inner, target)?;
+                if factor.power == 2 {
+                    // Read twice rather than stored once more.
+                    let once = Pending { node, subscripts: subscripts.clone() };
+                    return Ok(vec![once, Pending { node, subscripts }]);
+                }
+                (node, subscripts)
             }
             Atom::Apply(function, arguments) => {
                 let (inner, subscripts) = self.inner(scope, &arguments[0], target)?;
@@ -621,7 +633,8 @@ impl<'a> Lowering<'a> {
 
     /// The values of a sparse array at the entries that the loop runs over.
     fn on_entries(&mut self, scope: &Scope, array: ArrayId, subscripts: &[Subscript]) -> Option<(NodeId, Vec<Subscript>)> {
-        let BoundArray::Sparse { indices, values, .. } = self.bound.array(array) else { return None };
+        let bound = self.bound;
+        let BoundArray::Sparse { indices, values, .. } = bound.array(array) else { return None };
         let letters: Vec<LetterId> = subscripts
             .iter()
             .filter_map(|subscript| match subscript {
@@ -638,10 +651,11 @@ impl<'a> Lowering<'a> {
         let count = self.entries(*driver).len();
         let label = format!("{array:?} {letters:?} on the entries of {driver:?}");
         let label = if same { format!("{array:?}") } else { label };
+        if same {
+            let node = self.given(Operation::Static(label), vec![count], || Cow::Borrowed(values.as_slice()));
+            return Some((node, vec![entry]));
+        }
         let aligned = || {
-            if same {
-                return values.clone();
-            }
             // Looked up coordinate by coordinate.
             let places: Vec<usize> = letters
                 .iter()
@@ -669,7 +683,8 @@ impl<'a> Lowering<'a> {
         let bound = self.bound;
         match bound.array(array) {
             BoundArray::Dense { values, .. } => {
-                Ok(self.node(Operation::Static(format!("{array:?}")), shape, || values.clone()))
+                let label = Operation::Static(format!("{array:?}"));
+                Ok(self.given(label, shape, || Cow::Borrowed(values.as_slice())))
             }
             BoundArray::Sparse { indices, values, .. } => {
                 if size > self.limit {

@@ -9,6 +9,9 @@ mod print;
 pub mod site;
 pub mod tensor;
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use cavi_algebra::{ArrayId, Atom, BlockId, Equations, LetterId, SiteId, Sum, Term};
 
 use crate::data::Bound;
@@ -20,11 +23,11 @@ use tensor::{Maps, Node, NodeId};
 
 /// The plan of a run.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct Plan<'a> {
     /// The nodes; a node comes after those it reads.
     pub nodes: Vec<Node>,
     /// The values of static nodes.
-    pub statics: Vec<Vec<f64>>,
+    pub statics: Vec<Cow<'a, [f64]>>,
     /// The tables.
     pub maps: Maps,
     /// The layouts of the blocks.
@@ -32,8 +35,8 @@ pub struct Plan {
     /// One for each block.
     pub blocks: Vec<BlockPlan>,
     /// One for each site.
-    pub sites: Vec<SitePlan>,
-    /// Scalar nodes of the bound: one for each statement's terms without log partitions.
+    pub sites: Vec<Arc<SitePlan>>,
+    /// Scalar nodes of the bound: one for each term without a log partition.
     pub elbo: Vec<NodeId>,
     /// The sites whose totals enter the bound, with their signs.
     pub elbo_sites: Vec<(SiteId, f64)>,
@@ -53,14 +56,14 @@ pub struct BlockPlan {
 }
 
 /// Plans a program for its data.
-pub fn plan(equations: &Equations, bound: &Bound) -> Result<Plan, Unplanned> {
+pub fn plan<'a>(equations: &'a Equations, bound: &'a Bound) -> Result<Plan<'a>, Unplanned> {
     let missing = |array: ArrayId| bound.array(array).has_missing();
     let layouts: Vec<Layout> =
         equations.blocks.iter().map(|block| Layout::new(equations, bound, block, &missing)).collect();
     let mut lowering = Lowering::new(equations, bound, &layouts);
     let mut sites = Vec::new();
     for site in 0..equations.sites.len() {
-        sites.push(plan_site(&mut lowering, SiteId::from(site))?);
+        sites.push(Arc::new(plan_site(&mut lowering, SiteId::from(site))?));
     }
     let mut blocks = Vec::new();
     for (index, block) in equations.blocks.iter().enumerate() {
@@ -74,7 +77,10 @@ pub fn plan(equations: &Equations, bound: &Bound) -> Result<Plan, Unplanned> {
             let site = partition(term).expect("chosen for it");
             elbo_sites.push((site, 1.0));
         }
-        elbo.push(lowering.sum(&Sum { terms: rest }, &[], None)?);
+        // One node a term: those of data and constants alone are computed once.
+        for term in rest {
+            elbo.push(lowering.sum(&Sum::term(term), &[], None)?);
+        }
     }
     let (nodes, statics, maps) = (lowering.nodes, lowering.values, lowering.maps);
     Ok(Plan { nodes, statics, maps, layouts, blocks, sites, elbo, elbo_sites })

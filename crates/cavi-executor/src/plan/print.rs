@@ -5,27 +5,36 @@ use std::fmt::Write;
 use cavi_algebra::{ArrayId, Equations};
 
 use crate::plan::Plan;
+use crate::plan::site::Rows;
 use crate::plan::tensor::{Contraction, Elementwise, Operation};
 
-impl Plan {
+impl Plan<'_> {
     /// The bytes that nodes, tables and entry rows take, all at once.
-    pub fn bytes(&self) -> usize {
+    pub fn bytes(&self, equations: &Equations) -> usize {
         let nodes: usize = self.nodes.iter().map(|node| node.len() * size_of::<f64>()).sum();
         let sites: usize = self
             .sites
             .iter()
             .flat_map(|site| &site.addends)
             .map(|addend| {
-                let rows: usize = addend.modes.iter().map(|mode| 2 * mode.row.len() * size_of::<u32>()).sum();
+                let rows: usize = addend
+                    .modes
+                    .iter()
+                    .map(|mode| match &mode.row {
+                        Rows::Coordinate(..) => 0,
+                        Rows::Own(row) => row.len() * size_of::<u32>(),
+                    })
+                    .sum();
                 let counts: usize =
                     addend.modes.iter().map(|mode| mode.rows * addend.categories * size_of::<f64>()).sum();
                 rows + 4 * counts
             })
             .sum();
-        let parameters: usize = self
-            .layouts
+        let parameters: usize = equations
+            .blocks
             .iter()
-            .map(|layout| (2 * layout.rows * layout.n + layout.groups * layout.n * layout.n) * size_of::<f64>())
+            .zip(&self.layouts)
+            .map(|(block, layout)| 2 * layout.values(block) * size_of::<f64>())
             .sum();
         nodes + self.maps.bytes() + sites + parameters
     }
@@ -81,7 +90,7 @@ impl Plan {
             };
             let _ = writeln!(out, "  {index:>3}  {shape:<18} {bytes:>10}  {what}");
         }
-        let _ = writeln!(out, "memory: {}", count(self.bytes(), "B"));
+        let _ = writeln!(out, "memory: {}", count(self.bytes(equations), "B"));
         out
     }
 }

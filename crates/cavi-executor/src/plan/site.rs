@@ -1,7 +1,8 @@
 //! The plan of a site: which pass over which entries gives its log partitions and expected counts.
 
-use cavi_algebra::{Atom, BlockId, LetterId, SiteId, Subscript, Sum, Term};
+use cavi_algebra::{ArrayId, Atom, BlockId, LetterId, SiteId, Subscript, Sum, Term};
 
+use crate::data::BoundArray;
 use crate::plan::lower::{Dim, Lowering, Unplanned};
 use crate::plan::tensor::{Access, Contraction, Elementwise, Index, NodeId, Operation};
 
@@ -43,10 +44,19 @@ pub struct ModePlan {
     /// The number of rows.
     pub rows: usize,
     /// The row of each entry.
-    pub row: Vec<u32>,
+    pub row: Rows,
     /// How the counts (rows by categories) lie in the block's own order: shape of rows and categories, and where each
     /// dimension of the block's element comes from.
     pub counts: Option<Contraction>,
+}
+
+/// The row of a mode at each entry.
+#[derive(Clone, Debug)]
+pub enum Rows {
+    /// A coordinate of the listed entries, read where it is bound.
+    Coordinate(ArrayId, usize),
+    /// Worked out from several letters, or for a dense domain.
+    Own(Vec<u32>),
 }
 
 /// A log term without a summed letter.
@@ -60,6 +70,18 @@ pub struct ScalarPlan {
     pub element: Vec<u32>,
     /// The number of elements.
     pub size: usize,
+}
+
+impl SitePlan {
+    /// The nodes that every pass reads.
+    pub fn inputs(&self) -> Vec<NodeId> {
+        let mut inputs = vec![self.weight];
+        for addend in &self.addends {
+            inputs.extend(addend.offset);
+            inputs.extend(addend.modes.iter().map(|mode| mode.factor));
+        }
+        inputs
+    }
 }
 
 /// Plans a site.
@@ -126,7 +148,7 @@ fn domain(lowering: &Lowering, weight: &Sum, plates: &[LetterId]) -> Vec<Dim> {
             let letters = letters?;
             let distinct = letters.iter().enumerate().all(|(place, letter)| !letters[..place].contains(letter));
             let sparse = lowering.symbols.array(*array).kind != cavi_algebra::ArrayKind::Latent
-                && matches!(lowering.bound.array(*array), crate::data::BoundArray::Sparse { .. });
+                && matches!(lowering.bound.array(*array), BoundArray::Sparse { .. });
             (sparse && distinct).then_some((*array, letters))
         }
         _ => None,
@@ -140,68 +162,80 @@ fn domain(lowering: &Lowering, weight: &Sum, plates: &[LetterId]) -> Vec<Dim> {
     }
 }
 
-/// The value of every letter of the domain at every entry.
+/// The letters of the domain at every entry, worked out on demand.
 struct Columns {
-    letters: Vec<(LetterId, Vec<u32>)>,
+    domain: Vec<Dim>,
+    sizes: Vec<usize>,
     entries: usize,
 }
 
 fn columns(lowering: &mut Lowering, domain: &[Dim], entries: usize) -> Columns {
-    let sizes: Vec<usize> = domain
+    let sizes = domain
         .iter()
         .map(|dim| match dim {
             Dim::Letter(letter) => lowering.bound.size_of(&lowering.symbols, *letter),
-            Dim::Entries(array, _) => {
-                let map = lowering.coordinate(*array, 0);
-                lowering.maps.table(map).len()
-            }
+            Dim::Entries(array, _) => match lowering.bound.array(*array) {
+                BoundArray::Sparse { values, .. } | BoundArray::Dense { values, .. } => values.len(),
+            },
         })
         .collect();
-    let mut letters: Vec<(LetterId, Vec<u32>)> = Vec::new();
-    for (place, dim) in domain.iter().enumerate() {
-        let inner: usize = sizes[place + 1..].iter().product::<usize>().max(1);
-        let size = sizes[place].max(1);
-        let position = move |entry: usize| (entry / inner) % size;
-        match dim {
-            Dim::Letter(letter) => {
-                letters.push((*letter, (0..entries).map(|entry| position(entry) as u32).collect()));
-            }
-            Dim::Entries(array, own) => {
-                for (column, letter) in own.iter().enumerate() {
-                    let map = lowering.coordinate(*array, column);
-                    let table = lowering.maps.table(map);
-                    letters.push((*letter, (0..entries).map(|entry| table[position(entry)]).collect()));
-                }
-            }
-        }
-    }
-    // Ancestors follow.
-    for place in 0..letters.len() {
-        let lineage = lowering.symbols.lineage(letters[place].0);
-        let mut values = letters[place].1.clone();
-        for pair in lineage.windows(2) {
-            let axis = lowering.symbols.letter(pair[0]).axis;
-            if let Some(parent) = &lowering.bound.axes[axis.index()].parent {
-                values = values.iter().map(|value| parent[*value as usize] as u32).collect();
-            }
-            if !letters.iter().any(|(known, _)| *known == pair[1]) {
-                letters.push((pair[1], values.clone()));
-            }
-        }
-    }
-    Columns { letters, entries }
+    Columns { domain: domain.to_vec(), sizes, entries }
 }
 
 impl Columns {
+    /// The coordinate that a subscript is, where the domain is the listed entries of a sparse array alone.
+    fn coordinate(&self, lowering: &Lowering, subscript: &Subscript) -> Option<(ArrayId, usize)> {
+        let [Dim::Entries(array, letters)] = self.domain.as_slice() else { return None };
+        let sparse = matches!(lowering.bound.array(*array), BoundArray::Sparse { .. });
+        let Subscript::Letter(letter) = subscript else { return None };
+        let column = letters.iter().position(|own| own == letter)?;
+        sparse.then_some((*array, column))
+    }
+
+    /// The value of a letter of the domain, or of an ancestor of one, at every entry.
+    fn letter(&self, lowering: &Lowering, letter: LetterId) -> Option<Vec<u32>> {
+        for (place, dim) in self.domain.iter().enumerate() {
+            let inner: usize = self.sizes[place + 1..].iter().product::<usize>().max(1);
+            let size = self.sizes[place].max(1);
+            let positions = (0..self.entries).map(|entry| (entry / inner) % size);
+            let own: Vec<LetterId> = match dim {
+                Dim::Letter(own) => vec![*own],
+                Dim::Entries(_, letters) => letters.clone(),
+            };
+            for (column, own) in own.into_iter().enumerate() {
+                let lineage = lowering.symbols.lineage(own);
+                let Some(depth) = lineage.iter().position(|step| *step == letter) else { continue };
+                let mut values: Vec<u32> = match dim {
+                    Dim::Letter(_) => positions.map(|position| position as u32).collect(),
+                    Dim::Entries(array, _) => match lowering.bound.array(*array) {
+                        BoundArray::Sparse { indices, .. } => {
+                            positions.map(|position| indices[column][position]).collect()
+                        }
+                        BoundArray::Dense { .. } => {
+                            let shape = lowering.bound.shape(&lowering.symbols, *array);
+                            let stride: usize = shape[column + 1..].iter().product::<usize>().max(1);
+                            positions.map(|position| ((position / stride) % shape[column].max(1)) as u32).collect()
+                        }
+                    },
+                };
+                for step in &lineage[..depth] {
+                    let axis = lowering.symbols.letter(*step).axis;
+                    if let Some(parent) = &lowering.bound.axes[axis.index()].parent {
+                        values.iter_mut().for_each(|value| *value = parent[*value as usize] as u32);
+                    }
+                }
+                return Some(values);
+            }
+        }
+        None
+    }
+
     /// The value of a subscript at every entry.
     fn values(&self, lowering: &Lowering, subscript: &Subscript) -> Result<Vec<u32>, Unplanned> {
         match subscript {
-            Subscript::Letter(letter) => {
-                let found = self.letters.iter().find(|(own, _)| own == letter);
-                found.map(|(_, values)| values.clone()).ok_or_else(|| {
-                    Unplanned(format!("the letter `{}` has no value at an entry", lowering.symbols.letter(*letter).name))
-                })
-            }
+            Subscript::Letter(letter) => self.letter(lowering, *letter).ok_or_else(|| {
+                Unplanned(format!("the letter `{}` has no value at an entry", lowering.symbols.letter(*letter).name))
+            }),
             Subscript::Index(array, inner) => {
                 let shape = lowering.bound.shape(&lowering.symbols, *array);
                 let mut place = vec![0_usize; self.entries];
@@ -211,10 +245,10 @@ impl Columns {
                     }
                 }
                 match lowering.bound.array(*array) {
-                    crate::data::BoundArray::Dense { values, .. } => {
+                    BoundArray::Dense { values, .. } => {
                         Ok(place.iter().map(|place| values[*place] as u32).collect())
                     }
-                    crate::data::BoundArray::Sparse { .. } => Err(Unplanned(format!(
+                    BoundArray::Sparse { .. } => Err(Unplanned(format!(
                         "the index array `{}` is sparse where every entry is needed",
                         lowering.symbols.array(*array).name
                     ))),
@@ -279,12 +313,22 @@ fn mode(
     let rows: Vec<usize> = (0..subscripts.len()).filter(|place| category(&subscripts[*place]).is_none()).collect();
     let row_sizes: Vec<usize> = rows.iter().map(|place| shape[*place]).collect();
     let n_rows: usize = row_sizes.iter().product();
-    let mut row = vec![0_u32; columns.entries];
-    for (place, size) in rows.iter().zip(&row_sizes) {
-        for (row, value) in row.iter_mut().zip(columns.values(lowering, &subscripts[*place])?) {
-            *row = *row * *size as u32 + value;
+    let direct = match rows.as_slice() {
+        [only] => columns.coordinate(lowering, &subscripts[*only]),
+        _ => None,
+    };
+    let row = match direct {
+        Some((array, column)) => Rows::Coordinate(array, column),
+        None => {
+            let mut row = vec![0_u32; columns.entries];
+            for (place, size) in rows.iter().zip(&row_sizes) {
+                for (row, value) in row.iter_mut().zip(columns.values(lowering, &subscripts[*place])?) {
+                    *row = *row * *size as u32 + value;
+                }
+            }
+            Rows::Own(row)
         }
-    }
+    };
     // Loop letters: the rows, then the categories.
     let loops: Vec<usize> = row_sizes.iter().chain(sizes).copied().collect();
     let dims: Vec<Index> = (0..subscripts.len())
@@ -300,7 +344,12 @@ fn mode(
         operands: vec![Access { node: array, dims: dims.clone() }],
         output: all.clone(),
     };
-    let log_factor = lowering.node(Operation::Contractions(vec![arranged]), loops.clone(), Vec::new);
+    let as_it_is = log.coefficient.0 == 1.0 && dims == all && shape == loops;
+    let log_factor = if as_it_is {
+        array
+    } else {
+        lowering.node(Operation::Contractions(vec![arranged]), loops.clone(), Vec::new)
+    };
     // A point's own value needs no logarithm and back.
     let value = match &lowering.nodes[array.index()].operation {
         Operation::Map(Elementwise::Function(cavi_algebra::Function::Log), value) if log.coefficient.0 == 1.0 => {
@@ -309,6 +358,7 @@ fn mode(
         _ => None,
     };
     let factor = match value {
+        Some(value) if as_it_is => value,
         Some(value) => {
             let arranged = Contraction {
                 coefficient: 1.0,

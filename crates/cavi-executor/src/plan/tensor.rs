@@ -160,6 +160,15 @@ impl Maps {
         Some(map)
     }
 
+    /// Forgets the values of all other tables.
+    pub fn keep(&mut self, used: &std::collections::BTreeSet<MapId>) {
+        for (index, (table, _)) in self.tables.iter_mut().enumerate() {
+            if !used.contains(&MapId(index as u32)) {
+                *table = Vec::new();
+            }
+        }
+    }
+
     /// The bytes that all tables take.
     pub fn bytes(&self) -> usize {
         self.tables.iter().map(|(table, _)| table.len() * size_of::<u32>()).sum()

@@ -1,5 +1,7 @@
 //! Contractions with their steps worked out, ready for the kernel.
 
+use std::borrow::Cow;
+
 use cavi_numerics::Threads;
 use cavi_numerics::kernels::contract::{Operand, Output, Step, contract};
 
@@ -49,8 +51,40 @@ impl Prepared {
         }
     }
 
+    /// The tables it reads.
+    pub fn maps(&self) -> Vec<MapId> {
+        let own = self.operands.iter().flat_map(|(_, reach)| reach).chain(&self.reach);
+        let tables = own.filter_map(|reach| match reach {
+            Reach::Table(map, _) => Some(*map),
+            Reach::Stride(_) | Reach::Joined(_) => None,
+        });
+        // Along fixed letters the output is worked out anew.
+        tables.chain(self.output.iter().filter_map(|index| index.map)).collect()
+    }
+
+    /// Whether it adds a multiple of an array to one of the same shape, element by element.
+    fn is_multiple(&self) -> bool {
+        let [(_, reach)] = self.operands.as_slice() else { return false };
+        let plain = |reach: &[Reach]| -> Option<Vec<usize>> {
+            reach
+                .iter()
+                .map(|reach| match reach {
+                    Reach::Stride(stride) => Some(*stride),
+                    Reach::Table(..) | Reach::Joined(_) => None,
+                })
+                .collect()
+        };
+        let (from, to) = (plain(reach), plain(&self.reach));
+        from.is_some() && from == to && self.sizes == self.shape
+    }
+
     /// Adds the contraction to `out`.
-    pub fn run(&self, values: &[Vec<f64>], maps: &Maps, out: &mut [f64], threads: &Threads) {
+    pub fn run(&self, values: &[Cow<[f64]>], maps: &Maps, out: &mut [f64], threads: &Threads) {
+        if self.is_multiple() {
+            let from = values[self.operands[0].0.index()].iter();
+            out.iter_mut().zip(from).for_each(|(out, value)| *out += self.coefficient * value);
+            return;
+        }
         let operands: Vec<Operand> = self
             .operands
             .iter()
@@ -73,7 +107,7 @@ impl Prepared {
     /// them.
     pub fn run_fixed(
         &self,
-        values: &[Vec<f64>],
+        values: &[Cow<[f64]>],
         maps: &Maps,
         dims: &[(usize, usize)],
         out: &mut [f64],

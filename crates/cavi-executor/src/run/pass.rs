@@ -15,14 +15,15 @@ use cavi_numerics::kernels::pattern::Pattern;
 use cavi_numerics::special;
 
 use super::Executor;
-use crate::plan::site::{AddendPlan, SitePlan};
+use crate::data::{Bound, BoundArray};
+use crate::plan::site::{AddendPlan, Rows, SitePlan};
 use crate::plan::tensor::{NodeId, Operation};
 use crate::trouble::Trouble;
 
 /// What a site keeps between passes.
-pub struct SiteState {
+pub struct SiteState<'a> {
     /// For each addend, its entries' rows as the kernel reads them; `None` where it has no mode.
-    patterns: Vec<Option<Pattern<'static>>>,
+    patterns: Vec<Option<Pattern<'a>>>,
     scratch: Scratch,
     /// The state of the inputs at the last pass.
     stamp: u64,
@@ -32,16 +33,35 @@ pub struct SiteState {
     total: f64,
 }
 
-impl SiteState {
-    /// Before the first pass.
-    pub fn new(plan: &SitePlan) -> SiteState {
-        let pattern = |addend: &AddendPlan| {
-            let columns: Vec<Cow<'static, [u32]>> =
-                addend.modes.iter().map(|mode| Cow::Owned(mode.row.clone())).collect();
+impl<'a> SiteState<'a> {
+    /// Before the first pass. Rows that are no coordinates of the data move here from the plan.
+    pub fn new(plan: &mut SitePlan, bound: &'a Bound) -> SiteState<'a> {
+        let pattern = |addend: &mut AddendPlan| {
+            let columns: Vec<Cow<'a, [u32]>> = addend
+                .modes
+                .iter_mut()
+                .map(|mode| match &mut mode.row {
+                    Rows::Coordinate(array, column) => match bound.array(*array) {
+                        BoundArray::Sparse { indices, .. } => Cow::Borrowed(indices[*column].as_slice()),
+                        BoundArray::Dense { .. } => unreachable!("coordinates belong to sparse arrays"),
+                    },
+                    Rows::Own(row) => Cow::Owned(std::mem::take(row)),
+                })
+                .collect();
             (!columns.is_empty()).then(|| Pattern::new(columns))
         };
-        let patterns = plan.addends.iter().map(pattern).collect();
-        SiteState { patterns, scratch: Scratch::default(), stamp: 0, targets: Vec::new(), total: 0.0 }
+        let patterns = plan.addends.iter_mut().map(pattern).collect();
+        SiteState { patterns, ..SiteState::empty() }
+    }
+
+    /// What stands in while a pass runs.
+    fn empty() -> SiteState<'a> {
+        SiteState { patterns: Vec::new(), scratch: Scratch::default(), stamp: 0, targets: Vec::new(), total: 0.0 }
+    }
+
+    /// The row of each entry in one mode of an addend.
+    fn rows(&self, addend: usize, mode: usize) -> &[u32] {
+        self.patterns[addend].as_ref().expect("an addend with modes has a pattern").column(mode)
     }
 }
 
@@ -67,11 +87,7 @@ impl Executor<'_> {
     /// Runs the pass, unless the last one saw the same inputs and took these counts.
     pub(super) fn pass(&mut self, id: SiteId, targets: &[BlockId]) -> Result<(), Trouble> {
         let plan = self.plan.sites[id.index()].clone();
-        let mut inputs: Vec<NodeId> = vec![plan.weight];
-        for addend in &plan.addends {
-            inputs.extend(addend.offset);
-            inputs.extend(addend.modes.iter().map(|mode| mode.factor));
-        }
+        let inputs = plan.inputs();
         let mut newest = 1;
         for input in &inputs {
             self.evaluate(*input);
@@ -86,11 +102,7 @@ impl Executor<'_> {
             let reason = format!("the coefficient of a log of a sum is negative at entry {entry}");
             return Err(Trouble { block, copy: Vec::new(), reason });
         }
-        let mut state = std::mem::replace(&mut self.sites[id.index()], SiteState::new(&SitePlan {
-            entries: 0,
-            weight: plan.weight,
-            addends: Vec::new(),
-        }));
+        let mut state = std::mem::replace(&mut self.sites[id.index()], SiteState::empty());
         let total = self.run_pass(id, &plan, targets, &mut state);
         state.total = total;
         state.stamp = newest;
@@ -109,7 +121,7 @@ impl Executor<'_> {
         let scalars_wanted =
             plan.addends.iter().any(|addend| addend.scalars.iter().any(|scalar| targets.contains(&scalar.block)));
         let offset = |executor: &Self, addend: usize| -> Option<Vec<f64>> {
-            plan.addends[addend].offset.map(|node| executor.values[node.index()].clone())
+            plan.addends[addend].offset.map(|node| executor.values[node.index()].to_vec())
         };
         // The other addends, relative to the main one's offset.
         let mut shares: Vec<Share> = Vec::new();
@@ -118,7 +130,9 @@ impl Executor<'_> {
         let mut background = several.then(|| vec![0.0; entries]);
         if several || (main.is_none()) {
             for addend in 0..plan.addends.len() {
-                let sums = if Some(addend) == main && !scalars_wanted {
+                // The main addend's own sums are needed only for its counts of terms without a summed letter.
+                let own = plan.addends[addend].scalars.iter().any(|scalar| targets.contains(&scalar.block));
+                let sums = if Some(addend) == main && !own {
                     Vec::new()
                 } else {
                     self.addend_sums(plan, addend, state)
@@ -181,13 +195,14 @@ impl Executor<'_> {
             None => (0.0, (0..entries).collect()),
         };
         if let (Some(main), Some(ratios)) = (main, &ratios) {
-            self.other_counts(plan, main, &relative, ratios, &mut accumulators);
+            self.other_counts(plan, main, &relative, ratios, state, &mut accumulators);
         }
         // Counts: the accumulated ratios times the factor itself.
         for (addend, own) in plan.addends.iter().zip(&mut accumulators) {
             for (mode, own) in addend.modes.iter().zip(own) {
                 if let Some(own) = own {
-                    own.iter_mut().zip(&self.values[mode.factor.index()]).for_each(|(count, factor)| *count *= factor);
+                    let factor = self.values[mode.factor.index()].iter();
+                    own.iter_mut().zip(factor).for_each(|(count, factor)| *count *= factor);
                 }
             }
         }
@@ -218,7 +233,7 @@ impl Executor<'_> {
                 }
             }
         }
-        total += self.rare_entries(plan, &rare, &mut accumulators, &mut scattered);
+        total += self.rare_entries(plan, &rare, state, &mut accumulators, &mut scattered);
         self.store(id, plan, accumulators, scattered);
         total
     }
@@ -253,6 +268,7 @@ impl Executor<'_> {
         main: usize,
         relative: &[Vec<f64>],
         ratios: &[f64],
+        state: &SiteState,
         accumulators: &mut [Vec<Option<Vec<f64>>>],
     ) {
         for (number, addend) in plan.addends.iter().enumerate() {
@@ -260,7 +276,7 @@ impl Executor<'_> {
                 continue;
             }
             let scaled: Vec<f64> = ratios.iter().zip(&relative[number]).map(|(ratio, scale)| ratio * scale).collect();
-            let table = |place: usize| Step::Table { table: &addend.modes[place].row, scale: addend.categories };
+            let table = |place: usize| Step::Table { table: state.rows(number, place), scale: addend.categories };
             for place in 0..addend.modes.len() {
                 let Some(own) = &mut accumulators[number][place] else { continue };
                 let mut operands =
@@ -282,6 +298,7 @@ impl Executor<'_> {
         &mut self,
         plan: &SitePlan,
         rare: &[usize],
+        state: &SiteState,
         counts: &mut [Vec<Option<Vec<f64>>>],
         scattered: &mut [Vec<Option<Vec<f64>>>],
     ) -> f64 {
@@ -299,14 +316,16 @@ impl Executor<'_> {
                 continue;
             }
             logs.clear();
-            for addend in &plan.addends {
+            for (number, addend) in plan.addends.iter().enumerate() {
                 let offset = addend.offset.map_or(0.0, |node| self.values[node.index()][*entry]);
                 for category in 0..addend.categories {
                     let log: f64 = addend
                         .modes
                         .iter()
-                        .map(|mode| {
-                            let place = mode.row[*entry] as usize * addend.categories + category;
+                        .enumerate()
+                        .map(|(place, mode)| {
+                            let row = state.rows(number, place)[*entry] as usize;
+                            let place = row * addend.categories + category;
                             self.values[mode.log_factor.index()][place]
                         })
                         .sum();
@@ -325,9 +344,10 @@ impl Executor<'_> {
                     let count = weight * special::exp(logs[place] - partition);
                     place += 1;
                     share += count;
-                    for (mode, own) in addend.modes.iter().zip(&mut counts[number]) {
+                    for (place, own) in counts[number].iter_mut().enumerate() {
                         if let Some(own) = own {
-                            own[mode.row[*entry] as usize * addend.categories + category] += count;
+                            let row = state.rows(number, place)[*entry] as usize;
+                            own[row * addend.categories + category] += count;
                         }
                     }
                 }
@@ -382,13 +402,13 @@ impl Executor<'_> {
                     contract(&arrange.sizes, 1.0, &[operand], output, &self.threads);
                     values
                 };
-                self.values[node.index()] = values;
+                self.values[node.index()] = Cow::Owned(values);
                 self.stamps[node.index()] = clock;
             }
             for (scalar, own) in addend.scalars.iter().zip(scattered) {
                 let Some(own) = own else { continue };
                 let Some(node) = self.counts_node(id, number, scalar.log) else { continue };
-                self.values[node.index()] = own;
+                self.values[node.index()] = Cow::Owned(own);
                 self.stamps[node.index()] = clock;
             }
         }

@@ -61,7 +61,8 @@ impl Resolver<'_> {
                 continue;
             };
             let parameter = &parameters[place.parameter];
-            let span = argument.name.as_ref().map_or(argument.value.span, |name| name.span.to(argument.value.span));
+            let span =
+                argument.name.as_ref().map_or(argument.value.span, |name| name.span.to(argument.value.span));
             if named[place.parameter] {
                 self.given_twice(name, parameter, &given[place.parameter], place, span);
                 failed = true;
@@ -88,14 +89,23 @@ impl Resolver<'_> {
         Some(given.into_iter().map(|given| given.map(|(spec, _, _)| spec)).collect())
     }
 
-    fn named_place(&mut self, family: &ast::Name, parameters: &[Parameter], word: &ast::Name) -> Option<Place> {
+    fn named_place(
+        &mut self,
+        family: &ast::Name,
+        parameters: &[Parameter],
+        word: &ast::Name,
+    ) -> Option<Place> {
         for (parameter, declared) in parameters.iter().enumerate() {
-            if let Some(spelling) = declared.spellings.iter().position(|spelling| spelling.name == word.text) {
+            if let Some(spelling) = declared.spellings.iter().position(|spelling| spelling.name == word.text)
+            {
                 return Some(Place { parameter, spelling });
             }
         }
-        let names: Vec<&str> =
-            parameters.iter().flat_map(|parameter| parameter.spellings).map(|spelling| spelling.name).collect();
+        let names: Vec<&str> = parameters
+            .iter()
+            .flat_map(|parameter| parameter.spellings)
+            .map(|spelling| spelling.name)
+            .collect();
         let near = nearest(&word.text, names.iter().copied());
         let synonym = SYNONYMS
             .iter()
@@ -141,7 +151,10 @@ impl Resolver<'_> {
             Diagnostic::error("E0505", message)
                 .at(span, "what this number means is not said")
                 .possible(format!("it is given as {}", names.join(" or ")))
-                .help(format!("write `{}` before it if that is meant", names[0].trim_matches('`').replace("...", "").trim_end())),
+                .help(format!(
+                    "write `{}` before it if that is meant",
+                    names[0].trim_matches('`').replace("...", "").trim_end()
+                )),
         );
         None
     }
@@ -162,7 +175,8 @@ impl Resolver<'_> {
             }
             Some(_) | None => format!("`{own}` of `{}` is given twice", family.text),
         };
-        let mut diagnostic = Diagnostic::error("E0502", message).at(span, "the second time").help("keep one of them");
+        let mut diagnostic =
+            Diagnostic::error("E0502", message).at(span, "the second time").help("keep one of them");
         if let Some((first, _)) = first {
             diagnostic = diagnostic.also(first, "the first time");
         }
@@ -235,7 +249,10 @@ impl Resolver<'_> {
                         Diagnostic::error("E0406", format!("{what} is a vector"))
                             .at(value.span, "one number")
                             .possible("the vector is the slice of an array, or its bare name")
-                            .help(format!("write `{}(pi[:k])`, with a constant or latent `pi` over the classes", family.text)),
+                            .help(format!(
+                                "write `{}(pi[:k])`, with a constant or latent `pi` over the classes",
+                                family.text
+                            )),
                     );
                     return None;
                 }
@@ -256,9 +273,13 @@ impl Resolver<'_> {
         span: Span,
     ) -> Option<Vec<LetterId>> {
         let free = free_letters(value);
-        let (Some(row), true) = (scope.slices.first().copied(), scope.slices.iter().any(|letter| free.contains(letter)))
+        let (Some(row), true) =
+            (scope.slices.first().copied(), scope.slices.iter().any(|letter| free.contains(letter)))
         else {
-            let letter = scope.slices.first().map_or("i".to_owned(), |letter| self.symbols.letter(*letter).name.clone());
+            let letter = scope
+                .slices
+                .first()
+                .map_or("i".to_owned(), |letter| self.symbols.letter(*letter).name.clone());
             self.report(
                 Diagnostic::error("E0407", format!("{what} is a matrix"))
                     .at(span, "one number")
@@ -291,7 +312,7 @@ impl Resolver<'_> {
             Domain::Count => "a whole number, 0 or greater",
             Domain::PositiveDefinite => return Some(()),
         };
-        if let Some(number) = self.known_number(value, 0) {
+        if let Some(number) = self.known_number(value) {
             let fits = match domain {
                 Domain::Real | Domain::PositiveDefinite => true,
                 Domain::Positive => number > 0.0,
@@ -387,12 +408,16 @@ pub(crate) fn free_letters(expression: &Expression) -> Vec<LetterId> {
     let mut letters = Vec::new();
     match expression {
         Expression::Number(_) => {}
-        Expression::Value(_, subscripts) => subscripts.iter().for_each(|subscript: &Subscript| subscript.letters(&mut letters)),
+        Expression::Value(_, subscripts) => {
+            subscripts.iter().for_each(|subscript: &Subscript| subscript.letters(&mut letters))
+        }
         Expression::Equal(left, right) => letters.extend([*left, *right]),
         Expression::Sum(summed, body) => {
             letters.extend(free_letters(body).into_iter().filter(|letter| !summed.contains(letter)));
         }
-        Expression::Add(parts) | Expression::Multiply(parts) => letters.extend(parts.iter().flat_map(free_letters)),
+        Expression::Add(parts) | Expression::Multiply(parts) => {
+            letters.extend(parts.iter().flat_map(free_letters))
+        }
         Expression::Power(base, exponent) => {
             letters.extend(free_letters(base));
             letters.extend(free_letters(exponent));

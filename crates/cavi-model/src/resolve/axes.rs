@@ -39,6 +39,9 @@ impl Shape {
     }
 }
 
+/// A subscript over another axis: which, where, and what was found.
+type Mistaken = (usize, Span, String);
+
 /// A letter as a declaration writes it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Written {
@@ -71,7 +74,8 @@ impl Resolver<'_> {
                 let (first, axis) = (before.span, self.symbols.letter(letter.named).axis);
                 let message = format!("the letter `{name}` stands twice in `{what}`");
                 let axis_name = &self.symbols.axis(axis).name;
-                let help = format!("give the axis a second letter, `axis {axis_name}[{name}, ...]`, and use both");
+                let help =
+                    format!("give the axis a second letter, `axis {axis_name}[{name}, ...]`, and use both");
                 self.report(
                     Diagnostic::error("E0310", message)
                         .at(letter.span, "the second time")
@@ -81,7 +85,8 @@ impl Resolver<'_> {
                 return None;
             }
             let axis = self.symbols.letter(letter.named).axis;
-            let mut slot = Slot { axis, letter: letter.named, ancestor: false, parent: None, slice: letter.slice };
+            let mut slot =
+                Slot { axis, letter: letter.named, ancestor: false, parent: None, slice: letter.slice };
             if let Some(parent_axis) = self.symbols.axis(axis).parent {
                 let Some(parent) = shape.slots.iter().rposition(|slot| slot.axis == parent_axis) else {
                     self.ancestor_is_missing(what, written, position, parent_axis);
@@ -92,7 +97,10 @@ impl Resolver<'_> {
                     let message = format!("`:{above}` is a slice, and `{name}` is ragged in it");
                     self.report(
                         Diagnostic::error("E0405", message)
-                            .at(written[parent].span, "a vector over this axis has no fixed subscript for the next")
+                            .at(
+                                written[parent].span,
+                                "a vector over this axis has no fixed subscript for the next",
+                            )
                             .also(letter.span, format!("`{name}` runs inside `{above}`"))
                             .help(format!("write `{above}` without the colon")),
                     );
@@ -115,18 +123,24 @@ impl Resolver<'_> {
         let axis_name = self.symbols.axis(axis).name.clone();
         let parent_name = self.symbols.axis(parent).name.clone();
         let ancestors = self.ancestors(axis).join(", ");
-        let later = written.iter().skip(position).find(|other| self.symbols.letter(other.named).axis == parent);
+        let later =
+            written.iter().skip(position).find(|other| self.symbols.letter(other.named).axis == parent);
         let diagnostic = match later {
             Some(other) => {
                 let other_name = self.symbols.letter(other.named).name.clone();
-                Diagnostic::error("E0306", format!("`{name}` is ragged in `{other_name}`, which stands after it"))
-                    .at(written[position].span, format!("axis `{axis_name}` is ragged in `{parent_name}`"))
-                    .also(other.span, "this belongs before it")
-                    .help(format!("write the ancestors first: `[..., {ancestors}, {name}, ...]`"))
+                Diagnostic::error(
+                    "E0306",
+                    format!("`{name}` is ragged in `{other_name}`, which stands after it"),
+                )
+                .at(written[position].span, format!("axis `{axis_name}` is ragged in `{parent_name}`"))
+                .also(other.span, "this belongs before it")
+                .help(format!("write the ancestors first: `[..., {ancestors}, {name}, ...]`"))
             }
             None => Diagnostic::error("E0305", format!("`{name}` stands in `{what}` without its ancestor"))
                 .at(written[position].span, format!("axis `{axis_name}` is ragged in `{parent_name}`"))
-                .possible(format!("a letter of `{axis_name}` is written with all its ancestors, outermost first"))
+                .possible(format!(
+                    "a letter of `{axis_name}` is written with all its ancestors, outermost first"
+                ))
                 .help(format!("write `[..., {ancestors}, {name}, ...]`")),
         };
         self.report(diagnostic);
@@ -146,7 +160,12 @@ impl Resolver<'_> {
 
     /// The letters of an axis by name.
     pub fn letter_names(&self, axis: AxisId) -> Vec<String> {
-        self.symbols.axis(axis).letters.iter().map(|letter| self.symbols.letter(*letter).name.clone()).collect()
+        self.symbols
+            .axis(axis)
+            .letters
+            .iter()
+            .map(|letter| self.symbols.letter(*letter).name.clone())
+            .collect()
     }
 
     /// An array as its declaration writes it: `w[m, j, k]`.
@@ -171,7 +190,7 @@ impl Resolver<'_> {
         let open = self.open_slots(scope, reference, shape, written.len())?;
         let mut out: Vec<Option<Subscript>> = Vec::with_capacity(shape.slots.len());
         let mut given = written.iter();
-        let mut wrong: Vec<(usize, Span, String)> = Vec::new();
+        let mut wrong: Vec<Mistaken> = Vec::new();
         let mut ordinal = 0;
         for (position, slot) in shape.slots.iter().enumerate() {
             let parent = slot.parent.and_then(|parent| out[parent].clone());
@@ -182,7 +201,15 @@ impl Resolver<'_> {
                 match given.next() {
                     Some(ast::Subscript::Slice(name)) => {
                         ordinal += 1;
-                        self.written_slice(scope, name, slot, parent.as_ref(), ordinal - 1, position, &mut wrong)
+                        self.written_slice(
+                            scope,
+                            name,
+                            slot,
+                            parent.as_ref(),
+                            ordinal - 1,
+                            position,
+                            &mut wrong,
+                        )
                     }
                     Some(ast::Subscript::Reference(inner)) => {
                         self.subscript(scope, inner, slot, position, &mut wrong)
@@ -232,11 +259,15 @@ impl Resolver<'_> {
             1 => "1 subscript".to_owned(),
             n => format!("{n} subscripts"),
         };
-        let message = format!("`{name}` has {}, and {} found", count(wanted), match given {
-            0 => "none is".to_owned(),
-            1 => "1 is".to_owned(),
-            n => format!("{n} are"),
-        });
+        let message = format!(
+            "`{name}` has {}, and {} found",
+            count(wanted),
+            match given {
+                0 => "none is".to_owned(),
+                1 => "1 is".to_owned(),
+                n => format!("{n} are"),
+            }
+        );
         let ragged = shape.slots.iter().filter(|slot| slot.ancestor).count();
         let mut diagnostic = Diagnostic::error("E0301", message)
             .at(reference.span, format!("expected `{spelled}`"))
@@ -248,7 +279,8 @@ impl Resolver<'_> {
         } else if given > wanted {
             diagnostic = diagnostic.help("drop what is too much, or declare the array with more letters");
         } else {
-            diagnostic = diagnostic.help(format!("write `{spelled}`, each letter bound on the left or summed"));
+            diagnostic =
+                diagnostic.help(format!("write `{spelled}`, each letter bound on the left or summed"));
         }
         self.report(diagnostic);
         None
@@ -261,7 +293,13 @@ impl Resolver<'_> {
         let axes: Vec<String> = shape
             .slots
             .iter()
-            .map(|slot| format!("`{}` ({})", self.symbols.axis(slot.axis).name, self.letter_names(slot.axis).join(", ")))
+            .map(|slot| {
+                format!(
+                    "`{}` ({})",
+                    self.symbols.axis(slot.axis).name,
+                    self.letter_names(slot.axis).join(", ")
+                )
+            })
             .collect();
         format!("its subscripts run over {}", axes.join(", "))
     }
@@ -273,7 +311,7 @@ impl Resolver<'_> {
         inner: &ast::Reference,
         slot: &Slot,
         position: usize,
-        wrong: &mut Vec<(usize, Span, String)>,
+        wrong: &mut Vec<Mistaken>,
     ) -> Option<Subscript> {
         let name = &inner.name;
         if inner.subscripts.is_none()
@@ -287,7 +325,7 @@ impl Resolver<'_> {
             }
             return self.bound_letter(scope, letter, name.span).map(Subscript::Letter);
         }
-        self.index(scope, inner, Some((slot.axis, position, wrong)))
+        self.index(scope, inner, slot.axis, position, wrong)
     }
 
     /// An element of an index array as a subscript.
@@ -295,11 +333,12 @@ impl Resolver<'_> {
         &mut self,
         scope: &mut Scope,
         inner: &ast::Reference,
-        expected: Option<(AxisId, usize, &mut Vec<(usize, Span, String)>)>,
+        wanted: AxisId,
+        position: usize,
+        wrong: &mut Vec<Mistaken>,
     ) -> Option<Subscript> {
         let name = &inner.name;
-        let axis_hint = expected.as_ref().map(|(axis, _, _)| *axis);
-        let id = match self.look_up_subscript(inner, axis_hint)? {
+        let id = match self.look_up_subscript(inner, wanted)? {
             Named::Array(id) => id,
             Named::Axis(_) | Named::Definition(_) => {
                 self.no_index(inner, "names no index");
@@ -324,20 +363,21 @@ impl Resolver<'_> {
                 return None;
             }
         };
-        if let Some((wanted, position, wrong)) = expected
-            && axis != wanted
-        {
+        if axis != wanted {
             let found = format!("`{}` is an index of `{}`", name.text, self.symbols.axis(axis).name);
             wrong.push((position, inner.span, found));
             return None;
         }
         if let Some(parent) = self.symbols.axis(axis).parent {
-            let (axis, parent) = (self.symbols.axis(axis).name.clone(), self.symbols.axis(parent).name.clone());
+            let (axis, parent) =
+                (self.symbols.axis(axis).name.clone(), self.symbols.axis(parent).name.clone());
             self.report(
                 Diagnostic::error("E0307", format!("`{}` points into the ragged axis `{axis}`", name.text))
                     .at(inner.span, format!("`{axis}` is ragged in `{parent}`"))
                     .possible("indexing into a ragged axis is outside the language for now")
-                    .help(format!("use letters of `{axis}` with their ancestors, or make it an axis of its own")),
+                    .help(format!(
+                        "use letters of `{axis}` with their ancestors, or make it an axis of its own"
+                    )),
             );
             return None;
         }
@@ -386,8 +426,11 @@ impl Resolver<'_> {
         let mut diagnostic = Diagnostic::error("E0303", format!("the letter `{name}` is not bound"))
             .at(span, "neither on the left, nor summed");
         if !others.is_empty() {
-            diagnostic = diagnostic
-                .possible(format!("letters of `{}` bound here: {}", self.symbols.axis(axis).name, others.join(", ")));
+            diagnostic = diagnostic.possible(format!(
+                "letters of `{}` bound here: {}",
+                self.symbols.axis(axis).name,
+                others.join(", ")
+            ));
         }
         let help = if scope.capacity == 1 && scope.slices.is_empty() {
             format!("for the vector over `{name}` write `:{name}`; for a sum `sum[{name}](...)`")
@@ -421,7 +464,7 @@ impl Resolver<'_> {
         parent: Option<&Subscript>,
         ordinal: usize,
         position: usize,
-        wrong: &mut Vec<(usize, Span, String)>,
+        wrong: &mut Vec<Mistaken>,
     ) -> Option<Subscript> {
         let letter = self.letter(name)?;
         let axis = self.symbols.letter(letter).axis;
@@ -442,7 +485,10 @@ impl Resolver<'_> {
                         Diagnostic::error("E0304", message)
                             .at(name.span, "a slice over a letter that has a value")
                             .also(first, place)
-                            .help(format!("write `{}` for the element, or slice over another letter", name.text)),
+                            .help(format!(
+                                "write `{}` for the element, or slice over another letter",
+                                name.text
+                            )),
                     );
                     None
                 }
@@ -478,7 +524,9 @@ impl Resolver<'_> {
         };
         let message = format!("`:{letter}` is a slice where {} is {size}", scope.what);
         let help = match scope.capacity {
-            0 => format!("write an element, with `{letter}` bound on the left or summed: `sum[{letter}](...)`"),
+            0 => {
+                format!("write an element, with `{letter}` bound on the left or summed: `sum[{letter}](...)`")
+            }
             _ => format!("write `{letter}` for an element, bound on the left or summed"),
         };
         self.report(Diagnostic::error("E0404", message).at(span, "no slice can stand here").help(help));
@@ -515,12 +563,16 @@ impl Resolver<'_> {
             if axis == slot.axis {
                 return Some(Subscript::Letter(actual));
             }
-            let (found, wanted) = (self.symbols.axis(slot.axis).name.clone(), self.symbols.axis(axis).name.clone());
+            let (found, wanted) =
+                (self.symbols.axis(slot.axis).name.clone(), self.symbols.axis(axis).name.clone());
             let name = &reference.name.text;
             self.report(
-                Diagnostic::error("E0302", format!("`{name}` runs over `{found}`, and the slice over `{wanted}`"))
-                    .at(reference.span, format!("expected a vector over axis `{wanted}`"))
-                    .help(format!("write its subscripts, with the slice over `{wanted}` where it belongs")),
+                Diagnostic::error(
+                    "E0302",
+                    format!("`{name}` runs over `{found}`, and the slice over `{wanted}`"),
+                )
+                .at(reference.span, format!("expected a vector over axis `{wanted}`"))
+                .help(format!("write its subscripts, with the slice over `{wanted}` where it belongs")),
             );
             return None;
         }
@@ -536,7 +588,7 @@ impl Resolver<'_> {
     }
 
     /// One message for all subscripts of a reference that run over another axis.
-    fn wrong_axis(&mut self, reference: &ast::Reference, shape: &Shape, wrong: &[(usize, Span, String)]) {
+    fn wrong_axis(&mut self, reference: &ast::Reference, shape: &Shape, wrong: &[Mistaken]) {
         let name = &reference.name.text;
         let (position, span, found) = &wrong[0];
         let axis = self.symbols.axis(shape.slots[*position].axis).name.clone();
@@ -550,7 +602,11 @@ impl Resolver<'_> {
             Diagnostic::error("E0302", format!("{number} of `{name}` runs over `{axis}`, and {found}"))
                 .at(*span, format!("expected a letter or an index of axis `{axis}`"));
         let indices = self.index_arrays(shape.slots[*position].axis);
-        let mut possible = format!("`{axis}` has the letter{} {}", if letters.len() > 1 { "s" } else { "" }, letters.join(", "));
+        let mut possible = format!(
+            "`{axis}` has the letter{} {}",
+            if letters.len() > 1 { "s" } else { "" },
+            letters.join(", ")
+        );
         if !indices.is_empty() {
             possible.push_str(&format!("; indices of `{axis}`: {}", indices.join(", ")));
         }
@@ -570,7 +626,12 @@ impl Resolver<'_> {
     }
 
     /// A ragged letter must run inside the ancestors written before it.
-    fn check_ancestors(&mut self, reference: &ast::Reference, shape: &Shape, out: &[Subscript]) -> Option<()> {
+    fn check_ancestors(
+        &mut self,
+        reference: &ast::Reference,
+        shape: &Shape,
+        out: &[Subscript],
+    ) -> Option<()> {
         for (position, slot) in shape.slots.iter().enumerate() {
             let Some(parent) = slot.parent else { continue };
             match (&out[parent], &out[position]) {
@@ -582,8 +643,9 @@ impl Resolver<'_> {
                     let letter_name = self.symbols.letter(*letter).name.clone();
                     let above_name = self.symbols.letter(*above).name.clone();
                     let inside = actual.map_or_else(String::new, |id| self.symbols.letter(id).name.clone());
-                    let message =
-                        format!("`{letter_name}` runs inside `{inside}` here, and stands after `{above_name}`");
+                    let message = format!(
+                        "`{letter_name}` runs inside `{inside}` here, and stands after `{above_name}`"
+                    );
                     self.report(
                         Diagnostic::error("E0306", message)
                             .at(reference.span, format!("`{letter_name}` is bound together with `{inside}`"))

@@ -99,11 +99,15 @@ impl Resolver<'_> {
                 continue;
             }
             let (name, family) = (&self.symbols.array(id).name, &draft.ast.family);
-            let spelled = self.shapes[id.index()].as_ref().map_or_else(|| name.clone(), |shape| self.spell(name, shape));
-            let mut diagnostic =
-                Diagnostic::error("E0606", format!("`{name}` is `{}`, which is no distribution", family.text))
-                    .at(family.span, "improper: only a point, or what is fixed, may have it")
-                    .help(format!("write `point {spelled}` in `posterior`, or give it a proper prior"));
+            let spelled = self.shapes[id.index()]
+                .as_ref()
+                .map_or_else(|| name.clone(), |shape| self.spell(name, shape));
+            let mut diagnostic = Diagnostic::error(
+                "E0606",
+                format!("`{name}` is `{}`, which is no distribution", family.text),
+            )
+            .at(family.span, "improper: only a point, or what is fixed, may have it")
+            .help(format!("write `point {spelled}` in `posterior`, or give it a proper prior"));
             if let Some((_, _, span)) = block {
                 diagnostic = diagnostic.also(*span, "neither `point` nor `fixed`");
             }
@@ -197,15 +201,19 @@ impl Resolver<'_> {
             && !matches!(support, Support::Index(_) | Support::Binary)
         {
             self.report(
-                Diagnostic::error("E0607", format!("`implicit` for `{}`, which is no category", reference.name.text))
-                    .at(reference.span, "not a Categorical or Bernoulli latent")
-                    .possible("an implicit factor is a categorical or binary allocation")
-                    .help(format!("drop the line, or write `point {}`", reference.name.text)),
+                Diagnostic::error(
+                    "E0607",
+                    format!("`implicit` for `{}`, which is no category", reference.name.text),
+                )
+                .at(reference.span, "not a Categorical or Bernoulli latent")
+                .possible("an implicit factor is a categorical or binary allocation")
+                .help(format!("drop the line, or write `point {}`", reference.name.text)),
             );
             return None;
         }
         let dimensions = written.iter().filter(|subscript| !subscript.ancestor);
-        let slices = dimensions.clone().filter(|subscript| subscript.slice).map(|subscript| subscript.own).collect();
+        let slices =
+            dimensions.clone().filter(|subscript| subscript.slice).map(|subscript| subscript.own).collect();
         let plates = dimensions
             .filter(|subscript| !subscript.slice)
             .map(|subscript| (subscript.named, subscript.own))
@@ -225,7 +233,9 @@ impl Resolver<'_> {
                 member.plates.iter().map(|(named, _)| resolver.symbols.letter(*named).name.clone()).collect();
             if names.is_empty() { "no letter".to_owned() } else { names.join(", ") }
         };
-        let Some(other) = members.iter().find(|member| letters(member) != letters(&members[0])) else { return true };
+        let Some(other) = members.iter().find(|member| letters(member) != letters(&members[0])) else {
+            return true;
+        };
         let first = &members[0];
         let message = format!(
             "the members of `q(...)` are not alike: `{}` has {} and `{}` has {}",
@@ -239,7 +249,9 @@ impl Resolver<'_> {
             Diagnostic::error("E0603", message)
                 .at(other_span, "other free letters")
                 .also(first_span, "than here")
-                .possible("all members of a block have the same free letters: one factor for each value of them")
+                .possible(
+                    "all members of a block have the same free letters: one factor for each value of them",
+                )
                 .help("make the remaining letters slices, `:k`, or give each variable a block of its own"),
         );
         false
@@ -268,7 +280,9 @@ impl Resolver<'_> {
         let help = match (named, kind) {
             (Named::Definition(_), _) => "name the latents that it is made of".to_owned(),
             (Named::Array(_), BlockKind::Point) if found == "a constant" => {
-                format!("to estimate it drop `const {name}` and write `{name} ~ Flat(nonnegative)` or another prior")
+                format!(
+                    "to estimate it drop `const {name}` and write `{name} ~ Flat(nonnegative)` or another prior"
+                )
             }
             _ => "drop it: only latent variables have a factor of q".to_owned(),
         };
@@ -316,7 +330,8 @@ impl Resolver<'_> {
             let letter_name = self.symbols.letter(named).name.clone();
             let axis = self.symbols.letter(named).axis;
             if axis != slot.axis {
-                let (found, wanted) = (self.symbols.axis(axis).name.clone(), self.symbols.axis(slot.axis).name.clone());
+                let (found, wanted) =
+                    (self.symbols.axis(axis).name.clone(), self.symbols.axis(slot.axis).name.clone());
                 let message = format!(
                     "subscript {} of `{name}` runs over `{wanted}`, and `{letter_name}` is a letter of `{found}`",
                     position + 1
@@ -332,9 +347,12 @@ impl Resolver<'_> {
             }
             if slice && slot.ancestor {
                 self.report(
-                    Diagnostic::error("E0405", format!("`:{letter_name}` is a slice, and a later letter is ragged in it"))
-                        .at(span, "a vector over this axis has no fixed subscript for the next")
-                        .help(format!("write `{letter_name}` without the colon")),
+                    Diagnostic::error(
+                        "E0405",
+                        format!("`:{letter_name}` is a slice, and a later letter is ragged in it"),
+                    )
+                    .at(span, "a vector over this axis has no fixed subscript for the next")
+                    .help(format!("write `{letter_name}` without the colon")),
                 );
                 return None;
             }
@@ -350,9 +368,12 @@ impl Resolver<'_> {
             }
             if out.iter().any(|other: &Subscripted| other.named == named) {
                 self.report(
-                    Diagnostic::error("E0310", format!("the letter `{letter_name}` stands twice in `{name}`"))
-                        .at(span, "the second time")
-                        .help(format!("the declaration is `{spelled}`")),
+                    Diagnostic::error(
+                        "E0310",
+                        format!("the letter `{letter_name}` stands twice in `{name}`"),
+                    )
+                    .at(span, "the second time")
+                    .help(format!("the declaration is `{spelled}`")),
                 );
                 return None;
             }
@@ -379,24 +400,36 @@ impl Resolver<'_> {
                 let family = self.family(&distribution.family)?;
                 if family.latent().is_none() || takes_support_word(family) {
                     self.report(
-                        Diagnostic::error("E0509", format!("a start cannot be drawn from `{}`", distribution.family.text))
-                            .at(distribution.family.span, "no family of a factor of q")
-                            .help("draw from a prior: `w ~ Gamma(1, rate = 1)`"),
+                        Diagnostic::error(
+                            "E0509",
+                            format!("a start cannot be drawn from `{}`", distribution.family.text),
+                        )
+                        .at(distribution.family.span, "no family of a factor of q")
+                        .help("draw from a prior: `w ~ Gamma(1, rate = 1)`"),
                     );
                     return None;
                 }
                 if family.slices() == Slices::One && left.len() != 1 {
                     self.report(
-                        Diagnostic::error("E0401", format!("`{}` needs one slice on the left", distribution.family.text))
-                            .at(target.span, "no letter here has a colon")
-                            .help("mark the letter of the vector, `:k`"),
+                        Diagnostic::error(
+                            "E0401",
+                            format!("`{}` needs one slice on the left", distribution.family.text),
+                        )
+                        .at(target.span, "no letter here has a colon")
+                        .help("mark the letter of the vector, `:k`"),
                     );
                     return None;
                 }
                 // A scalar family draws the elements of a slice one by one: its letter is then an ordinary one.
                 let slices = if family.slices() == Slices::None { &[][..] } else { &left[..] };
-                let arguments =
-                    self.arguments(&distribution.family, family, &distribution.arguments, bound, slices, false)?;
+                let arguments = self.arguments(
+                    &distribution.family,
+                    family,
+                    &distribution.arguments,
+                    bound,
+                    slices,
+                    false,
+                )?;
                 Start::Draw { family, arguments }
             }
         };

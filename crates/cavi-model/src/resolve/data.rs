@@ -22,7 +22,7 @@ const TYPES: &[(&str, Support)] = &[
 
 impl Resolver<'_> {
     /// Reads the type of data or of a constant into its support.
-    pub fn data_type(&mut self, id: ArrayId, data_type: Option<&ast::DataType>, _name: Span) {
+    pub fn data_type(&mut self, id: ArrayId, data_type: Option<&ast::DataType>) {
         let facts = &mut self.facts[id.index()];
         let Some(data_type) = data_type else {
             facts.has_support = true;
@@ -34,8 +34,11 @@ impl Resolver<'_> {
                 let Some(axis) = self.axis(axis_name) else { return };
                 if let Some(parent) = self.symbols.axis(axis).parent {
                     let parent = self.symbols.axis(parent).name.clone();
-                    let message = format!("`{}` points into the ragged axis `{}`",
-                        self.symbols.array(id).name, axis_name.text);
+                    let message = format!(
+                        "`{}` points into the ragged axis `{}`",
+                        self.symbols.array(id).name,
+                        axis_name.text
+                    );
                     self.report(
                         Diagnostic::error("E0307", message)
                             .at(axis_name.span, format!("`{}` is ragged in `{parent}`", axis_name.text))
@@ -69,7 +72,9 @@ impl Resolver<'_> {
                 (None, "int" | "integer" | "natural") => "whole numbers from 0 on are `count`".to_owned(),
                 (None, "float" | "double" | "number" | "any") => "any number is `real`".to_owned(),
                 (None, "bool" | "boolean") => "0 or 1 is `binary`".to_owned(),
-                (None, "categorical" | "factor" | "label") => "a position on an axis is `index AXIS`".to_owned(),
+                (None, "categorical" | "factor" | "label") => {
+                    "a position on an axis is `index AXIS`".to_owned()
+                }
                 (None, _) => "any number is `real`".to_owned(),
             }
         };
@@ -109,7 +114,8 @@ impl Resolver<'_> {
                 }
                 DataOption::Different(left, right) => {
                     if let Some((left, right)) = self.restricted_letters(id, left, right, "!=") {
-                        self.symbols.arrays[id.index()].restriction = Some(Restriction::Different(left, right));
+                        self.symbols.arrays[id.index()].restriction =
+                            Some(Restriction::Different(left, right));
                     }
                 }
                 DataOption::Less(left, right) => {
@@ -151,7 +157,13 @@ impl Resolver<'_> {
     }
 
     /// A letter among the dimensions of an array, by the letter the declaration has.
-    fn own_letter(&mut self, id: ArrayId, letter: &ast::Name, code: &'static str, what: &str) -> Option<LetterId> {
+    fn own_letter(
+        &mut self,
+        id: ArrayId,
+        letter: &ast::Name,
+        code: &'static str,
+        what: &str,
+    ) -> Option<LetterId> {
         let named = self.letter(letter)?;
         let shape = self.shapes[id.index()].clone()?;
         let name = self.symbols.array(id).name.clone();
@@ -160,7 +172,11 @@ impl Resolver<'_> {
         match slot {
             Some(slot) if !slot.ancestor => Some(slot.letter),
             Some(_) | None => {
-                let why = if slot.is_some() { "only the ancestor of a ragged letter" } else { "no letter of the array" };
+                let why = if slot.is_some() {
+                    "only the ancestor of a ragged letter"
+                } else {
+                    "no letter of the array"
+                };
                 let possible: Vec<String> =
                     shape.letters().iter().map(|letter| self.symbols.letter(*letter).name.clone()).collect();
                 self.report(
@@ -179,9 +195,12 @@ impl Resolver<'_> {
         if matches!(support, Support::Index(_) | Support::Multiplicity) {
             let found = self.type_in_words(support);
             self.report(
-                Diagnostic::error("E0510", format!("`{what} over {}` for data of type `{found}`", letter.text))
-                    .at(letter.span, "these are no measurements")
-                    .help(format!("drop `{what} over {}`", letter.text)),
+                Diagnostic::error(
+                    "E0510",
+                    format!("`{what} over {}` for data of type `{found}`", letter.text),
+                )
+                .at(letter.span, "these are no measurements")
+                .help(format!("drop `{what} over {}`", letter.text)),
             );
             return None;
         }
@@ -227,32 +246,33 @@ impl Resolver<'_> {
         bound
     }
 
-    /// Resolves the sizes of axes, the values of data and constants, and every definition.
-    pub fn resolve_values(&mut self) {
-        for (id, value) in self.values.clone() {
-            let Some(value) = value else { continue };
-            let (kind, name) = (self.symbols.array(id).kind, self.symbols.array(id).name.clone());
-            let shape = self.shapes[id.index()].clone();
-            let span = self.array_spans[id.index()];
-            let bound = shape.as_ref().map(|shape| self.declared_letters(shape, span)).unwrap_or_default();
-            let mut scope = Scope::new(bound, format!("`{name}`"));
-            scope.lenient = shape.is_none();
-            scope.known_only =
-                Some(if kind == ArrayKind::Data { "the value of derived data" } else { "the value of a constant" });
-            let Some(resolved) = self.expression(&mut scope, value) else { continue };
-            self.check_constant(id, value, &resolved);
-            self.symbols.arrays[id.index()].value = Some(resolved);
-        }
-        for index in 0..self.definitions.len() {
-            self.definition(index);
-        }
+    /// Resolves the value that the text gives to data or to a constant.
+    pub fn resolve_value(&mut self, id: ArrayId) {
+        let Some(value) = self.facts[id.index()].value.and_then(|index| self.values.get(index).copied())
+        else {
+            return;
+        };
+        let (kind, name) = (self.symbols.array(id).kind, self.symbols.array(id).name.clone());
+        let shape = self.shapes[id.index()].clone();
+        let span = self.array_spans[id.index()];
+        let bound = shape.as_ref().map(|shape| self.declared_letters(shape, span)).unwrap_or_default();
+        let mut scope = Scope::new(bound, format!("`{name}`"));
+        scope.lenient = shape.is_none();
+        let what =
+            if kind == ArrayKind::Data { "the value of derived data" } else { "the value of a constant" };
+        scope.known_only = Some(what);
+        let Some(resolved) = self.expression(&mut scope, value) else { return };
+        self.check_constant(id, value, &resolved);
+        self.symbols.arrays[id.index()].value = Some(resolved);
+        self.known_number(&Expression::Value(id, Vec::new()));
     }
 
     /// Resolves the sizes that the text gives to axes.
     pub fn resolve_sizes(&mut self, program: &Program) {
         for statement in &program.statements {
             let StatementKind::Axis(axis) = &statement.kind else { continue };
-            let (Some(size), Some(Named::Axis(id))) = (&axis.size, self.names.get(&axis.name.text).copied()) else {
+            let (Some(size), Some(Named::Axis(id))) = (&axis.size, self.names.get(&axis.name.text).copied())
+            else {
                 continue;
             };
             if self.axis_spans[id.index()] != axis.name.span {
@@ -261,7 +281,7 @@ impl Resolver<'_> {
             let mut scope = Scope::new(Vec::new(), "the size of an axis");
             scope.known_only = Some("the size of an axis");
             let Some(resolved) = self.expression(&mut scope, size) else { continue };
-            if let Some(value) = self.known_number(&resolved, 0)
+            if let Some(value) = self.known_number(&resolved)
                 && !(value >= 1.0 && value.fract() == 0.0 && value <= 1e15)
             {
                 self.report(
@@ -278,14 +298,17 @@ impl Resolver<'_> {
     /// What the text says a constant is must fit what it says the constant's type is.
     fn check_constant(&mut self, id: ArrayId, value: &ast::Expression, resolved: &Expression) {
         let array = self.symbols.array(id);
-        if array.kind != ArrayKind::Constant || self.facts[id.index()].untyped || !self.facts[id.index()].has_support {
+        if array.kind != ArrayKind::Constant
+            || self.facts[id.index()].untyped
+            || !self.facts[id.index()].has_support
+        {
             return;
         }
         let (name, support) = (array.name.clone(), array.support);
         if self.set.contains(&name) {
             return;
         }
-        let Some(number) = self.known_number(resolved, 0) else { return };
+        let Some(number) = self.known_number(resolved) else { return };
         let fits = match support {
             Support::Real | Support::Simplex | Support::PositiveDefinite | Support::Index(_) => true,
             Support::Positive => number > 0.0,
@@ -297,19 +320,18 @@ impl Resolver<'_> {
         if !fits {
             let found = self.type_in_words(support);
             self.report(
-                Diagnostic::error("E0513", format!("the constant `{name}` is {number}, and its type is `{found}`"))
-                    .at(value.span, format!("outside `{found}`"))
-                    .help("give it another value, or another type"),
+                Diagnostic::error(
+                    "E0513",
+                    format!("the constant `{name}` is {number}, and its type is `{found}`"),
+                )
+                .at(value.span, format!("outside `{found}`"))
+                .help("give it another value, or another type"),
             );
         }
     }
 
     /// The value of an expression, where the text alone gives it.
-    pub fn known_number(&self, expression: &Expression, depth: usize) -> Option<f64> {
-        // Constants that are defined by each other have an error of their own.
-        if depth > 64 {
-            return None;
-        }
+    pub fn known_number(&mut self, expression: &Expression) -> Option<f64> {
         match expression {
             Expression::Number(value) => Some(*value),
             Expression::Value(id, _) => {
@@ -317,15 +339,22 @@ impl Resolver<'_> {
                 if array.kind != ArrayKind::Constant || self.set.contains(&array.name) {
                     return None;
                 }
-                self.known_number(array.value.as_ref()?, depth + 1)
+                if let Some(known) = self.known.get(id) {
+                    return *known;
+                }
+                // Constants that are defined by each other have an error of their own, and end here.
+                self.known.insert(*id, None);
+                let value = self.symbols.array(*id).value.clone()?;
+                let known = self.known_number(&value);
+                self.known.insert(*id, known);
+                known
             }
-            Expression::Equal(..) | Expression::Sum(..) => None,
-            Expression::Add(parts) => parts.iter().map(|part| self.known_number(part, depth + 1)).sum(),
-            Expression::Multiply(parts) => parts.iter().map(|part| self.known_number(part, depth + 1)).product(),
+            Expression::Add(parts) => parts.iter().map(|part| self.known_number(part)).sum(),
+            Expression::Multiply(parts) => parts.iter().map(|part| self.known_number(part)).product(),
             Expression::Power(base, exponent) => {
-                Some(self.known_number(base, depth + 1)?.powf(self.known_number(exponent, depth + 1)?))
+                Some(self.known_number(base)?.powf(self.known_number(exponent)?))
             }
-            Expression::Apply(..) => None,
+            Expression::Equal(..) | Expression::Sum(..) | Expression::Apply(..) => None,
         }
     }
 
@@ -340,15 +369,21 @@ impl Resolver<'_> {
         let family_name = &ast.family.text;
         let index = matches!(support, Support::Index(_));
         let (fits, possible) = match family.data() {
-            DataKind::Any => (!index && support != Support::Multiplicity, "data of any type but index and multiplicity"),
-            DataKind::Counts => {
-                (matches!(support, Support::Count | Support::Nonnegative), "data of type count or nonnegative")
+            DataKind::Any => {
+                (!index && support != Support::Multiplicity, "data of any type but index and multiplicity")
             }
+            DataKind::Counts => (
+                matches!(support, Support::Count | Support::Nonnegative),
+                "data of type count or nonnegative",
+            ),
             DataKind::Positive => (support == Support::Positive, "data of type positive"),
-            DataKind::Nonnegative => {
-                (matches!(support, Support::Positive | Support::Nonnegative), "data of type positive or nonnegative")
+            DataKind::Nonnegative => (
+                matches!(support, Support::Positive | Support::Nonnegative),
+                "data of type positive or nonnegative",
+            ),
+            DataKind::Binary => {
+                (matches!(support, Support::Binary | Support::Unit), "data of type binary or unit")
             }
-            DataKind::Binary => (matches!(support, Support::Binary | Support::Unit), "data of type binary or unit"),
             DataKind::Index => (index, "data of type `index AXIS`"),
             DataKind::None => (false, "no data: it is a prior"),
         };
@@ -366,10 +401,13 @@ impl Resolver<'_> {
                 format!("declare the data so, or use a family for `{found}`: {}", others.join(", "))
             };
             self.report(
-                Diagnostic::error("E0507", format!("`{name}` is `{found}`, and stands under `{family_name}`"))
-                    .at(ast.family.span, format!("describes {possible}"))
-                    .also(type_span, format!("`{name}` is declared here"))
-                    .help(help),
+                Diagnostic::error(
+                    "E0507",
+                    format!("`{name}` is `{found}`, and stands under `{family_name}`"),
+                )
+                .at(ast.family.span, format!("describes {possible}"))
+                .also(type_span, format!("`{name}` is declared here"))
+                .help(help),
             );
             return false;
         }
@@ -379,10 +417,13 @@ impl Resolver<'_> {
             let allowed = !centred && matches!(family.data(), DataKind::Positive | DataKind::Nonnegative);
             if !allowed {
                 self.report(
-                    Diagnostic::error("E0510", format!("`{name}` is {what}, and stands under `{family_name}`"))
-                        .at(ast.family.span, format!("describes {possible}, before and after"))
-                        .also(self.array_spans[id.index()], format!("{what} here"))
-                        .help("drop `center` and `scale`, or use a family for real numbers"),
+                    Diagnostic::error(
+                        "E0510",
+                        format!("`{name}` is {what}, and stands under `{family_name}`"),
+                    )
+                    .at(ast.family.span, format!("describes {possible}, before and after"))
+                    .also(self.array_spans[id.index()], format!("{what} here"))
+                    .help("drop `center` and `scale`, or use a family for real numbers"),
                 );
                 return false;
             }
@@ -404,7 +445,13 @@ impl Resolver<'_> {
     }
 
     /// Counts under a family for real numbers, and numbers between under one for counts.
-    fn remark_on_type(&mut self, ast: &ast::Distribution, family: &dyn Family, id: ArrayId, support: Support) {
+    fn remark_on_type(
+        &mut self,
+        ast: &ast::Distribution,
+        family: &dyn Family,
+        id: ArrayId,
+        support: Support,
+    ) {
         let name = self.symbols.array(id).name.clone();
         let family_name = &ast.family.text;
         match (family.data(), support) {

@@ -20,6 +20,8 @@ pub(super) struct Definition<'a> {
     pub bound: Vec<Bound>,
     /// Its value, over the letters of its shape.
     pub state: State,
+    /// The number of parts of its value.
+    pub size: usize,
     /// Something reads it.
     pub used: bool,
 }
@@ -53,7 +55,9 @@ impl<'a> Resolver<'a> {
         }
         for statement in &program.statements {
             match &statement.kind {
-                StatementKind::Distribution(distribution) => self.declare_statement(distribution, statement.span),
+                StatementKind::Distribution(distribution) => {
+                    self.declare_statement(distribution, statement.span)
+                }
                 StatementKind::Definition { target, value } => self.declare_definition(target, value),
                 StatementKind::Model(_)
                 | StatementKind::Axis(_)
@@ -113,7 +117,9 @@ impl<'a> Resolver<'a> {
         // Parents first, so that the letters of an ancestor have their own parents already.
         declared.sort_by_key(|(id, _)| self.depth(*id));
         for (id, axis) in declared {
-            let (Some((_, letters)), Some(parent)) = (&axis.parent, self.symbols.axis(id).parent) else { continue };
+            let (Some((_, letters)), Some(parent)) = (&axis.parent, self.symbols.axis(id).parent) else {
+                continue;
+            };
             let Some(letter) = self.parent_letter(parent, letters) else { continue };
             for own in self.symbols.axis(id).letters.clone() {
                 self.symbols.letters[own.index()].parent = Some(letter);
@@ -136,7 +142,8 @@ impl<'a> Resolver<'a> {
             if wanted != Some(axis) {
                 let axis_name = self.symbols.axis(axis).name.clone();
                 let parent_name = self.symbols.axis(parent).name.clone();
-                let possible = format!("`{parent_name}` has the letters {}", self.letter_names(parent).join(", "));
+                let possible =
+                    format!("`{parent_name}` has the letters {}", self.letter_names(parent).join(", "));
                 self.report(
                     Diagnostic::error("E0302", format!("`{}` is a letter of `{axis_name}`", name.text))
                         .at(name.span, format!("expected a letter of `{parent_name}`"))
@@ -215,9 +222,16 @@ impl<'a> Resolver<'a> {
         }
         let shape = self.declared_shape(&data.name, &data.letters);
         let id = self.add_array(&data.name, ArrayKind::Data, shape.map(|(shape, _)| shape));
-        self.data_type(id, data.data_type.as_ref(), data.name.span);
+        self.data_type(id, data.data_type.as_ref());
         self.data_options(id, data);
-        self.values.push((id, data.value.as_ref()));
+        self.given_value(id, data.value.as_ref());
+    }
+
+    fn given_value(&mut self, id: ArrayId, value: Option<&'a ast::Expression>) {
+        self.facts[id.index()].value = value.map(|value| {
+            self.values.push(value);
+            self.values.len() - 1
+        });
     }
 
     fn declare_constant(&mut self, constant: &'a ast::Const) {
@@ -227,8 +241,8 @@ impl<'a> Resolver<'a> {
         let shape = self.declared_shape(&constant.name, &constant.letters);
         let id = self.add_array(&constant.name, ArrayKind::Constant, shape.map(|(shape, _)| shape));
         self.facts[id.index()].untyped = constant.data_type.is_none();
-        self.data_type(id, constant.data_type.as_ref(), constant.name.span);
-        self.values.push((id, constant.value.as_ref()));
+        self.data_type(id, constant.data_type.as_ref());
+        self.given_value(id, constant.value.as_ref());
     }
 
     /// The left of a definition: plain letters.
@@ -241,9 +255,12 @@ impl<'a> Resolver<'a> {
             let letter = match subscript {
                 ast::Subscript::Slice(name) => {
                     self.report(
-                        Diagnostic::error("E0404", format!("`:{}` stands on the left of a definition", name.text))
-                            .at(name.span, "a deterministic name is defined by element")
-                            .help(format!("write `{}` without the colon", name.text)),
+                        Diagnostic::error(
+                            "E0404",
+                            format!("`:{}` stands on the left of a definition", name.text),
+                        )
+                        .at(name.span, "a deterministic name is defined by element")
+                        .help(format!("write `{}` without the colon", name.text)),
                     );
                     None
                 }
@@ -263,6 +280,7 @@ impl<'a> Resolver<'a> {
             shape,
             bound,
             state: State::Waiting,
+            size: 0,
             used: false,
         });
     }
@@ -309,10 +327,13 @@ impl<'a> Resolver<'a> {
             Some(Named::Array(id)) if self.symbols.array(id).kind == ArrayKind::Constant => {
                 let before = self.array_spans[id.index()];
                 self.report(
-                    Diagnostic::error("E0206", format!("the constant `{}` stands on the left of `~`", name.text))
-                        .at(name.span, "a constant has no distribution")
-                        .also(before, "declared here")
-                        .help("drop the `const` line for an unknown, or declare it `data` if it is observed"),
+                    Diagnostic::error(
+                        "E0206",
+                        format!("the constant `{}` stands on the left of `~`", name.text),
+                    )
+                    .at(name.span, "a constant has no distribution")
+                    .also(before, "declared here")
+                    .help("drop the `const` line for an unknown, or declare it `data` if it is observed"),
                 );
             }
             Some(Named::Array(id)) => {
@@ -347,7 +368,8 @@ impl<'a> Resolver<'a> {
         for (kind, names) in [("axes", axes), ("latents", latents)] {
             for (index, (name, span)) in names.iter().enumerate() {
                 let folded = name.to_lowercase();
-                let Some((other, before)) = names[..index].iter().find(|(other, _)| other.to_lowercase() == folded)
+                let Some((other, before)) =
+                    names[..index].iter().find(|(other, _)| other.to_lowercase() == folded)
                 else {
                     continue;
                 };

@@ -31,8 +31,11 @@ const LATER_FUNCTIONS: &[&str] = &["inverse", "logdet"];
 /// Kernels of Gaussian processes, which come in a later version.
 const KERNELS: &[&str] = &["squared_exponential", "matern32", "matern52", "exponential", "periodic", "white"];
 
-/// An expanded definition with more parts than this is refused.
-const LARGEST: usize = 100_000;
+/// Definitions may write so many parts into a program when they are expanded.
+const LARGEST: usize = 500_000;
+
+/// An expanded definition may be so deep: what reads it walks down to its leaves.
+const DEEPEST: usize = 600;
 
 impl Resolver<'_> {
     /// Resolves an expression; `None` where a mistake was found in it (and reported).
@@ -42,7 +45,7 @@ impl Resolver<'_> {
             ExpressionKind::Reference(reference) => self.reference(scope, reference),
             ExpressionKind::Negate(inner) => Some(match self.expression(scope, inner)? {
                 Expression::Number(value) => Expression::Number(-value),
-                value => product(vec![Expression::Number(-1.0), value]),
+                value => product(Expression::Number(-1.0), value),
             }),
             ExpressionKind::Binary(operator, left, right) => {
                 // Both sides are resolved before either is given up, so that each reports its mistakes.
@@ -50,12 +53,12 @@ impl Resolver<'_> {
                 let right = self.expression(scope, right);
                 let (left, right) = (left?, right?);
                 Some(match operator {
-                    BinaryOperator::Add => total(vec![left, right]),
-                    BinaryOperator::Subtract => total(vec![left, negative(right)]),
-                    BinaryOperator::Multiply => product(vec![left, right]),
+                    BinaryOperator::Add => total(left, right),
+                    BinaryOperator::Subtract => total(left, negative(right)),
+                    BinaryOperator::Multiply => product(left, right),
                     BinaryOperator::Divide => {
                         let inverse = Expression::Power(Box::new(right), Box::new(Expression::Number(-1.0)));
-                        product(vec![left, inverse])
+                        product(left, inverse)
                     }
                     BinaryOperator::Power => Expression::Power(Box::new(left), Box::new(right)),
                 })
@@ -97,8 +100,11 @@ impl Resolver<'_> {
         };
         let [argument] = arguments else {
             self.report(
-                Diagnostic::error("E0517", format!("`{}` takes one argument, and {} are found", name.text, arguments.len()))
-                    .at(name.span, "expected one argument"),
+                Diagnostic::error(
+                    "E0517",
+                    format!("`{}` takes one argument, and {} are found", name.text, arguments.len()),
+                )
+                .at(name.span, "expected one argument"),
             );
             return None;
         };
@@ -118,33 +124,42 @@ impl Resolver<'_> {
     fn unknown_function(&mut self, name: &ast::Name) {
         let names: Vec<&str> = FUNCTIONS.iter().map(|function| function.name()).collect();
         let possible = format!("functions: {}", join(&names));
-        let diagnostic = if LATER_FUNCTIONS.contains(&name.text.as_str()) || KERNELS.contains(&name.text.as_str()) {
-            Diagnostic::error("E0218", format!("`{}` comes in a later version", name.text))
-                .at(name.span, "part of the language, and not built yet")
-                .possible(possible)
-                .help("give its value as a constant, `const NAME[...]` with `--set`")
-        } else if cavi_families::family(&name.text).is_some() {
-            Diagnostic::error("E0209", format!("`{}` is a family, not a function", name.text))
-                .at(name.span, "a family stands right after `~`")
-                .possible(possible)
-                .help(format!("give the variable a statement of its own: `v ~ {}(...)`, and write `v` here", name.text))
-        } else {
-            let diagnostic = Diagnostic::error("E0209", format!("there is no function `{}`", name.text))
-                .at(name.span, "unknown function")
-                .possible(possible);
-            match nearest(&name.text, names.iter().copied()) {
-                Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-                None if self.names.contains_key(&name.text) => {
-                    diagnostic.help(format!("subscripts have square brackets: `{}[...]`", name.text))
+        let diagnostic =
+            if LATER_FUNCTIONS.contains(&name.text.as_str()) || KERNELS.contains(&name.text.as_str()) {
+                Diagnostic::error("E0218", format!("`{}` comes in a later version", name.text))
+                    .at(name.span, "part of the language, and not built yet")
+                    .possible(possible)
+                    .help("give its value as a constant, `const NAME[...]` with `--set`")
+            } else if cavi_families::family(&name.text).is_some() {
+                Diagnostic::error("E0209", format!("`{}` is a family, not a function", name.text))
+                    .at(name.span, "a family stands right after `~`")
+                    .possible(possible)
+                    .help(format!(
+                        "give the variable a statement of its own: `v ~ {}(...)`, and write `v` here",
+                        name.text
+                    ))
+            } else {
+                let diagnostic = Diagnostic::error("E0209", format!("there is no function `{}`", name.text))
+                    .at(name.span, "unknown function")
+                    .possible(possible);
+                match nearest(&name.text, names.iter().copied()) {
+                    Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+                    None if self.names.contains_key(&name.text) => {
+                        diagnostic.help(format!("subscripts have square brackets: `{}[...]`", name.text))
+                    }
+                    None => diagnostic.help("build it from these, sums, products and powers"),
                 }
-                None => diagnostic.help("build it from these, sums, products and powers"),
-            }
-        };
+            };
         self.report(diagnostic);
     }
 
     /// `sum[a, b](body)`
-    fn sum(&mut self, scope: &mut Scope, letters: &[ast::Name], body: &ast::Expression) -> Option<Expression> {
+    fn sum(
+        &mut self,
+        scope: &mut Scope,
+        letters: &[ast::Name],
+        body: &ast::Expression,
+    ) -> Option<Expression> {
         let before = scope.bound.len();
         let mut failed = false;
         let mut named = Vec::new();
@@ -226,7 +241,8 @@ impl Resolver<'_> {
             let name = self.symbols.letter(letter).name.clone();
             let written = self.parent_in(body, &name, parent_axis);
             let declared = self.symbols.letter(letter).parent;
-            let any = scope.bound.iter().rev().find(|bound| self.symbols.letter(bound.named).axis == parent_axis);
+            let any =
+                scope.bound.iter().rev().find(|bound| self.symbols.letter(bound.named).axis == parent_axis);
             let found = written
                 .and_then(|letter| scope.find(letter))
                 .or_else(|| declared.and_then(|letter| scope.find(letter)))
@@ -239,8 +255,15 @@ impl Resolver<'_> {
                     let parent_name = self.symbols.axis(parent_axis).name.clone();
                     self.report(
                         Diagnostic::error("E0305", format!("`{name}` is summed without its ancestor"))
-                            .at(span, format!("`{name}` is ragged in `{parent_name}`, and none of its letters is bound"))
-                            .help(format!("sum over both, `sum[{above}, {name}](...)`, or let the left hold `{above}`")),
+                            .at(
+                                span,
+                                format!(
+                                    "`{name}` is ragged in `{parent_name}`, and none of its letters is bound"
+                                ),
+                            )
+                            .help(format!(
+                                "sum over both, `sum[{above}, {name}](...)`, or let the left hold `{above}`"
+                            )),
                     );
                     return None;
                 }
@@ -265,7 +288,9 @@ impl Resolver<'_> {
                 self.report(
                     Diagnostic::error("E0215", format!("`{name}` is an axis, not a variable"))
                         .at(reference.span, "expected an array")
-                        .help(format!("the size of an axis is `sum[letter](1)`; `{name}` itself has no value")),
+                        .help(format!(
+                            "the size of an axis is `sum[letter](1)`; `{name}` itself has no value"
+                        )),
                 );
                 None
             }
@@ -284,6 +309,14 @@ impl Resolver<'_> {
                 let shape = self.definitions[index].shape.clone()?;
                 let subscripts = self.subscripts(scope, reference, &shape)?;
                 let value = value?;
+                let within = self.expanded <= LARGEST;
+                self.expanded = self.expanded.saturating_add(self.definitions[index].size);
+                if self.expanded > LARGEST {
+                    if within {
+                        self.too_large(&reference.name);
+                    }
+                    return None;
+                }
                 if scope.known_only.is_some() {
                     let mut read = Vec::new();
                     value.visit_values(&mut |id, _| read.push(id));
@@ -305,7 +338,10 @@ impl Resolver<'_> {
                             format!("`{}` has no value where `{letter}` is an index", reference.name.text);
                         self.report(
                             Diagnostic::error("E0316", message)
-                                .at(reference.span, format!("its definition needs the letter `{letter}` itself"))
+                                .at(
+                                    reference.span,
+                                    format!("its definition needs the letter `{letter}` itself"),
+                                )
                                 .also(self.definitions[index].name.span, "defined here")
                                 .help("use letters here, or write the expression out"),
                         );
@@ -329,17 +365,25 @@ impl Resolver<'_> {
         scope.lenient = definition.shape.is_none();
         let value = definition.value;
         let mut value = self.expression(&mut scope, value);
-        if value.as_ref().is_some_and(|value| size(value) > LARGEST) {
+        if value.as_ref().is_some_and(|value| depth(value) > DEEPEST) {
             let name = self.definitions[index].name.clone();
-            let message = format!("`{}` grows to more than {LARGEST} terms once names are expanded", name.text);
-            let diagnostic = Diagnostic::error("E0219", message)
-                .at(name.span, "names that hold names, each written out")
-                .help("shorten it, or make part of it a constant");
-            self.report(diagnostic);
+            self.too_large(&name);
             value = None;
         }
+        self.definitions[index].size = value.as_ref().map_or(0, size);
         self.definitions[index].state = State::Done(value.clone());
         value
+    }
+
+    fn too_large(&mut self, name: &ast::Name) {
+        self.report(
+            Diagnostic::error(
+                "E0219",
+                format!("the program grows too large where `{}` is written out", name.text),
+            )
+            .at(name.span, "names that hold names, each expanded")
+            .help("shorten the definitions, or make part of them constants"),
+        );
     }
 
     /// An index is no number, and neither is a multiplicity.
@@ -348,12 +392,15 @@ impl Resolver<'_> {
         let support = self.support(id)?;
         match support {
             Support::Index(axis) => {
-                let axis = self.symbols.axes.get(axis.index()).map_or_else(String::new, |axis| axis.name.clone());
+                let axis =
+                    self.symbols.axes.get(axis.index()).map_or_else(String::new, |axis| axis.name.clone());
                 self.report(
                     Diagnostic::error("E0515", format!("`{name}` is an index of `{axis}`, not a number"))
                         .at(span, "used as a number")
                         .possible("an index stands in subscripts")
-                        .help(format!("write `mu[{name}[...]]`, with one parameter for each position of `{axis}`")),
+                        .help(format!(
+                            "write `mu[{name}[...]]`, with one parameter for each position of `{axis}`"
+                        )),
                 );
                 None
             }
@@ -361,7 +408,9 @@ impl Resolver<'_> {
                 self.report(
                     Diagnostic::error("E0516", format!("`{name}` is a multiplicity, not a number"))
                         .at(span, "used as a number")
-                        .possible("a multiplicity weights by itself every term whose plates include its letters")
+                        .possible(
+                            "a multiplicity weights by itself every term whose plates include its letters",
+                        )
                         .help("for a number of the expression declare it `nonnegative` or `count`"),
                 );
                 None
@@ -397,33 +446,35 @@ impl Resolver<'_> {
 }
 
 /// A sum, nested sums taken in.
-fn total(parts: Vec<Expression>) -> Expression {
-    let mut flat = Vec::with_capacity(parts.len());
-    for part in parts {
-        match part {
-            Expression::Add(inner) => flat.extend(inner),
-            other => flat.push(other),
-        }
+fn total(left: Expression, right: Expression) -> Expression {
+    let mut parts = match left {
+        Expression::Add(parts) => parts,
+        other => vec![other],
+    };
+    match right {
+        Expression::Add(inner) => parts.extend(inner),
+        other => parts.push(other),
     }
-    Expression::Add(flat)
+    Expression::Add(parts)
 }
 
 /// A product, nested products taken in.
-fn product(parts: Vec<Expression>) -> Expression {
-    let mut flat = Vec::with_capacity(parts.len());
-    for part in parts {
-        match part {
-            Expression::Multiply(inner) => flat.extend(inner),
-            other => flat.push(other),
-        }
+fn product(left: Expression, right: Expression) -> Expression {
+    let mut parts = match left {
+        Expression::Multiply(parts) => parts,
+        other => vec![other],
+    };
+    match right {
+        Expression::Multiply(inner) => parts.extend(inner),
+        other => parts.push(other),
     }
-    Expression::Multiply(flat)
+    Expression::Multiply(parts)
 }
 
 fn negative(expression: Expression) -> Expression {
     match expression {
         Expression::Number(value) => Expression::Number(-value),
-        other => product(vec![Expression::Number(-1.0), other]),
+        other => product(Expression::Number(-1.0), other),
     }
 }
 
@@ -434,5 +485,17 @@ fn size(expression: &Expression) -> usize {
         Expression::Sum(_, body) | Expression::Apply(_, body) => 1 + size(body),
         Expression::Add(parts) | Expression::Multiply(parts) => 1 + parts.iter().map(size).sum::<usize>(),
         Expression::Power(base, exponent) => 1 + size(base) + size(exponent),
+    }
+}
+
+/// How many levels an expression has.
+fn depth(expression: &Expression) -> usize {
+    match expression {
+        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) => 1,
+        Expression::Sum(_, body) | Expression::Apply(_, body) => 1 + depth(body),
+        Expression::Add(parts) | Expression::Multiply(parts) => {
+            1 + parts.iter().map(depth).max().unwrap_or(0)
+        }
+        Expression::Power(base, exponent) => 1 + depth(base).max(depth(exponent)),
     }
 }

@@ -12,17 +12,21 @@ use crate::model::{FitSpec, Model, ReportSpec, ScheduleItem, ScheduleKind};
 const DEEPEST: usize = 64;
 
 /// The variable of a name in a schedule, for a model that is resolved.
-pub(super) fn updatable(model: &Model, name: &ast::Name) -> Result<ArrayId, Diagnostic> {
-    let names = || model.symbols.arrays.iter().enumerate().filter(|(index, array)| {
-        array.kind == ArrayKind::Latent || model.statement_of(ArrayId::from(*index)).is_some()
-    });
+pub(super) fn updatable(model: &Model, name: &ast::Name) -> Result<ArrayId, Box<Diagnostic>> {
+    let names = || {
+        model.symbols.arrays.iter().enumerate().filter(|(index, array)| {
+            array.kind == ArrayKind::Latent || model.statement_of(ArrayId::from(*index)).is_some()
+        })
+    };
     match model.symbols.find(&name.text) {
         Some(id) if model.statement_of(id).is_some() => Ok(id),
-        found => Err(not_updatable(name, found.is_some(), names().map(|(_, array)| array.name.as_str()).collect())),
+        found => {
+            Err(not_updatable(name, found.is_some(), names().map(|(_, array)| array.name.as_str()).collect()))
+        }
     }
 }
 
-fn not_updatable(name: &ast::Name, exists: bool, names: Vec<&str>) -> Diagnostic {
+fn not_updatable(name: &ast::Name, exists: bool, names: Vec<&str>) -> Box<Diagnostic> {
     let message = if exists {
         format!("`{}` is no variable that a sweep updates", name.text)
     } else {
@@ -32,16 +36,16 @@ fn not_updatable(name: &ast::Name, exists: bool, names: Vec<&str>) -> Diagnostic
     let diagnostic = Diagnostic::error("E0609", message)
         .at(name.span, "expected a latent variable")
         .possible(format!("variables: {}", join(names)));
-    match near {
+    Box::new(match near {
         Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
         None => diagnostic.help("a schedule names latents; data and constants are not updated"),
-    }
+    })
 }
 
 /// Resolves the items of a schedule; mistakes go to `diagnostics`.
 pub(super) fn schedule(
     items: &[ast::ScheduleItem],
-    lookup: &dyn Fn(&ast::Name) -> Result<ArrayId, Diagnostic>,
+    lookup: &dyn Fn(&ast::Name) -> Result<ArrayId, Box<Diagnostic>>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<ScheduleItem> {
     level(items, lookup, diagnostics, 0)
@@ -49,14 +53,15 @@ pub(super) fn schedule(
 
 fn level(
     items: &[ast::ScheduleItem],
-    lookup: &dyn Fn(&ast::Name) -> Result<ArrayId, Diagnostic>,
+    lookup: &dyn Fn(&ast::Name) -> Result<ArrayId, Box<Diagnostic>>,
     diagnostics: &mut Vec<Diagnostic>,
     depth: usize,
 ) -> Vec<ScheduleItem> {
     let mut out = Vec::new();
     for item in items {
         if depth >= DEEPEST {
-            diagnostics.push(Diagnostic::error("E0609", "the schedule has too many brackets").at(item.span, "here"));
+            diagnostics
+                .push(Diagnostic::error("E0609", "the schedule has too many brackets").at(item.span, "here"));
             break;
         }
         if item.repeat == 0 {
@@ -70,11 +75,13 @@ fn level(
             ast::ScheduleKind::Variable(name) => match lookup(name) {
                 Ok(id) => ScheduleKind::Variable(id),
                 Err(diagnostic) => {
-                    diagnostics.push(diagnostic);
+                    diagnostics.push(*diagnostic);
                     continue;
                 }
             },
-            ast::ScheduleKind::Group(inner) => ScheduleKind::Group(level(inner, lookup, diagnostics, depth + 1)),
+            ast::ScheduleKind::Group(inner) => {
+                ScheduleKind::Group(level(inner, lookup, diagnostics, depth + 1))
+            }
             ast::ScheduleKind::Sequence(inner) => {
                 ScheduleKind::Sequence(level(inner, lookup, diagnostics, depth + 1))
             }
@@ -142,7 +149,9 @@ impl Resolver<'_> {
                 let resolved = schedule(items, &lookup, &mut found);
                 // A name that is reported already needs no second message.
                 found.retain(|diagnostic| {
-                    !reported.iter().any(|name| diagnostic.message == format!("there is no variable `{name}`"))
+                    !reported
+                        .iter()
+                        .any(|name| diagnostic.message == format!("there is no variable `{name}`"))
                 });
                 self.diagnostics.extend(found);
                 fit.sweep = Some(resolved);
@@ -181,7 +190,9 @@ impl Resolver<'_> {
         const SETTINGS: &[&str] = &["restarts", "seed", "sweeps", "accelerate"];
         if name.text == "accelerate" {
             let word = match &value.kind {
-                ExpressionKind::Reference(reference) if reference.subscripts.is_none() => reference.name.text.as_str(),
+                ExpressionKind::Reference(reference) if reference.subscripts.is_none() => {
+                    reference.name.text.as_str()
+                }
                 _ => "",
             };
             match word {
@@ -199,7 +210,9 @@ impl Resolver<'_> {
             let near = nearest(&name.text, SETTINGS.iter().copied());
             let diagnostic = Diagnostic::error("E0610", format!("there is no setting `{}`", name.text))
                 .at(name.span, "unknown setting")
-                .possible("`sweep`, `stop when`, `warmup`, `restarts =`, `seed =`, `sweeps =`, `accelerate =`");
+                .possible(
+                    "`sweep`, `stop when`, `warmup`, `restarts =`, `seed =`, `sweeps =`, `accelerate =`",
+                );
             self.report(match near {
                 Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
                 None => diagnostic.help("drop the line"),
@@ -208,14 +221,19 @@ impl Resolver<'_> {
         }
         let least = if name.text == "restarts" { 1.0 } else { 0.0 };
         let number = match &value.kind {
-            ExpressionKind::Number(number, _) if *number >= least && number.fract() == 0.0 && *number < 2f64.powi(53) => {
+            ExpressionKind::Number(number, _)
+                if *number >= least && number.fract() == 0.0 && *number < 2f64.powi(53) =>
+            {
                 *number as u64
             }
             _ => {
                 self.report(
-                    Diagnostic::error("E0610", format!("`{}` is no whole number, {least} or greater", name.text))
-                        .at(value.span, "expected a whole number")
-                        .help(format!("write `{} = 10`", name.text)),
+                    Diagnostic::error(
+                        "E0610",
+                        format!("`{}` is no whole number, {least} or greater", name.text),
+                    )
+                    .at(value.span, "expected a whole number")
+                    .help(format!("write `{} = 10`", name.text)),
                 );
                 return;
             }
@@ -228,13 +246,14 @@ impl Resolver<'_> {
     }
 
     /// The variable of a name in the schedule of the program.
-    fn variable_to_update(&self, name: &ast::Name) -> Result<ArrayId, Diagnostic> {
+    fn variable_to_update(&self, name: &ast::Name) -> Result<ArrayId, Box<Diagnostic>> {
         let drafted = |id: &ArrayId| self.facts[id.index()].draft.is_some();
         match self.names.get(&name.text) {
             Some(Named::Array(id)) if drafted(id) => Ok(*id),
             found => {
                 let latents = self.symbols.arrays.iter().zip(&self.facts);
-                let names = latents.filter(|(_, facts)| facts.draft.is_some()).map(|(array, _)| array.name.as_str());
+                let names =
+                    latents.filter(|(_, facts)| facts.draft.is_some()).map(|(array, _)| array.name.as_str());
                 Err(not_updatable(name, found.is_some(), names.collect()))
             }
         }
@@ -250,9 +269,12 @@ impl Resolver<'_> {
                 if !shape.slots.iter().any(|slot| slot.axis == axis_id) {
                     let spelled = self.spell(&variable.name.text, &shape);
                     self.report(
-                        Diagnostic::error("E0611", format!("`{}` has no subscript over `{}`", variable.name.text, axis.text))
-                            .at(axis.span, format!("`{spelled}`"))
-                            .help("list an axis that the variable runs over"),
+                        Diagnostic::error(
+                            "E0611",
+                            format!("`{}` has no subscript over `{}`", variable.name.text, axis.text),
+                        )
+                        .at(axis.span, format!("`{spelled}`"))
+                        .help("list an axis that the variable runs over"),
                     );
                     return None;
                 }
@@ -277,18 +299,24 @@ impl Resolver<'_> {
     fn reported_variable(&mut self, reference: &ast::Reference) -> Option<ArrayId> {
         let Named::Array(id) = self.look_up(&reference.name)? else {
             self.report(
-                Diagnostic::error("E0611", format!("`{}` is no variable with a posterior", reference.name.text))
-                    .at(reference.span, "expected a latent variable")
-                    .help("name a variable that stands on the left of `~`"),
+                Diagnostic::error(
+                    "E0611",
+                    format!("`{}` is no variable with a posterior", reference.name.text),
+                )
+                .at(reference.span, "expected a latent variable")
+                .help("name a variable that stands on the left of `~`"),
             );
             return None;
         };
         if self.facts[id.index()].draft.is_none() {
             let found = self.kind_in_words(id);
             self.report(
-                Diagnostic::error("E0611", format!("`{}` is {found}, and has no posterior", reference.name.text))
-                    .at(reference.span, "expected a latent variable")
-                    .help("name a variable that stands on the left of `~`"),
+                Diagnostic::error(
+                    "E0611",
+                    format!("`{}` is {found}, and has no posterior", reference.name.text),
+                )
+                .at(reference.span, "expected a latent variable")
+                .help("name a variable that stands on the left of `~`"),
             );
             return None;
         }

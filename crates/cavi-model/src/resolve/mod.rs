@@ -25,7 +25,7 @@ use cavi_syntax::{Diagnostic, Span, ast};
 
 use crate::model::{FitSpec, Model, ScheduleItem};
 use axes::Shape;
-use declarations::Definition;
+use declarations::{Definition, State};
 use statements::Draft;
 
 /// Resolves a program. There is a model only if there is no error; warnings and notes may stand beside it.
@@ -60,16 +60,15 @@ pub fn resolve_with(program: &Program, set: &[&str]) -> (Option<Model>, Vec<Diag
         values: Vec::new(),
         drafts: Vec::new(),
         ragged: BTreeMap::new(),
+        known: BTreeMap::new(),
+        expanded: 0,
     };
     let name = resolver.model_name(program);
     resolver.declare(program);
-    resolver.check_order(program);
+    let order = resolver.check_order(program);
     resolver.resolve_families();
-    resolver.resolve_values();
+    resolver.resolve_in_order(&order);
     resolver.resolve_sizes(program);
-    for index in 0..resolver.drafts.len() {
-        resolver.resolve_draft(index);
-    }
     let (blocks, block_plates, init) = resolver.resolve_blocks(program);
     let (fit, report) = resolver.resolve_fit(program);
     resolver.check_use();
@@ -80,7 +79,8 @@ pub fn resolve_with(program: &Program, set: &[&str]) -> (Option<Model>, Vec<Diag
     }
     let statements: Option<Vec<_>> = resolver.drafts.into_iter().map(|draft| draft.statement).collect();
     let statements = statements.expect("a statement that is not resolved has an error of its own");
-    let untyped = (0..resolver.facts.len()).filter(|index| resolver.facts[*index].untyped).map(ArrayId::from).collect();
+    let untyped =
+        (0..resolver.facts.len()).filter(|index| resolver.facts[*index].untyped).map(ArrayId::from).collect();
     let model = Model {
         name,
         symbols: resolver.symbols,
@@ -98,7 +98,10 @@ pub fn resolve_with(program: &Program, set: &[&str]) -> (Option<Model>, Vec<Diag
 }
 
 /// Resolves the items of a schedule given apart from the program (`--schedule`).
-pub fn resolve_schedule(model: &Model, items: &[ast::ScheduleItem]) -> Result<Vec<ScheduleItem>, Vec<Diagnostic>> {
+pub fn resolve_schedule(
+    model: &Model,
+    items: &[ast::ScheduleItem],
+) -> Result<Vec<ScheduleItem>, Vec<Diagnostic>> {
     let mut diagnostics = Vec::new();
     let lookup = |name: &ast::Name| fit::updatable(model, name);
     let resolved = fit::schedule(items, &lookup, &mut diagnostics);
@@ -126,6 +129,8 @@ struct Facts {
     type_span: Option<Span>,
     /// Its statement.
     draft: Option<usize>,
+    /// The value that the text gives it.
+    value: Option<usize>,
     /// Something reads its elements: for data with a statement, missing entries are then latent.
     read: bool,
 }
@@ -146,17 +151,55 @@ struct Resolver<'a> {
     shapes: Vec<Option<Shape>>,
     facts: Vec<Facts>,
     definitions: Vec<Definition<'a>>,
-    /// Data and constants with the values that the text gives them.
-    values: Vec<(ArrayId, Option<&'a ast::Expression>)>,
+    /// The values that the text gives to data and constants.
+    values: Vec<&'a ast::Expression>,
     /// The `~` statements in the order of the text.
     drafts: Vec<Draft<'a>>,
     /// The letter that runs inside another parent than the declared one.
     ragged: BTreeMap<(LetterId, LetterId), LetterId>,
+    /// The values of constants, where the text alone gives them.
+    known: BTreeMap<ArrayId, Option<f64>>,
+    /// How many parts the expansion of definitions has written.
+    expanded: usize,
 }
 
 impl Resolver<'_> {
     fn report(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);
+    }
+
+    /// Resolves definitions and statements, each after what it reads. What stands on a cycle has an error already, and is
+    /// left alone.
+    fn resolve_in_order(&mut self, order: &[Named]) {
+        for index in 0..self.definitions.len() {
+            if !order.contains(&Named::Definition(index)) {
+                self.definitions[index].state = State::Done(None);
+            }
+        }
+        let in_order: BTreeSet<usize> = order
+            .iter()
+            .filter_map(|named| match named {
+                Named::Array(id) => self.facts[id.index()].draft,
+                Named::Axis(_) | Named::Definition(_) => None,
+            })
+            .collect();
+        for index in 0..self.drafts.len() {
+            self.drafts[index].begun |= !in_order.contains(&index);
+        }
+        for named in order {
+            match named {
+                Named::Definition(index) => {
+                    self.definition(*index);
+                }
+                Named::Array(id) => {
+                    self.resolve_value(*id);
+                    if let Some(draft) = self.facts[id.index()].draft {
+                        self.resolve_draft(draft);
+                    }
+                }
+                Named::Axis(_) => {}
+            }
+        }
     }
 
     fn model_name(&mut self, program: &Program) -> String {
@@ -192,7 +235,8 @@ impl Resolver<'_> {
                 ArrayKind::Constant => ("the constant", "W0203"),
                 ArrayKind::Latent => continue,
             };
-            let message = format!("{kind} `{}` {} never used", array.name, if kind == "data" { "are" } else { "is" });
+            let message =
+                format!("{kind} `{}` {} never used", array.name, if kind == "data" { "are" } else { "is" });
             let diagnostic = Diagnostic::warning(code, message)
                 .at(self.array_spans[index], "declared here, read nowhere")
                 .help("use it in a statement, or delete this line");
@@ -201,9 +245,10 @@ impl Resolver<'_> {
         for index in 0..self.definitions.len() {
             let definition = &self.definitions[index];
             if !definition.used {
-                let diagnostic = Diagnostic::warning("W0203", format!("`{}` is never used", definition.name.text))
-                    .at(definition.name.span, "defined here, read nowhere")
-                    .help("use it in a statement, or delete this line");
+                let diagnostic =
+                    Diagnostic::warning("W0203", format!("`{}` is never used", definition.name.text))
+                        .at(definition.name.span, "defined here, read nowhere")
+                        .help("use it in a statement, or delete this line");
                 self.report(diagnostic);
             }
         }

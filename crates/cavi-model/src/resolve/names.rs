@@ -33,7 +33,10 @@ const MIXTURES: &[(&str, &str)] = &[
     ("StudentT", "tau[n] ~ Gamma(nu / 2, rate = nu / 2), x[n] ~ Normal(m, prec = lambda * tau[n])"),
     ("Laplace", "v[n] ~ Exponential(1 / (2 * b^2)), x[n] ~ Normal(m, var = v[n])"),
     ("Cauchy", "tau[n] ~ Gamma(1 / 2, rate = 1 / 2), x[n] ~ Normal(m, prec = s^-2 * tau[n])"),
-    ("HalfCauchy", "a ~ InverseGamma(1 / 2, scale = s^-2), v ~ InverseGamma(1 / 2, scale = 1 / a), with v the square of it"),
+    (
+        "HalfCauchy",
+        "a ~ InverseGamma(1 / 2, scale = s^-2), v ~ InverseGamma(1 / 2, scale = 1 / a), with v the square of it",
+    ),
     (
         "Horseshoe",
         "a[p] ~ Gamma(1 / 2, rate = 1), l[p] ~ Gamma(1 / 2, rate = a[p]), w[p] ~ Normal(0, prec = t * l[p])",
@@ -75,7 +78,7 @@ impl Resolver<'_> {
     }
 
     /// What a name in a subscript stands for, once it is known to be no letter.
-    pub fn look_up_subscript(&mut self, inner: &ast::Reference, axis: Option<AxisId>) -> Option<Named> {
+    pub fn look_up_subscript(&mut self, inner: &ast::Reference, axis: AxisId) -> Option<Named> {
         let name = &inner.name;
         if let Some(named) = self.names.get(&name.text) {
             return Some(*named);
@@ -84,7 +87,7 @@ impl Resolver<'_> {
             return None;
         }
         if inner.subscripts.is_none() {
-            self.unknown_letter(name, axis);
+            self.unknown_letter(name, Some(axis));
             return None;
         }
         self.unknown_name(name);
@@ -107,10 +110,13 @@ impl Resolver<'_> {
         if let Some(letter) = self.letters.get(&name.text) {
             let axis = self.symbols.axis(self.symbols.letter(*letter).axis).name.clone();
             self.report(
-                Diagnostic::error("E0315", format!("`{}` is a letter of axis `{axis}`, not a number", name.text))
-                    .at(name.span, "a letter used as a number")
-                    .possible("a letter stands in subscripts, after `sum`, and in `[i == j]`")
-                    .help(format!("declare `data position[{0}] : real` and write `position[{0}]`", name.text)),
+                Diagnostic::error(
+                    "E0315",
+                    format!("`{}` is a letter of axis `{axis}`, not a number", name.text),
+                )
+                .at(name.span, "a letter used as a number")
+                .possible("a letter stands in subscripts, after `sum`, and in `[i == j]`")
+                .help(format!("declare `data position[{0}] : real` and write `position[{0}]`", name.text)),
             );
             return;
         }

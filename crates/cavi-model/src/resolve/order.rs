@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cavi_syntax::ast::{self, Program, StatementKind};
 use cavi_syntax::{Diagnostic, Span};
-use petgraph::algo::tarjan_scc;
+use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 
 use super::reads::visit_references;
@@ -12,7 +12,10 @@ use super::{Named, Resolver};
 
 impl<'a> Resolver<'a> {
     /// Reports every cycle among the names: what stands on a left depends on what stands on the right of it.
-    pub fn check_order(&mut self, program: &'a Program) {
+    ///
+    /// Returns the others so that each comes after what it reads, as far as that allows in the order of the text: what is
+    /// resolved in this order never has to wait for something else.
+    pub fn check_order(&mut self, program: &'a Program) -> Vec<Named> {
         let mut graph: DiGraph<&'a str, ()> = DiGraph::new();
         let mut nodes: BTreeMap<&'a str, NodeIndex> = BTreeMap::new();
         let mut places: BTreeMap<(&'a str, &'a str), Span> = BTreeMap::new();
@@ -46,8 +49,10 @@ impl<'a> Resolver<'a> {
             for read in reads {
                 visit_references(read, &mut |reference, in_subscript| {
                     let name = reference.name.text.as_str();
-                    let letter = in_subscript && reference.subscripts.is_none() && self.letters.contains_key(name);
-                    if letter || !matches!(self.names.get(name), Some(Named::Array(_) | Named::Definition(_))) {
+                    let letter =
+                        in_subscript && reference.subscripts.is_none() && self.letters.contains_key(name);
+                    if letter || !matches!(self.names.get(name), Some(Named::Array(_) | Named::Definition(_)))
+                    {
                         return;
                     }
                     let node = *nodes.entry(name).or_insert_with(|| graph.add_node(name));
@@ -57,11 +62,13 @@ impl<'a> Resolver<'a> {
             }
         }
         let mut cycles: Vec<Vec<&'a str>> = Vec::new();
-        for component in tarjan_scc(&graph) {
+        let mut cyclic: BTreeSet<NodeIndex> = BTreeSet::new();
+        for component in kosaraju_scc(&graph) {
             let members: BTreeSet<NodeIndex> = component.iter().copied().collect();
             // The first in the order of the text starts the cycle, so that the message does not depend on the search.
             let Some(start) = members.first().copied() else { continue };
             if members.len() > 1 || graph.contains_edge(start, start) {
+                cyclic.extend(&members);
                 let cycle = shortest_cycle(&graph, start, &members);
                 cycles.push(cycle.into_iter().map(|node| graph[node]).collect());
             }
@@ -70,6 +77,12 @@ impl<'a> Resolver<'a> {
         for cycle in cycles {
             self.report_cycle(&cycle, &places);
         }
+        let order = after_what_they_read(&graph);
+        order
+            .into_iter()
+            .filter(|node| !cyclic.contains(node))
+            .filter_map(|node| self.names.get(graph[node]).copied())
+            .collect()
     }
 
     fn report_cycle(&mut self, cycle: &[&str], places: &BTreeMap<(&str, &str), Span>) {
@@ -87,7 +100,8 @@ impl<'a> Resolver<'a> {
             (true, _, [name]) => (
                 "E0211",
                 format!("`{name}` stands on the right of its own statement"),
-                "Markov chains and autoregressions are outside the class: a variable depends only on others".to_owned(),
+                "Markov chains and autoregressions are outside the class: a variable depends only on others"
+                    .to_owned(),
             ),
             (true, _, _) => (
                 "E0211",
@@ -118,8 +132,33 @@ impl<'a> Resolver<'a> {
     }
 }
 
+/// Every node after its neighbours (those on a cycle somewhere), without recursion: chains may be long.
+fn after_what_they_read(graph: &DiGraph<&str, ()>) -> Vec<NodeIndex> {
+    let mut order = Vec::new();
+    let mut seen = vec![false; graph.node_count()];
+    for root in graph.node_indices() {
+        let mut stack = vec![(root, false)];
+        while let Some((node, finished)) = stack.pop() {
+            if finished {
+                order.push(node);
+                continue;
+            }
+            if std::mem::replace(&mut seen[node.index()], true) {
+                continue;
+            }
+            stack.push((node, true));
+            stack.extend(graph.neighbors(node).map(|next| (next, false)));
+        }
+    }
+    order
+}
+
 /// The shortest way from `start` back to itself inside a strongly connected set.
-fn shortest_cycle(graph: &DiGraph<&str, ()>, start: NodeIndex, members: &BTreeSet<NodeIndex>) -> Vec<NodeIndex> {
+fn shortest_cycle(
+    graph: &DiGraph<&str, ()>,
+    start: NodeIndex,
+    members: &BTreeSet<NodeIndex>,
+) -> Vec<NodeIndex> {
     let mut before: BTreeMap<NodeIndex, NodeIndex> = BTreeMap::new();
     let mut queue = std::collections::VecDeque::from([start]);
     while let Some(node) = queue.pop_front() {

@@ -35,13 +35,20 @@ impl std::fmt::Debug for FamilyState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             FamilyState::Waiting => f.write_str("Waiting"),
-            FamilyState::Done(family) => f.debug_tuple("Done").field(&family.map(|family| family.name())).finish(),
+            FamilyState::Done(family) => {
+                f.debug_tuple("Done").field(&family.map(|family| family.name())).finish()
+            }
         }
     }
 }
 
 impl<'a> Draft<'a> {
-    pub fn new(ast: &'a ast::Distribution, span: Span, target: ArrayId, bound: Option<Vec<Bound>>) -> Draft<'a> {
+    pub fn new(
+        ast: &'a ast::Distribution,
+        span: Span,
+        target: ArrayId,
+        bound: Option<Vec<Bound>>,
+    ) -> Draft<'a> {
         Draft { ast, span, target, bound, family: FamilyState::Waiting, begun: false, statement: None }
     }
 }
@@ -102,7 +109,8 @@ impl Resolver<'_> {
                 (symbol.axis, symbol.name.clone())
             };
             if axis != slot.axis {
-                let (found, wanted) = (self.symbols.axis(axis).name.clone(), self.symbols.axis(slot.axis).name.clone());
+                let (found, wanted) =
+                    (self.symbols.axis(axis).name.clone(), self.symbols.axis(slot.axis).name.clone());
                 let message = format!(
                     "subscript {} of `{name}` runs over `{wanted}`, and `{letter_name}` is a letter of `{found}`",
                     position + 1
@@ -120,18 +128,24 @@ impl Resolver<'_> {
             if let Some(before) = bound.iter().find(|bound| bound.named == letter.named) {
                 let first = before.span;
                 self.report(
-                    Diagnostic::error("E0310", format!("the letter `{letter_name}` stands twice in `{name}`"))
-                        .at(letter.span, "the second time")
-                        .also(first, "the first time")
-                        .help(format!("use two letters of the axis: `{spelled}`")),
+                    Diagnostic::error(
+                        "E0310",
+                        format!("the letter `{letter_name}` stands twice in `{name}`"),
+                    )
+                    .at(letter.span, "the second time")
+                    .also(first, "the first time")
+                    .help(format!("use two letters of the axis: `{spelled}`")),
                 );
                 return None;
             }
             if letter.slice && slot.ancestor {
                 self.report(
-                    Diagnostic::error("E0405", format!("`:{letter_name}` is a slice, and a later letter is ragged in it"))
-                        .at(letter.span, "a vector over this axis has no fixed subscript for the next")
-                        .help(format!("write `{letter_name}` without the colon")),
+                    Diagnostic::error(
+                        "E0405",
+                        format!("`:{letter_name}` is a slice, and a later letter is ragged in it"),
+                    )
+                    .at(letter.span, "a vector over this axis has no fixed subscript for the next")
+                    .help(format!("write `{letter_name}` without the colon")),
                 );
                 return None;
             }
@@ -184,7 +198,9 @@ impl Resolver<'_> {
         let possible = "the word is `real`, `nonnegative` (or `positive`), or `simplex`";
         let word = match ast.arguments.as_slice() {
             [argument] if argument.name.is_none() => match &argument.value.kind {
-                ExpressionKind::Reference(reference) if reference.subscripts.is_none() => Some(&reference.name),
+                ExpressionKind::Reference(reference) if reference.subscripts.is_none() => {
+                    Some(&reference.name)
+                }
                 _ => None,
             },
             _ => None,
@@ -258,7 +274,14 @@ impl Resolver<'_> {
         let arguments = if takes_support_word(family) {
             if observed { None } else { self.facts[target.index()].has_support.then(Vec::new) }
         } else {
-            self.arguments(&ast.family, family, &ast.arguments, bound.clone().unwrap_or_default(), &left, !fits)
+            self.arguments(
+                &ast.family,
+                family,
+                &ast.arguments,
+                bound.clone().unwrap_or_default(),
+                &left,
+                !fits,
+            )
         };
         let class = arguments.as_ref().and_then(|arguments| class_letter(arguments));
         if let Some(letter) = class {
@@ -300,7 +323,8 @@ impl Resolver<'_> {
         if let Support::Index(declared) = self.symbols.array(target).support
             && declared != axis
         {
-            let (found, wanted) = (self.symbols.axis(axis).name.clone(), self.symbols.axis(declared).name.clone());
+            let (found, wanted) =
+                (self.symbols.axis(axis).name.clone(), self.symbols.axis(declared).name.clone());
             let message = format!(
                 "`{}` is an index of `{wanted}`, and the probabilities run over `{found}`",
                 ast.target.name.text
@@ -353,7 +377,8 @@ impl Resolver<'_> {
             slices.iter().map(|bound| self.symbols.letter(bound.named).name.clone()).collect();
         let diagnostic = if slices.len() > *wanted.end() && *wanted.end() == 0 {
             let letter = &letters[0];
-            let message = format!("`{family_name}` describes one number, and `{name}` has the slice `:{letter}`");
+            let message =
+                format!("`{family_name}` describes one number, and `{name}` has the slice `:{letter}`");
             let plain = ast.target.subscripts.iter().flatten().map(|subscript| match subscript {
                 ast::Subscript::Slice(name) => name.text.clone(),
                 ast::Subscript::Reference(inner) => inner.name.text.clone(),
@@ -370,9 +395,12 @@ impl Resolver<'_> {
                     "write `{plain} ~ {family_name}(...)`; for a joint factor of q over `{letter}` say `q({colon})` in `posterior`"
                 )
             };
-            Diagnostic::error("E0402", message).at(slices[0].span, "a slice on the left of a scalar family").help(help)
+            Diagnostic::error("E0402", message)
+                .at(slices[0].span, "a slice on the left of a scalar family")
+                .help(help)
         } else if slices.len() > *wanted.end() {
-            let message = format!("`{name}` has {} slices, and `{family_name}` takes {}", slices.len(), wanted.end());
+            let message =
+                format!("`{name}` has {} slices, and `{family_name}` takes {}", slices.len(), wanted.end());
             Diagnostic::error("E0403", message)
                 .at(slices[slices.len() - 1].span, "one too many")
                 .help("drop a colon: a letter without it numbers independent copies")
@@ -382,7 +410,8 @@ impl Resolver<'_> {
                 _ => ("two slices over one axis", "[..., :i, :j]"),
             };
             let what = if simplex { "simplex".to_owned() } else { format!("`{family_name}`") };
-            let message = format!("{what} needs {count} on the left of `~`, and `{name}` has {}", slices.len());
+            let message =
+                format!("{what} needs {count} on the left of `~`, and `{name}` has {}", slices.len());
             Diagnostic::error("E0401", message)
                 .at(ast.target.span, "no letter here has a colon")
                 .possible("`:k` makes one vector over `k`; a bare `k` makes independent copies")

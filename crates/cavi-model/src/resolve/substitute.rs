@@ -46,7 +46,8 @@ pub(super) fn substitute(
                     Some(parent) => Some(as_letter(parent, &inner)?),
                     None => None,
                 };
-                let clashes = scope.holds(letter) || inner.iter().any(|binding| mentions(&binding.by, letter));
+                let clashes =
+                    scope.holds(letter) || inner.iter().any(|binding| mentions(&binding.by, letter));
                 let actual = if clashes || parent != symbols.letter(letter).parent {
                     symbols.fresh(letter, parent)
                 } else {

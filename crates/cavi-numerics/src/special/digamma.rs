@@ -20,7 +20,7 @@ elementwise! {
 }
 
 #[inline(always)]
-fn digamma_body<const FMA: bool>(x: f64) -> f64 {
+pub(super) fn digamma_body<const FMA: bool>(x: f64) -> f64 {
     let is_small = x < 8.0;
     let z = if is_small { x + 8.0 } else { x };
     // A harmless argument where the quotient is not used: its square's square would overflow.

@@ -27,7 +27,7 @@ pub fn ln_beta(a: f64, b: f64) -> f64 {
 }
 
 #[inline(always)]
-fn log_gamma_body<const FMA: bool>(x: f64) -> f64 {
+pub(super) fn log_gamma_body<const FMA: bool>(x: f64) -> f64 {
     let is_below_one = x < 1.0;
     let is_large = x >= 8.0;
     // y in [1, 2] by steps of one; each subtraction is exact.

@@ -18,7 +18,7 @@ elementwise! {
 }
 
 #[inline(always)]
-fn trigamma_body<const FMA: bool>(x: f64) -> f64 {
+pub(super) fn trigamma_body<const FMA: bool>(x: f64) -> f64 {
     let is_small = x < 8.0;
     let z = if is_small { x + 8.0 } else { x };
     let u = if is_small { x } else { 1.0 };

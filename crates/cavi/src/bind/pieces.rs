@@ -299,6 +299,18 @@ fn check_names(symbols: &Symbols, inputs: &Inputs, problems: &mut Vec<Problem>) 
         seen.push(key);
         let constant = symbols.find(name).map(|id| symbols.array(id).kind);
         let is_axis = axes.contains(&name);
+        if let Some(group) = &input.group {
+            let ragged = symbols.axes.iter().any(|axis| axis.name == name && axis.parent.is_some());
+            let number = matches!(input.value, SetValue::Number(_));
+            if is_axis && !ragged {
+                problems.push(Problem::new(format!("`--set {name}[{group}]` names a group, and `{name}` has none")));
+            } else if constant.is_some() && number {
+                problems.push(
+                    Problem::new(format!("`--set {name}[{group}]` is a number"))
+                        .possible("a file for a group of a constant, or one number for the whole constant"),
+                );
+            }
+        }
         match (constant, is_axis, &input.value) {
             (Some(ArrayKind::Constant), _, _) | (None, true, SetValue::Number(_)) => {}
             (None, true, SetValue::Source(source)) => problems.push(

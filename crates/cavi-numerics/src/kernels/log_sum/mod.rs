@@ -21,6 +21,9 @@ use super::Pattern;
 use crate::{InstructionSet, Threads, instruction_set};
 
 /// The rows `G_i[., k]` of one mode: row `index` begins at `index * stride`.
+///
+/// Fastest are rows padded with zeros to a multiple of eight values and passed with the padded length: zeros add nothing to
+/// a sum, nor (with two modes or more) to an accumulator's padding.
 #[derive(Clone, Copy, Debug)]
 pub struct Factor<'a> {
     /// The rows, each of `stride` values of which the first `length` ([`LogSum::length`]) count.

@@ -1,0 +1,329 @@
+//! The arguments of every command.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Factor models as text: their variational inference derived, shown and run.
+#[derive(Debug, Parser)]
+#[command(name = "cavi", version, arg_required_else_help = true, disable_help_subcommand = true)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List the built-in programs
+    List,
+    /// Show the text of a built-in program
+    Show {
+        /// The built-in program
+        name: String,
+    },
+    /// Report everything that is wrong with a program
+    Check(CheckArguments),
+    /// Print a program in canonical form (idempotent; keeps comments)
+    Fmt(FmtArguments),
+    /// Print the derived updates and the evidence lower bound
+    Derive(DeriveArguments),
+    /// Draw the factor graph
+    Graph(GraphArguments),
+    /// Show how a program will run on given data: steps, kernels, memory
+    Plan(PlanArguments),
+    /// Fit a program to data
+    Fit(Box<FitArguments>),
+    /// Fit a built-in program to its bundled data and show what was found
+    Demo(DemoArguments),
+    /// Latents of new rows (later)
+    #[command(hide = true)]
+    Project(Anything),
+    /// Held-out log predictive density (later)
+    #[command(hide = true)]
+    Score(Anything),
+    /// Draws from the prior (later)
+    #[command(hide = true)]
+    Simulate(Anything),
+    /// A self-contained page about a fit (later)
+    #[command(hide = true)]
+    Report(Anything),
+    /// Fill in missing entries (later)
+    #[command(hide = true)]
+    Impute(Anything),
+    /// Choose the number of factors (later)
+    #[command(hide = true)]
+    Choose(Anything),
+    /// Compare fits (later)
+    #[command(hide = true)]
+    Compare(Anything),
+    /// Write a fit in other formats (later)
+    #[command(hide = true)]
+    Export(Anything),
+    /// Summarise a fit (later)
+    #[command(hide = true)]
+    Summary(Anything),
+    /// The largest entries of a factor (later)
+    #[command(hide = true)]
+    Top(Anything),
+    /// Match the factors of two fits (later)
+    #[command(hide = true)]
+    Match(Anything),
+    /// Explain a code of a diagnostic (later)
+    #[command(hide = true)]
+    Explain(Anything),
+}
+
+/// Whatever follows.
+#[derive(Args, Debug)]
+#[command(disable_help_flag = true)]
+pub struct Anything {
+    /// Not read.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub rest: Vec<String>,
+}
+
+/// `cavi check`
+#[derive(Args, Debug)]
+pub struct CheckArguments {
+    /// A .cavi file, or the name of a built-in program
+    pub model: String,
+    /// A constant or size given outside of the program, as for `fit`
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Print the diagnostics as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `cavi fmt`
+#[derive(Args, Debug)]
+pub struct FmtArguments {
+    /// A .cavi file, or the name of a built-in program
+    pub model: String,
+    /// Write nothing; exit 1 if the file is not in canonical form
+    #[arg(long)]
+    pub check: bool,
+    /// Rewrite the file instead of printing it
+    #[arg(long, conflicts_with = "check")]
+    pub write: bool,
+}
+
+/// `cavi derive`
+#[derive(Args, Debug)]
+pub struct DeriveArguments {
+    /// A .cavi file, or the name of a built-in program
+    pub model: String,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = DerivationFormat::Text)]
+    pub format: DerivationFormat,
+    /// Show how one variable comes by its update
+    #[arg(long, value_name = "VAR")]
+    pub explain: Option<String>,
+    /// A constant given outside of the program, as for `fit`
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+}
+
+/// Formats of a derivation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DerivationFormat {
+    /// Plain text
+    Text,
+    /// A fragment for a document that loads amsmath, amssymb and mathtools
+    Latex,
+    /// Markdown with LaTeX between dollars
+    Markdown,
+    /// The parts as text, in JSON
+    Json,
+}
+
+/// `cavi graph`
+#[derive(Args, Debug)]
+pub struct GraphArguments {
+    /// A .cavi file, or the name of a built-in program
+    pub model: String,
+    /// Graphviz text, or a drawing
+    #[arg(long, value_enum, default_value_t = GraphFormat::Dot)]
+    pub format: GraphFormat,
+}
+
+/// Formats of a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GraphFormat {
+    /// Graphviz
+    Dot,
+    /// A drawing, plates as boxes, observed nodes shaded
+    Svg,
+}
+
+/// What a program is run on.
+#[derive(Args, Clone, Debug, Default)]
+pub struct InputArguments {
+    /// Bind a data array: a file, one column of a table (FILE:COLUMN), or one file a group ('x[rna]=rna.csv')
+    #[arg(long, value_name = "NAME=FILE")]
+    pub data: Vec<String>,
+    /// Which columns of a table are which axes, and which is the value
+    #[arg(long, value_name = "NAME=AXIS:COLUMN,...,value:COLUMN")]
+    pub columns: Vec<String>,
+    /// The file of this array holds the transpose of the declared order
+    #[arg(long, value_name = "NAME")]
+    pub transpose: Vec<String>,
+    /// Labels of an axis, one a line
+    #[arg(long, value_name = "AXIS=FILE")]
+    pub labels: Vec<String>,
+    /// A constant or the size of an axis: a number, arithmetic, or a file
+    #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
+    pub set: Vec<String>,
+}
+
+/// `cavi plan`
+#[derive(Args, Debug)]
+pub struct PlanArguments {
+    /// A .cavi file, or the name of a built-in program
+    pub model: String,
+    /// What it is run on
+    #[command(flatten)]
+    pub inputs: InputArguments,
+}
+
+/// `cavi fit`
+#[derive(Args, Debug)]
+pub struct FitArguments {
+    /// A .cavi file, or the name of a built-in program
+    pub model: String,
+    /// What it is run on
+    #[command(flatten)]
+    pub inputs: InputArguments,
+    /// The directory that the posterior is written to
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Initial parameters: a fit's directory, one laid out as its posterior/, or an .npz
+    #[arg(long, value_name = "FILE_OR_DIR")]
+    pub init: Option<PathBuf>,
+    /// How to run it
+    #[command(flatten)]
+    pub run: RunArguments,
+    /// Print the summary as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// Options of later versions
+    #[command(flatten)]
+    pub later: LaterArguments,
+}
+
+/// How a fit runs.
+#[derive(Args, Clone, Debug)]
+pub struct RunArguments {
+    /// At most so many sweeps [default: 1000]; 0 writes the start and its ELBO
+    #[arg(long, value_name = "N")]
+    pub sweeps: Option<u64>,
+    /// Stop when the relative change of the ELBO stays under this for 3 sweeps [default: 1e-6]; 0 runs all sweeps
+    #[arg(long, value_name = "T", value_parser = tolerance)]
+    pub tol: Option<f64>,
+    /// Replaces the `sweep` line of the program: 'w, (theta, beta) repeat 3'
+    #[arg(long, value_name = "ITEMS")]
+    pub schedule: Option<String>,
+    /// Of the random start
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+    /// So many starts; the fit with the best ELBO is kept
+    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u64).range(1..))]
+    pub restarts: Option<u64>,
+    /// How many threads [default: all]; the result is the same, bit for bit
+    #[arg(long, value_name = "T", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: Option<u32>,
+    /// Compute the ELBO every N sweeps
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    pub elbo_every: u64,
+    /// Check after every step that the ELBO does not fall
+    #[arg(long)]
+    pub verify: bool,
+    /// Progress on standard error: a bar on a terminal, lines, or none
+    #[arg(long, value_enum, default_value_t = ProgressMode::Auto)]
+    pub progress: ProgressMode,
+    /// No progress and no summary
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// How progress is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ProgressMode {
+    /// A bar on a terminal, plain lines elsewhere
+    Auto,
+    /// Plain lines
+    Plain,
+    /// Nothing
+    None,
+}
+
+/// Options that the command line fixes and this version does not have.
+#[derive(Args, Clone, Debug, Default)]
+pub struct LaterArguments {
+    /// Replaces the `warmup` lines of the program; this version knows `none` only
+    #[arg(long, value_name = "TEXT|none")]
+    pub warmup: Option<String>,
+    /// `auto` or `none`; this version knows `none` only
+    #[arg(long, value_name = "auto|none")]
+    pub accelerate: Option<String>,
+    /// `f64` or `f32`; this version knows `f64` only
+    #[arg(long, value_name = "f64|f32")]
+    pub precision: Option<String>,
+    /// Later
+    #[arg(long, hide = true)]
+    pub heldout: Vec<String>,
+    /// Later
+    #[arg(long, hide = true)]
+    pub checkpoint_every: Option<String>,
+    /// Later
+    #[arg(long, hide = true)]
+    pub resume: Option<String>,
+    /// Later
+    #[arg(long, hide = true)]
+    pub memory_limit: Option<String>,
+    /// Later
+    #[arg(long, hide = true)]
+    pub report: bool,
+    /// Later
+    #[arg(long, hide = true)]
+    pub plots: Option<String>,
+}
+
+/// `cavi demo`
+#[derive(Args, Debug)]
+pub struct DemoArguments {
+    /// The built-in program
+    pub name: String,
+    /// Also write the fit to a directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// A constant or the size of an axis
+    #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
+    pub set: Vec<String>,
+    /// How to run it
+    #[command(flatten)]
+    pub run: RunArguments,
+    /// Later
+    #[arg(long, hide = true)]
+    pub report: bool,
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value >= 0.0 && value.is_finite() => Ok(value),
+        Ok(_) | Err(_) => Err("expected a number, 0 or greater, such as 1e-6".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+}

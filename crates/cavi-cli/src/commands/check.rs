@@ -1,0 +1,77 @@
+//! `cavi check MODEL`: everything that is wrong with a program, and what it will do.
+
+use cavi::Compiled;
+use cavi_syntax::{Diagnostic, Severity, Span, position};
+use serde_json::{Value, json};
+
+use crate::arguments::CheckArguments;
+use crate::failure::Failure;
+use crate::{program, terminal};
+
+/// Diagnostics to standard error, the chosen factorisation to standard output.
+pub fn run(arguments: &CheckArguments) -> Result<(), Failure> {
+    let source = program::find(&arguments.model)?;
+    let set = names(&arguments.set)?;
+    let set: Vec<&str> = set.iter().map(String::as_str).collect();
+    let compiled = cavi::compile_with(&source.text, &source.name, &set);
+    if arguments.json {
+        let list: Vec<Value> = compiled.diagnostics.iter().map(|diagnostic| as_json(&compiled, diagnostic)).collect();
+        terminal::print(&format!("{:#}\n", Value::Array(list)))?;
+        return if compiled.is_ok() { Ok(()) } else { Err(Failure::Wrong(String::new())) };
+    }
+    let text = program::text_of(&compiled, &compiled.diagnostics) + &program::count(&compiled.diagnostics);
+    if !compiled.is_ok() {
+        return Err(Failure::Wrong(text));
+    }
+    terminal::note(&text);
+    terminal::print(&summary(&compiled))
+}
+
+/// The names in `--set NAME=VALUE`; of the values `check` makes no use.
+pub fn names(set: &[String]) -> Result<Vec<String>, Failure> {
+    set.iter()
+        .map(|text| match text.split_once('=') {
+            Some((name, value)) if !name.is_empty() && !value.is_empty() => {
+                Ok(name.split('[').next().unwrap_or(name).trim().to_owned())
+            }
+            Some(_) | None => Err(Failure::usage(format!("`--set {text}` is not of the form `NAME=VALUE`"))),
+        })
+        .collect()
+}
+
+fn summary(compiled: &Compiled) -> String {
+    let mut text = format!("{} compiles\n", compiled.file_name);
+    let lists = [("data", compiled.data()), ("latents", compiled.latents())];
+    for (word, names) in lists {
+        if !names.is_empty() {
+            text += &format!("  {word}: {}\n", names.join(", "));
+        }
+    }
+    let factors = compiled.factorisation();
+    if !factors.is_empty() {
+        text += "  q is a product of these factors, one for each value of the indices without a colon:\n";
+        factors.iter().for_each(|line| text += &format!("    {line}\n"));
+    }
+    text
+}
+
+fn as_json(compiled: &Compiled, diagnostic: &Diagnostic) -> Value {
+    let severity = match diagnostic.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "note",
+    };
+    let place = |span: Span, label: &str| {
+        let (line, column) = position(&compiled.text, span.start);
+        json!({ "line": line, "column": column, "start": span.start, "end": span.end, "label": label })
+    };
+    json!({
+        "severity": severity,
+        "code": diagnostic.code,
+        "message": diagnostic.message,
+        "primary": diagnostic.primary.as_ref().map(|(span, label)| place(*span, label)),
+        "secondary": diagnostic.secondary.iter().map(|(span, label)| place(*span, label)).collect::<Vec<_>>(),
+        "possible": diagnostic.possible,
+        "help": diagnostic.help,
+    })
+}

@@ -1,0 +1,67 @@
+//! `cavi demo NAME`: a built-in program on the data inside the binary, and what it found.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+use cavi::bind::{ArrayInput, Inputs, LabelSource, LabelsInput, Source};
+use cavi_examples::{Example, Role};
+
+use super::fit;
+use crate::arguments::{DemoArguments, InputArguments};
+use crate::failure::Failure;
+use crate::output::{Directory, Summary};
+use crate::{findings, program, terminal};
+
+/// Fits and shows what was found.
+pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
+    if arguments.report {
+        return Err(Failure::later("`--report`"));
+    }
+    let name = &arguments.name;
+    let Some(example) = cavi_examples::example(name) else {
+        return Err(Failure::usage(format!("there is no built-in program `{name}`\n{}", program::hint(name))));
+    };
+    let quiet = arguments.run.quiet;
+    let set = fit::inputs(&InputArguments { set: arguments.set.clone(), ..InputArguments::default() })?.set;
+    let inputs = Inputs { set, ..bundled(example) };
+    let source = program::find(name)?;
+    let compiled = program::compile(&source, &inputs.set_names(), &[], quiet)?;
+    let binding = fit::bind(&compiled, &inputs, quiet)?;
+    let settings = fit::settings(&compiled, &arguments.run)?;
+    let directory = arguments.out.as_deref().map(Directory::prepare).transpose()?;
+
+    let fit = fit::fit(&compiled, &binding, &settings, &arguments.run)?;
+    if let Some(directory) = directory {
+        let summary = Summary { compiled: &compiled, binding: &binding, fit: &fit, arguments: None };
+        directory.write(&summary, &arguments.run)?;
+    }
+    let (found, warnings) = cavi::findings::findings(&compiled, &binding, &fit.parameters);
+    warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}\n")));
+    let text = findings::text(&found);
+    terminal::print(&format!("{}\n\n{text}\n{}\n", example.description(), fit::outcome(&fit)))?;
+    fit::ending(&compiled, &fit)
+}
+
+/// The data that an example carries.
+fn bundled(example: &Example) -> Inputs {
+    let mut inputs = Inputs::default();
+    for file in example.files {
+        match file.role {
+            Role::Data(role) => {
+                let (name, group) = match role.split_once('[') {
+                    Some((name, group)) => (name, Some(group.trim_end_matches(']').to_owned())),
+                    None => (role, None),
+                };
+                let source = Source::Bytes { name: PathBuf::from(file.file), bytes: Cow::Borrowed(file.bytes) };
+                inputs.data.push(ArrayInput { name: name.to_owned(), group, source });
+            }
+            Role::Labels(axis) => {
+                let text = String::from_utf8_lossy(file.bytes);
+                let labels = text.lines().map(str::to_owned).collect();
+                let source = LabelSource::List(file.file.to_owned(), labels);
+                inputs.labels.push(LabelsInput { axis: axis.to_owned(), group: None, source });
+            }
+        }
+    }
+    inputs
+}

@@ -1,0 +1,215 @@
+//! `cavi fit MODEL --data ... --out DIR`: the main job.
+
+use std::path::Path;
+
+use cavi::bind::{Binding, Inputs, Problem};
+use cavi::{Compiled, Control, Fit, FitError, Schedule, Settings};
+use cavi_syntax::Diagnostic;
+
+use crate::arguments::{FitArguments, InputArguments, LaterArguments, RunArguments};
+use crate::failure::Failure;
+use crate::output::{Directory, Summary};
+use crate::progress::{Display, duration};
+use crate::{interrupt, program, terminal};
+
+/// Codes of warnings about the program's own sweep.
+const ABOUT_THE_SWEEP: [&str; 3] = ["W0602", "W0603", "W0604"];
+
+/// Fits and writes the directory.
+pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
+    refuse_later(&arguments.later)?;
+    let quiet = arguments.run.quiet;
+    let source = program::find(&arguments.model)?;
+    let inputs = inputs(&arguments.inputs)?;
+    let ignored: &[&str] = if arguments.run.schedule.is_some() { &ABOUT_THE_SWEEP } else { &[] };
+    let compiled = program::compile(&source, &inputs.set_names(), ignored, quiet)?;
+    refuse_unsupported(&compiled, &arguments.later)?;
+    let binding = bind(&compiled, &inputs, quiet)?;
+    let mut settings = settings(&compiled, &arguments.run)?;
+    if let Some(init) = &arguments.init {
+        settings.given = Some(given(&compiled, &binding, init, quiet)?);
+    }
+    let directory = Directory::prepare(&arguments.out)?;
+    let fit = fit(&compiled, &binding, &settings, &arguments.run)?;
+    let summary = Summary { compiled: &compiled, binding: &binding, fit: &fit, arguments: Some(arguments) };
+    directory.write(&summary, &arguments.run)?;
+    if arguments.json {
+        terminal::print(&format!("{:#}\n", summary.json(&arguments.run)))?;
+    } else if !quiet {
+        terminal::print(&format!("{}\nwritten to {}\n", outcome(&fit), arguments.out.display()))?;
+    }
+    ending(&compiled, &fit)
+}
+
+/// `converged after 57 sweeps in 1.2 s: ELBO -12345.6`
+pub fn outcome(fit: &Fit) -> String {
+    let run = fit.run();
+    let how = match (run.converged, fit.interrupted, &fit.failure) {
+        (_, true, _) => "interrupted after",
+        (_, _, Some(_)) => "ended early after",
+        (true, ..) => "converged after",
+        (false, ..) if run.sweeps == 0 => "start only, after",
+        (false, ..) => "not converged after",
+    };
+    let sweeps = if run.sweeps == 1 { "1 sweep".to_owned() } else { format!("{} sweeps", run.sweeps) };
+    let best = match fit.runs.len() {
+        1 => String::new(),
+        runs => format!(", best of {runs} runs (seed {})", run.seed),
+    };
+    format!("{how} {sweeps} in {}: ELBO {:.6}{best}", duration(fit.seconds), run.elbo)
+}
+
+/// The failure of a fit that ended before its time, everything written.
+pub fn ending(compiled: &Compiled, fit: &Fit) -> Result<(), Failure> {
+    if fit.interrupted {
+        return Err(Failure::Interrupted);
+    }
+    match &fit.failure {
+        None => Ok(()),
+        Some(failure) => Err(Failure::Wrong(program::text_of(compiled, std::slice::from_ref(failure)))),
+    }
+}
+
+/// Runs the fit, its progress shown.
+pub fn fit(
+    compiled: &Compiled,
+    binding: &Binding,
+    settings: &Settings,
+    arguments: &RunArguments,
+) -> Result<Fit, Failure> {
+    interrupt::listen();
+    let mut display = Display::new(arguments.progress, arguments.quiet);
+    let result = cavi::fit(compiled, binding, settings, &mut |progress| {
+        display.show(progress);
+        if interrupt::asked() { Control::Stop } else { Control::Continue }
+    });
+    display.finish();
+    let fit = result.map_err(|error| failure(compiled, error))?;
+    if !arguments.quiet {
+        terminal::note(&program::text_of(compiled, &fit.warnings));
+    }
+    Ok(fit)
+}
+
+/// What `--data`, `--columns`, `--transpose`, `--labels` and `--set` say.
+pub fn inputs(arguments: &InputArguments) -> Result<Inputs, Failure> {
+    let InputArguments { data, columns, transpose, labels, set } = arguments;
+    Inputs::parse(data, columns, transpose, labels, set).map_err(|problems| Failure::Usage(text_of(&problems)))
+}
+
+/// Reads the data and puts them to the program.
+pub fn bind(compiled: &Compiled, inputs: &Inputs, quiet: bool) -> Result<Binding, Failure> {
+    let (binding, warnings) =
+        cavi::bind::bind(compiled, inputs).map_err(|problems| Failure::Wrong(text_of(&problems)))?;
+    if !quiet {
+        warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}\n")));
+    }
+    Ok(binding)
+}
+
+fn text_of(problems: &[Problem]) -> String {
+    problems.iter().map(|problem| format!("error: {problem}\n")).collect()
+}
+
+fn given(compiled: &Compiled, binding: &Binding, path: &Path, quiet: bool) -> Result<cavi::start::Given, Failure> {
+    let (given, warnings) =
+        cavi::init::read(compiled, binding, path).map_err(|problems| Failure::Wrong(text_of(&problems)))?;
+    if !quiet {
+        warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}\n")));
+    }
+    Ok(given)
+}
+
+/// The settings that the options ask for.
+pub fn settings(compiled: &Compiled, arguments: &RunArguments) -> Result<Settings, Failure> {
+    let schedule = match &arguments.schedule {
+        None => None,
+        Some(text) => Some(schedule(compiled, text, arguments.quiet)?),
+    };
+    let all = std::thread::available_parallelism().map_or(1, usize::from);
+    Ok(Settings {
+        sweeps: arguments.sweeps,
+        tolerance: arguments.tol,
+        schedule,
+        seed: arguments.seed,
+        restarts: arguments.restarts,
+        threads: arguments.threads.map_or(all, |threads| threads as usize),
+        elbo_every: arguments.elbo_every,
+        verify: arguments.verify,
+        given: None,
+    })
+}
+
+fn schedule(compiled: &Compiled, text: &str, quiet: bool) -> Result<Schedule, Failure> {
+    let resolved = cavi::schedule::parse(compiled, text)
+        .map_err(|diagnostics| Failure::Usage(program::text_in(&diagnostics, "--schedule", text)))?;
+    if !quiet {
+        terminal::note(&program::text_in(&resolved.about_items, "--schedule", text));
+        terminal::note(&program::text_of(compiled, &resolved.about_program));
+    }
+    Ok(resolved.schedule)
+}
+
+/// The failure of a fit that did not come about.
+pub fn failure(compiled: &Compiled, error: FitError) -> Failure {
+    match error {
+        FitError::Wrong(diagnostics) => {
+            let errors: Vec<Diagnostic> = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
+            Failure::Wrong(program::text_of(compiled, &errors))
+        }
+        FitError::Unplanned(reason) => {
+            Failure::wrong(format!("this version of Cavi has no plan for `{}`: {reason}", compiled.file_name))
+        }
+        FitError::Fell { block, sweep, amount, allowed } => Failure::Broken(format!(
+            "error: the ELBO fell by {amount:e} in sweep {sweep}, at the update of `{block}` (rounding allows {allowed:e})\n  \
+             This is a bug of Cavi, not of your program. Please report it with the program and the command.\n"
+        )),
+        FitError::NotANumber { sweep } => Failure::Broken(format!(
+            "error: the ELBO is not a number after sweep {sweep}\n  \
+             The numbers went beyond what double precision holds, or this is a bug of Cavi: look for extreme values in \
+             data, constants and start.\n"
+        )),
+    }
+}
+
+/// Options of later versions, refused one by one.
+fn refuse_later(later: &LaterArguments) -> Result<(), Failure> {
+    let words = [("--warmup", &later.warmup, "none"), ("--accelerate", &later.accelerate, "none"), ("--precision", &later.precision, "f64")];
+    for (option, value, known) in words {
+        match value {
+            Some(value) if value != known => {
+                let what = format!("`{option} {value}`");
+                return Err(Failure::usage(format!(
+                    "{what} comes in a later version of Cavi; this one knows `{option} {known}`"
+                )));
+            }
+            Some(_) | None => {}
+        }
+    }
+    let given = [
+        ("--heldout", !later.heldout.is_empty()),
+        ("--checkpoint-every", later.checkpoint_every.is_some()),
+        ("--resume", later.resume.is_some()),
+        ("--memory-limit", later.memory_limit.is_some()),
+        ("--report", later.report),
+        ("--plots", later.plots.is_some()),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((option, _)) => Err(Failure::later(&format!("`{option}`"))),
+        None => Ok(()),
+    }
+}
+
+/// Lines of the program's `fit` block that this version does not have.
+fn refuse_unsupported(compiled: &Compiled, later: &LaterArguments) -> Result<(), Failure> {
+    let Some(model) = &compiled.model else { return Ok(()) };
+    if !model.fit.warmup.is_empty() && later.warmup.is_none() {
+        return Err(Failure::wrong("`warmup` comes in a later version of Cavi; `--warmup none` drops the line"));
+    }
+    if model.fit.accelerate && later.accelerate.is_none() {
+        return Err(Failure::wrong(
+            "`accelerate = auto` comes in a later version of Cavi; `--accelerate none` drops the line",
+        ));
+    }
+    Ok(())
+}

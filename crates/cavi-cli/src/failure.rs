@@ -1,0 +1,57 @@
+//! Why a command ends without success, and with which status.
+
+use std::process::ExitCode;
+
+use crate::terminal;
+
+/// Why a command ends without success. The texts are complete messages with a newline at their end.
+#[derive(Debug)]
+pub enum Failure {
+    /// The program or the data is wrong: 1.
+    Wrong(String),
+    /// Wrong usage: 2.
+    Usage(String),
+    /// Cavi broke a promise: 3.
+    Broken(String),
+    /// Interrupted, with everything up to the last completed sweep written: 130.
+    Interrupted,
+    /// Nobody reads standard output any more: 0, in silence.
+    Closed,
+}
+
+impl Failure {
+    /// The message of a wrong usage, on one line.
+    pub fn usage(message: impl AsRef<str>) -> Failure {
+        Failure::Usage(format!("error: {}\n", message.as_ref()))
+    }
+
+    /// The message of something wrong with what was given.
+    pub fn wrong(message: impl AsRef<str>) -> Failure {
+        Failure::Wrong(format!("error: {}\n", message.as_ref()))
+    }
+
+    /// What a later version will do.
+    pub fn later(what: &str) -> Failure {
+        Failure::usage(format!("{what} comes in a later version of Cavi; this one does not have it"))
+    }
+
+    /// Shows the message and gives the status.
+    pub fn report(self) -> ExitCode {
+        match self {
+            Failure::Wrong(message) => {
+                terminal::note(&message);
+                ExitCode::from(1)
+            }
+            Failure::Usage(message) => {
+                terminal::note(&message);
+                ExitCode::from(2)
+            }
+            Failure::Broken(message) => {
+                terminal::note(&message);
+                ExitCode::from(3)
+            }
+            Failure::Interrupted => ExitCode::from(130),
+            Failure::Closed => ExitCode::SUCCESS,
+        }
+    }
+}

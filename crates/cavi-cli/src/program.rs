@@ -1,0 +1,112 @@
+//! `MODEL`: a file or the name of a built-in program, compiled, with what it has to say shown.
+
+use std::path::Path;
+
+use cavi::Compiled;
+use cavi_syntax::{Diagnostic, Severity, nearest, render};
+
+use crate::failure::Failure;
+use crate::terminal;
+
+/// The text of a program and what the user typed for it.
+pub struct Source {
+    /// What the user typed.
+    pub name: String,
+    /// The text.
+    pub text: String,
+    /// Whether it is a file.
+    pub is_file: bool,
+}
+
+/// Finds the program that the user means: a file, else a built-in program.
+pub fn find(model: &str) -> Result<Source, Failure> {
+    let path = Path::new(model);
+    let looks_like_a_path = path.extension().is_some() || path.components().count() > 1;
+    if path.is_file() || looks_like_a_path {
+        return read(path, model);
+    }
+    if let Some(example) = cavi_examples::example(model) {
+        return Ok(Source { name: model.to_owned(), text: example.text.to_owned(), is_file: false });
+    }
+    if path.is_dir() {
+        return Err(Failure::usage(format!("`{model}` is a directory; expected a .cavi file")));
+    }
+    Err(Failure::usage(format!("there is neither a file nor a built-in program `{model}`\n{}", hint(model))))
+}
+
+fn read(path: &Path, model: &str) -> Result<Source, Failure> {
+    let bytes = std::fs::read(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Failure::wrong(format!(
+            "there is no file `{model}`\n  {}",
+            "expected a .cavi file; `cavi list` shows the built-in programs"
+        )),
+        _ => Failure::wrong(format!("`{model}` cannot be read: {error}")),
+    })?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let line = error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+        Failure::wrong(format!("`{model}`, line {}: this is not UTF-8 text; expected a .cavi file", line + 1))
+    })?;
+    Ok(Source { name: model.to_owned(), text, is_file: true })
+}
+
+/// What the user may have meant by the name of a built-in program.
+pub fn hint(name: &str) -> String {
+    let names: Vec<&str> = cavi_examples::examples().iter().map(|example| example.name).collect();
+    match nearest(name, names.iter().copied()) {
+        Some(near) => format!("  did you mean `{near}`?"),
+        None => format!("  built-in programs: {}", names.join(", ")),
+    }
+}
+
+/// Compiles a program and shows its errors and warnings; the ones whose code is in `ignored` are not shown.
+///
+/// # Errors
+/// If the program has an error.
+pub fn compile(source: &Source, set: &[&str], ignored: &[&str], quiet: bool) -> Result<Compiled, Failure> {
+    let mut compiled = cavi::compile_with(&source.text, &source.name, set);
+    compiled.diagnostics.retain(|diagnostic| !ignored.contains(&diagnostic.code));
+    if !compiled.is_ok() {
+        let errors: Vec<Diagnostic> =
+            compiled.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).cloned().collect();
+        return Err(Failure::Wrong(text_of(&compiled, &errors) + &count(&errors)));
+    }
+    if !quiet {
+        let shown: Vec<Diagnostic> = compiled
+            .diagnostics
+            .iter()
+            .filter(|diagnostic| diagnostic.severity == Severity::Warning)
+            .cloned()
+            .collect();
+        terminal::note(&text_of(&compiled, &shown));
+    }
+    Ok(compiled)
+}
+
+/// Diagnostics as text, one after another, an empty line between.
+pub fn text_of(compiled: &Compiled, diagnostics: &[Diagnostic]) -> String {
+    text_in(diagnostics, &compiled.file_name, &compiled.text)
+}
+
+/// As [`text_of`], for places in another text.
+pub fn text_in(diagnostics: &[Diagnostic], file_name: &str, text: &str) -> String {
+    let color = terminal::colors(true);
+    let shown = diagnostics.iter().map(|diagnostic| render(diagnostic, file_name, text, color) + "\n");
+    shown.collect()
+}
+
+/// `3 errors, 1 warning`
+pub fn count(diagnostics: &[Diagnostic]) -> String {
+    let number = |severity: Severity, word: &str| {
+        let count = diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
+        match count {
+            0 => None,
+            1 => Some(format!("1 {word}")),
+            count => Some(format!("{count} {word}s")),
+        }
+    };
+    let parts: Vec<String> = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Note, "note")]
+        .into_iter()
+        .filter_map(|(severity, word)| number(severity, word))
+        .collect();
+    if parts.is_empty() { String::new() } else { parts.join(", ") + "\n" }
+}

@@ -1,0 +1,145 @@
+//! Progress of a fit on standard error: a bar on a terminal, plain lines elsewhere.
+
+use std::io::{IsTerminal, stderr};
+use std::time::{Duration, Instant};
+
+use cavi::Progress;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::arguments::ProgressMode;
+use crate::terminal;
+
+/// Time between two plain lines.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// What is shown of a fit while it runs.
+pub enum Display {
+    /// Nothing.
+    None,
+    /// A line now and then.
+    Plain {
+        /// When the last one was written.
+        last: Option<Instant>,
+    },
+    /// A bar.
+    Bar(ProgressBar),
+}
+
+impl Display {
+    /// What the options ask for.
+    pub fn new(mode: ProgressMode, quiet: bool) -> Display {
+        match mode {
+            _ if quiet => Display::None,
+            ProgressMode::None => Display::None,
+            ProgressMode::Auto if stderr().is_terminal() => Display::Bar(bar()),
+            ProgressMode::Auto | ProgressMode::Plain => Display::Plain { last: None },
+        }
+    }
+
+    /// Shows the state after a sweep.
+    pub fn show(&mut self, progress: &Progress) {
+        match self {
+            Display::None => {}
+            Display::Plain { last } => {
+                let due = last.is_none_or(|last| last.elapsed() >= INTERVAL);
+                if due || progress.sweep == 0 || progress.sweep == progress.sweeps {
+                    *last = Some(Instant::now());
+                    terminal::note(&line(progress));
+                }
+            }
+            Display::Bar(bar) => {
+                bar.set_length(progress.sweeps);
+                bar.set_position(progress.sweep);
+                bar.set_message(message(progress));
+            }
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        if let Display::Bar(bar) = self {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(10));
+    let style = ProgressStyle::with_template("sweep {pos}/{len} {bar:24} {msg}");
+    if let Ok(style) = style {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar
+}
+
+/// `run 2/5  sweep 120  ELBO -12345.678  change 1.2e-5  35.1 sweeps/s  at most 25 s left`
+fn line(progress: &Progress) -> String {
+    format!("sweep {}/{}  {}\n", progress.sweep, progress.sweeps, message(progress))
+}
+
+fn message(progress: &Progress) -> String {
+    let mut parts = Vec::new();
+    if progress.restarts > 1 {
+        parts.push(format!("run {}/{}", progress.restart + 1, progress.restarts));
+    }
+    if let Some(elbo) = progress.elbo {
+        parts.push(format!("ELBO {elbo:.6}"));
+    }
+    if let Some(change) = progress.rel_change {
+        parts.push(format!("change {change:.1e}"));
+    }
+    if progress.sweep > 0 && progress.seconds > 0.0 {
+        let rate = progress.sweep as f64 / progress.seconds;
+        let left = (progress.sweeps - progress.sweep) as f64 / rate;
+        parts.push(format!("{} sweeps/s", significant(rate)));
+        parts.push(format!("at most {} left", duration(left)));
+    }
+    parts.join("  ")
+}
+
+/// Three digits that matter.
+fn significant(value: f64) -> String {
+    match value {
+        _ if value >= 100.0 => format!("{value:.0}"),
+        _ if value >= 10.0 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+/// `850 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`
+pub fn duration(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    match whole {
+        _ if seconds < 1.0 => format!("{:.0} ms", seconds * 1000.0),
+        0..60 => format!("{} s", significant(seconds)),
+        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
+        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_short() {
+        let texts = [0.0123, 12.34, 59.9, 200.0, 7500.0].map(duration);
+        assert_eq!(texts, ["12 ms", "12.3 s", "1 min 0 s", "3 min 20 s", "2 h 5 min"]);
+    }
+
+    #[test]
+    fn a_line_says_where_the_fit_is() {
+        let progress = Progress {
+            restart: 1,
+            restarts: 3,
+            sweep: 20,
+            sweeps: 100,
+            elbo: Some(-12.5),
+            rel_change: Some(2e-4),
+            seconds: 2.0,
+        };
+        let expected =
+            "sweep 20/100  run 2/3  ELBO -12.500000  change 2.0e-4  10.0 sweeps/s  at most 8.00 s left\n";
+        assert_eq!(line(&progress), expected);
+    }
+}

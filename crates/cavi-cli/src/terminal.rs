@@ -1,0 +1,57 @@
+//! Standard output and standard error: writing to them never panics, and a closed pipe ends the program quietly.
+
+use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
+use std::sync::Mutex;
+
+use crate::failure::Failure;
+
+/// Writes results to standard output.
+///
+/// # Errors
+/// [`Failure::Closed`] if nobody reads it any more; another failure if it cannot be written for another reason.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::Closed),
+        Err(error) => Err(Failure::wrong(format!("standard output cannot be written: {error}"))),
+    }
+}
+
+/// Writes diagnostics and progress to standard error. If that is closed nobody wants to know.
+pub fn note(text: &str) {
+    let mut err = stderr().lock();
+    let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
+}
+
+/// Whether standard error (or standard output) is a terminal that shows colours.
+pub fn colors(is_error: bool) -> bool {
+    let terminal = if is_error { stderr().is_terminal() } else { stdout().is_terminal() };
+    let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    terminal && wanted && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+static PANIC: Mutex<Option<String>> = Mutex::new(None);
+
+/// A panic is a bug of ours: it is reported as one, once, by [`last_panic`].
+pub fn silence_panics() {
+    std::panic::set_hook(Box::new(|info| {
+        let message = match info.payload_as_str() {
+            Some(message) => message.to_owned(),
+            None => "no message".to_owned(),
+        };
+        let place = info.location().map(|place| format!(" ({}, line {})", place.file(), place.line()));
+        if let Ok(mut last) = PANIC.lock() {
+            last.get_or_insert(format!("{message}{}", place.unwrap_or_default()));
+        }
+    }));
+}
+
+/// The message of the first panic, for the user.
+pub fn last_panic() -> String {
+    let message = PANIC.lock().ok().and_then(|last| last.clone()).unwrap_or_else(|| "a panic".to_owned());
+    format!(
+        "error: internal error: {message}\n  This is a bug of Cavi, not of your program. Please report it with the \
+         program and the command.\n"
+    )
+}

@@ -1,0 +1,144 @@
+//! How the families of the registry print: from natural parameters to the ones that papers state, in symbols.
+//!
+//! Each family states its own [`Formulas`]; here they are found by name. What is said twice, once in numbers and once in
+//! symbols, is tied together by a law (`tests/laws/formulas.rs`).
+
+use cavi_algebra::Statistic;
+use cavi_algebra::print::{Formula, Standard, StandardParameter};
+
+use crate::posterior;
+
+/// What a family prints beside its natural parameters.
+#[derive(Clone, Debug, Default)]
+pub struct Formulas {
+    /// The standard parameters, over the natural ones and over those that stand before.
+    pub parameters: Vec<(&'static str, Formula)>,
+    /// Expectations, over the standard parameters.
+    pub expectations: Vec<(Statistic, Formula)>,
+    /// The log-normaliser, over the standard parameters; for families that pair their entropy with the prior.
+    pub log_normaliser: Option<Formula>,
+    /// The mode, over the coefficients collected (base included), where it has a closed form.
+    pub mode: Option<Formula>,
+}
+
+/// The registry as the printer of derivations asks for it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Registry;
+
+/// How every family of the registry prints.
+pub fn standard() -> impl Standard + Copy + Sync {
+    Registry
+}
+
+fn formulas(family: &str) -> Formulas {
+    posterior(family).map(|family| family.formulas()).unwrap_or_default()
+}
+
+impl Standard for Registry {
+    fn standard(&self, family: &str) -> Vec<StandardParameter> {
+        let parameters = formulas(family).parameters.into_iter();
+        parameters.map(|(name, formula)| StandardParameter { name, formula }).collect()
+    }
+
+    fn mode(&self, family: &str) -> Option<Formula> {
+        formulas(family).mode
+    }
+
+    fn expectations(&self, family: &str) -> Vec<(Statistic, Formula)> {
+        formulas(family).expectations
+    }
+
+    fn paired(&self, family: &str) -> bool {
+        posterior(family).is_some_and(|family| family.paired())
+    }
+
+    fn log_normaliser(&self, family: &str) -> Option<Formula> {
+        formulas(family).log_normaliser
+    }
+}
+
+/// Short names for building formulas.
+pub(crate) mod build {
+    use cavi_algebra::Function;
+    use cavi_algebra::print::Formula;
+
+    /// The natural parameter number `index`.
+    pub(crate) fn eta(index: usize) -> Formula {
+        Formula::Natural(index)
+    }
+
+    /// The standard parameter number `index`.
+    pub(crate) fn parameter(index: usize) -> Formula {
+        Formula::Parameter(index)
+    }
+
+    /// A number.
+    pub(crate) fn number(value: f64) -> Formula {
+        Formula::Number(value)
+    }
+
+    /// A sum.
+    pub(crate) fn sum<const N: usize>(parts: [Formula; N]) -> Formula {
+        Formula::Add(parts.into())
+    }
+
+    /// A product.
+    pub(crate) fn product<const N: usize>(parts: [Formula; N]) -> Formula {
+        Formula::Multiply(parts.into())
+    }
+
+    /// A multiple.
+    pub(crate) fn times(number: f64, formula: Formula) -> Formula {
+        product([Formula::Number(number), formula])
+    }
+
+    /// Minus a formula.
+    pub(crate) fn minus(formula: Formula) -> Formula {
+        Formula::Negate(Box::new(formula))
+    }
+
+    /// A quotient.
+    pub(crate) fn over(above: Formula, below: Formula) -> Formula {
+        Formula::Divide(Box::new(above), Box::new(below))
+    }
+
+    /// A function of a formula.
+    pub(crate) fn apply(function: Function, formula: Formula) -> Formula {
+        Formula::Apply(function, Box::new(formula))
+    }
+
+    /// The digamma function.
+    pub(crate) fn psi(formula: Formula) -> Formula {
+        Formula::Digamma(Box::new(formula))
+    }
+
+    /// The logarithm.
+    pub(crate) fn log(formula: Formula) -> Formula {
+        apply(Function::Log, formula)
+    }
+
+    /// The logarithm of the Gamma function.
+    pub(crate) fn log_gamma_of(formula: Formula) -> Formula {
+        apply(Function::LogGamma, formula)
+    }
+
+    /// Proportional to a formula, with sum 1 over its slot.
+    pub(crate) fn normalised(formula: Formula) -> Formula {
+        Formula::Normalised(Box::new(formula))
+    }
+
+    /// The sum over the slots.
+    pub(crate) fn total(formula: Formula) -> Formula {
+        Formula::Total(Box::new(formula))
+    }
+
+    /// The inverse of a matrix.
+    pub(crate) fn inverse(formula: Formula) -> Formula {
+        Formula::Inverse(Box::new(formula))
+    }
+
+    /// A matrix times a vector.
+    pub(crate) fn matrix_vector(matrix: Formula, vector: Formula) -> Formula {
+        Formula::MatrixVector(Box::new(matrix), Box::new(vector))
+    }
+}

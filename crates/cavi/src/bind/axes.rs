@@ -1,0 +1,690 @@
+//! Sizes and labels of axes, from everything that says something about them.
+//!
+//! An axis takes its labels from `--labels`; else from headers, row names and the labels of groups; else from the distinct
+//! entries of the tables bound to it; else from those of index data; else it has none. Its size is that of `--set`, else of
+//! the text, else of its labels, else of its data; any two of them that disagree are reported. Parents come before the
+//! axes that are ragged in them.
+
+use std::collections::{HashMap, HashSet};
+
+use cavi_algebra::{ArrayId, AxisId, Support, Symbols};
+use cavi_executor::BoundAxis;
+use cavi_files::{Categories, Content, Values};
+
+use super::inputs::{Inputs, SetValue};
+use super::pieces::{Piece, split_path};
+use super::problem::Problem;
+
+/// Longer axes than this are taken for a mistake.
+const LARGEST: usize = 400_000_000;
+
+/// The axes of a program, as far as they are resolved.
+pub(super) struct Axes {
+    /// Sizes and groups.
+    pub bound: Vec<BoundAxis>,
+    /// For each axis the labels of its positions; `None` where numbers stand for them.
+    pub labels: Vec<Option<Vec<String>>>,
+    /// Where the labels of each axis come from.
+    origins: Vec<String>,
+    /// For each axis and each group of it, the position of a label within the group.
+    lookup: Vec<Vec<HashMap<String, u32>>>,
+}
+
+/// What is known of one group of an axis (of the whole axis, where it is not ragged).
+#[derive(Default)]
+struct Facts {
+    given: Option<Listed>,
+    headers: Vec<Listed>,
+    distinct: Vec<Listed>,
+    indexed: Vec<Listed>,
+    claims: Vec<Claim>,
+}
+
+/// Labels, and what they were found in.
+struct Listed {
+    labels: Vec<String>,
+    from: String,
+}
+
+/// A size, and what states it.
+struct Claim {
+    size: usize,
+    exact: bool,
+    from: String,
+    array: Option<ArrayId>,
+}
+
+/// What the resolution of one group gives.
+struct Resolved {
+    size: usize,
+    labels: Option<Vec<String>>,
+    origin: String,
+}
+
+/// Resolves every axis; `text` gives the size that the program states.
+pub(super) fn resolve(
+    symbols: &Symbols,
+    inputs: &Inputs,
+    pieces: &[Piece],
+    text: &dyn Fn(AxisId) -> Option<Result<f64, Problem>>,
+    problems: &mut Vec<Problem>,
+) -> Axes {
+    let count = symbols.axes.len();
+    let mut axes = Axes {
+        bound: vec![BoundAxis::default(); count],
+        labels: vec![None; count],
+        origins: vec![String::new(); count],
+        lookup: vec![Vec::new(); count],
+    };
+    let depth = |axis: &AxisId| std::iter::successors(Some(*axis), |axis| symbols.axis(*axis).parent).count();
+    let mut order: Vec<AxisId> = (0..count).map(AxisId::from).collect();
+    order.sort_by_key(depth);
+    for axis in order {
+        let stated = match text(axis) {
+            None => None,
+            Some(Ok(size)) => Some(size),
+            Some(Err(problem)) => {
+                problems.push(problem);
+                None
+            }
+        };
+        axes.resolve_one(symbols, inputs, pieces, axis, stated, problems);
+    }
+    axes
+}
+
+impl Axes {
+    fn resolve_one(
+        &mut self,
+        symbols: &Symbols,
+        inputs: &Inputs,
+        pieces: &[Piece],
+        axis: AxisId,
+        stated: Option<f64>,
+        problems: &mut Vec<Problem>,
+    ) {
+        let facts = self.gather(symbols, inputs, pieces, axis, problems);
+        let name = &symbols.axis(axis).name;
+        let known = facts.iter().any(|facts| !facts.is_empty());
+        let sort = facts.iter().flat_map(|facts| &facts.distinct).all(|listed| all_whole(&listed.labels));
+        let mut resolved: Vec<Resolved> = Vec::new();
+        for (group, facts) in facts.into_iter().enumerate() {
+            let path = symbols.axis(axis).parent.map(|parent| self.path(symbols, parent, group).join("/"));
+            let set = self.set_size(inputs, name, path.as_deref(), problems);
+            let place = match &path {
+                Some(path) => format!("`{name}[{path}]`"),
+                None => format!("`{name}`"),
+            };
+            let empty = facts.is_empty() && set.is_none() && stated.is_none();
+            // A group that no file mentions, where others are mentioned, has no position.
+            if empty && known && path.is_some() {
+                resolved.push(Resolved { size: 0, labels: None, origin: String::new() });
+                continue;
+            }
+            if empty {
+                problems.push(
+                    Problem::new(format!("the size of axis {place} is not known"))
+                        .possible("a size comes from `--set`, the text, labels or data")
+                        .help(format!("`--set {name}=SIZE`")),
+                );
+                break;
+            }
+            match facts.resolve(&place, set, stated, sort) {
+                Ok(one) => resolved.push(one),
+                Err(found) => problems.extend(found),
+            }
+        }
+        self.finish(symbols, axis, resolved);
+    }
+
+    fn finish(&mut self, symbols: &Symbols, axis: AxisId, resolved: Vec<Resolved>) {
+        let sizes: Vec<usize> = resolved.iter().map(|one| one.size).collect();
+        let ragged = symbols.axis(axis).parent.is_some();
+        self.bound[axis.index()] = match sizes.as_slice() {
+            _ if ragged => BoundAxis::ragged(&sizes),
+            [size] => BoundAxis::plain(*size),
+            _ => BoundAxis::plain(0),
+        };
+        self.origins[axis.index()] =
+            resolved.iter().find(|one| one.labels.is_some()).map_or_else(String::new, |one| one.origin.clone());
+        if resolved.iter().any(|one| one.labels.is_some()) {
+            let numbers = |size: usize| (0..size).map(|position| position.to_string()).collect();
+            let labels = resolved.iter().flat_map(|one| -> Vec<String> {
+                one.labels.clone().unwrap_or_else(|| numbers(one.size))
+            });
+            self.labels[axis.index()] = Some(labels.collect());
+        }
+        self.lookup[axis.index()] = resolved
+            .into_iter()
+            .map(|one| {
+                let labels = one.labels.unwrap_or_default().into_iter();
+                labels.enumerate().map(|(place, label)| (label, place as u32)).collect()
+            })
+            .collect();
+    }
+
+    /// The size that `--set` gives to an axis, or to a group of it.
+    fn set_size(
+        &self,
+        inputs: &Inputs,
+        name: &str,
+        path: Option<&str>,
+        problems: &mut Vec<Problem>,
+    ) -> Option<Claim> {
+        let input = inputs
+            .set
+            .iter()
+            .filter(|input| input.name == name)
+            .find(|input| input.group.is_some() && input.group.as_deref() == path)
+            .or_else(|| inputs.set.iter().find(|input| input.name == name && input.group.is_none()))?;
+        let SetValue::Number(value) = input.value else { return None };
+        let from = format!("`--set {name}={value}`");
+        match whole_size(value) {
+            Some(size) => Some(Claim { size, exact: true, from, array: None }),
+            None => {
+                let problem = Problem::new(format!("{from} is no size of an axis"));
+                problems.push(problem.possible(format!("a whole number from 0 to {LARGEST}")));
+                None
+            }
+        }
+    }
+
+    /// Everything that files and options say of an axis, one entry for each group.
+    fn gather(
+        &self,
+        symbols: &Symbols,
+        inputs: &Inputs,
+        pieces: &[Piece],
+        axis: AxisId,
+        problems: &mut Vec<Problem>,
+    ) -> Vec<Facts> {
+        let parent = symbols.axis(axis).parent;
+        let groups = parent.map_or(1, |parent| self.bound[parent.index()].size);
+        let mut facts: Vec<Facts> = (0..groups).map(|_| Facts::default()).collect();
+        self.gather_labels(symbols, inputs, axis, &mut facts, problems);
+        self.gather_groups(symbols, pieces, axis, &mut facts);
+        for piece in pieces {
+            for (dimension, letter) in piece.letters.iter().enumerate() {
+                if symbols.letter(*letter).axis == axis {
+                    self.gather_dimension(symbols, piece, dimension, parent, &mut facts);
+                }
+            }
+            if symbols.array(piece.array).support == Support::Index(axis)
+                && let Some(facts) = facts.first_mut()
+            {
+                facts.index_values(piece);
+            }
+        }
+        facts
+    }
+
+    /// The files of `--labels`.
+    fn gather_labels(
+        &self,
+        symbols: &Symbols,
+        inputs: &Inputs,
+        axis: AxisId,
+        facts: &mut [Facts],
+        problems: &mut Vec<Problem>,
+    ) {
+        let name = &symbols.axis(axis).name;
+        for input in inputs.labels.iter().filter(|input| input.axis == *name) {
+            let group = match (symbols.axis(axis).parent, &input.group) {
+                (None, None) => Ok(Some(0)),
+                (Some(parent), Some(group)) => split_path(symbols, axis, group)
+                    .map(|path| self.find_path(symbols, parent, &path)),
+                (Some(_), None) => Err(Problem::new(format!("`--labels {name}` names no group, and `{name}` is ragged"))
+                    .help(format!("`--labels '{name}[GROUP]={}'`", input.source.name()))),
+                (None, Some(group)) => {
+                    Err(Problem::new(format!("`--labels {name}[{group}]` names a group, and `{name}` has none")))
+                }
+            };
+            match group {
+                Err(problem) => problems.push(problem),
+                Ok(None) => problems.push(Problem::new(format!(
+                    "`--labels {name}[{}]`: there is no such group",
+                    input.group.as_deref().unwrap_or_default()
+                ))),
+                Ok(Some(group)) => {
+                    let from = input.source.name();
+                    match input.source.read() {
+                        Err(error) => problems.push(error.into()),
+                        Ok(_) if facts[group].given.is_some() => {
+                            problems.push(Problem::new(format!("the labels of `{name}` are given twice")));
+                        }
+                        Ok(labels) => {
+                            if let Some(twice) = repeated(&labels) {
+                                problems.push(Problem::new(format!("{from}: the label `{twice}` stands twice")));
+                            }
+                            facts[group].given = Some(Listed { labels, from });
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The labels of the groups that files are bound to, `--data 'x[rna]=...'`, in their order.
+    fn gather_groups(&self, symbols: &Symbols, pieces: &[Piece], axis: AxisId, facts: &mut [Facts]) {
+        let mut arrays: Vec<(ArrayId, usize)> = Vec::new();
+        let mut lists: Vec<(usize, Listed)> = Vec::new();
+        for piece in pieces {
+            let Some(path) = &piece.group else { continue };
+            let ragged = piece.letters.iter().find(|letter| symbols.letter(**letter).parent.is_some());
+            let Some(ragged) = ragged else { continue };
+            let mut ancestors: Vec<AxisId> =
+                symbols.lineage(*ragged)[1..].iter().map(|letter| symbols.letter(*letter).axis).collect();
+            ancestors.reverse();
+            let Some(level) = ancestors.iter().position(|ancestor| *ancestor == axis) else { continue };
+            let group = match level {
+                0 => Some(0),
+                _ => self.find_path(symbols, ancestors[level - 1], &path[..level]),
+            };
+            let Some(group) = group else { continue };
+            let key = (piece.array, group);
+            let place = arrays.iter().position(|other| *other == key).unwrap_or_else(|| {
+                arrays.push(key);
+                let from = format!("the files of `{}`", symbols.array(piece.array).name);
+                lists.push((group, Listed { labels: Vec::new(), from }));
+                arrays.len() - 1
+            });
+            let labels = &mut lists[place].1.labels;
+            if !labels.contains(&path[level]) {
+                labels.push(path[level].clone());
+            }
+        }
+        for (group, listed) in lists {
+            facts[group].headers.push(listed);
+        }
+    }
+
+    /// What one dimension of a file says.
+    fn gather_dimension(
+        &self,
+        symbols: &Symbols,
+        piece: &Piece,
+        dimension: usize,
+        parent: Option<AxisId>,
+        facts: &mut [Facts],
+    ) {
+        let from = piece.name();
+        let claim = |size: usize, exact: bool| {
+            Claim { size, exact, from: from.clone(), array: Some(piece.array) }
+        };
+        let group = match (parent, &piece.group) {
+            (None, _) => Some(0),
+            (Some(parent), Some(path)) => match self.find_path(symbols, parent, path) {
+                Some(group) => Some(group),
+                None => return,
+            },
+            (Some(_), None) => None,
+        };
+        match (&piece.content, group) {
+            (Content::Dense(dense), Some(group)) => match &dense.labels[dimension] {
+                Some(labels) => facts[group].headers.push(Listed { labels: labels.clone(), from }),
+                None => facts[group].claims.push(claim(dense.shape[dimension], true)),
+            },
+            (Content::Coordinates(coordinates), Some(group)) => {
+                let size = coordinates.shape[dimension];
+                facts[group].claims.push(claim(size, coordinates.shape_is_exact));
+            }
+            (Content::Long(long), Some(group)) => {
+                let labels = long.positions[dimension].names.clone();
+                facts[group].distinct.push(Listed { labels, from });
+            }
+            (Content::Long(long), None) => {
+                let above = symbols.letter(piece.letters[dimension]).parent;
+                let above = above.and_then(|above| piece.letters.iter().position(|letter| *letter == above));
+                let Some(Ok(parents)) = above.map(|above| self.column(symbols, piece, above)) else { return };
+                let column = &long.positions[dimension];
+                let mut seen: HashSet<(u32, u32)> = HashSet::new();
+                let mut lists: Vec<Vec<String>> = vec![Vec::new(); facts.len()];
+                for (entry, code) in column.codes.iter().enumerate() {
+                    if seen.insert((parents[entry], *code)) {
+                        lists[parents[entry] as usize].push(column.names[*code as usize].clone());
+                    }
+                }
+                for (facts, labels) in facts.iter_mut().zip(lists).filter(|(_, labels)| !labels.is_empty()) {
+                    facts.distinct.push(Listed { labels, from: from.clone() });
+                }
+            }
+            (Content::Documents(documents), Some(group)) => {
+                facts[group].claims.push(claim(documents.len(), false));
+            }
+            (Content::Documents(_), None) => {
+                for (group, size) in document_lengths(symbols, piece).into_iter().enumerate() {
+                    if let Some(facts) = facts.get_mut(group) {
+                        facts.claims.push(claim(size, true));
+                    }
+                }
+            }
+            (Content::Dense(_) | Content::Coordinates(_), None) => {}
+        }
+    }
+
+    /// The position of a group, by its labels outermost first.
+    pub fn find_path(&self, symbols: &Symbols, axis: AxisId, path: &[String]) -> Option<usize> {
+        let (label, above) = path.split_last()?;
+        let group = match symbols.axis(axis).parent {
+            Some(parent) => self.find_path(symbols, parent, above)?,
+            None => 0,
+        };
+        self.find(axis, group, label).map(|position| position as usize)
+    }
+
+    /// The position of a label in a group of an axis.
+    pub fn find(&self, axis: AxisId, group: usize, label: &str) -> Option<u32> {
+        let bound = &self.bound[axis.index()];
+        let (start, end) = match &bound.starts {
+            Some(starts) => (*starts.get(group)?, *starts.get(group + 1)?),
+            None => (0, bound.size),
+        };
+        let lookup = self.lookup[axis.index()].get(group)?;
+        let local = if lookup.is_empty() {
+            label.parse::<u32>().ok().filter(|place| place.to_string() == label)?
+        } else {
+            *lookup.get(label)?
+        };
+        ((local as usize) < end - start).then(|| start as u32 + local)
+    }
+
+    /// The labels of a position, outermost first.
+    pub fn path(&self, symbols: &Symbols, axis: AxisId, position: usize) -> Vec<String> {
+        super::labels::path(symbols, &self.bound, &self.labels, axis, position)
+    }
+
+    /// The positions that the entries of a long table have in one dimension.
+    pub fn column(&self, symbols: &Symbols, piece: &Piece, dimension: usize) -> Result<Vec<u32>, Problem> {
+        let Content::Long(long) = &piece.content else {
+            unreachable!("only long tables have columns of labels")
+        };
+        let letter = symbols.letter(piece.letters[dimension]);
+        let column: &Categories = &long.positions[dimension];
+        let lost = |code: u32, group: usize| self.lost(symbols, piece, dimension, code, letter.axis, group);
+        let above = letter.parent.and_then(|above| piece.letters.iter().position(|letter| *letter == above));
+        let fixed = match (letter.parent, &piece.group, symbols.axis(letter.axis).parent) {
+            (Some(_), Some(path), Some(parent)) => self.find_path(symbols, parent, path).unwrap_or(0),
+            _ => 0,
+        };
+        let Some(above) = above else {
+            let map: Vec<u32> = column
+                .names
+                .iter()
+                .enumerate()
+                .map(|(code, name)| {
+                    self.find(letter.axis, fixed, name).ok_or_else(|| lost(code as u32, fixed))
+                })
+                .collect::<Result<_, _>>()?;
+            return Ok(column.codes.iter().map(|code| map[*code as usize]).collect());
+        };
+        let parents = self.column(symbols, piece, above)?;
+        let mut known: HashMap<(u32, u32), u32> = HashMap::new();
+        let mut positions = Vec::with_capacity(parents.len());
+        for (parent, code) in parents.iter().zip(&column.codes) {
+            let position = match known.get(&(*parent, *code)) {
+                Some(position) => *position,
+                None => {
+                    let name = &column.names[*code as usize];
+                    let found = self.find(letter.axis, *parent as usize, name);
+                    let position = found.ok_or_else(|| lost(*code, *parent as usize))?;
+                    known.insert((*parent, *code), position);
+                    position
+                }
+            };
+            positions.push(position);
+        }
+        Ok(positions)
+    }
+
+    /// A label of a file that is no label of its axis.
+    fn lost(
+        &self,
+        symbols: &Symbols,
+        piece: &Piece,
+        dimension: usize,
+        code: u32,
+        axis: AxisId,
+        group: usize,
+    ) -> Problem {
+        let Content::Long(long) = &piece.content else { unreachable!("only long tables have codes") };
+        let column = &long.positions[dimension];
+        let entry = column.codes.iter().position(|other| *other == code).unwrap_or(0);
+        let error = piece.content.error_at(
+            &piece.file,
+            entry,
+            format!("the label `{}`", column.names[code as usize]),
+            self.expected_label(symbols, axis),
+        );
+        Problem { help: Some(format!("labels of `{}` are given; correct one of the two files", symbols.axis(axis).name)), ..error.into() }
+    }
+
+    /// What labels an axis has, in words.
+    pub fn expected_label(&self, symbols: &Symbols, axis: AxisId) -> String {
+        let name = &symbols.axis(axis).name;
+        match self.origins[axis.index()].as_str() {
+            "" => format!("a position of axis `{name}`, from 0 to {}", self.bound[axis.index()].size.saturating_sub(1)),
+            origin => format!("a label of axis `{name}`, as {origin} has it"),
+        }
+    }
+
+    /// Where a label of an axis stands, apart from the files of `array`.
+    pub fn who_has(&self, symbols: &Symbols, pieces: &[Piece], axis: AxisId, label: &str, array: ArrayId) -> String {
+        let has = |piece: &&Piece| {
+            piece.array != array
+                && piece.letters.iter().enumerate().any(|(dimension, letter)| {
+                    symbols.letter(*letter).axis == axis
+                        && match &piece.content {
+                            Content::Dense(dense) => {
+                                dense.labels[dimension].iter().flatten().any(|other| other == label)
+                            }
+                            Content::Long(long) => long.positions[dimension].names.iter().any(|other| other == label),
+                            Content::Coordinates(_) | Content::Documents(_) => false,
+                        }
+                })
+        };
+        match pieces.iter().find(has) {
+            Some(piece) => piece.name(),
+            None if self.origins[axis.index()].is_empty() => format!("axis `{}`", symbols.axis(axis).name),
+            None => self.origins[axis.index()].clone(),
+        }
+    }
+}
+
+/// The number of rows that each document becomes.
+pub(super) fn document_lengths(symbols: &Symbols, piece: &Piece) -> Vec<usize> {
+    let Content::Documents(documents) = &piece.content else { return Vec::new() };
+    let weighted = multiplicity_of(symbols, piece).is_some();
+    let rows = |range: &[usize]| {
+        let counts = &documents.counts[range[0]..range[1]];
+        if weighted { counts.len() } else { counts.iter().map(|count| count.max(0.0) as usize).sum() }
+    };
+    documents.offsets.windows(2).map(rows).collect()
+}
+
+/// The multiplicity of the rows of documents: the array of that type over the same axis.
+pub(super) fn multiplicity_of(symbols: &Symbols, piece: &Piece) -> Option<ArrayId> {
+    let axis_of = |id: ArrayId| match symbols.array(id).letters.as_slice() {
+        [letter] => Some(symbols.letter(*letter).axis),
+        _ => None,
+    };
+    let axis = axis_of(piece.array)?;
+    (0..symbols.arrays.len())
+        .map(ArrayId::from)
+        .find(|id| symbols.array(*id).support == Support::Multiplicity && axis_of(*id) == Some(axis))
+}
+
+impl Facts {
+    fn is_empty(&self) -> bool {
+        let lists = [&self.headers, &self.distinct, &self.indexed];
+        self.given.is_none() && lists.iter().all(|list| list.is_empty()) && self.claims.is_empty()
+    }
+
+    /// What the values of index data say of the axis that they point into.
+    fn index_values(&mut self, piece: &Piece) {
+        let from = piece.name();
+        let values = match &piece.content {
+            Content::Dense(dense) => &dense.values,
+            Content::Long(long) => match &long.values {
+                Some((_, values)) => values,
+                None => return,
+            },
+            Content::Documents(documents) => {
+                let size = documents.words();
+                self.claims.push(Claim { size, exact: false, from, array: None });
+                return;
+            }
+            Content::Coordinates(coordinates) => {
+                self.at_least(&coordinates.values, from);
+                return;
+            }
+        };
+        match values {
+            Values::Numbers(numbers) => self.at_least(numbers, from),
+            Values::Text(text) => {
+                let labels = text.names.iter().filter(|name| *name != "-1").cloned().collect();
+                self.indexed.push(Listed { labels, from });
+            }
+        }
+    }
+
+    /// Positions give a lower bound. What is no position is reported where values are checked.
+    fn at_least(&mut self, positions: &[f64], from: String) {
+        let valid = positions.iter().filter(|value| value.fract() == 0.0 && **value >= 0.0 && **value < 4e9);
+        let size = valid.fold(0, |size, value| size.max(*value as usize + 1));
+        self.claims.push(Claim { size, exact: false, from, array: None });
+    }
+
+    /// Labels and size of one group. `sort` says whether distinct entries are whole numbers throughout the axis.
+    fn resolve(
+        self,
+        place: &str,
+        set: Option<Claim>,
+        stated: Option<f64>,
+        sort: bool,
+    ) -> Result<Resolved, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let mut claims: Vec<Claim> = Vec::new();
+        match (set, stated) {
+            (Some(set), _) => claims.push(set),
+            (None, Some(stated)) => match whole_size(stated) {
+                Some(size) => {
+                    let from = "the text of the program".to_owned();
+                    claims.push(Claim { size, exact: true, from, array: None });
+                }
+                None => problems.push(
+                    Problem::new(format!("the size of axis {place} is {stated}"))
+                        .possible(format!("a whole number from 0 to {LARGEST}")),
+                ),
+            },
+            (None, None) => {}
+        }
+        let weak = self.given.is_none() && self.headers.is_empty() && self.distinct.is_empty();
+        let origin = match &self.given {
+            Some(given) => given.from.clone(),
+            None => {
+                let first = self.headers.iter().chain(&self.distinct).chain(&self.indexed).next();
+                first.map_or_else(String::new, |listed| listed.from.clone())
+            }
+        };
+        let mut labels = match self.given {
+            Some(given) => Some(given.labels),
+            None if self.headers.is_empty() && self.distinct.is_empty() && self.indexed.is_empty() => None,
+            None => {
+                let sort = self.headers.is_empty() && if weak { all_listed_whole(&self.indexed) } else { sort };
+                let mut labels = union(self.headers.iter().chain(&self.distinct).chain(&self.indexed));
+                if sort && all_whole(&labels) {
+                    labels.sort_by_key(|label| label.parse::<i64>().unwrap_or_default());
+                }
+                Some(labels)
+            }
+        };
+        if let Some(labels) = &labels {
+            let from = if weak { origin.clone() } else { format!("the labels of {origin}") };
+            claims.push(Claim { size: labels.len(), exact: !weak, from, array: None });
+        }
+        claims.extend(self.claims);
+        let reference = claims.iter().position(|claim| claim.exact);
+        let size = match reference {
+            Some(reference) => claims[reference].size,
+            None => claims.iter().map(|claim| claim.size).max().unwrap_or(0),
+        };
+        if let Some(reference) = reference {
+            let first = &claims[reference];
+            for (other, claim) in claims.iter().enumerate() {
+                if other != reference && (claim.size > size || claim.exact && claim.size != size) {
+                    problems.push(disagreement(place, first, claim));
+                }
+            }
+        }
+        if size > LARGEST {
+            let from = claims.iter().find(|claim| claim.size == size).map_or("", |claim| claim.from.as_str());
+            problems.push(
+                Problem::new(format!("axis {place} has {size} positions, by {from}"))
+                    .possible(format!("at most {LARGEST}")),
+            );
+        }
+        if weak && let Some(found) = &mut labels {
+            labels = complete(found, size);
+        }
+        if problems.is_empty() { Ok(Resolved { size, labels, origin }) } else { Err(problems) }
+    }
+}
+
+/// Labels that index data alone give, completed to the size of the axis: whole numbers that are positions stay positions,
+/// and the rest of other labels are numbers.
+fn complete(found: &[String], size: usize) -> Option<Vec<String>> {
+    if found.len() >= size {
+        return Some(found.to_vec());
+    }
+    let is_position = |label: &String| label.parse::<usize>().is_ok_and(|place| place < size && place.to_string() == *label);
+    if found.iter().all(is_position) {
+        return None;
+    }
+    let mut labels = found.to_vec();
+    let unused: Vec<String> = (found.len()..).map(|place| place.to_string()).filter(|label| !found.contains(label)).take(size - found.len()).collect();
+    labels.extend(unused);
+    Some(labels)
+}
+
+fn disagreement(place: &str, first: &Claim, other: &Claim) -> Problem {
+    let at_least = if other.exact { "" } else { "at least " };
+    let problem = Problem::new(format!(
+        "axis {place} has size {} by {}, and {at_least}{} by {}",
+        first.size, first.from, other.size, other.from
+    ));
+    match other.array.or(first.array) {
+        Some(_) => problem.help("give every size once, or `--transpose NAME` if a file holds the transpose"),
+        None => problem.help("give every size once"),
+    }
+}
+
+/// A size that an axis may have.
+fn whole_size(value: f64) -> Option<usize> {
+    (value >= 0.0 && value.fract() == 0.0 && value <= LARGEST as f64).then_some(value as usize)
+}
+
+/// Whether all labels are whole numbers.
+fn all_whole(labels: &[String]) -> bool {
+    labels.iter().all(|label| label.parse::<i64>().is_ok())
+}
+
+fn all_listed_whole(lists: &[Listed]) -> bool {
+    lists.iter().all(|listed| all_whole(&listed.labels))
+}
+
+/// The labels of several lists, in order of first appearance.
+fn union<'a>(lists: impl Iterator<Item = &'a Listed>) -> Vec<String> {
+    let mut seen: HashSet<&str> = HashSet::new();
+    let mut labels = Vec::new();
+    for label in lists.flat_map(|listed| &listed.labels) {
+        if seen.insert(label) {
+            labels.push(label.clone());
+        }
+    }
+    labels
+}
+
+fn repeated(labels: &[String]) -> Option<&String> {
+    let mut seen = HashSet::new();
+    labels.iter().find(|label| !seen.insert(label.as_str()))
+}

@@ -1,0 +1,204 @@
+//! What can be judged only once data and constants have values: missing entries where there may be none, and parameters
+//! outside their domain.
+
+use cavi_algebra::evaluate::{Assignment, for_each_value};
+use cavi_algebra::{ArrayId, ArrayKind, Expression, LetterId};
+use cavi_executor::{BoundArray, BoundAxis};
+use cavi_families::{DataKind, Domain, Slices};
+use cavi_model::{ArgumentSpec, Model, Statement};
+
+use super::known::{Known, Value, free_letters};
+use super::problem::Problem;
+
+/// Parameters with more elements than this are not checked one by one.
+const MANY: usize = 5_000_000;
+
+/// Data whose missing entries are latent: they stand on a right-hand side, and have a statement of their own with a family
+/// that has a q. An error for the others that stand on a right-hand side.
+pub(super) fn missing_on_the_right(
+    model: &Model,
+    arrays: &[Option<BoundArray>],
+    problems: &mut Vec<Problem>,
+) -> Vec<ArrayId> {
+    let mut read: Vec<ArrayId> = Vec::new();
+    for statement in &model.statements {
+        for argument in statement.arguments.iter().flatten() {
+            argument.value.visit_values(&mut |id, _| {
+                if !read.contains(&id) {
+                    read.push(id);
+                }
+            });
+        }
+    }
+    read.sort();
+    let mut latent = Vec::new();
+    for id in read {
+        let array = model.symbols.array(id);
+        let missing = arrays[id.index()].as_ref().is_some_and(BoundArray::has_missing);
+        if array.kind != ArrayKind::Data || !missing {
+            continue;
+        }
+        let name = &array.name;
+        match model.statement_of(id) {
+            Some(statement) if statement.family.latent().is_some() => latent.push(id),
+            Some(statement) => problems.push(Problem::new(format!(
+                "`{name}` has missing entries and stands on a right-hand side, and {} has no q for them",
+                statement.family.name()
+            ))),
+            None => problems.push(
+                Problem::new(format!("`{name}` has missing entries and stands on a right-hand side"))
+                    .help(format!("give `{name}` a statement of its own, or fill its missing entries")),
+            ),
+        }
+    }
+    latent
+}
+
+/// A slice under one distribution is observed as a whole.
+pub(super) fn whole_slices(model: &Model, arrays: &[Option<BoundArray>], axes: &[BoundAxis], problems: &mut Vec<Problem>) {
+    for statement in model.statements.iter().filter(|statement| statement.observed) {
+        let array = model.symbols.array(statement.target);
+        let Some(bound) = arrays[statement.target.index()].as_ref().filter(|bound| bound.has_missing()) else {
+            continue;
+        };
+        if statement.family.slices() == Slices::None {
+            continue;
+        }
+        let family = statement.family.name();
+        if statement.family.data() == DataKind::Counts {
+            problems.push(
+                Problem::new(format!("`{}` has missing entries, and a row under {family} has none", array.name))
+                    .help("write `absent = 0`, or a Poisson for each entry"),
+            );
+        } else if let Some(problem) = partly_missing(model, statement, bound, axes) {
+            problems.push(problem);
+        }
+    }
+}
+
+fn partly_missing(model: &Model, statement: &Statement, bound: &BoundArray, axes: &[BoundAxis]) -> Option<Problem> {
+    let array = model.symbols.array(statement.target);
+    let sizes: Vec<usize> =
+        array.letters.iter().map(|letter| axes[model.symbols.letter(*letter).axis.index()].size).collect();
+    let key = |coordinate: &dyn Fn(usize) -> usize| -> Vec<usize> {
+        (0..sizes.len()).filter(|dimension| !array.slice[*dimension]).map(coordinate).collect()
+    };
+    let width: usize = sizes.iter().zip(&array.slice).filter(|(_, slice)| **slice).map(|(size, _)| size).product();
+    let mut seen: std::collections::BTreeMap<Vec<usize>, usize> = std::collections::BTreeMap::new();
+    match bound {
+        BoundArray::Dense { values, observed } => {
+            for cell in (0..values.len()).filter(|cell| observed.as_ref().is_none_or(|observed| observed[*cell])) {
+                let coordinate = |dimension: usize| {
+                    let after: usize = sizes[dimension + 1..].iter().product();
+                    cell / after.max(1) % sizes[dimension].max(1)
+                };
+                *seen.entry(key(&coordinate)).or_default() += 1;
+            }
+        }
+        BoundArray::Sparse { indices, values, observed, unlisted_zero } => {
+            if *unlisted_zero {
+                return None;
+            }
+            for entry in (0..values.len()).filter(|entry| observed.as_ref().is_none_or(|observed| observed[*entry])) {
+                *seen.entry(key(&|dimension| indices[dimension][entry] as usize)).or_default() += 1;
+            }
+        }
+    }
+    let partly = seen.values().any(|count| *count != width);
+    partly.then(|| {
+        Problem::new(format!(
+            "`{}` has a slice with missing entries, and a slice under {} is observed as a whole or not at all",
+            array.name,
+            statement.family.name()
+        ))
+    })
+}
+
+/// Parameters of constants and data alone lie in their domain.
+pub(super) fn domains(model: &Model, known: &Known<'_>, problems: &mut Vec<Problem>) {
+    for statement in &model.statements {
+        let parameters = statement.family.parameters().iter();
+        for (parameter, argument) in parameters.zip(&statement.arguments) {
+            let Some(argument) = argument else { continue };
+            let spelling = parameter.spellings[argument.spelling];
+            if known.knows(&argument.value)
+                && let Some(problem) = outside(model, known, statement, spelling.name, spelling.domain, argument)
+            {
+                problems.push(problem);
+            }
+        }
+    }
+}
+
+fn outside(
+    model: &Model,
+    known: &Known<'_>,
+    statement: &Statement,
+    name: &str,
+    domain: Domain,
+    argument: &ArgumentSpec,
+) -> Option<Problem> {
+    let expected = match domain {
+        Domain::Real => "a finite number",
+        Domain::Positive => "a finite number greater than 0",
+        Domain::Nonnegative => "a finite number, 0 or greater",
+        Domain::Unit => "a number from 0 to 1",
+        Domain::Count => "a whole number, 0 or greater",
+        Domain::Simplex => "numbers of 0 or more that sum to 1",
+        // The Cholesky factorisation judges it.
+        Domain::PositiveDefinite => return None,
+    };
+    let fits = |value: f64| match domain {
+        Domain::Real | Domain::PositiveDefinite => value.is_finite(),
+        Domain::Positive => value > 0.0 && value.is_finite(),
+        Domain::Nonnegative | Domain::Simplex => value >= 0.0 && value.is_finite(),
+        Domain::Unit => (0.0..=1.0).contains(&value),
+        Domain::Count => value >= 0.0 && value.fract() == 0.0 && value.is_finite(),
+    };
+    let symbols = &model.symbols;
+    let mut letters: Vec<LetterId> = free_letters(&argument.value);
+    // A ragged letter takes its ancestors along.
+    let ancestors: Vec<LetterId> =
+        letters.iter().flat_map(|letter| symbols.lineage(*letter)[1..].to_vec()).collect();
+    let along: Vec<LetterId> = match domain {
+        Domain::Simplex => argument.letters.iter().copied().filter(|letter| letters.contains(letter)).collect(),
+        _ => Vec::new(),
+    };
+    letters.retain(|letter| !ancestors.contains(letter) && !along.contains(letter));
+    let sizes = letters.iter().chain(&along).map(|letter| known.size(*letter));
+    if sizes.fold(1usize, usize::saturating_mul) > MANY {
+        return None;
+    }
+    let mut wrong: Option<String> = None;
+    for_each_value(symbols, known, &letters, &mut Assignment::new(), &mut |assignment| {
+        if wrong.is_some() {
+            return;
+        }
+        let mut total = 0.0;
+        let mut missing = false;
+        for_each_value(symbols, known, &along, assignment, &mut |assignment| {
+            match known.value_of(&argument.value, assignment) {
+                Value::Number(value) if fits(value) => total += value,
+                Value::Number(value) => wrong = Some(format!("is {value}")),
+                Value::Missing => missing = true,
+                Value::Unsupported(function) => {
+                    wrong = Some(format!("calls `{}`, which this version does not evaluate", function.name()));
+                }
+            }
+        });
+        if domain == Domain::Simplex && wrong.is_none() && !missing && !along.is_empty() && (total - 1.0).abs() > 1e-9 {
+            wrong = Some(format!("sums to {total}"));
+        }
+    });
+    let found = wrong?;
+    let source = match &argument.value {
+        Expression::Value(id, _) => format!(" (`{}`)", symbols.array(*id).name),
+        _ => String::new(),
+    };
+    let target = &symbols.array(statement.target).name;
+    let family = statement.family.name();
+    Some(
+        Problem::new(format!("in the statement `{target} ~ {family}(...)`: the {name}{source} {found}"))
+            .possible(expected),
+    )
+}

@@ -1,0 +1,361 @@
+//! Constants and derived data, in the order in which they need each other.
+
+use cavi_algebra::evaluate::Assignment;
+use cavi_algebra::{Array, ArrayId, ArrayKind, Expression, LetterId, Subscript, Symbols};
+use cavi_executor::{BoundArray, BoundAxis};
+
+use super::axes::Axes;
+use super::inputs::{Inputs, SetValue};
+use super::known::{Known, Value, find};
+use super::place::{Target, compact};
+use super::problem::Problem;
+use super::values::misfit;
+
+/// More entries than this are not made from sparse data.
+pub(super) const LARGEST_DENSE: usize = 1 << 28;
+
+/// The value that `--set` gives a constant as a number.
+fn set_number(inputs: &Inputs, name: &str) -> Option<f64> {
+    inputs.set.iter().find(|input| input.name == name && input.group.is_none()).and_then(|input| match input.value {
+        SetValue::Number(value) => Some(value),
+        SetValue::Source(_) => None,
+    })
+}
+
+/// The scalar constants that need no file, so that sizes can be computed from them.
+pub(super) fn scalars(symbols: &Symbols, inputs: &Inputs, axes: &[BoundAxis]) -> Vec<Option<BoundArray>> {
+    let mut arrays: Vec<Option<BoundArray>> = vec![None; symbols.arrays.len()];
+    let scalar = |array: &Array| array.kind == ArrayKind::Constant && array.letters.is_empty();
+    for (array, bound) in symbols.arrays.iter().zip(&mut arrays) {
+        if scalar(array) {
+            *bound = set_number(inputs, &array.name).map(|value| BoundArray::full(vec![value]));
+        }
+    }
+    // Constants may be defined in any order: each round computes those whose operands are there.
+    loop {
+        let mut found = Vec::new();
+        let known = Known::new(symbols, axes, &arrays);
+        for (index, array) in symbols.arrays.iter().enumerate() {
+            let set = inputs.set.iter().any(|input| input.name == array.name);
+            let Some(value) = array.value.as_ref().filter(|_| scalar(array) && arrays[index].is_none() && !set) else {
+                continue;
+            };
+            if known.knows(value)
+                && reads_scalars(symbols, value)
+                && let Value::Number(number) = known.value_of(value, &mut Assignment::new())
+            {
+                found.push((index, number));
+            }
+        }
+        if found.is_empty() {
+            return arrays;
+        }
+        for (index, number) in found {
+            arrays[index] = Some(BoundArray::full(vec![number]));
+        }
+    }
+}
+
+/// Whether an expression sums over no axis and reads no array with letters.
+fn reads_scalars(symbols: &Symbols, expression: &Expression) -> bool {
+    let mut scalar = true;
+    expression.visit_values(&mut |array, _| scalar &= symbols.array(array).letters.is_empty());
+    scalar && !has_sum(expression)
+}
+
+fn has_sum(expression: &Expression) -> bool {
+    match expression {
+        Expression::Sum(..) => true,
+        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) => false,
+        Expression::Add(parts) | Expression::Multiply(parts) => parts.iter().any(has_sum),
+        Expression::Power(base, exponent) => has_sum(base) || has_sum(exponent),
+        Expression::Apply(_, argument) => has_sum(argument),
+    }
+}
+
+/// The size that the text gives an axis, from scalar constants.
+pub(super) fn text_size(
+    symbols: &Symbols,
+    scalars: &[Option<BoundArray>],
+    axis: cavi_algebra::AxisId,
+) -> Option<Result<f64, Problem>> {
+    let expression = symbols.axis(axis).size.as_ref()?;
+    let known = Known::new(symbols, &[], scalars);
+    if !known.knows(expression) || !reads_scalars(symbols, expression) {
+        return Some(Err(Problem::new(format!(
+            "the size of axis `{}` depends on a constant without a value",
+            symbols.axis(axis).name
+        ))
+        .help("`--set NAME=VALUE` gives a constant its value")));
+    }
+    match known.value_of(expression, &mut Assignment::new()) {
+        Value::Number(value) => Some(Ok(value)),
+        Value::Missing | Value::Unsupported(_) => Some(Err(Problem::new(format!(
+            "the size of axis `{}` has no value in this version",
+            symbols.axis(axis).name
+        )))),
+    }
+}
+
+/// Computes every constant without a file and all derived data; `ready` is called with each array of data as soon as it has its values
+/// (those that are bound to files first).
+pub(super) fn compute(
+    symbols: &Symbols,
+    inputs: &Inputs,
+    axes: &Axes,
+    arrays: &mut Vec<Option<BoundArray>>,
+    ready: &mut dyn FnMut(ArrayId, &mut Option<BoundArray>) -> Result<(), Problem>,
+    problems: &mut Vec<Problem>,
+) {
+    let ids = || (0..symbols.arrays.len()).map(ArrayId::from);
+    for id in ids() {
+        let array = symbols.array(id);
+        let slot = &mut arrays[id.index()];
+        if array.kind == ArrayKind::Data && slot.is_some() {
+            problems.extend(ready(id, slot).err());
+        }
+    }
+    let mut waiting: Vec<ArrayId> =
+        ids().filter(|id| symbols.array(*id).kind != ArrayKind::Latent && arrays[id.index()].is_none()).collect();
+    loop {
+        let before = waiting.len();
+        let mut rest = Vec::new();
+        for id in waiting {
+            match compute_one(symbols, inputs, axes, arrays, id) {
+                None => rest.push(id),
+                Some(Err(problem)) => problems.push(problem),
+                Some(Ok(array)) => {
+                    let slot = &mut arrays[id.index()];
+                    *slot = Some(array);
+                    if symbols.array(id).kind == ArrayKind::Data {
+                        problems.extend(ready(id, slot).err());
+                    }
+                }
+            }
+        }
+        // What still waits needs something that was reported.
+        if rest.len() == before || rest.is_empty() {
+            return;
+        }
+        waiting = rest;
+    }
+}
+
+/// One array; `None` while something that it needs is not there.
+fn compute_one(
+    symbols: &Symbols,
+    inputs: &Inputs,
+    axes: &Axes,
+    arrays: &[Option<BoundArray>],
+    id: ArrayId,
+) -> Option<Result<BoundArray, Problem>> {
+    let target = Target::new(symbols, axes, id);
+    let array = target.array;
+    let name = &array.name;
+    let Some(cells) = target.cells().filter(|cells| *cells <= LARGEST_DENSE) else {
+        return match (&array.value, array.kind) {
+            (Some(value), ArrayKind::Data) => derive(&target, axes, arrays, value, usize::MAX),
+            _ => Some(Err(Problem::new(format!("`{name}` would have {:?} entries", target.shape))
+                .possible(format!("at most {LARGEST_DENSE} entries in all")))),
+        };
+    };
+    match (array.kind, set_number(inputs, name), &array.value) {
+        (ArrayKind::Constant, Some(number), _) => {
+            Some(check(&target, number, "by `--set`").map(|()| BoundArray::full(vec![number; cells])))
+        }
+        (ArrayKind::Data, _, None) if array.support == cavi_algebra::Support::Multiplicity => {
+            Some(Ok(BoundArray::full(vec![1.0; cells])))
+        }
+        (ArrayKind::Data, _, None) => {
+            Some(Err(Problem::new(format!("the data `{name}` are bound to no file")).help(format!("`--data {name}=FILE`"))))
+        }
+        (_, _, None) => Some(Err(Problem::new(format!("the constant `{name}` has no value"))
+            .help(format!("`--set {name}=VALUE`, a number or a file")))),
+        (_, _, Some(value)) => derive(&target, axes, arrays, value, cells),
+    }
+}
+
+/// The values of an expression over the letters of an array.
+fn derive(
+    target: &Target<'_>,
+    axes: &Axes,
+    arrays: &[Option<BoundArray>],
+    value: &Expression,
+    cells: usize,
+) -> Option<Result<BoundArray, Problem>> {
+    let known = Known::new(target.symbols, &axes.bound, arrays);
+    if !known.knows(value) {
+        return None;
+    }
+    let sparse = sparse_operands(target.array, arrays, value);
+    Some(match sparse.first() {
+        Some(first) => derive_listed(target, &known, arrays, value, &sparse, *first, cells),
+        None => derive_all(target, &known, value, cells),
+    })
+}
+
+/// Sparse arrays that stand in an expression with the very letters of the array that it defines.
+fn sparse_operands(array: &Array, arrays: &[Option<BoundArray>], value: &Expression) -> Vec<ArrayId> {
+    let mut sparse = Vec::new();
+    value.visit_values(&mut |id, subscripts| {
+        let own = array.letters.iter().map(|letter| Subscript::Letter(*letter));
+        if matches!(arrays[id.index()], Some(BoundArray::Sparse { .. }))
+            && subscripts.iter().cloned().eq(own)
+            && !sparse.contains(&id)
+        {
+            sparse.push(id);
+        }
+    });
+    sparse
+}
+
+/// Every cell.
+fn derive_all(
+    target: &Target<'_>,
+    known: &Known<'_>,
+    value: &Expression,
+    cells: usize,
+) -> Result<BoundArray, Problem> {
+    if cells > LARGEST_DENSE {
+        return Err(Problem::new(format!(
+            "`{}` has a value at each of {:?} entries, which is not sparse",
+            target.array.name, target.shape
+        ))
+        .help("an expression that is 0 where the data are 0 stays sparse, as `log(x + 1)`"));
+    }
+    let mut values = vec![0.0; cells];
+    let mut observed: Option<Vec<bool>> = None;
+    for (cell, slot) in values.iter_mut().enumerate() {
+        let place = target.coordinates(cell);
+        if !target.exists(|dimension| place[dimension]) {
+            continue;
+        }
+        match at(target, known, value, &place)? {
+            Some(number) => *slot = number,
+            None => observed.get_or_insert_with(|| vec![true; cells])[cell] = false,
+        }
+    }
+    allow_missing(target, observed.is_some())?;
+    Ok(compact(target, values, observed))
+}
+
+/// The listed entries of sparse operands; elsewhere the value is that of zeros, or missing.
+fn derive_listed(
+    target: &Target<'_>,
+    known: &Known<'_>,
+    arrays: &[Option<BoundArray>],
+    value: &Expression,
+    sparse: &[ArrayId],
+    first: ArrayId,
+    cells: usize,
+) -> Result<BoundArray, Problem> {
+    let listed = |id: ArrayId| match &arrays[id.index()] {
+        Some(BoundArray::Sparse { indices, unlisted_zero, .. }) => (indices, *unlisted_zero),
+        Some(BoundArray::Dense { .. }) | None => unreachable!("operands were chosen for being sparse"),
+    };
+    let unlisted_zero = sparse.iter().all(|id| listed(*id).1);
+    // Elsewhere operands with letters other than these sparse ones could have any value.
+    let mut plain = true;
+    value.visit_values(&mut |id, _| {
+        plain &= sparse.contains(&id) || target.symbols.array(id).letters.is_empty();
+    });
+    if unlisted_zero && (!plain || elsewhere(target, known, arrays, value, sparse)? != Some(0.0)) {
+        return derive_all(target, known, value, cells);
+    }
+    let mut places: Vec<Vec<u32>> = Vec::new();
+    let sources: &[ArrayId] = if unlisted_zero { sparse } else { &[first] };
+    for id in sources {
+        let (indices, _) = listed(*id);
+        let length = indices.first().map_or(0, Vec::len);
+        places.extend((0..length).map(|entry| indices.iter().map(|column| column[entry]).collect::<Vec<u32>>()));
+    }
+    places.sort_unstable();
+    places.dedup();
+    let mut indices = vec![Vec::new(); target.shape.len()];
+    let (mut values, mut observed) = (Vec::new(), Vec::new());
+    for place in places {
+        let position: Vec<usize> = place.iter().map(|place| *place as usize).collect();
+        let found = if target.exists(|dimension| position[dimension]) {
+            at(target, known, value, &position)?
+        } else {
+            None
+        };
+        if found == Some(0.0) && unlisted_zero || found.is_none() && !unlisted_zero {
+            continue;
+        }
+        values.push(found.unwrap_or(0.0));
+        observed.push(found.is_some());
+        indices.iter_mut().zip(place).for_each(|(column, place)| column.push(place));
+    }
+    let observed = observed.contains(&false).then_some(observed);
+    allow_missing(target, observed.is_some() || !unlisted_zero)?;
+    Ok(BoundArray::Sparse { indices, values, observed, unlisted_zero })
+}
+
+/// The value where every sparse operand is 0, if there is such a place.
+fn elsewhere(
+    target: &Target<'_>,
+    known: &Known<'_>,
+    arrays: &[Option<BoundArray>],
+    value: &Expression,
+    sparse: &[ArrayId],
+) -> Result<Option<f64>, Problem> {
+    let Some(cells) = target.cells() else { return Ok(None) };
+    let listed = |place: &[usize]| {
+        sparse.iter().any(|id| match &arrays[id.index()] {
+            Some(BoundArray::Sparse { indices, values, .. }) => find(indices, values.len(), place).is_some(),
+            Some(BoundArray::Dense { .. }) | None => false,
+        })
+    };
+    for cell in 0..cells {
+        let place = target.coordinates(cell);
+        if target.exists(|dimension| place[dimension]) && !listed(&place) {
+            return at(target, known, value, &place);
+        }
+    }
+    Ok(Some(0.0))
+}
+
+/// The value at one place, checked; `None` where it is missing.
+fn at(target: &Target<'_>, known: &Known<'_>, value: &Expression, place: &[usize]) -> Result<Option<f64>, Problem> {
+    let mut assignment = Assignment::new();
+    let letters: &[LetterId] = &target.array.letters;
+    for (letter, position) in letters.iter().zip(place) {
+        assignment.assign(target.symbols, known, *letter, *position);
+    }
+    match known.value_of(value, &mut assignment) {
+        Value::Missing => Ok(None),
+        Value::Unsupported(function) => Err(Problem::new(format!(
+            "`{}` calls `{}`, which constants and data do not have in this version",
+            target.array.name,
+            function.name()
+        ))),
+        Value::Number(number) => {
+            let what = if place.is_empty() { String::new() } else { format!("at {}", target.describe(place)) };
+            check(target, number, &what).map(|()| Some(number))
+        }
+    }
+}
+
+/// Refuses a value outside the type of its array.
+fn check(target: &Target<'_>, value: f64, place: &str) -> Result<(), Problem> {
+    let array = target.array;
+    let Some(expected) = misfit(array.support, value) else { return Ok(()) };
+    let kind = if array.kind == ArrayKind::Constant { "the constant" } else { "the data" };
+    let place = if place.is_empty() { String::new() } else { format!(" {place}") };
+    Err(Problem::new(format!("{kind} `{}` is {value}{place}", array.name)).possible(expected))
+}
+
+/// A derived array with missing entries must say so, for the equations to leave them out.
+fn allow_missing(target: &Target<'_>, missing: bool) -> Result<(), Problem> {
+    let array = target.array;
+    if !missing || array.absent.missing {
+        return Ok(());
+    }
+    let name = &array.name;
+    if array.kind == ArrayKind::Constant {
+        return Err(Problem::new(format!("the constant `{name}` depends on missing entries of data")));
+    }
+    Err(Problem::new(format!("`{name}` is derived from data with missing entries"))
+        .help(format!("add `absent = NA` to the declaration of `{name}`")))
+}

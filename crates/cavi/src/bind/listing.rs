@@ -1,0 +1,286 @@
+//! Listed entries: coordinates and long tables, sorted, without duplicates.
+
+use cavi_algebra::{ArrayKind, Support};
+use cavi_executor::BoundArray;
+use cavi_files::Content;
+
+use super::pieces::Piece;
+use super::place::{Target, needs_absent, too_large};
+use super::problem::Problem;
+use super::values::values;
+
+/// The entries of all files of an array, one after another.
+#[derive(Default)]
+pub(super) struct Listing {
+    /// One column of positions a dimension of the array.
+    columns: Vec<Vec<u32>>,
+    /// The values; NaN where missing.
+    values: Vec<f64>,
+    /// The piece and the entry of each; kept only where entries were dropped, so that counting does not do.
+    sources: Option<Vec<usize>>,
+    /// Where the entries of each piece begin.
+    starts: Vec<usize>,
+}
+
+impl Listing {
+    /// Reads the listed entries of an array into the form that suits it.
+    pub fn read(target: &Target<'_>, own: &[&Piece]) -> Result<BoundArray, Problem> {
+        let mut listing = Listing { columns: vec![Vec::new(); target.shape.len()], ..Listing::default() };
+        for piece in own {
+            listing.append(target, piece)?;
+        }
+        listing.restrict(target, own)?;
+        listing.sort(target);
+        listing.merge(target, own)?;
+        listing.finish(target, own)
+    }
+
+    fn append(&mut self, target: &Target<'_>, piece: &Piece) -> Result<(), Problem> {
+        self.starts.push(self.values.len());
+        let columns = positions(target, piece)?;
+        let outside = |entry: usize| !target.exists(|dimension| columns[dimension][entry] as usize);
+        let found = values(target.symbols, target.axes, piece, &|entry| {
+            target.restricted.is_some() && outside(entry)
+        })?;
+        self.values.extend_from_slice(&found);
+        for (column, own) in self.columns.iter_mut().zip(columns) {
+            if column.is_empty() { *column = own } else { column.extend(own) }
+        }
+        Ok(())
+    }
+
+    /// Refuses entries that do not exist; drops the lower triangle of a symmetric matrix.
+    fn restrict(&mut self, target: &Target<'_>, own: &[&Piece]) -> Result<(), Problem> {
+        let Some((row, column, upper)) = target.restricted else { return Ok(()) };
+        let length = self.values.len();
+        let mut keep = vec![true; length];
+        for entry in 0..length {
+            let (i, j) = (self.columns[row][entry], self.columns[column][entry]);
+            if i != j && (!upper || i < j) {
+                continue;
+            }
+            keep[entry] = false;
+            let (piece, place) = self.source(own, entry);
+            // A symmetric file gives both triangles, an entry and its mirror image from the same line.
+            let mirrors = |other: usize| {
+                other < length
+                    && self.columns[row][other] == j
+                    && self.columns[column][other] == i
+                    && self.source(own, other).0.content.line(self.source(own, other).1) == piece.content.line(place)
+            };
+            let mirrored = upper && i > j && (mirrors(entry + 1) || entry > 0 && mirrors(entry - 1));
+            let dense_nothing = matches!(piece.content, Content::Dense(_)) && !(self.values[entry].abs() > 0.0);
+            if mirrored && piece.content.line(place).is_some() || dense_nothing {
+                continue;
+            }
+            let found = format!("the entry {}", target.describe(&self.at(entry)));
+            return Err(piece.content.error_at(&piece.file, place, found, target.restriction()).into());
+        }
+        let mut sources: Vec<usize> = (0..length).collect();
+        retain(&mut sources, &keep);
+        retain(&mut self.values, &keep);
+        self.columns.iter_mut().for_each(|column| retain(column, &keep));
+        self.sources = Some(sources);
+        Ok(())
+    }
+
+    /// The file and the entry in it that an entry of the list comes from.
+    fn source<'p>(&self, own: &[&'p Piece], entry: usize) -> (&'p Piece, usize) {
+        let entry = self.sources.as_ref().map_or(entry, |sources| sources[entry]);
+        let piece = self.starts.partition_point(|start| *start <= entry) - 1;
+        (own[piece], entry - self.starts[piece])
+    }
+
+    fn at(&self, entry: usize) -> Vec<usize> {
+        self.columns.iter().map(|column| column[entry] as usize).collect()
+    }
+
+    fn compare(&self, left: usize, right: usize) -> std::cmp::Ordering {
+        let columns = self.columns.iter().map(|column| column[left].cmp(&column[right]));
+        columns.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
+    }
+
+    /// Sorts by coordinates; entries at the same place keep the order of the file.
+    fn sort(&mut self, target: &Target<'_>) {
+        let length = self.values.len();
+        if (1..length).all(|entry| self.compare(entry - 1, entry).is_lt()) {
+            return;
+        }
+        let order: Vec<usize> = match target.cells() {
+            Some(_) => {
+                let key = |entry: usize| {
+                    let columns = self.columns.iter().zip(&target.shape);
+                    columns.fold(0, |key, (column, size)| key * size + column[entry] as usize)
+                };
+                let mut keys: Vec<(usize, usize)> = (0..length).map(|entry| (key(entry), entry)).collect();
+                keys.sort_unstable();
+                keys.into_iter().map(|(_, entry)| entry).collect()
+            }
+            None => {
+                let mut order: Vec<usize> = (0..length).collect();
+                order.sort_unstable_by(|left, right| self.compare(*left, *right).then(left.cmp(right)));
+                order
+            }
+        };
+        for column in &mut self.columns {
+            *column = order.iter().map(|entry| column[*entry]).collect();
+        }
+        self.values = order.iter().map(|entry| self.values[*entry]).collect();
+        self.sources = Some(match &self.sources {
+            None => order,
+            Some(sources) => order.iter().map(|entry| sources[*entry]).collect(),
+        });
+    }
+
+    /// Adds up counts at one place; refuses other entries that stand twice.
+    fn merge(&mut self, target: &Target<'_>, own: &[&Piece]) -> Result<(), Problem> {
+        let length = self.values.len();
+        let mut keep = vec![true; length];
+        let mut first = 0;
+        let mut merged = false;
+        for entry in 1..length {
+            if self.compare(first, entry).is_ne() {
+                first = entry;
+                continue;
+            }
+            if target.array.support != Support::Count {
+                let (before, before_entry) = self.source(own, first);
+                let (piece, place) = self.source(own, entry);
+                let line = match before.content.line(before_entry) {
+                    Some(line) => format!(", which also stands in line {line} of {}", before.name()),
+                    None => " a second time".to_owned(),
+                };
+                let found = format!("the entry {}{line}", target.describe(&self.at(entry)));
+                let expected = "every entry once (only counts are added up)";
+                return Err(piece.content.error_at(&piece.file, place, found, expected).into());
+            }
+            self.values[first] += self.values[entry];
+            keep[entry] = false;
+            merged = true;
+        }
+        if merged {
+            retain(&mut self.values, &keep);
+            self.columns.iter_mut().for_each(|column| retain(column, &keep));
+            if let Some(sources) = &mut self.sources {
+                retain(sources, &keep);
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, target: &Target<'_>, own: &[&Piece]) -> Result<BoundArray, Problem> {
+        let absent = target.array.absent;
+        let complete = target.existing() == Some(self.values.len());
+        let ragged = target.array.letters.iter().any(|letter| target.symbols.letter(*letter).parent.is_some());
+        if !absent.zero && !absent.missing {
+            let exempt = ragged || target.array.kind == ArrayKind::Constant || target.array.support == Support::Multiplicity;
+            if !(complete && exempt) {
+                let file = own.first().map_or_else(String::new, |piece| piece.name());
+                return Err(match (exempt, self.first_absent(target)) {
+                    (true, Some(place)) => {
+                        Problem::new(format!("{file} does not list the entry {}", target.describe(&place)))
+                            .help(format!("`absent = NA` (or `absent = 0`) in the declaration of `{}` says what that means", target.array.name))
+                    }
+                    (true, None) | (false, _) => needs_absent(target.array, &file),
+                });
+            }
+        }
+        if absent.zero {
+            let keep: Vec<bool> = self.values.iter().map(|value| *value != 0.0).collect();
+            self.drop(&keep);
+        } else {
+            let keep: Vec<bool> = self.values.iter().map(|value| !value.is_nan()).collect();
+            self.drop(&keep);
+        }
+        // What is wholly observed is dense, and so is a vector.
+        let whole = !absent.zero && target.existing() == Some(self.values.len());
+        if whole || target.shape.len() == 1 {
+            return self.dense(target, absent.zero, whole);
+        }
+        let observed: Vec<bool> = self.values.iter().map(|value| !value.is_nan()).collect();
+        let observed = observed.contains(&false).then_some(observed);
+        self.values.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
+        Ok(BoundArray::Sparse { indices: self.columns, values: self.values, observed, unlisted_zero: absent.zero })
+    }
+
+    fn drop(&mut self, keep: &[bool]) {
+        if keep.contains(&false) {
+            retain(&mut self.values, keep);
+            self.columns.iter_mut().for_each(|column| retain(column, keep));
+        }
+    }
+
+    fn dense(self, target: &Target<'_>, zero: bool, whole: bool) -> Result<BoundArray, Problem> {
+        let cells = target.cells().ok_or_else(|| too_large(target))?;
+        let mut values = vec![0.0; cells];
+        let mut observed = vec![zero || whole; cells];
+        for (entry, value) in self.values.iter().enumerate() {
+            let columns = self.columns.iter().zip(&target.shape);
+            let cell = columns.fold(0, |cell, (column, size)| cell * size + column[entry] as usize);
+            observed[cell] = !value.is_nan();
+            values[cell] = if value.is_nan() { 0.0 } else { *value };
+        }
+        let observed = observed.contains(&false).then_some(observed);
+        Ok(BoundArray::Dense { values, observed })
+    }
+
+    /// The first place, in C order, that exists and is not listed.
+    fn first_absent(&self, target: &Target<'_>) -> Option<Vec<usize>> {
+        let mut entry = 0;
+        for cell in 0..target.cells()? {
+            let place = target.coordinates(cell);
+            if !target.exists(|dimension| place[dimension]) {
+                continue;
+            }
+            if entry == self.values.len() || self.at(entry) != place {
+                return Some(place);
+            }
+            entry += 1;
+        }
+        None
+    }
+}
+
+/// The positions of the entries of a piece: one column a dimension of the array.
+fn positions(target: &Target<'_>, piece: &Piece) -> Result<Vec<Vec<u32>>, Problem> {
+    let mut columns: Vec<Vec<u32>> = vec![Vec::new(); target.shape.len()];
+    for (dimension, letter) in piece.letters.iter().enumerate() {
+        let Some(own) = target.dimension_of(piece, dimension) else { continue };
+        let axis = target.symbols.letter(*letter).axis;
+        let group = match (target.symbols.axis(axis).parent, &piece.group) {
+            (Some(parent), Some(path)) => target.axes.find_path(target.symbols, parent, path).unwrap_or(0),
+            _ => 0,
+        };
+        let bound = &target.axes.bound[axis.index()];
+        let start = bound.starts.as_ref().map_or(0, |starts| starts[group]) as u32;
+        columns[own] = match &piece.content {
+            Content::Long(_) => target.axes.column(target.symbols, piece, dimension)?,
+            Content::Coordinates(coordinates) => {
+                coordinates.indices[dimension].iter().map(|position| start + position).collect()
+            }
+            Content::Dense(dense) => {
+                let before: usize = dense.shape[dimension + 1..].iter().product::<usize>().max(1);
+                let size = dense.shape[dimension].max(1);
+                let mut map = Vec::with_capacity(size);
+                for position in 0..dense.shape[dimension] {
+                    map.push(match &dense.labels[dimension] {
+                        None => start + position as u32,
+                        Some(labels) => target.axes.find(axis, group, &labels[position]).ok_or_else(|| {
+                            let expected = target.axes.expected_label(target.symbols, axis);
+                            let label = &labels[position];
+                            Problem::new(format!("{}: found the label `{label}`; expected {expected}", piece.name()))
+                        })?,
+                    });
+                }
+                (0..dense.values.len()).map(|entry| map[entry / before % size]).collect()
+            }
+            Content::Documents(_) => unreachable!("documents of a ragged axis are placed on their own"),
+        };
+    }
+    Ok(columns)
+}
+
+fn retain<T: Copy>(column: &mut Vec<T>, keep: &[bool]) {
+    let mut kept = keep.iter();
+    column.retain(|_| kept.next().copied().unwrap_or(false));
+}

@@ -1,0 +1,138 @@
+//! Which numbers stand for the data, the constants and the sizes of a program?
+//!
+//! In come a [`Model`] and what it is run on ([`Inputs`]: files or data in memory, labels, sizes, constants); out goes a
+//! [`Binding`], every axis with its size and labels, every array with its values, or all the [`Problem`]s that were found,
+//! each with the file and the line. The rules are those of `contract.md` and of `language.md`, sections 2 and 3.
+
+mod inputs;
+mod labels;
+mod problem;
+
+mod pieces;
+
+mod axes;
+
+mod listing;
+mod place;
+mod values;
+
+mod compute;
+mod functions;
+mod known;
+mod standardise;
+
+mod checks;
+
+#[cfg(test)]
+mod tests;
+
+use cavi_algebra::{ArrayId, ArrayKind};
+use cavi_executor::{Bound, BoundArray};
+use cavi_model::Model;
+
+pub use inputs::{ArrayInput, ColumnsInput, Inputs, LabelSource, LabelsInput, SetInput, SetValue, Source};
+pub use labels::Labels;
+pub use problem::Problem;
+pub(crate) use problem::list;
+pub use standardise::Standardised;
+
+use known::Known;
+use place::Target;
+
+/// A program's data, constants and axes with their values.
+#[derive(Clone, Debug, Default)]
+pub struct Binding {
+    /// Sizes and values, as the number side reads them.
+    pub bound: Bound,
+    /// Labels of the axes.
+    pub labels: Labels,
+    /// What a user may want to know.
+    pub notes: Vec<String>,
+    /// What `center over` and `scale over` have subtracted and divided by.
+    pub standardised: Vec<Standardised>,
+    /// Data whose missing entries are latent, since they stand on a right-hand side too.
+    pub partly_latent: Vec<ArrayId>,
+}
+
+/// Binds a program to what it is run on.
+///
+/// # Errors
+///
+/// Everything that is wrong with files, labels, sizes and constants, as far as one mistake does not hide another.
+///
+/// # Example
+/// ```
+/// use cavi::bind::{Inputs, ArrayInput, Source, bind};
+/// let (program, _) = cavi_syntax::parse("axis item[n]\ndata x[n] : real\nm ~ Normal(0, sd = 1)\nx[n] ~ Normal(m, sd = 2)\n");
+/// let (model, _) = cavi_model::resolve(&program);
+/// let source = Source::Bytes { name: "x.csv".into(), bytes: b"1\n2.5\n".into() };
+/// let x = ArrayInput { name: "x".to_owned(), group: None, source };
+/// let binding = bind(&model.unwrap(), &Inputs { data: vec![x], ..Inputs::default() }).unwrap();
+/// assert_eq!(binding.bound.axes[0].size, 2);
+/// ```
+pub fn bind(model: &Model, inputs: &Inputs) -> Result<Binding, Vec<Problem>> {
+    let symbols = &model.symbols;
+    let mut problems = Vec::new();
+
+    let pieces = pieces::read(symbols, inputs, &mut problems);
+    stop(&mut problems)?;
+
+    let scalars = compute::scalars(symbols, inputs, &[]);
+    let text = |axis| compute::text_size(symbols, &scalars, axis);
+    let axes = axes::resolve(symbols, inputs, &pieces, &text, &mut problems);
+    stop(&mut problems)?;
+
+    let mut arrays = place::place(symbols, &axes, &pieces, &mut problems);
+    drop(pieces);
+    stop(&mut problems)?;
+
+    let mut standardised = Vec::new();
+    let mut ready = |id: ArrayId, bound: &mut Option<BoundArray>| {
+        let target = Target::new(symbols, &axes, id);
+        if let Some(bound) = bound {
+            standardised.extend(standardise::standardise(&target, bound)?);
+        }
+        Ok(())
+    };
+    compute::compute(symbols, inputs, &axes, &mut arrays, &mut ready, &mut problems);
+    stop(&mut problems)?;
+
+    let partly_latent = checks::missing_on_the_right(model, &arrays, &mut problems);
+    checks::whole_slices(model, &arrays, &axes.bound, &mut problems);
+    checks::domains(model, &Known::new(symbols, &axes.bound, &arrays), &mut problems);
+    stop(&mut problems)?;
+
+    let notes = notes(model, &arrays, &axes);
+    let bound = Bound { axes: axes.bound, arrays };
+    Ok(Binding { bound, labels: Labels { axes: axes.labels }, notes, standardised, partly_latent })
+}
+
+/// Gives up if there is a problem: what follows would only repeat it.
+fn stop(problems: &mut Vec<Problem>) -> Result<(), Vec<Problem>> {
+    if problems.is_empty() { Ok(()) } else { Err(std::mem::take(problems)) }
+}
+
+/// How many entries of the data are missing.
+fn notes(model: &Model, arrays: &[Option<BoundArray>], axes: &axes::Axes) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (index, array) in model.symbols.arrays.iter().enumerate() {
+        let Some(bound) = arrays[index].as_ref().filter(|_| array.kind == ArrayKind::Data) else { continue };
+        let target = Target::new(&model.symbols, axes, ArrayId::from(index));
+        let Some(existing) = target.existing() else { continue };
+        let unobserved = |observed: &Option<Vec<bool>>| {
+            observed.as_ref().map_or(0, |observed| observed.iter().filter(|observed| !**observed).count())
+        };
+        let missing = match bound {
+            BoundArray::Dense { observed, .. } | BoundArray::Sparse { observed, unlisted_zero: true, .. } => {
+                unobserved(observed)
+            }
+            BoundArray::Sparse { observed, values, unlisted_zero: false, .. } => {
+                existing - values.len() + unobserved(observed)
+            }
+        };
+        if missing > 0 {
+            notes.push(format!("{missing} of the {existing} entries of `{}` are missing", array.name));
+        }
+    }
+    notes
+}

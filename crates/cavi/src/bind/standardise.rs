@@ -1,0 +1,227 @@
+//! `center over n` and `scale over n`: for each value of the other indices subtract the mean of the observed entries,
+//! then divide by their standard deviation (divisor n; 0 counts as 1).
+
+use cavi_algebra::evaluate::Accumulator;
+use cavi_algebra::{ArrayId, LetterId};
+use cavi_executor::BoundArray;
+
+use super::compute::LARGEST_DENSE;
+use super::place::Target;
+use super::problem::Problem;
+
+/// What was subtracted and divided by, for the files of a fit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standardised {
+    /// The array.
+    pub array: ArrayId,
+    /// The letter of `center over`, and the means: one for each value of the other indices, in C order.
+    pub centre: Option<(LetterId, Vec<f64>)>,
+    /// The letter of `scale over`, and the standard deviations.
+    pub scale: Option<(LetterId, Vec<f64>)>,
+}
+
+/// Standardises an array as its declaration says; `None` where it says nothing.
+pub(super) fn standardise(
+    target: &Target<'_>,
+    bound: &mut BoundArray,
+) -> Result<Option<Standardised>, Problem> {
+    let array = target.array;
+    if array.center.is_none() && array.scale.is_none() {
+        return Ok(None);
+    }
+    let mut standardised = Standardised { array: target.id, centre: None, scale: None };
+    let spread = array.scale.map(|letter| (letter, moments(target, bound, letter)));
+    if let Some(letter) = array.center {
+        densify(target, bound)?;
+        let means = moments(target, bound, letter).0;
+        apply(target, bound, letter, |group, value| value - means[group]);
+        standardised.centre = Some((letter, means));
+    }
+    if let Some((letter, (_, deviations))) = spread {
+        // The deviations are about the mean over the same letter, centred or not; centring over another letter first
+        // changes them.
+        let deviations = if array.center.is_some_and(|centre| centre != letter) {
+            moments(target, bound, letter).1
+        } else {
+            deviations
+        };
+        apply(target, bound, letter, |group, value| value / deviations[group]);
+        standardised.scale = Some((letter, deviations));
+    }
+    Ok(Some(standardised))
+}
+
+/// The group of coordinates: everything but the letter. A ragged letter keeps its parent.
+struct Groups {
+    dimension: usize,
+    /// For a ragged letter the parent of each position.
+    parent: Option<Vec<usize>>,
+    sizes: Vec<usize>,
+}
+
+impl Groups {
+    fn new(target: &Target<'_>, letter: LetterId) -> Groups {
+        let dimension = target.array.letters.iter().position(|own| *own == letter).unwrap_or(0);
+        let axis = &target.axes.bound[target.symbols.letter(letter).axis.index()];
+        let mut sizes = target.shape.clone();
+        sizes[dimension] = axis.starts.as_ref().map_or(1, |starts| starts.len() - 1);
+        Groups { dimension, parent: axis.parent.clone(), sizes }
+    }
+
+    fn count(&self) -> usize {
+        self.sizes.iter().product()
+    }
+
+    fn of(&self, coordinate: impl Fn(usize) -> usize) -> usize {
+        self.sizes.iter().enumerate().fold(0, |group, (dimension, size)| {
+            let position = match (dimension == self.dimension, &self.parent) {
+                (true, Some(parent)) => parent[coordinate(dimension)],
+                (true, None) => 0,
+                (false, _) => coordinate(dimension),
+            };
+            group * size + position
+        })
+    }
+}
+
+/// Means and standard deviations of the observed entries, one of each a group.
+fn moments(target: &Target<'_>, bound: &BoundArray, letter: LetterId) -> (Vec<f64>, Vec<f64>) {
+    let groups = Groups::new(target, letter);
+    let mut counts = vec![0.0; groups.count()];
+    let mut totals = vec![Accumulator::default(); groups.count()];
+    for_each_observed(target, bound, &groups, &mut |group, value| {
+        counts[group] += 1.0;
+        totals[group].add(value);
+    });
+    let unlisted = unlisted(target, bound, &groups, &counts);
+    let all: Vec<f64> = counts.iter().zip(&unlisted).map(|(count, more)| count + more).collect();
+    let means: Vec<f64> = totals
+        .into_iter()
+        .zip(&all)
+        .map(|(total, count)| if *count > 0.0 { total.total() / count } else { 0.0 })
+        .collect();
+    let mut squares: Vec<Accumulator> = vec![Accumulator::default(); means.len()];
+    for_each_observed(target, bound, &groups, &mut |group, value| {
+        squares[group].add((value - means[group]) * (value - means[group]));
+    });
+    let deviations = squares
+        .into_iter()
+        .zip(&all)
+        .zip(means.iter().zip(&unlisted))
+        .map(|((square, count), (mean, zeros))| {
+            let total = square.total() + zeros * mean * mean;
+            let deviation = if *count > 0.0 { (total / count).sqrt() } else { 0.0 };
+            if deviation > 0.0 { deviation } else { 1.0 }
+        })
+        .collect();
+    (means, deviations)
+}
+
+/// The number of entries of each group that are not listed and were observed to be 0.
+fn unlisted(target: &Target<'_>, bound: &BoundArray, groups: &Groups, listed: &[f64]) -> Vec<f64> {
+    let BoundArray::Sparse { indices, observed, unlisted_zero: true, .. } = bound else {
+        return vec![0.0; listed.len()];
+    };
+    let mut sizes = vec![0.0; listed.len()];
+    let dimension = groups.dimension;
+    match target.restricted {
+        Some(_) => {
+            // Few arrays are restricted; their cells are counted.
+            for cell in 0..target.cells().unwrap_or(0) {
+                let place = target.coordinates(cell);
+                if target.exists(|dimension| place[dimension]) {
+                    sizes[groups.of(|dimension| place[dimension])] += 1.0;
+                }
+            }
+        }
+        None => {
+            let axis = &target.axes.bound[target.symbols.letter(target.array.letters[dimension]).axis.index()];
+            for (group, size) in sizes.iter_mut().enumerate() {
+                let after: usize = groups.sizes[dimension + 1..].iter().product();
+                let parent = group / after.max(1) % groups.sizes[dimension].max(1);
+                *size = match &axis.starts {
+                    Some(starts) => (starts[parent + 1] - starts[parent]) as f64,
+                    None => axis.size as f64,
+                };
+            }
+        }
+    }
+    for (size, listed) in sizes.iter_mut().zip(listed) {
+        *size -= listed;
+    }
+    // Listed entries that are missing are no zeros either.
+    if let Some(observed) = observed {
+        for (entry, _) in observed.iter().enumerate().filter(|(_, observed)| !**observed) {
+            sizes[groups.of(|dimension| indices[dimension][entry] as usize)] -= 1.0;
+        }
+    }
+    sizes
+}
+
+fn for_each_observed(target: &Target<'_>, bound: &BoundArray, groups: &Groups, visit: &mut dyn FnMut(usize, f64)) {
+    match bound {
+        BoundArray::Dense { values, observed } => {
+            for (cell, value) in values.iter().enumerate() {
+                let place = target.coordinates(cell);
+                let seen = observed.as_ref().is_none_or(|observed| observed[cell]);
+                if seen && target.exists(|dimension| place[dimension]) {
+                    visit(groups.of(|dimension| place[dimension]), *value);
+                }
+            }
+        }
+        BoundArray::Sparse { indices, values, observed, .. } => {
+            for (entry, value) in values.iter().enumerate() {
+                if observed.as_ref().is_none_or(|observed| observed[entry]) {
+                    visit(groups.of(|dimension| indices[dimension][entry] as usize), *value);
+                }
+            }
+        }
+    }
+}
+
+/// Changes every observed entry.
+fn apply(target: &Target<'_>, bound: &mut BoundArray, letter: LetterId, change: impl Fn(usize, f64) -> f64) {
+    let groups = Groups::new(target, letter);
+    match bound {
+        BoundArray::Dense { values, observed } => {
+            for (cell, value) in values.iter_mut().enumerate() {
+                let place = target.coordinates(cell);
+                let seen = observed.as_ref().is_none_or(|observed| observed[cell]);
+                if seen && target.exists(|dimension| place[dimension]) {
+                    *value = change(groups.of(|dimension| place[dimension]), *value);
+                }
+            }
+        }
+        BoundArray::Sparse { indices, values, observed, .. } => {
+            for (entry, value) in values.iter_mut().enumerate() {
+                if observed.as_ref().is_none_or(|observed| observed[entry]) {
+                    *value = change(groups.of(|dimension| indices[dimension][entry] as usize), *value);
+                }
+            }
+        }
+    }
+}
+
+/// Writes out the zeros that are not listed: they are no zeros any more once a mean is subtracted.
+fn densify(target: &Target<'_>, bound: &mut BoundArray) -> Result<(), Problem> {
+    let BoundArray::Sparse { indices, values, observed, unlisted_zero: true } = &*bound else { return Ok(()) };
+    let cells = target.cells().filter(|cells| *cells <= LARGEST_DENSE).ok_or_else(|| {
+        Problem::new(format!(
+            "`{}` is sparse with {:?} entries; centred, none of them is 0",
+            target.array.name, target.shape
+        ))
+        .possible(format!("at most {LARGEST_DENSE} entries in all"))
+        .help("drop `center over`, and give the model an intercept")
+    })?;
+    let mut all = vec![0.0; cells];
+    let mut mask = vec![true; cells];
+    for (entry, value) in values.iter().enumerate() {
+        let columns = indices.iter().zip(&target.shape);
+        let cell = columns.fold(0, |cell, (column, size)| cell * size + column[entry] as usize);
+        all[cell] = *value;
+        mask[cell] = observed.as_ref().is_none_or(|observed| observed[entry]);
+    }
+    let observed = mask.contains(&false).then_some(mask);
+    *bound = BoundArray::Dense { values: all, observed };
+    Ok(())
+}

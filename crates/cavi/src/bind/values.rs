@@ -1,0 +1,122 @@
+//! The values of a file, checked against the type of their array.
+
+use std::borrow::Cow;
+
+use cavi_algebra::{Absent, Array, ArrayKind, AxisId, Support, Symbols};
+use cavi_files::{Categories, Content, Values};
+
+use super::axes::Axes;
+use super::pieces::Piece;
+use super::problem::Problem;
+
+/// What a type expects, if the value is outside it. NaN is never inside.
+pub(super) fn misfit(support: Support, value: f64) -> Option<&'static str> {
+    let (fits, expected) = match support {
+        Support::Real | Support::PositiveDefinite => (value.is_finite(), "a finite number"),
+        Support::Positive => (value > 0.0 && value.is_finite(), "a finite number greater than 0"),
+        Support::Nonnegative | Support::Simplex => {
+            (value >= 0.0 && value.is_finite(), "a finite number, 0 or greater")
+        }
+        Support::Unit => ((0.0..=1.0).contains(&value), "a number from 0 to 1"),
+        Support::Count => {
+            (value >= 0.0 && value.fract() == 0.0 && value.is_finite(), "a count: a whole number, 0 or greater")
+        }
+        Support::Binary => (value == 0.0 || value == 1.0, "0 or 1"),
+        Support::Index(_) => (
+            value >= 0.0 && value.fract() == 0.0 && value < f64::from(u32::MAX),
+            "a position from 0, or -1 or NaN if it is missing",
+        ),
+        Support::Multiplicity => (value >= 0.0 && value.is_finite(), "a weight: a finite number, 0 or greater"),
+    };
+    (!fits).then_some(expected)
+}
+
+/// Why an entry of an array may not be missing; `None` where it may.
+pub(super) fn may_not_be_missing(array: &Array) -> Option<String> {
+    let Absent { missing, .. } = array.absent;
+    if array.kind == ArrayKind::Constant {
+        return Some("a number: constants have no missing entries".to_owned());
+    }
+    if array.support == Support::Multiplicity {
+        return Some("a weight: a multiplicity has no missing entries".to_owned());
+    }
+    (!missing).then(|| format!("a value, or `absent = NA` in the declaration of `{}`", array.name))
+}
+
+/// The values of a piece, one for each entry: index data as positions, NaN where missing. `outside` says whether an
+/// entry is excluded by a restriction of the array; such an entry is not checked here.
+pub(super) fn values<'a>(
+    symbols: &Symbols,
+    axes: &Axes,
+    piece: &'a Piece,
+    outside: &dyn Fn(usize) -> bool,
+) -> Result<Cow<'a, [f64]>, Problem> {
+    let array = symbols.array(piece.array);
+    let values: Cow<'a, [f64]> = match &piece.content {
+        Content::Dense(dense) => numbers(axes, symbols, piece, array.support, &dense.values)?,
+        Content::Coordinates(coordinates) => Cow::Borrowed(coordinates.values.as_slice()),
+        Content::Long(long) => match &long.values {
+            Some((_, values)) => numbers(axes, symbols, piece, array.support, values)?,
+            None => Cow::Borrowed(&[]),
+        },
+        Content::Documents(documents) => Cow::Owned(documents.ids.iter().map(|id| f64::from(*id)).collect()),
+    };
+    // Positions are missing where they are -1.
+    let index = matches!(array.support, Support::Index(_));
+    let values = match values.iter().any(|value| *value == -1.0) && index {
+        true => Cow::Owned(values.iter().map(|value| if *value == -1.0 { f64::NAN } else { *value }).collect()),
+        false => values,
+    };
+    for (entry, value) in values.iter().enumerate() {
+        if value.is_nan() {
+            if let Some(expected) = may_not_be_missing(array)
+                && !outside(entry)
+            {
+                return Err(piece.content.error_at(&piece.file, entry, "a missing entry", expected).into());
+            }
+        } else if let Some(expected) = misfit(array.support, *value)
+            && !outside(entry)
+        {
+            return Err(piece.content.error_at(&piece.file, entry, format!("{value}"), expected).into());
+        }
+    }
+    Ok(values)
+}
+
+/// The values of cells: labels of an axis become its positions.
+fn numbers<'a>(
+    axes: &Axes,
+    symbols: &Symbols,
+    piece: &Piece,
+    support: Support,
+    values: &'a Values,
+) -> Result<Cow<'a, [f64]>, Problem> {
+    match (values, support) {
+        (Values::Numbers(numbers), _) => Ok(Cow::Borrowed(numbers)),
+        (Values::Text(text), Support::Index(axis)) => positions(axes, symbols, piece, axis, text).map(Cow::Owned),
+        (Values::Text(_), _) => Err(Problem::new(format!("{}: text where numbers are expected", piece.name()))),
+    }
+}
+
+/// Labels of an axis to positions. `-1` is missing unless it is a label.
+fn positions(
+    axes: &Axes,
+    symbols: &Symbols,
+    piece: &Piece,
+    axis: AxisId,
+    text: &Categories,
+) -> Result<Vec<f64>, Problem> {
+    let mut map = Vec::with_capacity(text.names.len());
+    for (code, name) in text.names.iter().enumerate() {
+        map.push(match axes.find(axis, 0, name) {
+            Some(position) => f64::from(position),
+            None if name == "-1" => f64::NAN,
+            None => {
+                let entry = text.codes.iter().position(|other| *other as usize == code).unwrap_or(0);
+                let expected = axes.expected_label(symbols, axis);
+                return Err(piece.content.error_at(&piece.file, entry, format!("the label `{name}`"), expected).into());
+            }
+        });
+    }
+    Ok(text.codes.iter().map(|code| map.get(*code as usize).copied().unwrap_or(f64::NAN)).collect())
+}

@@ -1,0 +1,311 @@
+//! Log-densities written a second time, from textbooks, and evaluated at drawn values straight from the statements.
+
+use cavi_algebra::{Expression, LetterId, Restriction, Subscript, Support};
+use cavi_model::{ArgumentSpec, Model, Statement};
+use statrs::distribution::{ContinuousCDF, Normal};
+use statrs::function::gamma::ln_gamma;
+
+use super::world::{Positions, World};
+
+/// The log joint density of data and latents.
+pub fn log_joint(model: &Model, world: &World) -> f64 {
+    joint(model, world, None)
+}
+
+/// The log joint density with every log of a sum that holds a latent replaced by what it is when each unit is allocated to
+/// an addend: `sum_c phi_c (log f_c - log phi_c)`, `phi_c` proportional to `exp E log f_c`. This is the average over the
+/// allocation of the log joint of the augmented model, less the log of the allocation's own probability.
+/// `expected_logs` holds `E log x` under q for every latent.
+pub fn log_joint_bounded(model: &Model, world: &World, expected_logs: &[Option<Vec<f64>>]) -> f64 {
+    joint(model, world, Some(expected_logs))
+}
+
+fn joint(model: &Model, world: &World, expected_logs: Option<&[Option<Vec<f64>>]>) -> f64 {
+    let reader = Reader { world, expected_logs };
+    let mut total = 0.0;
+    for statement in &model.statements {
+        let mut at = world.nowhere();
+        world.each(&statement.plates, &mut at, &mut |at| {
+            let weight = weight(model, world, &statement.plates, at);
+            if weight != 0.0 && counts(model, world, statement, at) {
+                total += weight * reader.log_density(statement, at);
+            }
+        });
+    }
+    total
+}
+
+/// The product of the multiplicities whose letters are all among those with a position.
+pub fn weight(model: &Model, world: &World, letters: &[LetterId], at: &Positions) -> f64 {
+    let mut weight = 1.0;
+    for (index, array) in model.symbols.arrays.iter().enumerate() {
+        if array.support != Support::Multiplicity {
+            continue;
+        }
+        let positions: Option<Vec<usize>> = array
+            .letters
+            .iter()
+            .map(|own| {
+                let axis = model.symbols.letter(*own).axis;
+                let letter = letters.iter().find(|letter| model.symbols.letter(**letter).axis == axis)?;
+                at[letter.index()]
+            })
+            .collect();
+        if let Some(positions) = positions {
+            weight *= world.element(cavi_algebra::ArrayId::from(index), &positions);
+        }
+    }
+    weight
+}
+
+/// Whether an entry of a statement exists and was observed.
+fn counts(model: &Model, world: &World, statement: &Statement, at: &Positions) -> bool {
+    let array = model.symbols.array(statement.target);
+    if !statement.slices.is_empty() {
+        return true;
+    }
+    let positions = world.positions(&target_of(world, statement), at);
+    let own = |letter: LetterId| {
+        positions[array.letters.iter().position(|own| *own == letter).expect("a letter of the array")]
+    };
+    let exists = match array.restriction {
+        None => true,
+        Some(Restriction::Different(left, right)) => own(left) != own(right),
+        Some(Restriction::Less(left, right)) => own(left) < own(right),
+    };
+    exists && (!statement.observed || world.observed(statement.target, &positions))
+}
+
+struct Reader<'a> {
+    world: &'a World<'a>,
+    expected_logs: Option<&'a [Option<Vec<f64>>]>,
+}
+
+/// `x log y`, 0 where x is 0.
+fn times_log(x: f64, log_y: f64) -> f64 {
+    if x == 0.0 { 0.0 } else { x * log_y }
+}
+
+impl Reader<'_> {
+    fn log_density(&self, statement: &Statement, at: &mut Positions) -> f64 {
+        let subscripts = target_of(self.world, statement);
+        let x = |at: &Positions| self.world.element(statement.target, &self.world.positions(&subscripts, at));
+        let family = statement.family.name();
+        let argument = |place: usize| statement.arguments[place].as_ref().expect("a parameter that must be given");
+        let spelling = |place: usize| {
+            statement.family.parameters()[place].spellings[argument(place).spelling].name
+        };
+        match family {
+            "Flat" => 0.0,
+            "Normal" => {
+                let mean = self.value(argument(0), at);
+                normal(x(at), mean, self.precision(spelling(1), argument(1), at))
+            }
+            "HalfNormal" => {
+                2.0_f64.ln() + normal(x(at), 0.0, self.precision(spelling(0), argument(0), at))
+            }
+            "TruncatedNormal" => {
+                let mean = self.value(argument(0), at);
+                let precision = self.precision(spelling(1), argument(1), at);
+                let standard = Normal::new(0.0, 1.0).expect("a standard normal");
+                normal(x(at), mean, precision) - standard.cdf(mean * precision.sqrt()).ln()
+            }
+            "Gamma" => {
+                let (x, shape) = (x(at), self.value(argument(0), at));
+                let given = self.value(argument(1), at);
+                let (rate, log_rate) = match spelling(1) {
+                    "rate" => (given, self.log(&argument(1).value, at)),
+                    "scale" => (1.0 / given, -given.ln()),
+                    _ => (shape / given, (shape / given).ln()),
+                };
+                times_log(shape, log_rate) - ln_gamma(shape) + times_log(shape - 1.0, x.ln()) - rate * x
+            }
+            "InverseGamma" => {
+                let (x, shape) = (x(at), self.value(argument(0), at));
+                let scale = self.value(argument(1), at);
+                shape * self.log(&argument(1).value, at) - ln_gamma(shape) - (shape + 1.0) * x.ln() - scale / x
+            }
+            "Exponential" => {
+                let given = self.value(argument(0), at);
+                match spelling(0) {
+                    "rate" => self.log(&argument(0).value, at) - given * x(at),
+                    _ => -given.ln() - x(at) / given,
+                }
+            }
+            "Poisson" => {
+                let (x, rate) = (x(at), self.value(argument(0), at));
+                let log_rate = if x == 0.0 { 0.0 } else { self.log(&argument(0).value, at) };
+                times_log(x, log_rate) - rate - ln_gamma(x + 1.0)
+            }
+            "Beta" => {
+                let (x, a, b) = (x(at), self.value(argument(0), at), self.value(argument(1), at));
+                ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b)
+                    + times_log(a - 1.0, x.ln())
+                    + times_log(b - 1.0, (1.0 - x).ln())
+            }
+            "Bernoulli" => self.trials(x(at), 1.0, &argument(0).value, at),
+            "Binomial" => {
+                let (x, total) = (x(at), self.value(argument(0), at));
+                let coefficient = ln_gamma(total + 1.0) - ln_gamma(x + 1.0) - ln_gamma(total - x + 1.0);
+                coefficient + self.trials(x, total, &argument(1).value, at)
+            }
+            "Dirichlet" => {
+                let slice = statement.slices[0];
+                let own = argument(0).letters.first().copied().unwrap_or(slice);
+                let (mut sum, mut total) = (0.0, 0.0);
+                self.along(&[slice, own], at, &mut |at| {
+                    let concentration = self.value(argument(0), at);
+                    sum += concentration;
+                    total += times_log(concentration - 1.0, x(at).ln()) - ln_gamma(concentration);
+                });
+                total + ln_gamma(sum)
+            }
+            "Multinomial" => {
+                let slice = statement.slices[0];
+                let own = argument(0).letters.first().copied().unwrap_or(slice);
+                let (mut sum, mut total) = (0.0, 0.0);
+                self.along(&[slice, own], at, &mut |at| {
+                    let x = x(at);
+                    sum += x;
+                    let log = if x == 0.0 { 0.0 } else { self.log(&argument(0).value, at) };
+                    total += times_log(x, log) - ln_gamma(x + 1.0);
+                });
+                total + ln_gamma(sum + 1.0)
+            }
+            "Categorical" => {
+                let class = x(at) as usize;
+                let letter = argument(0).letters[0];
+                let before = at[letter.index()].replace(class);
+                let log = self.log(&argument(0).value, at);
+                at[letter.index()] = before;
+                log
+            }
+            other => panic!("a density for {other} is to be written here"),
+        }
+    }
+
+    /// Runs letters that stand for one slice together.
+    fn along(&self, letters: &[LetterId], at: &mut Positions, visit: &mut dyn FnMut(&mut Positions)) {
+        self.world.each(&letters[..1], at, &mut |at| {
+            let before: Vec<Option<usize>> = letters[1..].iter().map(|own| at[own.index()]).collect();
+            letters[1..].iter().for_each(|own| at[own.index()] = at[letters[0].index()]);
+            visit(at);
+            for (own, before) in letters[1..].iter().zip(before) {
+                if *own != letters[0] {
+                    at[own.index()] = before;
+                }
+            }
+        });
+    }
+
+    fn value(&self, argument: &ArgumentSpec, at: &mut Positions) -> f64 {
+        self.world.value(&argument.value, at)
+    }
+
+    fn precision(&self, spelling: &str, argument: &ArgumentSpec, at: &mut Positions) -> f64 {
+        let value = self.value(argument, at);
+        match spelling {
+            "prec" => value,
+            "var" => 1.0 / value,
+            "sd" => 1.0 / (value * value),
+            other => panic!("a scale given by `{other}`"),
+        }
+    }
+
+    /// `x log p + (total - x) log(1 - p)`
+    fn trials(&self, x: f64, total: f64, p: &Expression, at: &mut Positions) -> f64 {
+        let value = self.world.value(p, at);
+        let log = if x == 0.0 { 0.0 } else { self.log(p, at) };
+        times_log(x, log) + times_log(total - x, (1.0 - value).ln())
+    }
+
+    /// The log of an expression, bounded where it is a sum that holds a latent.
+    fn log(&self, expression: &Expression, at: &mut Positions) -> f64 {
+        let Some(expected_logs) = self.expected_logs.filter(|_| self.world.holds_latent(expression)) else {
+            return self.world.value(expression, at).ln();
+        };
+        let addends = self.addends(expression, expected_logs, at);
+        if let [(log, _)] = addends.as_slice() {
+            return *log;
+        }
+        let largest = addends.iter().map(|(_, expected)| *expected).fold(f64::NEG_INFINITY, f64::max);
+        if largest == f64::NEG_INFINITY {
+            return largest;
+        }
+        let partition = largest + addends.iter().map(|(_, expected)| (expected - largest).exp()).sum::<f64>().ln();
+        addends
+            .iter()
+            .map(|(log, expected)| {
+                let log_share = expected - partition;
+                times_log(log_share.exp(), log - log_share)
+            })
+            .sum()
+    }
+
+    /// The addends of an expression multiplied out: for each the log of its value, and its expected log.
+    fn addends(
+        &self,
+        expression: &Expression,
+        expected_logs: &[Option<Vec<f64>>],
+        at: &mut Positions,
+    ) -> Vec<(f64, f64)> {
+        let world = self.world;
+        if !world.holds_latent(expression) {
+            let log = world.value(expression, at).ln();
+            return vec![(log, log)];
+        }
+        let cross = |left: Vec<(f64, f64)>, right: Vec<(f64, f64)>| -> Vec<(f64, f64)> {
+            left.iter().flat_map(|a| right.iter().map(move |b| (a.0 + b.0, a.1 + b.1))).collect()
+        };
+        match expression {
+            Expression::Value(array, subscripts) => {
+                let positions = world.positions(subscripts, at);
+                let place = world.place(*array, &positions);
+                let expected = expected_logs[array.index()].as_ref().expect("a latent has an expected log");
+                vec![(world.element(*array, &positions).ln(), expected[place])]
+            }
+            Expression::Sum(letters, body) => {
+                let mut all = Vec::new();
+                world.each(letters, at, &mut |at| all.extend(self.addends(body, expected_logs, at)));
+                all
+            }
+            Expression::Add(parts) => {
+                parts.iter().flat_map(|part| self.addends(part, expected_logs, at)).collect()
+            }
+            Expression::Multiply(parts) => parts
+                .iter()
+                .map(|part| self.addends(part, expected_logs, at))
+                .fold(vec![(0.0, 0.0)], cross),
+            Expression::Power(base, exponent) => {
+                let power = world.value(exponent, at);
+                let base = self.addends(base, expected_logs, at);
+                match base.as_slice() {
+                    [(log, expected)] => vec![(power * log, power * expected)],
+                    _ => (0..power as usize).map(|_| base.clone()).fold(vec![(0.0, 0.0)], cross),
+                }
+            }
+            Expression::Apply(..) => {
+                let log = world.value(expression, at).ln();
+                vec![(log, log)]
+            }
+            Expression::Number(_) | Expression::Equal(..) => unreachable!("neither holds a latent"),
+        }
+    }
+}
+
+/// The target's subscripts in the letters of its statement.
+fn target_of(world: &World, statement: &Statement) -> Vec<Subscript> {
+    let (mut plates, mut slices) = (statement.plates.iter(), statement.slices.iter());
+    let array = world.symbols.array(statement.target);
+    array
+        .slice
+        .iter()
+        .map(|slice| if *slice { slices.next() } else { plates.next() })
+        .map(|letter| Subscript::Letter(*letter.expect("a letter for each dimension")))
+        .collect()
+}
+
+/// The log-density of a Normal with a precision.
+fn normal(x: f64, mean: f64, precision: f64) -> f64 {
+    0.5 * (precision / (2.0 * std::f64::consts::PI)).ln() - 0.5 * precision * (x - mean) * (x - mean)
+}

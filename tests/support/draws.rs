@@ -1,0 +1,253 @@
+//! Draws from q by its descriptors, with log q and `E log x`, from `statrs` and `rand_distr` alone.
+
+use cavi_algebra::{Block, BlockId, LetterId};
+use cavi_executor::{Bound, Layout, Parameters};
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+use statrs::distribution::{ContinuousCDF, Normal};
+use statrs::function::gamma::{digamma, ln_gamma};
+
+use super::density::weight;
+use super::programs::Program;
+use super::world::World;
+
+/// One draw of all latents.
+#[derive(Clone, Debug)]
+pub struct Draw {
+    /// For each latent its values, in C order of its declared dimensions.
+    pub latents: Vec<Option<Vec<f64>>>,
+    /// log q of the draw: points have none.
+    pub log_q: f64,
+    /// `E log x` under q for every latent, NaN where it has no logarithm.
+    pub expected_logs: Vec<Option<Vec<f64>>>,
+}
+
+/// Draws all latents from q.
+pub fn draw(program: &Program, bound: &Bound, parameters: &Parameters, rng: &mut ChaCha8Rng) -> Draw {
+    let arrays = program.model.symbols.arrays.len();
+    let mut drawn = Draw { latents: vec![None; arrays], log_q: 0.0, expected_logs: vec![None; arrays] };
+    for (index, block) in program.equations.blocks.iter().enumerate() {
+        let id = BlockId::from(index);
+        block_draw(program, bound, id, block, &parameters.blocks[index], rng, &mut drawn);
+    }
+    drawn
+}
+
+fn block_draw(
+    program: &Program,
+    bound: &Bound,
+    id: BlockId,
+    block: &Block,
+    columns: &[Vec<f64>],
+    rng: &mut ChaCha8Rng,
+    drawn: &mut Draw,
+) {
+    let symbols = &program.equations.symbols;
+    let missing = |array: cavi_algebra::ArrayId| bound.array(array).has_missing();
+    let layout = Layout::new(&program.equations, bound, block, &missing);
+    let world = World::new(symbols, bound);
+    for member in &block.members {
+        let size = bound.shape(symbols, *member).iter().product();
+        drawn.latents[member.index()] = Some(vec![f64::NAN; size]);
+        drawn.expected_logs[member.index()] = Some(vec![f64::NAN; size]);
+    }
+    let n = layout.n;
+    for row in 0..layout.rows {
+        let plates = unflat(&layout.plates, row);
+        let (values, logs, log_q) = if block.is_point() {
+            let values: Vec<f64> = columns
+                .iter()
+                .flat_map(|column| {
+                    let width = column.len() / layout.rows;
+                    column[row * width..(row + 1) * width].iter().copied()
+                })
+                .collect();
+            let logs = values.iter().map(|value| value.ln()).collect();
+            (values, logs, 0.0)
+        } else {
+            let group = if layout.group.is_empty() { row } else { layout.group[row] };
+            copy(block.family, columns, row, group, n, rng)
+        };
+        let mut at = world.nowhere();
+        for (letter, position) in block.plates.iter().zip(&plates) {
+            at[letter.index()] = Some(*position);
+        }
+        drawn.log_q += log_q * weight(&program.model, &world, &block.plates, &at);
+        let mut element = 0;
+        for (member, array) in block.members.iter().enumerate() {
+            let sizes = &layout.slices[member];
+            let dimensions = dimensions(program, id, member);
+            for within in 0..sizes.iter().product::<usize>() {
+                let positions: Vec<usize> = plates.iter().copied().chain(unflat(sizes, within)).collect();
+                let declared: Vec<usize> = dimensions.iter().map(|place| positions[*place]).collect();
+                let place = world.place(*array, &declared);
+                let set = |arrays: &mut Vec<Option<Vec<f64>>>, value: f64| {
+                    arrays[array.index()].as_mut().expect("made above")[place] = value;
+                };
+                set(&mut drawn.latents, values[element]);
+                set(&mut drawn.expected_logs, logs[element]);
+                element += 1;
+            }
+        }
+    }
+}
+
+/// For each declared dimension of a member, its place among the block's plates and the member's slices.
+fn dimensions(program: &Program, id: BlockId, member: usize) -> Vec<usize> {
+    let symbols = &program.equations.symbols;
+    let block = program.equations.block(id);
+    let own: Vec<LetterId> = block.plates.iter().chain(&block.slices[member]).copied().collect();
+    let mut taken = vec![false; own.len()];
+    let letters = &symbols.array(block.members[member]).letters;
+    let exact: Vec<Option<usize>> = letters
+        .iter()
+        .map(|letter| {
+            let place = own.iter().position(|other| other == letter)?;
+            taken[place] = true;
+            Some(place)
+        })
+        .collect();
+    letters
+        .iter()
+        .zip(exact)
+        .map(|(letter, exact)| {
+            exact.unwrap_or_else(|| {
+                let axis = symbols.letter(*letter).axis;
+                let alike = (0..own.len()).find(|place| !taken[*place] && symbols.letter(own[*place]).axis == axis);
+                let place = alike.expect("the dimensions of a member are those of its block");
+                taken[place] = true;
+                place
+            })
+        })
+        .collect()
+}
+
+/// A draw of one copy, `E log` of its elements, and log q.
+fn copy(
+    family: &str,
+    columns: &[Vec<f64>],
+    row: usize,
+    group: usize,
+    n: usize,
+    rng: &mut ChaCha8Rng,
+) -> (Vec<f64>, Vec<f64>, f64) {
+    let normal = |rng: &mut ChaCha8Rng| -> f64 { rng.sample(StandardNormal) };
+    let half_log_two_pi = 0.5 * (2.0 * std::f64::consts::PI).ln();
+    match family {
+        "Normal" => {
+            let (mean, var) = (columns[0][row], columns[1][row]);
+            let step = normal(rng);
+            let log_q = -half_log_two_pi - 0.5 * var.ln() - 0.5 * step * step;
+            (vec![mean + var.sqrt() * step], vec![f64::NAN], log_q)
+        }
+        "Normal over a slice" => {
+            let mean = &columns[0][row * n..(row + 1) * n];
+            let factor = cholesky(&columns[1][group * n * n..(group + 1) * n * n], n);
+            let steps: Vec<f64> = (0..n).map(|_| normal(rng)).collect();
+            let mut values = mean.to_vec();
+            let mut log_q = 0.0;
+            for i in 0..n {
+                values[i] += (0..=i).map(|j| factor[i * n + j] * steps[j]).sum::<f64>();
+                log_q -= half_log_two_pi + factor[i * n + i].ln() + 0.5 * steps[i] * steps[i];
+            }
+            (values, vec![f64::NAN; n], log_q)
+        }
+        "Gamma" => {
+            let (shape, rate) = (columns[0][row], columns[1][row]);
+            let log = log_gamma_draw(shape, rng) - rate.ln();
+            let x = log.exp();
+            let log_q = shape * rate.ln() - ln_gamma(shape) + (shape - 1.0) * log - rate * x;
+            (vec![x], vec![digamma(shape) - rate.ln()], log_q)
+        }
+        "InverseGamma" => {
+            let (shape, scale) = (columns[0][row], columns[1][row]);
+            let log = scale.ln() - log_gamma_draw(shape, rng);
+            let log_q = shape * scale.ln() - ln_gamma(shape) - (shape + 1.0) * log - scale * (-log).exp();
+            (vec![log.exp()], vec![scale.ln() - digamma(shape)], log_q)
+        }
+        "Beta" => {
+            let (a, b) = (columns[0][row], columns[1][row]);
+            let (left, right) = (log_gamma_draw(a, rng), log_gamma_draw(b, rng));
+            let total = left.max(right) + (-(left - right).abs()).exp().ln_1p();
+            let log_q = ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b)
+                + (a - 1.0) * (left - total)
+                + (b - 1.0) * (right - total);
+            (vec![(left - total).exp()], vec![digamma(a) - digamma(a + b)], log_q)
+        }
+        "Dirichlet" => {
+            let concentration = &columns[0][row * n..(row + 1) * n];
+            let logs: Vec<f64> = concentration.iter().map(|own| log_gamma_draw(*own, rng)).collect();
+            let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let total = largest + logs.iter().map(|log| (log - largest).exp()).sum::<f64>().ln();
+            let sum: f64 = concentration.iter().sum();
+            let mut log_q = ln_gamma(sum);
+            for (own, log) in concentration.iter().zip(&logs) {
+                log_q += (own - 1.0) * (log - total) - ln_gamma(*own);
+            }
+            let values = logs.iter().map(|log| (log - total).exp()).collect();
+            let expected = concentration.iter().map(|own| digamma(*own) - digamma(sum)).collect();
+            (values, expected, log_q)
+        }
+        "Categorical" => {
+            let prob = &columns[0][row * n..(row + 1) * n];
+            let mut rest: f64 = rng.random();
+            let class = prob.iter().position(|own| {
+                rest -= own;
+                rest < 0.0
+            });
+            let class = class.unwrap_or(n - 1);
+            (vec![class as f64], vec![f64::NAN], prob[class].ln())
+        }
+        "Bernoulli" => {
+            let prob = columns[0][row];
+            let hit = rng.random::<f64>() < prob;
+            (vec![f64::from(u8::from(hit))], vec![f64::NAN], if hit { prob.ln() } else { (1.0 - prob).ln() })
+        }
+        "TruncatedNormal" => {
+            let (linear, precision) = (columns[0][row], columns[1][row]);
+            let (mean, deviation) = (linear / precision, precision.sqrt().recip());
+            let standard = Normal::new(0.0, 1.0).expect("a standard normal");
+            let below = standard.cdf(-mean / deviation);
+            let level = below + (1.0 - below) * rng.random::<f64>();
+            let step = standard.inverse_cdf(level);
+            let log_q = -half_log_two_pi - deviation.ln() - 0.5 * step * step - (1.0 - below).ln();
+            (vec![(mean + deviation * step).max(0.0)], vec![f64::NAN], log_q)
+        }
+        other => panic!("a sampler for {other} is to be written here"),
+    }
+}
+
+/// The log of a draw from Gamma(shape, 1): for a small shape from `G(shape) = G(shape + 1) U^(1 / shape)`.
+fn log_gamma_draw(shape: f64, rng: &mut ChaCha8Rng) -> f64 {
+    let sample = |shape: f64, rng: &mut ChaCha8Rng| -> f64 {
+        rand_distr::Gamma::new(shape, 1.0).expect("a shape greater than 0").sample(rng)
+    };
+    if shape >= 1.0 {
+        return sample(shape, rng).ln();
+    }
+    let uniform: f64 = 1.0 - rng.random::<f64>();
+    sample(shape + 1.0, rng).ln() + uniform.ln() / shape
+}
+
+/// The lower triangle L with `L L' = a`.
+fn cholesky(a: &[f64], n: usize) -> Vec<f64> {
+    let mut lower = vec![0.0; n * n];
+    for i in 0..n {
+        for j in 0..=i {
+            let rest: f64 = a[i * n + j] - (0..j).map(|k| lower[i * n + k] * lower[j * n + k]).sum::<f64>();
+            lower[i * n + j] = if i == j { rest.sqrt() } else { rest / lower[j * n + j] };
+        }
+    }
+    lower
+}
+
+fn unflat(sizes: &[usize], place: usize) -> Vec<usize> {
+    let mut rest = place;
+    let mut positions = vec![0; sizes.len()];
+    for (position, size) in positions.iter_mut().zip(sizes).rev() {
+        *position = rest % size;
+        rest /= size;
+    }
+    positions
+}

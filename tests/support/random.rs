@@ -1,0 +1,275 @@
+//! Random sizes, data and constants for any program.
+
+use cavi_algebra::{Array, ArrayId, ArrayKind, Expression, LetterId, Restriction, Support};
+use cavi_executor::{Bound, BoundArray, BoundAxis};
+use cavi_families::Domain;
+use cavi_model::Model;
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, Exp1, StandardNormal};
+
+use super::world::World;
+
+/// What data to draw.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// The smallest size of an axis of the data.
+    pub smallest: usize,
+    /// The largest size of an axis.
+    pub largest: usize,
+    /// Whether arrays that may be sparse are; else they are dense.
+    pub sparse: bool,
+    /// The share of entries that are missing, where the program allows it.
+    pub missing: f64,
+    /// What counts and other non-negative data are multiplied by.
+    pub scale: f64,
+}
+
+impl Shape {
+    /// Sizes from 2 to 5, some entries missing.
+    pub fn small(sparse: bool) -> Shape {
+        Shape { smallest: 2, largest: 5, sparse, missing: 0.25, scale: 1.0 }
+    }
+}
+
+/// Sizes, data and constants for a program, of the right supports.
+pub fn random_bound(model: &Model, shape: Shape, rng: &mut ChaCha8Rng) -> Bound {
+    let symbols = &model.symbols;
+    let mut bound = Bound { axes: Vec::new(), arrays: vec![None; symbols.arrays.len()] };
+    for (index, axis) in symbols.axes.iter().enumerate() {
+        let id = cavi_algebra::AxisId::from(index);
+        // Something must be there to point at, and a slice on the simplex has mass.
+        let pointed = symbols.arrays.iter().any(|array| array.support == Support::Index(id));
+        let simplex = symbols.arrays.iter().any(|array| {
+            let own = array.letters.iter().zip(&array.slice);
+            array.support == Support::Simplex
+                && own.into_iter().any(|(letter, slice)| *slice && symbols.letter(*letter).axis == id)
+        });
+        let least = if pointed || simplex { shape.smallest.max(1) } else { shape.smallest };
+        let largest = shape.largest.max(least);
+        let sized = match &axis.size {
+            Some(Expression::Number(size)) => Some((*size as usize).clamp(1, 3)),
+            _ => None,
+        };
+        bound.axes.push(match axis.parent {
+            None => BoundAxis::plain(sized.unwrap_or_else(|| rng.random_range(least..=largest))),
+            Some(parent) => {
+                let parents = bound.axes[parent.index()].size;
+                let sizes: Vec<usize> = (0..parents).map(|_| rng.random_range(least..=largest)).collect();
+                BoundAxis::ragged(&sizes)
+            }
+        });
+    }
+    // Constants without a value first, then those computed from them, then data.
+    let order = |kind: ArrayKind, computed: bool| {
+        (0..symbols.arrays.len()).map(ArrayId::from).filter(move |id| {
+            let array = symbols.array(*id);
+            array.kind == kind && array.value.is_some() == computed
+        })
+    };
+    for id in order(ArrayKind::Constant, false) {
+        bound.arrays[id.index()] = Some(BoundArray::full(constant(model, &bound, id, rng)));
+    }
+    fill_in_order(model, &mut bound, order(ArrayKind::Constant, true).collect());
+    for id in order(ArrayKind::Data, false) {
+        bound.arrays[id.index()] = Some(data(model, &bound, id, shape, rng));
+    }
+    fill_in_order(model, &mut bound, order(ArrayKind::Data, true).collect());
+    totals(model, &mut bound, rng);
+    bound
+}
+
+/// Arrays computed from others, each after those it reads.
+fn fill_in_order(model: &Model, bound: &mut Bound, mut waiting: Vec<ArrayId>) {
+    while !waiting.is_empty() {
+        let before = waiting.len();
+        waiting.retain(|id| {
+            let array = model.symbols.array(*id);
+            let value = array.value.as_ref().expect("only computed arrays wait");
+            let mut ready = true;
+            value.visit_values(&mut |read, _| ready &= bound.arrays[read.index()].is_some());
+            if !ready {
+                return true;
+            }
+            let filled = evaluated(model, bound, array, value);
+            bound.arrays[id.index()] = Some(filled);
+            false
+        });
+        assert!(waiting.len() < before, "the constants of a program form no cycle");
+    }
+}
+
+fn evaluated(model: &Model, bound: &Bound, array: &Array, value: &Expression) -> BoundArray {
+    let world = World::new(&model.symbols, bound);
+    let (mut values, mut seen) = (Vec::new(), Vec::new());
+    let mut at = world.nowhere();
+    world.each(&array.letters, &mut at, &mut |at| {
+        values.push(world.value(value, at));
+        let mut observed = true;
+        value.visit_values(&mut |read, subscripts| {
+            observed &= world.observed(read, &world.positions(subscripts, at));
+        });
+        seen.push(observed);
+    });
+    let missing = seen.contains(&false);
+    values.iter_mut().zip(&seen).filter(|(_, seen)| !**seen).for_each(|(value, _)| *value = 0.0);
+    BoundArray::Dense { values, observed: missing.then_some(seen) }
+}
+
+/// The domain of the parameter that an untyped constant is given for, and whether it is a vector.
+fn domain(model: &Model, id: ArrayId) -> Option<Domain> {
+    for statement in &model.statements {
+        for (parameter, argument) in statement.family.parameters().iter().zip(&statement.arguments) {
+            let Some(argument) = argument else { continue };
+            if let Expression::Value(array, _) = &argument.value
+                && *array == id
+            {
+                return Some(parameter.spellings[argument.spelling].domain);
+            }
+        }
+    }
+    None
+}
+
+fn constant(model: &Model, bound: &Bound, id: ArrayId, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    let array = model.symbols.array(id);
+    let shape = bound.shape(&model.symbols, id);
+    let size: usize = shape.iter().product();
+    let domain = domain(model, id);
+    let mut values: Vec<f64> = (0..size)
+        .map(|_| match (array.support, domain) {
+            (Support::Index(axis), _) => rng.random_range(0..bound.size(axis)) as f64,
+            (Support::Real, Some(Domain::Real)) => rng.sample(StandardNormal),
+            (_, Some(Domain::Unit)) => rng.random_range(0.1..0.9),
+            (Support::Count | Support::Binary, _) => f64::from(rng.random::<bool>()),
+            (Support::Unit, _) => rng.random_range(0.1..0.9),
+            _ => rng.random_range(0.5..1.5),
+        })
+        .collect();
+    if domain == Some(Domain::Simplex) || array.support == Support::Simplex {
+        let width = shape.last().copied().unwrap_or(1).max(1);
+        for row in values.chunks_mut(width) {
+            let total: f64 = row.iter().sum();
+            row.iter_mut().for_each(|value| *value /= total);
+        }
+    }
+    values
+}
+
+/// Whether an array stands in an argument, a subscript included: its missing entries would be latent.
+fn on_the_right(model: &Model, id: ArrayId) -> bool {
+    let mut found = false;
+    for argument in model.statements.iter().flat_map(|statement| &statement.arguments).flatten() {
+        argument.value.visit_values(&mut |array, _| found |= array == id);
+    }
+    let derived = model.symbols.arrays.iter().filter_map(|array| array.value.as_ref());
+    derived.for_each(|value| value.visit_values(&mut |array, _| found |= array == id));
+    found
+}
+
+fn data(model: &Model, bound: &Bound, id: ArrayId, shape: Shape, rng: &mut ChaCha8Rng) -> BoundArray {
+    let array = model.symbols.array(id);
+    let sizes = bound.shape(&model.symbols, id);
+    let size: usize = sizes.iter().product();
+    // Positions along the slices of a row are wholly observed.
+    let sliced = model.statements.iter().any(|statement| statement.target == id && !statement.slices.is_empty());
+    let may_miss = array.absent.missing && !sliced && !on_the_right(model, id);
+    let (mut values, mut seen, mut exists) = (Vec::new(), Vec::new(), Vec::new());
+    for place in 0..size {
+        let value = number(array.support, bound, shape.scale, rng);
+        let there = restricted(array, &sizes, place);
+        let observed = !(may_miss && rng.random::<f64>() < shape.missing);
+        values.push(if there && observed { value } else { 0.0 });
+        seen.push(observed);
+        exists.push(there);
+    }
+    let may_be_sparse = !sizes.is_empty() && (array.absent.zero || may_miss);
+    if !(shape.sparse && may_be_sparse) {
+        return BoundArray::Dense { values, observed: seen.contains(&false).then_some(seen) };
+    }
+    let mut indices: Vec<Vec<u32>> = vec![Vec::new(); sizes.len()];
+    let (mut listed, mut observed) = (Vec::new(), Vec::new());
+    for place in 0..size {
+        // A zero may be listed; with `absent = NA` what is missing is left out, or listed as missing.
+        let left_out = if array.absent.zero {
+            seen[place] && values[place] == 0.0 && rng.random::<f64>() < 0.9
+        } else {
+            !seen[place] && rng.random::<f64>() < 0.7
+        };
+        if left_out || !exists[place] {
+            continue;
+        }
+        let mut rest = place;
+        for (column, size) in indices.iter_mut().zip(&sizes).rev() {
+            column.push((rest % size) as u32);
+            rest /= size;
+        }
+        listed.push(values[place]);
+        observed.push(seen[place]);
+    }
+    BoundArray::Sparse {
+        indices,
+        values: listed,
+        observed: observed.contains(&false).then_some(observed),
+        unlisted_zero: array.absent.zero,
+    }
+}
+
+fn number(support: Support, bound: &Bound, scale: f64, rng: &mut ChaCha8Rng) -> f64 {
+    let exponential = |rng: &mut ChaCha8Rng| -> f64 { Exp1.sample(rng) };
+    match support {
+        Support::Real => rng.sample::<f64, _>(StandardNormal) * 1.5,
+        Support::Positive => scale * (0.3 + exponential(rng)),
+        Support::Nonnegative if rng.random::<f64>() < 0.4 => 0.0,
+        Support::Nonnegative => scale * 2.0 * exponential(rng),
+        Support::Count if rng.random::<f64>() < 0.4 => 0.0,
+        Support::Count => (scale * 3.0 * exponential(rng)).round(),
+        Support::Unit => rng.random_range(0.05..0.95),
+        Support::Binary => f64::from(rng.random::<bool>()),
+        Support::Index(axis) => rng.random_range(0..bound.size(axis)) as f64,
+        Support::Multiplicity => [0.0, 1.0, 2.0, 0.5][rng.random_range(0..4)],
+        Support::Simplex | Support::PositiveDefinite => panic!("no data have the support {support:?}"),
+    }
+}
+
+/// Whether an entry exists under the array's restriction.
+fn restricted(array: &Array, sizes: &[usize], place: usize) -> bool {
+    let mut positions = vec![0; sizes.len()];
+    let mut rest = place;
+    for (position, size) in positions.iter_mut().zip(sizes).rev() {
+        *position = rest % size;
+        rest /= size;
+    }
+    let at = |letter: LetterId| {
+        positions[array.letters.iter().position(|own| *own == letter).expect("a restriction names own letters")]
+    };
+    match array.restriction {
+        None => true,
+        Some(Restriction::Different(left, right)) => at(left) != at(right),
+        Some(Restriction::Less(left, right)) => at(left) < at(right),
+    }
+}
+
+/// Data under a total are cut to it.
+fn totals(model: &Model, bound: &mut Bound, rng: &mut ChaCha8Rng) {
+    for statement in &model.statements {
+        let parameters = statement.family.parameters();
+        let Some(place) = parameters.iter().position(|own| own.spellings[0].name == "total") else { continue };
+        let (Some(argument), true) = (&statement.arguments[place], statement.observed) else { continue };
+        if !statement.slices.is_empty() {
+            continue;
+        }
+        let world = World::new(&model.symbols, bound);
+        let mut limits = Vec::new();
+        let mut at = world.nowhere();
+        world.each(&statement.plates, &mut at, &mut |at| limits.push(world.value(&argument.value, at)));
+        let Some(BoundArray::Dense { values, .. }) = &mut bound.arrays[statement.target.index()] else {
+            panic!("data under a total are drawn dense")
+        };
+        for (value, limit) in values.iter_mut().zip(&limits) {
+            if *value > *limit {
+                *value = (limit * rng.random::<f64>()).round();
+            }
+        }
+    }
+}

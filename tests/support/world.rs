@@ -1,0 +1,165 @@
+//! Values for everything a program names, and expressions evaluated on them: a second reading of a program's text, which
+//! shares no code with the algebra.
+
+use cavi_algebra::{ArrayId, AxisId, Expression, Function, LetterId, Subscript, Support, Symbols};
+use cavi_executor::{Bound, BoundArray};
+use statrs::function::gamma::ln_gamma;
+
+/// Data, constants and one value for each latent.
+pub struct World<'a> {
+    /// Names.
+    pub symbols: &'a Symbols,
+    /// Sizes, data and constants.
+    pub bound: &'a Bound,
+    /// For each latent its values, in C order of its declared dimensions.
+    pub latents: Vec<Option<Vec<f64>>>,
+}
+
+/// Positions of letters.
+pub type Positions = Vec<Option<usize>>;
+
+impl<'a> World<'a> {
+    /// No latent has a value yet.
+    pub fn new(symbols: &'a Symbols, bound: &'a Bound) -> World<'a> {
+        World { symbols, bound, latents: vec![None; symbols.arrays.len()] }
+    }
+
+    /// No letter has a position.
+    pub fn nowhere(&self) -> Positions {
+        vec![None; self.symbols.letters.len()]
+    }
+
+    /// The place of an element in C order.
+    pub fn place(&self, array: ArrayId, positions: &[usize]) -> usize {
+        let shape = self.bound.shape(self.symbols, array);
+        assert_eq!(shape.len(), positions.len());
+        shape.iter().zip(positions).fold(0, |place, (size, position)| {
+            assert!(position < size, "position {position} of {size} in `{}`", self.symbols.array(array).name);
+            place * size + position
+        })
+    }
+
+    /// An element of data, a constant or a latent; unlisted is 0.
+    pub fn element(&self, array: ArrayId, positions: &[usize]) -> f64 {
+        let place = self.place(array, positions);
+        if let Some(values) = &self.latents[array.index()] {
+            return values[place];
+        }
+        match self.bound.array(array) {
+            BoundArray::Dense { values, .. } => values[place],
+            BoundArray::Sparse { indices, values, .. } => {
+                listed(indices, positions).map_or(0.0, |entry| values[entry])
+            }
+        }
+    }
+
+    /// Whether an entry of data was observed.
+    pub fn observed(&self, array: ArrayId, positions: &[usize]) -> bool {
+        match self.bound.array(array) {
+            BoundArray::Dense { observed, .. } => {
+                observed.as_ref().is_none_or(|observed| observed[self.place(array, positions)])
+            }
+            BoundArray::Sparse { indices, observed, unlisted_zero, .. } => match listed(indices, positions) {
+                Some(entry) => observed.as_ref().is_none_or(|observed| observed[entry]),
+                None => *unlisted_zero,
+            },
+        }
+    }
+
+    /// The position that a subscript names.
+    pub fn position(&self, subscript: &Subscript, at: &Positions) -> usize {
+        match subscript {
+            Subscript::Letter(letter) => at[letter.index()].unwrap_or_else(|| {
+                panic!("the letter `{}` has no position", self.symbols.letter(*letter).name)
+            }),
+            Subscript::Index(array, inner) => self.element(*array, &self.positions(inner, at)) as usize,
+        }
+    }
+
+    /// The positions that subscripts name.
+    pub fn positions(&self, subscripts: &[Subscript], at: &Positions) -> Vec<usize> {
+        subscripts.iter().map(|subscript| self.position(subscript, at)).collect()
+    }
+
+    /// Calls `visit` for every value of the letters that have no position yet, ragged ones within their parents.
+    pub fn each(&self, letters: &[LetterId], at: &mut Positions, visit: &mut dyn FnMut(&mut Positions)) {
+        let Some(letter) = letters.iter().copied().find(|letter| at[letter.index()].is_none()) else {
+            return visit(at);
+        };
+        // The outermost ancestor without a position comes first.
+        let lineage = self.symbols.lineage(letter);
+        let letter = *lineage.iter().rev().find(|own| at[own.index()].is_none()).expect("the letter itself has none");
+        let own = self.symbols.letter(letter);
+        let axis = &self.bound.axes[own.axis.index()];
+        let range = match (&axis.starts, own.parent) {
+            (Some(starts), Some(parent)) => {
+                let parent = at[parent.index()].expect("ancestors come first");
+                starts[parent]..starts[parent + 1]
+            }
+            _ => 0..axis.size,
+        };
+        for position in range {
+            at[letter.index()] = Some(position);
+            self.each(letters, at, visit);
+        }
+        at[letter.index()] = None;
+    }
+
+    /// The value of an expression.
+    pub fn value(&self, expression: &Expression, at: &mut Positions) -> f64 {
+        match expression {
+            Expression::Number(value) => *value,
+            Expression::Value(array, subscripts) => self.element(*array, &self.positions(subscripts, at)),
+            Expression::Equal(left, right) => f64::from(u8::from(at[left.index()] == at[right.index()])),
+            Expression::Sum(letters, body) => {
+                let mut total = 0.0;
+                self.each(letters, at, &mut |at| total += self.value(body, at));
+                total
+            }
+            Expression::Add(parts) => parts.iter().map(|part| self.value(part, at)).sum(),
+            Expression::Multiply(parts) => parts.iter().map(|part| self.value(part, at)).product(),
+            Expression::Power(base, exponent) => self.value(base, at).powf(self.value(exponent, at)),
+            Expression::Apply(function, inner) => apply(*function, self.value(inner, at)),
+        }
+    }
+
+    /// Whether a latent stands in an expression.
+    pub fn holds_latent(&self, expression: &Expression) -> bool {
+        let mut found = false;
+        expression.visit_values(&mut |array, _| {
+            found |= self.symbols.array(array).kind == cavi_algebra::ArrayKind::Latent;
+        });
+        found
+    }
+
+    /// The axis whose positions an index array holds.
+    pub fn index_axis(&self, array: ArrayId) -> Option<AxisId> {
+        match self.symbols.array(array).support {
+            Support::Index(axis) => Some(axis),
+            _ => None,
+        }
+    }
+}
+
+fn listed(indices: &[Vec<u32>], positions: &[usize]) -> Option<usize> {
+    let entries = indices.first().map_or(0, Vec::len);
+    (0..entries).find(|entry| indices.iter().zip(positions).all(|(column, own)| column[*entry] as usize == *own))
+}
+
+/// Functions from the standard library, but for the Gamma function.
+fn apply(function: Function, x: f64) -> f64 {
+    match function {
+        Function::Exp => x.exp(),
+        Function::Log => x.ln(),
+        Function::Sqrt => x.sqrt(),
+        Function::Logistic => 1.0 / (1.0 + (-x).exp()),
+        Function::Softplus => x.exp().ln_1p(),
+        Function::LogGamma => ln_gamma(x),
+        Function::Power
+        | Function::Phi
+        | Function::InversePhi
+        | Function::StandardNormalLogCdf
+        | Function::StandardNormalLogCcdf
+        | Function::StandardNormalLogQf => panic!("`{}` stands in no program of these tests", function.name()),
+    }
+}
