@@ -56,6 +56,9 @@ fn compare(program: &Program, bound: &Bound, schedule: &Schedule, from: &Paramet
 fn check(shape: Shape, seeds: std::ops::Range<u64>) {
     let mut wrong = Vec::new();
     for program in programs() {
+        if std::env::var_os("CAVI_TRACE").is_some() {
+            eprintln!("{}", program.name);
+        }
         for seed in seeds.clone() {
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
             let bound = random_bound(&program.model, shape, &mut rng);

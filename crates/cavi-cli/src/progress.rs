@@ -20,6 +20,8 @@ pub enum Display {
     Plain {
         /// When the last one was written.
         last: Option<Instant>,
+        /// What came after it.
+        unwritten: Option<String>,
     },
     /// A bar.
     Bar(ProgressBar),
@@ -32,7 +34,7 @@ impl Display {
             _ if quiet => Display::None,
             ProgressMode::None => Display::None,
             ProgressMode::Auto if stderr().is_terminal() => Display::Bar(bar()),
-            ProgressMode::Auto | ProgressMode::Plain => Display::Plain { last: None },
+            ProgressMode::Auto | ProgressMode::Plain => Display::Plain { last: None, unwritten: None },
         }
     }
 
@@ -40,11 +42,18 @@ impl Display {
     pub fn show(&mut self, progress: &Progress) {
         match self {
             Display::None => {}
-            Display::Plain { last } => {
+            Display::Plain { last, unwritten } => {
                 let due = last.is_none_or(|last| last.elapsed() >= INTERVAL);
-                if due || progress.sweep == 0 || progress.sweep == progress.sweeps {
+                if due || progress.sweep == 0 {
+                    // The last line of a run before this one.
+                    if let (0, Some(text)) = (progress.sweep, unwritten.take()) {
+                        terminal::note(&text);
+                    }
                     *last = Some(Instant::now());
+                    *unwritten = None;
                     terminal::note(&line(progress));
+                } else {
+                    *unwritten = Some(line(progress));
                 }
             }
             Display::Bar(bar) => {
@@ -55,10 +64,16 @@ impl Display {
         }
     }
 
-    /// Takes the bar away.
-    pub fn finish(&self) {
-        if let Display::Bar(bar) = self {
-            bar.finish_and_clear();
+    /// Takes the bar away, or writes the line of the last sweep.
+    pub fn finish(&mut self) {
+        match self {
+            Display::None => {}
+            Display::Plain { unwritten, .. } => {
+                if let Some(text) = unwritten.take() {
+                    terminal::note(&text);
+                }
+            }
+            Display::Bar(bar) => bar.finish_and_clear(),
         }
     }
 }

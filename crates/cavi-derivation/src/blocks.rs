@@ -80,9 +80,6 @@ fn draft(derivation: &mut Derivation, spec: &BlockSpec) -> Draft {
             .at(spec.span, "stated here")
             .help("state the variables as blocks of their own")
     };
-    if mode == Mode::Implicit {
-        derivation.diagnostics.push(later("implicit factors").help("leave the line out: the factor is then stored"));
-    }
     if spec.members.len() > 1 {
         derivation.diagnostics.push(later("joint blocks of several variables"));
     }

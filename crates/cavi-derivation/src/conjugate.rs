@@ -259,7 +259,7 @@ fn opened(symbols: &mut Symbols, draft: &Draft, id: BlockId, term: &Term) -> Res
 
 /// Makes the subscripts of a copy the letters of the target: a summed letter is replaced, anything else gets an
 /// indicator.
-fn unify(symbols: &mut Symbols, term: &Term, pairs: Vec<(Subscript, LetterId)>) -> Term {
+pub fn unify(symbols: &mut Symbols, term: &Term, pairs: Vec<(Subscript, LetterId)>) -> Term {
     let mut term = term.clone();
     let mut pending = pairs;
     while !pending.is_empty() {

@@ -8,6 +8,7 @@ use crate::blocks::{Draft, blocks};
 use crate::bounds::bound_logs;
 use crate::conjugate::conjugate;
 use crate::elbo::{elbo, expect_sites};
+use crate::implicit::implicit_to_sites;
 use crate::joint::joint;
 use crate::order::default_sweep;
 
@@ -31,12 +32,13 @@ pub fn derive(model: &Model) -> (Option<Equations>, Vec<Diagnostic>) {
 
 impl Derivation<'_> {
     fn run(&mut self) -> Option<Equations> {
-        let drafts: Vec<Draft> = blocks(self);
+        let mut drafts: Vec<Draft> = blocks(self);
         let log_densities = joint(self, &drafts);
         if self.failed() {
             return None;
         }
         let mut bounded = bound_logs(self, &drafts, &log_densities);
+        implicit_to_sites(self, &mut drafts, &mut bounded);
         if self.failed() {
             return None;
         }

@@ -51,7 +51,10 @@ pub fn expect_term(symbols: &mut Symbols, drafts: &[Draft], term: &Term) -> Resu
             let square = multiply(symbols, inner, &right);
             distribute(symbols, &rest, &square)
         } else {
-            let square = expected_square(symbols, drafts, inner)?;
+            // What keeps copies apart outside the square keeps them apart inside it.
+            let guards: Vec<Factor> =
+                rest.factors.iter().filter(|factor| is_guard(&factor.atom)).cloned().collect();
+            let square = expected_square(symbols, drafts, inner, &guards)?;
             distribute(symbols, &rest, &Sum::atom(square))
         };
         return expect(symbols, drafts, &product);
@@ -77,6 +80,11 @@ pub fn expect_term(symbols: &mut Symbols, drafts: &[Draft], term: &Term) -> Resu
         terms = next;
     }
     Ok(canonical(symbols, &Sum { terms }))
+}
+
+/// Whether an atom is an indicator of where an entry exists.
+fn is_guard(atom: &Atom) -> bool {
+    matches!(atom, Atom::Different(..) | Atom::Less(..))
 }
 
 /// The blocks with a distribution whose members `mentions` says are there.
@@ -152,7 +160,12 @@ fn refreshed(symbols: &mut Symbols, sum: &Sum) -> Sum {
 
 /// `E (sum_s T_s)^2`, its spread found pair by pair: `E[T_s T_t] - E T_s E T_t` is non-zero only where the two share a
 /// copy of a block; there `E[x y] = E x E y + Cov(x, y)`.
-fn expected_square(symbols: &mut Symbols, drafts: &[Draft], inner: &Sum) -> Result<Atom, Box<Leftover>> {
+fn expected_square(
+    symbols: &mut Symbols,
+    drafts: &[Draft],
+    inner: &Sum,
+    guards: &[Factor],
+) -> Result<Atom, Box<Leftover>> {
     let mean = expect(symbols, drafts, inner)?;
     let mut spread = Sum::zero();
     for (number, left) in inner.terms.iter().enumerate() {
@@ -162,7 +175,8 @@ fn expected_square(symbols: &mut Symbols, drafts: &[Draft], inner: &Sum) -> Resu
                 continue;
             }
             let right = refresh(symbols, right);
-            let product = multiply(symbols, &Sum::term(left.clone()), &Sum::term(right));
+            let mut product = multiply(symbols, &Sum::term(left.clone()), &Sum::term(right));
+            product.terms.iter_mut().for_each(|term| term.factors.extend(guards.iter().cloned()));
             let twice = if other > number { 2.0 } else { 1.0 };
             let product = canonical(symbols, &product);
             for term in &product.terms {

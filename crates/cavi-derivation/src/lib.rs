@@ -10,6 +10,7 @@ mod derive;
 mod elbo;
 mod expect;
 mod explain;
+mod implicit;
 mod joint;
 mod order;
 mod separate;

@@ -118,14 +118,38 @@ pub fn separate(symbols: &mut Symbols, draft: &Draft, term: &Term) -> Result<Vec
                     Sum::term(term)
                 };
                 let equal = with(Atom::Equal(left.clone(), right.clone()));
-                let different = with(Atom::Different(left, right));
-                queue.extend(canonical(symbols, &equal).terms);
+                let different = with(Atom::Different(left.clone(), right.clone()));
+                for mut term in canonical(symbols, &equal).terms {
+                    identify(&mut term, &left, &right);
+                    queue.extend(canonical(symbols, &Sum::term(term)).terms);
+                }
                 queue.extend(canonical(symbols, &different).terms);
             }
         }
     }
     done.reverse();
     Ok(done)
+}
+
+/// Where `[left = right]` stays a factor (neither is a summed letter), `right` is written as `left` elsewhere.
+fn identify(term: &mut Term, left: &Subscript, right: &Subscript) {
+    fn inside(subscript: &mut Subscript, left: &Subscript, right: &Subscript) {
+        if subscript == right {
+            *subscript = left.clone();
+        } else if let Subscript::Index(_, inner) = subscript {
+            inner.iter_mut().for_each(|inner| inside(inner, left, right));
+        }
+    }
+    let stays = |factor: &Factor| match &factor.atom {
+        Atom::Equal(a, b) => (a == left && b == right) || (a == right && b == left),
+        _ => false,
+    };
+    if !term.factors.iter().any(stays) {
+        return;
+    }
+    for factor in term.factors.iter_mut().filter(|factor| !stays(factor)) {
+        factor.atom.map_subscripts(&mut |subscript| inside(subscript, left, right));
+    }
 }
 
 /// The first pair of subscripts that may or may not coincide, in two copies that are not known to be different.

@@ -17,6 +17,8 @@ pub mod show;
 pub mod standard;
 pub mod start;
 
+mod constants;
+
 pub use cavi_executor::Schedule;
 pub use fit::{Control, Fit, FitError, Progress, Run, Settings, TraceRow, fit, plan};
 pub use pipeline::{Compiled, compile, compile_with};

@@ -1,11 +1,23 @@
-//! The start of a run: random, from the program's `init` block, from given parameters; in this order, the last word last.
+//! The start of a run: random, then what the program's `init` block says, then the parameters that are given.
 
-use cavi_algebra::{BlockId, Equations};
-use cavi_executor::Parameters;
-use cavi_model::Model;
+use cavi_algebra::evaluate::{Assignment, evaluate, for_each_value};
+use cavi_algebra::rules::to_sum;
+use cavi_algebra::{
+    ArrayId, ArrayKind, AxisId, BlockId, Equations, Expression, LetterId, Mode, Support, Symbols,
+};
+use cavi_executor::{Layout, Parameters};
+use cavi_families::Improper;
+use cavi_model::{InitSpec, Model, Start as Line, Statement};
 use cavi_syntax::Diagnostic;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 
 use crate::bind::Binding;
+use crate::constants::Constants;
+use crate::means::{Mean, mean, transposed};
+
+/// Streams of the draws of an `init` block begin here, apart from those of random starts.
+const FIRST_STREAM: u64 = 1 << 32;
 
 /// Parameters that the user gives for some of the blocks, all descriptors filled.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,13 +47,324 @@ pub fn start(
     seed: u64,
 ) -> Result<Start, Vec<Diagnostic>> {
     let mut parameters = cavi_executor::start(equations, &binding.bound, seed);
-    let _ = model;
+    let mut chosen = vec![false; equations.blocks.len()];
+    let mut diagnostics = Vec::new();
+    for (number, line) in model.init.iter().enumerate() {
+        let context = Context { model, equations, binding, line };
+        match context.apply(seed, FIRST_STREAM + number as u64, &mut parameters) {
+            Ok(block) => chosen[block.index()] = true,
+            Err(diagnostic) => diagnostics.push(diagnostic),
+        }
+    }
+    if !diagnostics.is_empty() {
+        return Err(diagnostics);
+    }
     if let Some(given) = given {
         for (index, columns) in given.blocks.iter().enumerate() {
             if let Some(columns) = columns {
-                parameters.blocks[BlockId::from(index).index()].clone_from(columns);
+                parameters.blocks[index].clone_from(columns);
+                // What there is to say about it was said when it was read.
+                chosen[index] = false;
             }
         }
     }
-    Ok(Start { parameters, warnings: Vec::new() })
+    let mut warnings = Vec::new();
+    if chosen.iter().any(|chosen| *chosen) {
+        warnings.extend(symmetric(model, equations, binding, &parameters));
+        warnings.extend(zeros(model, equations, &parameters, &chosen));
+    }
+    Ok(Start { parameters, warnings })
+}
+
+/// One line of the `init` block.
+struct Context<'a> {
+    model: &'a Model,
+    equations: &'a Equations,
+    binding: &'a Binding,
+    line: &'a InitSpec,
+}
+
+impl Context<'_> {
+    fn symbols(&self) -> &Symbols {
+        &self.equations.symbols
+    }
+
+    fn error(&self, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::error("E0802", message).at(self.line.span, "this start")
+    }
+
+    /// Puts the values of the line into the parameters.
+    fn apply(&self, seed: u64, stream: u64, parameters: &mut Parameters) -> Result<BlockId, Diagnostic> {
+        let name = &self.symbols().array(self.line.target).name;
+        let id = self
+            .equations
+            .block_of(self.line.target)
+            .ok_or_else(|| self.error(format!("`{name}` has no factor of its own, and needs no start")))?;
+        if self.equations.block(id).mode == Mode::Implicit {
+            return Err(self.error(format!("`{name}` is implicit: it is always at its optimum, and has no start")));
+        }
+        let values = match &self.line.start {
+            Line::Value(expression) => self.values(expression)?,
+            Line::Draw { family, arguments } => {
+                let own = self.model.statement_of(self.line.target);
+                let own = own.ok_or_else(|| self.error(format!("`{name}` has no statement of its own")))?;
+                let statement = Statement {
+                    family: *family,
+                    arguments: arguments.clone(),
+                    observed: false,
+                    span: self.line.span,
+                    ..own.clone()
+                };
+                self.draw(statement, seed, stream)?
+            }
+            Line::FromData { method, .. } => {
+                return Err(self
+                    .error(format!("the start `{method}` comes in a later version of Cavi"))
+                    .help("start from values, from a draw, or from a file by `--init`"));
+            }
+        };
+        self.put(id, values, parameters)?;
+        Ok(id)
+    }
+
+    /// The values of an expression at every position of the array, in C order of its dimensions.
+    fn values(&self, expression: &Expression) -> Result<Vec<f64>, Diagnostic> {
+        let mut symbols = self.symbols().clone();
+        let sum = to_sum(&mut symbols, expression);
+        let constants = Constants::new(&symbols, &self.binding.bound);
+        let letters = self.model.symbols.array(self.line.target).letters.clone();
+        let mut values = Vec::new();
+        for_each_value(&symbols, &constants, &letters, &mut Assignment::new(), &mut |assignment| {
+            values.push(evaluate(&symbols, &sum, &constants, assignment));
+        });
+        match values.iter().find(|value| !value.is_finite()) {
+            Some(value) => Err(self.error(format!("the start has the value {value}; expected finite numbers"))),
+            None => Ok(values),
+        }
+    }
+
+    /// One draw at every position of the array: the statement alone is a model whose posterior is its prior.
+    fn draw(&self, statement: Statement, seed: u64, stream: u64) -> Result<Vec<f64>, Diagnostic> {
+        let target = statement.target;
+        let alone = Model {
+            statements: vec![statement],
+            blocks: Vec::new(),
+            block_plates: Vec::new(),
+            init: Vec::new(),
+            fit: cavi_model::FitSpec::default(),
+            report: Vec::new(),
+            ..self.model.clone()
+        };
+        let no_draw = || self.error("from this family no start can be drawn").help("give values, or another family");
+        let (Some(equations), _) = cavi_derivation::derive(&alone) else { return Err(no_draw()) };
+        let [block] = equations.blocks.as_slice() else { return Err(no_draw()) };
+        let family = cavi_families::posterior(block.family).filter(|family| !family.only_point()).ok_or_else(no_draw)?;
+        let layout = Layout::new(&equations, &self.binding.bound, block, &|_| false);
+        let batch = layout.batch();
+
+        let constants = Constants::new(&equations.symbols, &self.binding.bound);
+        let base = family.base();
+        let mut natural: Vec<Vec<f64>> = Vec::new();
+        for (statistic, (own, base)) in family.statistics().iter().zip(block.natural.iter().zip(&base)) {
+            let length = batch.len(statistic.extent);
+            let letters: Vec<LetterId> = match statistic.extent {
+                cavi_families::Extent::Matrix => layout.group_letters.iter().chain(&own.slots).copied().collect(),
+                _ => block.plates.iter().chain(&own.slots).copied().collect(),
+            };
+            let mut column = Vec::with_capacity(length);
+            let mut assignment = Assignment::new();
+            for_each_value(&equations.symbols, &constants, &letters, &mut assignment, &mut |assignment| {
+                column.push(evaluate(&equations.symbols, &own.coefficient, &constants, assignment) - base);
+            });
+            natural.push(column);
+        }
+        let columns: Vec<&[f64]> = natural.iter().map(Vec::as_slice).collect();
+        let count = family.descriptors().len();
+        let mut descriptors: Vec<Vec<f64>> = (0..count)
+            .map(|index| vec![0.0; batch.len(cavi_executor::layout::extent(family, index))])
+            .collect();
+        family.describe(&batch, &columns, &mut descriptors).map_err(|improper| self.improper(&improper))?;
+        let width = if family.over_slice() { layout.n } else { 1 };
+        let mut drawn = vec![0.0; layout.rows * width];
+        let mut generator = ChaCha8Rng::seed_from_u64(seed);
+        generator.set_stream(stream);
+        family.sample(&batch, &descriptors, &mut generator, &mut drawn);
+        // From plates, then slices to the declared order.
+        let from: Vec<LetterId> = block.plates.iter().chain(&block.slices[0]).copied().collect();
+        Ok(self.reordered(&drawn, &from, &self.model.symbols.array(target).letters))
+    }
+
+    fn reordered(&self, values: &[f64], from: &[LetterId], to: &[LetterId]) -> Vec<f64> {
+        let sizes: Vec<usize> = from.iter().map(|letter| self.binding.bound.size_of(self.symbols(), *letter)).collect();
+        let place = |letter: &LetterId| {
+            from.iter().position(|other| other == letter).expect("both orders have the same letters")
+        };
+        let order: Vec<usize> = to.iter().map(place).collect();
+        transposed(values, &sizes, &order)
+    }
+
+    /// Makes the values the mean of q.
+    fn put(&self, id: BlockId, values: Vec<f64>, parameters: &mut Parameters) -> Result<(), Diagnostic> {
+        let block = self.equations.block(id);
+        let symbols = self.symbols();
+        let bound = &self.binding.bound;
+        let missing = |array: ArrayId| bound.array(array).has_missing();
+        let layout = Layout::new(self.equations, bound, block, &missing);
+        let array = symbols.array(self.line.target);
+        let [_] = block.members.as_slice() else {
+            return Err(self.error("a start for one variable of a joint block comes in a later version of Cavi"));
+        };
+        let to: Vec<LetterId> = block.plates.iter().chain(&block.slices[0]).copied().collect();
+        let mut centre = self.reordered(&values, &array.letters, &to);
+        let family = cavi_families::posterior(block.family).filter(|family| !family.only_point());
+        match family.filter(|_| block.mode != Mode::Point) {
+            Some(family) => {
+                if block.classes.is_some() {
+                    centre = one_hot(&centre, layout.n).ok_or_else(|| self.error("a class of the start does not exist"))?;
+                }
+                let batch = layout.batch();
+                let descriptors = &mut parameters.blocks[id.index()];
+                family.start_at(&batch, &centre, descriptors).map_err(|improper| self.improper(&improper))
+            }
+            None => {
+                let width = layout.slices[0].iter().product::<usize>().max(1);
+                if array.support == Support::Simplex && matches!(self.line.start, Line::Value(_)) {
+                    // A vector of weights: what counts is their shares.
+                    normalise(&mut centre, width);
+                }
+                let fits = |value: f64| match array.support {
+                    Support::Real | Support::PositiveDefinite => value.is_finite(),
+                    Support::Positive => value > 0.0 && value.is_finite(),
+                    Support::Unit => (0.0..=1.0).contains(&value),
+                    _ => value >= 0.0 && value.is_finite(),
+                };
+                if let Some(value) = centre.iter().find(|value| !fits(**value)) {
+                    let message = format!("the start has the value {value}, outside of the support of `{}`", array.name);
+                    return Err(self.error(message));
+                }
+                parameters.blocks[id.index()] = vec![centre];
+                Ok(())
+            }
+        }
+    }
+
+    fn improper(&self, improper: &Improper) -> Diagnostic {
+        self.error(format!("the start is no distribution: {}", improper.reason))
+    }
+}
+
+/// Classes to probabilities.
+fn one_hot(classes: &[f64], n: usize) -> Option<Vec<f64>> {
+    let mut out = vec![0.0; classes.len() * n];
+    for (row, class) in classes.iter().enumerate() {
+        if class.fract() != 0.0 || *class < 0.0 || *class >= n as f64 {
+            return None;
+        }
+        out[row * n + *class as usize] = 1.0;
+    }
+    Some(out)
+}
+
+fn normalise(values: &mut [f64], width: usize) {
+    for row in values.chunks_mut(width) {
+        let total: f64 = row.iter().sum();
+        if total > 0.0 {
+            row.iter_mut().for_each(|value| *value /= total);
+        }
+    }
+}
+
+/// Axes whose positions all start alike, and which no data tell apart: they stay alike for ever.
+fn symmetric(model: &Model, equations: &Equations, binding: &Binding, parameters: &Parameters) -> Vec<Diagnostic> {
+    let symbols = &equations.symbols;
+    let runs_over = |array: ArrayId, axis: AxisId| {
+        let letters = &symbols.array(array).letters;
+        letters.iter().flat_map(|letter| symbols.lineage(*letter)).any(|letter| symbols.letter(letter).axis == axis)
+    };
+    let arrays = || (0..symbols.arrays.len()).map(ArrayId::from);
+    let mut warnings = Vec::new();
+    for axis in (0..symbols.axes.len()).map(AxisId::from) {
+        if binding.bound.size(axis) < 2 || symbols.axis(axis).parent.is_some() {
+            continue;
+        }
+        let is_told_apart = arrays()
+            .filter(|array| symbols.array(*array).kind != ArrayKind::Latent)
+            .any(|array| runs_over(array, axis) || symbols.array(array).support == Support::Index(axis));
+        if is_told_apart {
+            continue;
+        }
+        let means: Vec<Mean> = arrays()
+            .filter(|array| symbols.array(*array).kind == ArrayKind::Latent)
+            .filter_map(|array| mean(equations, &binding.bound, parameters, array))
+            .filter(|mean| mean.axes.contains(&axis))
+            .collect();
+        if !means.is_empty() && means.iter().all(|mean| is_constant_along(mean, axis)) {
+            let name = &symbols.axis(axis).name;
+            warnings.push(
+                Diagnostic::warning("W0802", format!("the start is the same for every `{name}`"))
+                    .at(model.axis_spans[axis.index()], "its positions will stay alike in every sweep")
+                    .help("start from values that differ, or leave the start to Cavi"),
+            );
+        }
+    }
+    warnings
+}
+
+/// Whether the values do not depend on the positions of an axis.
+fn is_constant_along(mean: &Mean, axis: AxisId) -> bool {
+    mean.axes.iter().enumerate().filter(|(_, other)| **other == axis).all(|(place, _)| {
+        let inner: usize = mean.shape[place + 1..].iter().product();
+        let size = mean.shape[place];
+        mean.values.chunks((size * inner).max(1)).all(|slab| {
+            let first = &slab[..inner.min(slab.len())];
+            slab.chunks(inner.max(1)).all(|other| other == first)
+        })
+    })
+}
+
+/// Zeros of points whose update multiplies: they never leave zero.
+fn zeros(model: &Model, equations: &Equations, parameters: &Parameters, chosen: &[bool]) -> Vec<Diagnostic> {
+    let mut warnings = Vec::new();
+    for (index, block) in equations.blocks.iter().enumerate() {
+        if !chosen[index] || block.mode != Mode::Point || !equations.reads_allocation(BlockId::from(index)) {
+            continue;
+        }
+        for (member, column) in block.members.iter().zip(&parameters.blocks[index]) {
+            let zeros = column.iter().filter(|value| **value == 0.0).count();
+            if zeros > 0 {
+                let name = &equations.symbols.array(*member).name;
+                warnings.push(
+                    Diagnostic::warning("W0803", format!("the start of `{name}` has {zeros} zeros"))
+                        .at(model.array_spans[member.index()], "a multiplicative update never leaves zero")
+                        .help("start from positive values, unless these entries are meant to be zero"),
+                );
+            }
+        }
+    }
+    warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constancy_is_seen_along_each_dimension() {
+        let mean = |values: &[f64]| Mean {
+            axes: vec![AxisId(0), AxisId(1)],
+            shape: vec![2, 3],
+            values: values.to_vec(),
+        };
+        let rows_alike = mean(&[1.0, 2.0, 3.0, 1.0, 2.0, 3.0]);
+        assert!(is_constant_along(&rows_alike, AxisId(0)));
+        assert!(!is_constant_along(&rows_alike, AxisId(1)));
+        assert!(is_constant_along(&mean(&[1.0, 1.0, 1.0, 2.0, 2.0, 2.0]), AxisId(1)));
+    }
+
+    #[test]
+    fn classes_become_probabilities() {
+        assert_eq!(one_hot(&[1.0, 0.0], 2), Some(vec![0.0, 1.0, 1.0, 0.0]));
+        assert_eq!(one_hot(&[2.0], 2), None);
+        assert_eq!(one_hot(&[0.5], 2), None);
+    }
 }

@@ -101,6 +101,7 @@ fn product(product: &Product) -> String {
 /// A node as a factor of a product.
 fn factor(inner: &Node) -> String {
     match inner {
+        Node::Product(product) if product.above.is_empty() && product.below.is_empty() => tight(inner),
         Node::Add(_) | Node::Product(_) => format!("({})", node(inner)),
         Node::Call(call, arguments) => called(call, arguments),
         Node::Power(..)

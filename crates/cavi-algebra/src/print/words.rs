@@ -84,6 +84,10 @@ pub(crate) fn upright(word: &str) -> String {
 
 /// A name of a program.
 pub(crate) fn name(text: &str) -> Name {
+    // A number of the program that stands as a constant prints as it is written.
+    if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
+        return Name { base: text.to_owned(), primes: 0, subscripts: Vec::new() };
+    }
     let mut parts = text.split('_').filter(|part| !part.is_empty());
     let first = parts.next().unwrap_or("");
     let stem = first.trim_end_matches(|c: char| c.is_ascii_digit());

@@ -99,10 +99,10 @@ pub fn inputs(arguments: &InputArguments) -> Result<Inputs, Failure> {
 
 /// Reads the data and puts them to the program.
 pub fn bind(compiled: &Compiled, inputs: &Inputs, quiet: bool) -> Result<Binding, Failure> {
-    let (binding, warnings) =
-        cavi::bind::bind(compiled, inputs).map_err(|problems| Failure::Wrong(text_of(&problems)))?;
+    let model = compiled.model.as_ref().expect("a program that compiles has a model");
+    let binding = cavi::bind::bind(model, inputs).map_err(|problems| Failure::Wrong(text_of(&problems)))?;
     if !quiet {
-        warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}\n")));
+        binding.notes.iter().for_each(|note| terminal::note(&format!("note: {note}\n")));
     }
     Ok(binding)
 }

@@ -865,7 +865,10 @@ impl<'a, 'l> Lowering<'a, 'l> {
 
     /// The subscripts (plates, then slots) of the element of a block whose log a log term is.
     pub fn log_subscripts(&self, block: BlockId, log: &Term) -> Option<Vec<Subscript>> {
-        match log.factors.as_slice() {
+        // A mask in front of the log: planning has seen that no entry is missing.
+        let factors: Vec<Factor> =
+            log.factors.iter().filter(|factor| !matches!(factor.atom, Atom::Observed(..))).cloned().collect();
+        match factors.as_slice() {
             [Factor { atom: Atom::Moment(moment), power: 1 }] if moment.block == block => {
                 Some(moment.plates.iter().chain(&moment.slots).cloned().collect())
             }

@@ -86,7 +86,18 @@ impl SitePlan {
 
 /// Plans a site.
 pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplanned> {
-    let site = lowering.equations.site(id).clone();
+    let mut site = lowering.equations.site(id).clone();
+    // The mask of data without a missing entry is 1.
+    let bound = lowering.bound;
+    for term in site.addends.iter_mut().flat_map(|addend| &mut addend.log_weight.terms) {
+        term.factors.retain(|factor| match &factor.atom {
+            Atom::Observed(array, _) => bound.array(*array).has_missing(),
+            _ => true,
+        });
+        if term.factors.iter().any(|factor| matches!(factor.atom, Atom::Observed(..))) {
+            return Err(Unplanned("an implicit variable has data with missing entries".to_owned()));
+        }
+    }
     let domain = domain(lowering, &site.weight, &site.plates);
     let weight = lowering.sum(&site.weight, &domain, None)?;
     let entries: usize = lowering.nodes[weight.index()].len();

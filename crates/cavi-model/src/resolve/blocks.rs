@@ -178,7 +178,7 @@ impl Resolver<'_> {
         seen: &mut Vec<(ArrayId, BlockKind, Span)>,
     ) -> Option<Member> {
         let id = self.latent(reference, kind)?;
-        let written = self.check_written(reference, id)?;
+        let written = self.check_written(reference, id, true)?;
         if let Some((_, before, place)) = seen.iter().find(|(other, _, _)| *other == id) {
             let message = if *before == kind {
                 format!("`{}` stands in two blocks of q", reference.name.text)
@@ -295,7 +295,13 @@ impl Resolver<'_> {
     }
 
     /// The subscripts of a reference that must repeat a declaration; left out they are those of the declaration.
-    pub fn check_written(&mut self, reference: &ast::Reference, id: ArrayId) -> Option<Vec<Subscripted>> {
+    /// Only where a factor of q is stated must a slice have its colon.
+    pub fn check_written(
+        &mut self,
+        reference: &ast::Reference,
+        id: ArrayId,
+        colons: bool,
+    ) -> Option<Vec<Subscripted>> {
         let shape = self.shapes[id.index()].clone()?;
         let name = &reference.name.text;
         let spelled = self.spell(name, &shape);
@@ -356,7 +362,7 @@ impl Resolver<'_> {
                 );
                 return None;
             }
-            if slot.slice && !slice {
+            if colons && slot.slice && !slice {
                 let message = format!("`{letter_name}` is a slice of `{name}`, and stands without its colon");
                 self.report(
                     Diagnostic::error("E0604", message)
@@ -377,7 +383,7 @@ impl Resolver<'_> {
                 );
                 return None;
             }
-            out.push(Subscripted { own: slot.letter, named, slice, ancestor: slot.ancestor });
+            out.push(Subscripted { own: slot.letter, named, slice: slice || (!colons && slot.slice), ancestor: slot.ancestor });
         }
         Some(out)
     }
@@ -443,7 +449,7 @@ impl Resolver<'_> {
         let mut relaxed = shape.clone();
         relaxed.slots.iter_mut().for_each(|slot| slot.slice &= target.subscripts.is_none());
         self.shapes[id.index()] = Some(relaxed);
-        let written = self.check_written(target, id);
+        let written = self.check_written(target, id, false);
         self.shapes[id.index()] = Some(shape);
         let mut bound = Vec::new();
         let mut left = Vec::new();
@@ -467,7 +473,7 @@ impl Resolver<'_> {
         {
             if STARTS.contains(&name.text.as_str()) {
                 if reference.subscripts.is_some() {
-                    self.check_written(reference, data)?;
+                    self.check_written(reference, data, false)?;
                 }
                 self.facts[data.index()].used = true;
                 return Some(Start::FromData { method: name.text.clone(), data });

@@ -320,7 +320,7 @@ impl Resolver<'_> {
             );
             return None;
         }
-        self.check_written(reference, id)?;
+        self.check_written(reference, id, false)?;
         Some(id)
     }
 }

@@ -10,6 +10,7 @@ mod data;
 mod declarations;
 mod expressions;
 mod fit;
+mod literals;
 mod names;
 mod order;
 mod places;
@@ -79,6 +80,8 @@ pub fn resolve_with(program: &Program, set: &[&str]) -> (Option<Model>, Vec<Diag
     }
     let statements: Option<Vec<_>> = resolver.drafts.into_iter().map(|draft| draft.statement).collect();
     let statements = statements.expect("a statement that is not resolved has an error of its own");
+    let mut statements = statements;
+    literals::name_literals(&mut resolver.symbols, &mut resolver.array_spans, &mut statements);
     let untyped =
         (0..resolver.facts.len()).filter(|index| resolver.facts[*index].untyped).map(ArrayId::from).collect();
     let model = Model {

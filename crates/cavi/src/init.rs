@@ -1,0 +1,570 @@
+//! What a fit starts from: `--init`, a fit's directory, a directory laid out as its `posterior/`, or an `.npz` archive.
+//!
+//! Only the parameters that define q are read. Values are used as given: never perturbed, rescaled, reordered or
+//! normalised; labels are matched where the directory has `axes/`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use cavi_algebra::{ArrayId, ArrayKind, AxisId, BlockId, Equations, Mode, Support};
+use cavi_executor::{Bound, Layout};
+use cavi_files::DenseArray;
+
+use crate::bind::{Binding, Labels, Problem};
+use crate::pipeline::Compiled;
+use crate::posterior::{Column, ColumnFile, columns, family, group_path, layouts};
+use crate::start::Given;
+
+/// A start, as far as it is given.
+#[derive(Clone, Debug, Default)]
+pub struct Init {
+    /// For each block all its descriptors; `None` for one that is not given.
+    pub parameters: Vec<Option<Vec<Vec<f64>>>>,
+    /// A symmetric start, a zero where it stays.
+    pub warnings: Vec<String>,
+    given: BTreeSet<ArrayId>,
+}
+
+impl Init {
+    /// The variables that are given.
+    pub fn given(&self) -> &BTreeSet<ArrayId> {
+        &self.given
+    }
+}
+
+/// Reads a start for a program and its data.
+///
+/// # Errors
+/// As [`read_init`].
+pub fn read(compiled: &Compiled, binding: &Binding, path: &Path) -> Result<(Given, Vec<String>), Vec<Problem>> {
+    let Some(equations) = &compiled.equations else {
+        return Err(vec![Problem::new("the program has no equations, and a start has nothing to belong to")]);
+    };
+    let layouts = layouts(equations, &binding.bound);
+    let init = read_init(path, equations, &binding.bound, &layouts, &binding.labels)?;
+    Ok((Given { blocks: init.parameters }, init.warnings))
+}
+
+/// Reads a start.
+///
+/// # Errors
+/// Files that cannot be read, a variable given in part, an unknown variable, a wrong shape, labels that the start lacks,
+/// values outside the support.
+pub fn read_init(
+    path: &Path,
+    equations: &Equations,
+    bound: &Bound,
+    layouts: &[Layout],
+    labels: &Labels,
+) -> Result<Init, Vec<Problem>> {
+    let store = Store::open(path).map_err(|problem| vec![problem])?;
+    let mut reader = Reader { store, equations, bound, layouts, labels, problems: Vec::new(), orders: BTreeMap::new() };
+    reader.check_names();
+    let init = reader.run();
+    if reader.problems.is_empty() { Ok(init) } else { Err(reader.problems) }
+}
+
+/// Where the arrays of a start are.
+struct Store {
+    path: PathBuf,
+    /// The keys, `VAR.PARAM` or `VAR.PARAM/GROUP`, sorted, each with its array if that is read already.
+    keys: BTreeMap<String, Option<DenseArray>>,
+    /// The directory of the keys.
+    root: PathBuf,
+    /// `axes/`, if there is one.
+    axes: Option<PathBuf>,
+}
+
+impl Store {
+    fn open(path: &Path) -> Result<Store, Problem> {
+        let shown = path.display();
+        if path.is_dir() {
+            let inner = path.join("posterior");
+            let root = if inner.is_dir() { inner } else { path.to_owned() };
+            let axes = path.join("axes");
+            let mut keys = BTreeMap::new();
+            gather_keys(&root, "", &mut keys)
+                .map_err(|error| Problem::new(format!("{shown}: cannot be listed ({error})")))?;
+            let axes = axes.is_dir().then_some(axes);
+            return Ok(Store { path: path.to_owned(), keys, root, axes });
+        }
+        if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npz")) {
+            let arrays = cavi_files::read_npz_arrays(path)?;
+            let keys = arrays.into_iter().map(|(key, array)| (key, Some(array))).collect();
+            return Ok(Store { path: path.to_owned(), keys, root: PathBuf::new(), axes: None });
+        }
+        let found = if path.exists() { "no start" } else { "no such file" };
+        Err(Problem::new(format!("{shown}: {found}"))
+            .possible("a fit's directory, a directory laid out as its `posterior/`, or an .npz file"))
+    }
+
+    /// What a message calls a key.
+    fn name(&self, key: &str) -> String {
+        match self.root.as_os_str().is_empty() {
+            true => format!("{}, `{key}`", self.path.display()),
+            false => self.file(key).display().to_string(),
+        }
+    }
+
+    fn file(&self, key: &str) -> PathBuf {
+        self.root.join(format!("{key}.npy"))
+    }
+
+    fn read(&self, key: &str) -> Result<Option<DenseArray>, Problem> {
+        match self.keys.get(key) {
+            None => Ok(None),
+            Some(Some(array)) => Ok(Some(array.clone())),
+            Some(None) => Ok(Some(cavi_files::read_npy(&self.file(key))?)),
+        }
+    }
+}
+
+/// The `.npy` files below a directory.
+fn gather_keys(
+    directory: &Path,
+    prefix: &str,
+    keys: &mut BTreeMap<String, Option<DenseArray>>,
+) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.file_type()?.is_dir() || entry.path().is_dir() {
+            // Nothing but directories of groups is looked into.
+            if !prefix.is_empty() || name.contains('.') && !name.starts_with('.') {
+                gather_keys(&entry.path(), &format!("{prefix}{name}/"), keys)?;
+            }
+        } else if let Some(key) = name.strip_suffix(".npy") {
+            keys.insert(format!("{prefix}{key}"), None);
+        }
+    }
+    Ok(())
+}
+
+/// For each position of a group of an axis, its position in the start.
+type Order = Option<Vec<usize>>;
+
+struct Reader<'a> {
+    store: Store,
+    equations: &'a Equations,
+    bound: &'a Bound,
+    layouts: &'a [Layout],
+    labels: &'a Labels,
+    problems: Vec<Problem>,
+    /// What was found out about the labels of each group of an axis.
+    orders: BTreeMap<(AxisId, Option<usize>), Order>,
+}
+
+impl Reader<'_> {
+    /// Refuses variables that the program does not have.
+    fn check_names(&mut self) {
+        let symbols = &self.equations.symbols;
+        let latents: Vec<&str> = symbols
+            .arrays
+            .iter()
+            .filter(|array| array.kind == ArrayKind::Latent)
+            .map(|array| array.name.as_str())
+            .collect();
+        let mut reported: BTreeSet<&str> = BTreeSet::new();
+        for key in self.store.keys.keys() {
+            // `VAR1+VAR2.cov` belongs to several variables.
+            let Some((names, _)) = key.split_once('.') else { continue };
+            for name in names.split('+') {
+                let known = symbols.find(name).is_some_and(|id| {
+                    let array = symbols.array(id);
+                    let stated = self.equations.statements.iter().any(|statement| statement.target == id);
+                    array.kind == ArrayKind::Latent || array.kind == ArrayKind::Data && stated
+                });
+                if !known && reported.insert(name) {
+                    let message = format!("{}: the program has no variable `{name}`", self.store.name(key));
+                    self.problems.push(Problem::unknown(message, name, &latents));
+                }
+            }
+        }
+    }
+
+    fn run(&mut self) -> Init {
+        let equations = self.equations;
+        let columns = columns(equations);
+        let mut init = Init { parameters: vec![None; equations.blocks.len()], ..Init::default() };
+        for index in 0..equations.blocks.len() {
+            let id = BlockId::from(index);
+            let own: Vec<&Column> = columns.iter().filter(|column| column.block == id).collect();
+            let before = self.problems.len();
+            let Some(columns) = self.block(id, &own) else { continue };
+            if self.problems.len() > before {
+                continue;
+            }
+            match self.complete(id, columns) {
+                Ok(columns) => {
+                    init.given.extend(&equations.blocks[index].members);
+                    init.parameters[index] = Some(columns);
+                }
+                Err(problem) => self.problems.push(problem),
+            }
+        }
+        if self.problems.is_empty() {
+            init.warnings = self.warnings(&init);
+        }
+        init
+    }
+
+    /// The columns of a block; `None` if it is not given, or given in part (which is reported).
+    fn block(&mut self, id: BlockId, own: &[&Column]) -> Option<Vec<Vec<f64>>> {
+        let layout = &self.layouts[id.index()];
+        let batch = layout.batch();
+        let mut given: Vec<String> = Vec::new();
+        let mut lacking: Vec<String> = Vec::new();
+        let mut columns = Vec::new();
+        for column in own {
+            let length = match column.extent {
+                Some(extent) => batch.len(extent),
+                None => layout.rows * layout.slices[column.member].iter().product::<usize>(),
+            };
+            let mut values = vec![f64::NAN; length];
+            if column.defining {
+                for file in column.files(self.equations, self.bound, self.layouts, self.labels) {
+                    // A group without positions needs no file.
+                    let empty = file.dimensions.iter().any(|dimension| dimension.full == 0);
+                    match self.store.read(&file.key) {
+                        Err(problem) => self.problems.push(problem),
+                        Ok(None) if empty => {}
+                        Ok(None) => lacking.push(file.key.clone()),
+                        Ok(Some(array)) => {
+                            given.push(file.key.clone());
+                            self.place(&file, &array, &mut values);
+                        }
+                    }
+                }
+            }
+            columns.push(values);
+        }
+        let (Some(first), Some(lacks)) = (given.first(), lacking.first()) else {
+            return (!given.is_empty()).then_some(columns);
+        };
+        let variable = lacks.split('.').next().unwrap_or_default();
+        let all: Vec<&str> = own.iter().filter(|column| column.defining).map(|column| column.parameter).collect();
+        self.problems.push(
+            Problem::new(format!(
+                "{}: the start of `{variable}` is given in part: `{first}` is there, and `{lacks}` is not",
+                self.store.path.display()
+            ))
+            .possible(format!("all of {}, or none", crate::bind::list(&all))),
+        );
+        None
+    }
+
+    /// Puts the numbers of a file where they belong.
+    fn place(&mut self, file: &ColumnFile, array: &DenseArray, values: &mut [f64]) {
+        let Some(lengths) = lengths(file, &array.shape) else {
+            self.problems.push(
+                Problem::new(format!("{}: found the shape {:?}", self.store.name(&file.key), array.shape))
+                    .possible(format!("the shape {:?}", file.shape)),
+            );
+            return;
+        };
+        let orders: Option<Vec<Order>> = file
+            .dimensions
+            .iter()
+            .map(|dimension| self.order(dimension.axis, dimension.group))
+            .collect();
+        // A mismatch of labels was reported.
+        let Some(orders) = orders else { return };
+        let mut strides = vec![1; lengths.len()];
+        for place in (1..lengths.len()).rev() {
+            strides[place - 1] = strides[place] * lengths[place];
+        }
+        let mut walk = Walk { file, orders: &orders, lengths: &lengths, strides: &strides, array, values, differs: false };
+        walk.step(0, file.base, 0);
+        if walk.differs {
+            self.problems.push(
+                Problem::new(format!(
+                    "{}: its rows differ along an axis along which this program shares them",
+                    self.store.name(&file.key)
+                ))
+                .possible(format!("equal rows, or the shape {:?}", file.shape)),
+            );
+        }
+    }
+
+    /// How the start orders the positions of a group of an axis: `Some(None)` where the order is the same; `None` where
+    /// labels do not match, which is reported once.
+    fn order(&mut self, axis: AxisId, group: Option<usize>) -> Option<Order> {
+        if let Some(order) = self.orders.get(&(axis, group)) {
+            return Some(order.clone());
+        }
+        let order = match self.find_order(axis, group) {
+            Ok(order) => Some(order),
+            Err(problem) => {
+                self.problems.push(problem);
+                None
+            }
+        };
+        self.orders.insert((axis, group), order.clone().flatten());
+        order
+    }
+
+    fn find_order(&self, axis: AxisId, group: Option<usize>) -> Result<Order, Problem> {
+        let symbols = &self.equations.symbols;
+        let Some(directory) = &self.store.axes else { return Ok(None) };
+        let name = &symbols.axis(axis).name;
+        let path = match (group, symbols.axis(axis).parent) {
+            (Some(group), Some(parent)) => {
+                let path = group_path(symbols, self.bound, self.labels, parent, group);
+                directory.join(name).join(format!("{path}.txt"))
+            }
+            _ => directory.join(format!("{name}.txt")),
+        };
+        if !path.is_file() {
+            return Ok(None);
+        }
+        let theirs = cavi_files::read_labels(&path)?;
+        let bound = &self.bound.axes[axis.index()];
+        let range = match (&bound.starts, group) {
+            (Some(starts), Some(group)) => starts[group]..starts[group + 1],
+            _ => 0..bound.size,
+        };
+        let ours: Vec<String> =
+            range.map(|position| self.labels.label(self.bound, axis, position).into_owned()).collect();
+        let numbers = |labels: &[String]| labels.iter().enumerate().all(|(place, label)| *label == place.to_string());
+        // Numbers stand for positions that have no labels.
+        if theirs == ours || theirs.len() == ours.len() && (numbers(&theirs) || numbers(&ours)) {
+            return Ok(None);
+        }
+        let place: BTreeMap<&str, usize> =
+            theirs.iter().enumerate().map(|(place, label)| (label.as_str(), place)).collect();
+        let mut order = Vec::with_capacity(ours.len());
+        for label in &ours {
+            let found = place.get(label.as_str()).ok_or_else(|| {
+                Problem::new(format!("{}: the start has no label `{label}` of axis `{name}`", path.display()))
+                    .help("the labels of a start are those of the data; without `axes/` the order counts")
+            })?;
+            order.push(*found);
+        }
+        if theirs.len() > ours.len() {
+            let extra = theirs.iter().find(|label| !ours.contains(label)).map_or("", String::as_str);
+            return Err(Problem::new(format!(
+                "{}: the start has {} labels of axis `{name}`, and the data {} (they lack `{extra}`)",
+                path.display(),
+                theirs.len(),
+                ours.len()
+            )));
+        }
+        Ok(Some(order))
+    }
+
+    /// Fills the descriptors that follow from those given; refuses what is outside the support.
+    fn complete(&self, id: BlockId, mut columns: Vec<Vec<f64>>) -> Result<Vec<Vec<f64>>, Problem> {
+        let block = self.equations.block(id);
+        let layout = &self.layouts[id.index()];
+        let symbols = &self.equations.symbols;
+        let name = |member: usize| &symbols.array(block.members[member]).name;
+        if let Some(family) = family(self.equations, id) {
+            return match family.complete(&layout.batch(), &mut columns) {
+                Ok(()) => Ok(columns),
+                Err(improper) => Err(Problem::new(format!(
+                    "{}: the start of `{}`{}: {}",
+                    self.store.path.display(),
+                    name(0),
+                    self.copy(id, improper.row),
+                    improper.reason
+                ))),
+            };
+        }
+        for (member, values) in columns.iter().enumerate() {
+            let support = symbols.array(block.members[member]).support;
+            let width = layout.slices[member].iter().product::<usize>().max(1);
+            for (row, slice) in values.chunks(width).enumerate() {
+                if let Some(reason) = misfit(support, slice) {
+                    return Err(Problem::new(format!(
+                        "{}: the start of `{}`{}: {reason}",
+                        self.store.path.display(),
+                        name(member),
+                        self.copy(id, row)
+                    )));
+                }
+            }
+        }
+        Ok(columns)
+    }
+
+    /// A copy of a block in words, by its labels.
+    fn copy(&self, id: BlockId, row: usize) -> String {
+        let symbols = &self.equations.symbols;
+        let layout = &self.layouts[id.index()];
+        let mut rest = row;
+        let mut places = Vec::new();
+        for (letter, size) in self.equations.block(id).plates.iter().zip(&layout.plates).rev() {
+            let axis = symbols.letter(*letter).axis;
+            places.push(self.labels.path(symbols, self.bound, axis, rest % size.max(&1)).join(", "));
+            rest /= size.max(&1);
+        }
+        places.reverse();
+        if places.is_empty() { String::new() } else { format!(" at [{}]", places.join(", ")) }
+    }
+
+    fn warnings(&self, init: &Init) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let symbols = &self.equations.symbols;
+        for (index, columns) in init.parameters.iter().enumerate() {
+            let (id, Some(columns)) = (BlockId::from(index), columns) else { continue };
+            let block = self.equations.block(id);
+            if block.mode != Mode::Point || !self.equations.reads_allocation(id) {
+                continue;
+            }
+            for (member, values) in block.members.iter().zip(columns) {
+                let zeros = values.iter().filter(|value| **value == 0.0).count();
+                let name = &symbols.array(*member).name;
+                if zeros > 0 {
+                    warnings.push(format!(
+                        "the start of `{name}` has {zeros} {}, which the multiplicative update never leaves",
+                        if zeros == 1 { "zero" } else { "zeros" }
+                    ));
+                }
+            }
+        }
+        for axis in (0..symbols.axes.len()).map(AxisId::from) {
+            if self.bound.size(axis) > 1 && self.is_latent_only(axis) {
+                warnings.extend(self.symmetric(axis, init));
+            }
+        }
+        warnings
+    }
+
+    /// Whether no data and no constant has positions of this axis.
+    fn is_latent_only(&self, axis: AxisId) -> bool {
+        let symbols = &self.equations.symbols;
+        symbols.arrays.iter().filter(|array| array.kind != ArrayKind::Latent).all(|array| {
+            array.support != Support::Index(axis)
+                && array.letters.iter().all(|letter| symbols.letter(*letter).axis != axis)
+        })
+    }
+
+    /// A warning if nothing in a start tells the positions of an axis apart.
+    fn symmetric(&self, axis: AxisId, init: &Init) -> Option<String> {
+        let mut names: Vec<&str> = Vec::new();
+        let mut complete = true;
+        let mut classes = false;
+        for column in columns(self.equations).iter().filter(|column| column.defining) {
+            let array = self.equations.symbols.array(column.variable);
+            for file in column.files(self.equations, self.bound, self.layouts, self.labels) {
+                // The two dimensions of a matrix move together; its rows are not compared.
+                let along: Vec<usize> =
+                    (0..file.dimensions.len()).filter(|place| file.dimensions[*place].axis == axis).collect();
+                let [along] = along[..] else { continue };
+                let Some(columns) = &init.parameters[column.block.index()] else {
+                    complete = false;
+                    continue;
+                };
+                if !is_constant(&file.gather(&columns[column.column]), &file, along) {
+                    return None;
+                }
+                classes |= array.support == Support::Index(axis);
+                if !names.contains(&array.name.as_str()) {
+                    names.push(&array.name);
+                }
+            }
+        }
+        if names.is_empty() || !(complete || classes) {
+            return None;
+        }
+        Some(format!(
+            "a symmetric start: {} {} alike for all positions of `{}`, which no update tells apart",
+            crate::bind::list(&names),
+            if names.len() == 1 { "is" } else { "are" },
+            self.equations.symbols.axis(axis).name
+        ))
+    }
+}
+
+/// Whether the numbers of a file are the same along a dimension.
+fn is_constant(values: &[f64], file: &ColumnFile, along: usize) -> bool {
+    let after: usize = file.dimensions[along + 1..].iter().map(|dimension| dimension.length).product();
+    let length = file.dimensions[along].length;
+    values.iter().enumerate().all(|(place, value)| {
+        let position = place / after.max(1) % length.max(1);
+        *value == values[place - position * after]
+    })
+}
+
+/// The lengths of the dimensions in a file of this shape; `None` where the shape does not fit. A shared dimension may be
+/// written out, and one that is not shared may have length 1 if others could have shared it.
+fn lengths(file: &ColumnFile, shape: &[usize]) -> Option<Vec<usize>> {
+    if shape.len() != file.shape.len() {
+        return None;
+    }
+    let own = |dimensions: &[usize]| dimensions.to_vec();
+    let exact: Vec<usize> = file.dimensions.iter().map(|dimension| dimension.length).collect();
+    if shape == file.shape {
+        return Some(own(&exact));
+    }
+    // Only covariances are shared: their plates come first, and the slices twice.
+    if !file.key.split('/').next().is_some_and(|key| key.ends_with(".cov")) {
+        return None;
+    }
+    let plates = shape.len() - 2;
+    let mut lengths = exact;
+    for place in 0..shape.len() {
+        match place < plates {
+            true if shape[place] == 1 || shape[place] == file.dimensions[place].full => lengths[place] = shape[place],
+            true => return None,
+            false if shape[place] == file.shape[place] => {}
+            false => return None,
+        }
+    }
+    Some(lengths)
+}
+
+/// A walk through a file and a column at once.
+struct Walk<'a> {
+    file: &'a ColumnFile,
+    orders: &'a [Order],
+    lengths: &'a [usize],
+    strides: &'a [usize],
+    array: &'a DenseArray,
+    values: &'a mut [f64],
+    differs: bool,
+}
+
+impl Walk<'_> {
+    fn step(&mut self, depth: usize, place: usize, source: usize) {
+        let Some(dimension) = self.file.dimensions.get(depth).copied() else {
+            let value = self.array.values[source];
+            let slot = &mut self.values[place];
+            self.differs |= !slot.is_nan() && *slot != value;
+            *slot = value;
+            return;
+        };
+        for position in 0..dimension.length.max(self.lengths[depth]) {
+            let theirs = match &self.orders[depth] {
+                Some(order) if self.lengths[depth] > 1 => order[position],
+                _ => position.min(self.lengths[depth] - 1),
+            };
+            let ours = position.min(dimension.length - 1);
+            self.step(depth + 1, place + ours * dimension.stride, source + theirs * self.strides[depth]);
+        }
+    }
+}
+
+/// What is wrong with the value of a point, if anything is.
+fn misfit(support: Support, slice: &[f64]) -> Option<String> {
+    let first = |fits: &dyn Fn(f64) -> bool, expected: &str| {
+        slice.iter().find(|value| !fits(**value)).map(|value| format!("found {value}; expected {expected}"))
+    };
+    match support {
+        Support::Real | Support::PositiveDefinite => first(&f64::is_finite, "a finite number"),
+        // 0 is the boundary, where a mode may be.
+        Support::Positive | Support::Nonnegative | Support::Multiplicity => {
+            first(&|value| value >= 0.0 && value.is_finite(), "a finite number, 0 or greater")
+        }
+        Support::Unit => first(&|value| (0.0..=1.0).contains(&value), "a number from 0 to 1"),
+        Support::Count | Support::Index(_) => {
+            first(&|value| value >= 0.0 && value.fract() == 0.0, "a whole number, 0 or greater")
+        }
+        Support::Binary => first(&|value| value == 0.0 || value == 1.0, "0 or 1"),
+        Support::Simplex => first(&|value| value >= 0.0 && value.is_finite(), "a number from 0 to 1").or_else(|| {
+            let total: f64 = slice.iter().sum();
+            let off = (total - 1.0).abs() > 1e-9 && !slice.is_empty();
+            off.then(|| format!("the numbers sum to {total}, and must sum to 1"))
+        }),
+    }
+}

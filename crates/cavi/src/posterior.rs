@@ -1,0 +1,429 @@
+//! What a fit writes: `posterior/VAR.PARAM.npy` and `axes/AXIS.txt`.
+//!
+//! A file holds one descriptor of one variable, in C order of the axes as they are declared; a variable over a ragged axis
+//! has a file for each group. [`columns`] and [`Column::files`] say where each number of a file stands in the parameters of
+//! a run, for writing here and for reading in [`crate::init`].
+
+use std::path::Path;
+
+use cavi_algebra::{ArrayId, AxisId, BlockId, Equations, LetterId, Mode, Symbols};
+use cavi_executor::{Bound, Layout, Parameters};
+use cavi_families::Extent;
+use cavi_files::{FileError, write_labels, write_npy};
+
+use crate::bind::{Binding, Labels};
+use crate::pipeline::Compiled;
+
+/// Writes `posterior/` and `axes/` into a directory.
+///
+/// # Errors
+/// If a file cannot be written, or two groups of a ragged axis would have one file.
+///
+/// # Panics
+/// If the program has no equations: only a fit has parameters.
+pub fn write(
+    compiled: &Compiled,
+    binding: &Binding,
+    parameters: &Parameters,
+    directory: &Path,
+) -> Result<(), FileError> {
+    let equations = compiled.equations.as_ref().expect("a program with parameters was derived");
+    let layouts = layouts(equations, &binding.bound);
+    write_posterior(equations, &binding.bound, &layouts, parameters, &binding.labels, directory)?;
+    write_axes(&equations.symbols, &binding.bound, &binding.labels, directory)
+}
+
+/// The layout of every block.
+pub fn layouts(equations: &Equations, bound: &Bound) -> Vec<Layout> {
+    let missing = |array: ArrayId| bound.array(array).has_missing();
+    equations.blocks.iter().map(|block| Layout::new(equations, bound, block, &missing)).collect()
+}
+
+/// Writes `posterior/`.
+///
+/// # Errors
+/// If a file cannot be written.
+pub fn write_posterior(
+    equations: &Equations,
+    bound: &Bound,
+    layouts: &[Layout],
+    parameters: &Parameters,
+    labels: &Labels,
+    directory: &Path,
+) -> Result<(), FileError> {
+    let directory = directory.join("posterior");
+    for column in columns(equations) {
+        let values = &parameters.blocks[column.block.index()][column.column];
+        for file in column.files(equations, bound, layouts, labels) {
+            let path = directory.join(format!("{}.npy", file.key));
+            write_npy(&path, &file.shape, &file.gather(values))?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes `axes/`: the labels of every axis, or 0-based numbers.
+///
+/// # Errors
+/// If a file cannot be written, or two groups of a ragged axis would have one file.
+pub fn write_axes(symbols: &Symbols, bound: &Bound, labels: &Labels, directory: &Path) -> Result<(), FileError> {
+    let directory = directory.join("axes");
+    for (index, axis) in symbols.axes.iter().enumerate() {
+        let id = AxisId::from(index);
+        let own = &bound.axes[index];
+        let label = |position: usize| labels.label(bound, id, position).into_owned();
+        let Some((starts, parent)) = own.starts.as_ref().zip(axis.parent) else {
+            let all: Vec<String> = (0..own.size).map(label).collect();
+            write_labels(&directory.join(format!("{}.txt", axis.name)), &all)?;
+            continue;
+        };
+        let mut names: Vec<String> = Vec::new();
+        for (group, range) in starts.windows(2).enumerate() {
+            let name = group_path(symbols, bound, labels, parent, group);
+            let path = directory.join(&axis.name).join(format!("{name}.txt"));
+            if names.contains(&name) {
+                let found = format!("two groups of `{}` with the file name `{name}`", axis.name);
+                return Err(FileError::new(found, "names of their own for the groups").in_file(&path));
+            }
+            let all: Vec<String> = (range[0]..range[1]).map(label).collect();
+            write_labels(&path, &all)?;
+            names.push(name);
+        }
+    }
+    Ok(())
+}
+
+/// The labels of a group, outermost first, as the path of a file.
+pub(crate) fn group_path(symbols: &Symbols, bound: &Bound, labels: &Labels, axis: AxisId, position: usize) -> String {
+    let path = labels.path(symbols, bound, axis, position);
+    let safe: Vec<String> = path.iter().map(|label| safe(label)).collect();
+    safe.join("/")
+}
+
+/// A label as a file name: characters that no file name may hold are written `%2F` and so on.
+pub(crate) fn safe(label: &str) -> String {
+    if matches!(label, "" | "." | "..") {
+        return label.bytes().fold("%".to_owned(), |name, byte| format!("{name}{byte:02X}"));
+    }
+    let mut name = String::new();
+    for character in label.chars() {
+        match character {
+            '/' | '\\' => name.push_str(&format!("%{:02X}", character as u32)),
+            _ if character.is_control() => name.push_str(&format!("%{:02X}", character as u32)),
+            _ => name.push(character),
+        }
+    }
+    name
+}
+
+/// A descriptor of a variable: one column of the parameters, one or more files.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    /// The block.
+    pub block: BlockId,
+    /// The member of the block.
+    pub member: usize,
+    /// The variable.
+    pub variable: ArrayId,
+    /// PARAM.
+    pub parameter: &'static str,
+    /// Its place among the columns of the block.
+    pub column: usize,
+    /// Whether it defines q.
+    pub defining: bool,
+    /// Its shape; `None` for the values of a point.
+    pub extent: Option<Extent>,
+}
+
+/// The descriptors of all stored blocks.
+pub(crate) fn columns(equations: &Equations) -> Vec<Column> {
+    let mut columns = Vec::new();
+    for (index, block) in equations.blocks.iter().enumerate() {
+        let id = BlockId::from(index);
+        if block.mode == Mode::Implicit {
+            continue;
+        }
+        match crate::posterior::family(equations, id) {
+            None => columns.extend(block.members.iter().enumerate().map(|(member, variable)| Column {
+                block: id,
+                member,
+                variable: *variable,
+                parameter: "value",
+                column: member,
+                defining: true,
+                extent: None,
+            })),
+            Some(family) => {
+                columns.extend(family.descriptors().iter().enumerate().map(|(column, descriptor)| Column {
+                    block: id,
+                    member: 0,
+                    variable: block.members[0],
+                    parameter: descriptor.name,
+                    column,
+                    defining: descriptor.defining,
+                    extent: Some(descriptor.extent),
+                }));
+            }
+        }
+    }
+    columns
+}
+
+/// The family that describes a block; `None` for one that is stored as values.
+pub(crate) fn family(equations: &Equations, id: BlockId) -> Option<&'static dyn cavi_families::Posterior> {
+    let block = equations.block(id);
+    match block.mode {
+        Mode::Point | Mode::Implicit => None,
+        Mode::Distribution | Mode::Fixed => {
+            cavi_families::posterior(block.family).filter(|family| !family.only_point())
+        }
+    }
+}
+
+/// One file of a column: a strided part of it.
+#[derive(Clone, Debug)]
+pub(crate) struct ColumnFile {
+    /// `VAR.PARAM`, or `VAR.PARAM/GROUP`.
+    pub key: String,
+    /// The shape of the file.
+    pub shape: Vec<usize>,
+    /// The dimensions, one a letter; several slices are one dimension of the shape.
+    pub dimensions: Vec<FileDimension>,
+    /// Where the first number stands.
+    pub base: usize,
+}
+
+/// A dimension of a file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FileDimension {
+    /// Its length; 1 where the descriptor is shared along it.
+    pub length: usize,
+    /// Its length where the descriptor is not shared.
+    pub full: usize,
+    /// By how much the place in the column grows along it.
+    pub stride: usize,
+    /// Its axis, and the group of it, for a ragged one.
+    pub axis: AxisId,
+    /// The parent of its positions.
+    pub group: Option<usize>,
+}
+
+/// What a dimension of a variable is in its block.
+#[derive(Clone, Copy)]
+enum Role {
+    Plate(usize),
+    Slice(usize),
+}
+
+impl Column {
+    /// The files of a column: one, or one for each group of a ragged axis.
+    pub fn files(&self, equations: &Equations, bound: &Bound, layouts: &[Layout], labels: &Labels) -> Vec<ColumnFile> {
+        let symbols = &equations.symbols;
+        let block = equations.block(self.block);
+        let roles = roles(equations, self.block, self.member);
+        let letter_of = |role: &Role| match role {
+            Role::Plate(plate) => block.plates[*plate],
+            Role::Slice(slice) => block.slices[self.member][*slice],
+        };
+        // Parents of ragged letters that no other one determines: their positions number the files.
+        let parents: Vec<LetterId> =
+            roles.iter().filter_map(|role| symbols.letter(letter_of(role)).parent).collect();
+        let parents = cavi_algebra::dedup(parents);
+        let inner: Vec<LetterId> = parents
+            .iter()
+            .copied()
+            .filter(|letter| !parents.iter().any(|other| symbols.lineage(*other)[1..].contains(letter)))
+            .collect();
+        let key = format!("{}.{}", symbols.array(self.variable).name, self.parameter);
+        let mut files = Vec::new();
+        for positions in combinations(&inner.iter().map(|letter| bound.size_of(symbols, *letter)).collect::<Vec<_>>()) {
+            let mut assigned: Vec<(LetterId, usize)> = Vec::new();
+            let mut key = key.clone();
+            for (letter, position) in inner.iter().zip(&positions) {
+                assign(symbols, bound, *letter, *position, &mut assigned);
+                let axis = symbols.letter(*letter).axis;
+                key = format!("{key}/{}", group_path(symbols, bound, labels, axis, *position));
+            }
+            let letters: Vec<(Role, LetterId)> = roles.iter().map(|role| (*role, letter_of(role))).collect();
+            files.push(self.file(equations, bound, &layouts[self.block.index()], key, &letters, &assigned));
+        }
+        files
+    }
+
+    fn file(
+        &self,
+        equations: &Equations,
+        bound: &Bound,
+        layout: &Layout,
+        key: String,
+        letters: &[(Role, LetterId)],
+        assigned: &[(LetterId, usize)],
+    ) -> ColumnFile {
+        let symbols = &equations.symbols;
+        let block = equations.block(self.block);
+        let value = |letter: LetterId| assigned.iter().find(|(other, _)| *other == letter).map(|(_, value)| *value);
+        let plate_strides = strides(&layout.plates);
+        let slice_strides = strides(&layout.slices[self.member]);
+        let group_strides = strides(&layout.group_sizes);
+        let width = match self.extent {
+            None => layout.slices[self.member].iter().product(),
+            Some(Extent::Scalar) => 1,
+            Some(Extent::Vector) => layout.n,
+            Some(Extent::Matrix) => layout.n * layout.n,
+        };
+        let mut file = ColumnFile { key, shape: Vec::new(), dimensions: Vec::new(), base: 0 };
+        if self.extent == Some(Extent::Matrix) {
+            // Group letters that are ancestors have the value of the file.
+            for (letter, stride) in layout.group_letters.iter().zip(&group_strides) {
+                if let Some(value) = value(*letter) {
+                    file.base += value * stride * width;
+                }
+            }
+        }
+        let range = |letter: LetterId| {
+            let axis = symbols.letter(letter).axis;
+            let group = symbols.letter(letter).parent.and_then(value);
+            let (start, end) = match (&bound.axes[axis.index()].starts, group) {
+                (Some(starts), Some(group)) => (starts[group], starts[group + 1]),
+                _ => (0, bound.axes[axis.index()].size),
+            };
+            (axis, group, start, end - start)
+        };
+        for (role, letter) in letters {
+            let (axis, group, start, full) = range(*letter);
+            let stride = match (role, self.extent) {
+                (Role::Plate(_), Some(Extent::Matrix)) => layout
+                    .group_letters
+                    .iter()
+                    .position(|group| group == letter)
+                    .map(|place| group_strides[place] * width),
+                (Role::Plate(plate), None | Some(Extent::Scalar | Extent::Vector)) => {
+                    Some(plate_strides[*plate] * width)
+                }
+                (Role::Slice(slice), None | Some(Extent::Vector)) => Some(slice_strides[*slice]),
+                // A scalar a row; the slices of a matrix come last.
+                (Role::Slice(_), Some(Extent::Scalar | Extent::Matrix)) => continue,
+            };
+            let length = if stride.is_some() { full } else { 1 };
+            let stride = stride.unwrap_or(0);
+            file.base += start * stride;
+            file.shape.push(length);
+            file.dimensions.push(FileDimension { length, full, stride, axis, group });
+        }
+        match (self.extent, block.classes) {
+            (Some(Extent::Vector), Some(classes)) => {
+                let (axis, group, _, full) = range(classes);
+                file.shape.push(full);
+                file.dimensions.push(FileDimension { length: full, full, stride: 1, axis, group });
+            }
+            (Some(Extent::Matrix), _) => {
+                for unit in [layout.n, 1] {
+                    file.shape.push(layout.n);
+                    for (letter, stride) in block.slices[self.member].iter().zip(&slice_strides) {
+                        let (axis, group, _, full) = range(*letter);
+                        let stride = stride * unit;
+                        file.dimensions.push(FileDimension { length: full, full, stride, axis, group });
+                    }
+                }
+            }
+            _ => {}
+        }
+        file
+    }
+}
+
+impl ColumnFile {
+    /// The numbers of the file, from the column.
+    pub fn gather(&self, column: &[f64]) -> Vec<f64> {
+        let mut values = Vec::with_capacity(self.shape.iter().product());
+        self.gather_into(column, &self.dimensions, self.base, &mut values);
+        values
+    }
+
+    fn gather_into(&self, column: &[f64], dimensions: &[FileDimension], place: usize, values: &mut Vec<f64>) {
+        let Some((first, rest)) = dimensions.split_first() else {
+            values.push(column[place]);
+            return;
+        };
+        for position in 0..first.length {
+            self.gather_into(column, rest, place + position * first.stride, values);
+        }
+    }
+}
+
+/// For each dimension of a variable, as declared, what it is in its block. Letters of other members than the first run
+/// with those of the first, axis by axis.
+fn roles(equations: &Equations, id: BlockId, member: usize) -> Vec<Role> {
+    let symbols = &equations.symbols;
+    let block = equations.block(id);
+    let own = &symbols.array(block.members[member]).letters;
+    let mut roles: Vec<Option<Role>> = vec![None; own.len()];
+    let plates = block.plates.iter().enumerate().map(|(plate, letter)| (Role::Plate(plate), *letter));
+    let slices = block.slices[member].iter().enumerate().map(|(slice, letter)| (Role::Slice(slice), *letter));
+    let wanted: Vec<(Role, LetterId)> = plates.chain(slices).collect();
+    let mut left = Vec::new();
+    for (role, letter) in wanted {
+        match own.iter().position(|own| *own == letter) {
+            Some(place) => roles[place] = Some(role),
+            None => left.push((role, symbols.letter(letter).axis)),
+        }
+    }
+    for (role, axis) in left {
+        let free = (0..own.len()).find(|place| roles[*place].is_none() && symbols.letter(own[*place]).axis == axis);
+        if let Some(place) = free {
+            roles[place] = Some(role);
+        }
+    }
+    roles.into_iter().map(|role| role.expect("the dimensions of a variable are plates and slices of its block")).collect()
+}
+
+/// The strides of C order.
+fn strides(sizes: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1; sizes.len()];
+    for place in (1..sizes.len()).rev() {
+        strides[place - 1] = strides[place] * sizes[place];
+    }
+    strides
+}
+
+/// All combinations of positions, the last fastest; one empty combination of nothing.
+fn combinations(sizes: &[usize]) -> Vec<Vec<usize>> {
+    sizes.iter().fold(vec![Vec::new()], |before, size| {
+        before
+            .iter()
+            .flat_map(|combination| (0..*size).map(|position| [combination.as_slice(), &[position]].concat()))
+            .collect()
+    })
+}
+
+/// Gives a letter a value, and its ancestors those that it determines.
+fn assign(symbols: &Symbols, bound: &Bound, letter: LetterId, position: usize, assigned: &mut Vec<(LetterId, usize)>) {
+    let mut position = position;
+    for letter in symbols.lineage(letter) {
+        assigned.push((letter, position));
+        if let Some(parent) = &bound.axes[symbols.letter(letter).axis.index()].parent {
+            position = parent[position];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_become_file_names() {
+        assert_eq!(safe("rna"), "rna");
+        assert_eq!(safe("a/b\\c"), "a%2Fb%5Cc");
+        assert_eq!(safe(".."), "%2E2E");
+        assert_eq!(safe(""), "%");
+        assert_eq!(safe("50 % é"), "50 % é");
+    }
+
+    #[test]
+    fn combinations_run_in_c_order() {
+        assert_eq!(combinations(&[2, 2]), [[0, 0], [0, 1], [1, 0], [1, 1]]);
+        assert_eq!(combinations(&[]), [Vec::<usize>::new()]);
+        assert!(combinations(&[3, 0]).is_empty());
+    }
+}

@@ -1,0 +1,239 @@
+//! The walls between crates: who may depend on whom, and which words may stand where.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use cavi_tests::corpus::{entries, files_below, root};
+
+/// A row of the table in `crates/README.md`.
+struct Row {
+    question: String,
+    may_depend_on: BTreeSet<String>,
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The names between backticks.
+fn quoted(cell: &str) -> BTreeSet<String> {
+    cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+fn table() -> BTreeMap<String, Row> {
+    let text = read(&root().join("crates/README.md"));
+    let rows = text.lines().filter(|line| line.starts_with("| `cavi"));
+    rows.map(|line| {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let [name, question, arrows] = cells.as_slice() else { panic!("three cells in: {line}") };
+        let row = Row { question: (*question).to_owned(), may_depend_on: quoted(arrows) };
+        (quoted(name).pop_first().expect("a name"), row)
+    })
+    .collect()
+}
+
+/// The folders of the packages that the table speaks of.
+fn packages() -> BTreeMap<String, PathBuf> {
+    let mut folders: Vec<PathBuf> = entries(&root().join("crates")).into_iter().filter(|path| path.is_dir()).collect();
+    folders.push(root().join("grammar"));
+    folders.push(root().join("examples"));
+    folders.into_iter().map(|folder| (field(&manifest(&folder), "name"), folder)).collect()
+}
+
+fn manifest(folder: &Path) -> String {
+    read(&folder.join("Cargo.toml"))
+}
+
+fn field(manifest: &str, name: &str) -> String {
+    let line = manifest.lines().find_map(|line| line.strip_prefix(name)?.trim_start().strip_prefix('='));
+    line.unwrap_or_default().trim().trim_matches('"').to_owned()
+}
+
+/// What stands under `[dependencies]`.
+fn dependencies(manifest: &str) -> BTreeSet<String> {
+    let lines = manifest.lines().skip_while(|line| line.trim() != "[dependencies]").skip(1);
+    let own = lines.take_while(|line| !line.starts_with('['));
+    let names = own.filter_map(|line| line.split(['.', '=', ' ']).next());
+    names.filter(|name| !name.is_empty() && !name.starts_with('#')).map(str::to_owned).collect()
+}
+
+#[test]
+fn crates_depend_as_their_table_says() {
+    let (table, packages) = (table(), packages());
+    let listed: Vec<&String> = table.keys().collect();
+    let found: Vec<&String> = packages.keys().collect();
+    assert_eq!(listed, found, "crates/README.md lists these, and these are there");
+    for (name, folder) in &packages {
+        let manifest = manifest(folder);
+        assert_eq!(field(&manifest, "description"), table[name].question, "the question of {name}");
+        let arrows: BTreeSet<String> =
+            dependencies(&manifest).into_iter().filter(|other| other.starts_with("cavi")).collect();
+        assert_eq!(arrows, table[name].may_depend_on, "the arrows of {name}");
+    }
+}
+
+#[test]
+fn some_tools_are_used_in_one_room_only() {
+    let rooms: &[(&str, &[&str])] = &[
+        ("petgraph", &["cavi-model", "cavi-executor"]),
+        ("rayon", &["cavi-numerics"]),
+        ("ctrlc", &["cavi-cli"]),
+        ("clap", &["cavi-cli"]),
+        ("indicatif", &["cavi-cli"]),
+        ("pest", &["cavi-grammar", "cavi-syntax"]),
+        ("pest_derive", &["cavi-grammar"]),
+    ];
+    for (name, folder) in packages() {
+        let used = dependencies(&manifest(&folder));
+        for (tool, allowed) in rooms {
+            assert!(!used.contains(*tool) || allowed.contains(&name.as_str()), "{name} uses {tool}");
+        }
+    }
+}
+
+/// Source without comments; of a file with a module of tests, what stands before it. Strings stay.
+fn code(text: &str) -> String {
+    let text = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let characters: Vec<char> = text.chars().collect();
+    let at = |index: usize| characters.get(index).copied().unwrap_or('\0');
+    let mut out = String::new();
+    let mut index = 0;
+    while index < characters.len() {
+        let start = index;
+        match at(index) {
+            '/' if at(index + 1) == '/' => {
+                while index < characters.len() && at(index) != '\n' {
+                    index += 1;
+                }
+                continue;
+            }
+            '/' if at(index + 1) == '*' => {
+                let mut depth = 0;
+                loop {
+                    match (at(index), at(index + 1)) {
+                        ('/', '*') => (depth, index) = (depth + 1, index + 2),
+                        ('*', '/') => (depth, index) = (depth - 1, index + 2),
+                        _ => index += 1,
+                    }
+                    if depth == 0 || index >= characters.len() {
+                        break;
+                    }
+                }
+                continue;
+            }
+            'r' if matches!(at(index + 1), '"' | '#') && !is_word(at(index.wrapping_sub(1))) => {
+                let hashes = (1..).take_while(|step| at(index + step) == '#').count();
+                index += hashes + 2;
+                while index < characters.len()
+                    && !(at(index) == '"' && (1..=hashes).all(|step| at(index + step) == '#'))
+                {
+                    index += 1;
+                }
+                index += hashes + 1;
+            }
+            '"' => {
+                index += 1;
+                while index < characters.len() && at(index) != '"' {
+                    index += if at(index) == '\\' { 2 } else { 1 };
+                }
+                index += 1;
+            }
+            // A quote or a slash as a character, not a lifetime.
+            '\'' if at(index + 1) == '\\' => index += 4,
+            '\'' if at(index + 2) == '\'' => index += 3,
+            _ => index += 1,
+        }
+        out.extend(&characters[start..index.min(characters.len())]);
+    }
+    out
+}
+
+fn is_word(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
+}
+
+/// The places of words in the code of the files below a folder, modules of tests left out.
+fn places(folder: &Path, forbidden: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut found = Vec::new();
+    for path in files_below(folder, "rs") {
+        let tests = path.components().any(|part| part.as_os_str() == "tests" || part.as_os_str() == "tests.rs");
+        if tests {
+            continue;
+        }
+        for word in code(&read(&path)).split(|character| !is_word(character)) {
+            if forbidden(word) {
+                found.push(format!("`{word}` in {}", path.display()));
+            }
+        }
+    }
+    found.dedup();
+    found
+}
+
+#[test]
+fn comments_and_strings_are_told_apart() {
+    let text = "let a = \"// Gamma \\\" \"; // Poisson\n/* Beta /* Flat */ */ let b = '\"'; let c = r#\"/* \" Normal\"#;";
+    let shown = code(text);
+    let words: Vec<&str> = shown.split(|character| !is_word(character)).filter(|word| !word.is_empty()).collect();
+    assert_eq!(words, ["let", "a", "Gamma", "let", "b", "let", "c", "r", "Normal"]);
+}
+
+#[test]
+fn no_family_is_named_where_none_is_known() {
+    let families: BTreeSet<&str> = cavi_families::families().iter().map(|family| family.name()).collect();
+    let posteriors = cavi_families::posteriors().iter().map(|posterior| posterior.name());
+    let mut names = families;
+    names.extend(posteriors.filter(|name| !name.contains(' ')));
+    let mut found = Vec::new();
+    for folder in ["crates/cavi-derivation/src", "crates/cavi-executor/src", "crates/cavi-numerics/src/kernels"] {
+        found.extend(places(&root().join(folder), |word| names.contains(word)));
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn no_model_is_named_in_any_crate() {
+    let models = ["lda", "nmf", "gfa", "plsa", "hpf", "ppca", "pmf", "gmm", "nmf_gamma", "nmf_kl"];
+    let named = |word: &str| models.contains(&word.to_lowercase().as_str());
+    let found: Vec<String> = entries(&root().join("crates"))
+        .iter()
+        .filter(|folder| folder.is_dir())
+        .flat_map(|folder| places(&folder.join("src"), named))
+        // The format that LDA-C introduced has its name.
+        .filter(|place| !place.contains("cavi-files"))
+        .collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn unsafe_code_stands_in_numerics_only() {
+    for (name, folder) in packages() {
+        if name != "cavi-numerics" {
+            let found = places(&folder.join("src"), |word| word == "unsafe");
+            assert!(found.is_empty(), "{}", found.join("\n"));
+        }
+    }
+}
+
+#[test]
+fn the_library_neither_prints_nor_exits() {
+    for path in files_below(&root().join("crates/cavi/src"), "rs") {
+        let code = code(&read(&path));
+        for forbidden in ["println!", "print!(", "eprint!(", "dbg!", "process::exit", "ctrlc", "build_global"] {
+            assert!(!code.contains(forbidden), "{forbidden} in {}", path.display());
+        }
+    }
+}
+
+#[test]
+fn no_file_is_long() {
+    let folders = ["crates", "examples", "grammar", "tests"];
+    let long: Vec<String> = folders
+        .iter()
+        .flat_map(|folder| files_below(&root().join(folder), "rs"))
+        .map(|path| (read(&path).lines().count(), path))
+        .filter(|(lines, _)| *lines > 800)
+        .map(|(lines, path)| format!("{lines} lines in {}", path.display()))
+        .collect();
+    assert!(long.is_empty(), "{}", long.join("\n"));
+}
