@@ -15,8 +15,8 @@ fn compare(program: &Program, bound: &Bound, schedule: &Schedule, from: &Paramet
         let executor = Executor::new(equations, bound, from.clone(), threads);
         executors.push(executor.map_err(|unplanned| format!("no plan: {}", unplanned.0))?);
     }
-    let mut interpreter =
-        Interpreter::new(equations, bound, from.clone()).map_err(|trouble| format!("interpreter: {trouble}"))?;
+    let mut interpreter = Interpreter::new(equations, bound, from.clone())
+        .map_err(|trouble| format!("interpreter: {trouble}"))?;
     for sweep in 0..=5 {
         if sweep > 0 {
             let slow = interpreter.sweep(schedule);

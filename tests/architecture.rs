@@ -34,7 +34,8 @@ fn table() -> BTreeMap<String, Row> {
 
 /// The folders of the packages that the table speaks of.
 fn packages() -> BTreeMap<String, PathBuf> {
-    let mut folders: Vec<PathBuf> = entries(&root().join("crates")).into_iter().filter(|path| path.is_dir()).collect();
+    let mut folders: Vec<PathBuf> =
+        entries(&root().join("crates")).into_iter().filter(|path| path.is_dir()).collect();
     folders.push(root().join("grammar"));
     folders.push(root().join("examples"));
     folders.into_iter().map(|folder| (field(&manifest(&folder), "name"), folder)).collect()
@@ -156,7 +157,8 @@ fn is_word(character: char) -> bool {
 fn places(folder: &Path, forbidden: impl Fn(&str) -> bool) -> Vec<String> {
     let mut found = Vec::new();
     for path in files_below(folder, "rs") {
-        let tests = path.components().any(|part| part.as_os_str() == "tests" || part.as_os_str() == "tests.rs");
+        let tests =
+            path.components().any(|part| part.as_os_str() == "tests" || part.as_os_str() == "tests.rs");
         if tests {
             continue;
         }
@@ -174,7 +176,8 @@ fn places(folder: &Path, forbidden: impl Fn(&str) -> bool) -> Vec<String> {
 fn comments_and_strings_are_told_apart() {
     let text = "let a = \"// Gamma \\\" \"; // Poisson\n/* Beta /* Flat */ */ let b = '\"'; let c = r#\"/* \" Normal\"#;";
     let shown = code(text);
-    let words: Vec<&str> = shown.split(|character| !is_word(character)).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> =
+        shown.split(|character| !is_word(character)).filter(|word| !word.is_empty()).collect();
     assert_eq!(words, ["let", "a", "Gamma", "let", "b", "let", "c", "r", "Normal"]);
 }
 
@@ -185,7 +188,9 @@ fn no_family_is_named_where_none_is_known() {
     let mut names = families;
     names.extend(posteriors.filter(|name| !name.contains(' ')));
     let mut found = Vec::new();
-    for folder in ["crates/cavi-derivation/src", "crates/cavi-executor/src", "crates/cavi-numerics/src/kernels"] {
+    for folder in
+        ["crates/cavi-derivation/src", "crates/cavi-executor/src", "crates/cavi-numerics/src/kernels"]
+    {
         found.extend(places(&root().join(folder), |word| names.contains(word)));
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
@@ -219,7 +224,8 @@ fn unsafe_code_stands_in_numerics_only() {
 fn the_library_neither_prints_nor_exits() {
     for path in files_below(&root().join("crates/cavi/src"), "rs") {
         let code = code(&read(&path));
-        for forbidden in ["println!", "print!(", "eprint!(", "dbg!", "process::exit", "ctrlc", "build_global"] {
+        for forbidden in ["println!", "print!(", "eprint!(", "dbg!", "process::exit", "ctrlc", "build_global"]
+        {
             assert!(!code.contains(forbidden), "{forbidden} in {}", path.display());
         }
     }

@@ -66,7 +66,8 @@ pub fn rejected() -> Vec<Text> {
 }
 
 fn texts(folder: &Path, before: &str) -> Vec<Text> {
-    let programs = entries(folder).into_iter().filter(|path| path.extension().is_some_and(|end| end == "cavi"));
+    let programs =
+        entries(folder).into_iter().filter(|path| path.extension().is_some_and(|end| end == "cavi"));
     programs
         .map(|path| Text {
             name: format!("{before}{}", path.file_stem().unwrap_or_default().to_string_lossy()),
@@ -131,7 +132,10 @@ impl Compiled {
 
     /// The diagnostics as a terminal shows them.
     pub fn rendered(&self, name: &str, text: &str) -> String {
-        let shown = self.diagnostics.iter().map(|diagnostic| render(diagnostic, &format!("{name}.cavi"), text, false));
+        let shown = self
+            .diagnostics
+            .iter()
+            .map(|diagnostic| render(diagnostic, &format!("{name}.cavi"), text, false));
         shown.collect::<Vec<_>>().join("\n")
     }
 

@@ -174,9 +174,12 @@ fn new_names(program: &Program) -> BTreeMap<String, String> {
     names.into_iter().rev().enumerate().map(|(index, old)| (old, format!("nn{index:03}"))).collect()
 }
 
-/// Puts the labels of the original back.
+/// Puts the labels of the original back. What starts with no letter is a number that the derivation keeps as a constant.
 fn labels_back(symbols: &mut Symbols, old: &BTreeMap<&str, &str>) {
     let back = |name: &mut String| {
+        if !name.starts_with(char::is_alphabetic) {
+            return;
+        }
         let label = old.get(name.as_str()).unwrap_or_else(|| panic!("`{name}` is a name that nobody wrote"));
         *name = (*label).to_owned();
     };

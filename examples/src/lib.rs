@@ -105,7 +105,8 @@ mod tests {
 
     #[test]
     fn the_bundle_is_small() {
-        let bytes: usize = examples().iter().flat_map(|example| example.files).map(|file| file.bytes.len()).sum();
+        let bytes: usize =
+            examples().iter().flat_map(|example| example.files).map(|file| file.bytes.len()).sum();
         assert!(bytes < 8 << 20, "{bytes} bytes");
     }
 }

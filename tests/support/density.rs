@@ -91,19 +91,17 @@ impl Reader<'_> {
         let subscripts = target_of(self.world, statement);
         let x = |at: &Positions| self.world.element(statement.target, &self.world.positions(&subscripts, at));
         let family = statement.family.name();
-        let argument = |place: usize| statement.arguments[place].as_ref().expect("a parameter that must be given");
-        let spelling = |place: usize| {
-            statement.family.parameters()[place].spellings[argument(place).spelling].name
-        };
+        let argument =
+            |place: usize| statement.arguments[place].as_ref().expect("a parameter that must be given");
+        let spelling =
+            |place: usize| statement.family.parameters()[place].spellings[argument(place).spelling].name;
         match family {
             "Flat" => 0.0,
             "Normal" => {
                 let mean = self.value(argument(0), at);
                 normal(x(at), mean, self.precision(spelling(1), argument(1), at))
             }
-            "HalfNormal" => {
-                2.0_f64.ln() + normal(x(at), 0.0, self.precision(spelling(0), argument(0), at))
-            }
+            "HalfNormal" => 2.0_f64.ln() + normal(x(at), 0.0, self.precision(spelling(0), argument(0), at)),
             "TruncatedNormal" => {
                 let mean = self.value(argument(0), at);
                 let precision = self.precision(spelling(1), argument(1), at);
@@ -123,7 +121,10 @@ impl Reader<'_> {
             "InverseGamma" => {
                 let (x, shape) = (x(at), self.value(argument(0), at));
                 let scale = self.value(argument(1), at);
-                shape * self.log(&argument(1).value, at) - ln_gamma(shape) - (shape + 1.0) * x.ln() - scale / x
+                shape * self.log(&argument(1).value, at)
+                    - ln_gamma(shape)
+                    - (shape + 1.0) * x.ln()
+                    - scale / x
             }
             "Exponential" => {
                 let given = self.value(argument(0), at);
@@ -232,7 +233,8 @@ impl Reader<'_> {
         if largest == f64::NEG_INFINITY {
             return largest;
         }
-        let partition = largest + addends.iter().map(|(_, expected)| (expected - largest).exp()).sum::<f64>().ln();
+        let partition =
+            largest + addends.iter().map(|(_, expected)| (expected - largest).exp()).sum::<f64>().ln();
         addends
             .iter()
             .map(|(log, expected)| {
@@ -272,10 +274,9 @@ impl Reader<'_> {
             Expression::Add(parts) => {
                 parts.iter().flat_map(|part| self.addends(part, expected_logs, at)).collect()
             }
-            Expression::Multiply(parts) => parts
-                .iter()
-                .map(|part| self.addends(part, expected_logs, at))
-                .fold(vec![(0.0, 0.0)], cross),
+            Expression::Multiply(parts) => {
+                parts.iter().map(|part| self.addends(part, expected_logs, at)).fold(vec![(0.0, 0.0)], cross)
+            }
             Expression::Power(base, exponent) => {
                 let power = world.value(exponent, at);
                 let base = self.addends(base, expected_logs, at);

@@ -114,7 +114,8 @@ fn dimensions(program: &Program, id: BlockId, member: usize) -> Vec<usize> {
         .map(|(letter, exact)| {
             exact.unwrap_or_else(|| {
                 let axis = symbols.letter(*letter).axis;
-                let alike = (0..own.len()).find(|place| !taken[*place] && symbols.letter(own[*place]).axis == axis);
+                let alike =
+                    (0..own.len()).find(|place| !taken[*place] && symbols.letter(own[*place]).axis == axis);
                 let place = alike.expect("the dimensions of a member are those of its block");
                 taken[place] = true;
                 place

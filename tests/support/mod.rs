@@ -24,7 +24,11 @@ pub fn close(a: f64, b: f64, scale: f64, tolerance: f64) -> bool {
 /// something that is no number and the other has not.
 pub fn distance(a: &[f64], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len(), "columns of one descriptor have one length");
-    let size = a.iter().chain(b).filter(|value| value.is_finite()).fold(0.0_f64, |size, value| size.max(value.abs()));
+    let size = a
+        .iter()
+        .chain(b)
+        .filter(|value| value.is_finite())
+        .fold(0.0_f64, |size, value| size.max(value.abs()));
     let mut largest = 0.0_f64;
     for (a, b) in a.iter().zip(b) {
         if a == b || (a.is_nan() && b.is_nan()) {

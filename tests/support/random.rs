@@ -172,7 +172,8 @@ fn data(model: &Model, bound: &Bound, id: ArrayId, shape: Shape, rng: &mut ChaCh
     let sizes = bound.shape(&model.symbols, id);
     let size: usize = sizes.iter().product();
     // Positions along the slices of a row are wholly observed.
-    let sliced = model.statements.iter().any(|statement| statement.target == id && !statement.slices.is_empty());
+    let sliced =
+        model.statements.iter().any(|statement| statement.target == id && !statement.slices.is_empty());
     let may_miss = array.absent.missing && !sliced && !on_the_right(model, id);
     let (mut values, mut seen, mut exists) = (Vec::new(), Vec::new(), Vec::new());
     for place in 0..size {
@@ -241,7 +242,8 @@ fn restricted(array: &Array, sizes: &[usize], place: usize) -> bool {
         rest /= size;
     }
     let at = |letter: LetterId| {
-        positions[array.letters.iter().position(|own| *own == letter).expect("a restriction names own letters")]
+        positions
+            [array.letters.iter().position(|own| *own == letter).expect("a restriction names own letters")]
     };
     match array.restriction {
         None => true,
@@ -254,7 +256,9 @@ fn restricted(array: &Array, sizes: &[usize], place: usize) -> bool {
 fn totals(model: &Model, bound: &mut Bound, rng: &mut ChaCha8Rng) {
     for statement in &model.statements {
         let parameters = statement.family.parameters();
-        let Some(place) = parameters.iter().position(|own| own.spellings[0].name == "total") else { continue };
+        let Some(place) = parameters.iter().position(|own| own.spellings[0].name == "total") else {
+            continue;
+        };
         let (Some(argument), true) = (&statement.arguments[place], statement.observed) else { continue };
         if !statement.slices.is_empty() {
             continue;

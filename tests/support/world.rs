@@ -88,7 +88,8 @@ impl<'a> World<'a> {
         };
         // The outermost ancestor without a position comes first.
         let lineage = self.symbols.lineage(letter);
-        let letter = *lineage.iter().rev().find(|own| at[own.index()].is_none()).expect("the letter itself has none");
+        let letter =
+            *lineage.iter().rev().find(|own| at[own.index()].is_none()).expect("the letter itself has none");
         let own = self.symbols.letter(letter);
         let axis = &self.bound.axes[own.axis.index()];
         let range = match (&axis.starts, own.parent) {
@@ -143,7 +144,8 @@ impl<'a> World<'a> {
 
 fn listed(indices: &[Vec<u32>], positions: &[usize]) -> Option<usize> {
     let entries = indices.first().map_or(0, Vec::len);
-    (0..entries).find(|entry| indices.iter().zip(positions).all(|(column, own)| column[*entry] as usize == *own))
+    (0..entries)
+        .find(|entry| indices.iter().zip(positions).all(|(column, own)| column[*entry] as usize == *own))
 }
 
 /// Functions from the standard library, but for the Gamma function.
@@ -160,6 +162,8 @@ fn apply(function: Function, x: f64) -> f64 {
         | Function::InversePhi
         | Function::StandardNormalLogCdf
         | Function::StandardNormalLogCcdf
-        | Function::StandardNormalLogQf => panic!("`{}` stands in no program of these tests", function.name()),
+        | Function::StandardNormalLogQf => {
+            panic!("`{}` stands in no program of these tests", function.name())
+        }
     }
 }

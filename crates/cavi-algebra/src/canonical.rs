@@ -58,7 +58,9 @@ fn simplify(symbols: &mut Symbols, mut term: Term) -> Simplified {
                 term.factors.remove(position);
                 return Simplified::Several(vec![term]);
             }
-            Atom::Different(left, right) | Atom::Less(left, right) if left == right => return Simplified::Zero,
+            Atom::Different(left, right) | Atom::Less(left, right) if left == right => {
+                return Simplified::Zero;
+            }
             Atom::Equal(left, right) => {
                 let bound = |subscript: &Subscript| match subscript {
                     Subscript::Letter(letter) => term.sums.contains(letter).then_some(*letter),
@@ -139,7 +141,8 @@ fn mentions_latent(symbols: &Symbols, subscript: &Subscript) -> bool {
     match subscript {
         Subscript::Letter(_) => false,
         Subscript::Index(array, inner) => {
-            symbols.array(*array).kind == ArrayKind::Latent || inner.iter().any(|inner| mentions_latent(symbols, inner))
+            symbols.array(*array).kind == ArrayKind::Latent
+                || inner.iter().any(|inner| mentions_latent(symbols, inner))
         }
     }
 }
@@ -224,7 +227,9 @@ fn blank_letters(term: &mut Term, letters: &[LetterId], number: &dyn Fn(LetterId
         match subscript {
             Subscript::Letter(letter) if letters.contains(letter) => *letter = LetterId(number(*letter)),
             Subscript::Letter(_) => {}
-            Subscript::Index(_, inner) => inner.iter_mut().for_each(|inner| in_subscript(inner, letters, number)),
+            Subscript::Index(_, inner) => {
+                inner.iter_mut().for_each(|inner| in_subscript(inner, letters, number))
+            }
         }
     }
     for letter in &mut term.sums {

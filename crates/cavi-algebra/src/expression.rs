@@ -24,7 +24,9 @@ impl Subscript {
     pub fn mentions(&self, array: ArrayId) -> bool {
         match self {
             Subscript::Letter(_) => false,
-            Subscript::Index(id, subscripts) => *id == array || subscripts.iter().any(|inner| inner.mentions(array)),
+            Subscript::Index(id, subscripts) => {
+                *id == array || subscripts.iter().any(|inner| inner.mentions(array))
+            }
         }
     }
 }

@@ -273,7 +273,9 @@ impl Atom {
             Atom::LogPartition { plates, .. } => plates.iter().for_each(visit),
             Atom::Group(sum) => sum.visit_subscripts(visit),
             Atom::Apply(_, sums) => sums.iter().for_each(|sum| sum.visit_subscripts(visit)),
-            Atom::ExpectedSquare(square) => square.parts().into_iter().for_each(|sum| sum.visit_subscripts(visit)),
+            Atom::ExpectedSquare(square) => {
+                square.parts().into_iter().for_each(|sum| sum.visit_subscripts(visit))
+            }
             Atom::Equal(left, right) | Atom::Different(left, right) | Atom::Less(left, right) => {
                 visit(left);
                 visit(right);
@@ -284,9 +286,13 @@ impl Atom {
     /// Calls `change` with every subscript, those of nested sums included.
     pub fn map_subscripts(&mut self, change: &mut dyn FnMut(&mut Subscript)) {
         match self {
-            Atom::Value(_, subscripts) | Atom::Observed(_, subscripts) => subscripts.iter_mut().for_each(change),
+            Atom::Value(_, subscripts) | Atom::Observed(_, subscripts) => {
+                subscripts.iter_mut().for_each(change)
+            }
             Atom::Moment(moment) => moment.plates.iter_mut().chain(&mut moment.slots).for_each(change),
-            Atom::Allocation { plates, categories, .. } => plates.iter_mut().chain(categories).for_each(change),
+            Atom::Allocation { plates, categories, .. } => {
+                plates.iter_mut().chain(categories).for_each(change)
+            }
             Atom::LogPartition { plates, .. } => plates.iter_mut().for_each(change),
             Atom::Group(sum) => sum.map_subscripts(change),
             Atom::Apply(_, sums) => sums.iter_mut().for_each(|sum| sum.map_subscripts(change)),

@@ -200,13 +200,25 @@ impl Symbols {
     /// The letters of the plates of an array: its dimensions that are no slice.
     pub fn plates(&self, id: ArrayId) -> Vec<LetterId> {
         let array = self.array(id);
-        array.letters.iter().zip(&array.slice).filter(|(_, slice)| !**slice).map(|(letter, _)| *letter).collect()
+        array
+            .letters
+            .iter()
+            .zip(&array.slice)
+            .filter(|(_, slice)| !**slice)
+            .map(|(letter, _)| *letter)
+            .collect()
     }
 
     /// The letters of the slices of an array.
     pub fn slices(&self, id: ArrayId) -> Vec<LetterId> {
         let array = self.array(id);
-        array.letters.iter().zip(&array.slice).filter(|(_, slice)| **slice).map(|(letter, _)| *letter).collect()
+        array
+            .letters
+            .iter()
+            .zip(&array.slice)
+            .filter(|(_, slice)| **slice)
+            .map(|(letter, _)| *letter)
+            .collect()
     }
 
     /// A letter that runs over the same axis and stands nowhere else, with the parent given.

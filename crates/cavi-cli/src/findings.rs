@@ -61,7 +61,8 @@ fn activity(activity: &Activity) -> String {
 fn pictures(pictures: &Pictures) -> String {
     let mut text = format!("{}: {} by {} pictures\n", pictures.variable, pictures.height, pictures.width);
     // Two characters a pixel: the cells of a terminal are twice as high as wide.
-    let cell = (2 * pictures.width).max(pictures.pictures.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0));
+    let cell = (2 * pictures.width)
+        .max(pictures.pictures.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0));
     let across = (LINE / (cell + 3)).max(1);
     for group in pictures.pictures.chunks(across) {
         let names = group.iter().map(|(name, _)| format!("  {name:cell$} "));
@@ -114,7 +115,8 @@ mod tests {
         let rows = vec![("view a".to_owned(), vec![0.996, 0.004]), ("view bc".to_owned(), vec![0.5, 0.5])];
         let columns = vec!["0".to_owned(), "1".to_owned()];
         let variable = "w".to_owned();
-        let activity = Activity { variable, axis: "factor".to_owned(), squares: true, columns, rows, more: 0 };
+        let activity =
+            Activity { variable, axis: "factor".to_owned(), squares: true, columns, rows, more: 0 };
         let expected = "w: share of each factor in the sum of squares of a row, in percent (. is less than 0.5)\n\
                         \x20            0    1\n\
                         \x20 view a  @100    .\n\

@@ -34,7 +34,9 @@ pub fn main() -> ExitCode {
     let run = std::thread::Builder::new().name("cavi".to_owned()).stack_size(STACK);
     let joined = match run.spawn(move || commands::run(&arguments)) {
         Ok(thread) => thread.join(),
-        Err(error) => return Failure::Wrong(format!("error: no thread could be started: {error}\n")).report(),
+        Err(error) => {
+            return Failure::Wrong(format!("error: no thread could be started: {error}\n")).report();
+        }
     };
     match joined {
         Ok(Ok(())) => ExitCode::SUCCESS,

@@ -42,7 +42,8 @@ impl Directory {
         }
         let missing = path.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists());
         let made = missing.last().map(Path::to_owned);
-        fs::create_dir_all(path).map_err(|error| Failure::wrong(format!("`--out {shown}` cannot be made: {error}")))?;
+        fs::create_dir_all(path)
+            .map_err(|error| Failure::wrong(format!("`--out {shown}` cannot be made: {error}")))?;
         let directory = Directory { path: path.to_owned(), made, written: false };
         let probe = path.join(format!(".cavi-{}.probe", std::process::id()));
         fs::write(&probe, "")
@@ -55,7 +56,10 @@ impl Directory {
     pub fn write(mut self, summary: &Summary<'_>, run: &RunArguments) -> Result<(), Failure> {
         self.written = true;
         self.clear().map_err(|error| {
-            Failure::wrong(format!("the earlier fit in `{}` cannot be replaced: {error}", self.path.display()))
+            Failure::wrong(format!(
+                "the earlier fit in `{}` cannot be replaced: {error}",
+                self.path.display()
+            ))
         })?;
         let result = || -> Result<(), FileError> {
             cavi::posterior::write(summary.compiled, summary.binding, &summary.fit.parameters, &self.path)?;
@@ -103,7 +107,9 @@ impl Summary<'_> {
             for (axis, bound) in model.symbols.axes.iter().zip(&self.binding.bound.axes) {
                 let size = match &bound.starts {
                     None => json!(bound.size),
-                    Some(starts) => json!(starts.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>()),
+                    Some(starts) => {
+                        json!(starts.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>())
+                    }
                 };
                 sizes.insert(axis.name.clone(), size);
             }

@@ -43,7 +43,10 @@ fn read(path: &Path, model: &str) -> Result<Source, Failure> {
         _ => Failure::wrong(format!("`{model}` cannot be read: {error}")),
     })?;
     let text = String::from_utf8(bytes).map_err(|error| {
-        let line = error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+        let line = error.as_bytes()[..error.utf8_error().valid_up_to()]
+            .iter()
+            .filter(|byte| **byte == b'\n')
+            .count();
         Failure::wrong(format!("`{model}`, line {}: this is not UTF-8 text; expected a .cavi file", line + 1))
     })?;
     Ok(Source { name: model.to_owned(), text, is_file: true })
@@ -104,9 +107,10 @@ pub fn count(diagnostics: &[Diagnostic]) -> String {
             count => Some(format!("{count} {word}s")),
         }
     };
-    let parts: Vec<String> = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Note, "note")]
-        .into_iter()
-        .filter_map(|(severity, word)| number(severity, word))
-        .collect();
+    let parts: Vec<String> =
+        [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Note, "note")]
+            .into_iter()
+            .filter_map(|(severity, word)| number(severity, word))
+            .collect();
     if parts.is_empty() { String::new() } else { parts.join(", ") + "\n" }
 }

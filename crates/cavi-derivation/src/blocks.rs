@@ -21,8 +21,6 @@ pub struct Draft {
     pub classes: Option<LetterId>,
     /// The second letters of the slices, for outer products: one for each of `slices[0]`.
     pub second: Vec<LetterId>,
-    /// The bound asked for.
-    pub by: Option<(String, Span)>,
     /// Whether the program says `clamp`.
     pub clamp: bool,
     /// Where the block is stated: the line in `posterior`, or the statement of its first member.
@@ -106,7 +104,12 @@ fn draft(derivation: &mut Derivation, spec: &BlockSpec) -> Draft {
             let own = derivation.symbols.slices(*member);
             let array = derivation.symbols.array(*member);
             // Declared order, whatever the order in the posterior block.
-            array.letters.iter().copied().filter(|letter| own.contains(letter) || written.contains(letter)).collect()
+            array
+                .letters
+                .iter()
+                .copied()
+                .filter(|letter| own.contains(letter) || written.contains(letter))
+                .collect()
         })
         .collect();
     let ragged = slices.iter().flatten().any(|letter| derivation.symbols.letter(*letter).parent.is_some());
@@ -153,7 +156,6 @@ fn draft(derivation: &mut Derivation, spec: &BlockSpec) -> Draft {
         mode,
         classes,
         second,
-        by: spec.by.clone(),
         clamp: spec.clamp,
         span: spec.span,
     }

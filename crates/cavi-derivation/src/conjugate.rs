@@ -4,7 +4,8 @@
 use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::{Substitution, distribute, multiply, rename_apart, substitute};
 use cavi_algebra::{
-    Atom, Block, BlockId, Factor, LetterId, Mode, Natural, Statistic, StatementId, Subscript, Sum, Symbols, Term, dedup,
+    Atom, Block, BlockId, Factor, LetterId, Mode, Natural, StatementId, Statistic, Subscript, Sum, Symbols,
+    Term, dedup,
 };
 use cavi_families::{Extent, Posterior, recognise};
 
@@ -82,13 +83,20 @@ fn block(derivation: &mut Derivation, drafts: &[Draft], bounded: &Bounded, id: B
     let wanted: Vec<Statistic> = coefficients.iter().map(|(statistic, _, _)| statistic.clone()).collect();
     let point = draft.mode == Mode::Point;
     let Some(family) = recognise(support, over_slice, point, &wanted) else {
-        derivation.diagnostics.push(explain::no_family(derivation, drafts, id, &wanted, &collected_places(&collected)));
+        derivation.diagnostics.push(explain::no_family(
+            derivation,
+            drafts,
+            id,
+            &wanted,
+            &collected_places(&collected),
+        ));
         return None;
     };
     let weights = multiplicities(&derivation.symbols, &draft.plates);
     let (natural, prior) = arrange(&mut derivation.symbols, draft, family, &coefficients, &weights);
     let in_order = dedup(collected.iter().flat_map(|entry| entry.meets.clone()).collect());
-    let in_order: Vec<LetterId> = draft.plates.iter().copied().filter(|letter| in_order.contains(letter)).collect();
+    let in_order: Vec<LetterId> =
+        draft.plates.iter().copied().filter(|letter| in_order.contains(letter)).collect();
     Some(Block {
         members: draft.members.clone(),
         plates: draft.plates.clone(),
@@ -121,7 +129,8 @@ fn arrange(
     let (mut natural, mut prior) = (Vec::new(), Vec::new());
     for (own, base) in family.statistics().into_iter().zip(family.base()) {
         let found = coefficients.iter().find(|(statistic, _, _)| *statistic == own.statistic);
-        let (mut all, mut from_prior) = found.map_or((Sum::zero(), Sum::zero()), |(_, all, own)| (all.clone(), own.clone()));
+        let (mut all, mut from_prior) =
+            found.map_or((Sum::zero(), Sum::zero()), |(_, all, own)| (all.clone(), own.clone()));
         if draft.mode != Mode::Point {
             let inverse = Term {
                 factors: weights.iter().map(|atom| Factor { atom: atom.clone(), power: -1 }).collect(),
@@ -132,7 +141,11 @@ fn arrange(
                 *sum = canonical(symbols, &share.minus(Sum::number(base)));
             }
         }
-        natural.push(Natural { slots: slot_letters(draft, own.extent), statistic: own.statistic, coefficient: all });
+        natural.push(Natural {
+            slots: slot_letters(draft, own.extent),
+            statistic: own.statistic,
+            coefficient: all,
+        });
         prior.push(from_prior);
     }
     (natural, prior)
@@ -167,7 +180,8 @@ fn collect(
             // The letters of the target are kept for the target.
             let target = targets(symbols, draft);
             let term = rename_apart(symbols, &term, &target);
-            let found = elements(symbols, draft, &term).map_err(|position| leftover((term.clone(), position)))?;
+            let found =
+                elements(symbols, draft, &term).map_err(|position| leftover((term.clone(), position)))?;
             let groups = copies(&found);
             for copy in &groups {
                 let (statistic, slots) = statistic_of(copy);
@@ -272,7 +286,8 @@ pub fn unify(symbols: &mut Symbols, term: &Term, pairs: Vec<(Subscript, LetterId
                 // along as factors.
                 let mut joined = term.clone();
                 let tail = joined.factors.len();
-                let riders = pending.iter().map(|(subscript, _)| Atom::Equal(subscript.clone(), subscript.clone()));
+                let riders =
+                    pending.iter().map(|(subscript, _)| Atom::Equal(subscript.clone(), subscript.clone()));
                 joined.factors.extend(riders.map(Factor::of));
                 let mut joined = substitute(symbols, &joined, &map);
                 let carried = joined.factors.split_off(tail);

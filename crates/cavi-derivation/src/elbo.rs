@@ -22,7 +22,8 @@ pub fn elbo(derivation: &mut Derivation, drafts: &[Draft], blocks: &[Block], bou
         for term in &statement.tight.terms {
             // What is linear in the statistics of a paired block stands in its prior.
             if let Some(block) = paired
-                && elements(&derivation.symbols, &drafts[block.index()], term).is_ok_and(|found| !found.is_empty())
+                && elements(&derivation.symbols, &drafts[block.index()], term)
+                    .is_ok_and(|found| !found.is_empty())
             {
                 continue;
             }
@@ -78,7 +79,8 @@ fn answered(derivation: &mut Derivation, drafts: &[Draft], blocks: &[Block], elb
         block.natural.iter().for_each(|natural| look(&natural.coefficient));
     }
     for (block, statistic) in missing {
-        let diagnostic = explain::no_expectation(derivation, drafts, BlockId::from(block), blocks, &statistic);
+        let diagnostic =
+            explain::no_expectation(derivation, drafts, BlockId::from(block), blocks, &statistic);
         derivation.diagnostics.push(diagnostic);
     }
 }

@@ -42,7 +42,9 @@ pub fn expect_term(symbols: &mut Symbols, drafts: &[Draft], term: &Term) -> Resu
         }
         let shares = term.factors.iter().enumerate().any(|(other, factor)| {
             other != position
-                && random.iter().any(|block| drafts[*block].members.iter().any(|member| factor.atom.mentions(*member)))
+                && random
+                    .iter()
+                    .any(|block| drafts[*block].members.iter().any(|member| factor.atom.mentions(*member)))
         });
         let mut rest = term.clone();
         rest.factors.remove(position);
@@ -73,7 +75,8 @@ pub fn expect_term(symbols: &mut Symbols, drafts: &[Draft], term: &Term) -> Resu
             let block = BlockId::from(index);
             let leftover = |(term, position)| Box::new(Leftover { term, position, block });
             for term in separate(symbols, draft, &term).map_err(leftover)? {
-                let found = elements(symbols, draft, &term).map_err(|position| leftover((term.clone(), position)))?;
+                let found =
+                    elements(symbols, draft, &term).map_err(|position| leftover((term.clone(), position)))?;
                 next.push(with_moments(block, &term, &found));
             }
         }
@@ -149,7 +152,12 @@ fn with_moments(block: BlockId, term: &Term, found: &[Element]) -> Term {
     for copy in copies(found) {
         let (statistic, slots) = statistic_of(&copy);
         let plates = copy[0].plates.clone();
-        out.factors.push(Factor::of(Atom::Moment(Moment { block, statistic, plates, slots: slots.concat() })));
+        out.factors.push(Factor::of(Atom::Moment(Moment {
+            block,
+            statistic,
+            plates,
+            slots: slots.concat(),
+        })));
     }
     out
 }
@@ -189,12 +197,18 @@ fn expected_square(
 }
 
 /// `E[T_s T_t] - E T_s E T_t` for a product of two terms.
-fn excess(symbols: &mut Symbols, drafts: &[Draft], shared: &[usize], product: &Term) -> Result<Sum, Box<Leftover>> {
+fn excess(
+    symbols: &mut Symbols,
+    drafts: &[Draft],
+    shared: &[usize],
+    product: &Term,
+) -> Result<Sum, Box<Leftover>> {
     let mut terms = vec![product.clone()];
     for block in shared {
         let mut next = Vec::new();
         for term in &terms {
-            let leftover = |(term, position)| Box::new(Leftover { term, position, block: BlockId::from(*block) });
+            let leftover =
+                |(term, position)| Box::new(Leftover { term, position, block: BlockId::from(*block) });
             next.extend(separate(symbols, &drafts[*block], term).map_err(leftover)?);
         }
         terms = next;
@@ -210,7 +224,9 @@ fn excess(symbols: &mut Symbols, drafts: &[Draft], shared: &[usize], product: &T
                 let id = BlockId::from(*block);
                 let found = elements(symbols, draft, &term)
                     .map_err(|position| Box::new(Leftover { term: term.clone(), position, block: id }))?;
-                next.extend(expand_copies(id, &term, &found)?.into_iter().map(|(term, own)| (term, any || own)));
+                next.extend(
+                    expand_copies(id, &term, &found)?.into_iter().map(|(term, own)| (term, any || own)),
+                );
             }
             choices = next;
         }
@@ -225,11 +241,7 @@ fn excess(symbols: &mut Symbols, drafts: &[Draft], shared: &[usize], product: &T
 
 /// Replaces the copies of a block in a term by means and, where a copy stands twice, by means or its covariance; says of
 /// each outcome whether a covariance is in it.
-fn expand_copies(
-    block: BlockId,
-    term: &Term,
-    found: &[Element],
-) -> Result<Vec<(Term, bool)>, Box<Leftover>> {
+fn expand_copies(block: BlockId, term: &Term, found: &[Element]) -> Result<Vec<(Term, bool)>, Box<Leftover>> {
     let mut base = term.clone();
     let gone: Vec<usize> = found.iter().map(|element| element.position).collect();
     let mut position = 0;
@@ -265,7 +277,8 @@ fn expand_copies(
             match (plain, singles.as_slice()) {
                 (true, [(member, slots)]) => {
                     let mut term = term.clone();
-                    term.factors.push(moment(Statistic(vec![(*member, Elementary::Power(1))]), slots.clone()));
+                    term.factors
+                        .push(moment(Statistic(vec![(*member, Elementary::Power(1))]), slots.clone()));
                     next.push((term, any));
                 }
                 (true, [(a, slots_a), (b, slots_b)]) => {
@@ -280,7 +293,11 @@ fn expand_copies(
                 }
                 _ => {
                     let position = copy[0].position;
-                    return Err(Box::new(Leftover { term: term.clone(), position: position.min(term.factors.len().saturating_sub(1)), block }));
+                    return Err(Box::new(Leftover {
+                        term: term.clone(),
+                        position: position.min(term.factors.len().saturating_sub(1)),
+                        block,
+                    }));
                 }
             }
         }

@@ -1,13 +1,23 @@
 //! What the derivation says when there is no closed form: which statement, which monomial, what the family has, what is
 //! left over, and what would compile.
 
-use cavi_algebra::{Atom, Block, BlockId, Elementary, Statistic, StatementId, Sum, Symbols};
-use cavi_families::{Posterior, posterior, posteriors};
+use cavi_algebra::{Atom, Block, BlockId, Elementary, StatementId, Statistic, Sum, Support, Symbols};
+use cavi_families::{Posterior, families, posterior, posteriors};
 use cavi_syntax::{Diagnostic, Span};
 
 use crate::blocks::Draft;
 use crate::derive::Derivation;
 use crate::expect::Leftover;
+
+/// The families whose latents have such a support, as a list.
+pub fn families_on(fits: impl Fn(Support) -> bool) -> String {
+    let names: Vec<&str> = families()
+        .iter()
+        .filter(|family| family.latent().is_some_and(&fits))
+        .map(|family| family.name())
+        .collect();
+    names.join(", ")
+}
 
 fn names(symbols: &Symbols, draft: &Draft) -> String {
     draft.members.iter().map(|member| symbols.array(*member).name.as_str()).collect::<Vec<_>>().join(", ")
@@ -41,9 +51,12 @@ fn family_statistics(symbols: &Symbols, draft: &Draft, family: &dyn Posterior) -
 fn choices(derivation: &Derivation, draft: &Draft) -> String {
     let support = derivation.symbols.array(draft.members[0]).support;
     let sliced = draft.slices.iter().any(|letters| !letters.is_empty());
-    let fitting = posteriors().iter().filter(|family| family.lives_on(support) && family.over_slice() == sliced);
+    let fitting =
+        posteriors().iter().filter(|family| family.lives_on(support) && family.over_slice() == sliced);
     let texts: Vec<String> = fitting
-        .map(|family| format!("{} has {}", family.name(), family_statistics(&derivation.symbols, draft, *family)))
+        .map(|family| {
+            format!("{} has {}", family.name(), family_statistics(&derivation.symbols, draft, *family))
+        })
         .collect();
     texts.join("; ")
 }
@@ -60,7 +73,9 @@ pub fn leftover(
     let variable = names(&derivation.symbols, draft);
     let atom = leftover.term.factors.get(leftover.position).map(|factor| &factor.atom);
     let what = match atom {
-        Some(Atom::Apply(function, _)) => format!("`{}` of an expression that holds `{variable}`", function.name()),
+        Some(Atom::Apply(function, _)) => {
+            format!("`{}` of an expression that holds `{variable}`", function.name())
+        }
         Some(Atom::Group(_)) => {
             let power = leftover.term.factors[leftover.position].power;
             format!("a sum that holds `{variable}` to the power {power}")
@@ -70,13 +85,16 @@ pub fn leftover(
     };
     let monomial = monomial(&derivation.symbols, leftover);
     let span = derivation.model.statements[statement.index()].span;
-    Diagnostic::error("E0710", format!("`{variable}` has no closed-form update: {monomial} is not a statistic of any family"))
-        .at(span, format!("this statement contributes {what}"))
-        .also(draft.span, format!("`{variable}` is stated here"))
-        .possible(format!("on this support: {}", choices(derivation, draft)))
-        .help(format!(
-            "rewrite the statement as sums of products of `{variable}`, or make `{variable}` a constant or data"
-        ))
+    Diagnostic::error(
+        "E0710",
+        format!("`{variable}` has no closed-form update: {monomial} is not a statistic of any family"),
+    )
+    .at(span, format!("this statement contributes {what}"))
+    .also(draft.span, format!("`{variable}` is stated here"))
+    .possible(format!("on this support: {}", choices(derivation, draft)))
+    .help(format!(
+        "rewrite the statement as sums of products of `{variable}`, or make `{variable}` a constant or data"
+    ))
 }
 
 /// The leftover monomial, as text.
@@ -87,7 +105,13 @@ fn monomial(symbols: &Symbols, leftover: &Leftover) -> String {
             alone.factors = vec![factor.clone()];
             alone.sums.clear();
             alone.coefficient = cavi_algebra::Coefficient(1.0);
-            format!("`{}`", cavi_algebra::print::text::sum(cavi_algebra::print::Scope::before(symbols), &Sum::term(alone)))
+            format!(
+                "`{}`",
+                cavi_algebra::print::text::sum(
+                    cavi_algebra::print::Scope::before(symbols),
+                    &Sum::term(alone)
+                )
+            )
         }
         None => "its monomial".to_owned(),
     }
@@ -106,12 +130,16 @@ pub fn no_family(
     let symbols = &derivation.symbols;
     let support = symbols.array(draft.members[0]).support;
     let sliced = draft.slices.iter().any(|letters| !letters.is_empty());
-    let fitting: Vec<&&dyn Posterior> =
-        posteriors().iter().filter(|family| family.lives_on(support) && family.over_slice() == sliced).collect();
+    let fitting: Vec<&&dyn Posterior> = posteriors()
+        .iter()
+        .filter(|family| family.lives_on(support) && family.over_slice() == sliced)
+        .collect();
     // What the family of the prior lacks: the statistics that the nearest family does not have.
     let own: Vec<&Statistic> = places
         .iter()
-        .filter(|(_, statement)| draft.members.contains(&derivation.model.statements[statement.index()].target))
+        .filter(|(_, statement)| {
+            draft.members.contains(&derivation.model.statements[statement.index()].target)
+        })
         .map(|(statistic, _)| statistic)
         .collect();
     let has = |family: &&&dyn Posterior, statistic: &Statistic| {
@@ -125,8 +153,10 @@ pub fn no_family(
     let left: Vec<&Statistic> =
         wanted.iter().filter(|statistic| !nearest.is_some_and(|family| has(family, statistic))).collect();
     let listed = |statistics: &[&Statistic]| {
-        let texts: Vec<String> =
-            statistics.iter().map(|statistic| format!("`{}`", statistic_text(symbols, draft, statistic))).collect();
+        let texts: Vec<String> = statistics
+            .iter()
+            .map(|statistic| format!("`{}`", statistic_text(symbols, draft, statistic)))
+            .collect();
         texts.join(", ")
     };
     let culprit = places.iter().find(|(statistic, statement)| {
@@ -147,7 +177,11 @@ pub fn no_family(
     let wanted: Vec<&Statistic> = wanted.iter().collect();
     let mut diagnostic = Diagnostic::error("E0711", message)
         .at(span, format!("this statement contributes {}", listed(&left)))
-        .possible(format!("the log joint has {}; on this support: {}", listed(&wanted), choices(derivation, draft)));
+        .possible(format!(
+            "the log joint has {}; on this support: {}",
+            listed(&wanted),
+            choices(derivation, draft)
+        ));
     if draft.span != span {
         diagnostic = diagnostic.also(draft.span, format!("`{variable}` is stated here"));
     }
@@ -158,7 +192,7 @@ pub fn no_family(
 fn repairs(derivation: &Derivation, draft: &Draft, wanted: &[&Statistic]) -> String {
     let variable = names(&derivation.symbols, draft);
     let sliced = draft.slices.iter().any(|letters| !letters.is_empty());
-        // Families whose statistics hold what the other statements contribute.
+    // Families whose statistics hold what the other statements contribute.
     let fits: Vec<&str> = posteriors()
         .iter()
         .filter(|family| !family.only_point() && family.over_slice() == sliced)

@@ -6,9 +6,7 @@
 
 use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::rename_apart;
-use cavi_algebra::{
-    Addend, Atom, Factor, Function, Mode, Site, SiteId, StatementId, Subscript, Sum, Term,
-};
+use cavi_algebra::{Addend, Atom, Factor, Function, Mode, Site, SiteId, StatementId, Subscript, Sum, Term};
 use cavi_syntax::Diagnostic;
 
 use crate::blocks::Draft;
@@ -34,7 +32,7 @@ fn to_site(derivation: &mut Derivation, draft: &Draft, implicit: &[Draft], bound
         derivation.diagnostics.push(
             Diagnostic::error("E0794", format!("`{name}` has no classes to be implicit over"))
                 .at(draft.span, "stated here")
-                .possible("a latent with a Categorical prior")
+                .possible("a latent whose value is a position on an axis")
                 .help("leave the line out: the factor is then stored"),
         );
         return;
@@ -62,17 +60,22 @@ fn to_site(derivation: &mut Derivation, draft: &Draft, implicit: &[Draft], bound
                 Diagnostic::error("E0794", format!("`{name}` cannot be implicit: {what}"))
                     .at(span, "in this statement")
                     .also(draft.span, "stated here")
-                    .possible("terms that are logs of single factors, as in Categorical over Categorical")
+                    .possible("terms that are logs of single factors: a class drawn from a slice, an entry drawn from another")
                     .help(format!("leave `implicit {name}` out: the factor is then stored"))
             };
-            let other = implicit.iter().flat_map(|other| &other.members).find(|other| **other != z && term.mentions(**other));
+            let other = implicit
+                .iter()
+                .flat_map(|other| &other.members)
+                .find(|other| **other != z && term.mentions(**other));
             if let Some(other) = other {
                 let other = &derivation.symbols.array(*other).name;
                 derivation.diagnostics.push(refused(format!("a term holds the implicit `{other}` as well")));
                 return;
             }
             let Ok(apart) = separate(&mut derivation.symbols, draft, &term) else {
-                derivation.diagnostics.push(refused("a term holds it in another way than by its value".to_owned()));
+                derivation
+                    .diagnostics
+                    .push(refused("a term holds it in another way than by its value".to_owned()));
                 return;
             };
             for term in apart {
@@ -96,7 +99,9 @@ fn to_site(derivation: &mut Derivation, draft: &Draft, implicit: &[Draft], bound
                 share.factors.extend(inverse);
                 let share = canonical(&mut derivation.symbols, &Sum::term(share));
                 if !share.terms.iter().all(is_log) {
-                    derivation.diagnostics.push(refused("one of its terms is not the log of a single factor".to_owned()));
+                    derivation
+                        .diagnostics
+                        .push(refused("one of its terms is not the log of a single factor".to_owned()));
                     return;
                 }
                 log_weight = log_weight.plus(share);
@@ -115,7 +120,8 @@ fn to_site(derivation: &mut Derivation, draft: &Draft, implicit: &[Draft], bound
         statement.held = canonical(&mut derivation.symbols, &held);
         statement.tight.terms.retain(|term| !term.mentions(z));
     }
-    let weight = Term { factors: weights.iter().map(|atom| Factor::of(atom.clone())).collect(), ..Term::number(1.0) };
+    let weight =
+        Term { factors: weights.iter().map(|atom| Factor::of(atom.clone())).collect(), ..Term::number(1.0) };
     let mut partition = weight.clone();
     partition.sums = plates.clone();
     partition.factors.push(Factor::of(Atom::LogPartition { site: id, plates: letters(&plates) }));

@@ -14,6 +14,7 @@ use cavi_syntax::Diagnostic;
 
 use crate::blocks::Draft;
 use crate::derive::Derivation;
+use crate::explain::families_on;
 
 /// The log-density of every statement, in the order of the statements.
 pub fn joint(derivation: &mut Derivation, drafts: &[Draft]) -> Vec<Sum> {
@@ -43,14 +44,16 @@ fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statem
 
     // Selections, innermost first.
     let mut selections: Vec<(Subscript, LetterId)> = Vec::new();
-    while let Some((index, subscripts)) = arguments.iter().flatten().find_map(|argument| {
-        innermost_selection(symbols, &argument.value)
-    }) {
+    while let Some((index, subscripts)) =
+        arguments.iter().flatten().find_map(|argument| innermost_selection(symbols, &argument.value))
+    {
         let mut letters = Vec::new();
         subscripts.iter().for_each(|subscript| subscript.letters(&mut letters));
         let chosen: Vec<LetterId> = selections.iter().map(|(_, letter)| *letter).collect();
         let plates = with_ancestors(symbols, &statement.plates);
-        if let Some(bound) = letters.iter().find(|letter| !plates.contains(letter) && !chosen.contains(letter)) {
+        if let Some(bound) =
+            letters.iter().find(|letter| !plates.contains(letter) && !chosen.contains(letter))
+        {
             let name = symbols.array(index).name.clone();
             let letter = symbols.letter(*bound).name.clone();
             derivation.diagnostics.push(
@@ -78,10 +81,18 @@ fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statem
         {
             let family = statement.family.name();
             derivation.diagnostics.push(
-                Diagnostic::error("E0702", format!("the probabilities of this {family} do not sum to 1 by their form"))
-                    .at(statement.span, "in this statement")
-                    .possible("a slice on the simplex, or a sum of products of such slices that sums to 1 step by step")
-                    .help("give the factors Dirichlet priors (or Flat(simplex)) over the axis of the slice, or use Poisson"),
+                Diagnostic::error(
+                    "E0702",
+                    format!("the probabilities of this {family} do not sum to 1 by their form"),
+                )
+                .at(statement.span, "in this statement")
+                .possible(
+                    "a slice on the simplex, or a sum of products of such slices that sums to 1 step by step",
+                )
+                .help(format!(
+                    "give every factor a slice on the simplex along this axis: {}, or a point on the simplex",
+                    families_on(|support| support == Support::Simplex)
+                )),
             );
             return Sum::zero();
         }
@@ -112,15 +123,16 @@ fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statem
         weight = multiply(symbols, &weight, &Sum::atom(guard));
     }
     for (index, class) in &selections {
-        weight = multiply(symbols, &weight, &Sum::atom(Atom::Equal(index.clone(), Subscript::Letter(*class))));
+        weight =
+            multiply(symbols, &weight, &Sum::atom(Atom::Equal(index.clone(), Subscript::Letter(*class))));
     }
     let density = multiply(symbols, &weight, &density);
     let mut sums = with_ancestors(symbols, &statement.plates);
     sums.extend(selections.iter().map(|(_, class)| *class));
-    let terms = density.terms.into_iter().map(|term| Term {
-        sums: sums.iter().copied().chain(term.sums).collect(),
-        ..term
-    });
+    let terms = density
+        .terms
+        .into_iter()
+        .map(|term| Term { sums: sums.iter().copied().chain(term.sums).collect(), ..term });
     let density = canonical(symbols, &Sum { terms: terms.collect() });
     let density = sum_simplex(symbols, &density);
     canonical(symbols, &density)
@@ -148,7 +160,8 @@ pub fn with_ancestors(symbols: &Symbols, letters: &[LetterId]) -> Vec<LetterId> 
 fn guards(symbols: &Symbols, statement: &Statement, target: &Target) -> Vec<Atom> {
     let array = symbols.array(statement.target);
     let mut guards = Vec::new();
-    let Some(Atom::Value(_, subscripts)) = target.value.terms.first().map(|term| &term.factors[0].atom) else {
+    let Some(Atom::Value(_, subscripts)) = target.value.terms.first().map(|term| &term.factors[0].atom)
+    else {
         unreachable!("the target is an element")
     };
     if statement.observed && array.absent.missing && !array.slice.iter().any(|slice| *slice) {
@@ -156,7 +169,8 @@ fn guards(symbols: &Symbols, statement: &Statement, target: &Target) -> Vec<Atom
     }
     // The restriction is stated in the declared letters; find them by position.
     let at = |letter: LetterId| {
-        let position = array.letters.iter().position(|own| *own == letter).expect("the resolver checks the letters");
+        let position =
+            array.letters.iter().position(|own| *own == letter).expect("the resolver checks the letters");
         subscripts[position].clone()
     };
     match array.restriction {
@@ -212,7 +226,8 @@ fn innermost_selection(symbols: &Symbols, sum: &Sum) -> Option<(ArrayId, Vec<Sub
 
 /// Whether `sum_v p_v` is 1 by the simplex rule; a vector of constants and data alone is checked when they are bound.
 fn sums_to_one(symbols: &mut Symbols, drafts: &[Draft], argument: &Argument) -> bool {
-    let latent = drafts.iter().flat_map(|draft| &draft.members).any(|member| argument.value.mentions(*member));
+    let latent =
+        drafts.iter().flat_map(|draft| &draft.members).any(|member| argument.value.mentions(*member));
     if !latent {
         return true;
     }

@@ -15,9 +15,10 @@ pub fn default_sweep(model: &Model, blocks: &[Block]) -> Vec<BlockId> {
     }
     let is_local = |block: &Block| {
         let letters = block.members.iter().flat_map(|member| &symbols.array(*member).letters);
-        letters.clone().flat_map(|letter| symbols.lineage(*letter)).any(|letter| {
-            local_axes.contains(&symbols.letter(letter).axis)
-        })
+        letters
+            .clone()
+            .flat_map(|letter| symbols.lineage(*letter))
+            .any(|letter| local_axes.contains(&symbols.letter(letter).axis))
     };
     // `b` is a hyper-parameter of `a` where it stands on the right of a's statement.
     let parents = |block: &Block| -> Vec<ArrayId> {
@@ -40,7 +41,8 @@ pub fn default_sweep(model: &Model, blocks: &[Block]) -> Vec<BlockId> {
         while !rest.is_empty() {
             let ready = rest.iter().position(|candidate| {
                 !rest.iter().any(|other| {
-                    other != candidate && above[*other].iter().any(|array| blocks[*candidate].members.contains(array))
+                    other != candidate
+                        && above[*other].iter().any(|array| blocks[*candidate].members.contains(array))
                 })
             });
             // Statements form no cycle, so there is always one; blocks of several members may still make one.

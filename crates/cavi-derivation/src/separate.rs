@@ -66,8 +66,12 @@ fn element(symbols: &Symbols, draft: &Draft, factor: &Factor, position: usize) -
         }
         Atom::Equal(left, right) if factor.power == 1 => {
             let (index, class) = match (left, right) {
-                (Subscript::Index(array, inner), class) if draft.members.contains(array) => ((array, inner), class),
-                (class, Subscript::Index(array, inner)) if draft.members.contains(array) => ((array, inner), class),
+                (Subscript::Index(array, inner), class) if draft.members.contains(array) => {
+                    ((array, inner), class)
+                }
+                (class, Subscript::Index(array, inner)) if draft.members.contains(array) => {
+                    ((array, inner), class)
+                }
                 _ => return None,
             };
             let member = draft.members.iter().position(|member| member == index.0)?;
@@ -170,7 +174,9 @@ fn undecided(term: &Term, found: &[Element]) -> Option<(Subscript, Subscript)> {
 pub fn known_different(term: &Term, one: &[Subscript], other: &[Subscript]) -> bool {
     one.iter().zip(other).any(|(left, right)| {
         term.factors.iter().any(|factor| match &factor.atom {
-            Atom::Different(a, b) | Atom::Less(a, b) => (a == left && b == right) || (a == right && b == left),
+            Atom::Different(a, b) | Atom::Less(a, b) => {
+                (a == left && b == right) || (a == right && b == left)
+            }
             Atom::Value(..)
             | Atom::Moment(_)
             | Atom::Allocation { .. }

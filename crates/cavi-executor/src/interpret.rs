@@ -22,7 +22,7 @@ use crate::data::Bound;
 use crate::layout::Parameters;
 use crate::schedule::{Item, Schedule, Step};
 use crate::trouble::Trouble;
-use context::{Context, Place};
+use context::{Context, Place, assignment, unflat};
 use state::{Concrete, Partition, State, View, one, row_of};
 
 /// A run of equations on data.
@@ -264,7 +264,7 @@ impl<'a> Interpreter<'a> {
         if let Some(row) = row {
             return self.coefficients(view, id, which, row, true);
         }
-        let place = &self.context.places[id.index()];
+        let (block, place) = self.context.block(id);
         let batch = place.layout.batch();
         let mut columns: Vec<Vec<f64>> =
             place.statistics.iter().map(|own| vec![0.0; batch.len(own.extent)]).collect();
@@ -275,6 +275,24 @@ impl<'a> Interpreter<'a> {
             for ((column, own_column), own) in columns.iter_mut().zip(&own_columns).zip(&place.statistics) {
                 if own.extent != Extent::Matrix || first {
                     column[place.span(own.extent, row)].copy_from_slice(own_column);
+                }
+            }
+        }
+        // A group that no row belongs to has its matrix all the same.
+        let matrix = |own: &&cavi_families::Expectation| own.extent == Extent::Matrix;
+        if block.mode != Mode::Point && place.statistics.iter().any(|own| matrix(&own)) {
+            let letters = &place.layout.group_letters;
+            for group in (0..place.layout.groups).filter(|group| !seen[*group]) {
+                let positions = unflat(&place.layout.group_sizes, group);
+                let mut assignment = assignment(self.context.symbols(), letters, &positions, view);
+                let own_columns =
+                    self.coefficients_at(view, id, which, &mut assignment, &|own| own == Extent::Matrix);
+                for ((column, own_column), own) in columns.iter_mut().zip(&own_columns).zip(&place.statistics)
+                {
+                    if own.extent == Extent::Matrix {
+                        let length = place.length(own.extent);
+                        column[group * length..(group + 1) * length].copy_from_slice(own_column);
+                    }
                 }
             }
         }
@@ -290,6 +308,19 @@ impl<'a> Interpreter<'a> {
         row: usize,
         matrices: bool,
     ) -> Vec<Vec<f64>> {
+        let mut assignment = self.context.copy(id, row, view);
+        self.coefficients_at(view, id, which, &mut assignment, &|own| matrices || own != Extent::Matrix)
+    }
+
+    /// The coefficients at given plate letters, those of the wanted extents only.
+    fn coefficients_at(
+        &self,
+        view: &View,
+        id: BlockId,
+        which: Which,
+        assignment: &mut Assignment,
+        wanted: &dyn Fn(Extent) -> bool,
+    ) -> Vec<Vec<f64>> {
         let (block, place) = self.context.block(id);
         let symbols = self.context.symbols();
         let mut columns: Vec<Vec<f64>> =
@@ -304,7 +335,7 @@ impl<'a> Interpreter<'a> {
                 .statistic(&natural.statistic)
                 .expect("the derivation chose a family whose statistics contain the collected ones");
             let extent = place.statistics[statistic].extent;
-            if extent == Extent::Matrix && !matrices {
+            if !wanted(extent) {
                 continue;
             }
             // The product of two different variables in one vector stands on both sides of the diagonal.
@@ -312,8 +343,7 @@ impl<'a> Interpreter<'a> {
                 [(left, _), (right, _)] => extent == Extent::Matrix && left != right,
                 _ => false,
             };
-            let mut assignment = self.context.copy(id, row, view);
-            for_each_value(symbols, view, &natural.slots, &mut assignment, &mut |assignment| {
+            for_each_value(symbols, view, &natural.slots, assignment, &mut |assignment| {
                 let value = evaluate(symbols, sum, view, assignment);
                 let slots: Vec<usize> = natural
                     .slots

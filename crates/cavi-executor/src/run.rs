@@ -53,9 +53,10 @@ impl<'a> Executor<'a> {
             .nodes
             .iter()
             .map(|node| match &node.operation {
-                Operation::Contractions(parts) => {
-                    parts.iter().map(|part| Prepared::new(part, &plan.nodes, &node.shape, &plan.maps)).collect()
-                }
+                Operation::Contractions(parts) => parts
+                    .iter()
+                    .map(|part| Prepared::new(part, &plan.nodes, &node.shape, &plan.maps))
+                    .collect(),
                 Operation::Static(_)
                 | Operation::Point(_)
                 | Operation::Moment(..)
@@ -104,7 +105,9 @@ impl<'a> Executor<'a> {
             };
         }
         let mut wanted = vec![false; count];
-        for root in self.plan.elbo.iter().chain(self.plan.blocks.iter().filter_map(|block| block.weight.as_ref())) {
+        for root in
+            self.plan.elbo.iter().chain(self.plan.blocks.iter().filter_map(|block| block.weight.as_ref()))
+        {
             wanted[root.index()] = true;
         }
         for input in self.plan.sites.iter().flat_map(|site| site.inputs()) {
@@ -118,8 +121,13 @@ impl<'a> Executor<'a> {
                 self.evaluate(NodeId(index as u32));
             }
         }
-        let updates: Vec<NodeId> =
-            self.plan.blocks.iter().flat_map(|block| block.natural.iter().chain(&block.prior)).copied().collect();
+        let updates: Vec<NodeId> = self
+            .plan
+            .blocks
+            .iter()
+            .flat_map(|block| block.natural.iter().chain(&block.prior))
+            .copied()
+            .collect();
         let mut reached = vec![false; count];
         for update in &updates {
             self.reach(*update, &mut reached);
@@ -232,9 +240,11 @@ impl<'a> Executor<'a> {
             Operation::Static(_) => 1,
             Operation::Counts(..) => self.stamps[id.index()],
             Operation::Point(block) | Operation::Moment(block, _) => self.block_stamps[block.index()],
-            Operation::Contractions(_) | Operation::Map(..) => {
-                self.plan.nodes[id.index()].reads().into_iter().map(|read| self.newest(read)).fold(1, u64::max)
-            }
+            Operation::Contractions(_) | Operation::Map(..) => self.plan.nodes[id.index()]
+                .reads()
+                .into_iter()
+                .map(|read| self.newest(read))
+                .fold(1, u64::max),
         }
     }
 
@@ -342,12 +352,17 @@ impl<'a> Executor<'a> {
             .collect();
         let mut columns: Vec<Vec<f64>> = Vec::new();
         for (node, extent) in nodes.iter().zip(&extents) {
-            let shared = *extent == Extent::Matrix && !point && layout.group_letters != self.equations.block(id).plates;
+            let shared = *extent == Extent::Matrix
+                && !point
+                && layout.group_letters != self.equations.block(id).plates;
             let column = if shared {
                 self.evaluate(*node);
                 let width = layout.n * layout.n;
                 let values = &self.values[node.index()];
-                groups.iter().flat_map(|group| values[group * width..(group + 1) * width].iter().copied()).collect()
+                groups
+                    .iter()
+                    .flat_map(|group| values[group * width..(group + 1) * width].iter().copied())
+                    .collect()
             } else {
                 self.evaluate_slice(*node, fixed, &rows)
             };
@@ -371,14 +386,19 @@ impl<'a> Executor<'a> {
         let mut own: Vec<Vec<f64>> = Vec::new();
         for ((width, grouped), column) in widths.iter().zip(&self.parameters.blocks[id.index()]) {
             let from = if *grouped { &groups } else { &rows };
-            own.push(from.iter().flat_map(|row| column[row * width..(row + 1) * width].iter().copied()).collect());
+            own.push(
+                from.iter().flat_map(|row| column[row * width..(row + 1) * width].iter().copied()).collect(),
+            );
         }
         let outcome = settle(self.equations, id, &batch, &columns, &mut own);
         outcome.map_err(|improper| trouble(id, &layout, rows[improper.row], improper.reason))?;
-        for (((width, grouped), column), own) in widths.iter().zip(&mut self.parameters.blocks[id.index()]).zip(&own) {
+        for (((width, grouped), column), own) in
+            widths.iter().zip(&mut self.parameters.blocks[id.index()]).zip(&own)
+        {
             let to = if *grouped { &groups } else { &rows };
             for (place, row) in to.iter().enumerate() {
-                column[row * width..(row + 1) * width].copy_from_slice(&own[place * width..(place + 1) * width]);
+                column[row * width..(row + 1) * width]
+                    .copy_from_slice(&own[place * width..(place + 1) * width]);
             }
         }
         self.touch(id);
@@ -397,15 +417,19 @@ impl<'a> Executor<'a> {
             self.evaluate(node);
             let values = &self.values[index];
             let width = if all == 0 { 0 } else { total / all };
-            return rows.iter().flat_map(|row| values[row * width..(row + 1) * width].iter().copied()).collect();
+            return rows
+                .iter()
+                .flat_map(|row| values[row * width..(row + 1) * width].iter().copied())
+                .collect();
         }
         for read in self.plan.nodes[index].reads() {
             self.evaluate(read);
         }
         let shape = &self.plan.nodes[index].shape;
-        let size = shape.iter().enumerate().map(|(place, size)| {
-            if dims.iter().any(|(fixed, _)| *fixed == place) { 1 } else { *size }
-        });
+        let size = shape
+            .iter()
+            .enumerate()
+            .map(|(place, size)| if dims.iter().any(|(fixed, _)| *fixed == place) { 1 } else { *size });
         let mut out = vec![0.0; size.product()];
         for prepared in &self.prepared[index] {
             prepared.run_fixed(&self.values, &self.plan.maps, &dims, &mut out, &self.threads);
@@ -466,7 +490,8 @@ impl<'a> Executor<'a> {
         if family.paired() {
             let statistics = family.statistics();
             let expectations = family.expectations();
-            let mut natural: Vec<Vec<f64>> = statistics.iter().map(|own| vec![0.0; batch.len(own.extent)]).collect();
+            let mut natural: Vec<Vec<f64>> =
+                statistics.iter().map(|own| vec![0.0; batch.len(own.extent)]).collect();
             family.natural(&batch, descriptors, &mut natural);
             for ((own, node), natural) in statistics.iter().zip(&block_plan.prior).zip(&natural) {
                 let which = expectations
@@ -477,7 +502,9 @@ impl<'a> Executor<'a> {
                 family.expect(&batch, descriptors, which, &mut expectation);
                 let prior = &self.values[node.index()];
                 let width = if batch.rows == 0 { 1 } else { natural.len() / batch.rows };
-                for (place, ((prior, own), expectation)) in prior.iter().zip(natural).zip(&expectation).enumerate() {
+                for (place, ((prior, own), expectation)) in
+                    prior.iter().zip(natural).zip(&expectation).enumerate()
+                {
                     let difference = prior - own;
                     if difference != 0.0 {
                         rows[place / width.max(1)] += difference * expectation;
@@ -506,7 +533,8 @@ impl<'a> Executor<'a> {
     /// Brings the allocations to their optimum, as far as these blocks read them.
     pub fn refresh(&mut self, blocks: &[BlockId]) -> Result<(), Trouble> {
         for site in 0..self.plan.sites.len() {
-            let targets: Vec<BlockId> = blocks.iter().copied().filter(|block| self.reads(site, *block)).collect();
+            let targets: Vec<BlockId> =
+                blocks.iter().copied().filter(|block| self.reads(site, *block)).collect();
             if !targets.is_empty() {
                 self.pass(SiteId::from(site), &targets)?;
             }
@@ -529,7 +557,8 @@ fn transient(plan: &Plan) -> Vec<bool> {
             alone[read.index()] &= reads.iter().all(|other| other == read);
         }
     }
-    let roots = plan.blocks.iter().flat_map(|block| block.natural.iter().chain(&block.prior).chain(&block.weight));
+    let roots =
+        plan.blocks.iter().flat_map(|block| block.natural.iter().chain(&block.prior).chain(&block.weight));
     for root in roots.chain(&plan.elbo).copied().chain(plan.sites.iter().flat_map(|site| site.inputs())) {
         alone[root.index()] = false;
     }
@@ -543,7 +572,8 @@ fn transient(plan: &Plan) -> Vec<bool> {
 
 /// The factor of q of a block.
 fn family(equations: &Equations, block: BlockId) -> &'static dyn Posterior {
-    cavi_families::posterior(equations.block(block).family).expect("the derivation names families of the registry")
+    cavi_families::posterior(equations.block(block).family)
+        .expect("the derivation names families of the registry")
 }
 
 /// Natural parameters to descriptors, or to the point.
@@ -555,15 +585,19 @@ fn settle(
     block: &mut [Vec<f64>],
 ) -> Result<(), Improper> {
     let family = family(equations, id);
-    if equations.block(id).is_point() { family.mode(batch, natural, &mut block[0]) } else { family.describe(batch, natural, block) }
+    if equations.block(id).is_point() {
+        family.mode(batch, natural, &mut block[0])
+    } else {
+        family.describe(batch, natural, block)
+    }
 }
 
 fn trouble(block: BlockId, layout: &Layout, row: usize, reason: String) -> Trouble {
     let mut copy = vec![0; layout.plates.len()];
     let mut rest = row;
     for (value, size) in copy.iter_mut().zip(&layout.plates).rev() {
-        *value = rest % size;
-        rest /= size;
+        *value = rest % size.max(&1);
+        rest /= size.max(&1);
     }
     Trouble { block, copy, reason }
 }

@@ -98,7 +98,10 @@ impl Posterior for JointNormalPosterior {
                 ("cov", inverse(parameter(0))),
                 ("mean", matrix_vector(parameter(1), eta(0))),
             ],
-            expectations: vec![(Statistic::identity(), parameter(2)), (Statistic::covariance(), parameter(1))],
+            expectations: vec![
+                (Statistic::identity(), parameter(2)),
+                (Statistic::covariance(), parameter(1)),
+            ],
             log_normaliser: None,
             mode: Some(matrix_vector(inverse(precision()), eta(0))),
         }

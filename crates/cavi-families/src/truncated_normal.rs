@@ -192,7 +192,10 @@ impl Posterior for TruncatedNormalPosterior {
             ],
             expectations: vec![
                 (Statistic::identity(), parameter(2)),
-                (Statistic::square(), over(sum([number(1.0), product([linear(), parameter(2)])]), precision())),
+                (
+                    Statistic::square(),
+                    over(sum([number(1.0), product([linear(), parameter(2)])]), precision()),
+                ),
             ],
             log_normaliser: Some(sum([
                 half_square(),

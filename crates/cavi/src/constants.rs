@@ -24,7 +24,8 @@ impl<'a> Constants<'a> {
             None => (f64::NAN, false),
             Some(BoundArray::Dense { values, observed }) => {
                 let shape = self.bound.shape(self.symbols, array);
-                let cell = shape.iter().zip(subscripts).fold(0, |cell, (size, position)| cell * size + position);
+                let cell =
+                    shape.iter().zip(subscripts).fold(0, |cell, (size, position)| cell * size + position);
                 (values[cell], observed.as_ref().is_none_or(|observed| observed[cell]))
             }
             Some(BoundArray::Sparse { indices, values, observed, unlisted_zero }) => {

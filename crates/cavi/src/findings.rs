@@ -74,7 +74,11 @@ pub struct Pictures {
 }
 
 /// What a fit found. Lines of `report` that the data do not allow are returned as warnings.
-pub fn findings(compiled: &Compiled, binding: &Binding, parameters: &Parameters) -> (Vec<Finding>, Vec<String>) {
+pub fn findings(
+    compiled: &Compiled,
+    binding: &Binding,
+    parameters: &Parameters,
+) -> (Vec<Finding>, Vec<String>) {
     let (Some(model), Some(equations)) = (&compiled.model, &compiled.equations) else {
         return (Vec::new(), Vec::new());
     };
@@ -123,7 +127,8 @@ impl View<'_> {
         let mut findings = Vec::new();
         for variable in self.latents() {
             let array = self.symbols().array(variable);
-            let axes: Vec<AxisId> = array.letters.iter().map(|letter| self.symbols().letter(*letter).axis).collect();
+            let axes: Vec<AxisId> =
+                array.letters.iter().map(|letter| self.symbols().letter(*letter).axis).collect();
             let ragged = axes.iter().any(|axis| self.symbols().axis(*axis).parent.is_some());
             if array.support == Support::Real && ragged && axes.len() > 1 {
                 findings.extend(self.activity(variable).map(Finding::Activity));
@@ -180,7 +185,8 @@ impl View<'_> {
         for_each(&mean, |position, value| {
             let mut place: Vec<(AxisId, usize)> = Vec::new();
             place.extend(self.parent(axis, position[along]));
-            let others = position.iter().zip(&mean.axes).enumerate().filter(|(dimension, _)| *dimension != along);
+            let others =
+                position.iter().zip(&mean.axes).enumerate().filter(|(dimension, _)| *dimension != along);
             place.extend(others.map(|(_, (position, axis))| (*axis, *position)));
             rows.entry(place).or_default().push((position[along], value));
         });
@@ -188,12 +194,19 @@ impl View<'_> {
         let size = |value: f64| if signed { value.abs() } else { value };
         let rows = rows.into_iter().take(MOST_ROWS).map(|(place, mut entries)| {
             entries.sort_by(|left, right| size(right.1).total_cmp(&size(left.1)).then(left.0.cmp(&right.0)));
-            let own = |position: usize| self.binding.labels.label(&self.binding.bound, axis, position).into_owned();
+            let own =
+                |position: usize| self.binding.labels.label(&self.binding.bound, axis, position).into_owned();
             let entries = entries.into_iter().take(count).map(|(position, value)| (own(position), value));
             (self.place(&place), entries.collect())
         });
         let rows = rows.collect();
-        Some(Top { variable: self.name(variable), axis: self.symbols().axis(axis).name.clone(), signed, rows, more })
+        Some(Top {
+            variable: self.name(variable),
+            axis: self.symbols().axis(axis).name.clone(),
+            signed,
+            rows,
+            more,
+        })
     }
 
     /// A ragged dimension counts as its outermost ancestor: what is summed is all of a group.
@@ -207,7 +220,8 @@ impl View<'_> {
         let width = mean.shape[column];
         let mut rows: BTreeMap<Vec<(AxisId, usize)>, Vec<f64>> = BTreeMap::new();
         for_each(&mean, |position, value| {
-            let others = position.iter().zip(&mean.axes).enumerate().filter(|(dimension, _)| *dimension != column);
+            let others =
+                position.iter().zip(&mean.axes).enumerate().filter(|(dimension, _)| *dimension != column);
             let place = others.map(|(_, (position, axis))| {
                 let mut place = (*axis, *position);
                 while let Some(parent) = self.parent(place.0, place.1) {
@@ -254,7 +268,12 @@ impl View<'_> {
             });
             let pictures = rows.into_iter().map(|(place, row)| (self.place(&place), brightness(&row)));
             let variable = self.name(variable);
-            findings.push(Finding::Pictures(Pictures { variable, height, width, pictures: pictures.collect() }));
+            findings.push(Finding::Pictures(Pictures {
+                variable,
+                height,
+                width,
+                pictures: pictures.collect(),
+            }));
         }
         findings
     }

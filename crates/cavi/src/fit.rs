@@ -206,6 +206,7 @@ pub fn fit(
     let (Some(model), Some(equations)) = (&compiled.model, &compiled.equations) else {
         panic!("only a program that compiles is fitted");
     };
+    refuse_latent_entries(model, binding)?;
     let resolved = Resolved::of(settings, model);
     // What there is to say about a schedule was said when it was resolved.
     let schedule = match &settings.schedule {
@@ -213,8 +214,15 @@ pub fn fit(
         None => crate::schedule::of_program(model, equations).schedule,
     };
     let mut warnings = Vec::new();
-    let context =
-        Context { model, equations, binding, settings, resolved, phase: phase(equations, &schedule), schedule };
+    let context = Context {
+        model,
+        equations,
+        binding,
+        settings,
+        resolved,
+        phase: phase(equations, &schedule),
+        schedule,
+    };
 
     let mut best: Option<Attempt> = None;
     let mut runs = Vec::new();
@@ -262,10 +270,27 @@ pub fn plan(compiled: &Compiled, binding: &Binding) -> Result<String, FitError> 
     let (Some(model), Some(equations)) = (&compiled.model, &compiled.equations) else {
         panic!("only a program that compiles is planned");
     };
+    refuse_latent_entries(model, binding)?;
     let start = crate::start::start(model, equations, binding, None, 0).map_err(FitError::Wrong)?;
     let executor = Executor::new(equations, &binding.bound, start.parameters, 1)
         .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
     Ok(executor.plan_text())
+}
+
+/// Missing entries that are latent would need a factor of q of their own, which this version does not derive.
+fn refuse_latent_entries(model: &Model, binding: &Binding) -> Result<(), FitError> {
+    let refusal = |array: &ArrayId| {
+        let name = &model.symbols.array(*array).name;
+        Diagnostic::error(
+            "E0803",
+            format!("`{name}` has missing entries, and stands on a right-hand side: they are latent"),
+        )
+        .at(model.array_spans[array.index()], "latent entries of data come in a later version of Cavi")
+        .possible("data without a missing entry, or missing entries of an array that stands only on the left")
+        .help("leave out the rows in which it is missing")
+    };
+    let refusals: Vec<Diagnostic> = binding.partly_latent.iter().map(refusal).collect();
+    if refusals.is_empty() { Ok(()) } else { Err(FitError::Wrong(refusals)) }
 }
 
 impl Resolved {
@@ -318,7 +343,8 @@ impl Context<'_> {
         let seed = self.resolved.seed.wrapping_add(restart);
         let given = if restart == 0 { self.settings.given.as_ref() } else { None };
         let Start { parameters, warnings: about_start } =
-            crate::start::start(self.model, self.equations, self.binding, given, seed).map_err(FitError::Wrong)?;
+            crate::start::start(self.model, self.equations, self.binding, given, seed)
+                .map_err(FitError::Wrong)?;
         if restart == 0 {
             warnings.extend(about_start);
         }
@@ -487,7 +513,9 @@ impl Context<'_> {
         }
         Diagnostic::error("E0801", format!("{message}: {}", trouble.reason))
             .at(self.model.array_spans[block.members[0].index()], "this variable")
-            .possible("a posterior that is no proper distribution: a prior that is improper where no data are")
+            .possible(
+                "a posterior that is no proper distribution: a prior that is improper where no data are",
+            )
             .help("give it a proper prior (a shape or rate greater than 0), or check the data at this place")
     }
 }

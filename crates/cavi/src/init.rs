@@ -36,7 +36,11 @@ impl Init {
 ///
 /// # Errors
 /// As [`read_init`].
-pub fn read(compiled: &Compiled, binding: &Binding, path: &Path) -> Result<(Given, Vec<String>), Vec<Problem>> {
+pub fn read(
+    compiled: &Compiled,
+    binding: &Binding,
+    path: &Path,
+) -> Result<(Given, Vec<String>), Vec<Problem>> {
     let Some(equations) = &compiled.equations else {
         return Err(vec![Problem::new("the program has no equations, and a start has nothing to belong to")]);
     };
@@ -58,7 +62,8 @@ pub fn read_init(
     labels: &Labels,
 ) -> Result<Init, Vec<Problem>> {
     let store = Store::open(path).map_err(|problem| vec![problem])?;
-    let mut reader = Reader { store, equations, bound, layouts, labels, problems: Vec::new(), orders: BTreeMap::new() };
+    let mut reader =
+        Reader { store, equations, bound, layouts, labels, problems: Vec::new(), orders: BTreeMap::new() };
     reader.check_names();
     let init = reader.run();
     if reader.problems.is_empty() { Ok(init) } else { Err(reader.problems) }
@@ -242,7 +247,8 @@ impl Reader<'_> {
             return (!given.is_empty()).then_some(columns);
         };
         let variable = lacks.split('.').next().unwrap_or_default();
-        let all: Vec<&str> = own.iter().filter(|column| column.defining).map(|column| column.parameter).collect();
+        let all: Vec<&str> =
+            own.iter().filter(|column| column.defining).map(|column| column.parameter).collect();
         self.problems.push(
             Problem::new(format!(
                 "{}: the start of `{variable}` is given in part: `{first}` is there, and `{lacks}` is not",
@@ -262,18 +268,23 @@ impl Reader<'_> {
             );
             return;
         };
-        let orders: Option<Vec<Order>> = file
-            .dimensions
-            .iter()
-            .map(|dimension| self.order(dimension.axis, dimension.group))
-            .collect();
+        let orders: Option<Vec<Order>> =
+            file.dimensions.iter().map(|dimension| self.order(dimension.axis, dimension.group)).collect();
         // A mismatch of labels was reported.
         let Some(orders) = orders else { return };
         let mut strides = vec![1; lengths.len()];
         for place in (1..lengths.len()).rev() {
             strides[place - 1] = strides[place] * lengths[place];
         }
-        let mut walk = Walk { file, orders: &orders, lengths: &lengths, strides: &strides, array, values, differs: false };
+        let mut walk = Walk {
+            file,
+            orders: &orders,
+            lengths: &lengths,
+            strides: &strides,
+            array,
+            values,
+            differs: false,
+        };
         walk.step(0, file.base, 0);
         if walk.differs {
             self.problems.push(
@@ -325,7 +336,8 @@ impl Reader<'_> {
         };
         let ours: Vec<String> =
             range.map(|position| self.labels.label(self.bound, axis, position).into_owned()).collect();
-        let numbers = |labels: &[String]| labels.iter().enumerate().all(|(place, label)| *label == place.to_string());
+        let numbers =
+            |labels: &[String]| labels.iter().enumerate().all(|(place, label)| *label == place.to_string());
         // Numbers stand for positions that have no labels.
         if theirs == ours || theirs.len() == ours.len() && (numbers(&theirs) || numbers(&ours)) {
             return Ok(None);
@@ -505,7 +517,9 @@ fn lengths(file: &ColumnFile, shape: &[usize]) -> Option<Vec<usize>> {
     let mut lengths = exact;
     for place in 0..shape.len() {
         match place < plates {
-            true if shape[place] == 1 || shape[place] == file.dimensions[place].full => lengths[place] = shape[place],
+            true if shape[place] == 1 || shape[place] == file.dimensions[place].full => {
+                lengths[place] = shape[place]
+            }
             true => return None,
             false if shape[place] == file.shape[place] => {}
             false => return None,
@@ -561,10 +575,11 @@ fn misfit(support: Support, slice: &[f64]) -> Option<String> {
             first(&|value| value >= 0.0 && value.fract() == 0.0, "a whole number, 0 or greater")
         }
         Support::Binary => first(&|value| value == 0.0 || value == 1.0, "0 or 1"),
-        Support::Simplex => first(&|value| value >= 0.0 && value.is_finite(), "a number from 0 to 1").or_else(|| {
-            let total: f64 = slice.iter().sum();
-            let off = (total - 1.0).abs() > 1e-9 && !slice.is_empty();
-            off.then(|| format!("the numbers sum to {total}, and must sum to 1"))
-        }),
+        Support::Simplex => first(&|value| value >= 0.0 && value.is_finite(), "a number from 0 to 1")
+            .or_else(|| {
+                let total: f64 = slice.iter().sum();
+                let off = (total - 1.0).abs() > 1e-9 && !slice.is_empty();
+                off.then(|| format!("the numbers sum to {total}, and must sum to 1"))
+            }),
     }
 }

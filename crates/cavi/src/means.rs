@@ -24,7 +24,9 @@ pub fn mean(equations: &Equations, bound: &Bound, parameters: &Parameters, array
     if block.mode == Mode::Implicit {
         return None;
     }
-    let missing = |array: ArrayId| bound.arrays[array.index()].as_ref().is_some_and(cavi_executor::BoundArray::has_missing);
+    let missing = |array: ArrayId| {
+        bound.arrays[array.index()].as_ref().is_some_and(cavi_executor::BoundArray::has_missing)
+    };
     let layout = Layout::new(equations, bound, block, &missing);
     let member = block.members.iter().position(|member| *member == array)?;
     let columns = &parameters.blocks[id.index()];

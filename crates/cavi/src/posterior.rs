@@ -66,7 +66,12 @@ pub fn write_posterior(
 ///
 /// # Errors
 /// If a file cannot be written, or two groups of a ragged axis would have one file.
-pub fn write_axes(symbols: &Symbols, bound: &Bound, labels: &Labels, directory: &Path) -> Result<(), FileError> {
+pub fn write_axes(
+    symbols: &Symbols,
+    bound: &Bound,
+    labels: &Labels,
+    directory: &Path,
+) -> Result<(), FileError> {
     let directory = directory.join("axes");
     for (index, axis) in symbols.axes.iter().enumerate() {
         let id = AxisId::from(index);
@@ -94,7 +99,13 @@ pub fn write_axes(symbols: &Symbols, bound: &Bound, labels: &Labels, directory: 
 }
 
 /// The labels of a group, outermost first, as the path of a file.
-pub(crate) fn group_path(symbols: &Symbols, bound: &Bound, labels: &Labels, axis: AxisId, position: usize) -> String {
+pub(crate) fn group_path(
+    symbols: &Symbols,
+    bound: &Bound,
+    labels: &Labels,
+    axis: AxisId,
+    position: usize,
+) -> String {
     let path = labels.path(symbols, bound, axis, position);
     let safe: Vec<String> = path.iter().map(|label| safe(label)).collect();
     safe.join("/")
@@ -217,7 +228,13 @@ enum Role {
 
 impl Column {
     /// The files of a column: one, or one for each group of a ragged axis.
-    pub fn files(&self, equations: &Equations, bound: &Bound, layouts: &[Layout], labels: &Labels) -> Vec<ColumnFile> {
+    pub fn files(
+        &self,
+        equations: &Equations,
+        bound: &Bound,
+        layouts: &[Layout],
+        labels: &Labels,
+    ) -> Vec<ColumnFile> {
         let symbols = &equations.symbols;
         let block = equations.block(self.block);
         let roles = roles(equations, self.block, self.member);
@@ -236,7 +253,9 @@ impl Column {
             .collect();
         let key = format!("{}.{}", symbols.array(self.variable).name, self.parameter);
         let mut files = Vec::new();
-        for positions in combinations(&inner.iter().map(|letter| bound.size_of(symbols, *letter)).collect::<Vec<_>>()) {
+        for positions in
+            combinations(&inner.iter().map(|letter| bound.size_of(symbols, *letter)).collect::<Vec<_>>())
+        {
             let mut assigned: Vec<(LetterId, usize)> = Vec::new();
             let mut key = key.clone();
             for (letter, position) in inner.iter().zip(&positions) {
@@ -261,7 +280,8 @@ impl Column {
     ) -> ColumnFile {
         let symbols = &equations.symbols;
         let block = equations.block(self.block);
-        let value = |letter: LetterId| assigned.iter().find(|(other, _)| *other == letter).map(|(_, value)| *value);
+        let value =
+            |letter: LetterId| assigned.iter().find(|(other, _)| *other == letter).map(|(_, value)| *value);
         let plate_strides = strides(&layout.plates);
         let slice_strides = strides(&layout.slices[self.member]);
         let group_strides = strides(&layout.group_sizes);
@@ -369,12 +389,16 @@ fn roles(equations: &Equations, id: BlockId, member: usize) -> Vec<Role> {
         }
     }
     for (role, axis) in left {
-        let free = (0..own.len()).find(|place| roles[*place].is_none() && symbols.letter(own[*place]).axis == axis);
+        let free =
+            (0..own.len()).find(|place| roles[*place].is_none() && symbols.letter(own[*place]).axis == axis);
         if let Some(place) = free {
             roles[place] = Some(role);
         }
     }
-    roles.into_iter().map(|role| role.expect("the dimensions of a variable are plates and slices of its block")).collect()
+    roles
+        .into_iter()
+        .map(|role| role.expect("the dimensions of a variable are plates and slices of its block"))
+        .collect()
 }
 
 /// The strides of C order.
@@ -397,7 +421,13 @@ fn combinations(sizes: &[usize]) -> Vec<Vec<usize>> {
 }
 
 /// Gives a letter a value, and its ancestors those that it determines.
-fn assign(symbols: &Symbols, bound: &Bound, letter: LetterId, position: usize, assigned: &mut Vec<(LetterId, usize)>) {
+fn assign(
+    symbols: &Symbols,
+    bound: &Bound,
+    letter: LetterId,
+    position: usize,
+    assigned: &mut Vec<(LetterId, usize)>,
+) {
     let mut position = position;
     for letter in symbols.lineage(letter) {
         assigned.push((letter, position));

@@ -122,9 +122,12 @@ impl Resolver<'_> {
             }
             Mode::Implicit => {
                 self.diagnostics.push(
-                    Diagnostic::warning("W0602", format!("`{name}` is `implicit`: it is always at its optimum"))
-                        .at(span, "does nothing")
-                        .help("leave it out of the sweep"),
+                    Diagnostic::warning(
+                        "W0602",
+                        format!("`{name}` is `implicit`: it is always at its optimum"),
+                    )
+                    .at(span, "does nothing")
+                    .help("leave it out of the sweep"),
                 );
                 None
             }
@@ -138,7 +141,10 @@ impl Resolver<'_> {
         if readers < 2 && members.len() > 1 {
             self.diagnostics.push(
                 Diagnostic::warning("W0603", "the members of this group share no allocation")
-                    .at(span, if readers == 0 { "none of them reads one" } else { "only one of them reads one" })
+                    .at(
+                        span,
+                        if readers == 0 { "none of them reads one" } else { "only one of them reads one" },
+                    )
                     .help("write them one after another, without brackets: the result is the same"),
             );
         }
@@ -153,17 +159,27 @@ impl Resolver<'_> {
             if !updated || self.named.iter().any(|(named, _)| *named == id) {
                 continue;
             }
-            let names: Vec<&str> =
-                block.members.iter().map(|member| self.equations.symbols.array(*member).name.as_str()).collect();
+            let names: Vec<&str> = block
+                .members
+                .iter()
+                .map(|member| self.equations.symbols.array(*member).name.as_str())
+                .collect();
             // Data with latent entries need not be named where the file has none.
-            if block.members.iter().all(|member| self.equations.symbols.array(*member).kind == ArrayKind::Data) {
+            if block
+                .members
+                .iter()
+                .all(|member| self.equations.symbols.array(*member).kind == ArrayKind::Data)
+            {
                 continue;
             }
             let span = self.model.array_spans[block.members[0].index()];
             diagnostics.push(
-                Diagnostic::warning("W0604", format!("the sweep leaves out `{}`, which keeps its start", names.join(", ")))
-                    .at(span, "never updated")
-                    .help(format!("add `{}` to the sweep, or say `fixed {}`", names[0], names[0])),
+                Diagnostic::warning(
+                    "W0604",
+                    format!("the sweep leaves out `{}`, which keeps its start", names.join(", ")),
+                )
+                .at(span, "never updated")
+                .help(format!("add `{}` to the sweep, or say `fixed {}`", names[0], names[0])),
             );
         }
         diagnostics

@@ -99,7 +99,8 @@ impl Compiled {
             let addends = site.addends.iter().map(|addend| text::sum(scope, &addend.log_weight));
             (name(site.statement), addends.collect())
         });
-        let elbo = equations.elbo.terms.iter().map(|(statement, sum)| (name(*statement), text::sum(scope, sum)));
+        let elbo =
+            equations.elbo.terms.iter().map(|(statement, sum)| (name(*statement), text::sum(scope, sum)));
         let sweep = equations.sweep.iter().map(|block| {
             let members = &equations.block(*block).members;
             members.iter().map(|member| symbols.array(*member).name.as_str()).collect::<Vec<_>>().join(", ")
@@ -116,7 +117,8 @@ impl Compiled {
     /// The chosen factorisation: one line a block.
     pub fn factorisation(&self) -> Vec<String> {
         let (_, equations) = self.derived();
-        let lines = equations.blocks.iter().map(|block| cavi_derivation::describe_block(&equations.symbols, block));
+        let lines =
+            equations.blocks.iter().map(|block| cavi_derivation::describe_block(&equations.symbols, block));
         lines.collect()
     }
 
@@ -146,10 +148,11 @@ fn model_lines(program: &Program) -> Vec<String> {
     let states = |statement: &&Statement| {
         matches!(statement.kind, StatementKind::Distribution(_) | StatementKind::Definition { .. })
     };
-    let statements = program.statements.iter().filter(states).map(|statement| Statement {
-        trivia: cavi_syntax::ast::Trivia::default(),
-        ..statement.clone()
-    });
+    let statements = program
+        .statements
+        .iter()
+        .filter(states)
+        .map(|statement| Statement { trivia: cavi_syntax::ast::Trivia::default(), ..statement.clone() });
     let bare = Program { statements: statements.collect(), trailing_comments: Vec::new() };
     cavi_syntax::print(&bare).lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }

@@ -1,14 +1,15 @@
 //! The parameters that papers print for each factor of q, as formulas over its natural ones.
 //!
-//! The natural parameters are the coefficients that the derivation collects (see [`cavi_families::posterior`]); the order
-//! of the standard ones is that of the family's descriptors, so that equations and files agree.
+//! The natural parameters of a distribution have the base measure taken off (see [`cavi_families::posterior`]): that of
+//! `log x` in a Gamma is the shape itself. For a point they are the coefficients as collected. The standard parameters
+//! stand in the order of the family's descriptors, so that equations and files agree.
 
 use cavi_algebra::print::{Formula, Standard, StandardParameter};
 use cavi_algebra::{Function, Statistic};
 
 use Formula::{
-    Add, Apply, Digamma, Divide, Inverse, MatrixVector, Multiply, Natural, Negate, Normalised, Number, Parameter,
-    Total,
+    Add, Apply, Digamma, Divide, Inverse, MatrixVector, Multiply, Natural, Negate, Normalised, Number,
+    Parameter, Total,
 };
 
 /// What the families of the registry tell.
@@ -18,16 +19,18 @@ pub struct Families;
 impl Standard for Families {
     fn standard(&self, family: &str) -> Vec<StandardParameter> {
         let named = |list: &[(&'static str, Formula)]| {
-            let parameter = |(name, formula): &(&'static str, Formula)| {
-                StandardParameter { name, formula: formula.clone() }
+            let parameter = |(name, formula): &(&'static str, Formula)| StandardParameter {
+                name,
+                formula: formula.clone(),
             };
             list.iter().map(parameter).collect()
         };
         match family {
-            "Gamma" => named(&[("shape", shifted(0, 1.0)), ("rate", negated(Natural(1)))]),
-            "InverseGamma" => {
-                named(&[("shape", Add(vec![Number(-1.0), negated(Natural(0))])), ("scale", negated(Natural(1)))])
-            }
+            "Gamma" => named(&[("shape", Natural(0)), ("rate", negated(Natural(1)))]),
+            "InverseGamma" => named(&[
+                ("shape", Add(vec![Number(-1.0), negated(Natural(0))])),
+                ("scale", negated(Natural(1))),
+            ]),
             "Beta" => named(&[("a", shifted(0, 1.0)), ("b", shifted(1, 1.0))]),
             "Dirichlet" => named(&[("concentration", shifted(0, 1.0))]),
             "Categorical" => {
@@ -108,9 +111,4 @@ impl Standard for Families {
 
 fn negated(formula: Formula) -> Formula {
     Negate(Box::new(formula))
-}
-
-/// A natural parameter plus a number: where the base measure has `-1`, the standard parameter adds it back.
-fn shifted(index: usize, by: f64) -> Formula {
-    Add(vec![Number(by), Natural(index)])
 }

@@ -101,7 +101,9 @@ impl Context<'_> {
             .block_of(self.line.target)
             .ok_or_else(|| self.error(format!("`{name}` has no factor of its own, and needs no start")))?;
         if self.equations.block(id).mode == Mode::Implicit {
-            return Err(self.error(format!("`{name}` is implicit: it is always at its optimum, and has no start")));
+            return Err(
+                self.error(format!("`{name}` is implicit: it is always at its optimum, and has no start"))
+            );
         }
         let values = match &self.line.start {
             Line::Value(expression) => self.values(expression)?,
@@ -138,7 +140,9 @@ impl Context<'_> {
             values.push(evaluate(&symbols, &sum, &constants, assignment));
         });
         match values.iter().find(|value| !value.is_finite()) {
-            Some(value) => Err(self.error(format!("the start has the value {value}; expected finite numbers"))),
+            Some(value) => {
+                Err(self.error(format!("the start has the value {value}; expected finite numbers")))
+            }
             None => Ok(values),
         }
     }
@@ -155,26 +159,30 @@ impl Context<'_> {
             report: Vec::new(),
             ..self.model.clone()
         };
-        let no_draw = || self.error("from this family no start can be drawn").help("give values, or another family");
+        let no_draw =
+            || self.error("from this family no start can be drawn").help("give values, or another family");
         let (Some(equations), _) = cavi_derivation::derive(&alone) else { return Err(no_draw()) };
         let [block] = equations.blocks.as_slice() else { return Err(no_draw()) };
-        let family = cavi_families::posterior(block.family).filter(|family| !family.only_point()).ok_or_else(no_draw)?;
+        let family = cavi_families::posterior(block.family)
+            .filter(|family| !family.only_point())
+            .ok_or_else(no_draw)?;
         let layout = Layout::new(&equations, &self.binding.bound, block, &|_| false);
         let batch = layout.batch();
 
         let constants = Constants::new(&equations.symbols, &self.binding.bound);
-        let base = family.base();
         let mut natural: Vec<Vec<f64>> = Vec::new();
-        for (statistic, (own, base)) in family.statistics().iter().zip(block.natural.iter().zip(&base)) {
+        for (statistic, own) in family.statistics().iter().zip(&block.natural) {
             let length = batch.len(statistic.extent);
             let letters: Vec<LetterId> = match statistic.extent {
-                cavi_families::Extent::Matrix => layout.group_letters.iter().chain(&own.slots).copied().collect(),
+                cavi_families::Extent::Matrix => {
+                    layout.group_letters.iter().chain(&own.slots).copied().collect()
+                }
                 _ => block.plates.iter().chain(&own.slots).copied().collect(),
             };
             let mut column = Vec::with_capacity(length);
             let mut assignment = Assignment::new();
             for_each_value(&equations.symbols, &constants, &letters, &mut assignment, &mut |assignment| {
-                column.push(evaluate(&equations.symbols, &own.coefficient, &constants, assignment) - base);
+                column.push(evaluate(&equations.symbols, &own.coefficient, &constants, assignment));
             });
             natural.push(column);
         }
@@ -195,7 +203,8 @@ impl Context<'_> {
     }
 
     fn reordered(&self, values: &[f64], from: &[LetterId], to: &[LetterId]) -> Vec<f64> {
-        let sizes: Vec<usize> = from.iter().map(|letter| self.binding.bound.size_of(self.symbols(), *letter)).collect();
+        let sizes: Vec<usize> =
+            from.iter().map(|letter| self.binding.bound.size_of(self.symbols(), *letter)).collect();
         let place = |letter: &LetterId| {
             from.iter().position(|other| other == letter).expect("both orders have the same letters")
         };
@@ -212,7 +221,9 @@ impl Context<'_> {
         let layout = Layout::new(self.equations, bound, block, &missing);
         let array = symbols.array(self.line.target);
         let [_] = block.members.as_slice() else {
-            return Err(self.error("a start for one variable of a joint block comes in a later version of Cavi"));
+            return Err(
+                self.error("a start for one variable of a joint block comes in a later version of Cavi")
+            );
         };
         let to: Vec<LetterId> = block.plates.iter().chain(&block.slices[0]).copied().collect();
         let mut centre = self.reordered(&values, &array.letters, &to);
@@ -220,7 +231,8 @@ impl Context<'_> {
         match family.filter(|_| block.mode != Mode::Point) {
             Some(family) => {
                 if block.classes.is_some() {
-                    centre = one_hot(&centre, layout.n).ok_or_else(|| self.error("a class of the start does not exist"))?;
+                    centre = one_hot(&centre, layout.n)
+                        .ok_or_else(|| self.error("a class of the start does not exist"))?;
                 }
                 let batch = layout.batch();
                 let descriptors = &mut parameters.blocks[id.index()];
@@ -239,7 +251,10 @@ impl Context<'_> {
                     _ => value >= 0.0 && value.is_finite(),
                 };
                 if let Some(value) = centre.iter().find(|value| !fits(**value)) {
-                    let message = format!("the start has the value {value}, outside of the support of `{}`", array.name);
+                    let message = format!(
+                        "the start has the value {value}, outside of the support of `{}`",
+                        array.name
+                    );
                     return Err(self.error(message));
                 }
                 parameters.blocks[id.index()] = vec![centre];
@@ -275,11 +290,19 @@ fn normalise(values: &mut [f64], width: usize) {
 }
 
 /// Axes whose positions all start alike, and which no data tell apart: they stay alike for ever.
-fn symmetric(model: &Model, equations: &Equations, binding: &Binding, parameters: &Parameters) -> Vec<Diagnostic> {
+fn symmetric(
+    model: &Model,
+    equations: &Equations,
+    binding: &Binding,
+    parameters: &Parameters,
+) -> Vec<Diagnostic> {
     let symbols = &equations.symbols;
     let runs_over = |array: ArrayId, axis: AxisId| {
         let letters = &symbols.array(array).letters;
-        letters.iter().flat_map(|letter| symbols.lineage(*letter)).any(|letter| symbols.letter(letter).axis == axis)
+        letters
+            .iter()
+            .flat_map(|letter| symbols.lineage(*letter))
+            .any(|letter| symbols.letter(letter).axis == axis)
     };
     let arrays = || (0..symbols.arrays.len()).map(ArrayId::from);
     let mut warnings = Vec::new();

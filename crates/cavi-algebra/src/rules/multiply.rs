@@ -19,7 +19,8 @@ pub fn multiply(symbols: &mut Symbols, left: &Sum, right: &Sum) -> Sum {
 /// the same letters in the bracket.
 pub fn distribute(symbols: &mut Symbols, term: &Term, inside: &Sum) -> Sum {
     let bare = Term { sums: Vec::new(), ..term.clone() };
-    let inside = Sum { terms: inside.terms.iter().map(|inner| rename_apart(symbols, inner, &term.sums)).collect() };
+    let inside =
+        Sum { terms: inside.terms.iter().map(|inner| rename_apart(symbols, inner, &term.sums)).collect() };
     let product = multiply(symbols, &Sum::term(bare), &inside);
     let terms = product.terms.into_iter().map(|mut inner| {
         inner.sums.splice(0..0, term.sums.iter().copied());
@@ -53,7 +54,11 @@ pub fn power(symbols: &mut Symbols, sum: &Sum, power: i32) -> Sum {
                 .iter()
                 .map(|factor| Factor { atom: factor.atom.clone(), power: factor.power * power })
                 .collect();
-            Sum::term(Term { sums: Vec::new(), factors, coefficient: Coefficient(term.coefficient.0.powi(power)) })
+            Sum::term(Term {
+                sums: Vec::new(),
+                factors,
+                coefficient: Coefficient(term.coefficient.0.powi(power)),
+            })
         }
         _ if power == 1 => sum.clone(),
         _ => {

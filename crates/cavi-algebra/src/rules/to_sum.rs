@@ -24,9 +24,7 @@ pub fn to_sum(symbols: &mut Symbols, expression: &Expression) -> Sum {
             });
             Sum { terms: terms.collect() }
         }
-        Expression::Add(parts) => {
-            parts.iter().fold(Sum::zero(), |sum, part| sum.plus(to_sum(symbols, part)))
-        }
+        Expression::Add(parts) => parts.iter().fold(Sum::zero(), |sum, part| sum.plus(to_sum(symbols, part))),
         Expression::Multiply(parts) => parts.iter().fold(Sum::number(1.0), |product, part| {
             let part = to_sum(symbols, part);
             multiply(symbols, &product, &part)
@@ -35,7 +33,9 @@ pub fn to_sum(symbols: &mut Symbols, expression: &Expression) -> Sum {
             let base = to_sum(symbols, base);
             let exponent = to_sum(symbols, exponent);
             match exponent.as_number() {
-                Some(value) if value.fract() == 0.0 && value.abs() <= 64.0 => power(symbols, &base, value as i32),
+                Some(value) if value.fract() == 0.0 && value.abs() <= 64.0 => {
+                    power(symbols, &base, value as i32)
+                }
                 Some(value) if (2.0 * value).fract() == 0.0 && value.abs() <= 64.0 => {
                     let root = base.apply(Function::Sqrt);
                     power(symbols, &root, (2.0 * value) as i32)

@@ -15,7 +15,8 @@ pub fn run(arguments: &CheckArguments) -> Result<(), Failure> {
     let set: Vec<&str> = set.iter().map(String::as_str).collect();
     let compiled = cavi::compile_with(&source.text, &source.name, &set);
     if arguments.json {
-        let list: Vec<Value> = compiled.diagnostics.iter().map(|diagnostic| as_json(&compiled, diagnostic)).collect();
+        let list: Vec<Value> =
+            compiled.diagnostics.iter().map(|diagnostic| as_json(&compiled, diagnostic)).collect();
         terminal::print(&format!("{:#}\n", Value::Array(list)))?;
         return if compiled.is_ok() { Ok(()) } else { Err(Failure::Wrong(String::new())) };
     }

@@ -19,7 +19,10 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
     }
     let name = &arguments.name;
     let Some(example) = cavi_examples::example(name) else {
-        return Err(Failure::usage(format!("there is no built-in program `{name}`\n{}", program::hint(name))));
+        return Err(Failure::usage(format!(
+            "there is no built-in program `{name}`\n{}",
+            program::hint(name)
+        )));
     };
     let quiet = arguments.run.quiet;
     let set = fit::inputs(&InputArguments { set: arguments.set.clone(), ..InputArguments::default() })?.set;
@@ -52,7 +55,8 @@ fn bundled(example: &Example) -> Inputs {
                     Some((name, group)) => (name, Some(group.trim_end_matches(']').to_owned())),
                     None => (role, None),
                 };
-                let source = Source::Bytes { name: PathBuf::from(file.file), bytes: Cow::Borrowed(file.bytes) };
+                let source =
+                    Source::Bytes { name: PathBuf::from(file.file), bytes: Cow::Borrowed(file.bytes) };
                 inputs.data.push(ArrayInput { name: name.to_owned(), group, source });
             }
             Role::Labels(axis) => {

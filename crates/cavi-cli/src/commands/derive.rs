@@ -25,9 +25,7 @@ pub fn run(arguments: &DeriveArguments) -> Result<(), Failure> {
     };
     let text = match &arguments.explain {
         None => compiled.derivation(format),
-        Some(variable) => {
-            compiled.explain(variable, format).ok_or_else(|| no_latent(&compiled, variable))?
-        }
+        Some(variable) => compiled.explain(variable, format).ok_or_else(|| no_latent(&compiled, variable))?,
     };
     let end = if text.ends_with('\n') { "" } else { "\n" };
     terminal::print(&format!("{text}{end}"))

@@ -94,7 +94,8 @@ pub fn fit(
 /// What `--data`, `--columns`, `--transpose`, `--labels` and `--set` say.
 pub fn inputs(arguments: &InputArguments) -> Result<Inputs, Failure> {
     let InputArguments { data, columns, transpose, labels, set } = arguments;
-    Inputs::parse(data, columns, transpose, labels, set).map_err(|problems| Failure::Usage(text_of(&problems)))
+    Inputs::parse(data, columns, transpose, labels, set)
+        .map_err(|problems| Failure::Usage(text_of(&problems)))
 }
 
 /// Reads the data and puts them to the program.
@@ -111,7 +112,12 @@ fn text_of(problems: &[Problem]) -> String {
     problems.iter().map(|problem| format!("error: {problem}\n")).collect()
 }
 
-fn given(compiled: &Compiled, binding: &Binding, path: &Path, quiet: bool) -> Result<cavi::start::Given, Failure> {
+fn given(
+    compiled: &Compiled,
+    binding: &Binding,
+    path: &Path,
+    quiet: bool,
+) -> Result<cavi::start::Given, Failure> {
     let (given, warnings) =
         cavi::init::read(compiled, binding, path).map_err(|problems| Failure::Wrong(text_of(&problems)))?;
     if !quiet {
@@ -174,7 +180,11 @@ pub fn failure(compiled: &Compiled, error: FitError) -> Failure {
 
 /// Options of later versions, refused one by one.
 fn refuse_later(later: &LaterArguments) -> Result<(), Failure> {
-    let words = [("--warmup", &later.warmup, "none"), ("--accelerate", &later.accelerate, "none"), ("--precision", &later.precision, "f64")];
+    let words = [
+        ("--warmup", &later.warmup, "none"),
+        ("--accelerate", &later.accelerate, "none"),
+        ("--precision", &later.precision, "f64"),
+    ];
     for (option, value, known) in words {
         match value {
             Some(value) if value != known => {
@@ -204,7 +214,9 @@ fn refuse_later(later: &LaterArguments) -> Result<(), Failure> {
 fn refuse_unsupported(compiled: &Compiled, later: &LaterArguments) -> Result<(), Failure> {
     let Some(model) = &compiled.model else { return Ok(()) };
     if !model.fit.warmup.is_empty() && later.warmup.is_none() {
-        return Err(Failure::wrong("`warmup` comes in a later version of Cavi; `--warmup none` drops the line"));
+        return Err(Failure::wrong(
+            "`warmup` comes in a later version of Cavi; `--warmup none` drops the line",
+        ));
     }
     if model.fit.accelerate && later.accelerate.is_none() {
         return Err(Failure::wrong(

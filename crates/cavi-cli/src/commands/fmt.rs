@@ -28,7 +28,10 @@ pub fn run(arguments: &FmtArguments) -> Result<(), Failure> {
         return terminal::print(&canonical);
     }
     if !source.is_file {
-        return Err(Failure::usage(format!("`{}` is a built-in program; only a file is rewritten", source.name)));
+        return Err(Failure::usage(format!(
+            "`{}` is a built-in program; only a file is rewritten",
+            source.name
+        )));
     }
     if source.text == canonical {
         return Ok(());

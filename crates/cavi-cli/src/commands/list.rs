@@ -7,6 +7,7 @@ use crate::terminal;
 pub fn run() -> Result<(), Failure> {
     let examples = cavi_examples::examples();
     let width = examples.iter().map(|example| example.name.len()).max().unwrap_or(0);
-    let lines = examples.iter().map(|example| format!("{:width$}  {}\n", example.name, example.description()));
+    let lines =
+        examples.iter().map(|example| format!("{:width$}  {}\n", example.name, example.description()));
     terminal::print(&lines.collect::<String>())
 }

@@ -7,6 +7,8 @@ use crate::{program, terminal};
 pub fn run(name: &str) -> Result<(), Failure> {
     match cavi_examples::example(name) {
         Some(example) => terminal::print(example.text),
-        None => Err(Failure::usage(format!("there is no built-in program `{name}`\n{}", program::hint(name)))),
+        None => {
+            Err(Failure::usage(format!("there is no built-in program `{name}`\n{}", program::hint(name))))
+        }
     }
 }

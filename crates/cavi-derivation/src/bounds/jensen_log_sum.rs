@@ -10,13 +10,14 @@
 use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::{push_log_into_product, refresh};
 use cavi_algebra::{
-    Addend, ArrayId, ArrayKind, Atom, Coefficient, Factor, Function, LetterId, Site, SiteId, StatementId, Subscript, Sum,
-    Symbols, Term,
+    Addend, ArrayId, ArrayKind, Atom, Coefficient, Factor, Function, LetterId, Site, SiteId, StatementId,
+    Subscript, Sum, Support, Symbols, Term,
 };
 use cavi_syntax::Diagnostic;
 
 use crate::blocks::Draft;
 use crate::derive::Derivation;
+use crate::explain::families_on;
 
 /// The log joint with its logs of sums bounded.
 pub struct Bounded {
@@ -50,7 +51,9 @@ pub fn bound_logs(derivation: &mut Derivation, drafts: &[Draft], log_densities: 
                     }
                     Some(position) => {
                         let id = SiteId::from(bounded.sites.len());
-                        let Some((site, surrogate)) = replace(derivation, drafts, statement, id, &term, position) else {
+                        let Some((site, surrogate)) =
+                            replace(derivation, drafts, statement, id, &term, position)
+                        else {
                             continue;
                         };
                         let plates = site.plates.iter().map(|letter| Subscript::Letter(*letter)).collect();
@@ -100,7 +103,9 @@ fn log_of_sum(drafts: &[Draft], term: &Term) -> Option<usize> {
                 _ => false,
             };
             let complement = is_complement_of(&inner[0]).is_some();
-            !single && !complement && drafts.iter().flat_map(|draft| &draft.members).any(|id| inner[0].mentions(*id))
+            !single
+                && !complement
+                && drafts.iter().flat_map(|draft| &draft.members).any(|id| inner[0].mentions(*id))
         }
         Atom::Value(..)
         | Atom::Moment(_)
@@ -120,7 +125,8 @@ fn log_of_sum(drafts: &[Draft], term: &Term) -> Option<usize> {
 pub fn is_complement_of(sum: &Sum) -> Option<(ArrayId, Vec<Subscript>)> {
     let [a, b] = sum.terms.as_slice() else { return None };
     let (one, other) = if a.is_number() { (a, b) } else { (b, a) };
-    if !(one.is_number() && one.coefficient.0 == 1.0 && other.coefficient.0 == -1.0 && other.sums.is_empty()) {
+    if !(one.is_number() && one.coefficient.0 == 1.0 && other.coefficient.0 == -1.0 && other.sums.is_empty())
+    {
         return None;
     }
     match other.factors.as_slice() {
@@ -143,10 +149,13 @@ fn replace(
     let Atom::Apply(Function::Log, inner) = &log.atom else { unreachable!("the caller found a log here") };
     if let Some(culprit) = sign_unknown(&derivation.symbols, &rest) {
         derivation.diagnostics.push(
-            Diagnostic::error("E0703", format!("the log of a sum has a coefficient that may be negative: {culprit}"))
-                .at(span, "in this statement")
-                .possible("a coefficient that cannot be negative: a count, a shape, a weight")
-                .help("declare the data as `count` or `nonnegative`, or give the rate a single product"),
+            Diagnostic::error(
+                "E0703",
+                format!("the log of a sum has a coefficient that may be negative: {culprit}"),
+            )
+            .at(span, "in this statement")
+            .possible("a coefficient that cannot be negative: a count, a shape, a weight")
+            .help("declare the data as `count` or `nonnegative`, or give the rate a single product"),
         );
         return None;
     }
@@ -156,21 +165,33 @@ fn replace(
     for (number, addend) in inner[0].terms.iter().enumerate() {
         if let Some(culprit) = sign_unknown(&derivation.symbols, addend) {
             derivation.diagnostics.push(
-                Diagnostic::error("E0704", format!("an addend inside a log of a sum may be negative: {culprit}"))
-                    .at(span, "in this statement")
-                    .possible("products of variables that cannot be negative")
-                    .help("give the variables priors on positive numbers: Gamma, Exponential, Dirichlet, Flat(nonnegative)"),
+                Diagnostic::error(
+                    "E0704",
+                    format!("an addend inside a log of a sum may be negative: {culprit}"),
+                )
+                .at(span, "in this statement")
+                .possible("products of variables that cannot be negative")
+                .help(format!(
+                    "give the variables priors on positive numbers: {}",
+                    families_on(Support::is_nonnegative)
+                )),
             );
             return None;
         }
         let addend = refresh(&mut derivation.symbols, addend);
         let mut log_weight = Sum::number(addend.coefficient.0.ln());
         for factor in &addend.factors {
-            let alone = Term { sums: Vec::new(), factors: vec![Factor::of(factor.atom.clone())], coefficient: Coefficient(1.0) };
-            log_weight = log_weight.plus(push_log_into_product(&Sum::term(alone)).scaled(f64::from(factor.power)));
+            let alone = Term {
+                sums: Vec::new(),
+                factors: vec![Factor::of(factor.atom.clone())],
+                coefficient: Coefficient(1.0),
+            };
+            log_weight =
+                log_weight.plus(push_log_into_product(&Sum::term(alone)).scaled(f64::from(factor.power)));
         }
         let log_weight = canonical(&mut derivation.symbols, &log_weight);
-        let subscripts = |letters: &[LetterId]| letters.iter().map(|letter| Subscript::Letter(*letter)).collect();
+        let subscripts =
+            |letters: &[LetterId]| letters.iter().map(|letter| Subscript::Letter(*letter)).collect();
         for part in &log_weight.terms {
             // Logs of constants and data are no one's statistic: they stand in the log partition alone.
             let latent = drafts.iter().flat_map(|draft| &draft.members).any(|member| part.mentions(*member));
@@ -214,15 +235,17 @@ fn sign_unknown(symbols: &Symbols, term: &Term) -> Option<String> {
                     return Some(format!("`{}` is a real number", array.name));
                 }
             }
-            Atom::Observed(..) | Atom::Equal(..) | Atom::Different(..) | Atom::Less(..) | Atom::Allocation { .. } => {}
+            Atom::Observed(..)
+            | Atom::Equal(..)
+            | Atom::Different(..)
+            | Atom::Less(..)
+            | Atom::Allocation { .. } => {}
             Atom::Apply(function, arguments) => match function {
-                Function::Exp
-                | Function::Sqrt
-                | Function::Logistic
-                | Function::Softplus
-                | Function::Phi => {}
+                Function::Exp | Function::Sqrt | Function::Logistic | Function::Softplus | Function::Phi => {}
                 Function::Power => {
-                    if let Some(culprit) = arguments[0].terms.iter().find_map(|term| sign_unknown(symbols, term)) {
+                    if let Some(culprit) =
+                        arguments[0].terms.iter().find_map(|term| sign_unknown(symbols, term))
+                    {
                         return Some(culprit);
                     }
                 }
@@ -231,7 +254,9 @@ fn sign_unknown(symbols: &Symbols, term: &Term) -> Option<String> {
                 | Function::InversePhi
                 | Function::StandardNormalLogCdf
                 | Function::StandardNormalLogCcdf
-                | Function::StandardNormalLogQf => return Some(format!("`{}` of something", function.name())),
+                | Function::StandardNormalLogQf => {
+                    return Some(format!("`{}` of something", function.name()));
+                }
             },
             Atom::Group(sum) => {
                 if let Some(culprit) = sum.terms.iter().find_map(|term| sign_unknown(symbols, term)) {

@@ -362,8 +362,8 @@ pub fn unflat(sizes: &[usize], place: usize) -> Vec<usize> {
     let mut rest = place;
     let mut positions = vec![0; sizes.len()];
     for (position, size) in positions.iter_mut().zip(sizes).rev() {
-        *position = rest % size;
-        rest /= size;
+        *position = rest % size.max(&1);
+        rest /= size.max(&1);
     }
     positions
 }

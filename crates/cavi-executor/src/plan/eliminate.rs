@@ -14,7 +14,8 @@ pub fn eliminate(lowering: &mut Lowering, mut whole: Contraction) -> Contraction
     loop {
         let kept: BTreeSet<usize> = whole.output.iter().map(|index| index.letter).collect();
         // A letter of the output that no operand has would repeat the whole sum for each of its values.
-        let repeated = kept.iter().any(|letter| group_of(&whole, *letter).is_empty() && whole.sizes[*letter] > 1);
+        let repeated =
+            kept.iter().any(|letter| group_of(&whole, *letter).is_empty() && whole.sizes[*letter] > 1);
         // An output reached through a table is added to once for each value of what is left, not of all that is summed.
         let scattered = whole.output.iter().any(|index| index.map.is_some());
         let summed: BTreeSet<usize> = whole
@@ -55,7 +56,12 @@ fn group_of(whole: &Contraction, letter: usize) -> Vec<usize> {
 
 /// The dimensions of the product of a group of operands: for each letter its own values, or those of the one table
 /// through which all of the group read it.
-fn shape_of(lowering: &Lowering, whole: &Contraction, group: &[usize], without: Option<usize>) -> Vec<(Index, usize)> {
+fn shape_of(
+    lowering: &Lowering,
+    whole: &Contraction,
+    group: &[usize],
+    without: Option<usize>,
+) -> Vec<(Index, usize)> {
     let mut through: BTreeMap<usize, BTreeSet<Option<crate::plan::tensor::MapId>>> = BTreeMap::new();
     for place in group {
         for index in &whole.operands[*place].dims {
@@ -92,7 +98,10 @@ fn temporary(lowering: &mut Lowering, whole: &Contraction, group: &[usize], sum:
                 if Some(index.letter) == sum {
                     return Index { letter: dims.len(), map: index.map };
                 }
-                let place = dims.iter().position(|(own, _)| own.letter == index.letter).expect("a letter of the group");
+                let place = dims
+                    .iter()
+                    .position(|(own, _)| own.letter == index.letter)
+                    .expect("a letter of the group");
                 let through = dims[place].0.map;
                 Index { letter: place, map: if through == index.map { None } else { index.map } }
             });

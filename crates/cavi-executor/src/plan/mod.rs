@@ -72,7 +72,8 @@ pub fn plan<'a>(equations: &'a Equations, bound: &'a Bound) -> Result<Plan<'a>, 
     let mut elbo = Vec::new();
     let mut elbo_sites = Vec::new();
     for (_, sum) in &equations.elbo.terms {
-        let (logs, rest): (Vec<Term>, Vec<Term>) = sum.terms.iter().cloned().partition(|term| partition(term).is_some());
+        let (logs, rest): (Vec<Term>, Vec<Term>) =
+            sum.terms.iter().cloned().partition(|term| partition(term).is_some());
         for term in &logs {
             let site = partition(term).expect("chosen for it");
             elbo_sites.push((site, 1.0));
@@ -100,7 +101,8 @@ fn plan_block(
     block: &cavi_algebra::Block,
     layout: &Layout,
 ) -> Result<BlockPlan, Unplanned> {
-    let family = cavi_families::posterior(block.family).expect("the derivation names families of the registry");
+    let family =
+        cavi_families::posterior(block.family).expect("the derivation names families of the registry");
     let paired = family.paired() && !block.is_point();
     let mut natural = Vec::new();
     let mut prior = Vec::new();
@@ -109,7 +111,8 @@ fn plan_block(
             cavi_families::Extent::Matrix if !block.is_point() => &layout.group_letters,
             _ => &block.plates,
         };
-        let dims: Vec<Dim> = rows.iter().chain(&coefficient.slots).map(|letter| Dim::Letter(*letter)).collect();
+        let dims: Vec<Dim> =
+            rows.iter().chain(&coefficient.slots).map(|letter| Dim::Letter(*letter)).collect();
         natural.push(lowering.sum(&coefficient.coefficient, &dims, Some(id))?);
         if paired {
             prior.push(lowering.sum(from_prior, &dims, Some(id))?);

@@ -45,9 +45,13 @@ impl Plan<'_> {
         for (number, site) in self.sites.iter().enumerate() {
             let _ = writeln!(out, "site {}: {} entries", number + 1, site.entries);
             for addend in &site.addends {
-                let modes: Vec<String> =
-                    addend.modes.iter().map(|mode| format!("{} x {}", mode.rows, addend.categories)).collect();
-                let kernel = if modes.is_empty() { "one number an entry" } else { "fused sampled contraction" };
+                let modes: Vec<String> = addend
+                    .modes
+                    .iter()
+                    .map(|mode| format!("{} x {}", mode.rows, addend.categories))
+                    .collect();
+                let kernel =
+                    if modes.is_empty() { "one number an entry" } else { "fused sampled contraction" };
                 let flops = site.entries * addend.categories * (3 * addend.modes.len()).max(1);
                 let _ = writeln!(
                     out,
@@ -75,9 +79,16 @@ impl Plan<'_> {
             let what = match &node.operation {
                 Operation::Static(label) => format!("given: {}", named(equations, label)),
                 Operation::Point(block) => format!("value of block {}", block.0 + 1),
-                Operation::Moment(block, which) => format!("expectation {} of block {}", which + 1, block.0 + 1),
+                Operation::Moment(block, which) => {
+                    format!("expectation {} of block {}", which + 1, block.0 + 1)
+                }
                 Operation::Counts(site, addend, log) => {
-                    format!("expected counts of site {}, addend {}, factor {}", site.0 + 1, addend + 1, log + 1)
+                    format!(
+                        "expected counts of site {}, addend {}, factor {}",
+                        site.0 + 1,
+                        addend + 1,
+                        log + 1
+                    )
                 }
                 Operation::Contractions(parts) => {
                     let texts: Vec<String> = parts.iter().map(contraction).collect();
@@ -86,7 +97,9 @@ impl Plan<'_> {
                 Operation::Map(Elementwise::Function(function), from) => {
                     format!("{} of step {}", function.name(), from.index())
                 }
-                Operation::Map(Elementwise::Power(power), from) => format!("step {} to the power {power}", from.index()),
+                Operation::Map(Elementwise::Power(power), from) => {
+                    format!("step {} to the power {power}", from.index())
+                }
             };
             let _ = writeln!(out, "  {index:>3}  {shape:<18} {bytes:>10}  {what}");
         }
@@ -97,9 +110,12 @@ impl Plan<'_> {
 
 /// A contraction in words.
 fn contraction(part: &Contraction) -> String {
-    let operands: Vec<String> = part.operands.iter().map(|operand| operand.node.index().to_string()).collect();
-    let flops: f64 = part.sizes.iter().map(|size| *size as f64).product::<f64>() * part.operands.len().max(1) as f64;
-    let through = part.operands.iter().flat_map(|operand| &operand.dims).chain(&part.output).any(|i| i.map.is_some());
+    let operands: Vec<String> =
+        part.operands.iter().map(|operand| operand.node.index().to_string()).collect();
+    let flops: f64 =
+        part.sizes.iter().map(|size| *size as f64).product::<f64>() * part.operands.len().max(1) as f64;
+    let through =
+        part.operands.iter().flat_map(|operand| &operand.dims).chain(&part.output).any(|i| i.map.is_some());
     let kernel = match (part.operands.len(), through) {
         (0, _) => "fill",
         (1, _) => "reduction",

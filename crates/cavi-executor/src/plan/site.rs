@@ -105,7 +105,8 @@ pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplan
     let mut addends = Vec::new();
     for addend in &site.addends {
         let letters = &addend.letters;
-        let sizes: Vec<usize> = letters.iter().map(|letter| lowering.bound.size_of(&lowering.symbols, *letter)).collect();
+        let sizes: Vec<usize> =
+            letters.iter().map(|letter| lowering.bound.size_of(&lowering.symbols, *letter)).collect();
         let mut plan = AddendPlan {
             categories: sizes.iter().product(),
             offset: None,
@@ -135,7 +136,9 @@ pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplan
 
 /// The block whose element's log a log term is.
 fn owner(lowering: &Lowering, log: &Term) -> Option<BlockId> {
-    (0..lowering.equations.blocks.len()).map(BlockId::from).find(|block| lowering.log_subscripts(*block, log).is_some())
+    (0..lowering.equations.blocks.len())
+        .map(BlockId::from)
+        .find(|block| lowering.log_subscripts(*block, log).is_some())
 }
 
 /// The listed entries of the sparse array that the weight holds, or else all values of the site's letters.
@@ -157,7 +160,8 @@ fn domain(lowering: &Lowering, weight: &Sum, plates: &[LetterId]) -> Vec<Dim> {
                 })
                 .collect();
             let letters = letters?;
-            let distinct = letters.iter().enumerate().all(|(place, letter)| !letters[..place].contains(letter));
+            let distinct =
+                letters.iter().enumerate().all(|(place, letter)| !letters[..place].contains(letter));
             let sparse = lowering.symbols.array(*array).kind != cavi_algebra::ArrayKind::Latent
                 && matches!(lowering.bound.array(*array), BoundArray::Sparse { .. });
             (sparse && distinct).then_some((*array, letters))
@@ -225,7 +229,9 @@ impl Columns {
                         BoundArray::Dense { .. } => {
                             let shape = lowering.bound.shape(&lowering.symbols, *array);
                             let stride: usize = shape[column + 1..].iter().product::<usize>().max(1);
-                            positions.map(|position| ((position / stride) % shape[column].max(1)) as u32).collect()
+                            positions
+                                .map(|position| ((position / stride) % shape[column].max(1)) as u32)
+                                .collect()
                         }
                     },
                 };
@@ -245,7 +251,10 @@ impl Columns {
     fn values(&self, lowering: &Lowering, subscript: &Subscript) -> Result<Vec<u32>, Unplanned> {
         match subscript {
             Subscript::Letter(letter) => self.letter(lowering, *letter).ok_or_else(|| {
-                Unplanned(format!("the letter `{}` has no value at an entry", lowering.symbols.letter(*letter).name))
+                Unplanned(format!(
+                    "the letter `{}` has no value at an entry",
+                    lowering.symbols.letter(*letter).name
+                ))
             }),
             Subscript::Index(array, inner) => {
                 let shape = lowering.bound.shape(&lowering.symbols, *array);
@@ -321,7 +330,8 @@ fn mode(
         Subscript::Index(..) => None,
     };
     // Rows: the subscripts that are no category, in their order.
-    let rows: Vec<usize> = (0..subscripts.len()).filter(|place| category(&subscripts[*place]).is_none()).collect();
+    let rows: Vec<usize> =
+        (0..subscripts.len()).filter(|place| category(&subscripts[*place]).is_none()).collect();
     let row_sizes: Vec<usize> = rows.iter().map(|place| shape[*place]).collect();
     let n_rows: usize = row_sizes.iter().product();
     let direct = match rows.as_slice() {
@@ -363,7 +373,9 @@ fn mode(
     };
     // A point's own value needs no logarithm and back.
     let value = match &lowering.nodes[array.index()].operation {
-        Operation::Map(Elementwise::Function(cavi_algebra::Function::Log), value) if log.coefficient.0 == 1.0 => {
+        Operation::Map(Elementwise::Function(cavi_algebra::Function::Log), value)
+            if log.coefficient.0 == 1.0 =>
+        {
             Some(*value)
         }
         _ => None,
@@ -392,7 +404,10 @@ fn mode(
             let output = own
                 .iter()
                 .map(|subscript| {
-                    let place = subscripts.iter().position(|known| known == subscript).expect("a subscript of the term");
+                    let place = subscripts
+                        .iter()
+                        .position(|known| known == subscript)
+                        .expect("a subscript of the term");
                     dims[place]
                 })
                 .collect();
@@ -420,4 +435,3 @@ fn scalar(
     }
     Ok(ScalarPlan { log: number, block, element, size: shape.iter().product() })
 }
-

@@ -103,7 +103,9 @@ impl Node {
     /// The nodes it reads.
     pub fn reads(&self) -> Vec<NodeId> {
         match &self.operation {
-            Operation::Static(_) | Operation::Point(_) | Operation::Moment(..) | Operation::Counts(..) => Vec::new(),
+            Operation::Static(_) | Operation::Point(_) | Operation::Moment(..) | Operation::Counts(..) => {
+                Vec::new()
+            }
             Operation::Contractions(parts) => {
                 parts.iter().flat_map(|part| part.operands.iter().map(|operand| operand.node)).collect()
             }

@@ -173,7 +173,8 @@ fn reaches(dims: &[Index], shape: &[usize], sizes: &[usize], maps: &Maps) -> Vec
                                     map.map_or(value, |map| maps.table(map)[value] as usize) * stride
                                 })
                                 .sum();
-                            u32::try_from(offset).expect("an array reached through several tables has fewer than 2^32 values")
+                            u32::try_from(offset)
+                                .expect("an array reached through several tables has fewer than 2^32 values")
                         })
                         .collect(),
                 ),

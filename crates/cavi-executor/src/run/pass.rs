@@ -56,7 +56,13 @@ impl<'a> SiteState<'a> {
 
     /// What stands in while a pass runs.
     fn empty() -> SiteState<'a> {
-        SiteState { patterns: Vec::new(), scratch: Scratch::default(), stamp: 0, targets: Vec::new(), total: 0.0 }
+        SiteState {
+            patterns: Vec::new(),
+            scratch: Scratch::default(),
+            stamp: 0,
+            targets: Vec::new(),
+            total: 0.0,
+        }
     }
 
     /// The row of each entry in one mode of an addend.
@@ -118,8 +124,10 @@ impl Executor<'_> {
             .max_by_key(|addend| (plan.addends[*addend].categories, std::cmp::Reverse(*addend)));
         let several = plan.addends.len() > 1;
         let wanted = |block: Option<BlockId>| block.is_some_and(|block| targets.contains(&block));
-        let scalars_wanted =
-            plan.addends.iter().any(|addend| addend.scalars.iter().any(|scalar| targets.contains(&scalar.block)));
+        let scalars_wanted = plan
+            .addends
+            .iter()
+            .any(|addend| addend.scalars.iter().any(|scalar| targets.contains(&scalar.block)));
         let offset = |executor: &Self, addend: usize| -> Option<Vec<f64>> {
             plan.addends[addend].offset.map(|node| executor.values[node.index()].to_vec())
         };
@@ -159,9 +167,11 @@ impl Executor<'_> {
             .addends
             .iter()
             .map(|addend| {
-                addend.modes.iter().map(|mode| {
-                    wanted(mode.block).then(|| vec![0.0; mode.rows * addend.categories])
-                }).collect()
+                addend
+                    .modes
+                    .iter()
+                    .map(|mode| wanted(mode.block).then(|| vec![0.0; mode.rows * addend.categories]))
+                    .collect()
             })
             .collect();
         let weights = &self.values[plan.weight.index()];
@@ -172,7 +182,10 @@ impl Executor<'_> {
                 let factors: Vec<Factor> = addend
                     .modes
                     .iter()
-                    .map(|mode| Factor { values: &self.values[mode.factor.index()], stride: addend.categories })
+                    .map(|mode| Factor {
+                        values: &self.values[mode.factor.index()],
+                        stride: addend.categories,
+                    })
                     .collect();
                 let pattern = state.patterns[main].as_ref().expect("an addend with modes has a pattern");
                 let input = LogSum {
@@ -210,9 +223,11 @@ impl Executor<'_> {
             .addends
             .iter()
             .map(|addend| {
-                addend.scalars.iter().map(|scalar| {
-                    targets.contains(&scalar.block).then(|| vec![0.0; scalar.size])
-                }).collect()
+                addend
+                    .scalars
+                    .iter()
+                    .map(|scalar| targets.contains(&scalar.block).then(|| vec![0.0; scalar.size]))
+                    .collect()
             })
             .collect();
         if let (Some(_), Some(ratios)) = (main, &ratios) {
@@ -241,7 +256,9 @@ impl Executor<'_> {
     /// The partition of one addend at every entry, without its offset.
     fn addend_sums(&self, plan: &SitePlan, number: usize, state: &mut SiteState) -> Vec<f64> {
         let addend = &plan.addends[number];
-        let Some(pattern) = &state.patterns[number] else { return vec![addend.categories as f64; plan.entries] };
+        let Some(pattern) = &state.patterns[number] else {
+            return vec![addend.categories as f64; plan.entries];
+        };
         let factors: Vec<Factor> = addend
             .modes
             .iter()
@@ -275,8 +292,10 @@ impl Executor<'_> {
             if number == main || addend.modes.is_empty() {
                 continue;
             }
-            let scaled: Vec<f64> = ratios.iter().zip(&relative[number]).map(|(ratio, scale)| ratio * scale).collect();
-            let table = |place: usize| Step::Table { table: state.rows(number, place), scale: addend.categories };
+            let scaled: Vec<f64> =
+                ratios.iter().zip(&relative[number]).map(|(ratio, scale)| ratio * scale).collect();
+            let table =
+                |place: usize| Step::Table { table: state.rows(number, place), scale: addend.categories };
             for place in 0..addend.modes.len() {
                 let Some(own) = &mut accumulators[number][place] else { continue };
                 let mut operands =

@@ -383,7 +383,12 @@ impl Resolver<'_> {
                 );
                 return None;
             }
-            out.push(Subscripted { own: slot.letter, named, slice: slice || (!colons && slot.slice), ancestor: slot.ancestor });
+            out.push(Subscripted {
+                own: slot.letter,
+                named,
+                slice: slice || (!colons && slot.slice),
+                ancestor: slot.ancestor,
+            });
         }
         Some(out)
     }

@@ -145,13 +145,15 @@ impl Axes {
             [size] => BoundAxis::plain(*size),
             _ => BoundAxis::plain(0),
         };
-        self.origins[axis.index()] =
-            resolved.iter().find(|one| one.labels.is_some()).map_or_else(String::new, |one| one.origin.clone());
+        self.origins[axis.index()] = resolved
+            .iter()
+            .find(|one| one.labels.is_some())
+            .map_or_else(String::new, |one| one.origin.clone());
         if resolved.iter().any(|one| one.labels.is_some()) {
             let numbers = |size: usize| (0..size).map(|position| position.to_string()).collect();
-            let labels = resolved.iter().flat_map(|one| -> Vec<String> {
-                one.labels.clone().unwrap_or_else(|| numbers(one.size))
-            });
+            let labels = resolved
+                .iter()
+                .flat_map(|one| -> Vec<String> { one.labels.clone().unwrap_or_else(|| numbers(one.size)) });
             self.labels[axis.index()] = Some(labels.collect());
         }
         self.lookup[axis.index()] = resolved
@@ -231,13 +233,16 @@ impl Axes {
         for input in inputs.labels.iter().filter(|input| input.axis == *name) {
             let group = match (symbols.axis(axis).parent, &input.group) {
                 (None, None) => Ok(Some(0)),
-                (Some(parent), Some(group)) => split_path(symbols, axis, group)
-                    .map(|path| self.find_path(symbols, parent, &path)),
-                (Some(_), None) => Err(Problem::new(format!("`--labels {name}` names no group, and `{name}` is ragged"))
-                    .help(format!("`--labels '{name}[GROUP]={}'`", input.source.name()))),
-                (None, Some(group)) => {
-                    Err(Problem::new(format!("`--labels {name}[{group}]` names a group, and `{name}` has none")))
+                (Some(parent), Some(group)) => {
+                    split_path(symbols, axis, group).map(|path| self.find_path(symbols, parent, &path))
                 }
+                (Some(_), None) => {
+                    Err(Problem::new(format!("`--labels {name}` names no group, and `{name}` is ragged"))
+                        .help(format!("`--labels '{name}[GROUP]={}'`", input.source.name())))
+                }
+                (None, Some(group)) => Err(Problem::new(format!(
+                    "`--labels {name}[{group}]` names a group, and `{name}` has none"
+                ))),
             };
             match group {
                 Err(problem) => problems.push(problem),
@@ -254,7 +259,8 @@ impl Axes {
                         }
                         Ok(labels) => {
                             if let Some(twice) = repeated(&labels) {
-                                problems.push(Problem::new(format!("{from}: the label `{twice}` stands twice")));
+                                problems
+                                    .push(Problem::new(format!("{from}: the label `{twice}` stands twice")));
                             }
                             facts[group].given = Some(Listed { labels, from });
                         }
@@ -308,9 +314,8 @@ impl Axes {
         facts: &mut [Facts],
     ) {
         let from = piece.name();
-        let claim = |size: usize, exact: bool| {
-            Claim { size, exact, from: from.clone(), array: Some(piece.array) }
-        };
+        let claim =
+            |size: usize, exact: bool| Claim { size, exact, from: from.clone(), array: Some(piece.array) };
         let group = match (parent, &piece.group) {
             (None, _) => Some(0),
             (Some(parent), Some(path)) => match self.find_path(symbols, parent, path) {
@@ -455,20 +460,36 @@ impl Axes {
             format!("the label `{}`", column.names[code as usize]),
             self.expected_label(symbols, axis),
         );
-        Problem { help: Some(format!("labels of `{}` are given; correct one of the two files", symbols.axis(axis).name)), ..error.into() }
+        Problem {
+            help: Some(format!(
+                "labels of `{}` are given; correct one of the two files",
+                symbols.axis(axis).name
+            )),
+            ..error.into()
+        }
     }
 
     /// What labels an axis has, in words.
     pub fn expected_label(&self, symbols: &Symbols, axis: AxisId) -> String {
         let name = &symbols.axis(axis).name;
         match self.origins[axis.index()].as_str() {
-            "" => format!("a position of axis `{name}`, from 0 to {}", self.bound[axis.index()].size.saturating_sub(1)),
+            "" => format!(
+                "a position of axis `{name}`, from 0 to {}",
+                self.bound[axis.index()].size.saturating_sub(1)
+            ),
             origin => format!("a label of axis `{name}`, as {origin} has it"),
         }
     }
 
     /// Where a label of an axis stands, apart from the files of `array`.
-    pub fn who_has(&self, symbols: &Symbols, pieces: &[Piece], axis: AxisId, label: &str, array: ArrayId) -> String {
+    pub fn who_has(
+        &self,
+        symbols: &Symbols,
+        pieces: &[Piece],
+        axis: AxisId,
+        label: &str,
+        array: ArrayId,
+    ) -> String {
         let has = |piece: &&Piece| {
             piece.array != array
                 && piece.letters.iter().enumerate().any(|(dimension, letter)| {
@@ -477,7 +498,9 @@ impl Axes {
                             Content::Dense(dense) => {
                                 dense.labels[dimension].iter().flatten().any(|other| other == label)
                             }
-                            Content::Long(long) => long.positions[dimension].names.iter().any(|other| other == label),
+                            Content::Long(long) => {
+                                long.positions[dimension].names.iter().any(|other| other == label)
+                            }
                             Content::Coordinates(_) | Content::Documents(_) => false,
                         }
                 })
@@ -590,7 +613,8 @@ impl Facts {
             Some(given) => Some(given.labels),
             None if self.headers.is_empty() && self.distinct.is_empty() && self.indexed.is_empty() => None,
             None => {
-                let sort = self.headers.is_empty() && if weak { all_listed_whole(&self.indexed) } else { sort };
+                let sort =
+                    self.headers.is_empty() && if weak { all_listed_whole(&self.indexed) } else { sort };
                 let mut labels = union(self.headers.iter().chain(&self.distinct).chain(&self.indexed));
                 if sort && all_whole(&labels) {
                     labels.sort_by_key(|label| label.parse::<i64>().unwrap_or_default());
@@ -636,12 +660,18 @@ fn complete(found: &[String], size: usize) -> Option<Vec<String>> {
     if found.len() >= size {
         return Some(found.to_vec());
     }
-    let is_position = |label: &String| label.parse::<usize>().is_ok_and(|place| place < size && place.to_string() == *label);
+    let is_position = |label: &String| {
+        label.parse::<usize>().is_ok_and(|place| place < size && place.to_string() == *label)
+    };
     if found.iter().all(is_position) {
         return None;
     }
     let mut labels = found.to_vec();
-    let unused: Vec<String> = (found.len()..).map(|place| place.to_string()).filter(|label| !found.contains(label)).take(size - found.len()).collect();
+    let unused: Vec<String> = (found.len()..)
+        .map(|place| place.to_string())
+        .filter(|label| !found.contains(label))
+        .take(size - found.len())
+        .collect();
     labels.extend(unused);
     Some(labels)
 }

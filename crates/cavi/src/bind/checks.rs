@@ -55,10 +55,16 @@ pub(super) fn missing_on_the_right(
 }
 
 /// A slice under one distribution is observed as a whole.
-pub(super) fn whole_slices(model: &Model, arrays: &[Option<BoundArray>], axes: &[BoundAxis], problems: &mut Vec<Problem>) {
+pub(super) fn whole_slices(
+    model: &Model,
+    arrays: &[Option<BoundArray>],
+    axes: &[BoundAxis],
+    problems: &mut Vec<Problem>,
+) {
     for statement in model.statements.iter().filter(|statement| statement.observed) {
         let array = model.symbols.array(statement.target);
-        let Some(bound) = arrays[statement.target.index()].as_ref().filter(|bound| bound.has_missing()) else {
+        let Some(bound) = arrays[statement.target.index()].as_ref().filter(|bound| bound.has_missing())
+        else {
             continue;
         };
         if statement.family.slices() == Slices::None {
@@ -67,8 +73,11 @@ pub(super) fn whole_slices(model: &Model, arrays: &[Option<BoundArray>], axes: &
         let family = statement.family.name();
         if statement.family.data() == DataKind::Counts {
             problems.push(
-                Problem::new(format!("`{}` has missing entries, and a row under {family} has none", array.name))
-                    .help("write `absent = 0`, or a Poisson for each entry"),
+                Problem::new(format!(
+                    "`{}` has missing entries, and a row under {family} has none",
+                    array.name
+                ))
+                .help("write `absent = 0`, or a Poisson for each entry"),
             );
         } else if let Some(problem) = partly_missing(model, statement, bound, axes) {
             problems.push(problem);
@@ -76,18 +85,26 @@ pub(super) fn whole_slices(model: &Model, arrays: &[Option<BoundArray>], axes: &
     }
 }
 
-fn partly_missing(model: &Model, statement: &Statement, bound: &BoundArray, axes: &[BoundAxis]) -> Option<Problem> {
+fn partly_missing(
+    model: &Model,
+    statement: &Statement,
+    bound: &BoundArray,
+    axes: &[BoundAxis],
+) -> Option<Problem> {
     let array = model.symbols.array(statement.target);
     let sizes: Vec<usize> =
         array.letters.iter().map(|letter| axes[model.symbols.letter(*letter).axis.index()].size).collect();
     let key = |coordinate: &dyn Fn(usize) -> usize| -> Vec<usize> {
         (0..sizes.len()).filter(|dimension| !array.slice[*dimension]).map(coordinate).collect()
     };
-    let width: usize = sizes.iter().zip(&array.slice).filter(|(_, slice)| **slice).map(|(size, _)| size).product();
+    let width: usize =
+        sizes.iter().zip(&array.slice).filter(|(_, slice)| **slice).map(|(size, _)| size).product();
     let mut seen: std::collections::BTreeMap<Vec<usize>, usize> = std::collections::BTreeMap::new();
     match bound {
         BoundArray::Dense { values, observed } => {
-            for cell in (0..values.len()).filter(|cell| observed.as_ref().is_none_or(|observed| observed[*cell])) {
+            for cell in
+                (0..values.len()).filter(|cell| observed.as_ref().is_none_or(|observed| observed[*cell]))
+            {
                 let coordinate = |dimension: usize| {
                     let after: usize = sizes[dimension + 1..].iter().product();
                     cell / after.max(1) % sizes[dimension].max(1)
@@ -99,7 +116,9 @@ fn partly_missing(model: &Model, statement: &Statement, bound: &BoundArray, axes
             if *unlisted_zero {
                 return None;
             }
-            for entry in (0..values.len()).filter(|entry| observed.as_ref().is_none_or(|observed| observed[*entry])) {
+            for entry in
+                (0..values.len()).filter(|entry| observed.as_ref().is_none_or(|observed| observed[*entry]))
+            {
                 *seen.entry(key(&|dimension| indices[dimension][entry] as usize)).or_default() += 1;
             }
         }
@@ -122,7 +141,8 @@ pub(super) fn domains(model: &Model, known: &Known<'_>, problems: &mut Vec<Probl
             let Some(argument) = argument else { continue };
             let spelling = parameter.spellings[argument.spelling];
             if known.knows(&argument.value)
-                && let Some(problem) = outside(model, known, statement, spelling.name, spelling.domain, argument)
+                && let Some(problem) =
+                    outside(model, known, statement, spelling.name, spelling.domain, argument)
             {
                 problems.push(problem);
             }
@@ -161,7 +181,9 @@ fn outside(
     let ancestors: Vec<LetterId> =
         letters.iter().flat_map(|letter| symbols.lineage(*letter)[1..].to_vec()).collect();
     let along: Vec<LetterId> = match domain {
-        Domain::Simplex => argument.letters.iter().copied().filter(|letter| letters.contains(letter)).collect(),
+        Domain::Simplex => {
+            argument.letters.iter().copied().filter(|letter| letters.contains(letter)).collect()
+        }
         _ => Vec::new(),
     };
     letters.retain(|letter| !ancestors.contains(letter) && !along.contains(letter));
@@ -176,17 +198,22 @@ fn outside(
         }
         let mut total = 0.0;
         let mut missing = false;
-        for_each_value(symbols, known, &along, assignment, &mut |assignment| {
-            match known.value_of(&argument.value, assignment) {
-                Value::Number(value) if fits(value) => total += value,
-                Value::Number(value) => wrong = Some(format!("is {value}")),
-                Value::Missing => missing = true,
-                Value::Unsupported(function) => {
-                    wrong = Some(format!("calls `{}`, which this version does not evaluate", function.name()));
-                }
+        for_each_value(symbols, known, &along, assignment, &mut |assignment| match known
+            .value_of(&argument.value, assignment)
+        {
+            Value::Number(value) if fits(value) => total += value,
+            Value::Number(value) => wrong = Some(format!("is {value}")),
+            Value::Missing => missing = true,
+            Value::Unsupported(function) => {
+                wrong = Some(format!("calls `{}`, which this version does not evaluate", function.name()));
             }
         });
-        if domain == Domain::Simplex && wrong.is_none() && !missing && !along.is_empty() && (total - 1.0).abs() > 1e-9 {
+        if domain == Domain::Simplex
+            && wrong.is_none()
+            && !missing
+            && !along.is_empty()
+            && (total - 1.0).abs() > 1e-9
+        {
             wrong = Some(format!("sums to {total}"));
         }
     });

@@ -16,7 +16,9 @@ pub(super) const LARGEST_DENSE: usize = 1 << 28;
 
 /// The value that `--set` gives a constant as a number.
 fn set_number(inputs: &Inputs, name: &str) -> Option<f64> {
-    inputs.set.iter().find(|input| input.name == name && input.group.is_none()).and_then(|input| match input.value {
+    inputs.set.iter().find(|input| input.name == name && input.group.is_none()).and_then(|input| match input
+        .value
+    {
         SetValue::Number(value) => Some(value),
         SetValue::Source(_) => None,
     })
@@ -37,7 +39,9 @@ pub(super) fn scalars(symbols: &Symbols, inputs: &Inputs, axes: &[BoundAxis]) ->
         let known = Known::new(symbols, axes, &arrays);
         for (index, array) in symbols.arrays.iter().enumerate() {
             let set = inputs.set.iter().any(|input| input.name == array.name);
-            let Some(value) = array.value.as_ref().filter(|_| scalar(array) && arrays[index].is_none() && !set) else {
+            let Some(value) =
+                array.value.as_ref().filter(|_| scalar(array) && arrays[index].is_none() && !set)
+            else {
                 continue;
             };
             if known.knows(value)
@@ -115,8 +119,9 @@ pub(super) fn compute(
             problems.extend(ready(id, slot).err());
         }
     }
-    let mut waiting: Vec<ArrayId> =
-        ids().filter(|id| symbols.array(*id).kind != ArrayKind::Latent && arrays[id.index()].is_none()).collect();
+    let mut waiting: Vec<ArrayId> = ids()
+        .filter(|id| symbols.array(*id).kind != ArrayKind::Latent && arrays[id.index()].is_none())
+        .collect();
     loop {
         let before = waiting.len();
         let mut rest = Vec::new();
@@ -167,7 +172,8 @@ fn compute_one(
             Some(Ok(BoundArray::full(vec![1.0; cells])))
         }
         (ArrayKind::Data, _, None) => {
-            Some(Err(Problem::new(format!("the data `{name}` are bound to no file")).help(format!("`--data {name}=FILE`"))))
+            Some(Err(Problem::new(format!("the data `{name}` are bound to no file"))
+                .help(format!("`--data {name}=FILE`"))))
         }
         (_, _, None) => Some(Err(Problem::new(format!("the constant `{name}` has no value"))
             .help(format!("`--set {name}=VALUE`, a number or a file")))),
@@ -267,7 +273,9 @@ fn derive_listed(
     for id in sources {
         let (indices, _) = listed(*id);
         let length = indices.first().map_or(0, Vec::len);
-        places.extend((0..length).map(|entry| indices.iter().map(|column| column[entry]).collect::<Vec<u32>>()));
+        places.extend(
+            (0..length).map(|entry| indices.iter().map(|column| column[entry]).collect::<Vec<u32>>()),
+        );
     }
     places.sort_unstable();
     places.dedup();
@@ -317,7 +325,12 @@ fn elsewhere(
 }
 
 /// The value at one place, checked; `None` where it is missing.
-fn at(target: &Target<'_>, known: &Known<'_>, value: &Expression, place: &[usize]) -> Result<Option<f64>, Problem> {
+fn at(
+    target: &Target<'_>,
+    known: &Known<'_>,
+    value: &Expression,
+    place: &[usize],
+) -> Result<Option<f64>, Problem> {
     let mut assignment = Assignment::new();
     let letters: &[LetterId] = &target.array.letters;
     for (letter, position) in letters.iter().zip(place) {
@@ -331,7 +344,8 @@ fn at(target: &Target<'_>, known: &Known<'_>, value: &Expression, place: &[usize
             function.name()
         ))),
         Value::Number(number) => {
-            let what = if place.is_empty() { String::new() } else { format!("at {}", target.describe(place)) };
+            let what =
+                if place.is_empty() { String::new() } else { format!("at {}", target.describe(place)) };
             check(target, number, &what).map(|()| Some(number))
         }
     }

@@ -146,7 +146,8 @@ impl Inputs {
             match ColumnsInput::parse(text) {
                 Some(input) => inputs.columns.push(input),
                 None => problems.push(
-                    form("--columns", text, "NAME=axis:column,...").help("`--columns n=user:userId,value:rating`"),
+                    form("--columns", text, "NAME=axis:column,...")
+                        .help("`--columns n=user:userId,value:rating`"),
                 ),
             }
         }
@@ -165,7 +166,8 @@ impl Inputs {
                 Some(Ok(input)) => inputs.set.push(input),
                 Some(Err(problem)) => problems.push(problem),
                 None => problems.push(
-                    form("--set", text, "NAME=VALUE").possible("a value is a number, an expression of numbers or a file"),
+                    form("--set", text, "NAME=VALUE")
+                        .possible("a value is a number, an expression of numbers or a file"),
                 ),
             }
         }
@@ -205,7 +207,8 @@ impl SetInput {
     /// Reads `NAME=VALUE`; `None` where it has another form.
     pub fn parse(text: &str) -> Option<Result<SetInput, Problem>> {
         let (name, group, value) = named(text)?;
-        let number = cavi_syntax::parse_number_expression(value).ok().and_then(|value| functions::number(&value));
+        let number =
+            cavi_syntax::parse_number_expression(value).ok().and_then(|value| functions::number(&value));
         let value = match number {
             Some(number) if !number.is_finite() => {
                 let message = format!("`--set {text}` is {number}");

@@ -89,7 +89,8 @@ impl<'a> Known<'a> {
         match subscript {
             Subscript::Letter(letter) => assignment.get(*letter).expect("every free letter is assigned"),
             Subscript::Index(array, subscripts) => {
-                let positions: Vec<usize> = subscripts.iter().map(|inner| self.position(inner, assignment)).collect();
+                let positions: Vec<usize> =
+                    subscripts.iter().map(|inner| self.position(inner, assignment)).collect();
                 if self.missing.get() { 0 } else { self.value(*array, &positions) as usize }
             }
         }
@@ -190,7 +191,9 @@ pub(super) fn free_letters(expression: &Expression) -> Vec<LetterId> {
     fn gather(expression: &Expression, out: &mut Vec<LetterId>) {
         match expression {
             Expression::Number(_) => {}
-            Expression::Value(_, subscripts) => subscripts.iter().for_each(|subscript| subscript.letters(out)),
+            Expression::Value(_, subscripts) => {
+                subscripts.iter().for_each(|subscript| subscript.letters(out))
+            }
             Expression::Equal(left, right) => out.extend([*left, *right]),
             Expression::Sum(letters, body) => {
                 let mut inner = Vec::new();

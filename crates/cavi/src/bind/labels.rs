@@ -29,7 +29,12 @@ impl Labels {
     }
 }
 
-fn label<'a>(bound: &[BoundAxis], labels: &'a [Option<Vec<String>>], axis: AxisId, position: usize) -> Cow<'a, str> {
+fn label<'a>(
+    bound: &[BoundAxis],
+    labels: &'a [Option<Vec<String>>],
+    axis: AxisId,
+    position: usize,
+) -> Cow<'a, str> {
     if let Some(Some(labels)) = labels.get(axis.index()) {
         return Cow::Borrowed(&labels[position]);
     }

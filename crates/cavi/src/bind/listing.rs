@@ -66,10 +66,12 @@ impl Listing {
                 other < length
                     && self.columns[row][other] == j
                     && self.columns[column][other] == i
-                    && self.source(own, other).0.content.line(self.source(own, other).1) == piece.content.line(place)
+                    && self.source(own, other).0.content.line(self.source(own, other).1)
+                        == piece.content.line(place)
             };
             let mirrored = upper && i > j && (mirrors(entry + 1) || entry > 0 && mirrors(entry - 1));
-            let dense_nothing = matches!(piece.content, Content::Dense(_)) && !(self.values[entry].abs() > 0.0);
+            let dense_nothing =
+                matches!(piece.content, Content::Dense(_)) && !(self.values[entry].abs() > 0.0);
             if mirrored && piece.content.line(place).is_some() || dense_nothing {
                 continue;
             }
@@ -171,16 +173,23 @@ impl Listing {
     fn finish(mut self, target: &Target<'_>, own: &[&Piece]) -> Result<BoundArray, Problem> {
         let absent = target.array.absent;
         let complete = target.existing() == Some(self.values.len());
-        let ragged = target.array.letters.iter().any(|letter| target.symbols.letter(*letter).parent.is_some());
+        let ragged =
+            target.array.letters.iter().any(|letter| target.symbols.letter(*letter).parent.is_some());
         if !absent.zero && !absent.missing {
-            let exempt = ragged || target.array.kind == ArrayKind::Constant || target.array.support == Support::Multiplicity;
+            let exempt = ragged
+                || target.array.kind == ArrayKind::Constant
+                || target.array.support == Support::Multiplicity;
             if !(complete && exempt) {
                 let file = own.first().map_or_else(String::new, |piece| piece.name());
                 return Err(match (exempt, self.first_absent(target)) {
-                    (true, Some(place)) => {
-                        Problem::new(format!("{file} does not list the entry {}", target.describe(&place)))
-                            .help(format!("`absent = NA` (or `absent = 0`) in the declaration of `{}` says what that means", target.array.name))
-                    }
+                    (true, Some(place)) => Problem::new(format!(
+                        "{file} does not list the entry {}",
+                        target.describe(&place)
+                    ))
+                    .help(format!(
+                        "`absent = NA` (or `absent = 0`) in the declaration of `{}` says what that means",
+                        target.array.name
+                    )),
                     (true, None) | (false, _) => needs_absent(target.array, &file),
                 });
             }
@@ -200,7 +209,12 @@ impl Listing {
         let observed: Vec<bool> = self.values.iter().map(|value| !value.is_nan()).collect();
         let observed = observed.contains(&false).then_some(observed);
         self.values.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
-        Ok(BoundArray::Sparse { indices: self.columns, values: self.values, observed, unlisted_zero: absent.zero })
+        Ok(BoundArray::Sparse {
+            indices: self.columns,
+            values: self.values,
+            observed,
+            unlisted_zero: absent.zero,
+        })
     }
 
     fn drop(&mut self, keep: &[bool]) {
@@ -265,11 +279,16 @@ fn positions(target: &Target<'_>, piece: &Piece) -> Result<Vec<Vec<u32>>, Proble
                 for position in 0..dense.shape[dimension] {
                     map.push(match &dense.labels[dimension] {
                         None => start + position as u32,
-                        Some(labels) => target.axes.find(axis, group, &labels[position]).ok_or_else(|| {
-                            let expected = target.axes.expected_label(target.symbols, axis);
-                            let label = &labels[position];
-                            Problem::new(format!("{}: found the label `{label}`; expected {expected}", piece.name()))
-                        })?,
+                        Some(labels) => {
+                            target.axes.find(axis, group, &labels[position]).ok_or_else(|| {
+                                let expected = target.axes.expected_label(target.symbols, axis);
+                                let label = &labels[position];
+                                Problem::new(format!(
+                                    "{}: found the label `{label}`; expected {expected}",
+                                    piece.name()
+                                ))
+                            })?
+                        }
                     });
                 }
                 (0..dense.values.len()).map(|entry| map[entry / before % size]).collect()

@@ -136,7 +136,9 @@ fn read_one(
     let content = if is_documents {
         let Some(target) = index.filter(|_| letters.len() == 2) else {
             return Err(Problem::new(format!("{}: documents for `{}`", file.display(), array.name))
-                .possible("an .ldac file holds counts of two axes, or an `index` array over one ragged axis"));
+                .possible(
+                    "an .ldac file holds counts of two axes, or an `index` array over one ragged axis",
+                ));
         };
         let parent = dimension(symbols, letters[0]);
         let words = Dimension { axis: &symbols.axis(target).name, letter: None };
@@ -156,8 +158,12 @@ fn read_one(
         Content::Documents(_) => letters.len(),
     };
     if found != letters.len() {
-        return Err(Problem::new(format!("{}: an array of {found} dimensions for `{}`", file.display(), array.name))
-            .possible(format!("{} dimensions", letters.len())));
+        return Err(Problem::new(format!(
+            "{}: an array of {found} dimensions for `{}`",
+            file.display(),
+            array.name
+        ))
+        .possible(format!("{} dimensions", letters.len())));
     }
     if ragged.is_some() && group.is_none() && matches!(content, Content::Dense(_) | Content::Coordinates(_)) {
         return Err(ragged_needs_groups(symbols, id, &file.display().to_string()));
@@ -167,8 +173,13 @@ fn read_one(
     {
         return Err(Problem::new(format!("{}: no column of values for `{}`", file.display(), array.name)));
     }
-    if index.is_none() && matches!(&content, Content::Dense(dense) if matches!(dense.values, Values::Text(_))) {
-        return Err(Problem::new(format!("{}: text for `{}`, whose values are numbers", file.display(), array.name)));
+    if index.is_none() && matches!(&content, Content::Dense(dense) if matches!(dense.values, Values::Text(_)))
+    {
+        return Err(Problem::new(format!(
+            "{}: text for `{}`, whose values are numbers",
+            file.display(),
+            array.name
+        )));
     }
     Ok(Piece { array: id, file, content, letters, group })
 }
@@ -211,15 +222,19 @@ fn ragged_needs_groups(symbols: &Symbols, id: ArrayId, file: &str) -> Problem {
 fn path(symbols: &Symbols, id: ArrayId, group: &str) -> Result<Vec<String>, Problem> {
     let array = symbols.array(id);
     let Some(letter) = ragged_letter(symbols, id)? else {
-        return Err(Problem::new(format!("`{}[{group}]` names a group, and `{}` has none", array.name, array.name))
-            .possible("groups belong to arrays over a ragged axis, `axis feature[j] in view[m]`"));
+        return Err(Problem::new(format!(
+            "`{}[{group}]` names a group, and `{}` has none",
+            array.name, array.name
+        ))
+        .possible("groups belong to arrays over a ragged axis, `axis feature[j] in view[m]`"));
     };
     split_path(symbols, symbols.letter(letter).axis, group)
 }
 
 /// The labels of the ancestors that name a group of a ragged axis, outermost first.
 pub(super) fn split_path(symbols: &Symbols, axis: AxisId, group: &str) -> Result<Vec<String>, Problem> {
-    let ancestors = std::iter::successors(symbols.axis(axis).parent, |parent| symbols.axis(*parent).parent).count();
+    let ancestors =
+        std::iter::successors(symbols.axis(axis).parent, |parent| symbols.axis(*parent).parent).count();
     if ancestors == 1 {
         return Ok(vec![group.to_owned()]);
     }
@@ -257,7 +272,8 @@ fn check_names(symbols: &Symbols, inputs: &Inputs, problems: &mut Vec<Problem>) 
                     .help(format!("`--set {name}={}`", input.source.name().display())),
             ),
             Some(_) => problems.push(
-                Problem::new(format!("`--data {name}` names a latent variable")).possible(super::problem::list(&data)),
+                Problem::new(format!("`--data {name}` names a latent variable"))
+                    .possible(super::problem::list(&data)),
             ),
             None => {
                 let message = format!("`--data {name}`: the program has no data of this name");
@@ -272,9 +288,12 @@ fn check_names(symbols: &Symbols, inputs: &Inputs, problems: &mut Vec<Problem>) 
         .chain(inputs.transpose.iter().map(|name| ("--transpose", name)))
     {
         match symbols.find(name).map(|id| symbols.array(id)) {
-            Some(array) if option == "--transpose" && array.letters.len() < 2 => problems.push(Problem::new(
-                format!("`--transpose {name}`: `{name}` has {} dimension, and nothing to transpose", array.letters.len()),
-            )),
+            Some(array) if option == "--transpose" && array.letters.len() < 2 => {
+                problems.push(Problem::new(format!(
+                    "`--transpose {name}`: `{name}` has {} dimension, and nothing to transpose",
+                    array.letters.len()
+                )))
+            }
             Some(array) if array.kind != ArrayKind::Latent => {}
             Some(_) | None => {
                 let known = [data.clone(), of_kind(ArrayKind::Constant)].concat();
@@ -303,7 +322,9 @@ fn check_names(symbols: &Symbols, inputs: &Inputs, problems: &mut Vec<Problem>) 
             let ragged = symbols.axes.iter().any(|axis| axis.name == name && axis.parent.is_some());
             let number = matches!(input.value, SetValue::Number(_));
             if is_axis && !ragged {
-                problems.push(Problem::new(format!("`--set {name}[{group}]` names a group, and `{name}` has none")));
+                problems.push(Problem::new(format!(
+                    "`--set {name}[{group}]` names a group, and `{name}` has none"
+                )));
             } else if constant.is_some() && number {
                 problems.push(
                     Problem::new(format!("`--set {name}[{group}]` is a number"))

@@ -27,11 +27,19 @@ pub(super) struct Target<'a> {
 impl<'a> Target<'a> {
     pub fn new(symbols: &'a Symbols, axes: &'a Axes, id: ArrayId) -> Target<'a> {
         let array = symbols.array(id);
-        let shape = array.letters.iter().map(|letter| axes.bound[symbols.letter(*letter).axis.index()].size).collect();
+        let shape = array
+            .letters
+            .iter()
+            .map(|letter| axes.bound[symbols.letter(*letter).axis.index()].size)
+            .collect();
         let dimension = |letter: LetterId| array.letters.iter().position(|own| *own == letter);
         let restricted = match array.restriction {
-            Some(Restriction::Different(left, right)) => dimension(left).zip(dimension(right)).map(|(i, j)| (i, j, false)),
-            Some(Restriction::Less(left, right)) => dimension(left).zip(dimension(right)).map(|(i, j)| (i, j, true)),
+            Some(Restriction::Different(left, right)) => {
+                dimension(left).zip(dimension(right)).map(|(i, j)| (i, j, false))
+            }
+            Some(Restriction::Less(left, right)) => {
+                dimension(left).zip(dimension(right)).map(|(i, j)| (i, j, true))
+            }
             None => None,
         };
         Target { symbols, axes, id, array, shape, restricted }
@@ -93,7 +101,9 @@ impl<'a> Target<'a> {
             .letters
             .iter()
             .zip(coordinates)
-            .flat_map(|(letter, position)| self.axes.path(self.symbols, self.symbols.letter(*letter).axis, *position))
+            .flat_map(|(letter, position)| {
+                self.axes.path(self.symbols, self.symbols.letter(*letter).axis, *position)
+            })
             .collect();
         format!("{}[{}]", self.array.name, labels.join(", "))
     }
@@ -166,7 +176,10 @@ fn documents(target: &Target<'_>, piece: &Piece) -> Result<(Vec<f64>, Vec<f64>),
     let (mut index, mut counts) = (Vec::with_capacity(size), Vec::with_capacity(size));
     for (entry, (id, count)) in documents.ids.iter().zip(&documents.counts).enumerate() {
         if let Some(expected) = misfit(support, *count) {
-            return Err(piece.content.error_at(&piece.file, entry, format!("the count {count}"), expected).into());
+            return Err(piece
+                .content
+                .error_at(&piece.file, entry, format!("the count {count}"), expected)
+                .into());
         }
         let times = if weighted { 1 } else { *count as usize };
         index.extend(std::iter::repeat_n(f64::from(*id), times));
@@ -192,7 +205,8 @@ fn maps(target: &Target<'_>, piece: &Piece, dense: &Dense) -> Result<Vec<Vec<usi
                 for label in labels {
                     let Some(position) = target.axes.find(axis, group, label) else {
                         let expected = target.axes.expected_label(target.symbols, axis);
-                        let message = format!("{}: found the label `{label}`; expected {expected}", piece.name());
+                        let message =
+                            format!("{}: found the label `{label}`; expected {expected}", piece.name());
                         return Err(Problem::new(message).help("correct one of the two files"));
                     };
                     map.push(position as usize);
@@ -206,7 +220,8 @@ fn maps(target: &Target<'_>, piece: &Piece, dense: &Dense) -> Result<Vec<Vec<usi
 
 /// An array from dense files: one, or one a group.
 fn dense(target: &Target<'_>, own: &[&Piece], pieces: &[Piece]) -> Result<BoundArray, Problem> {
-    let cells = target.cells().filter(|cells| *cells <= isize::MAX as usize / 8).ok_or_else(|| too_large(target))?;
+    let cells =
+        target.cells().filter(|cells| *cells <= isize::MAX as usize / 8).ok_or_else(|| too_large(target))?;
     let mut strides = vec![1; target.shape.len()];
     for dimension in (1..target.shape.len()).rev() {
         strides[dimension - 1] = strides[dimension] * target.shape[dimension];
@@ -320,10 +335,12 @@ fn refuse_outside(
         let n = content.shape[0];
         matrix_market
             && content.shape.len() == 2
-            && (0..values.len()).all(|entry| values[entry].to_bits() == values[entry % n * n + entry / n].to_bits())
+            && (0..values.len())
+                .all(|entry| values[entry].to_bits() == values[entry % n * n + entry / n].to_bits())
     };
     let symmetric = upper && symmetric();
-    let diagonal = |entry: &usize| content.shape.len() == 2 && entry / content.shape[0] == entry % content.shape[0];
+    let diagonal =
+        |entry: &usize| content.shape.len() == 2 && entry / content.shape[0] == entry % content.shape[0];
     match (0..values.len()).find(|entry| wrong(entry) && (!symmetric || diagonal(entry))) {
         None => Ok(()),
         Some(entry) => {
@@ -343,7 +360,9 @@ pub(super) fn too_large(target: &Target<'_>) -> Problem {
 fn lacks(target: &Target<'_>, own: &[&Piece], pieces: &[Piece], coordinates: &[usize]) -> Problem {
     let name = &target.array.name;
     let help = match target.array.kind {
-        ArrayKind::Data => format!("`absent = NA` (or `absent = 0`) in the declaration of `{name}` says what that means"),
+        ArrayKind::Data => {
+            format!("`absent = NA` (or `absent = 0`) in the declaration of `{name}` says what that means")
+        }
         ArrayKind::Constant | ArrayKind::Latent => "a constant has a value for every label".to_owned(),
     };
     for piece in own {
@@ -372,14 +391,19 @@ fn lacks(target: &Target<'_>, own: &[&Piece], pieces: &[Piece], coordinates: &[u
 
 /// A dense array as it is, or its listed entries where that saves much memory.
 pub(super) fn compact(target: &Target<'_>, values: Vec<f64>, observed: Option<Vec<bool>>) -> BoundArray {
-    let large = values.len() > SMALL && target.shape.len() > 1 && !matches!(target.array.support, Support::Index(_));
+    let large =
+        values.len() > SMALL && target.shape.len() > 1 && !matches!(target.array.support, Support::Index(_));
     let is_observed = |cell: usize| observed.as_ref().is_none_or(|observed| observed[cell]);
     if !large || target.shape.iter().any(|size| *size > u32::MAX as usize) {
         return BoundArray::Dense { values, observed };
     }
     let zero = target.array.absent.zero;
     let keep = |cell: usize| {
-        if zero { values[cell] != 0.0 || !is_observed(cell) } else { is_observed(cell) && target.cell_exists(cell) }
+        if zero {
+            values[cell] != 0.0 || !is_observed(cell)
+        } else {
+            is_observed(cell) && target.cell_exists(cell)
+        }
     };
     if !zero && observed.is_none() {
         return BoundArray::Dense { values, observed };
@@ -410,7 +434,9 @@ pub(super) fn needs_absent(array: &Array, file: &str) -> Problem {
     ));
     match (array.kind, may_not_be_missing(array)) {
         (ArrayKind::Data, _) => problem
-            .possible("`absent = 0`: an unlisted entry was observed to be 0; `absent = NA`: it was not observed")
+            .possible(
+                "`absent = 0`: an unlisted entry was observed to be 0; `absent = NA`: it was not observed",
+            )
             .help(format!("add one of them to the declaration of `{}`", array.name)),
         (ArrayKind::Constant | ArrayKind::Latent, _) => problem.help("give a constant as a dense file"),
     }

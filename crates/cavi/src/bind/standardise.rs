@@ -135,7 +135,8 @@ fn unlisted(target: &Target<'_>, bound: &BoundArray, groups: &Groups, listed: &[
             }
         }
         None => {
-            let axis = &target.axes.bound[target.symbols.letter(target.array.letters[dimension]).axis.index()];
+            let axis =
+                &target.axes.bound[target.symbols.letter(target.array.letters[dimension]).axis.index()];
             for (group, size) in sizes.iter_mut().enumerate() {
                 let after: usize = groups.sizes[dimension + 1..].iter().product();
                 let parent = group / after.max(1) % groups.sizes[dimension].max(1);
@@ -158,7 +159,12 @@ fn unlisted(target: &Target<'_>, bound: &BoundArray, groups: &Groups, listed: &[
     sizes
 }
 
-fn for_each_observed(target: &Target<'_>, bound: &BoundArray, groups: &Groups, visit: &mut dyn FnMut(usize, f64)) {
+fn for_each_observed(
+    target: &Target<'_>,
+    bound: &BoundArray,
+    groups: &Groups,
+    visit: &mut dyn FnMut(usize, f64),
+) {
     match bound {
         BoundArray::Dense { values, observed } => {
             for (cell, value) in values.iter().enumerate() {
@@ -204,7 +210,9 @@ fn apply(target: &Target<'_>, bound: &mut BoundArray, letter: LetterId, change: 
 
 /// Writes out the zeros that are not listed: they are no zeros any more once a mean is subtracted.
 fn densify(target: &Target<'_>, bound: &mut BoundArray) -> Result<(), Problem> {
-    let BoundArray::Sparse { indices, values, observed, unlisted_zero: true } = &*bound else { return Ok(()) };
+    let BoundArray::Sparse { indices, values, observed, unlisted_zero: true } = &*bound else {
+        return Ok(());
+    };
     let cells = target.cells().filter(|cells| *cells <= LARGEST_DENSE).ok_or_else(|| {
         Problem::new(format!(
             "`{}` is sparse with {:?} entries; centred, none of them is 0",

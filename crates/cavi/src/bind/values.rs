@@ -18,15 +18,18 @@ pub(super) fn misfit(support: Support, value: f64) -> Option<&'static str> {
             (value >= 0.0 && value.is_finite(), "a finite number, 0 or greater")
         }
         Support::Unit => ((0.0..=1.0).contains(&value), "a number from 0 to 1"),
-        Support::Count => {
-            (value >= 0.0 && value.fract() == 0.0 && value.is_finite(), "a count: a whole number, 0 or greater")
-        }
+        Support::Count => (
+            value >= 0.0 && value.fract() == 0.0 && value.is_finite(),
+            "a count: a whole number, 0 or greater",
+        ),
         Support::Binary => (value == 0.0 || value == 1.0, "0 or 1"),
         Support::Index(_) => (
             value >= 0.0 && value.fract() == 0.0 && value < f64::from(u32::MAX),
             "a position from 0, or -1 or NaN if it is missing",
         ),
-        Support::Multiplicity => (value >= 0.0 && value.is_finite(), "a weight: a finite number, 0 or greater"),
+        Support::Multiplicity => {
+            (value >= 0.0 && value.is_finite(), "a weight: a finite number, 0 or greater")
+        }
     };
     (!fits).then_some(expected)
 }
@@ -64,7 +67,9 @@ pub(super) fn values<'a>(
     // Positions are missing where they are -1.
     let index = matches!(array.support, Support::Index(_));
     let values = match values.iter().any(|value| *value == -1.0) && index {
-        true => Cow::Owned(values.iter().map(|value| if *value == -1.0 { f64::NAN } else { *value }).collect()),
+        true => {
+            Cow::Owned(values.iter().map(|value| if *value == -1.0 { f64::NAN } else { *value }).collect())
+        }
         false => values,
     };
     for (entry, value) in values.iter().enumerate() {
@@ -93,8 +98,12 @@ fn numbers<'a>(
 ) -> Result<Cow<'a, [f64]>, Problem> {
     match (values, support) {
         (Values::Numbers(numbers), _) => Ok(Cow::Borrowed(numbers)),
-        (Values::Text(text), Support::Index(axis)) => positions(axes, symbols, piece, axis, text).map(Cow::Owned),
-        (Values::Text(_), _) => Err(Problem::new(format!("{}: text where numbers are expected", piece.name()))),
+        (Values::Text(text), Support::Index(axis)) => {
+            positions(axes, symbols, piece, axis, text).map(Cow::Owned)
+        }
+        (Values::Text(_), _) => {
+            Err(Problem::new(format!("{}: text where numbers are expected", piece.name())))
+        }
     }
 }
 
@@ -114,7 +123,10 @@ fn positions(
             None => {
                 let entry = text.codes.iter().position(|other| *other as usize == code).unwrap_or(0);
                 let expected = axes.expected_label(symbols, axis);
-                return Err(piece.content.error_at(&piece.file, entry, format!("the label `{name}`"), expected).into());
+                return Err(piece
+                    .content
+                    .error_at(&piece.file, entry, format!("the label `{name}`"), expected)
+                    .into());
             }
         });
     }

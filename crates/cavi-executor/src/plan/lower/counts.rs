@@ -1,0 +1,111 @@
+//! Allocations in an update: they stand for expected counts, which the pass over a site's entries gives.
+
+use cavi_algebra::rules::{Substitution, substitute};
+use cavi_algebra::{Atom, BlockId, Factor, Function, LetterId, Subscript, Term};
+
+use super::{Lowering, Pending, Unplanned};
+use crate::plan::tensor::Operation;
+
+impl<'a> Lowering<'a, '_> {
+    /// The expected counts that a term with an allocation stands for, and the number in front of them.
+    pub(super) fn counts(
+        &mut self,
+        term: &Term,
+        target: Option<BlockId>,
+    ) -> Result<(Pending, f64), Unplanned> {
+        let lost = || Unplanned("an allocation outside the update of a block".to_owned());
+        let target = target.ok_or_else(lost)?;
+        let (site_id, addend_id, plates, categories) = term
+            .factors
+            .iter()
+            .find_map(|factor| match &factor.atom {
+                Atom::Allocation { site, addend, plates, categories } => {
+                    Some((*site, *addend, plates, categories))
+                }
+                _ => None,
+            })
+            .ok_or_else(lost)?;
+        let equations = self.equations;
+        let site = equations.site(site_id);
+        let addend = &site.addends[addend_id];
+        // The substitution from the site's letters to those of the term.
+        let mut map = Substitution::new();
+        for (letter, subscript) in site.plates.iter().zip(plates).chain(addend.letters.iter().zip(categories))
+        {
+            map.insert(*letter, subscript.clone());
+        }
+        let block = equations.block(target);
+        let slots: Vec<LetterId> = block.slices.concat();
+        let wanted: Vec<LetterId> = block.plates.iter().chain(&slots).copied().collect();
+        for (number, log) in addend.log_weight.terms.iter().enumerate() {
+            let Some(subscripts) = self.log_subscripts(target, log) else { continue };
+            // Where does each subscript of the log term go?
+            let probe = Term {
+                factors: subscripts
+                    .iter()
+                    .map(|own| Factor::of(Atom::Equal(own.clone(), own.clone())))
+                    .collect(),
+                ..Term::number(1.0)
+            };
+            let moved = substitute(&mut self.symbols, &probe, &map);
+            let moved: Vec<Subscript> = moved
+                .factors
+                .iter()
+                .map(|factor| match &factor.atom {
+                    Atom::Equal(left, _) => left.clone(),
+                    _ => unreachable!("the probe holds equalities only"),
+                })
+                .collect();
+            let matches = moved.iter().zip(&wanted).all(|(own, letter)| {
+                let direct = *own == Subscript::Letter(*letter);
+                direct
+                    || term.factors.iter().any(|factor| match &factor.atom {
+                        Atom::Equal(a, b) => {
+                            (a == own && *b == Subscript::Letter(*letter))
+                                || (b == own && *a == Subscript::Letter(*letter))
+                        }
+                        _ => false,
+                    })
+            });
+            if matches {
+                let layout = &self.layouts[target.index()];
+                let shape: Vec<usize> =
+                    layout.plates.iter().chain(layout.slices.iter().flatten()).copied().collect();
+                let node = self.node(Operation::Counts(site_id, addend_id, number), shape, Vec::new);
+                let subscripts = wanted.iter().map(|letter| Subscript::Letter(*letter)).collect();
+                return Ok((Pending { node, subscripts }, log.coefficient.0));
+            }
+        }
+        Err(lost())
+    }
+
+    /// The subscripts (plates, then slots) of the element of a block whose log a log term is.
+    pub fn log_subscripts(&self, block: BlockId, log: &Term) -> Option<Vec<Subscript>> {
+        // A mask in front of the log: planning has seen that no entry is missing.
+        let factors: Vec<Factor> =
+            log.factors.iter().filter(|factor| !matches!(factor.atom, Atom::Observed(..))).cloned().collect();
+        match factors.as_slice() {
+            [Factor { atom: Atom::Moment(moment), power: 1 }] if moment.block == block => {
+                Some(moment.plates.iter().chain(&moment.slots).cloned().collect())
+            }
+            [Factor { atom: Atom::Apply(Function::Log, inner), power: 1 }] => {
+                let [Term { factors, .. }] = inner[0].terms.as_slice() else { return None };
+                let [Factor { atom: Atom::Value(array, subscripts), .. }] = factors.as_slice() else {
+                    return None;
+                };
+                if self.equations.block_of(*array) != Some(block) {
+                    return None;
+                }
+                let letters = &self.symbols.array(*array).letters;
+                let own = self.equations.block(block);
+                let ordered = own.plates.iter().chain(own.slices.iter().flatten());
+                ordered
+                    .map(|letter| {
+                        letters.iter().position(|l| l == letter).map(|place| subscripts[place].clone())
+                    })
+                    .collect()
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! Factors as arrays with subscripts: data, constants, points, expectations, masks, nested sums.
+
+use std::borrow::Cow;
+
+use cavi_algebra::rules::multiply;
+use cavi_algebra::{
+    ArrayId, ArrayKind, Atom, Block, BlockId, Elementary, Factor, Function, LetterId, Moment, Subscript, Sum,
+};
+use cavi_families::{Extent, posterior};
+
+use super::{Dim, Lowering, Pending, Scope, Unplanned};
+use crate::data::BoundArray;
+use crate::plan::tensor::{Elementwise, NodeId, Operation};
+
+impl<'a> Lowering<'a, '_> {
+    /// A factor as arrays with subscripts.
+    pub(super) fn factor(
+        &mut self,
+        scope: &Scope,
+        factor: &Factor,
+        target: Option<BlockId>,
+    ) -> Result<Vec<Pending>, Unplanned> {
+        let (mut node, subscripts) = match &factor.atom {
+            Atom::Value(array, subscripts) if self.symbols.array(*array).kind == ArrayKind::Latent => {
+                let block = self.equations.block_of(*array).expect("every latent has a block");
+                let layout = &self.layouts[block.index()];
+                let shape: Vec<usize> =
+                    layout.plates.iter().chain(layout.slices.iter().flatten()).copied().collect();
+                let block_data = self.equations.block(block);
+                let letters = self.symbols.array(*array).letters.clone();
+                let ordered = block_data.plates.iter().chain(block_data.slices.iter().flatten());
+                let subscripts = ordered
+                    .map(|letter| {
+                        let place = letters
+                            .iter()
+                            .position(|own| own == letter)
+                            .expect("a block's letters are its members'");
+                        subscripts[place].clone()
+                    })
+                    .collect();
+                (self.node(Operation::Point(block), shape, Vec::new), subscripts)
+            }
+            Atom::Value(array, subscripts) => match self.on_entries(scope, *array, subscripts) {
+                Some(found) => found,
+                None => (self.dense(*array)?, subscripts.clone()),
+            },
+            Atom::Moment(moment) => self.moment(moment)?,
+            Atom::Observed(array, subscripts) => match self.mask(scope, *array, subscripts)? {
+                Some(found) => found,
+                None => return Ok(Vec::new()),
+            },
+            Atom::Apply(Function::Power, arguments) if arguments[1].is_zero() => return Ok(Vec::new()),
+            Atom::Group(inner) => {
+                let inner = (**inner).clone();
+                let (node, subscripts) = self.inner(scope, &inner, target)?;
+                if factor.power == 2 {
+                    // Read twice rather than stored once more.
+                    let once = Pending { node, subscripts: subscripts.clone() };
+                    return Ok(vec![once, Pending { node, subscripts }]);
+                }
+                (node, subscripts)
+            }
+            Atom::Apply(function, arguments) => {
+                let (inner, subscripts) = self.inner(scope, &arguments[0], target)?;
+                let function = match (function, arguments.get(1)) {
+                    (Function::Power, Some(exponent)) => match exponent.as_number() {
+                        // x^p = exp(p log x)
+                        Some(_) | None => {
+                            let log = arguments[0].clone().apply(Function::Log);
+                            let product = multiply(&mut self.symbols, exponent, &log);
+                            let (inner, subscripts) = self.inner(scope, &product, target)?;
+                            let shape = self.nodes[inner.index()].shape.clone();
+                            let map = Operation::Map(Elementwise::Function(Function::Exp), inner);
+                            let node = self.node(map, shape, Vec::new);
+                            return Ok(vec![Pending { node: self.power(node, factor.power), subscripts }]);
+                        }
+                    },
+                    (function, _) => *function,
+                };
+                let shape = self.nodes[inner.index()].shape.clone();
+                (
+                    self.node(Operation::Map(Elementwise::Function(function), inner), shape, Vec::new),
+                    subscripts,
+                )
+            }
+            Atom::ExpectedSquare(_)
+            | Atom::Allocation { .. }
+            | Atom::LogPartition { .. }
+            | Atom::Equal(..)
+            | Atom::Different(..)
+            | Atom::Less(..) => {
+                return Err(Unplanned("a factor in a place where none is expected".to_owned()));
+            }
+        };
+        node = self.power(node, factor.power);
+        Ok(vec![Pending { node, subscripts }])
+    }
+
+    pub(super) fn power(&mut self, node: NodeId, power: i32) -> NodeId {
+        if power == 1 {
+            return node;
+        }
+        let shape = self.nodes[node.index()].shape.clone();
+        self.node(Operation::Map(Elementwise::Power(power), node), shape, Vec::new)
+    }
+
+    /// A nested sum as an array over its free letters: over the listed entries where the term runs over them and the sum
+    /// has more than one of their letters.
+    pub(super) fn inner(
+        &mut self,
+        scope: &Scope,
+        sum: &Sum,
+        target: Option<BlockId>,
+    ) -> Result<(NodeId, Vec<Subscript>), Unplanned> {
+        let mut letters = sum.free_letters();
+        let covered = letters.clone();
+        letters.retain(|letter| {
+            !covered.iter().any(|other| other != letter && self.symbols.lineage(*other).contains(letter))
+        });
+        let mut domain = Vec::new();
+        let mut subscripts = Vec::new();
+        for (_, array, coordinates) in &scope.pattern {
+            let own: Vec<LetterId> =
+                letters.iter().copied().filter(|letter| coordinates.contains(letter)).collect();
+            if own.len() > 1 {
+                letters.retain(|letter| !own.contains(letter));
+                domain.push(Dim::Entries(*array, coordinates.clone()));
+                // The entry itself is found again by its letters.
+                subscripts.push(Subscript::Index(
+                    *array,
+                    coordinates.iter().map(|l| Subscript::Letter(*l)).collect(),
+                ));
+            }
+        }
+        for letter in letters {
+            domain.push(Dim::Letter(letter));
+            subscripts.push(Subscript::Letter(letter));
+        }
+        let node = self.sum(sum, &domain, target)?;
+        let size = self.nodes[node.index()].len();
+        if size > self.limit {
+            return Err(Unplanned(format!(
+                "an intermediate array would hold {size} values, more than the data and the parameters together"
+            )));
+        }
+        Ok((node, subscripts))
+    }
+
+    /// The values of a sparse array at the entries that the loop runs over.
+    pub(super) fn on_entries(
+        &mut self,
+        scope: &Scope,
+        array: ArrayId,
+        subscripts: &[Subscript],
+    ) -> Option<(NodeId, Vec<Subscript>)> {
+        let bound = self.bound;
+        let BoundArray::Sparse { indices, values, .. } = bound.array(array) else { return None };
+        let letters: Vec<LetterId> = subscripts
+            .iter()
+            .filter_map(|subscript| match subscript {
+                Subscript::Letter(letter) => Some(*letter),
+                Subscript::Index(..) => None,
+            })
+            .collect();
+        let (_, driver, coordinates) = scope.pattern.iter().find(|(_, _, known)| {
+            letters.len() == subscripts.len() && letters.iter().all(|l| known.contains(l))
+        })?;
+        let entry = Subscript::Index(*driver, coordinates.iter().map(|l| Subscript::Letter(*l)).collect());
+        let same = *driver == array && letters == *coordinates;
+        let count = self.entries(*driver).len();
+        let label = format!("{array:?} {letters:?} on the entries of {driver:?}");
+        let label = if same { format!("{array:?}") } else { label };
+        if same {
+            let node = self.given(Operation::Static(label), vec![count], || Cow::Borrowed(values.as_slice()));
+            return Some((node, vec![entry]));
+        }
+        let aligned = || {
+            // Looked up coordinate by coordinate.
+            let places: Vec<usize> = letters
+                .iter()
+                .map(|letter| coordinates.iter().position(|own| own == letter).expect("checked above"))
+                .collect();
+            let BoundArray::Sparse { indices: driving, .. } = self.bound.array(*driver) else {
+                return vec![0.0; count];
+            };
+            (0..count)
+                .map(|entry| {
+                    let wanted: Vec<u32> = places.iter().map(|place| driving[*place][entry]).collect();
+                    find_entry(indices, &wanted).map_or(0.0, |found| values[found])
+                })
+                .collect()
+        };
+        let filled = aligned();
+        let node = self.node(Operation::Static(label), vec![count], || filled);
+        Some((node, vec![entry]))
+    }
+
+    /// An array with all its entries. A sparse one is filled out where that is no more than the limit.
+    pub(super) fn dense(&mut self, array: ArrayId) -> Result<NodeId, Unplanned> {
+        let shape = self.bound.shape(&self.symbols, array);
+        let size: usize = shape.iter().product();
+        let bound = self.bound;
+        match bound.array(array) {
+            BoundArray::Dense { values, .. } => {
+                let label = Operation::Static(format!("{array:?}"));
+                Ok(self.given(label, shape, || Cow::Borrowed(values.as_slice())))
+            }
+            BoundArray::Sparse { indices, values, .. } => {
+                if size > self.limit {
+                    let name = &self.symbols.array(array).name;
+                    return Err(Unplanned(format!(
+                        "`{name}` is sparse and would have to be filled out to {size} values; give it as a dense file if it is one"
+                    )));
+                }
+                let filled = || fill_out(&shape, indices, values);
+                Ok(self.node(Operation::Static(format!("{array:?} filled out")), shape.clone(), filled))
+            }
+        }
+    }
+
+    /// The mask of an array, unless the loop runs over its observed entries anyway.
+    pub(super) fn mask(
+        &mut self,
+        scope: &Scope,
+        array: ArrayId,
+        subscripts: &[Subscript],
+    ) -> Result<Option<(NodeId, Vec<Subscript>)>, Unplanned> {
+        let ones =
+            |observed: &[bool]| observed.iter().map(|seen| f64::from(u8::from(*seen))).collect::<Vec<f64>>();
+        let bound = self.bound;
+        match bound.array(array) {
+            BoundArray::Dense { values, observed } => {
+                let shape = bound.shape(&self.symbols, array);
+                let mask =
+                    || observed.as_ref().map_or_else(|| vec![1.0; values.len()], |observed| ones(observed));
+                let node = self.node(Operation::Static(format!("mask of {array:?}")), shape, mask);
+                Ok(Some((node, subscripts.to_vec())))
+            }
+            BoundArray::Sparse { indices, values, observed, unlisted_zero } => {
+                let letters: Vec<LetterId> = subscripts
+                    .iter()
+                    .filter_map(|subscript| match subscript {
+                        Subscript::Letter(letter) => Some(*letter),
+                        Subscript::Index(..) => None,
+                    })
+                    .collect();
+                let driven = scope.pattern.iter().any(|(_, own, known)| *own == array && *known == letters);
+                if driven {
+                    let Some(observed) = observed else { return Ok(None) };
+                    let shape = vec![values.len()];
+                    let node =
+                        self.node(Operation::Static(format!("mask of {array:?}")), shape, || ones(observed));
+                    let entry = Subscript::Index(array, subscripts.to_vec());
+                    return Ok(Some((node, vec![entry])));
+                }
+                let shape = bound.shape(&self.symbols, array);
+                let size: usize = shape.iter().product();
+                if size > self.limit {
+                    let name = &self.symbols.array(array).name;
+                    return Err(Unplanned(format!(
+                        "the mask of the sparse `{name}` would have to be filled out"
+                    )));
+                }
+                let mask = || {
+                    let seen: Vec<f64> =
+                        observed.as_ref().map_or_else(|| vec![1.0; values.len()], |seen| ones(seen));
+                    let mut full = fill_out(&shape, indices, &seen);
+                    if *unlisted_zero {
+                        let listed = fill_out(&shape, indices, &vec![1.0; values.len()]);
+                        full.iter_mut().zip(listed).for_each(|(value, listed)| *value += 1.0 - listed);
+                    }
+                    full
+                };
+                let node =
+                    self.node(Operation::Static(format!("filled mask of {array:?}")), shape.clone(), mask);
+                Ok(Some((node, subscripts.to_vec())))
+            }
+        }
+    }
+
+    /// An expectation as an array, its shared axes left out.
+    pub(super) fn moment(&mut self, moment: &Moment) -> Result<(NodeId, Vec<Subscript>), Unplanned> {
+        let block = self.equations.block(moment.block);
+        let layout = &self.layouts[moment.block.index()];
+        let family = posterior(block.family).expect("the derivation names families of the registry");
+        let which = family
+            .expectations()
+            .iter()
+            .position(|own| own.statistic == moment.statistic)
+            .ok_or_else(|| Unplanned("an expectation that its family does not answer".to_owned()))?;
+        let extent = family.expectations()[which].extent;
+        let slices: Vec<usize> = layout.slices.iter().flatten().copied().collect();
+        let (mut shape, mut subscripts) = match extent {
+            Extent::Scalar | Extent::Vector => (layout.plates.clone(), moment.plates.clone()),
+            Extent::Matrix => {
+                let subscripts = layout
+                    .group_letters
+                    .iter()
+                    .map(|letter| self.group_subscript(block, moment, *letter))
+                    .collect();
+                (layout.group_sizes.clone(), subscripts)
+            }
+        };
+        let indicator = moment.statistic.0.iter().any(|(_, elementary)| *elementary == Elementary::Indicator);
+        match extent {
+            Extent::Scalar => {}
+            Extent::Vector if indicator => shape.push(layout.n),
+            Extent::Vector => shape.extend(&slices),
+            Extent::Matrix => {
+                shape.extend(&slices);
+                shape.extend(&slices);
+            }
+        }
+        if extent != Extent::Scalar {
+            subscripts.extend(moment.slots.iter().cloned());
+        }
+        Ok((self.node(Operation::Moment(moment.block, which), shape, Vec::new), subscripts))
+    }
+
+    /// The value of a group letter (a plate letter of the block, or an ancestor of one) for the copy of a moment.
+    pub(super) fn group_subscript(&self, block: &Block, moment: &Moment, letter: LetterId) -> Subscript {
+        for (plate, subscript) in block.plates.iter().zip(&moment.plates) {
+            let steps = self.symbols.lineage(*plate);
+            if let Some(depth) = steps.iter().position(|step| *step == letter) {
+                if let Subscript::Letter(own) = subscript {
+                    return Subscript::Letter(self.symbols.lineage(*own)[depth]);
+                }
+                return subscript.clone();
+            }
+        }
+        unreachable!("group letters are plate letters or their ancestors")
+    }
+}
+
+/// The place of an entry among sorted coordinates.
+fn find_entry(indices: &[Vec<u32>], wanted: &[u32]) -> Option<usize> {
+    let count = indices.first().map_or(0, Vec::len);
+    let compare = |entry: usize| indices.iter().map(|column| column[entry]).cmp(wanted.iter().copied());
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match compare(middle) {
+            std::cmp::Ordering::Less => low = middle + 1,
+            std::cmp::Ordering::Greater => high = middle,
+            std::cmp::Ordering::Equal => return Some(middle),
+        }
+    }
+    None
+}
+
+/// Listed values at their places among zeros.
+fn fill_out(shape: &[usize], indices: &[Vec<u32>], values: &[f64]) -> Vec<f64> {
+    let mut full = vec![0.0; shape.iter().product()];
+    for (entry, value) in values.iter().enumerate() {
+        let place =
+            shape.iter().zip(indices).fold(0, |place, (size, column)| place * size + column[entry] as usize);
+        full[place] = *value;
+    }
+    full
+}

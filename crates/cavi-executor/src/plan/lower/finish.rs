@@ -1,0 +1,216 @@
+//! From factors to a contraction: letters get their loops, subscripts their indices, restrictions their guards.
+
+use cavi_algebra::{ArrayId, Atom, LetterId, Subscript, Support};
+
+use super::{Lowering, Pending, Scope, Unplanned};
+use crate::data::BoundArray;
+use crate::plan::eliminate::eliminate;
+use crate::plan::tensor::{Access, Contraction, Index, MapId, Maps, Operation};
+
+impl<'a> Lowering<'a, '_> {
+    /// Gives the remaining letters their loops, resolves subscripts, and moves sums inward.
+    pub(super) fn finish(
+        &mut self,
+        scope: &mut Scope,
+        mut coefficient: f64,
+        pending: Vec<Pending>,
+        guards: &[Atom],
+        sums: &[LetterId],
+    ) -> Result<Option<Contraction>, Unplanned> {
+        // Which summed letters are used at all? (An ancestor is used by its descendants.)
+        let mut used: Vec<LetterId> = Vec::new();
+        for pending in &pending {
+            pending.subscripts.iter().for_each(|subscript| subscript.letters(&mut used));
+        }
+        for guard in guards {
+            guard.visit_subscripts(&mut |subscript| subscript.letters(&mut used));
+        }
+        let mut extra: Vec<Access> = Vec::new();
+        // Descendants first: a ragged letter gives its ancestors their values.
+        let mut order: Vec<LetterId> = sums.to_vec();
+        order.sort_by_key(|letter| std::cmp::Reverse(self.symbols.lineage(*letter).len()));
+        for letter in order {
+            if scope.index.contains_key(&letter) {
+                continue;
+            }
+            let size = self.bound.size_of(&self.symbols, letter);
+            let parent = self.symbols.letter(letter).parent;
+            if !used.contains(&letter) {
+                match parent {
+                    None => coefficient *= size as f64,
+                    Some(parent)
+                        if used.contains(&parent)
+                            || scope.index.contains_key(&parent)
+                            || !sums.contains(&parent) =>
+                    {
+                        // The number of positions in each group of the parent.
+                        let axis = self.symbols.letter(letter).axis;
+                        let starts =
+                            self.bound.axes[axis.index()].starts.as_ref().expect("a ragged axis has groups");
+                        let counts: Vec<f64> =
+                            starts.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
+                        let shape = vec![counts.len()];
+                        let node =
+                            self.node(Operation::Static(format!("group sizes of {axis:?}")), shape, || {
+                                counts
+                            });
+                        if !scope.index.contains_key(&parent) {
+                            let base = scope.sizes.len();
+                            scope.sizes.push(self.bound.size_of(&self.symbols, parent));
+                            self.bind(scope, parent, Index::letter(base));
+                        }
+                        extra.push(Access { node, dims: vec![scope.index[&parent]] });
+                    }
+                    Some(parent) => {
+                        // All positions of all groups: the parent is counted with them.
+                        coefficient *= size as f64;
+                        for step in self.symbols.lineage(parent) {
+                            scope.index.insert(step, Index::letter(usize::MAX));
+                        }
+                    }
+                }
+                continue;
+            }
+            let base = scope.sizes.len();
+            scope.sizes.push(size);
+            if let Some(parent) = parent
+                && let Some(bound) = scope.index.get(&parent).copied()
+            {
+                if bound.map.is_some() {
+                    return Err(Unplanned(format!(
+                        "two letters that are ragged in `{}` meet in one term",
+                        self.symbols.letter(parent).name
+                    )));
+                }
+                let map = self.parent_map(letter);
+                self.rebind(scope, bound.letter, Index { letter: base, map: Some(map) });
+            }
+            self.bind(scope, letter, Index::letter(base));
+        }
+        for guard in guards {
+            if let Some(access) = self.guard(scope, guard)? {
+                extra.push(access);
+            }
+        }
+        let mut operands = Vec::new();
+        for pending in &pending {
+            let dims: Result<Vec<Index>, Unplanned> =
+                pending.subscripts.iter().map(|subscript| self.resolve(scope, subscript)).collect();
+            operands.push(Access { node: pending.node, dims: dims? });
+        }
+        operands.extend(extra);
+        if coefficient == 0.0 {
+            return Ok(None);
+        }
+        let whole =
+            Contraction { coefficient, sizes: scope.sizes.clone(), operands, output: scope.output.clone() };
+        Ok(Some(eliminate(self, whole)))
+    }
+
+    /// A subscript as an index of the loop.
+    pub(super) fn resolve(&mut self, scope: &Scope, subscript: &Subscript) -> Result<Index, Unplanned> {
+        match subscript {
+            Subscript::Letter(letter) => scope.index.get(letter).copied().ok_or_else(|| {
+                Unplanned(format!(
+                    "the letter `{}` has no value in a term",
+                    self.symbols.letter(*letter).name
+                ))
+            }),
+            Subscript::Index(array, inner) => {
+                // The entry of a pattern, found by its letters.
+                let letters: Vec<LetterId> = inner
+                    .iter()
+                    .filter_map(|subscript| match subscript {
+                        Subscript::Letter(letter) => Some(*letter),
+                        Subscript::Index(..) => None,
+                    })
+                    .collect();
+                let is_index = matches!(self.symbols.array(*array).support, Support::Index(_));
+                let entry = scope.pattern.iter().find(|(_, own, known)| own == array && *known == letters);
+                if let Some((base, _, _)) = entry {
+                    if !is_index {
+                        return Ok(Index::letter(*base));
+                    }
+                    let map = self.index_values(*array);
+                    return Ok(Index { letter: *base, map: Some(map) });
+                }
+                match inner.as_slice() {
+                    [only] => {
+                        let inside = self.resolve(scope, only)?;
+                        let map = self.index_values(*array);
+                        Ok(Index { letter: inside.letter, map: self.maps.compose(inside.map, Some(map)) })
+                    }
+                    _ => Err(Unplanned(format!(
+                        "the subscripts of `{}` do not follow from one index",
+                        self.symbols.array(*array).name
+                    ))),
+                }
+            }
+        }
+    }
+
+    /// The values of an index array, entry by entry.
+    pub(super) fn index_values(&mut self, array: ArrayId) -> MapId {
+        let bound = self.bound;
+        let range = match self.symbols.array(array).support {
+            Support::Index(axis) => bound.size(axis),
+            _ => 0,
+        };
+        self.maps.named(&format!("values {array:?}"), range, || match bound.array(array) {
+            BoundArray::Dense { values, .. } | BoundArray::Sparse { values, .. } => {
+                values.iter().map(|value| *value as u32).collect()
+            }
+        })
+    }
+
+    /// An equality or order of two subscripts: by making them one letter, else as an array of zeros and ones.
+    pub(super) fn guard(&mut self, scope: &mut Scope, guard: &Atom) -> Result<Option<Access>, Unplanned> {
+        let (left, right, less) = match guard {
+            Atom::Equal(left, right) => (left, right, false),
+            Atom::Less(left, right) => (left, right, true),
+            _ => return Err(Unplanned("a guard that is none".to_owned())),
+        };
+        let (left, right) = (self.resolve(scope, left)?, self.resolve(scope, right)?);
+        if left == right {
+            return Ok(None);
+        }
+        let plain = |index: Index, scope: &Scope| {
+            index.map.is_none() && !scope.pattern.iter().any(|(own, _, _)| *own == index.letter)
+        };
+        if !less {
+            // The output's letter follows from the other.
+            if plain(right, scope) && left.letter != right.letter {
+                self.rebind(scope, right.letter, left);
+                return Ok(None);
+            }
+            if plain(left, scope) && left.letter != right.letter {
+                self.rebind(scope, left.letter, right);
+                return Ok(None);
+            }
+        }
+        let value =
+            |maps: &Maps, index: Index, at: usize| index.map.map_or(at as u32, |map| maps.table(map)[at]);
+        let hold = |a: u32, b: u32| f64::from(u8::from(if less { a < b } else { a == b }));
+        let label = format!("guard {less} {left:?} {right:?} {:?}", scope.sizes);
+        if left.letter == right.letter {
+            let size = scope.sizes[left.letter];
+            let values: Vec<f64> =
+                (0..size).map(|at| hold(value(&self.maps, left, at), value(&self.maps, right, at))).collect();
+            let node = self.node(Operation::Static(label), vec![size], || values);
+            return Ok(Some(Access { node, dims: vec![Index::letter(left.letter)] }));
+        }
+        let (rows, columns) = (scope.sizes[left.letter], scope.sizes[right.letter]);
+        if rows.saturating_mul(columns) > self.limit.max(1 << 24) {
+            return Err(Unplanned(format!(
+                "a restriction over {rows} x {columns} pairs does not fit in memory"
+            )));
+        }
+        let mut values = Vec::with_capacity(rows * columns);
+        for row in 0..rows {
+            let a = value(&self.maps, left, row);
+            values.extend((0..columns).map(|column| hold(a, value(&self.maps, right, column))));
+        }
+        let node = self.node(Operation::Static(label), vec![rows, columns], || values);
+        Ok(Some(Access { node, dims: vec![Index::letter(left.letter), Index::letter(right.letter)] }))
+    }
+}

@@ -1,0 +1,228 @@
+//! From sums of products to contractions: letters become loops, sparse arrays drive them, sums move inward.
+
+mod counts;
+mod factors;
+mod finish;
+mod rewrite;
+mod scope;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use cavi_algebra::rules::rename_apart;
+use cavi_algebra::{ArrayId, ArrayKind, Atom, BlockId, Equations, LetterId, Subscript, Sum, Symbols, Term};
+
+use crate::data::{Bound, BoundArray};
+use crate::layout::Layout;
+use crate::plan::tensor::{Contraction, Index, Maps, Node, NodeId, Operation};
+
+/// A dimension of a node's domain.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Dim {
+    /// The positions of a letter's axis.
+    Letter(LetterId),
+    /// The listed entries of an array; each of its coordinates is the value of a letter.
+    Entries(ArrayId, Vec<LetterId>),
+}
+
+/// Why a program has no plan for these data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unplanned(pub String);
+
+/// What lowering reads and fills.
+pub struct Lowering<'a, 'l> {
+    /// The equations.
+    pub equations: &'a Equations,
+    /// Letters are added while expressions are rewritten.
+    pub symbols: Symbols,
+    /// The data.
+    pub bound: &'a Bound,
+    /// One for each block.
+    pub layouts: &'l [Layout],
+    /// The nodes.
+    pub nodes: Vec<Node>,
+    /// Values of static nodes, those of data as they are bound; empty for the others.
+    pub values: Vec<Cow<'a, [f64]>>,
+    /// The tables.
+    pub maps: Maps,
+    /// The most values that an intermediate array may have.
+    pub limit: usize,
+    known: BTreeMap<String, NodeId>,
+}
+
+/// The letters of one term: what each is in the loop.
+struct Scope {
+    /// The ranges of the loop's letters.
+    sizes: Vec<usize>,
+    /// Letters of the term that have a value.
+    index: BTreeMap<LetterId, Index>,
+    /// The dimensions of the output.
+    output: Vec<Index>,
+    /// The array whose listed entries a loop letter runs over.
+    pattern: Vec<(usize, ArrayId, Vec<LetterId>)>,
+}
+
+/// A factor on its way to an operand: an array and its subscripts.
+struct Pending {
+    node: NodeId,
+    subscripts: Vec<Subscript>,
+}
+
+impl<'a, 'l> Lowering<'a, 'l> {
+    /// Nothing lowered yet.
+    pub fn new(equations: &'a Equations, bound: &'a Bound, layouts: &'l [Layout]) -> Lowering<'a, 'l> {
+        let data: usize = bound
+            .arrays
+            .iter()
+            .flatten()
+            .map(|array| match array {
+                BoundArray::Dense { values, .. } | BoundArray::Sparse { values, .. } => values.len(),
+            })
+            .sum();
+        let parameters: usize =
+            equations.blocks.iter().zip(layouts).map(|(block, layout)| layout.values(block)).sum();
+        Lowering {
+            equations,
+            symbols: equations.symbols.clone(),
+            bound,
+            layouts,
+            nodes: Vec::new(),
+            values: Vec::new(),
+            maps: Maps::default(),
+            limit: (data + parameters).max(1 << 16),
+            known: BTreeMap::new(),
+        }
+    }
+
+    /// Adds a node, or finds the one that computes the same.
+    pub fn node(
+        &mut self,
+        operation: Operation,
+        shape: Vec<usize>,
+        values: impl FnOnce() -> Vec<f64>,
+    ) -> NodeId {
+        self.given(operation, shape, || Cow::Owned(values()))
+    }
+
+    /// As [`Lowering::node`], for values that may be those of the bound data.
+    fn given(
+        &mut self,
+        operation: Operation,
+        shape: Vec<usize>,
+        values: impl FnOnce() -> Cow<'a, [f64]>,
+    ) -> NodeId {
+        let key = format!("{operation:?} {shape:?}");
+        if let Some(known) = self.known.get(&key) {
+            return *known;
+        }
+        let id = NodeId(u32::try_from(self.nodes.len()).expect("a plan has fewer than 2^32 nodes"));
+        self.nodes.push(Node { operation, shape });
+        self.values.push(values());
+        self.known.insert(key, id);
+        id
+    }
+
+    /// A sum over a domain of letters.
+    pub fn sum_over_letters(&mut self, sum: &Sum, letters: &[LetterId]) -> Result<NodeId, Unplanned> {
+        let dims: Vec<Dim> = letters.iter().map(|letter| Dim::Letter(*letter)).collect();
+        self.sum(sum, &dims, None)
+    }
+
+    /// A sum over a domain. `target` is the block whose coefficient it is, if any: its allocations are counts.
+    pub fn sum(&mut self, sum: &Sum, domain: &[Dim], target: Option<BlockId>) -> Result<NodeId, Unplanned> {
+        let shape = domain.iter().map(|dim| self.size(dim)).collect();
+        let sum = self.rewritten(sum);
+        let mut parts = Vec::new();
+        for term in &sum.terms {
+            self.term(term, domain, target, &mut parts)?;
+        }
+        // An array read as it is needs no copy.
+        if let [Contraction { coefficient: 1.0, sizes, operands, output }] = parts.as_slice()
+            && let [operand] = operands.as_slice()
+            && operand.dims == *output
+            && output.iter().enumerate().all(|(place, index)| *index == Index::letter(place))
+            && sizes.len() == output.len()
+            && self.nodes[operand.node.index()].shape == shape
+        {
+            return Ok(operand.node);
+        }
+        Ok(self.node(Operation::Contractions(parts), shape, Vec::new))
+    }
+
+    fn size(&self, dim: &Dim) -> usize {
+        match dim {
+            Dim::Letter(letter) => self.bound.size_of(&self.symbols, *letter),
+            Dim::Entries(array, _) => self.entries(*array).len(),
+        }
+    }
+
+    /// The number of listed entries of an array, as a range.
+    fn entries(&self, array: ArrayId) -> std::ops::Range<usize> {
+        match self.bound.array(array) {
+            BoundArray::Sparse { values, .. } | BoundArray::Dense { values, .. } => 0..values.len(),
+        }
+    }
+
+    /// Lowers one rewritten term.
+    fn term(
+        &mut self,
+        term: &Term,
+        domain: &[Dim],
+        target: Option<BlockId>,
+        parts: &mut Vec<Contraction>,
+    ) -> Result<(), Unplanned> {
+        // The letters of the domain are the output's: summed letters keep apart.
+        let mut taken: Vec<LetterId> = Vec::new();
+        for dim in domain {
+            match dim {
+                Dim::Letter(letter) => taken.extend(self.symbols.lineage(*letter)),
+                Dim::Entries(_, letters) => {
+                    letters.iter().for_each(|letter| taken.extend(self.symbols.lineage(*letter)))
+                }
+            }
+        }
+        let term = rename_apart(&mut self.symbols, term, &taken);
+        let mut scope = self.scope(domain);
+        if term.factors.iter().any(|factor| matches!(factor.atom, Atom::Allocation { .. })) {
+            let (counts, coefficient) = self.counts(&term, target)?;
+            parts.extend(self.finish(&mut scope, coefficient, vec![counts], &[], &[])?);
+            return Ok(());
+        }
+        // The listed entries of a sparse array drive the loop.
+        for factor in &term.factors {
+            if let Some((array, subscripts)) = self.driver(factor) {
+                self.drive(&mut scope, array, &subscripts, &term)?;
+            }
+        }
+        for subscript in wide_indices(&self.symbols, &term) {
+            if let Subscript::Index(array, inner) = &subscript {
+                self.drive(&mut scope, *array, inner, &term)?;
+            }
+        }
+        let mut pending = Vec::new();
+        let mut guards = Vec::new();
+        for factor in &term.factors {
+            match &factor.atom {
+                Atom::Equal(..) | Atom::Less(..) => guards.push(factor.atom.clone()),
+                _ => pending.extend(self.factor(&scope, factor, target)?),
+            }
+        }
+        parts.extend(self.finish(&mut scope, term.coefficient.0, pending, &guards, &term.sums)?);
+        Ok(())
+    }
+}
+
+/// Index subscripts with more than one subscript of their own.
+fn wide_indices(symbols: &Symbols, term: &Term) -> Vec<Subscript> {
+    fn inside(symbols: &Symbols, subscript: &Subscript, out: &mut Vec<Subscript>) {
+        if let Subscript::Index(array, inner) = subscript {
+            if inner.len() > 1 && symbols.array(*array).kind == ArrayKind::Data {
+                out.push(subscript.clone());
+            }
+            inner.iter().for_each(|inner| inside(symbols, inner, out));
+        }
+    }
+    let mut out = Vec::new();
+    term.visit_subscripts(&mut |subscript| inside(symbols, subscript, &mut out));
+    out
+}

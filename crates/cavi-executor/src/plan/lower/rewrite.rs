@@ -1,0 +1,215 @@
+//! Rewrites before lowering: every term becomes a product of arrays.
+
+use cavi_algebra::canonical::canonical;
+use cavi_algebra::rules::{distribute, multiply};
+use cavi_algebra::{
+    ArrayId, ArrayKind, Atom, ExpectedSquare, Factor, Function, LetterId, Moment, Statistic, Subscript, Sum,
+    Term,
+};
+use cavi_families::posterior;
+
+use super::Lowering;
+use crate::data::BoundArray;
+
+impl<'a> Lowering<'a, '_> {
+    /// Rewrites that make every term a product of arrays: second moments split into means and covariances, `[a != b]` into
+    /// `1 - [a = b]`, expected squares opened, masks without a missing entry dropped.
+    pub(super) fn rewritten(&mut self, sum: &Sum) -> Sum {
+        let mut queue: Vec<Term> = sum.terms.iter().rev().cloned().collect();
+        let mut out = Sum::zero();
+        'next: while let Some(mut term) = queue.pop() {
+            for position in 0..term.factors.len() {
+                let factor = term.factors[position].clone();
+                let without = || {
+                    let mut rest = term.clone();
+                    rest.factors.remove(position);
+                    rest
+                };
+                match &factor.atom {
+                    Atom::Moment(moment) => {
+                        if let Some(split) = self.split_moment(moment) {
+                            let rest = without();
+                            let product = distribute(&mut self.symbols, &rest, &split);
+                            queue.extend(canonical(&mut self.symbols, &product).terms.into_iter().rev());
+                            continue 'next;
+                        }
+                    }
+                    Atom::Different(left, right) => {
+                        let rest = without();
+                        let mut equal = rest.clone();
+                        equal.factors.push(Factor::of(Atom::Equal(left.clone(), right.clone())));
+                        let both = Sum::term(rest).minus(Sum::term(equal));
+                        queue.extend(canonical(&mut self.symbols, &both).terms.into_iter().rev());
+                        continue 'next;
+                    }
+                    Atom::ExpectedSquare(square) => {
+                        let rest = without();
+                        let opened = self.open_square(square, &rest);
+                        let product = distribute(&mut self.symbols, &rest, &opened);
+                        queue.extend(canonical(&mut self.symbols, &product).terms.into_iter().rev());
+                        continue 'next;
+                    }
+                    Atom::Observed(array, _) if !self.bound.array(*array).has_missing() => {
+                        term = without();
+                        queue.push(term);
+                        continue 'next;
+                    }
+                    Atom::Group(inner) if factor.power == 1 => {
+                        let rest = without();
+                        let product = distribute(&mut self.symbols, &rest, inner);
+                        queue.extend(canonical(&mut self.symbols, &product).terms.into_iter().rev());
+                        continue 'next;
+                    }
+                    Atom::Group(inner) if factor.power == 2 && self.spread_out(inner, &term) => {
+                        let rest = without();
+                        let square = multiply(&mut self.symbols, inner, inner);
+                        let product = distribute(&mut self.symbols, &rest, &square);
+                        queue.extend(canonical(&mut self.symbols, &product).terms.into_iter().rev());
+                        continue 'next;
+                    }
+                    Atom::Apply(function, arguments) if arguments.len() == 1 => {
+                        if let Some((array, zero)) = self.unlisted(&arguments[0], &term) {
+                            // f(x) = f(0) + [listed] (f(x) - f(0)), so that only listed entries are visited.
+                            let rest = without();
+                            let at_zero =
+                                distribute(&mut self.symbols, &rest, &zero.clone().apply(*function));
+                            queue.extend(canonical(&mut self.symbols, &at_zero).terms.into_iter().rev());
+                            let listed = Atom::Apply(Function::Power, vec![Sum::atom(array), Sum::zero()]);
+                            for (inner, sign) in [(arguments[0].clone(), 1.0), (zero, -1.0)] {
+                                let inner = canonical(&mut self.symbols, &inner.apply(*function));
+                                let guarded = Sum::atom(listed.clone());
+                                let inside = multiply(&mut self.symbols, &guarded, &inner);
+                                let product = distribute(&mut self.symbols, &rest, &inside);
+                                out.terms.extend(product.scaled(sign).terms);
+                            }
+                            continue 'next;
+                        }
+                    }
+                    Atom::Value(..)
+                    | Atom::Allocation { .. }
+                    | Atom::LogPartition { .. }
+                    | Atom::Group(_)
+                    | Atom::Apply(..)
+                    | Atom::Observed(..)
+                    | Atom::Equal(..)
+                    | Atom::Less(..) => {}
+                }
+            }
+            out.terms.push(term);
+        }
+        out
+    }
+
+    /// `E[x_k x_l] = E x_k E x_l + Cov_kl` where the family does not store the product.
+    pub(super) fn split_moment(&self, moment: &Moment) -> Option<Sum> {
+        let family = posterior(self.equations.block(moment.block).family)?;
+        if family.expectations().iter().any(|own| own.statistic == moment.statistic) {
+            return None;
+        }
+        let second = moment.statistic == Statistic::outer() || moment.statistic == Statistic::square();
+        if !second {
+            return None;
+        }
+        let half = if moment.statistic == Statistic::outer() { moment.slots.len() / 2 } else { 0 };
+        let mean = |slots: &[Subscript]| {
+            Factor::of(Atom::Moment(Moment {
+                statistic: Statistic::identity(),
+                slots: slots.to_vec(),
+                ..moment.clone()
+            }))
+        };
+        let means = Term {
+            factors: vec![mean(&moment.slots[..half]), mean(&moment.slots[half..])],
+            ..Term::number(1.0)
+        };
+        let covariance = Moment { statistic: Statistic::covariance(), ..moment.clone() };
+        Some(Sum::term(means).plus(Sum::atom(Atom::Moment(covariance))))
+    }
+
+    /// `mean^2 + spread`, the square opened where its domain is not that of listed or dense data.
+    pub(super) fn open_square(&mut self, square: &ExpectedSquare, rest: &Term) -> Sum {
+        let mean = if self.spread_out(&square.mean, rest) {
+            multiply(&mut self.symbols, &square.mean, &square.mean)
+        } else {
+            cavi_algebra::rules::power(&mut self.symbols, &square.mean, 2)
+        };
+        mean.plus(square.spread.clone())
+    }
+
+    /// Whether a sum's values would fill more than the data do: a sparse array among its addends whose unlisted entries
+    /// are zeros, or a domain beyond the limit; and no other factor of the term restricts it to listed entries.
+    pub(super) fn spread_out(&self, sum: &Sum, rest: &Term) -> bool {
+        let listed = rest.factors.iter().any(|factor| match &factor.atom {
+            Atom::Observed(array, _) => {
+                matches!(self.bound.array(*array), BoundArray::Sparse { unlisted_zero: false, .. })
+            }
+            _ => false,
+        });
+        if listed {
+            return false;
+        }
+        let sparse = sum.terms.iter().flat_map(|term| &term.factors).any(|factor| match &factor.atom {
+            Atom::Value(array, _) => self.is_sparse(*array),
+            _ => false,
+        });
+        let letters: Vec<LetterId> = sum.free_letters();
+        let innermost = letters.iter().filter(|letter| {
+            !letters.iter().any(|other| other != *letter && self.symbols.lineage(*other).contains(letter))
+        });
+        let size = innermost
+            .map(|letter| self.bound.size_of(&self.symbols, *letter))
+            .fold(1_usize, |product, size| product.saturating_mul(size));
+        sparse || size > self.limit
+    }
+
+    pub(super) fn is_sparse(&self, array: ArrayId) -> bool {
+        self.symbols.array(array).kind != ArrayKind::Latent
+            && matches!(self.bound.array(array), BoundArray::Sparse { .. })
+    }
+
+    /// A sparse array with zeros unlisted whose element (all its letters free) stands in the sum, with the sum where the
+    /// element is 0. None where the term is restricted to its listed entries already.
+    pub(super) fn unlisted(&mut self, sum: &Sum, term: &Term) -> Option<(Atom, Sum)> {
+        let element = sum
+            .terms
+            .iter()
+            .flat_map(|term| term.factors.iter().map(move |factor| (term, factor)))
+            .find(|(inner, factor)| match &factor.atom {
+                Atom::Value(array, subscripts) => {
+                    let mut letters = Vec::new();
+                    subscripts.iter().for_each(|subscript| subscript.letters(&mut letters));
+                    self.symbols.array(*array).kind != ArrayKind::Latent
+                        && matches!(self.bound.array(*array), BoundArray::Sparse { unlisted_zero: true, .. })
+                        && !letters.iter().any(|letter| inner.sums.contains(letter))
+                }
+                _ => false,
+            })?;
+        let atom = element.1.atom.clone();
+        let restricted = term.factors.iter().any(|factor| factor.atom == atom || is_listed(factor, &atom));
+        if restricted {
+            return None;
+        }
+        let zero = Sum {
+            terms: sum
+                .terms
+                .iter()
+                .filter(|term| !term.factors.iter().any(|factor| factor.atom == atom))
+                .cloned()
+                .collect(),
+        };
+        Some((atom, zero))
+    }
+}
+
+fn is_listed(factor: &Factor, atom: &Atom) -> bool {
+    match (&factor.atom, atom) {
+        (Atom::Apply(Function::Power, arguments), atom) if arguments.len() == 2 && arguments[1].is_zero() => {
+            arguments[0]
+                .terms
+                .first()
+                .is_some_and(|term| term.factors.first().is_some_and(|own| own.atom == *atom))
+        }
+        (Atom::Observed(array, subscripts), Atom::Value(own, other)) => array == own && subscripts == other,
+        _ => false,
+    }
+}

@@ -1,0 +1,144 @@
+//! The letters of a term: which loop each belongs to, and which sparse array drives it.
+
+use std::collections::BTreeMap;
+
+use cavi_algebra::{ArrayId, Atom, Factor, Function, LetterId, Subscript, Term};
+
+use super::{Dim, Lowering, Scope, Unplanned};
+use crate::data::BoundArray;
+use crate::plan::tensor::{Index, MapId};
+
+impl<'a> Lowering<'a, '_> {
+    pub(super) fn scope(&mut self, domain: &[Dim]) -> Scope {
+        let mut scope =
+            Scope { sizes: Vec::new(), index: BTreeMap::new(), output: Vec::new(), pattern: Vec::new() };
+        for dim in domain {
+            let letter = scope.sizes.len();
+            scope.sizes.push(self.size(dim));
+            scope.output.push(Index::letter(letter));
+            match dim {
+                Dim::Letter(id) => self.bind(&mut scope, *id, Index::letter(letter)),
+                Dim::Entries(array, letters) => {
+                    for (column, id) in letters.iter().enumerate() {
+                        let map = self.coordinate(*array, column);
+                        self.bind(&mut scope, *id, Index { letter, map: Some(map) });
+                    }
+                    scope.pattern.push((letter, *array, letters.clone()));
+                }
+            }
+        }
+        scope
+    }
+
+    /// Gives a letter and its ancestors their values, where they have none.
+    pub(super) fn bind(&mut self, scope: &mut Scope, letter: LetterId, index: Index) {
+        scope.index.entry(letter).or_insert(index);
+        let mut index = scope.index[&letter];
+        let lineage = self.symbols.lineage(letter);
+        for pair in lineage.windows(2) {
+            let parent = self.parent_map(pair[0]);
+            index = Index { letter: index.letter, map: self.maps.compose(index.map, Some(parent)) };
+            scope.index.entry(pair[1]).or_insert(index);
+        }
+    }
+
+    /// From the positions of a ragged letter's axis to those of its parent.
+    pub(super) fn parent_map(&mut self, letter: LetterId) -> MapId {
+        let axis = self.symbols.letter(letter).axis;
+        let parent_axis = self.symbols.axis(axis).parent.expect("a ragged letter's axis has a parent");
+        let bound = self.bound;
+        let range = bound.size(parent_axis);
+        self.maps.named(&format!("parent {axis:?}"), range, || {
+            let parent =
+                bound.axes[axis.index()].parent.as_ref().expect("a ragged axis is bound with its parents");
+            parent.iter().map(|value| *value as u32).collect()
+        })
+    }
+
+    /// From the listed entries of an array to a coordinate.
+    pub fn coordinate(&mut self, array: ArrayId, column: usize) -> MapId {
+        let bound = self.bound;
+        let shape = bound.shape(&self.symbols, array);
+        let range = shape[column];
+        self.maps.named(&format!("coordinate {array:?} {column}"), range, || match bound.array(array) {
+            BoundArray::Sparse { indices, .. } => indices[column].clone(),
+            BoundArray::Dense { values, .. } => {
+                let inner: usize = shape[column + 1..].iter().product();
+                (0..values.len()).map(|entry| ((entry / inner.max(1)) % range.max(1)) as u32).collect()
+            }
+        })
+    }
+
+    /// Whether a factor restricts its letters to the listed entries of a sparse array.
+    pub(super) fn driver(&self, factor: &Factor) -> Option<(ArrayId, Vec<Subscript>)> {
+        match &factor.atom {
+            Atom::Value(array, subscripts) if self.is_sparse(*array) => Some((*array, subscripts.clone())),
+            Atom::Observed(array, subscripts)
+                if matches!(self.bound.array(*array), BoundArray::Sparse { unlisted_zero: false, .. }) =>
+            {
+                Some((*array, subscripts.clone()))
+            }
+            Atom::Apply(Function::Power, arguments) if arguments[1].is_zero() => {
+                match arguments[0].terms.first().map(|term| &term.factors[0].atom) {
+                    Some(Atom::Value(array, subscripts)) => Some((*array, subscripts.clone())),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// Makes the listed entries of an array a letter of the loop, from which its subscripts follow.
+    pub(super) fn drive(
+        &mut self,
+        scope: &mut Scope,
+        array: ArrayId,
+        subscripts: &[Subscript],
+        term: &Term,
+    ) -> Result<(), Unplanned> {
+        let letters: Option<Vec<LetterId>> = subscripts
+            .iter()
+            .map(|subscript| match subscript {
+                Subscript::Letter(letter) => Some(*letter),
+                Subscript::Index(..) => None,
+            })
+            .collect();
+        let Some(letters) = letters else { return Ok(()) };
+        if scope.pattern.iter().any(|(_, _, known)| letters.iter().all(|letter| known.contains(letter))) {
+            return Ok(());
+        }
+        // Only letters of their own can be replaced: summed ones without a value yet, or plain dimensions of the output.
+        let free = |letter: &LetterId| match scope.index.get(letter) {
+            None => term.sums.contains(letter),
+            Some(index) => {
+                index.map.is_none() && !scope.pattern.iter().any(|(own, _, _)| *own == index.letter)
+            }
+        };
+        let distinct = letters.iter().enumerate().all(|(place, letter)| !letters[..place].contains(letter));
+        if !distinct || !letters.iter().all(free) {
+            return Ok(());
+        }
+        let entry = scope.sizes.len();
+        scope.sizes.push(self.entries(array).len());
+        for (column, letter) in letters.iter().enumerate() {
+            let map = self.coordinate(array, column);
+            let index = Index { letter: entry, map: Some(map) };
+            match scope.index.get(letter).copied() {
+                Some(old) => self.rebind(scope, old.letter, index),
+                None => self.bind(scope, *letter, index),
+            }
+        }
+        scope.pattern.push((entry, array, letters));
+        Ok(())
+    }
+
+    /// Everything that followed from loop letter `old` follows from `new` instead.
+    pub(super) fn rebind(&mut self, scope: &mut Scope, old: usize, new: Index) {
+        let maps = &mut self.maps;
+        for index in scope.index.values_mut().chain(&mut scope.output) {
+            if index.letter == old {
+                *index = Index { letter: new.letter, map: maps.compose(new.map, index.map) };
+            }
+        }
+    }
+}
