@@ -22,7 +22,8 @@ fn quoted(cell: &str) -> BTreeSet<String> {
 
 fn table() -> BTreeMap<String, Row> {
     let text = read(&root().join("crates/README.md"));
-    let rows = text.lines().filter(|line| line.starts_with("| `cavi"));
+    // The package of tests may depend on everything.
+    let rows = text.lines().filter(|line| line.starts_with("| `cavi") && !line.starts_with("| `cavi-tests`"));
     rows.map(|line| {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
         let [name, question, arrows] = cells.as_slice() else { panic!("three cells in: {line}") };

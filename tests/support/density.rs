@@ -90,6 +90,7 @@ impl Reader<'_> {
     fn log_density(&self, statement: &Statement, at: &mut Positions) -> f64 {
         let subscripts = target_of(self.world, statement);
         let x = |at: &Positions| self.world.element(statement.target, &self.world.positions(&subscripts, at));
+        let log_x = |at: &Positions| self.world.log_element(statement.target, &self.world.positions(&subscripts, at));
         let family = statement.family.name();
         let argument =
             |place: usize| statement.arguments[place].as_ref().expect("a parameter that must be given");
@@ -99,14 +100,18 @@ impl Reader<'_> {
             "Flat" => 0.0,
             "Normal" => {
                 let mean = self.value(argument(0), at);
-                normal(x(at), mean, self.precision(spelling(1), argument(1), at))
+                let precision = self.precision(spelling(1), argument(1), at);
+                normal(x(at), mean, precision, self.log_precision(spelling(1), argument(1), at))
             }
-            "HalfNormal" => 2.0_f64.ln() + normal(x(at), 0.0, self.precision(spelling(0), argument(0), at)),
+            "HalfNormal" => {
+                let precision = self.precision(spelling(0), argument(0), at);
+                2.0_f64.ln() + normal(x(at), 0.0, precision, self.log_precision(spelling(0), argument(0), at))
+            }
             "TruncatedNormal" => {
                 let mean = self.value(argument(0), at);
                 let precision = self.precision(spelling(1), argument(1), at);
                 let standard = Normal::new(0.0, 1.0).expect("a standard normal");
-                normal(x(at), mean, precision) - standard.cdf(mean * precision.sqrt()).ln()
+                normal(x(at), mean, precision, precision.ln()) - standard.cdf(mean * precision.sqrt()).ln()
             }
             "Gamma" => {
                 let (x, shape) = (x(at), self.value(argument(0), at));
@@ -116,7 +121,7 @@ impl Reader<'_> {
                     "scale" => (1.0 / given, -given.ln()),
                     _ => (shape / given, (shape / given).ln()),
                 };
-                times_log(shape, log_rate) - ln_gamma(shape) + times_log(shape - 1.0, x.ln()) - rate * x
+                times_log(shape, log_rate) - ln_gamma(shape) + times_log(shape - 1.0, log_x(at)) - rate * x
             }
             "InverseGamma" => {
                 let (x, shape) = (x(at), self.value(argument(0), at));
@@ -141,7 +146,7 @@ impl Reader<'_> {
             "Beta" => {
                 let (x, a, b) = (x(at), self.value(argument(0), at), self.value(argument(1), at));
                 ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b)
-                    + times_log(a - 1.0, x.ln())
+                    + times_log(a - 1.0, log_x(at))
                     + times_log(b - 1.0, (1.0 - x).ln())
             }
             "Bernoulli" => self.trials(x(at), 1.0, &argument(0).value, at),
@@ -157,7 +162,7 @@ impl Reader<'_> {
                 self.along(&[slice, own], at, &mut |at| {
                     let concentration = self.value(argument(0), at);
                     sum += concentration;
-                    total += times_log(concentration - 1.0, x(at).ln()) - ln_gamma(concentration);
+                    total += times_log(concentration - 1.0, log_x(at)) - ln_gamma(concentration);
                 });
                 total + ln_gamma(sum)
             }
@@ -213,6 +218,31 @@ impl Reader<'_> {
         }
     }
 
+    fn log_precision(&self, spelling: &str, argument: &ArgumentSpec, at: &mut Positions) -> f64 {
+        match spelling {
+            "prec" => self.log_of_products(&argument.value, at),
+            _ => self.precision(spelling, argument, at).ln(),
+        }
+    }
+
+    /// The log of an expression, taken apart where it is a product.
+    fn log_of_products(&self, expression: &Expression, at: &mut Positions) -> f64 {
+        match expression {
+            Expression::Value(array, subscripts) => {
+                self.world.log_element(*array, &self.world.positions(subscripts, at))
+            }
+            Expression::Multiply(parts) => parts.iter().map(|part| self.log_of_products(part, at)).sum(),
+            Expression::Power(base, exponent) => {
+                self.world.value(exponent, at) * self.log_of_products(base, at)
+            }
+            Expression::Number(_)
+            | Expression::Equal(..)
+            | Expression::Sum(..)
+            | Expression::Add(_)
+            | Expression::Apply(..) => self.world.value(expression, at).ln(),
+        }
+    }
+
     /// `x log p + (total - x) log(1 - p)`
     fn trials(&self, x: f64, total: f64, p: &Expression, at: &mut Positions) -> f64 {
         let value = self.world.value(p, at);
@@ -223,7 +253,7 @@ impl Reader<'_> {
     /// The log of an expression, bounded where it is a sum that holds a latent.
     fn log(&self, expression: &Expression, at: &mut Positions) -> f64 {
         let Some(expected_logs) = self.expected_logs.filter(|_| self.world.holds_latent(expression)) else {
-            return self.world.value(expression, at).ln();
+            return self.log_of_products(expression, at);
         };
         let addends = self.addends(expression, expected_logs, at);
         if let [(log, _)] = addends.as_slice() {
@@ -264,7 +294,7 @@ impl Reader<'_> {
                 let positions = world.positions(subscripts, at);
                 let place = world.place(*array, &positions);
                 let expected = expected_logs[array.index()].as_ref().expect("a latent has an expected log");
-                vec![(world.element(*array, &positions).ln(), expected[place])]
+                vec![(world.log_element(*array, &positions), expected[place])]
             }
             Expression::Sum(letters, body) => {
                 let mut all = Vec::new();
@@ -307,6 +337,6 @@ fn target_of(world: &World, statement: &Statement) -> Vec<Subscript> {
 }
 
 /// The log-density of a Normal with a precision.
-fn normal(x: f64, mean: f64, precision: f64) -> f64 {
-    0.5 * (precision / (2.0 * std::f64::consts::PI)).ln() - 0.5 * precision * (x - mean) * (x - mean)
+fn normal(x: f64, mean: f64, precision: f64, log_precision: f64) -> f64 {
+    0.5 * (log_precision - (2.0 * std::f64::consts::PI).ln()) - 0.5 * precision * (x - mean) * (x - mean)
 }

@@ -17,6 +17,8 @@ use super::world::World;
 pub struct Draw {
     /// For each latent its values, in C order of its declared dimensions.
     pub latents: Vec<Option<Vec<f64>>>,
+    /// The logarithms of those values; NaN of what may be negative.
+    pub logs: Vec<Option<Vec<f64>>>,
     /// log q of the draw: points have none.
     pub log_q: f64,
     /// `E log x` under q for every latent, NaN where it has no logarithm.
@@ -26,7 +28,7 @@ pub struct Draw {
 /// Draws all latents from q.
 pub fn draw(program: &Program, bound: &Bound, parameters: &Parameters, rng: &mut ChaCha8Rng) -> Draw {
     let arrays = program.model.symbols.arrays.len();
-    let mut drawn = Draw { latents: vec![None; arrays], log_q: 0.0, expected_logs: vec![None; arrays] };
+    let mut drawn = Draw { latents: vec![None; arrays], logs: vec![None; arrays], log_q: 0.0, expected_logs: vec![None; arrays] };
     for (index, block) in program.equations.blocks.iter().enumerate() {
         let id = BlockId::from(index);
         block_draw(program, bound, id, block, &parameters.blocks[index], rng, &mut drawn);
@@ -51,11 +53,12 @@ fn block_draw(
         let size = bound.shape(symbols, *member).iter().product();
         drawn.latents[member.index()] = Some(vec![f64::NAN; size]);
         drawn.expected_logs[member.index()] = Some(vec![f64::NAN; size]);
+        drawn.logs[member.index()] = Some(vec![f64::NAN; size]);
     }
     let n = layout.n;
     for row in 0..layout.rows {
         let plates = unflat(&layout.plates, row);
-        let (values, logs, log_q) = if block.is_point() {
+        let (values, logs, expected, log_q) = if block.is_point() {
             let values: Vec<f64> = columns
                 .iter()
                 .flat_map(|column| {
@@ -63,8 +66,8 @@ fn block_draw(
                     column[row * width..(row + 1) * width].iter().copied()
                 })
                 .collect();
-            let logs = values.iter().map(|value| value.ln()).collect();
-            (values, logs, 0.0)
+            let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+            (values, logs.clone(), logs, 0.0)
         } else {
             let group = if layout.group.is_empty() { row } else { layout.group[row] };
             copy(block.family, columns, row, group, n, rng)
@@ -86,7 +89,8 @@ fn block_draw(
                     arrays[array.index()].as_mut().expect("made above")[place] = value;
                 };
                 set(&mut drawn.latents, values[element]);
-                set(&mut drawn.expected_logs, logs[element]);
+                set(&mut drawn.logs, logs[element]);
+                set(&mut drawn.expected_logs, expected[element]);
                 element += 1;
             }
         }
@@ -124,7 +128,7 @@ fn dimensions(program: &Program, id: BlockId, member: usize) -> Vec<usize> {
         .collect()
 }
 
-/// A draw of one copy, `E log` of its elements, and log q.
+/// A draw of one copy, its logarithms, `E log` of its elements, and log q.
 fn copy(
     family: &str,
     columns: &[Vec<f64>],
@@ -132,7 +136,7 @@ fn copy(
     group: usize,
     n: usize,
     rng: &mut ChaCha8Rng,
-) -> (Vec<f64>, Vec<f64>, f64) {
+) -> (Vec<f64>, Vec<f64>, Vec<f64>, f64) {
     let normal = |rng: &mut ChaCha8Rng| -> f64 { rng.sample(StandardNormal) };
     let half_log_two_pi = 0.5 * (2.0 * std::f64::consts::PI).ln();
     match family {
@@ -140,7 +144,8 @@ fn copy(
             let (mean, var) = (columns[0][row], columns[1][row]);
             let step = normal(rng);
             let log_q = -half_log_two_pi - 0.5 * var.ln() - 0.5 * step * step;
-            (vec![mean + var.sqrt() * step], vec![f64::NAN], log_q)
+            let x: f64 = mean + var.sqrt() * step;
+            (vec![x], vec![x.ln()], vec![f64::NAN], log_q)
         }
         "Normal over a slice" => {
             let mean = &columns[0][row * n..(row + 1) * n];
@@ -152,20 +157,21 @@ fn copy(
                 values[i] += (0..=i).map(|j| factor[i * n + j] * steps[j]).sum::<f64>();
                 log_q -= half_log_two_pi + factor[i * n + i].ln() + 0.5 * steps[i] * steps[i];
             }
-            (values, vec![f64::NAN; n], log_q)
+            let logs = values.iter().map(|value: &f64| value.ln()).collect();
+            (values, logs, vec![f64::NAN; n], log_q)
         }
         "Gamma" => {
             let (shape, rate) = (columns[0][row], columns[1][row]);
             let log = log_gamma_draw(shape, rng) - rate.ln();
             let x = log.exp();
             let log_q = shape * rate.ln() - ln_gamma(shape) + (shape - 1.0) * log - rate * x;
-            (vec![x], vec![digamma(shape) - rate.ln()], log_q)
+            (vec![x], vec![log], vec![digamma(shape) - rate.ln()], log_q)
         }
         "InverseGamma" => {
             let (shape, scale) = (columns[0][row], columns[1][row]);
             let log = scale.ln() - log_gamma_draw(shape, rng);
             let log_q = shape * scale.ln() - ln_gamma(shape) - (shape + 1.0) * log - scale * (-log).exp();
-            (vec![log.exp()], vec![scale.ln() - digamma(shape)], log_q)
+            (vec![log.exp()], vec![log], vec![scale.ln() - digamma(shape)], log_q)
         }
         "Beta" => {
             let (a, b) = (columns[0][row], columns[1][row]);
@@ -174,7 +180,7 @@ fn copy(
             let log_q = ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b)
                 + (a - 1.0) * (left - total)
                 + (b - 1.0) * (right - total);
-            (vec![(left - total).exp()], vec![digamma(a) - digamma(a + b)], log_q)
+            (vec![(left - total).exp()], vec![left - total], vec![digamma(a) - digamma(a + b)], log_q)
         }
         "Dirichlet" => {
             let concentration = &columns[0][row * n..(row + 1) * n];
@@ -186,9 +192,10 @@ fn copy(
             for (own, log) in concentration.iter().zip(&logs) {
                 log_q += (own - 1.0) * (log - total) - ln_gamma(*own);
             }
-            let values = logs.iter().map(|log| (log - total).exp()).collect();
+            let logs: Vec<f64> = logs.iter().map(|log| log - total).collect();
+            let values = logs.iter().map(|log| log.exp()).collect();
             let expected = concentration.iter().map(|own| digamma(*own) - digamma(sum)).collect();
-            (values, expected, log_q)
+            (values, logs, expected, log_q)
         }
         "Categorical" => {
             let prob = &columns[0][row * n..(row + 1) * n];
@@ -198,12 +205,12 @@ fn copy(
                 rest < 0.0
             });
             let class = class.unwrap_or(n - 1);
-            (vec![class as f64], vec![f64::NAN], prob[class].ln())
+            (vec![class as f64], vec![f64::NAN], vec![f64::NAN], prob[class].ln())
         }
         "Bernoulli" => {
             let prob = columns[0][row];
             let hit = rng.random::<f64>() < prob;
-            (vec![f64::from(u8::from(hit))], vec![f64::NAN], if hit { prob.ln() } else { (1.0 - prob).ln() })
+            (vec![f64::from(u8::from(hit))], vec![f64::NAN], vec![f64::NAN], if hit { prob.ln() } else { (1.0 - prob).ln() })
         }
         "TruncatedNormal" => {
             let (linear, precision) = (columns[0][row], columns[1][row]);
@@ -213,7 +220,8 @@ fn copy(
             let level = below + (1.0 - below) * rng.random::<f64>();
             let step = standard.inverse_cdf(level);
             let log_q = -half_log_two_pi - deviation.ln() - 0.5 * step * step - (1.0 - below).ln();
-            (vec![(mean + deviation * step).max(0.0)], vec![f64::NAN], log_q)
+            let x = (mean + deviation * step).max(0.0);
+            (vec![x], vec![x.ln()], vec![f64::NAN], log_q)
         }
         other => panic!("a sampler for {other} is to be written here"),
     }

@@ -13,6 +13,8 @@ pub struct World<'a> {
     pub bound: &'a Bound,
     /// For each latent its values, in C order of its declared dimensions.
     pub latents: Vec<Option<Vec<f64>>>,
+    /// For each latent the logarithms of its values, which hold where a value itself is too small for a double.
+    pub logs: Vec<Option<Vec<f64>>>,
 }
 
 /// Positions of letters.
@@ -21,7 +23,8 @@ pub type Positions = Vec<Option<usize>>;
 impl<'a> World<'a> {
     /// No latent has a value yet.
     pub fn new(symbols: &'a Symbols, bound: &'a Bound) -> World<'a> {
-        World { symbols, bound, latents: vec![None; symbols.arrays.len()] }
+        let arrays = symbols.arrays.len();
+        World { symbols, bound, latents: vec![None; arrays], logs: vec![None; arrays] }
     }
 
     /// No letter has a position.
@@ -50,6 +53,14 @@ impl<'a> World<'a> {
             BoundArray::Sparse { indices, values, .. } => {
                 listed(indices, positions).map_or(0.0, |entry| values[entry])
             }
+        }
+    }
+
+    /// The logarithm of an element.
+    pub fn log_element(&self, array: ArrayId, positions: &[usize]) -> f64 {
+        match &self.logs[array.index()] {
+            Some(logs) => logs[self.place(array, positions)],
+            None => self.element(array, positions).ln(),
         }
     }
 

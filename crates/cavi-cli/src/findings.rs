@@ -45,14 +45,14 @@ fn activity(activity: &Activity) -> String {
     let width = activity.rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let cell = activity.columns.iter().map(|label| label.chars().count()).max().unwrap_or(1).clamp(4, 12);
     let columns = activity.columns.iter().map(|label| format!(" {:>cell$}", shortened(label, cell)));
-    let _ = writeln!(text, "  {:width$} {}", "", columns.collect::<String>());
+    let _ = writeln!(text, "  {:width$}{}", "", columns.collect::<String>());
     for (name, shares) in &activity.rows {
         let shares = shares.iter().map(|share| {
             let percent = 100.0 * share;
             let number = if percent < 0.5 { ".".to_owned() } else { format!("{percent:.0}") };
             format!(" {}{number:>rest$}", shade(*share), rest = cell - 1)
         });
-        let _ = writeln!(text, "  {name:width$} {}", shares.collect::<String>());
+        let _ = writeln!(text, "  {name:width$}{}", shares.collect::<String>());
     }
     more(&mut text, activity.more);
     text

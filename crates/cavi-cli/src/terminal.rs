@@ -36,10 +36,10 @@ static PANIC: Mutex<Option<String>> = Mutex::new(None);
 /// A panic is a bug of ours: it is reported as one, once, by [`last_panic`].
 pub fn silence_panics() {
     std::panic::set_hook(Box::new(|info| {
-        let message = match info.payload_as_str() {
-            Some(message) => message.to_owned(),
-            None => "no message".to_owned(),
-        };
+        let payload = info.payload();
+        let text =
+            payload.downcast_ref::<&str>().copied().or(payload.downcast_ref::<String>().map(String::as_str));
+        let message = text.unwrap_or("no message");
         let place = info.location().map(|place| format!(" ({}, line {})", place.file(), place.line()));
         if let Ok(mut last) = PANIC.lock() {
             last.get_or_insert(format!("{message}{}", place.unwrap_or_default()));

@@ -13,6 +13,8 @@ pub struct Draft {
     pub members: Vec<ArrayId>,
     /// The letters that number the copies.
     pub plates: Vec<LetterId>,
+    /// For each member, its own letters that run with `plates`, in their order.
+    pub member_plates: Vec<Vec<LetterId>>,
     /// For each member, the letters of its slice.
     pub slices: Vec<Vec<LetterId>>,
     /// What kind of factor.
@@ -78,8 +80,8 @@ fn draft(derivation: &mut Derivation, spec: &BlockSpec) -> Draft {
             .at(spec.span, "stated here")
             .help("state the variables as blocks of their own")
     };
-    if spec.members.len() > 1 {
-        derivation.diagnostics.push(later("joint blocks of several variables"));
+    if spec.members.len() > 1 && mode != Mode::Distribution {
+        derivation.diagnostics.push(later("joint points of several variables"));
     }
     if let Some((bound, span)) = &spec.by {
         derivation.diagnostics.push(
@@ -95,11 +97,14 @@ fn draft(derivation: &mut Derivation, spec: &BlockSpec) -> Draft {
                 .help("use a shape or concentration of at least 1, whose mode exists"),
         );
     }
-    let first = spec.members[0];
-    let slices: Vec<Vec<LetterId>> = spec
-        .members
+    // The members of a joint family have an order of their own: real variables before positive ones.
+    let mut order: Vec<usize> = (0..spec.members.len()).collect();
+    order.sort_by_key(|place| derivation.symbols.array(spec.members[*place]).support != Support::Real);
+    let members: Vec<ArrayId> = order.iter().map(|place| spec.members[*place]).collect();
+    let first = members[0];
+    let slices: Vec<Vec<LetterId>> = order
         .iter()
-        .zip(&spec.slices)
+        .map(|place| (&spec.members[*place], &spec.slices[*place]))
         .map(|(member, written)| {
             let own = derivation.symbols.slices(*member);
             let array = derivation.symbols.array(*member);
@@ -121,7 +126,7 @@ fn draft(derivation: &mut Derivation, spec: &BlockSpec) -> Draft {
         );
     }
     let plates = derivation.symbols.array(first).letters.iter().copied();
-    let plates = plates.filter(|letter| !slices[0].contains(letter)).collect();
+    let plates: Vec<LetterId> = plates.filter(|letter| !slices[0].contains(letter)).collect();
     let classes = match derivation.symbols.array(first).support {
         Support::Index(axis) => Some(derivation.symbols.fresh_on(axis)),
         Support::Real
@@ -149,8 +154,14 @@ fn draft(derivation: &mut Derivation, spec: &BlockSpec) -> Draft {
             }
         })
         .collect();
+    let number = derivation.model.blocks.iter().position(|own| own.members == spec.members);
+    let member_plates = match number {
+        Some(number) => order.iter().map(|place| derivation.model.block_plates[number][*place].clone()).collect(),
+        None => vec![plates.clone()],
+    };
     Draft {
-        members: spec.members.clone(),
+        members,
+        member_plates,
         plates,
         slices,
         mode,

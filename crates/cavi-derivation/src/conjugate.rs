@@ -4,10 +4,10 @@
 use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::{Substitution, distribute, multiply, rename_apart, substitute};
 use cavi_algebra::{
-    Atom, Block, BlockId, Factor, LetterId, Mode, Natural, StatementId, Statistic, Subscript, Sum, Symbols,
+    Atom, Block, BlockId, Factor, LetterId, Mode, Natural, StatementId, Statistic, Subscript, Sum, Support, Symbols,
     Term, dedup,
 };
-use cavi_families::{Extent, Posterior, recognise};
+use cavi_families::{Extent, Posterior, recognise, recognise_joint};
 
 use crate::blocks::Draft;
 use crate::bounds::Bounded;
@@ -82,7 +82,14 @@ fn block(derivation: &mut Derivation, drafts: &[Draft], bounded: &Bounded, id: B
     let over_slice = draft.slices.iter().any(|letters| !letters.is_empty());
     let wanted: Vec<Statistic> = coefficients.iter().map(|(statistic, _, _)| statistic.clone()).collect();
     let point = draft.mode == Mode::Point;
-    let Some(family) = recognise(support, over_slice, point, &wanted) else {
+    let recognised = if draft.members.len() > 1 {
+        let supports: Vec<Support> =
+            draft.members.iter().map(|member| derivation.symbols.array(*member).support).collect();
+        recognise_joint(&supports, &wanted)
+    } else {
+        recognise(support, over_slice, point, &wanted)
+    };
+    let Some(family) = recognised else {
         derivation.diagnostics.push(explain::no_family(
             derivation,
             drafts,
@@ -171,7 +178,7 @@ fn collect(
 ) -> Result<Vec<Collected>, Box<Leftover>> {
     let draft = &drafts[id.index()];
     let mut out = Vec::new();
-    for term in opened(symbols, draft, id, term)?.terms {
+    for term in opened(symbols, draft, id, term, false)?.terms {
         if !draft.members.iter().any(|member| term.mentions(*member)) {
             continue;
         }
@@ -241,8 +248,14 @@ fn meeting_letters(
 }
 
 /// Opens the squares that hold the block: `(O + R)^2 = O O + 2 O R + R^2`, the last left closed (and left out where
-/// nothing else in the term holds the block).
-fn opened(symbols: &mut Symbols, draft: &Draft, id: BlockId, term: &Term) -> Result<Sum, Box<Leftover>> {
+/// nothing else in the term holds the block, unless the `whole` term is wanted).
+pub fn opened(
+    symbols: &mut Symbols,
+    draft: &Draft,
+    id: BlockId,
+    term: &Term,
+    whole: bool,
+) -> Result<Sum, Box<Leftover>> {
     let holds = |sum: &Term| draft.members.iter().any(|member| sum.mentions(*member));
     for (position, factor) in term.factors.iter().enumerate() {
         let Atom::Group(inner) = &factor.atom else { continue };
@@ -257,14 +270,14 @@ fn opened(symbols: &mut Symbols, draft: &Draft, id: BlockId, term: &Term) -> Res
         let (own, others): (Vec<Term>, Vec<Term>) = inner.terms.iter().cloned().partition(holds);
         let (own, others) = (Sum { terms: own }, Sum { terms: others });
         let mut square = multiply(symbols, &own, &own).plus(multiply(symbols, &own, &others).scaled(2.0));
-        if holds(&rest) {
+        if whole || holds(&rest) {
             square = square.plus(cavi_algebra::rules::power(symbols, &others, 2));
         }
         let product = distribute(symbols, &rest, &square);
         let product = canonical(symbols, &product);
         let mut out = Sum::zero();
         for term in &product.terms {
-            out = out.plus(opened(symbols, draft, id, term)?);
+            out = out.plus(opened(symbols, draft, id, term, whole)?);
         }
         return Ok(out);
     }

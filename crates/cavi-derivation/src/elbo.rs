@@ -6,10 +6,10 @@ use cavi_families::posterior;
 
 use crate::blocks::{Draft, block_of};
 use crate::bounds::Bounded;
+use crate::conjugate::opened;
 use crate::derive::Derivation;
 use crate::expect::{expect, expect_term};
 use crate::explain;
-use crate::separate::elements;
 
 /// The bound of the program.
 pub fn elbo(derivation: &mut Derivation, drafts: &[Draft], blocks: &[Block], bounded: &Bounded) -> Elbo {
@@ -21,18 +21,24 @@ pub fn elbo(derivation: &mut Derivation, drafts: &[Draft], blocks: &[Block], bou
         let mut sum = Sum::zero();
         for term in &statement.tight.terms {
             // What is linear in the statistics of a paired block stands in its prior.
-            if let Some(block) = paired
-                && elements(&derivation.symbols, &drafts[block.index()], term)
-                    .is_ok_and(|found| !found.is_empty())
-            {
-                continue;
-            }
-            match expect_term(&mut derivation.symbols, drafts, term) {
-                Ok(expected) => sum = sum.plus(expected),
-                Err(leftover) => {
-                    let diagnostic = explain::leftover(derivation, drafts, leftover.block, id, &leftover);
-                    if !derivation.diagnostics.contains(&diagnostic) {
-                        derivation.diagnostics.push(diagnostic);
+            let rest = match paired {
+                Some(block) => {
+                    let draft = &drafts[block.index()];
+                    let open = opened(&mut derivation.symbols, draft, block, term, true);
+                    let mut open = open.unwrap_or_else(|_| Sum::term(term.clone()));
+                    open.terms.retain(|term| !draft.members.iter().any(|member| term.mentions(*member)));
+                    open
+                }
+                None => Sum::term(term.clone()),
+            };
+            for term in &rest.terms {
+                match expect_term(&mut derivation.symbols, drafts, term) {
+                    Ok(expected) => sum = sum.plus(expected),
+                    Err(leftover) => {
+                        let diagnostic = explain::leftover(derivation, drafts, leftover.block, id, &leftover);
+                        if !derivation.diagnostics.contains(&diagnostic) {
+                            derivation.diagnostics.push(diagnostic);
+                        }
                     }
                 }
             }

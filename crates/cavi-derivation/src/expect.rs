@@ -59,6 +59,7 @@ pub fn expect_term(symbols: &mut Symbols, drafts: &[Draft], term: &Term) -> Resu
             let square = expected_square(symbols, drafts, inner, &guards)?;
             distribute(symbols, &rest, &Sum::atom(square))
         };
+        let product = canonical(symbols, &product);
         return expect(symbols, drafts, &product);
     }
     let mut terms = vec![term.clone()];

@@ -4,7 +4,7 @@
 //! independent copies elsewhere.
 
 use cavi_algebra::canonical::canonical;
-use cavi_algebra::{Atom, Elementary, Factor, Function, Subscript, Sum, Symbols, Term};
+use cavi_algebra::{Atom, Elementary, Factor, Function, LetterId, Subscript, Sum, Symbols, Term};
 
 use crate::blocks::Draft;
 use crate::bounds::is_complement_of;
@@ -100,10 +100,12 @@ fn element(symbols: &Symbols, draft: &Draft, factor: &Factor, position: usize) -
     };
     let member = draft.members.iter().position(|member| *member == array)?;
     let letters = &symbols.array(array).letters;
-    let (mut plates, mut slots) = (Vec::new(), Vec::new());
-    for (letter, subscript) in letters.iter().zip(subscripts) {
-        if draft.slices[member].contains(letter) { slots.push(subscript) } else { plates.push(subscript) }
-    }
+    let at = |letter: &LetterId| {
+        let place = letters.iter().position(|own| own == letter).expect("a letter of the member");
+        subscripts[place].clone()
+    };
+    let plates = draft.member_plates[member].iter().map(at).collect();
+    let slots = draft.slices[member].iter().map(at).collect();
     Some(Element { position, member, plates, slots, elementary, times })
 }
 

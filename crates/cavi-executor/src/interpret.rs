@@ -74,6 +74,12 @@ impl<'a> Interpreter<'a> {
         &self.now.parameters
     }
 
+    /// Replaces the descriptors of a block (of a point: its values). The allocations that are held stay.
+    pub fn set_block(&mut self, id: BlockId, columns: Vec<Vec<f64>>) {
+        self.now.parameters.blocks[id.index()] = columns;
+        self.now.expect(&self.context, id);
+    }
+
     /// Runs all items of a schedule once.
     pub fn sweep(&mut self, schedule: &Schedule) -> Result<(), Trouble> {
         schedule.items.iter().try_for_each(|item| self.item(item))

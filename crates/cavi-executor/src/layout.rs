@@ -51,6 +51,7 @@ impl Layout {
             block.slices.iter().map(|letters| letters.iter().map(size).collect()).collect();
         let n = match block.classes {
             Some(letter) => size(&letter),
+            None if slices.iter().all(Vec::is_empty) => 1,
             None => slices.iter().map(|sizes| sizes.iter().product::<usize>()).sum(),
         };
         let group_letters = shared_letters(symbols, block, missing);

@@ -641,12 +641,17 @@ fn elementwise(function: Elementwise, from: &[f64], out: &mut Vec<f64>) {
             Function::Softplus => out.iter_mut().zip(from).for_each(|(out, value)| {
                 *out = value.max(0.0) + special::log1p(special::exp(-value.abs()));
             }),
-            Function::Power
-            | Function::Phi
-            | Function::InversePhi
-            | Function::StandardNormalLogCdf
-            | Function::StandardNormalLogCcdf
-            | Function::StandardNormalLogQf => out.iter_mut().for_each(|out| *out = f64::NAN),
+            Function::Phi => each(from, out, special::normal_cdf),
+            Function::InversePhi => each(from, out, special::normal_quantile),
+            Function::StandardNormalLogCdf => each(from, out, special::normal_log_cdf),
+            Function::StandardNormalLogCcdf => each(from, out, |value| special::normal_log_cdf(-value)),
+            Function::StandardNormalLogQf => each(from, out, special::normal_log_quantile),
+            Function::Power => unreachable!("a power is lowered to exp and log"),
         },
     }
+}
+
+/// `function(x)` of every element.
+fn each(from: &[f64], out: &mut [f64], function: fn(f64) -> f64) {
+    out.iter_mut().zip(from).for_each(|(out, value)| *out = function(*value));
 }

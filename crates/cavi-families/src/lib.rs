@@ -26,6 +26,7 @@ mod joint_normal;
 mod multinomial;
 mod nonnegative_point;
 mod normal;
+mod normal_gamma;
 mod only_point;
 mod poisson;
 mod simplex_point;
@@ -70,6 +71,7 @@ pub fn posteriors() -> &'static [&'static dyn Posterior] {
         &beta::BetaPosterior,
         &inverse_gamma::InverseGammaPosterior,
         &truncated_normal::TruncatedNormalPosterior,
+        &normal_gamma::NormalGammaPosterior,
         &simplex_point::SIMPLEX_POINT,
         &nonnegative_point::NONNEGATIVE_POINT,
     ]
@@ -83,6 +85,14 @@ pub fn family(name: &str) -> Option<&'static dyn Family> {
 /// The factor of q of a name.
 pub fn posterior(name: &str) -> Option<&'static dyn Posterior> {
     posteriors().iter().copied().find(|posterior| posterior.name() == name)
+}
+
+/// The joint family of several variables with these supports whose statistics contain the collected ones.
+pub fn recognise_joint(supports: &[Support], collected: &[Statistic]) -> Option<&'static dyn Posterior> {
+    posteriors().iter().copied().filter(|posterior| posterior.joint() == supports).find(|posterior| {
+        let statistics = posterior.statistics();
+        collected.iter().all(|wanted| statistics.iter().any(|own| own.statistic == *wanted))
+    })
 }
 
 /// The smallest family on this support whose statistics contain the collected ones; for a point also those that have a

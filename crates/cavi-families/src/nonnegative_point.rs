@@ -4,11 +4,13 @@
 //! The derivative is zero where `2 c x^2 - b x - a = 0`, whose positive root is `(b + r) / (4 c) = 2 a / (r - b)`, with
 //! `r = sqrt(b^2 + 8 a c)`; the form without cancellation is taken.
 
-use cavi_algebra::{Elementary, Support};
+use cavi_algebra::print::Formula;
+use cavi_algebra::{Elementary, Function, Support};
 
 use crate::gamma::GammaPosterior;
 use crate::only_point::OnlyPoint;
 use crate::posterior::Improper;
+use crate::standard::build::{apply, eta, over, product, sum, times};
 
 /// A Gamma with a square term.
 pub const NONNEGATIVE_POINT: OnlyPoint = OnlyPoint {
@@ -17,12 +19,20 @@ pub const NONNEGATIVE_POINT: OnlyPoint = OnlyPoint {
     over_slice: false,
     statistics: &[Elementary::Log, Elementary::Power(1), Elementary::Power(2)],
     twin: &GammaPosterior,
+    mode: Some(mode),
     maximise: |row, coefficients, value| {
         value[0] = maximise(coefficients[0][0], coefficients[1][0], coefficients[2][0])
             .map_err(|reason| Improper { row, reason: reason.to_owned() })?;
         Ok(())
     },
 };
+
+/// `(b + sqrt(b^2 - 8 a s)) / (-4 s)`, `s = -c` the coefficient of the square.
+fn mode() -> Formula {
+    let (log, linear, square) = (|| eta(0), || eta(1), || eta(2));
+    let discriminant = sum([product([linear(), linear()]), times(-8.0, product([log(), square()]))]);
+    over(sum([linear(), apply(Function::Sqrt, discriminant)]), times(-4.0, square()))
+}
 
 fn maximise(log: f64, linear: f64, square: f64) -> Result<f64, &'static str> {
     if log < 0.0 {

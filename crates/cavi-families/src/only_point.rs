@@ -1,10 +1,12 @@
 //! Families that only a point can have: their mode is exact, and there is no normaliser in closed form.
 
+use cavi_algebra::print::Formula;
 use cavi_algebra::{Elementary, Statistic, Support};
 use rand::RngCore;
 
 use crate::family::Extent;
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior};
+use crate::standard::Formulas;
 
 /// A maximiser, and a twin that is a distribution to start from.
 pub struct OnlyPoint {
@@ -13,6 +15,8 @@ pub struct OnlyPoint {
     pub(crate) over_slice: bool,
     pub(crate) statistics: &'static [Elementary],
     pub(crate) twin: &'static dyn Posterior,
+    /// The mode in symbols, where it has a closed form.
+    pub(crate) mode: Option<fn() -> Formula>,
     /// The mode of one row.
     pub(crate) maximise: Maximise,
 }
@@ -61,6 +65,10 @@ impl Posterior for OnlyPoint {
 
     fn paired(&self) -> bool {
         false
+    }
+
+    fn formulas(&self) -> Formulas {
+        Formulas { mode: self.mode.map(|mode| mode()), ..Formulas::default() }
     }
 
     fn describe(&self, _: &Batch, _: &[&[f64]], _: &mut [Vec<f64>]) -> Result<(), Improper> {

@@ -122,6 +122,16 @@ pub trait Posterior: Sync {
         false
     }
 
+    /// For a joint family over several variables, the supports of its members in order. Empty for one variable.
+    fn joint(&self) -> &'static [Support] {
+        &[]
+    }
+
+    /// The member that a descriptor belongs to.
+    fn member_of(&self, _descriptor: usize) -> usize {
+        0
+    }
+
     /// Whether only a point can have it: [`Posterior::mode`], [`Posterior::start`] and [`Posterior::start_at`] work, and
     /// there is no normaliser in closed form.
     fn only_point(&self) -> bool {

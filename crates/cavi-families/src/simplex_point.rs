@@ -20,6 +20,8 @@ pub const SIMPLEX_POINT: OnlyPoint = OnlyPoint {
     over_slice: true,
     statistics: &[Elementary::Log, Elementary::Power(1)],
     twin: &DirichletPosterior,
+    // The multiplier that makes the sum 1 has no closed form.
+    mode: None,
     maximise: |row, coefficients, value| maximise(row, coefficients[0], coefficients[1], value),
 };
 

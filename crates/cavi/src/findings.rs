@@ -86,6 +86,9 @@ pub fn findings(
     if model.report.is_empty() { (view.defaults(), Vec::new()) } else { view.reported() }
 }
 
+/// Positions on axes that name a row.
+type Place = Vec<(AxisId, usize)>;
+
 struct View<'a> {
     model: &'a Model,
     equations: &'a Equations,
@@ -181,9 +184,9 @@ impl View<'_> {
         let mean = self.mean(variable)?;
         let along = mean.axes.iter().rposition(|other| *other == axis)?;
         let signed = self.symbols().array(variable).support == Support::Real;
-        let mut rows: BTreeMap<Vec<(AxisId, usize)>, Vec<(usize, f64)>> = BTreeMap::new();
+        let mut rows: BTreeMap<Place, Vec<(usize, f64)>> = BTreeMap::new();
         for_each(&mean, |position, value| {
-            let mut place: Vec<(AxisId, usize)> = Vec::new();
+            let mut place: Place = Vec::new();
             place.extend(self.parent(axis, position[along]));
             let others =
                 position.iter().zip(&mean.axes).enumerate().filter(|(dimension, _)| *dimension != along);
@@ -218,7 +221,7 @@ impl View<'_> {
         };
         let column = mean.axes.iter().rposition(is_factor).or(mean.axes.len().checked_sub(1))?;
         let width = mean.shape[column];
-        let mut rows: BTreeMap<Vec<(AxisId, usize)>, Vec<f64>> = BTreeMap::new();
+        let mut rows: BTreeMap<Place, Vec<f64>> = BTreeMap::new();
         for_each(&mean, |position, value| {
             let others =
                 position.iter().zip(&mean.axes).enumerate().filter(|(dimension, _)| *dimension != column);
@@ -260,7 +263,7 @@ impl View<'_> {
             if others == 0 || others > MOST_ROWS {
                 continue;
             }
-            let mut rows: BTreeMap<Vec<(AxisId, usize)>, Vec<f64>> = BTreeMap::new();
+            let mut rows: BTreeMap<Place, Vec<f64>> = BTreeMap::new();
             for_each(&mean, |position, value| {
                 let others = position.iter().zip(&mean.axes).enumerate().filter(|(place, _)| *place != along);
                 let place = others.map(|(_, (position, axis))| (*axis, *position)).collect();

@@ -447,7 +447,11 @@ impl Reader<'_> {
         let symbols = &self.equations.symbols;
         symbols.arrays.iter().filter(|array| array.kind != ArrayKind::Latent).all(|array| {
             array.support != Support::Index(axis)
-                && array.letters.iter().all(|letter| symbols.letter(*letter).axis != axis)
+                && array
+                    .letters
+                    .iter()
+                    .flat_map(|letter| symbols.lineage(*letter))
+                    .all(|letter| symbols.letter(letter).axis != axis)
         })
     }
 

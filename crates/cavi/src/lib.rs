@@ -14,7 +14,6 @@ pub mod means;
 pub mod pipeline;
 pub mod schedule;
 pub mod show;
-pub mod standard;
 pub mod start;
 
 mod constants;

@@ -154,7 +154,7 @@ pub(crate) fn columns(equations: &Equations) -> Vec<Column> {
         if block.mode == Mode::Implicit {
             continue;
         }
-        match crate::posterior::family(equations, id) {
+        match family(equations, id) {
             None => columns.extend(block.members.iter().enumerate().map(|(member, variable)| Column {
                 block: id,
                 member,
@@ -167,8 +167,8 @@ pub(crate) fn columns(equations: &Equations) -> Vec<Column> {
             Some(family) => {
                 columns.extend(family.descriptors().iter().enumerate().map(|(column, descriptor)| Column {
                     block: id,
-                    member: 0,
-                    variable: block.members[0],
+                    member: family.member_of(column),
+                    variable: block.members[family.member_of(column)],
                     parameter: descriptor.name,
                     column,
                     defining: descriptor.defining,

@@ -1,12 +1,11 @@
 //! What is derived, as text: graph, equations, factorisation.
 
 use cavi_algebra::print::{Derivation, Scope, text};
-use cavi_algebra::{ArrayKind, BlockId, Equations};
+use cavi_algebra::{ArrayKind, BlockId, Equations, Support};
 use cavi_model::Model;
 use cavi_syntax::ast::{Program, Statement, StatementKind};
 
 use crate::pipeline::Compiled;
-use crate::standard::Families;
 
 pub use cavi_algebra::print::Format;
 
@@ -132,6 +131,13 @@ impl Compiled {
         self.names(ArrayKind::Data)
     }
 
+    /// The names of the data that must be bound to files: not those derived from others, and no weights.
+    pub fn required_data(&self) -> Vec<&str> {
+        let arrays = self.derived().0.symbols.arrays.iter();
+        let data = arrays.filter(|array| array.kind == ArrayKind::Data && array.value.is_none());
+        data.filter(|array| array.support != Support::Multiplicity).map(|array| array.name.as_str()).collect()
+    }
+
     fn names(&self, kind: ArrayKind) -> Vec<&str> {
         let arrays = self.derived().0.symbols.arrays.iter();
         arrays.filter(|array| array.kind == kind).map(|array| array.name.as_str()).collect()
@@ -139,7 +145,11 @@ impl Compiled {
 
     fn with_derivation(&self, print: impl FnOnce(&Derivation<'_>) -> String) -> String {
         let program = model_lines(&self.program);
-        print(&Derivation { equations: self.derived().1, program: &program, standard: &Families })
+        print(&Derivation {
+            equations: self.derived().1,
+            program: &program,
+            standard: &cavi_families::standard(),
+        })
     }
 }
 

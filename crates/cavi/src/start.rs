@@ -53,7 +53,7 @@ pub fn start(
         let context = Context { model, equations, binding, line };
         match context.apply(seed, FIRST_STREAM + number as u64, &mut parameters) {
             Ok(block) => chosen[block.index()] = true,
-            Err(diagnostic) => diagnostics.push(diagnostic),
+            Err(diagnostic) => diagnostics.push(*diagnostic),
         }
     }
     if !diagnostics.is_empty() {
@@ -89,12 +89,16 @@ impl Context<'_> {
         &self.equations.symbols
     }
 
-    fn error(&self, message: impl Into<String>) -> Diagnostic {
-        Diagnostic::error("E0802", message).at(self.line.span, "this start")
+    fn error(&self, message: impl Into<String>) -> Box<Diagnostic> {
+        Box::new(Diagnostic::error("E0802", message).at(self.line.span, "this start"))
+    }
+
+    fn error_with_help(&self, message: &str, help: &str) -> Box<Diagnostic> {
+        Box::new(self.error(message).help(help))
     }
 
     /// Puts the values of the line into the parameters.
-    fn apply(&self, seed: u64, stream: u64, parameters: &mut Parameters) -> Result<BlockId, Diagnostic> {
+    fn apply(&self, seed: u64, stream: u64, parameters: &mut Parameters) -> Result<BlockId, Box<Diagnostic>> {
         let name = &self.symbols().array(self.line.target).name;
         let id = self
             .equations
@@ -120,9 +124,9 @@ impl Context<'_> {
                 self.draw(statement, seed, stream)?
             }
             Line::FromData { method, .. } => {
-                return Err(self
-                    .error(format!("the start `{method}` comes in a later version of Cavi"))
-                    .help("start from values, from a draw, or from a file by `--init`"));
+                let message = format!("the start `{method}` comes in a later version of Cavi");
+                let help = "start from values, from a draw, or from a file by `--init`";
+                return Err(self.error_with_help(&message, help));
             }
         };
         self.put(id, values, parameters)?;
@@ -130,7 +134,7 @@ impl Context<'_> {
     }
 
     /// The values of an expression at every position of the array, in C order of its dimensions.
-    fn values(&self, expression: &Expression) -> Result<Vec<f64>, Diagnostic> {
+    fn values(&self, expression: &Expression) -> Result<Vec<f64>, Box<Diagnostic>> {
         let mut symbols = self.symbols().clone();
         let sum = to_sum(&mut symbols, expression);
         let constants = Constants::new(&symbols, &self.binding.bound);
@@ -148,7 +152,7 @@ impl Context<'_> {
     }
 
     /// One draw at every position of the array: the statement alone is a model whose posterior is its prior.
-    fn draw(&self, statement: Statement, seed: u64, stream: u64) -> Result<Vec<f64>, Diagnostic> {
+    fn draw(&self, statement: Statement, seed: u64, stream: u64) -> Result<Vec<f64>, Box<Diagnostic>> {
         let target = statement.target;
         let alone = Model {
             statements: vec![statement],
@@ -159,8 +163,9 @@ impl Context<'_> {
             report: Vec::new(),
             ..self.model.clone()
         };
-        let no_draw =
-            || self.error("from this family no start can be drawn").help("give values, or another family");
+        let no_draw = || {
+            self.error_with_help("from this family no start can be drawn", "give values, or another family")
+        };
         let (Some(equations), _) = cavi_derivation::derive(&alone) else { return Err(no_draw()) };
         let [block] = equations.blocks.as_slice() else { return Err(no_draw()) };
         let family = cavi_families::posterior(block.family)
@@ -213,7 +218,7 @@ impl Context<'_> {
     }
 
     /// Makes the values the mean of q.
-    fn put(&self, id: BlockId, values: Vec<f64>, parameters: &mut Parameters) -> Result<(), Diagnostic> {
+    fn put(&self, id: BlockId, values: Vec<f64>, parameters: &mut Parameters) -> Result<(), Box<Diagnostic>> {
         let block = self.equations.block(id);
         let symbols = self.symbols();
         let bound = &self.binding.bound;
@@ -263,7 +268,7 @@ impl Context<'_> {
         }
     }
 
-    fn improper(&self, improper: &Improper) -> Diagnostic {
+    fn improper(&self, improper: &Improper) -> Box<Diagnostic> {
         self.error(format!("the start is no distribution: {}", improper.reason))
     }
 }

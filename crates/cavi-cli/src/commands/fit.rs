@@ -100,6 +100,20 @@ pub fn inputs(arguments: &InputArguments) -> Result<Inputs, Failure> {
 
 /// Reads the data and puts them to the program.
 pub fn bind(compiled: &Compiled, inputs: &Inputs, quiet: bool) -> Result<Binding, Failure> {
+    let given = |name: &&str| inputs.data.iter().any(|input| input.name == **name);
+    let unbound: Vec<Problem> = compiled
+        .required_data()
+        .into_iter()
+        .filter(|name| !given(name))
+        .map(|name| {
+            Problem::new(format!("the data `{name}` are bound to no file"))
+                .help(format!("--data {name}=FILE"))
+        })
+        .collect();
+    // A misspelt name is explained better by what reads the files.
+    if !unbound.is_empty() && inputs.data.len() + unbound.len() <= compiled.required_data().len() {
+        return Err(Failure::Wrong(text_of(&unbound)));
+    }
     let model = compiled.model.as_ref().expect("a program that compiles has a model");
     let binding = cavi::bind::bind(model, inputs).map_err(|problems| Failure::Wrong(text_of(&problems)))?;
     if !quiet {

@@ -236,10 +236,10 @@ impl Executor<'_> {
                 for (scalar, own) in addend.scalars.iter().zip(own) {
                     let Some(own) = own else { continue };
                     for entry in 0..entries {
-                        let share = if several {
-                            ratios[entry] * relative[number][entry] * shares[number].sums[entry]
-                        } else if ratios[entry] == 0.0 {
+                        let share = if ratios[entry] == 0.0 {
                             0.0
+                        } else if several {
+                            ratios[entry] * relative[number][entry] * shares[number].sums[entry]
                         } else {
                             weights[entry]
                         };
@@ -292,8 +292,9 @@ impl Executor<'_> {
             if number == main || addend.modes.is_empty() {
                 continue;
             }
-            let scaled: Vec<f64> =
-                ratios.iter().zip(&relative[number]).map(|(ratio, scale)| ratio * scale).collect();
+            // Where the ratio is 0 the entry has no weight, or is treated in log space.
+            let product = |(ratio, scale): (&f64, &f64)| if *ratio == 0.0 { 0.0 } else { ratio * scale };
+            let scaled: Vec<f64> = ratios.iter().zip(&relative[number]).map(product).collect();
             let table =
                 |place: usize| Step::Table { table: state.rows(number, place), scale: addend.categories };
             for place in 0..addend.modes.len() {

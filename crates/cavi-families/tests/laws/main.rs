@@ -8,6 +8,7 @@ use statrs::distribution::{self as statrs_distribution, Continuous, ContinuousCD
 use statrs::function::gamma::ln_gamma;
 
 mod accuracy;
+mod formulas;
 mod modes;
 
 fn generator() -> ChaCha8Rng {

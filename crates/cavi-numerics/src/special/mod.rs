@@ -10,6 +10,7 @@ mod exp;
 mod ln;
 mod log_gamma;
 mod log_sum_exp;
+mod normal;
 mod trigamma;
 
 pub use digamma::{digamma, digamma_in_place, digamma_into};
@@ -17,6 +18,7 @@ pub use exp::{exp, exp_in_place, exp_into, expm1};
 pub use ln::{ln, ln_in_place, ln_into, log1p};
 pub use log_gamma::{ln_beta, log_gamma, log_gamma_in_place, log_gamma_into};
 pub use log_sum_exp::log_sum_exp;
+pub use normal::{normal_cdf, normal_log_cdf, normal_log_quantile, normal_quantile};
 pub use trigamma::{trigamma, trigamma_in_place, trigamma_into};
 
 /// The scalar and the slice versions of an element-wise body.

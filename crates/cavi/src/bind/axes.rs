@@ -405,7 +405,7 @@ impl Axes {
         };
         let letter = symbols.letter(piece.letters[dimension]);
         let column: &Categories = &long.positions[dimension];
-        let lost = |code: u32, group: usize| self.lost(symbols, piece, dimension, code, letter.axis, group);
+        let lost = |code: u32| self.lost(symbols, piece, dimension, code, letter.axis);
         let above = letter.parent.and_then(|above| piece.letters.iter().position(|letter| *letter == above));
         let fixed = match (letter.parent, &piece.group, symbols.axis(letter.axis).parent) {
             (Some(_), Some(path), Some(parent)) => self.find_path(symbols, parent, path).unwrap_or(0),
@@ -416,9 +416,7 @@ impl Axes {
                 .names
                 .iter()
                 .enumerate()
-                .map(|(code, name)| {
-                    self.find(letter.axis, fixed, name).ok_or_else(|| lost(code as u32, fixed))
-                })
+                .map(|(code, name)| self.find(letter.axis, fixed, name).ok_or_else(|| lost(code as u32)))
                 .collect::<Result<_, _>>()?;
             return Ok(column.codes.iter().map(|code| map[*code as usize]).collect());
         };
@@ -431,7 +429,7 @@ impl Axes {
                 None => {
                     let name = &column.names[*code as usize];
                     let found = self.find(letter.axis, *parent as usize, name);
-                    let position = found.ok_or_else(|| lost(*code, *parent as usize))?;
+                    let position = found.ok_or_else(|| lost(*code))?;
                     known.insert((*parent, *code), position);
                     position
                 }
@@ -442,15 +440,7 @@ impl Axes {
     }
 
     /// A label of a file that is no label of its axis.
-    fn lost(
-        &self,
-        symbols: &Symbols,
-        piece: &Piece,
-        dimension: usize,
-        code: u32,
-        axis: AxisId,
-        group: usize,
-    ) -> Problem {
+    fn lost(&self, symbols: &Symbols, piece: &Piece, dimension: usize, code: u32, axis: AxisId) -> Problem {
         let Content::Long(long) = &piece.content else { unreachable!("only long tables have codes") };
         let column = &long.positions[dimension];
         let entry = column.codes.iter().position(|other| *other == code).unwrap_or(0);

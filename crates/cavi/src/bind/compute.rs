@@ -101,22 +101,26 @@ pub(super) fn text_size(
     }
 }
 
+/// Called with each array of data as soon as it has its values.
+type Ready<'a> = dyn FnMut(ArrayId, &mut BoundArray) -> Result<(), Problem> + 'a;
+
 /// Computes every constant without a file and all derived data; `ready` is called with each array of data as soon as it has its values
 /// (those that are bound to files first).
 pub(super) fn compute(
     symbols: &Symbols,
     inputs: &Inputs,
     axes: &Axes,
-    arrays: &mut Vec<Option<BoundArray>>,
-    ready: &mut dyn FnMut(ArrayId, &mut Option<BoundArray>) -> Result<(), Problem>,
+    arrays: &mut [Option<BoundArray>],
+    ready: &mut Ready<'_>,
     problems: &mut Vec<Problem>,
 ) {
     let ids = || (0..symbols.arrays.len()).map(ArrayId::from);
     for id in ids() {
         let array = symbols.array(id);
-        let slot = &mut arrays[id.index()];
-        if array.kind == ArrayKind::Data && slot.is_some() {
-            problems.extend(ready(id, slot).err());
+        if array.kind == ArrayKind::Data
+            && let Some(bound) = &mut arrays[id.index()]
+        {
+            problems.extend(ready(id, bound).err());
         }
     }
     let mut waiting: Vec<ArrayId> = ids()
@@ -129,12 +133,11 @@ pub(super) fn compute(
             match compute_one(symbols, inputs, axes, arrays, id) {
                 None => rest.push(id),
                 Some(Err(problem)) => problems.push(problem),
-                Some(Ok(array)) => {
-                    let slot = &mut arrays[id.index()];
-                    *slot = Some(array);
+                Some(Ok(mut array)) => {
                     if symbols.array(id).kind == ArrayKind::Data {
-                        problems.extend(ready(id, slot).err());
+                        problems.extend(ready(id, &mut array).err());
                     }
+                    arrays[id.index()] = Some(array);
                 }
             }
         }

@@ -56,7 +56,7 @@ pub(super) fn path(
 ) -> Vec<String> {
     let own = label(bound, labels, axis, position).into_owned();
     let mut path = match (symbols.axis(axis).parent, &bound[axis.index()].parent) {
-        (Some(above), Some(parent)) => self::path(symbols, bound, labels, above, parent[position]),
+        (Some(above), Some(parent)) => path(symbols, bound, labels, above, parent[position]),
         _ => Vec::new(),
     };
     path.push(own);

@@ -53,13 +53,13 @@ impl Listing {
     fn restrict(&mut self, target: &Target<'_>, own: &[&Piece]) -> Result<(), Problem> {
         let Some((row, column, upper)) = target.restricted else { return Ok(()) };
         let length = self.values.len();
-        let mut keep = vec![true; length];
+        let mut keep: Vec<bool> = Vec::with_capacity(length);
         for entry in 0..length {
             let (i, j) = (self.columns[row][entry], self.columns[column][entry]);
-            if i != j && (!upper || i < j) {
+            keep.push(i != j && (!upper || i < j));
+            if keep[entry] {
                 continue;
             }
-            keep[entry] = false;
             let (piece, place) = self.source(own, entry);
             // A symmetric file gives both triangles, an entry and its mirror image from the same line.
             let mirrors = |other: usize| {
@@ -70,8 +70,8 @@ impl Listing {
                         == piece.content.line(place)
             };
             let mirrored = upper && i > j && (mirrors(entry + 1) || entry > 0 && mirrors(entry - 1));
-            let dense_nothing =
-                matches!(piece.content, Content::Dense(_)) && !(self.values[entry].abs() > 0.0);
+            let dense_nothing = matches!(piece.content, Content::Dense(_))
+                && (self.values[entry] == 0.0 || self.values[entry].is_nan());
             if mirrored && piece.content.line(place).is_some() || dense_nothing {
                 continue;
             }
@@ -137,11 +137,12 @@ impl Listing {
     /// Adds up counts at one place; refuses other entries that stand twice.
     fn merge(&mut self, target: &Target<'_>, own: &[&Piece]) -> Result<(), Problem> {
         let length = self.values.len();
-        let mut keep = vec![true; length];
+        let mut keep: Vec<bool> = Vec::with_capacity(length);
         let mut first = 0;
         let mut merged = false;
-        for entry in 1..length {
-            if self.compare(first, entry).is_ne() {
+        for entry in 0..length {
+            keep.push(entry == 0 || self.compare(first, entry).is_ne());
+            if keep[entry] {
                 first = entry;
                 continue;
             }
@@ -157,7 +158,6 @@ impl Listing {
                 return Err(piece.content.error_at(&piece.file, place, found, expected).into());
             }
             self.values[first] += self.values[entry];
-            keep[entry] = false;
             merged = true;
         }
         if merged {

@@ -87,11 +87,8 @@ pub fn bind(model: &Model, inputs: &Inputs) -> Result<Binding, Vec<Problem>> {
     stop(&mut problems)?;
 
     let mut standardised = Vec::new();
-    let mut ready = |id: ArrayId, bound: &mut Option<BoundArray>| {
-        let target = Target::new(symbols, &axes, id);
-        if let Some(bound) = bound {
-            standardised.extend(standardise::standardise(&target, bound)?);
-        }
+    let mut ready = |id: ArrayId, bound: &mut BoundArray| {
+        standardised.extend(standardise::standardise(&Target::new(symbols, &axes, id), bound)?);
         Ok(())
     };
     compute::compute(symbols, inputs, &axes, &mut arrays, &mut ready, &mut problems);

@@ -269,11 +269,11 @@ fn dense(target: &Target<'_>, own: &[&Piece], pieces: &[Piece]) -> Result<BoundA
     }
     all.resize(cells, 0.0);
     let mut observed: Option<Vec<bool>> = None;
-    for cell in 0..cells {
+    for (cell, value) in all.iter_mut().enumerate() {
         if target.restricted.is_some() && !target.cell_exists(cell) {
-            all[cell] = 0.0;
-        } else if all[cell].is_nan() {
-            all[cell] = 0.0;
+            *value = 0.0;
+        } else if value.is_nan() {
+            *value = 0.0;
             observed.get_or_insert_with(|| vec![true; cells])[cell] = false;
         }
     }

@@ -34,15 +34,17 @@ impl<'a> Lowering<'a, '_> {
                 continue;
             }
             let size = self.bound.size_of(&self.symbols, letter);
-            let parent = self.symbols.letter(letter).parent;
-            if !used.contains(&letter) {
-                match parent {
+            let ancestors = self.symbols.lineage(letter)[1..].to_vec();
+            let anchored = |ancestor: &LetterId, scope: &Scope| {
+                used.contains(ancestor) || scope.index.contains_key(ancestor) || !sums.contains(ancestor)
+            };
+            // Under a grandparent with a value, and a parent without one, the letter is run over.
+            let parent_anchored = ancestors.first().is_some_and(|parent| anchored(parent, scope));
+            let above = ancestors.iter().any(|ancestor| anchored(ancestor, scope));
+            if !used.contains(&letter) && (parent_anchored || !above) {
+                match ancestors.first().copied() {
                     None => coefficient *= size as f64,
-                    Some(parent)
-                        if used.contains(&parent)
-                            || scope.index.contains_key(&parent)
-                            || !sums.contains(&parent) =>
-                    {
+                    Some(parent) if parent_anchored => {
                         // The number of positions in each group of the parent.
                         let axis = self.symbols.letter(letter).axis;
                         let starts =
@@ -73,18 +75,7 @@ impl<'a> Lowering<'a, '_> {
             }
             let base = scope.sizes.len();
             scope.sizes.push(size);
-            if let Some(parent) = parent
-                && let Some(bound) = scope.index.get(&parent).copied()
-            {
-                if bound.map.is_some() {
-                    return Err(Unplanned(format!(
-                        "two letters that are ragged in `{}` meet in one term",
-                        self.symbols.letter(parent).name
-                    )));
-                }
-                let map = self.parent_map(letter);
-                self.rebind(scope, bound.letter, Index { letter: base, map: Some(map) });
-            }
+            self.tie(scope, letter, Index::letter(base))?;
             self.bind(scope, letter, Index::letter(base));
         }
         for guard in guards {
@@ -99,6 +90,13 @@ impl<'a> Lowering<'a, '_> {
             operands.push(Access { node: pending.node, dims: dims? });
         }
         operands.extend(extra);
+        // A loop that nothing mentions repeats the product.
+        for (letter, size) in scope.sizes.iter().enumerate() {
+            let mut mentioned = operands.iter().flat_map(|operand| &operand.dims).chain(&scope.output);
+            if !scope.replaced.contains(&letter) && !mentioned.any(|index| index.letter == letter) {
+                coefficient *= *size as f64;
+            }
+        }
         if coefficient == 0.0 {
             return Ok(None);
         }

@@ -60,6 +60,8 @@ struct Scope {
     output: Vec<Index>,
     /// The array whose listed entries a loop letter runs over.
     pattern: Vec<(usize, ArrayId, Vec<LetterId>)>,
+    /// Loop letters that others have replaced: they are not run over.
+    replaced: Vec<usize>,
 }
 
 /// A factor on its way to an operand: an array and its subscripts.

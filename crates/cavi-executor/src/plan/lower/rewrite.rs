@@ -18,6 +18,11 @@ impl<'a> Lowering<'a, '_> {
         let mut queue: Vec<Term> = sum.terms.iter().rev().cloned().collect();
         let mut out = Sum::zero();
         'next: while let Some(mut term) = queue.pop() {
+            // An allocation comes with the weight of its site, masks and restrictions included: the pass has counted them.
+            if term.factors.iter().any(|factor| matches!(factor.atom, Atom::Allocation { .. })) {
+                out.terms.push(term);
+                continue;
+            }
             for position in 0..term.factors.len() {
                 let factor = term.factors[position].clone();
                 let without = || {
@@ -67,24 +72,6 @@ impl<'a> Lowering<'a, '_> {
                         queue.extend(canonical(&mut self.symbols, &product).terms.into_iter().rev());
                         continue 'next;
                     }
-                    Atom::Apply(function, arguments) if arguments.len() == 1 => {
-                        if let Some((array, zero)) = self.unlisted(&arguments[0], &term) {
-                            // f(x) = f(0) + [listed] (f(x) - f(0)), so that only listed entries are visited.
-                            let rest = without();
-                            let at_zero =
-                                distribute(&mut self.symbols, &rest, &zero.clone().apply(*function));
-                            queue.extend(canonical(&mut self.symbols, &at_zero).terms.into_iter().rev());
-                            let listed = Atom::Apply(Function::Power, vec![Sum::atom(array), Sum::zero()]);
-                            for (inner, sign) in [(arguments[0].clone(), 1.0), (zero, -1.0)] {
-                                let inner = canonical(&mut self.symbols, &inner.apply(*function));
-                                let guarded = Sum::atom(listed.clone());
-                                let inside = multiply(&mut self.symbols, &guarded, &inner);
-                                let product = distribute(&mut self.symbols, &rest, &inside);
-                                out.terms.extend(product.scaled(sign).terms);
-                            }
-                            continue 'next;
-                        }
-                    }
                     Atom::Value(..)
                     | Atom::Allocation { .. }
                     | Atom::LogPartition { .. }
@@ -95,9 +82,45 @@ impl<'a> Lowering<'a, '_> {
                     | Atom::Less(..) => {}
                 }
             }
+            // Last, since what it leaves is not looked at again.
+            if let Some(parts) = self.listed_apart(&term) {
+                let (again, done) = parts;
+                queue.extend(again.terms.into_iter().rev());
+                out.terms.extend(done.terms);
+                continue;
+            }
             out.terms.push(term);
         }
         out
+    }
+
+    /// `f(x) = f(0) + [listed] (f(x) - f(0))` for a function of a sparse element, so that only listed entries are visited:
+    /// the part at 0, and the rest.
+    fn listed_apart(&mut self, term: &Term) -> Option<(Sum, Sum)> {
+        for position in 0..term.factors.len() {
+            let Atom::Apply(function, arguments) = term.factors[position].atom.clone() else { continue };
+            if arguments.len() != 1 || term.factors[position].power != 1 {
+                continue;
+            }
+            let Some((array, zero)) = self.unlisted(&arguments[0], term) else { continue };
+            if !finite_at(function, &zero) {
+                continue;
+            }
+            let mut rest = term.clone();
+            rest.factors.remove(position);
+            let at_zero = distribute(&mut self.symbols, &rest, &zero.clone().apply(function));
+            let at_zero = canonical(&mut self.symbols, &at_zero);
+            let listed = Sum::atom(Atom::Apply(Function::Power, vec![Sum::atom(array), Sum::zero()]));
+            let mut done = Sum::zero();
+            for (inner, sign) in [(arguments[0].clone(), 1.0), (zero, -1.0)] {
+                let inner = canonical(&mut self.symbols, &inner.apply(function));
+                let inside = multiply(&mut self.symbols, &listed, &inner);
+                let product = distribute(&mut self.symbols, &rest, &inside);
+                done.terms.extend(product.scaled(sign).terms);
+            }
+            return Some((at_zero, done));
+        }
+        None
     }
 
     /// `E[x_k x_l] = E x_k E x_l + Cov_kl` where the family does not store the product.
@@ -212,4 +235,9 @@ fn is_listed(factor: &Factor, atom: &Atom) -> bool {
         (Atom::Observed(array, subscripts), Atom::Value(own, other)) => array == own && subscripts == other,
         _ => false,
     }
+}
+
+/// Whether a function of what is left where an entry is not listed is a finite number.
+fn finite_at(function: Function, zero: &Sum) -> bool {
+    !(zero.is_zero() && matches!(function, Function::Log | Function::LogGamma))
 }

@@ -10,8 +10,13 @@ use crate::plan::tensor::{Index, MapId};
 
 impl<'a> Lowering<'a, '_> {
     pub(super) fn scope(&mut self, domain: &[Dim]) -> Scope {
-        let mut scope =
-            Scope { sizes: Vec::new(), index: BTreeMap::new(), output: Vec::new(), pattern: Vec::new() };
+        let mut scope = Scope {
+            sizes: Vec::new(),
+            index: BTreeMap::new(),
+            output: Vec::new(),
+            pattern: Vec::new(),
+            replaced: Vec::new(),
+        };
         for dim in domain {
             let letter = scope.sizes.len();
             scope.sizes.push(self.size(dim));
@@ -125,15 +130,41 @@ impl<'a> Lowering<'a, '_> {
             let index = Index { letter: entry, map: Some(map) };
             match scope.index.get(letter).copied() {
                 Some(old) => self.rebind(scope, old.letter, index),
-                None => self.bind(scope, *letter, index),
+                None => {
+                    self.tie(scope, *letter, index)?;
+                    self.bind(scope, *letter, index);
+                }
             }
         }
         scope.pattern.push((entry, array, letters));
         Ok(())
     }
 
+    /// Makes the ancestors of a letter, where they have values already, follow from the index it is about to get.
+    pub(super) fn tie(&mut self, scope: &mut Scope, letter: LetterId, index: Index) -> Result<(), Unplanned> {
+        let lineage = self.symbols.lineage(letter);
+        let mut index = index;
+        for pair in lineage.windows(2) {
+            let parent = self.parent_map(pair[0]);
+            index = Index { letter: index.letter, map: self.maps.compose(index.map, Some(parent)) };
+            let Some(known) = scope.index.get(&pair[1]).copied() else { continue };
+            if known == index {
+                continue;
+            }
+            if known.map.is_some() || scope.pattern.iter().any(|(own, _, _)| *own == known.letter) {
+                return Err(Unplanned(format!(
+                    "two letters that are ragged in `{}` meet in one term",
+                    self.symbols.letter(pair[1]).name
+                )));
+            }
+            self.rebind(scope, known.letter, index);
+        }
+        Ok(())
+    }
+
     /// Everything that followed from loop letter `old` follows from `new` instead.
     pub(super) fn rebind(&mut self, scope: &mut Scope, old: usize, new: Index) {
+        scope.replaced.push(old);
         let maps = &mut self.maps;
         for index in scope.index.values_mut().chain(&mut scope.output) {
             if index.letter == old {

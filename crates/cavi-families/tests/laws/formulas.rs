@@ -1,0 +1,203 @@
+//! What a family prints in symbols is what it computes in numbers: each formula is evaluated at random natural parameters
+//! and held against `expect`, `entropy` and `mode`.
+
+use cavi_algebra::Function;
+use cavi_algebra::print::Formula;
+use cavi_families::{Batch, Extent, Posterior, posteriors};
+use rand::Rng;
+use statrs::distribution::{ContinuousCDF, Normal};
+use statrs::function::gamma::{digamma, ln_gamma};
+
+use super::{assert_close, descriptor_columns, distributions, generator, natural_columns, random, shape, views};
+
+/// A number, a vector over the slots, or a matrix over pairs of them, row after row.
+#[derive(Clone, Debug)]
+enum Value {
+    Scalar(f64),
+    Vector(Vec<f64>),
+    Matrix(Vec<f64>),
+}
+
+impl Value {
+    fn of(extent: Extent, column: &[f64]) -> Value {
+        match extent {
+            Extent::Scalar => Value::Scalar(column[0]),
+            Extent::Vector => Value::Vector(column.to_vec()),
+            Extent::Matrix => Value::Matrix(column.to_vec()),
+        }
+    }
+
+    fn numbers(&self) -> Vec<f64> {
+        match self {
+            Value::Scalar(number) => vec![*number],
+            Value::Vector(numbers) | Value::Matrix(numbers) => numbers.clone(),
+        }
+    }
+
+    fn map(&self, function: impl Fn(f64) -> f64) -> Value {
+        let all = |numbers: &[f64]| numbers.iter().map(|number| function(*number)).collect();
+        match self {
+            Value::Scalar(number) => Value::Scalar(function(*number)),
+            Value::Vector(numbers) => Value::Vector(all(numbers)),
+            Value::Matrix(numbers) => Value::Matrix(all(numbers)),
+        }
+    }
+
+    fn with(&self, other: &Value, function: impl Fn(f64, f64) -> f64) -> Value {
+        match (self, other) {
+            (Value::Scalar(left), right) => right.map(|right| function(*left, right)),
+            (left, Value::Scalar(right)) => left.map(|left| function(left, *right)),
+            (Value::Vector(left), Value::Vector(right)) => {
+                Value::Vector(left.iter().zip(right).map(|(left, right)| function(*left, *right)).collect())
+            }
+            (Value::Matrix(left), Value::Matrix(right)) => {
+                Value::Matrix(left.iter().zip(right).map(|(left, right)| function(*left, *right)).collect())
+            }
+            (left, right) => panic!("{left:?} does not go with {right:?}"),
+        }
+    }
+}
+
+/// The inverse by Gauss and Jordan, pivots on the diagonal: precisions are positive definite.
+fn inverse(matrix: &[f64]) -> Vec<f64> {
+    let n = matrix.len().isqrt();
+    let mut left = matrix.to_vec();
+    let mut right: Vec<f64> = (0..n * n).map(|place| f64::from(place % (n + 1) == 0)).collect();
+    for pivot in 0..n {
+        let scale = 1.0 / left[pivot * n + pivot];
+        for column in 0..n {
+            left[pivot * n + column] *= scale;
+            right[pivot * n + column] *= scale;
+        }
+        for row in (0..n).filter(|row| *row != pivot) {
+            let factor = left[row * n + pivot];
+            for column in 0..n {
+                left[row * n + column] -= factor * left[pivot * n + column];
+                right[row * n + column] -= factor * right[pivot * n + column];
+            }
+        }
+    }
+    right
+}
+
+fn apply(function: Function, x: f64) -> f64 {
+    match function {
+        Function::Exp => x.exp(),
+        Function::Log => x.ln(),
+        Function::Sqrt => x.sqrt(),
+        Function::Logistic => 1.0 / (1.0 + (-x).exp()),
+        Function::LogGamma => ln_gamma(x),
+        Function::StandardNormalLogCdf => Normal::standard().cdf(x).ln(),
+        other => panic!("no formula of a family has {}", other.name()),
+    }
+}
+
+fn evaluate(formula: &Formula, natural: &[Value], parameters: &[Value]) -> Value {
+    let again = |formula: &Formula| evaluate(formula, natural, parameters);
+    let fold = |parts: &[Formula], function: fn(f64, f64) -> f64| {
+        let values: Vec<Value> = parts.iter().map(again).collect();
+        values[1..].iter().fold(values[0].clone(), |all, one| all.with(one, function))
+    };
+    match formula {
+        Formula::Natural(index) => natural[*index].clone(),
+        Formula::Parameter(index) => parameters[*index].clone(),
+        Formula::Number(number) => Value::Scalar(*number),
+        Formula::Add(parts) => fold(parts, |left, right| left + right),
+        Formula::Multiply(parts) => fold(parts, |left, right| left * right),
+        Formula::Negate(inner) => again(inner).map(|x| -x),
+        Formula::Divide(above, below) => again(above).with(&again(below), |above, below| above / below),
+        Formula::Apply(function, inner) => again(inner).map(|x| apply(*function, x)),
+        Formula::Digamma(inner) => again(inner).map(digamma),
+        Formula::Normalised(inner) => {
+            let inner = again(inner);
+            let total: f64 = inner.numbers().iter().sum();
+            inner.map(|x| x / total)
+        }
+        Formula::Total(inner) => Value::Scalar(again(inner).numbers().iter().sum()),
+        Formula::Inverse(inner) => Value::Matrix(inverse(&again(inner).numbers())),
+        Formula::MatrixVector(matrix, vector) => {
+            let (matrix, vector) = (again(matrix).numbers(), again(vector).numbers());
+            let rows = matrix.chunks(vector.len());
+            Value::Vector(rows.map(|row| row.iter().zip(&vector).map(|(a, b)| a * b).sum()).collect())
+        }
+    }
+}
+
+fn values(posterior: &dyn Posterior, columns: &[Vec<f64>]) -> Vec<Value> {
+    let extents = posterior.statistics().into_iter().map(|statistic| statistic.extent);
+    extents.zip(columns).map(|(extent, column)| Value::of(extent, column)).collect()
+}
+
+/// To 1e-7: the distribution function of `statrs` and the cancellation in long tails leave no more.
+fn compare(what: &str, found: &Value, expected: &[f64]) {
+    let found = found.numbers();
+    assert_eq!(found.len(), expected.len(), "{what}");
+    found.iter().zip(expected).for_each(|(found, expected)| assert_close(what, *found, *expected, 1e-7));
+}
+
+#[test]
+fn expectations_and_normalisers_print_as_they_are_computed() {
+    let mut rng = generator();
+    for posterior in distributions() {
+        let formulas = posterior.formulas();
+        assert!(!formulas.parameters.is_empty(), "{} prints no parameters", posterior.name());
+        assert_eq!(formulas.log_normaliser.is_some(), posterior.paired(), "{}", posterior.name());
+        for _ in 0..20 {
+            let n = shape(posterior);
+            let batch = Batch { rows: 1, n, groups: 1, group: &[] };
+            let descriptors = random(posterior, &batch, &mut rng);
+            let mut natural = natural_columns(posterior, &batch);
+            posterior.natural(&batch, &descriptors, &mut natural);
+            let natural = values(posterior, &natural);
+            let mut parameters = Vec::new();
+            for (name, formula) in &formulas.parameters {
+                let value = evaluate(formula, &natural, &parameters);
+                let descriptor = posterior.descriptors().iter().position(|own| own.name == *name);
+                if let Some(descriptor) = descriptor {
+                    compare(&format!("{} {name}", posterior.name()), &value, &descriptors[descriptor]);
+                }
+                parameters.push(value);
+            }
+            for (statistic, formula) in &formulas.expectations {
+                let all = posterior.expectations();
+                let which = all.iter().position(|own| own.statistic == *statistic);
+                let which = which.unwrap_or_else(|| panic!("{} {statistic:?}", posterior.name()));
+                let mut expected = vec![0.0; batch.len(all[which].extent)];
+                posterior.expect(&batch, &descriptors, which, &mut expected);
+                let what = format!("{} E {statistic:?}", posterior.name());
+                compare(&what, &evaluate(formula, &natural, &parameters), &expected);
+            }
+            if let Some(formula) = &formulas.log_normaliser {
+                let mut expected = [0.0];
+                posterior.entropy(&batch, &descriptors, &mut expected);
+                let what = format!("log normaliser of {}", posterior.name());
+                compare(&what, &evaluate(formula, &natural, &parameters), &expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn modes_print_as_they_are_computed() {
+    let mut rng = generator();
+    for posterior in posteriors().iter().copied() {
+        let Some(formula) = posterior.formulas().mode else { continue };
+        for _ in 0..20 {
+            let n = shape(posterior);
+            let batch = Batch { rows: 1, n, groups: 1, group: &[] };
+            let coefficients = if posterior.only_point() {
+                // Of a log, a linear and a square term.
+                vec![vec![rng.random()], vec![rng.random::<f64>() - 0.5], vec![-rng.random::<f64>()]]
+            } else {
+                let descriptors = random(posterior, &batch, &mut rng);
+                let mut natural = natural_columns(posterior, &batch);
+                posterior.natural(&batch, &descriptors, &mut natural);
+                natural
+            };
+            let mut expected = descriptor_columns(posterior, &batch)[0].clone();
+            posterior.mode(&batch, &views(&coefficients), &mut expected).expect("a mode exists");
+            let found = evaluate(&formula, &values(posterior, &coefficients), &[]);
+            compare(&format!("mode of {}", posterior.name()), &found, &expected);
+        }
+    }
+}
