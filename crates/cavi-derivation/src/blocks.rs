@@ -1,7 +1,7 @@
 //! The factorisation of q: by default one factor for each copy and slice of a variable; `posterior` states departures.
 
-use cavi_algebra::{ArrayId, BlockId, LetterId, Mode, Support};
-use cavi_model::{BlockKind, BlockSpec};
+use cavi_algebra::{ArrayId, ArrayKind, BlockId, LetterId, Mode, Support};
+use cavi_model::{BlockKind, BlockSpec, Model, Statement};
 use cavi_syntax::{Diagnostic, Span};
 
 use crate::derive::Derivation;
@@ -44,11 +44,33 @@ pub fn block_of(drafts: &[Draft], array: ArrayId) -> Option<BlockId> {
     drafts.iter().position(|draft| draft.members.contains(&array)).map(BlockId::from)
 }
 
+/// Data that may have missing entries, stand on the right of a statement as well as on the left of their own, and have a
+/// family with a q: their missing entries are latent, and so the whole array is treated as one, its observed entries as
+/// point masses.
+pub fn partly_latent(model: &Model) -> Vec<ArrayId> {
+    let mut read: Vec<ArrayId> = Vec::new();
+    for argument in model.statements.iter().flat_map(|statement| statement.arguments.iter().flatten()) {
+        argument.value.visit_values(&mut |array, _| read.push(array));
+    }
+    model
+        .statements
+        .iter()
+        .filter(|statement| statement.observed && statement.slices.is_empty())
+        .filter(|statement| statement.family.latent().is_some())
+        .map(|statement| statement.target)
+        .filter(|target| model.symbols.array(*target).absent.missing && read.contains(target))
+        .collect()
+}
+
 /// Drafts every block, in the order of their first members' statements.
 pub fn blocks(derivation: &mut Derivation) -> Vec<Draft> {
     let model = derivation.model;
     let mut drafts: Vec<Draft> = Vec::new();
-    for statement in model.statements.iter().filter(|statement| !statement.observed) {
+    let latent = |statement: &&Statement| {
+        !statement.observed || derivation.symbols.array(statement.target).kind == ArrayKind::Latent
+    };
+    let statements: Vec<&Statement> = model.statements.iter().filter(latent).collect();
+    for statement in statements {
         let target = statement.target;
         if block_of(&drafts, target).is_some() {
             continue;

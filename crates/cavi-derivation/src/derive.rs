@@ -1,10 +1,10 @@
 //! The derivation on one screen: log joint, bounds, blocks, updates, bound, order.
 
-use cavi_algebra::{Equations, StatementEquation, Symbols};
+use cavi_algebra::{ArrayKind, Equations, StatementEquation, Symbols};
 use cavi_model::Model;
 use cavi_syntax::Diagnostic;
 
-use crate::blocks::{Draft, blocks};
+use crate::blocks::{Draft, blocks, partly_latent};
 use crate::bounds::bound_logs;
 use crate::conjugate::conjugate;
 use crate::elbo::{elbo, expect_sites};
@@ -32,6 +32,9 @@ pub fn derive(model: &Model) -> (Option<Equations>, Vec<Diagnostic>) {
 
 impl Derivation<'_> {
     fn run(&mut self) -> Option<Equations> {
+        for array in partly_latent(self.model) {
+            self.symbols.arrays[array.index()].kind = ArrayKind::Latent;
+        }
         let mut drafts: Vec<Draft> = blocks(self);
         let log_densities = joint(self, &drafts);
         if self.failed() {

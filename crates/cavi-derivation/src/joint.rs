@@ -164,7 +164,8 @@ fn guards(symbols: &Symbols, statement: &Statement, target: &Target) -> Vec<Atom
     else {
         unreachable!("the target is an element")
     };
-    if statement.observed && array.absent.missing && !array.slice.iter().any(|slice| *slice) {
+    let latent = array.kind == ArrayKind::Latent;
+    if statement.observed && !latent && array.absent.missing && !array.slice.iter().any(|slice| *slice) {
         guards.push(Atom::Observed(statement.target, subscripts.clone()));
     }
     // The restriction is stated in the declared letters; find them by position.

@@ -15,11 +15,11 @@ mod tests;
 use cavi_algebra::evaluate::{
     Accumulator, Assignment, evaluate, evaluate_atom, evaluate_term, for_each_value,
 };
-use cavi_algebra::{BlockId, Elementary, Equations, Mode};
+use cavi_algebra::{Atom, BlockId, Elementary, Equations, Mode, Sum};
 use cavi_families::{Extent, Improper, Posterior};
 
 use crate::data::Bound;
-use crate::layout::Parameters;
+use crate::layout::{Parameters, observed_rows};
 use crate::schedule::{Item, Schedule, Step};
 use crate::trouble::Trouble;
 use context::{Context, Place, assignment, unflat};
@@ -40,6 +40,15 @@ enum Which {
     All,
     /// Those of the block's own statements.
     Prior,
+}
+
+/// What becomes of the masks of data without a missing entry.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Masks {
+    /// They are evaluated like everything else.
+    AsWritten,
+    /// They are left out, for a group without a copy, whose mask has no entry to ask.
+    FullLeftOut,
 }
 
 impl<'a> Interpreter<'a> {
@@ -65,6 +74,15 @@ impl<'a> Interpreter<'a> {
         let now = State::new(&context, parameters);
         let held = now.clone();
         let mut interpreter = Interpreter { context, now, held };
+        for index in 0..equations.blocks.len() {
+            let id = BlockId::from(index);
+            if observed_rows(equations, bound, equations.block(id)).is_some() {
+                let (_, family) = interpreter.family(id)?;
+                let mut columns = interpreter.now.parameters.blocks[index].clone();
+                interpreter.observe(id, None, family, &mut columns);
+                interpreter.set_block(id, columns);
+            }
+        }
         interpreter.refresh()?;
         Ok(interpreter)
     }
@@ -201,7 +219,29 @@ impl<'a> Interpreter<'a> {
         family
             .describe(&batch, &natural, &mut columns)
             .map_err(|improper| self.improper(id, row, improper))?;
+        self.observe(id, row, family, &mut columns);
         Ok(columns)
+    }
+
+    /// Rows of a partly observed array that are observed are point masses at their values.
+    fn observe(&self, id: BlockId, row: Option<usize>, family: &dyn Posterior, columns: &mut [Vec<f64>]) {
+        let block = self.context.equations.block(id);
+        let Some(observed) = observed_rows(self.context.equations, self.context.bound, block) else { return };
+        let (_, place) = self.context.block(id);
+        match row {
+            Some(row) => {
+                if let Some(value) = observed[row] {
+                    family.observe(&one(place.layout.n), 0, value, columns);
+                }
+            }
+            None => {
+                for (row, value) in observed.iter().enumerate() {
+                    if let Some(value) = value {
+                        family.observe(&place.layout.batch(), row, *value, columns);
+                    }
+                }
+            }
+        }
     }
 
     /// Coefficients to the value of a point.
@@ -291,8 +331,9 @@ impl<'a> Interpreter<'a> {
             for group in (0..place.layout.groups).filter(|group| !seen[*group]) {
                 let positions = unflat(&place.layout.group_sizes, group);
                 let mut assignment = assignment(self.context.symbols(), letters, &positions, view);
+                let wanted = |own| own == Extent::Matrix;
                 let own_columns =
-                    self.coefficients_at(view, id, which, &mut assignment, &|own| own == Extent::Matrix);
+                    self.coefficients_at(view, id, which, &mut assignment, &wanted, Masks::FullLeftOut);
                 for ((column, own_column), own) in columns.iter_mut().zip(&own_columns).zip(&place.statistics)
                 {
                     if own.extent == Extent::Matrix {
@@ -315,7 +356,23 @@ impl<'a> Interpreter<'a> {
         matrices: bool,
     ) -> Vec<Vec<f64>> {
         let mut assignment = self.context.copy(id, row, view);
-        self.coefficients_at(view, id, which, &mut assignment, &|own| matrices || own != Extent::Matrix)
+        let wanted = |own| matrices || own != Extent::Matrix;
+        self.coefficients_at(view, id, which, &mut assignment, &wanted, Masks::AsWritten)
+    }
+
+    /// A coefficient without the masks of data that lack no entry: their letters need no value then.
+    fn without_full_masks(&self, sum: &Sum) -> Sum {
+        let mut sum = sum.clone();
+        for term in &mut sum.terms {
+            term.factors.retain(|factor| match &factor.atom {
+                Atom::Observed(array, _) => self.context.bound.array(*array).has_missing(),
+                _ => true,
+            });
+            for inner in term.factors.iter_mut().flat_map(|factor| factor.atom.nested_mut()) {
+                *inner = self.without_full_masks(inner);
+            }
+        }
+        sum
     }
 
     /// The coefficients at given plate letters, those of the wanted extents only.
@@ -326,6 +383,7 @@ impl<'a> Interpreter<'a> {
         which: Which,
         assignment: &mut Assignment,
         wanted: &dyn Fn(Extent) -> bool,
+        masks: Masks,
     ) -> Vec<Vec<f64>> {
         let (block, place) = self.context.block(id);
         let symbols = self.context.symbols();
@@ -344,6 +402,14 @@ impl<'a> Interpreter<'a> {
             if !wanted(extent) {
                 continue;
             }
+            let without_masks;
+            let sum = match masks {
+                Masks::AsWritten => sum,
+                Masks::FullLeftOut => {
+                    without_masks = self.without_full_masks(sum);
+                    &without_masks
+                }
+            };
             // The product of two different variables in one vector stands on both sides of the diagonal.
             let crossed = match natural.statistic.0.as_slice() {
                 [(left, _), (right, _)] => extent == Extent::Matrix && left != right,
@@ -433,9 +499,11 @@ impl<'a> Interpreter<'a> {
         }
         let extents: Vec<Extent> = place.statistics.iter().map(|own| own.extent).collect();
         let mut sum = Accumulator::default();
+        let observed = observed_rows(self.context.equations, self.context.bound, block);
         for (row, entropy) in entropy.iter().enumerate() {
             let weight = self.weight(view, id, row);
-            if weight == 0.0 {
+            let seen = observed.as_ref().is_some_and(|observed| observed[row].is_some());
+            if weight == 0.0 || seen {
                 continue;
             }
             let mut own_sum = Accumulator::default();

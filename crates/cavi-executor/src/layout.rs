@@ -3,7 +3,7 @@
 use cavi_algebra::{Block, Equations, LetterId, Symbols};
 use cavi_families::{Batch, Extent, Posterior};
 
-use crate::data::Bound;
+use crate::data::{Bound, BoundArray};
 
 /// The rows of a block. Row `r` is the copy whose plate letters have the values of `r` in mixed radix, in the order of
 /// [`Block::plates`]; a ragged letter counts through all its groups.
@@ -46,7 +46,7 @@ impl Layout {
         let symbols = &equations.symbols;
         let size = |letter: &LetterId| bound.size_of(symbols, *letter);
         let plates: Vec<usize> = block.plates.iter().map(size).collect();
-        let rows = plates.iter().product();
+        let rows: usize = plates.iter().product();
         let slices: Vec<Vec<usize>> =
             block.slices.iter().map(|letters| letters.iter().map(size).collect()).collect();
         let n = match block.classes {
@@ -54,7 +54,9 @@ impl Layout {
             None if slices.iter().all(Vec::is_empty) => 1,
             None => slices.iter().map(|sizes| sizes.iter().product::<usize>()).sum(),
         };
-        let group_letters = shared_letters(symbols, block, missing);
+        // Without a copy there is nothing to share.
+        let group_letters =
+            if rows == 0 { block.plates.clone() } else { shared_letters(symbols, block, missing) };
         let group_sizes: Vec<usize> = group_letters.iter().map(size).collect();
         let groups = group_sizes.iter().product();
         let own = group_letters == block.plates;
@@ -90,6 +92,29 @@ impl Layout {
     /// The batch of all rows.
     pub fn batch(&self) -> Batch<'_> {
         Batch { rows: self.rows, n: self.n, groups: self.groups, group: &self.group }
+    }
+}
+
+/// For a block of a partly observed array, the observed value of each row (its copies are the array's entries in C order);
+/// `None` for a block of a latent.
+pub fn observed_rows(equations: &Equations, bound: &Bound, block: &Block) -> Option<Vec<Option<f64>>> {
+    let [member] = block.members.as_slice() else { return None };
+    match bound.arrays.get(member.index())?.as_ref()? {
+        BoundArray::Dense { values, observed } => {
+            let seen = |row: usize| observed.as_ref().is_none_or(|observed| observed[row]);
+            Some(values.iter().enumerate().map(|(row, value)| seen(row).then_some(*value)).collect())
+        }
+        BoundArray::Sparse { indices, values, observed, unlisted_zero } => {
+            let shape = bound.shape(&equations.symbols, *member);
+            let unlisted = unlisted_zero.then_some(0.0);
+            let mut rows = vec![unlisted; shape.iter().product()];
+            for (entry, value) in values.iter().enumerate() {
+                let place = shape.iter().zip(indices).fold(0, |place, (size, own)| place * size + own[entry] as usize);
+                let seen = observed.as_ref().is_none_or(|observed| observed[entry]);
+                rows[place] = seen.then_some(*value);
+            }
+            Some(rows)
+        }
     }
 }
 

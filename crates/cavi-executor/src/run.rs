@@ -12,7 +12,7 @@ use cavi_numerics::Threads;
 use cavi_numerics::special;
 
 use crate::data::Bound;
-use crate::layout::{Layout, Parameters};
+use crate::layout::{Layout, Parameters, observed_rows};
 use crate::plan::tensor::{Elementwise, NodeId, Operation};
 use crate::plan::{Plan, Unplanned, plan};
 use crate::schedule::{Item, Schedule, Step};
@@ -38,6 +38,8 @@ pub struct Executor<'a> {
     next: Vec<Vec<BlockId>>,
     threads: Threads,
     elbo_scale: f64,
+    /// For each block of a partly observed array, the observed value of each row.
+    observed: Vec<Option<Vec<Option<f64>>>>,
 }
 
 impl<'a> Executor<'a> {
@@ -85,8 +87,12 @@ impl<'a> Executor<'a> {
             next: vec![Vec::new(); plan.sites.len()],
             threads: Threads::new(threads),
             elbo_scale: 0.0,
+            observed: equations.blocks.iter().map(|block| observed_rows(equations, bound, block)).collect(),
             plan,
         };
+        for index in 0..equations.blocks.len() {
+            executor.observe(BlockId::from(index))?;
+        }
         executor.fold_constants();
         Ok(executor)
     }
@@ -141,6 +147,26 @@ impl<'a> Executor<'a> {
             }
         }
         self.plan.maps.keep(&maps);
+    }
+
+    /// Makes the observed rows of a partly observed array point masses at their values.
+    fn observe(&mut self, id: BlockId) -> Result<(), Unplanned> {
+        let Some(observed) = &self.observed[id.index()] else { return Ok(()) };
+        let family = family(self.equations, id);
+        let batch = self.plan.layouts[id.index()].batch();
+        for (row, value) in observed.iter().enumerate() {
+            if let Some(value) = value
+                && !family.observe(&batch, row, *value, &mut self.parameters.blocks[id.index()])
+            {
+                let array = self.equations.symbols.array(self.equations.block(id).members[0]);
+                return Err(Unplanned(format!(
+                    "`{}` is observed in part, and a {} factor of q has no point masses",
+                    array.name,
+                    family.name()
+                )));
+            }
+        }
+        Ok(())
     }
 
     fn reach(&self, node: NodeId, reached: &mut [bool]) {
@@ -312,6 +338,8 @@ impl<'a> Executor<'a> {
             let block = &mut self.parameters.blocks[id.index()];
             let outcome = settle(self.equations, id, &layout.batch(), &columns, block);
             outcome.map_err(|improper| trouble(id, layout, improper.row, improper.reason))?;
+            // The family was asked once, when the run began.
+            let _ = self.observe(id);
             self.touch(id);
             self.forget(&nodes);
             return Ok(());

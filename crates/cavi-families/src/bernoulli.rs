@@ -137,6 +137,11 @@ impl Posterior for BernoulliPosterior {
         Ok(())
     }
 
+    fn observe(&self, _batch: &Batch, row: usize, value: f64, descriptors: &mut [Vec<f64>]) -> bool {
+        descriptors[0][row] = value;
+        true
+    }
+
     fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {
         for row in 0..batch.rows {
             out[row] = f64::from(rng.random::<f64>() < descriptors[0][row]);

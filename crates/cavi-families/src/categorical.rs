@@ -158,6 +158,13 @@ impl Posterior for CategoricalPosterior {
         Ok(())
     }
 
+    fn observe(&self, batch: &Batch, row: usize, value: f64, descriptors: &mut [Vec<f64>]) -> bool {
+        let own = &mut descriptors[0][row * batch.n..(row + 1) * batch.n];
+        own.fill(0.0);
+        own[value as usize] = 1.0;
+        true
+    }
+
     fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {
         for row in 0..batch.rows {
             let prob = &descriptors[0][batch.row(row)];

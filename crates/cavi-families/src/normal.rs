@@ -190,6 +190,12 @@ impl Posterior for NormalPosterior {
         Ok(())
     }
 
+    fn observe(&self, _batch: &Batch, row: usize, value: f64, descriptors: &mut [Vec<f64>]) -> bool {
+        descriptors[0][row] = value;
+        descriptors[1][row] = 0.0;
+        true
+    }
+
     fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {
         for row in 0..batch.rows {
             let noise: f64 = rng.sample(StandardNormal);

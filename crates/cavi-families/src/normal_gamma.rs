@@ -45,7 +45,7 @@ impl Posterior for NormalGammaPosterior {
     }
 
     fn member_of(&self, descriptor: usize) -> usize {
-        [0, 0, 1, 1, 1][descriptor]
+        [0, 0, 1, 1][descriptor]
     }
 
     fn statistics(&self) -> Vec<Expectation> {
@@ -65,7 +65,6 @@ impl Posterior for NormalGammaPosterior {
             Descriptor { name: "kappa", extent: Extent::Scalar, defining: true },
             Descriptor { name: "shape", extent: Extent::Scalar, defining: true },
             Descriptor { name: "rate", extent: Extent::Scalar, defining: true },
-            Descriptor { name: "mean", extent: Extent::Scalar, defining: false },
         ]
     }
 
@@ -105,7 +104,6 @@ impl Posterior for NormalGammaPosterior {
             require_positive(row, "kappa of the mean", descriptors[1][row])?;
             require_positive(row, "shape", descriptors[2][row])?;
             require_positive(row, "rate", descriptors[3][row])?;
-            descriptors[4][row] = descriptors[2][row] / descriptors[3][row];
         }
         Ok(())
     }
@@ -167,7 +165,6 @@ impl Posterior for NormalGammaPosterior {
             descriptors[1][row] = 1.0;
             descriptors[2][row] = 1.0;
             descriptors[3][row] = 1.0;
-            descriptors[4][row] = 1.0;
         }
     }
 

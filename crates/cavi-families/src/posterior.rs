@@ -189,6 +189,12 @@ pub trait Posterior: Sync {
     /// distribution as long as the maximum is attained.
     fn mode(&self, batch: &Batch, coefficients: &[&[f64]], value: &mut [f64]) -> Result<(), Improper>;
 
+    /// Makes a row of q a point mass at an observed value: what the observed entries of a partly observed variable are.
+    /// False where this family has no such limit among its descriptors.
+    fn observe(&self, _batch: &Batch, _row: usize, _value: f64, _descriptors: &mut [Vec<f64>]) -> bool {
+        false
+    }
+
     /// One draw for each row: a scalar or a slice; an index as its position.
     fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]);
 

@@ -206,7 +206,7 @@ pub fn fit(
     let (Some(model), Some(equations)) = (&compiled.model, &compiled.equations) else {
         panic!("only a program that compiles is fitted");
     };
-    refuse_latent_entries(model, binding)?;
+    refuse_latent_entries(model, equations, binding)?;
     let resolved = Resolved::of(settings, model);
     // What there is to say about a schedule was said when it was resolved.
     let schedule = match &settings.schedule {
@@ -270,26 +270,27 @@ pub fn plan(compiled: &Compiled, binding: &Binding) -> Result<String, FitError> 
     let (Some(model), Some(equations)) = (&compiled.model, &compiled.equations) else {
         panic!("only a program that compiles is planned");
     };
-    refuse_latent_entries(model, binding)?;
+    refuse_latent_entries(model, equations, binding)?;
     let start = crate::start::start(model, equations, binding, None, 0).map_err(FitError::Wrong)?;
     let executor = Executor::new(equations, &binding.bound, start.parameters, 1)
         .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
     Ok(executor.plan_text())
 }
 
-/// Missing entries that are latent would need a factor of q of their own, which this version does not derive.
-fn refuse_latent_entries(model: &Model, binding: &Binding) -> Result<(), FitError> {
+/// Missing entries on a right-hand side are latent, and need a factor of q: a statement whose family has one.
+fn refuse_latent_entries(model: &Model, equations: &Equations, binding: &Binding) -> Result<(), FitError> {
     let refusal = |array: &ArrayId| {
         let name = &model.symbols.array(*array).name;
         Diagnostic::error(
             "E0803",
             format!("`{name}` has missing entries, and stands on a right-hand side: they are latent"),
         )
-        .at(model.array_spans[array.index()], "latent entries of data come in a later version of Cavi")
+        .at(model.array_spans[array.index()], "these entries have no factor of q")
         .possible("data without a missing entry, or missing entries of an array that stands only on the left")
-        .help("leave out the rows in which it is missing")
+        .help("give the array a statement whose family has a q, or leave out the rows in which it is missing")
     };
-    let refusals: Vec<Diagnostic> = binding.partly_latent.iter().map(refusal).collect();
+    let without = binding.partly_latent.iter().filter(|array| equations.block_of(**array).is_none());
+    let refusals: Vec<Diagnostic> = without.map(refusal).collect();
     if refusals.is_empty() { Ok(()) } else { Err(FitError::Wrong(refusals)) }
 }
 
