@@ -4,6 +4,7 @@ use cavi_algebra::{ArrayId, ArrayKind, BlockId, LetterId, Mode, Support};
 use cavi_model::{BlockKind, BlockSpec, Model, Statement};
 use cavi_syntax::{Diagnostic, Span};
 
+use crate::bounds::lee_seung;
 use crate::derive::Derivation;
 
 /// A block before its equations are derived.
@@ -23,6 +24,8 @@ pub struct Draft {
     pub classes: Option<LetterId>,
     /// The second letters of the slices, for outer products: one for each of `slices[0]`.
     pub second: Vec<LetterId>,
+    /// The bound asked for, where an exact update exists.
+    pub by: Option<&'static str>,
     /// Whether the program says `clamp`.
     pub clamp: bool,
     /// Where the block is stated: the line in `posterior`, or the statement of its first member.
@@ -105,18 +108,31 @@ fn draft(derivation: &mut Derivation, spec: &BlockSpec) -> Draft {
     if spec.members.len() > 1 && mode != Mode::Distribution {
         derivation.diagnostics.push(later("joint points of several variables"));
     }
-    if let Some((bound, span)) = &spec.by {
+    let by = spec.by.as_ref().and_then(|(bound, span)| {
+        let member = derivation.symbols.array(spec.members[0]);
+        let fits = mode == Mode::Point && spec.members.len() == 1 && member.support.is_nonnegative();
+        if bound == lee_seung::NAME && fits && spec.slices.iter().all(Vec::is_empty) {
+            return Some(lee_seung::NAME);
+        }
+        let (message, possible) = if bound == lee_seung::NAME {
+            let name = &member.name;
+            (format!("`by {bound}` cannot serve `{name}`"), "a point that is no slice and cannot be negative")
+        } else {
+            (format!("there is no bound `{bound}` to ask for"), "`by lee_seung`, for non-negative points")
+        };
         derivation.diagnostics.push(
-            Diagnostic::error("E0791", format!("the bound `{bound}` is not in this version"))
+            Diagnostic::error("E0791", message)
                 .at(*span, "asked for here")
+                .possible(possible)
                 .help("leave `by` out: the exact update is used"),
         );
-    }
-    if spec.clamp {
+        None
+    });
+    if spec.clamp && mode != Mode::Point {
         derivation.diagnostics.push(
-            Diagnostic::error("E0792", "`clamp` is not in this version")
+            Diagnostic::error("E0792", "`clamp` is for points")
                 .at(spec.span, "asked for here")
-                .help("use a shape or concentration of at least 1, whose mode exists"),
+                .help("write `point` before the variable, or leave `clamp` out"),
         );
     }
     // The members of a joint family have an order of their own: real variables before positive ones.
@@ -189,6 +205,7 @@ fn draft(derivation: &mut Derivation, spec: &BlockSpec) -> Draft {
         mode,
         classes,
         second,
+        by,
         clamp: spec.clamp,
         span: spec.span,
     }

@@ -4,13 +4,13 @@
 use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::{Substitution, distribute, multiply, rename_apart, substitute};
 use cavi_algebra::{
-    Atom, Block, BlockId, Factor, LetterId, Mode, Natural, StatementId, Statistic, Subscript, Sum, Support, Symbols,
+    Atom, Block, BlockId, Elementary, Expression, Factor, LetterId, Mode, Natural, StatementId, Statistic, Subscript, Sum, Support, Symbols,
     Term, dedup,
 };
 use cavi_families::{Extent, Posterior, recognise, recognise_joint};
 
 use crate::blocks::Draft;
-use crate::bounds::Bounded;
+use crate::bounds::{Bounded, lee_seung};
 use crate::derive::Derivation;
 use crate::expect::{Leftover, copies, expect, statistic_of};
 use crate::explain;
@@ -33,7 +33,7 @@ pub fn conjugate(derivation: &mut Derivation, drafts: &[Draft], bounded: &Bounde
 fn block(derivation: &mut Derivation, drafts: &[Draft], bounded: &Bounded, id: BlockId) -> Option<Block> {
     let draft = &drafts[id.index()];
     let mut collected: Vec<Collected> = Vec::new();
-    let mut failed = false;
+    let mut leftovers: Vec<(StatementId, Box<Leftover>)> = Vec::new();
     for (index, statement) in bounded.statements.iter().enumerate() {
         let statement_id = StatementId::from(index);
         for term in &statement.held.terms {
@@ -42,17 +42,16 @@ fn block(derivation: &mut Derivation, drafts: &[Draft], bounded: &Bounded, id: B
             }
             match collect(&mut derivation.symbols, drafts, id, statement_id, term) {
                 Ok(found) => collected.extend(found),
-                Err(leftover) => {
-                    failed = true;
-                    let diagnostic = explain::leftover(derivation, drafts, id, statement_id, &leftover);
-                    if !derivation.diagnostics.contains(&diagnostic) {
-                        derivation.diagnostics.push(diagnostic);
-                    }
-                }
+                Err(leftover) => leftovers.push((statement_id, leftover)),
             }
         }
     }
-    if failed {
+    if let Some((statement, first)) = leftovers.first() {
+        // The one in the way may be another block: only its own are reported together.
+        let (statement, culprit) = (*statement, first.block);
+        leftovers.retain(|(_, leftover)| leftover.block == culprit);
+        let diagnostic = explain::leftover(derivation, drafts, culprit, &leftovers);
+        derivation.complain(diagnostic, Some(&drafts[culprit.index()]), Some(statement));
         return None;
     }
     // Statistics whose coefficient cancels are absent.
@@ -90,15 +89,19 @@ fn block(derivation: &mut Derivation, drafts: &[Draft], bounded: &Bounded, id: B
         recognise(support, over_slice, point, &wanted)
     };
     let Some(family) = recognised else {
-        derivation.diagnostics.push(explain::no_family(
-            derivation,
-            drafts,
-            id,
-            &wanted,
-            &collected_places(&collected),
-        ));
+        let places = collected_places(&collected);
+        let (diagnostic, culprit) = explain::no_family(derivation, drafts, id, &wanted, &places);
+        derivation.complain(diagnostic, Some(draft), culprit);
         return None;
     };
+    if point && !draft.clamp {
+        for (statistic, _, own) in &coefficients {
+            if boundary_mode(&derivation.symbols, statistic, own) {
+                derivation.diagnostics.push(explain::infinite_mode(derivation, drafts, id, own));
+                return None;
+            }
+        }
+    }
     let weights = multiplicities(&derivation.symbols, &draft.plates);
     let (natural, prior) = arrange(&mut derivation.symbols, draft, family, &coefficients, &weights);
     let in_order = dedup(collected.iter().flat_map(|entry| entry.meets.clone()).collect());
@@ -115,13 +118,38 @@ fn block(derivation: &mut Derivation, drafts: &[Draft], bounded: &Bounded, id: B
         in_order,
         classes: draft.classes,
         multiplicity: weights,
-        by: None,
+        by: draft.by,
         clamp: draft.clamp,
     })
 }
 
 fn collected_places(collected: &[Collected]) -> Vec<(Statistic, StatementId)> {
     dedup(collected.iter().map(|entry| (entry.statistic.clone(), entry.statement)).collect())
+}
+
+/// Whether a prior has an infinite density on the boundary: its coefficient of a log is negative by the values of the
+/// constants in it. What depends on a constant without a value is judged by the fit.
+fn boundary_mode(symbols: &Symbols, statistic: &Statistic, prior: &Sum) -> bool {
+    let log = matches!(statistic.0.as_slice(), [(_, Elementary::Log | Elementary::LogComplement)]);
+    log && !prior.is_zero() && constant_value(symbols, prior).is_some_and(|value| value < 0.0)
+}
+
+/// The value of a sum of constants that are plain numbers.
+fn constant_value(symbols: &Symbols, sum: &Sum) -> Option<f64> {
+    let mut total = 0.0;
+    for term in &sum.terms {
+        let mut value = term.coefficient.0;
+        for factor in &term.factors {
+            let Atom::Value(array, _) = &factor.atom else { return None };
+            let Some(Expression::Number(number)) = symbols.array(*array).value else { return None };
+            value *= number.powi(factor.power);
+        }
+        if !term.sums.is_empty() {
+            return None;
+        }
+        total += value;
+    }
+    Some(total)
 }
 
 /// The coefficients in the order of the family's statistics. Those of a distribution are natural parameters: the base
@@ -183,10 +211,23 @@ fn collect(
             continue;
         }
         let leftover = |(term, position)| Box::new(Leftover { term, position, block: id });
+        // The letters of the target are kept for the target.
+        let taken = targets(symbols, draft);
+        if draft.by == Some(lee_seung::NAME) {
+            let term = rename_apart(symbols, &term, &taken);
+            let found =
+                elements(symbols, draft, &term).map_err(|position| leftover((term.clone(), position)))?;
+            if let Some(parts) = lee_seung::split_product(&term, &found) {
+                for (target, rest) in parts {
+                    let coefficient = coefficient(symbols, drafts, draft, &rest, &target.plates, &[])?;
+                    let statistic = Statistic::square();
+                    out.push(Collected { statistic, statement, coefficient, meets: Vec::new() });
+                }
+                continue;
+            }
+        }
         for term in separate(symbols, draft, &term).map_err(leftover)? {
-            // The letters of the target are kept for the target.
-            let target = targets(symbols, draft);
-            let term = rename_apart(symbols, &term, &target);
+            let term = rename_apart(symbols, &term, &taken);
             let found =
                 elements(symbols, draft, &term).map_err(|position| leftover((term.clone(), position)))?;
             let groups = copies(&found);
@@ -199,25 +240,37 @@ fn collect(
                     position += 1;
                     !gone.contains(&(position - 1))
                 });
-                let mut pairs: Vec<(Subscript, LetterId)> =
-                    copy[0].plates.iter().cloned().zip(draft.plates.iter().copied()).collect();
-                for (number, slots) in slots.iter().enumerate() {
-                    let letters: Vec<LetterId> = match draft.classes {
-                        Some(class) => vec![class],
-                        None if number == 0 => draft.slices[0].clone(),
-                        None => draft.second.clone(),
-                    };
-                    pairs.extend(slots.iter().cloned().zip(letters));
-                }
                 let meets = meeting_letters(draft, &copy[0].plates, &groups, copy);
-                let rest = unify(symbols, &rest, pairs);
-                let rest = canonical(symbols, &Sum::term(rest));
-                let coefficient = expect(symbols, drafts, &rest)?;
+                let coefficient = coefficient(symbols, drafts, draft, &rest, &copy[0].plates, &slots)?;
                 out.push(Collected { statistic, statement, coefficient, meets });
             }
         }
     }
     Ok(out)
+}
+
+/// The expected coefficient of a statistic at the target: the rest of its term, with the subscripts of its copy made the
+/// block's letters.
+fn coefficient(
+    symbols: &mut Symbols,
+    drafts: &[Draft],
+    draft: &Draft,
+    rest: &Term,
+    plates: &[Subscript],
+    slots: &[Vec<Subscript>],
+) -> Result<Sum, Box<Leftover>> {
+    let mut pairs: Vec<(Subscript, LetterId)> = plates.iter().cloned().zip(draft.plates.iter().copied()).collect();
+    for (number, slots) in slots.iter().enumerate() {
+        let letters: Vec<LetterId> = match draft.classes {
+            Some(class) => vec![class],
+            None if number == 0 => draft.slices[0].clone(),
+            None => draft.second.clone(),
+        };
+        pairs.extend(slots.iter().cloned().zip(letters));
+    }
+    let rest = unify(symbols, rest, pairs);
+    let rest = canonical(symbols, &Sum::term(rest));
+    expect(symbols, drafts, &rest)
 }
 
 /// The letters that a coefficient is written in: plates, slices, second slices, class, with their ancestors.

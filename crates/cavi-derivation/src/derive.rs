@@ -1,13 +1,15 @@
 //! The derivation on one screen: log joint, bounds, blocks, updates, bound, order.
 
-use cavi_algebra::{ArrayKind, Equations, StatementEquation, Symbols};
+use cavi_algebra::{ArrayKind, Equations, StatementEquation, StatementId, Symbols};
 use cavi_model::Model;
 use cavi_syntax::Diagnostic;
 
+use crate::advice::advise;
 use crate::blocks::{Draft, blocks, partly_latent};
 use crate::bounds::bound_logs;
 use crate::conjugate::conjugate;
 use crate::elbo::{elbo, expect_sites};
+use crate::explain::{Complaint, suggest};
 use crate::implicit::implicit_to_sites;
 use crate::joint::joint;
 use crate::order::default_sweep;
@@ -20,14 +22,32 @@ pub struct Derivation<'m> {
     pub symbols: Symbols,
     /// What was found wrong or worth saying.
     pub diagnostics: Vec<Diagnostic>,
+    /// What the errors are about whose repairs are looked for.
+    pub complaints: Vec<Complaint>,
 }
 
 /// Derives the updates and the bound of a model. The equations are there only if no diagnostic is an error.
 pub fn derive(model: &Model) -> (Option<Equations>, Vec<Diagnostic>) {
-    let mut derivation = Derivation { model, symbols: model.symbols.clone(), diagnostics: Vec::new() };
+    let (equations, mut diagnostics, complaints) = attempt(model);
+    suggest(model, &mut diagnostics, &complaints);
+    if let Some(equations) = &equations {
+        diagnostics.extend(advise(model, equations));
+    }
+    let failed = diagnostics.iter().any(Diagnostic::is_error);
+    (if failed { None } else { equations }, diagnostics)
+}
+
+/// The derivation alone: repairs are found by attempts.
+pub(crate) fn attempt(model: &Model) -> (Option<Equations>, Vec<Diagnostic>, Vec<Complaint>) {
+    let mut derivation = Derivation {
+        model,
+        symbols: model.symbols.clone(),
+        diagnostics: Vec::new(),
+        complaints: Vec::new(),
+    };
     let equations = derivation.run();
-    let failed = derivation.diagnostics.iter().any(Diagnostic::is_error);
-    (if failed { None } else { equations }, derivation.diagnostics)
+    let failed = derivation.failed();
+    (if failed { None } else { equations }, derivation.diagnostics, derivation.complaints)
 }
 
 impl Derivation<'_> {
@@ -72,6 +92,16 @@ impl Derivation<'_> {
             sweep,
             symbols: self.symbols.clone(),
         })
+    }
+
+    /// Reports an error that a change of the program may repair; the same one once.
+    pub fn complain(&mut self, diagnostic: Diagnostic, draft: Option<&Draft>, statement: Option<StatementId>) {
+        if self.diagnostics.contains(&diagnostic) {
+            return;
+        }
+        let complaint = Complaint { diagnostic: self.diagnostics.len(), draft: draft.cloned(), statement };
+        self.complaints.push(complaint);
+        self.diagnostics.push(diagnostic);
     }
 
     fn failed(&self) -> bool {

@@ -35,10 +35,9 @@ pub fn elbo(derivation: &mut Derivation, drafts: &[Draft], blocks: &[Block], bou
                 match expect_term(&mut derivation.symbols, drafts, term) {
                     Ok(expected) => sum = sum.plus(expected),
                     Err(leftover) => {
-                        let diagnostic = explain::leftover(derivation, drafts, leftover.block, id, &leftover);
-                        if !derivation.diagnostics.contains(&diagnostic) {
-                            derivation.diagnostics.push(diagnostic);
-                        }
+                        let block = leftover.block;
+                        let diagnostic = explain::leftover(derivation, drafts, block, &[(id, leftover)]);
+                        derivation.complain(diagnostic, Some(&drafts[block.index()]), Some(id));
                     }
                 }
             }
@@ -60,8 +59,9 @@ pub fn expect_sites(derivation: &mut Derivation, drafts: &[Draft], bounded: &mut
         let mut take = |sum: &Sum| match expect(&mut derivation.symbols, drafts, sum) {
             Ok(expected) => Some(expected),
             Err(leftover) => {
-                let diagnostic = explain::leftover(derivation, drafts, leftover.block, statement, &leftover);
-                derivation.diagnostics.push(diagnostic);
+                let block = leftover.block;
+                let diagnostic = explain::leftover(derivation, drafts, block, &[(statement, leftover)]);
+                derivation.complain(diagnostic, Some(&drafts[block.index()]), Some(statement));
                 None
             }
         };
@@ -87,6 +87,6 @@ fn answered(derivation: &mut Derivation, drafts: &[Draft], blocks: &[Block], elb
     for (block, statistic) in missing {
         let diagnostic =
             explain::no_expectation(derivation, drafts, BlockId::from(block), blocks, &statistic);
-        derivation.diagnostics.push(diagnostic);
+        derivation.complain(diagnostic, Some(&drafts[block]), None);
     }
 }

@@ -6,7 +6,7 @@ mod pass;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use cavi_algebra::{BlockId, Equations, Function, SiteId};
+use cavi_algebra::{BlockId, Elementary, Equations, Function, SiteId};
 use cavi_families::{Batch, Extent, Improper, Posterior};
 use cavi_numerics::Threads;
 use cavi_numerics::special;
@@ -187,6 +187,9 @@ impl<'a> Executor<'a> {
 
     /// One item, its repetitions included.
     pub fn item(&mut self, item: &Item) -> Result<(), Trouble> {
+        if item.reset {
+            item.blocks().into_iter().try_for_each(|block| self.reset(block))?;
+        }
         for _ in 0..item.repeat {
             match &item.step {
                 Step::Block(block) => {
@@ -213,6 +216,9 @@ impl<'a> Executor<'a> {
             Step::Block(block) => self.update(*block),
             Step::Group(items) | Step::Sequence(items) => {
                 for item in items {
+                    if item.reset {
+                        item.blocks().into_iter().try_for_each(|block| self.reset(block))?;
+                    }
                     for _ in 0..item.repeat {
                         self.members(item)?;
                     }
@@ -257,7 +263,7 @@ impl<'a> Executor<'a> {
 
     /// The most memory that the run holds at a time, in bytes: data, parameters, and everything that follows from them.
     pub fn peak_bytes(&self) -> usize {
-        self.plan.bytes(self.equations)
+        self.plan.bytes(self.equations) + self.sites.iter().map(SiteState::bytes).sum::<usize>()
     }
 
     /// When the newest thing that a node follows from last changed.
@@ -326,6 +332,25 @@ impl<'a> Executor<'a> {
                 self.values[node.index()] = Cow::Owned(Vec::new());
             }
         }
+    }
+
+    /// Makes q the optimum of the block's own statements alone, hyper-parameters at their current expectations. A point
+    /// keeps its value.
+    pub fn reset(&mut self, id: BlockId) -> Result<(), Trouble> {
+        let nodes = self.plan.blocks[id.index()].prior.clone();
+        if nodes.is_empty() {
+            return Ok(());
+        }
+        nodes.iter().for_each(|node| self.evaluate(*node));
+        let layout = &self.plan.layouts[id.index()];
+        let columns: Vec<&[f64]> = nodes.iter().map(|node| self.values[node.index()].as_ref()).collect();
+        let block = &mut self.parameters.blocks[id.index()];
+        let outcome = settle(self.equations, id, &layout.batch(), &columns, block);
+        outcome.map_err(|improper| trouble(id, layout, improper.row, improper.reason))?;
+        let _ = self.observe(id);
+        self.touch(id);
+        self.forget(&nodes);
+        Ok(())
     }
 
     /// Updates all copies of a block, allocations held.
@@ -529,13 +554,17 @@ impl<'a> Executor<'a> {
                 let mut expectation = vec![0.0; natural.len()];
                 family.expect(&batch, descriptors, which, &mut expectation);
                 let prior = &self.values[node.index()];
-                let width = if batch.rows == 0 { 1 } else { natural.len() / batch.rows };
-                for (place, ((prior, own), expectation)) in
-                    prior.iter().zip(natural).zip(&expectation).enumerate()
-                {
-                    let difference = prior - own;
-                    if difference != 0.0 {
-                        rows[place / width.max(1)] += difference * expectation;
+                let width = natural.len().checked_div(batch.rows).unwrap_or(0);
+                if width == 0 {
+                    continue;
+                }
+                let each = prior.chunks(width).zip(natural.chunks(width)).zip(expectation.chunks(width));
+                for (row, ((prior, own), expectation)) in rows.iter_mut().zip(each) {
+                    for ((prior, own), expectation) in prior.iter().zip(own).zip(expectation) {
+                        let difference = prior - own;
+                        if difference != 0.0 {
+                            *row += difference * expectation;
+                        }
                     }
                 }
             }
@@ -613,7 +642,22 @@ fn settle(
     block: &mut [Vec<f64>],
 ) -> Result<(), Improper> {
     let family = family(equations, id);
-    if equations.block(id).is_point() {
+    if equations.block(id).is_point() && equations.block(id).clamp {
+        // A negative coefficient of a log asks for an infinite density on the boundary.
+        let logs = |own: &cavi_families::Expectation| {
+            matches!(own.statistic.0.as_slice(), [(_, Elementary::Log | Elementary::LogComplement)])
+        };
+        let clamped: Vec<Vec<f64>> = natural
+            .iter()
+            .zip(family.statistics())
+            .map(|(column, own)| {
+                let least = if logs(&own) { 0.0 } else { f64::NEG_INFINITY };
+                column.iter().map(|value| value.max(least)).collect()
+            })
+            .collect();
+        let natural: Vec<&[f64]> = clamped.iter().map(Vec::as_slice).collect();
+        family.mode(batch, &natural, &mut block[0])
+    } else if equations.block(id).is_point() {
         family.mode(batch, natural, &mut block[0])
     } else {
         family.describe(batch, natural, block)

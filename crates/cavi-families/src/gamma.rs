@@ -8,7 +8,7 @@
 
 use cavi_algebra::rules::{multiply, power, push_log_into_product};
 use cavi_algebra::{Function, Statistic, Sum, Support, Symbols};
-use cavi_numerics::special::{digamma_into, ln, log_gamma_into};
+use cavi_numerics::special::{digamma_into, ln_into, log_gamma_into};
 use rand::{Rng, RngCore};
 
 use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Spelling, Target};
@@ -130,28 +130,25 @@ impl Posterior for GammaPosterior {
         natural: &[&[f64]],
         descriptors: &mut [Vec<f64>],
     ) -> Result<(), Improper> {
-        for row in 0..batch.rows {
-            descriptors[0][row] = natural[0][row];
-            descriptors[1][row] = -natural[1][row];
-        }
+        descriptors[0].copy_from_slice(natural[0]);
+        descriptors[1].iter_mut().zip(natural[1]).for_each(|(rate, own)| *rate = -own);
         self.complete(batch, descriptors)
     }
 
     fn complete(&self, batch: &Batch, descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+        let [shape, rate, mean] = descriptors else { unreachable!("three descriptors") };
+        let (shape, rate, mean) = (&shape[..batch.rows], &rate[..batch.rows], &mut mean[..batch.rows]);
         for row in 0..batch.rows {
-            let (shape, rate) = (descriptors[0][row], descriptors[1][row]);
-            require_positive(row, "shape", shape)?;
-            require_positive(row, "rate", rate)?;
-            descriptors[2][row] = shape / rate;
+            require_positive(row, "shape", shape[row])?;
+            require_positive(row, "rate", rate[row])?;
+            mean[row] = shape[row] / rate[row];
         }
         Ok(())
     }
 
-    fn natural(&self, batch: &Batch, descriptors: &[Vec<f64>], natural: &mut [Vec<f64>]) {
-        for row in 0..batch.rows {
-            natural[0][row] = descriptors[0][row];
-            natural[1][row] = -descriptors[1][row];
-        }
+    fn natural(&self, _batch: &Batch, descriptors: &[Vec<f64>], natural: &mut [Vec<f64>]) {
+        natural[0].copy_from_slice(&descriptors[0]);
+        natural[1].iter_mut().zip(&descriptors[1]).for_each(|(own, rate)| *own = -rate);
     }
 
     fn expect(&self, batch: &Batch, descriptors: &[Vec<f64>], which: usize, out: &mut [f64]) {
@@ -159,9 +156,7 @@ impl Posterior for GammaPosterior {
         match which {
             0 => {
                 digamma_into(shape, out);
-                for row in 0..batch.rows {
-                    out[row] -= ln(rate[row]);
-                }
+                with_logs(rate, |row, log| out[row] -= log);
             }
             1 => out.copy_from_slice(&descriptors[2]),
             _ => {
@@ -172,12 +167,10 @@ impl Posterior for GammaPosterior {
         }
     }
 
-    fn entropy(&self, batch: &Batch, descriptors: &[Vec<f64>], out: &mut [f64]) {
+    fn entropy(&self, _batch: &Batch, descriptors: &[Vec<f64>], out: &mut [f64]) {
         let (shape, rate) = (&descriptors[0], &descriptors[1]);
         log_gamma_into(shape, out);
-        for row in 0..batch.rows {
-            out[row] -= shape[row] * ln(rate[row]);
-        }
+        with_logs(rate, |row, log| out[row] -= shape[row] * log);
     }
 
     fn mode(&self, batch: &Batch, coefficients: &[&[f64]], value: &mut [f64]) -> Result<(), Improper> {
@@ -220,5 +213,17 @@ impl Posterior for GammaPosterior {
             descriptors[1][row] = 1.0 / centre[row];
         }
         self.complete(batch, descriptors)
+    }
+}
+
+/// Runs `task(row, logarithm)` for every value, with logarithms taken over a buffer.
+fn with_logs(values: &[f64], mut task: impl FnMut(usize, f64)) {
+    const BLOCK: usize = 512;
+    let mut logs = [0.0; BLOCK];
+    for (block, values) in values.chunks(BLOCK).enumerate() {
+        ln_into(values, &mut logs[..values.len()]);
+        for (row, log) in logs[..values.len()].iter().enumerate() {
+            task(block * BLOCK + row, *log);
+        }
     }
 }

@@ -14,6 +14,10 @@ use cavi_numerics::special::{digamma, log_gamma};
 use rand::{Rng, RngCore};
 
 use crate::family::Extent;
+use crate::standard::Formulas;
+use crate::standard::build::{
+    eta, log, log_gamma_of, minus, number, over, parameter, product as product_of, psi, sum, times,
+};
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_finite, require_positive};
 
 /// Normal-Gamma as a factor of q over two variables, the mean first.
@@ -78,6 +82,41 @@ impl Posterior for NormalGammaPosterior {
 
     fn paired(&self) -> bool {
         true
+    }
+
+    fn formulas(&self) -> Formulas {
+        // Of the natural parameters; of mean, kappa, shape and rate.
+        let (mean, kappa, shape, rate) = (|| parameter(0), || parameter(1), || parameter(2), || parameter(3));
+        let expected_precision = || over(shape(), rate());
+        Formulas {
+            parameters: vec![
+                ("mean", over(eta(2), times(-2.0, eta(3)))),
+                ("kappa", times(-2.0, eta(3))),
+                ("shape", eta(0)),
+                ("rate", sum([minus(eta(1)), times(-0.5, product_of([kappa(), mean(), mean()]))])),
+            ],
+            expectations: vec![
+                (Statistic(vec![(1, Elementary::Log)]), sum([psi(shape()), minus(log(rate()))])),
+                (product(0, 1), expected_precision()),
+                (product(1, 1), product_of([mean(), expected_precision()])),
+                (
+                    product(2, 1),
+                    sum([over(number(1.0), kappa()), product_of([mean(), mean(), expected_precision()])]),
+                ),
+                (product(1, 0), mean()),
+                (
+                    Statistic(vec![(0, Elementary::Centred), (0, Elementary::Centred)]),
+                    over(rate(), product_of([kappa(), sum([shape(), number(-1.0)])])),
+                ),
+            ],
+            log_normaliser: Some(sum([
+                log_gamma_of(shape()),
+                minus(product_of([shape(), log(rate())])),
+                times(-0.5, log(kappa())),
+                number(0.5 * (2.0 * PI).ln()),
+            ])),
+            mode: None,
+        }
     }
 
     fn describe(

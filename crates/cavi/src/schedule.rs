@@ -82,13 +82,6 @@ impl Resolver<'_> {
             }
             ScheduleKind::Sequence(members) => Step::Sequence(self.items(members)),
         };
-        if item.reset {
-            self.diagnostics.push(
-                Diagnostic::error("E0613", "`reset` comes in a later version of Cavi")
-                    .at(item.span, "this one does not have it")
-                    .help("drop the word; `repeat` works without it"),
-            );
-        }
         Some(Item { step, repeat: item.repeat, reset: item.reset })
     }
 

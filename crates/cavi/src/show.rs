@@ -1,6 +1,6 @@
 //! What is derived, as text: graph, equations, factorisation.
 
-use cavi_algebra::print::{Derivation, Scope, text};
+use cavi_algebra::print::{Derivation, Scope, SweepItem, SweepStep, text};
 use cavi_algebra::{ArrayKind, BlockId, Equations, Support};
 use cavi_model::Model;
 use cavi_syntax::ast::{Program, Statement, StatementKind};
@@ -145,12 +145,27 @@ impl Compiled {
 
     fn with_derivation(&self, print: impl FnOnce(&Derivation<'_>) -> String) -> String {
         let program = model_lines(&self.program);
+        let (model, equations) = self.derived();
+        let schedule = crate::schedule::of_program(model, equations).schedule;
+        let schedule: Vec<SweepItem> = schedule.items.iter().map(sweep_item).collect();
         print(&Derivation {
-            equations: self.derived().1,
+            equations,
             program: &program,
             standard: &cavi_families::standard(),
+            schedule: Some(&schedule),
         })
     }
+}
+
+/// An item of the schedule as the printer takes it.
+fn sweep_item(item: &cavi_executor::Item) -> SweepItem {
+    let all = |items: &[cavi_executor::Item]| items.iter().map(sweep_item).collect();
+    let step = match &item.step {
+        cavi_executor::Step::Block(block) => SweepStep::Block(*block),
+        cavi_executor::Step::Group(items) => SweepStep::Group(all(items)),
+        cavi_executor::Step::Sequence(items) => SweepStep::Sequence(all(items)),
+    };
+    SweepItem { step, repeat: item.repeat, reset: item.reset }
 }
 
 /// The lines that state the model, in canonical form and without comments.

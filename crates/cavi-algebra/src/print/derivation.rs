@@ -5,7 +5,7 @@ use crate::equations::{Block, Equations, Mode, Site, StatementEquation};
 use crate::expression::{Expression, Subscript};
 use crate::statistic::{Elementary, Statistic};
 use crate::sum_of_products::{Moment, Sum, dedup};
-use crate::symbols::{ArrayId, ArrayKind, AxisId, BlockId, LetterId, SiteId, StatementId, Symbols};
+use crate::symbols::{ArrayId, ArrayKind, AxisId, BlockId, LetterId, SiteId, StatementId, Support, Symbols};
 
 use super::build::Builder;
 use super::document::{Item, Part, Row, Sign, Span, render, words};
@@ -23,6 +23,30 @@ pub struct Derivation<'a> {
     pub program: &'a [String],
     /// How families print.
     pub standard: &'a dyn Standard,
+    /// The items of a sweep, where the program has a schedule of its own; else the default order is printed.
+    pub schedule: Option<&'a [SweepItem]>,
+}
+
+/// An item of a printed sweep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SweepItem {
+    /// What is updated.
+    pub step: SweepStep,
+    /// How often.
+    pub repeat: u64,
+    /// Whether its blocks are first made the optimum of their own statements alone.
+    pub reset: bool,
+}
+
+/// What an item of a printed sweep updates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SweepStep {
+    /// A block.
+    Block(BlockId),
+    /// Members that share one refresh of the allocations, `(a, b)`.
+    Group(Vec<SweepItem>),
+    /// One item after another, `[a, b]`.
+    Sequence(Vec<SweepItem>),
 }
 
 /// The whole derivation.
@@ -32,7 +56,33 @@ pub fn derivation(
     standard: &dyn Standard,
     format: Format,
 ) -> String {
-    Derivation { equations, program, standard }.print(format)
+    Derivation { equations, program, standard, schedule: None }.print(format)
+}
+
+impl SweepItem {
+    /// A block, once.
+    pub fn block(id: BlockId) -> SweepItem {
+        SweepItem { step: SweepStep::Block(id), repeat: 1, reset: false }
+    }
+
+    /// The blocks that it updates.
+    fn blocks(&self) -> Vec<BlockId> {
+        match &self.step {
+            SweepStep::Block(id) => vec![*id],
+            SweepStep::Group(items) | SweepStep::Sequence(items) => {
+                items.iter().flat_map(SweepItem::blocks).collect()
+            }
+        }
+    }
+
+    /// The groups in it. What stands inside a group refreshes nothing of its own.
+    fn groups<'a>(&'a self, out: &mut Vec<&'a SweepItem>) {
+        match &self.step {
+            SweepStep::Block(_) => {}
+            SweepStep::Group(_) => out.push(self),
+            SweepStep::Sequence(items) => items.iter().for_each(|item| item.groups(out)),
+        }
+    }
 }
 
 impl Derivation<'_> {
@@ -59,7 +109,7 @@ impl Derivation<'_> {
             items.extend(self.update(BlockId::from(index)));
         }
         items.push(Item::Heading("Sweep"));
-        items.push(Item::Paragraph(self.sweep()));
+        items.extend(self.sweep().into_iter().map(Item::Paragraph));
         items.push(Item::Heading(if self.has_distribution() { "Evidence lower bound" } else { "Objective" }));
         items.extend(self.elbo());
         render(&items, format)
@@ -150,6 +200,7 @@ impl Derivation<'_> {
         let given = (0..self.symbols().arrays.len()).map(ArrayId::from).filter(|array| {
             *array != statement.target
                 && self.symbols().array(*array).kind != ArrayKind::Constant
+                && self.symbols().array(*array).support != Support::Multiplicity
                 && statement.log_density.mentions(*array)
         });
         Node::Density(vec![self.name(statement.target)], given.map(|array| self.name(array)).collect())
@@ -263,18 +314,58 @@ impl Derivation<'_> {
         vec![Item::Rows(rows), Item::Paragraph(line)]
     }
 
-    fn sweep(&self) -> Vec<Span> {
-        let name = |id: &BlockId| Span::Math(self.name(self.equations.block(*id).members[0]));
-        let mut line = separated(self.equations.sweep.iter().map(name).collect());
+    /// The order of a sweep: the program's own, or the default one.
+    fn sweep(&self) -> Vec<Vec<Span>> {
+        let default: Vec<SweepItem> = self.equations.sweep.iter().copied().map(SweepItem::block).collect();
+        let items = self.schedule.unwrap_or(&default);
+        let mut line = separated(items.iter().map(|item| words(self.sweep_item(item))).collect());
         if line.is_empty() {
             line.push(words("nothing is updated"));
         }
         line.push(words(", in this order"));
-        if !self.equations.sites.is_empty() {
+        let allocations = !self.equations.sites.is_empty();
+        if allocations {
             line.push(words("; allocations are at their optimum before each"));
         }
         line.push(words("."));
-        line
+        let mut lines = vec![line];
+        let mut groups = Vec::new();
+        items.iter().for_each(|item| item.groups(&mut groups));
+        for group in groups.into_iter().filter(|_| allocations) {
+            lines.push(vec![words(format!("{} share one refresh of the allocations.", self.sweep_item(group)))]);
+        }
+        let updated: Vec<BlockId> = items.iter().flat_map(SweepItem::blocks).collect();
+        let left_out = (0..self.equations.blocks.len()).map(BlockId::from).filter(|id| {
+            matches!(self.equations.block(*id).mode, Mode::Distribution | Mode::Point) && !updated.contains(id)
+        });
+        lines.extend(left_out.map(|id| vec![words(format!("{} keeps its start.", self.names_of(id)))]));
+        lines
+    }
+
+    /// The variables of a block: `mu`, or `mu and tau`.
+    fn names_of(&self, id: BlockId) -> String {
+        let members = self.equations.block(id).members.iter();
+        let names: Vec<&str> = members.map(|member| self.symbols().array(*member).name.as_str()).collect();
+        names.join(" and ")
+    }
+
+    /// An item as programs write it: `(w, h) repeat 3`.
+    fn sweep_item(&self, item: &SweepItem) -> String {
+        let list = |items: &[SweepItem]| {
+            items.iter().map(|item| self.sweep_item(item)).collect::<Vec<_>>().join(", ")
+        };
+        let mut text = match &item.step {
+            SweepStep::Block(id) => self.names_of(*id),
+            SweepStep::Group(items) => format!("({})", list(items)),
+            SweepStep::Sequence(items) => format!("[{}]", list(items)),
+        };
+        if item.reset {
+            text.push_str(" reset");
+        }
+        if item.repeat != 1 {
+            text.push_str(&format!(" repeat {}", item.repeat));
+        }
+        text
     }
 
     fn update(&self, id: BlockId) -> Vec<Item> {
@@ -285,6 +376,9 @@ impl Derivation<'_> {
             Mode::Point => ", a point".to_owned(),
         }));
         let mut items = vec![Item::Subheading(line), Item::Paragraph(self.order(block))];
+        if block.mode == Mode::Fixed {
+            return items;
+        }
         if block.natural.is_empty() {
             items.push(Item::Paragraph(vec![words(
                 "It takes the maximiser of the objective, found numerically.",
@@ -376,6 +470,7 @@ impl Derivation<'_> {
             let slots = slots(formula, &block.natural, &shown);
             let value = resolve(&mut symbols, formula, &block.natural, &shown, &slots);
             let plates = value.plates(&symbols, block, &shown);
+            let name = self.scope().standard(name);
             shown.push(Shown { name, plates, slots, value });
         }
         let mut rows = Vec::new();
@@ -505,14 +600,20 @@ impl Derivation<'_> {
         let mut rows = Vec::new();
         let mut used: Vec<usize> = Vec::new();
         let mut paired = false;
+        // Of the factors whose entropy is paired with the prior: those that keep their start, and whether any does not.
+        let (mut fixed, mut updated) = (Vec::new(), false);
         let mut entropies = Vec::new();
         for id in &random {
             let block = self.equations.block(*id);
             if !self.standard.paired(block.family) {
-                entropies.push(Row::equal(named(block), self.entropy(block)));
+                // Of one copy there is nothing to sum, and the row would say nothing.
+                if !block.plates.is_empty() || !block.multiplicity.is_empty() {
+                    entropies.push(Row::equal(named(block), self.entropy(block)));
+                }
                 continue;
             }
             paired = true;
+            if block.mode == Mode::Fixed { fixed.push(self.left_of(block)) } else { updated = true }
             let own: Vec<usize> = (0..statements.len())
                 .filter(|index| block.members.contains(&statements[*index].target))
                 .collect();
@@ -537,7 +638,7 @@ impl Derivation<'_> {
             items.push(Item::Rows(entropies));
         }
         if paired {
-            let line = vec![
+            let mut line = vec![
                 words("where "),
                 Span::Math(Node::call(Call::Named(self.scope().natural()), Node::name("t"))),
                 words(" is the natural parameter of the statistic "),
@@ -546,8 +647,14 @@ impl Derivation<'_> {
                 Span::Math(Node::call(Call::Named(self.scope().normaliser()), Node::name("q"))),
                 words(" the log-normaliser of "),
                 Span::Math(Node::name("q")),
-                words(", both as they stand above."),
             ];
+            line.push(words(if updated { ", both as they stand above" } else { ", both those of the start" }));
+            if updated && !fixed.is_empty() {
+                line.push(words("; those of "));
+                line.extend(separated(fixed.into_iter().map(Span::Math).collect()));
+                line.push(words(" are those of its start"));
+            }
+            line.push(words("."));
             items.push(Item::Paragraph(line));
         }
         items

@@ -166,6 +166,40 @@ fn lines(node: &Node, first: bool, width: usize, show: &dyn Fn(&Node) -> (String
     lines.into_iter().map(|(line, _)| line).collect()
 }
 
+/// A line that is too long, broken before operators, as far outside of brackets as can be.
+fn broken(line: &str, width: usize) -> Vec<String> {
+    const INDENT: &str = "    ";
+    let mut out = Vec::new();
+    let mut rest: Vec<char> = line.chars().collect();
+    while rest.len() > width {
+        // Where an operator stands between blanks, and how many brackets are open there.
+        let mut places: Vec<(usize, usize)> = Vec::new();
+        let mut depth = 0usize;
+        for (place, c) in rest.iter().enumerate() {
+            match c {
+                '(' | '[' => depth += 1,
+                ')' | ']' => depth = depth.saturating_sub(1),
+                ' ' if rest.get(place + 2) == Some(&' ')
+                    && matches!(rest.get(place + 1), Some('+' | '-' | '*' | '/'))
+                    && place > INDENT.len() =>
+                {
+                    places.push((place, depth));
+                }
+                _ => {}
+            }
+        }
+        // In the second half, so that no line is a stub.
+        let fitting = places.iter().filter(|(place, _)| width / 2 <= *place && *place <= width);
+        let best = fitting.min_by_key(|(place, depth)| (*depth, usize::MAX - place));
+        let Some((place, _)) = best.or_else(|| places.iter().find(|(place, _)| *place > width)) else { break };
+        let tail = rest.split_off(*place);
+        out.push(rest.into_iter().collect());
+        rest = INDENT.chars().chain(tail.into_iter().skip(1)).collect();
+    }
+    out.push(rest.into_iter().collect());
+    out
+}
+
 fn row_in_text(row: &Row) -> String {
     let left = text::node(&row.left);
     let sign = match row.relation {
@@ -189,7 +223,8 @@ fn row_in_text(row: &Row) -> String {
             let names = text::list(names, ", ");
             if names.is_empty() { format!("({words})") } else { format!("({words} {names})") }
         });
-        let mut shown = lines(&part.node, all.is_empty(), room, &show);
+        let shown = lines(&part.node, all.is_empty(), room, &show);
+        let mut shown: Vec<String> = shown.iter().flat_map(|line| broken(line, room)).collect();
         let last = shown.pop();
         all.extend(shown.into_iter().map(|line| (line, None)));
         all.extend(last.map(|line| (line, note)));

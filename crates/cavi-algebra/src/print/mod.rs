@@ -22,7 +22,7 @@ mod tests;
 pub mod text;
 mod words;
 
-pub use derivation::{Derivation, derivation};
+pub use derivation::{Derivation, SweepItem, SweepStep, derivation};
 pub use scope::Scope;
 pub use standard::{Formula, Standard, StandardParameter};
 

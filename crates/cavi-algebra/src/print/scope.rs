@@ -58,6 +58,15 @@ impl<'a> Scope<'a> {
         self.first_free(&NATURAL, 1).remove(0)
     }
 
+    /// What a standard parameter is called: a variable of the same name keeps it, and the parameter is that of q.
+    pub(crate) fn standard(&self, name: &str) -> String {
+        let mut shown = name.to_owned();
+        while self.symbols.arrays.iter().any(|array| plain(&array.name) == shown) {
+            shown.push_str("_q");
+        }
+        shown
+    }
+
     /// What log-normalisers are called.
     pub(crate) fn normaliser(&self) -> String {
         let taken = self.symbols.arrays.iter().any(|array| array.name == "A");

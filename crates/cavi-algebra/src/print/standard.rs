@@ -83,7 +83,7 @@ pub enum Formula {
 #[derive(Clone, Debug)]
 pub(crate) struct Shown {
     /// Its name.
-    pub name: &'static str,
+    pub name: String,
     /// The plate letters that it depends on.
     pub plates: Vec<LetterId>,
     /// Its slot letters.
@@ -285,7 +285,7 @@ impl Resolved {
         match self {
             Resolved::Sum(sum) => builder.sum(sum),
             Resolved::Parameter(index, slots) => match before.get(*index) {
-                Some(shown) => parameter(builder, shown.name, &shown.plates, slots),
+                Some(shown) => parameter(builder, &shown.name, &shown.plates, slots),
                 None => Node::name("?"),
             },
             Resolved::Add(parts) => Node::add(parts.iter().map(|part| part.node(builder, before)).collect()),
@@ -302,7 +302,7 @@ impl Resolved {
             Resolved::Inverse(inner) => match &**inner {
                 Resolved::Parameter(index, slots) => {
                     let whole =
-                        before.get(*index).map(|shown| sliced(builder, shown.name, &shown.plates, slots));
+                        before.get(*index).map(|shown| sliced(builder, &shown.name, &shown.plates, slots));
                     Node::call(Call::Inverse, whole.unwrap_or_else(|| Node::name("?")))
                 }
                 other => Node::call(Call::Inverse, other.node(builder, before)),

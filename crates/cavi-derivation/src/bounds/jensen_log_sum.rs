@@ -17,7 +17,7 @@ use cavi_syntax::Diagnostic;
 
 use crate::blocks::Draft;
 use crate::derive::Derivation;
-use crate::explain::families_on;
+use crate::explain::{families_on, in_words};
 
 /// The log joint with its logs of sums bounded.
 pub struct Bounded {
@@ -147,37 +147,47 @@ fn replace(
     let mut rest = term.clone();
     let log = rest.factors.remove(position);
     let Atom::Apply(Function::Log, inner) = &log.atom else { unreachable!("the caller found a log here") };
+    let log_text = in_words(&derivation.symbols, Term::atom(log.atom.clone()));
+    for addend in &inner[0].terms {
+        let Some(culprit) = sign_unknown(&derivation.symbols, addend) else { continue };
+        // Written as a difference, or a factor that may have either sign.
+        let why = match culprit {
+            Sign::Negative => "it is a difference".to_owned(),
+            Sign::Unknown(culprit) => culprit,
+        };
+        let diagnostic = Diagnostic::error(
+            "E0704",
+            format!("{log_text} is no statistic of any family, and the log of a sum has a bound only if no addend is negative"),
+        )
+        .at(span, format!("{} may be negative: {why}", in_words(&derivation.symbols, addend.clone())))
+        .possible("sums of products of variables, data and constants that cannot be negative")
+        .help(format!(
+            "give what stands in the log a latent of its own, with a prior on positive numbers: {}",
+            families_on(|support| support == Support::Positive || support == Support::Nonnegative)
+        ));
+        derivation.complain(diagnostic, None, Some(statement));
+        return None;
+    }
     if let Some(culprit) = sign_unknown(&derivation.symbols, &rest) {
-        derivation.diagnostics.push(
-            Diagnostic::error(
-                "E0703",
-                format!("the log of a sum has a coefficient that may be negative: {culprit}"),
-            )
-            .at(span, "in this statement")
-            .possible("a coefficient that cannot be negative: a count, a shape, a weight")
-            .help("declare the data as `count` or `nonnegative`, or give the rate a single product"),
-        );
+        let coefficient = in_words(&derivation.symbols, Term { sums: Vec::new(), ..rest.clone() });
+        let why = match culprit {
+            Sign::Negative => String::new(),
+            Sign::Unknown(culprit) => format!(" ({culprit})"),
+        };
+        let diagnostic = Diagnostic::error(
+            "E0703",
+            format!("{log_text} has the coefficient {coefficient}, which may be negative{why}: its bound holds from the other side"),
+        )
+        .at(span, "in this statement")
+        .possible("a coefficient that cannot be negative: a count, a shape, a weight")
+        .help("write a product or a latent of its own in place of the sum");
+        derivation.complain(diagnostic, None, Some(statement));
         return None;
     }
     let mut addends = Vec::new();
     let mut surrogate = Vec::new();
     let plates: Vec<LetterId> = rest.sums.clone();
     for (number, addend) in inner[0].terms.iter().enumerate() {
-        if let Some(culprit) = sign_unknown(&derivation.symbols, addend) {
-            derivation.diagnostics.push(
-                Diagnostic::error(
-                    "E0704",
-                    format!("an addend inside a log of a sum may be negative: {culprit}"),
-                )
-                .at(span, "in this statement")
-                .possible("products of variables that cannot be negative")
-                .help(format!(
-                    "give the variables priors on positive numbers: {}",
-                    families_on(Support::is_nonnegative)
-                )),
-            );
-            return None;
-        }
         let addend = refresh(&mut derivation.symbols, addend);
         let mut log_weight = Sum::number(addend.coefficient.0.ln());
         for factor in &addend.factors {
@@ -219,10 +229,18 @@ fn replace(
     Some((Site { statement, plates, weight, addends }, surrogate))
 }
 
-/// What in a product may be negative, in words. A constant without a type is taken as given.
-fn sign_unknown(symbols: &Symbols, term: &Term) -> Option<String> {
+/// Why a product may be negative.
+enum Sign {
+    /// Its number is.
+    Negative,
+    /// A factor may be, in words.
+    Unknown(String),
+}
+
+/// What in a product may be negative. A constant without a type is taken as given.
+fn sign_unknown(symbols: &Symbols, term: &Term) -> Option<Sign> {
     if term.coefficient.0 < 0.0 {
-        return Some("a difference".to_owned());
+        return Some(Sign::Negative);
     }
     for factor in &term.factors {
         if factor.power % 2 == 0 {
@@ -232,7 +250,7 @@ fn sign_unknown(symbols: &Symbols, term: &Term) -> Option<String> {
             Atom::Value(array, _) => {
                 let array = symbols.array(*array);
                 if array.kind != ArrayKind::Constant && !array.support.is_nonnegative() {
-                    return Some(format!("`{}` is a real number", array.name));
+                    return Some(Sign::Unknown(format!("`{}` is a real number", array.name)));
                 }
             }
             Atom::Observed(..)
@@ -255,7 +273,7 @@ fn sign_unknown(symbols: &Symbols, term: &Term) -> Option<String> {
                 | Function::StandardNormalLogCdf
                 | Function::StandardNormalLogCcdf
                 | Function::StandardNormalLogQf => {
-                    return Some(format!("`{}` of something", function.name()));
+                    return Some(Sign::Unknown(format!("`{}` takes either sign", function.name())));
                 }
             },
             Atom::Group(sum) => {

@@ -47,7 +47,8 @@ pub struct Plan<'a> {
 pub struct BlockPlan {
     /// One node for each natural parameter: plates (or group letters), then slots.
     pub natural: Vec<NodeId>,
-    /// One node for each natural parameter's prior part, in the shape of the rows; empty unless the family pairs.
+    /// One node for each natural parameter's prior part, in its shape; empty for a point. Read by the bound of a family that
+    /// pairs, and by a reset.
     pub prior: Vec<NodeId>,
     /// The weight of each row, where a multiplicity weighs them.
     pub weight: Option<NodeId>,
@@ -103,7 +104,7 @@ fn plan_block(
 ) -> Result<BlockPlan, Unplanned> {
     let family =
         cavi_families::posterior(block.family).expect("the derivation names families of the registry");
-    let paired = family.paired() && !block.is_point();
+    let has_prior = !block.is_point();
     let mut natural = Vec::new();
     let mut prior = Vec::new();
     for ((own, coefficient), from_prior) in family.statistics().iter().zip(&block.natural).zip(&block.prior) {
@@ -114,7 +115,7 @@ fn plan_block(
         let dims: Vec<Dim> =
             rows.iter().chain(&coefficient.slots).map(|letter| Dim::Letter(*letter)).collect();
         natural.push(lowering.sum(&coefficient.coefficient, &dims, Some(id))?);
-        if paired {
+        if has_prior {
             prior.push(lowering.sum(from_prior, &dims, Some(id))?);
         }
     }

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use cavi_algebra::{BlockId, SiteId};
 use cavi_numerics::kernels::contract::{Operand, Output, Step, contract};
 use cavi_numerics::kernels::log_sum::{Factor, LogSum, Outputs, Scratch, log_sum};
-use cavi_numerics::kernels::pattern::Pattern;
+use cavi_numerics::kernels::pattern::{Pattern, strips};
 use cavi_numerics::special;
 
 use super::Executor;
@@ -24,6 +24,11 @@ use crate::trouble::Trouble;
 pub struct SiteState<'a> {
     /// For each addend, its entries' rows as the kernel reads them; `None` where it has no mode.
     patterns: Vec<Option<Pattern<'a>>>,
+    /// The entry at each place of the pass; empty where the pass runs over them as they are.
+    order: Vec<u32>,
+    /// The weights in that order, and the stamp of the node they were taken from.
+    weights: Vec<f64>,
+    weights_stamp: Option<u64>,
     scratch: Scratch,
     /// The state of the inputs at the last pass.
     stamp: u64,
@@ -36,8 +41,8 @@ pub struct SiteState<'a> {
 impl<'a> SiteState<'a> {
     /// Before the first pass. Rows that are no coordinates of the data move here from the plan.
     pub fn new(plan: &mut SitePlan, bound: &'a Bound) -> SiteState<'a> {
-        let pattern = |addend: &mut AddendPlan| {
-            let columns: Vec<Cow<'a, [u32]>> = addend
+        let columns = |addend: &mut AddendPlan| -> Vec<Cow<'a, [u32]>> {
+            addend
                 .modes
                 .iter_mut()
                 .map(|mode| match &mut mode.row {
@@ -47,17 +52,41 @@ impl<'a> SiteState<'a> {
                     },
                     Rows::Own(row) => Cow::Owned(std::mem::take(row)),
                 })
-                .collect();
-            (!columns.is_empty()).then(|| Pattern::new(columns))
+                .collect()
         };
-        let patterns = plan.addends.iter_mut().map(pattern).collect();
-        SiteState { patterns, ..SiteState::empty() }
+        let mut all: Vec<Vec<Cow<'a, [u32]>>> = plan.addends.iter_mut().map(columns).collect();
+        let order = main_addend(plan).filter(|main| wants_strips(plan, *main)).map(|main| {
+            let columns: Vec<&[u32]> = all[main].iter().map(|column| column.as_ref()).collect();
+            strips(&columns, plan.addends[main].categories)
+        });
+        let Some(order) = order else {
+            let pattern =
+                |columns: Vec<Cow<'a, [u32]>>| (!columns.is_empty()).then(|| Pattern::new(columns));
+            return SiteState { patterns: all.into_iter().map(pattern).collect(), ..SiteState::empty() };
+        };
+        let permuted = |values: &[u32]| -> Vec<u32> {
+            order.permutation.iter().map(|entry| values[*entry as usize]).collect()
+        };
+        for column in all.iter_mut().flatten() {
+            *column = Cow::Owned(permuted(column));
+        }
+        for scalar in plan.addends.iter_mut().flat_map(|addend| &mut addend.scalars) {
+            scalar.element = permuted(&scalar.element);
+        }
+        let pattern = |columns: Vec<Cow<'a, [u32]>>| {
+            (!columns.is_empty()).then(|| Pattern::with_chunks(columns, order.chunks.clone()))
+        };
+        let patterns = all.into_iter().map(pattern).collect();
+        SiteState { patterns, order: order.permutation, ..SiteState::empty() }
     }
 
     /// What stands in while a pass runs.
     fn empty() -> SiteState<'a> {
         SiteState {
             patterns: Vec::new(),
+            order: Vec::new(),
+            weights: Vec::new(),
+            weights_stamp: None,
             scratch: Scratch::default(),
             stamp: 0,
             targets: Vec::new(),
@@ -65,10 +94,51 @@ impl<'a> SiteState<'a> {
         }
     }
 
+    /// The bytes of what a pass in another order keeps.
+    pub(super) fn bytes(&self) -> usize {
+        if self.order.is_empty() {
+            return 0;
+        }
+        let columns: usize = self.patterns.iter().flatten().map(|pattern| pattern.modes() * pattern.len()).sum();
+        (self.order.len() + columns) * size_of::<u32>() + self.order.len() * size_of::<f64>()
+    }
+
+    /// Values of the entries in the order of the pass.
+    fn ordered(&self, values: &[f64]) -> Vec<f64> {
+        if self.order.is_empty() {
+            return values.to_vec();
+        }
+        self.order.iter().map(|entry| values[*entry as usize]).collect()
+    }
+
+    /// The entry at a place of the pass.
+    fn entry(&self, place: usize) -> usize {
+        if self.order.is_empty() { place } else { self.order[place] as usize }
+    }
+
     /// The row of each entry in one mode of an addend.
     fn rows(&self, addend: usize, mode: usize) -> &[u32] {
         self.patterns[addend].as_ref().expect("an addend with modes has a pattern").column(mode)
     }
+}
+
+/// The addend that the kernel treats: the first of those with the most categories.
+fn main_addend(plan: &SitePlan) -> Option<usize> {
+    (0..plan.addends.len())
+        .filter(|addend| !plan.addends[*addend].modes.is_empty())
+        .max_by_key(|addend| (plan.addends[*addend].categories, std::cmp::Reverse(*addend)))
+}
+
+/// Whether visiting the entries in strips pays for a second copy of their coordinates and weights: the rows that they
+/// gather in the second mode outgrow a cache of a megabyte, and each is gathered many times.
+fn wants_strips(plan: &SitePlan, main: usize) -> bool {
+    const LEAST_BYTES: usize = 1 << 20;
+    const LEAST_ENTRIES: usize = 1 << 16;
+    let addend = &plan.addends[main];
+    let [_, second, ..] = addend.modes.as_slice() else { return false };
+    let bytes = second.rows * addend.categories * size_of::<f64>();
+    let many = plan.entries >= LEAST_ENTRIES.max(8 * second.rows);
+    many && bytes >= LEAST_BYTES && u32::try_from(plan.entries).is_ok()
 }
 
 /// One addend's arrays during a pass.
@@ -119,22 +189,25 @@ impl Executor<'_> {
 
     fn run_pass(&mut self, id: SiteId, plan: &SitePlan, targets: &[BlockId], state: &mut SiteState) -> f64 {
         let entries = plan.entries;
-        let main = (0..plan.addends.len())
-            .filter(|addend| !plan.addends[*addend].modes.is_empty())
-            .max_by_key(|addend| (plan.addends[*addend].categories, std::cmp::Reverse(*addend)));
+        let main = main_addend(plan);
+        let weights_stamp = Some(self.stamps[plan.weight.index()]);
+        if !state.order.is_empty() && state.weights_stamp != weights_stamp {
+            state.weights = state.ordered(&self.values[plan.weight.index()]);
+            state.weights_stamp = weights_stamp;
+        }
         let several = plan.addends.len() > 1;
         let wanted = |block: Option<BlockId>| block.is_some_and(|block| targets.contains(&block));
         let scalars_wanted = plan
             .addends
             .iter()
             .any(|addend| addend.scalars.iter().any(|scalar| targets.contains(&scalar.block)));
-        let offset = |executor: &Self, addend: usize| -> Option<Vec<f64>> {
-            plan.addends[addend].offset.map(|node| executor.values[node.index()].to_vec())
+        let offset = |executor: &Self, state: &SiteState, addend: usize| -> Option<Vec<f64>> {
+            plan.addends[addend].offset.map(|node| state.ordered(&executor.values[node.index()]))
         };
         // The other addends, relative to the main one's offset.
         let mut shares: Vec<Share> = Vec::new();
         let mut relative: Vec<Vec<f64>> = Vec::new();
-        let main_offset = main.and_then(|main| offset(self, main));
+        let main_offset = main.and_then(|main| offset(self, state, main));
         let mut background = several.then(|| vec![0.0; entries]);
         if several || (main.is_none()) {
             for addend in 0..plan.addends.len() {
@@ -145,7 +218,7 @@ impl Executor<'_> {
                 } else {
                     self.addend_sums(plan, addend, state)
                 };
-                let mut scale = offset(self, addend).unwrap_or_else(|| vec![0.0; entries]);
+                let mut scale = offset(self, state, addend).unwrap_or_else(|| vec![0.0; entries]);
                 if let Some(main_offset) = &main_offset {
                     scale.iter_mut().zip(main_offset).for_each(|(scale, main)| *scale -= main);
                 }
@@ -174,7 +247,7 @@ impl Executor<'_> {
                     .collect()
             })
             .collect();
-        let weights = &self.values[plan.weight.index()];
+        let weights = self.weights(plan, &state.order, &state.weights);
         let mut ratios = (several || scalars_wanted).then(|| vec![0.0; entries]);
         let (mut total, rare) = match main {
             Some(main) => {
@@ -231,7 +304,7 @@ impl Executor<'_> {
             })
             .collect();
         if let (Some(_), Some(ratios)) = (main, &ratios) {
-            let weights = &self.values[plan.weight.index()];
+            let weights = self.weights(plan, &state.order, &state.weights);
             for (number, (addend, own)) in plan.addends.iter().zip(&mut scattered).enumerate() {
                 for (scalar, own) in addend.scalars.iter().zip(own) {
                     let Some(own) = own else { continue };
@@ -253,6 +326,11 @@ impl Executor<'_> {
         total
     }
 
+    /// The weights of a site in the order of its pass.
+    fn weights<'s>(&'s self, plan: &SitePlan, order: &[u32], ordered: &'s [f64]) -> &'s [f64] {
+        if order.is_empty() { &self.values[plan.weight.index()] } else { ordered }
+    }
+
     /// The partition of one addend at every entry, without its offset.
     fn addend_sums(&self, plan: &SitePlan, number: usize, state: &mut SiteState) -> Vec<f64> {
         let addend = &plan.addends[number];
@@ -269,7 +347,7 @@ impl Executor<'_> {
             pattern,
             factors: &factors,
             length: addend.categories,
-            weights: &self.values[plan.weight.index()],
+            weights: self.weights(plan, &state.order, &state.weights),
             addends: None,
             offsets: None,
         };
@@ -331,13 +409,13 @@ impl Executor<'_> {
         let mut total = 0.0;
         let mut logs: Vec<f64> = Vec::new();
         for entry in rare {
-            let weight = self.values[plan.weight.index()][*entry];
+            let weight = self.values[plan.weight.index()][state.entry(*entry)];
             if weight == 0.0 {
                 continue;
             }
             logs.clear();
             for (number, addend) in plan.addends.iter().enumerate() {
-                let offset = addend.offset.map_or(0.0, |node| self.values[node.index()][*entry]);
+                let offset = addend.offset.map_or(0.0, |node| self.values[node.index()][state.entry(*entry)]);
                 for category in 0..addend.categories {
                     let log: f64 = addend
                         .modes

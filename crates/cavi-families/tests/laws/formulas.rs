@@ -8,7 +8,9 @@ use rand::Rng;
 use statrs::distribution::{ContinuousCDF, Normal};
 use statrs::function::gamma::{digamma, ln_gamma};
 
-use super::{assert_close, descriptor_columns, distributions, generator, natural_columns, random, shape, views};
+use super::{
+    assert_close, descriptor_columns, distributions, generator, natural_columns, random, shape, views,
+};
 
 /// A number, a vector over the slots, or a matrix over pairs of them, row after row.
 #[derive(Clone, Debug)]

@@ -53,8 +53,10 @@ fn random(posterior: &dyn Posterior, batch: &Batch, rng: &mut ChaCha8Rng) -> Vec
             continue;
         }
         match *name {
+            // The fourth moments of the mean and of the precision exist, so that draws tell their variance.
+            "shape" if !posterior.joint().is_empty() => column.fill_with(|| 5.0 + 3.0 * rng.random::<f64>()),
             "mean" | "linear" => column.fill_with(|| 1.5 * gaussian(rng)),
-            "var" | "rate" | "scale" | "concentration" | "a" | "b" | "prec" => {
+            "var" | "kappa" | "rate" | "scale" | "concentration" | "a" | "b" | "prec" => {
                 column.fill_with(|| (0.7 * gaussian(rng)).exp());
             }
             // The variance of 1 / x and of its mean exist.
@@ -99,9 +101,11 @@ fn assert_close(what: &str, found: f64, expected: f64, tolerance: f64) {
     assert!(close, "{what}: {found}, and {expected} was expected");
 }
 
-/// The value of a statistic at one slot (a matrix: `k, l`) of a draw; `mean` for what is centred.
+/// The value of a statistic at one slot (a matrix: `k, l`) of a draw; `mean` for what is centred. A draw of a joint family
+/// holds a scalar of each member.
 fn statistic(statistic: &Statistic, x: &[f64], mean: &[f64], slots: [usize; 2]) -> f64 {
-    let factors = statistic.0.iter().zip(slots).map(|((_, elementary), slot)| match elementary {
+    let factors = statistic.0.iter().zip(slots).map(|((member, elementary), slot)| (elementary, slot + usize::from(*member)));
+    let factors = factors.map(|(elementary, slot)| match elementary {
         Elementary::Power(power) => x[slot].powi(*power),
         Elementary::Log => x[slot].ln(),
         Elementary::LogComplement => (-x[slot]).ln_1p(),
@@ -162,6 +166,12 @@ fn log_density(posterior: &dyn Posterior, batch: &Batch, descriptors: &[Vec<f64>
         }
         "Categorical" => descriptors[0][x[0] as usize].ln(),
         "Bernoulli" => if x[0] == 1.0 { descriptors[0][0] } else { 1.0 - descriptors[0][0] }.ln(),
+        "Normal-Gamma" => {
+            let [mean, kappa, shape, rate] = [0, 1, 2, 3].map(|which| descriptors[which][0]);
+            let deviation = (kappa * x[1]).sqrt().recip();
+            Normal::new(mean, deviation).unwrap().ln_pdf(x[0])
+                + statrs_distribution::Gamma::new(shape, rate).unwrap().ln_pdf(x[1])
+        }
         "Normal over a slice" => {
             // Conditioning one element after another: eliminates the covariance in place.
             let n = batch.n;
@@ -261,7 +271,7 @@ fn expectations_and_entropy_agree_with_samples() {
         for _ in 0..3 {
             let descriptors = random(posterior, &batch, &mut rng);
             let is_index = posterior.lives_on(Support::Index(AxisId(0)));
-            let width = if is_index { 1 } else { n };
+            let width = if is_index { 1 } else { n * posterior.joint().len().max(1) };
             let mut draw = vec![0.0; width];
             let draws: Vec<Vec<f64>> = (0..DRAWS)
                 .map(|_| {

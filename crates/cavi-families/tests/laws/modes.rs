@@ -62,6 +62,10 @@ fn coefficients(posterior: &dyn Posterior, batch: &Batch, rng: &mut ChaCha8Rng) 
 fn modes_maximise() {
     let mut rng = generator();
     for posterior in posteriors().iter().copied() {
+        // A joint factor of several variables is no point.
+        if !posterior.joint().is_empty() {
+            continue;
+        }
         if posterior.lives_on(Support::Binary) || posterior.lives_on(Support::Index(AxisId(0))) {
             continue;
         }

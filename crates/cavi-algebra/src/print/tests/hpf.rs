@@ -115,7 +115,7 @@ fn a_hierarchy_prints_as_the_paper_does() {
 #[test]
 fn one_block_is_explained_alone() {
     let equations = hpf();
-    let shown = Derivation { equations: &equations, program: &[], standard: &Families }
+    let shown = Derivation { equations: &equations, program: &[], standard: &Families, schedule: None }
         .explain(BlockId(1), Format::Text);
     assert_eq!(shown, EXPLAINED, "{shown}");
 }

@@ -1,0 +1,354 @@
+//! What the derivation says when there is no closed form: which statement, which monomial, what the family has, what is
+//! left over, and what would compile.
+
+use cavi_algebra::{
+    Atom, Block, BlockId, Elementary, Mode, StatementId, Statistic, Sum, Support, Symbols, Term, dedup,
+};
+use cavi_families::{Posterior, families, posterior, posteriors, recognise, recognise_joint};
+use cavi_syntax::Diagnostic;
+
+mod repair;
+#[cfg(test)]
+mod tests;
+
+pub use repair::{Complaint, suggest};
+
+use crate::blocks::Draft;
+use crate::derive::Derivation;
+use crate::expect::Leftover;
+
+/// The families whose latents have such a support, as a list.
+pub fn families_on(fits: impl Fn(Support) -> bool) -> String {
+    let names: Vec<&str> = families()
+        .iter()
+        .filter(|family| family.latent().is_some_and(&fits))
+        .map(|family| family.name())
+        .collect();
+    names.join(", ")
+}
+
+fn names(symbols: &Symbols, draft: &Draft) -> String {
+    draft.members.iter().map(|member| symbols.array(*member).name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// A statistic of a block as text: `x^2`, `log x`.
+fn statistic_text(symbols: &Symbols, draft: &Draft, statistic: &Statistic) -> String {
+    let part = |(member, elementary): &(u8, Elementary)| {
+        let name = &symbols.array(draft.members[usize::from(*member)]).name;
+        match elementary {
+            Elementary::Power(1) => name.clone(),
+            Elementary::Power(-1) => format!("1/{name}"),
+            Elementary::Power(power) => format!("{name}^{power}"),
+            Elementary::Log => format!("log {name}"),
+            Elementary::LogComplement => format!("log(1 - {name})"),
+            Elementary::Indicator => format!("[{name} = class]"),
+            Elementary::Centred => format!("({name} - E {name})"),
+        }
+    };
+    statistic.0.iter().map(part).collect::<Vec<_>>().join(" ")
+}
+
+fn family_statistics(symbols: &Symbols, draft: &Draft, family: &dyn Posterior) -> String {
+    let statistics = family.statistics();
+    let texts: Vec<String> =
+        statistics.iter().map(|own| statistic_text(symbols, draft, &own.statistic)).collect();
+    texts.join(", ")
+}
+
+/// `a, b or c`
+fn listed(texts: &[String], word: &str) -> String {
+    match texts {
+        [] => String::new(),
+        [only] => only.clone(),
+        [rest @ .., last] => format!("{} {word} {last}", rest.join(", ")),
+    }
+}
+
+/// `` `log x`, `x` ``
+fn statistics_text<'s>(
+    symbols: &Symbols,
+    draft: &Draft,
+    statistics: impl IntoIterator<Item = &'s Statistic>,
+) -> String {
+    let texts: Vec<String> = statistics
+        .into_iter()
+        .map(|statistic| format!("`{}`", statistic_text(symbols, draft, statistic)))
+        .collect();
+    listed(&texts, "and")
+}
+
+fn is_sliced(draft: &Draft) -> bool {
+    draft.slices.iter().any(|letters| !letters.is_empty())
+}
+
+fn supports(symbols: &Symbols, draft: &Draft) -> Vec<Support> {
+    draft.members.iter().map(|member| symbols.array(*member).support).collect()
+}
+
+/// The families of q that a block with these members and slices may have; those for points only where it is one.
+fn candidates(symbols: &Symbols, draft: &Draft) -> Vec<&'static dyn Posterior> {
+    let supports = supports(symbols, draft);
+    let fits = |family: &&'static dyn Posterior| match supports.as_slice() {
+        [support] => family.lives_on(*support) && family.over_slice() == is_sliced(draft),
+        several => family.joint() == several,
+    };
+    let allowed = |family: &&'static dyn Posterior| draft.mode == Mode::Point || !family.only_point();
+    posteriors().iter().copied().filter(fits).filter(allowed).collect()
+}
+
+/// The families of q that a block may have, with their statistics.
+fn choices(derivation: &Derivation, draft: &Draft) -> String {
+    let texts: Vec<String> = candidates(&derivation.symbols, draft)
+        .into_iter()
+        .map(|family| {
+            format!("{} has {}", family.name(), family_statistics(&derivation.symbols, draft, family))
+        })
+        .collect();
+    match (texts.as_slice(), draft.members.len()) {
+        ([], 1) => "no family of q has this support and these slices".to_owned(),
+        ([], _) => "no joint family of q has members with these supports".to_owned(),
+        (texts, _) => texts.join("; "),
+    }
+}
+
+/// What kind of expression a factor in the way is.
+fn obstacle(term: &Term, position: usize, variable: &str) -> String {
+    match term.factors.get(position).map(|factor| (&factor.atom, factor.power)) {
+        Some((Atom::Apply(function, _), _)) => {
+            format!("`{}` of an expression that holds `{variable}`", function.name())
+        }
+        Some((Atom::Group(_), power)) => format!("a sum that holds `{variable}` to the power {power}"),
+        Some((Atom::Value(..), _)) => format!("a product that holds `{variable}` more than twice"),
+        Some(_) | None => format!("a term in which `{variable}` stands in a way that no family has"),
+    }
+}
+
+/// Factors in the way: functions or powers of sums that hold the block. One mistake of one block is one error, however
+/// many terms it shows in.
+pub fn leftover(
+    derivation: &Derivation,
+    drafts: &[Draft],
+    block: BlockId,
+    leftovers: &[(StatementId, Box<Leftover>)],
+) -> Diagnostic {
+    let draft = &drafts[block.index()];
+    let variable = names(&derivation.symbols, draft);
+    let monomials: Vec<String> =
+        dedup(leftovers.iter().map(|(_, own)| monomial(&derivation.symbols, own)).collect());
+    let is = if monomials.len() == 1 { "is no statistic" } else { "are no statistics" };
+    let mut diagnostic = Diagnostic::error(
+        "E0710",
+        format!("`{variable}` has no closed-form update: {} {is} of any family", listed(&monomials, "and")),
+    );
+    for (number, (statement, leftover)) in leftovers.iter().enumerate() {
+        let span = derivation.model.statements[statement.index()].span;
+        let what = obstacle(&leftover.term, leftover.position, &variable);
+        let text = format!("this statement contributes {what}");
+        let seen = leftovers[..number].iter().any(|(other, _)| other == statement);
+        diagnostic = match number {
+            0 => diagnostic.at(span, text),
+            _ if seen => diagnostic,
+            _ => diagnostic.also(span, text),
+        };
+    }
+    if leftovers.iter().all(|(own, _)| derivation.model.statements[own.index()].span != draft.span) {
+        diagnostic = diagnostic.also(draft.span, format!("`{variable}` is stated here"));
+    }
+    diagnostic.possible(format!("on this support: {}", choices(derivation, draft))).help(format!(
+        "rewrite the statement as sums of products of `{variable}`, or make `{variable}` a constant or data"
+    ))
+}
+
+/// The leftover monomial, as text.
+fn monomial(symbols: &Symbols, leftover: &Leftover) -> String {
+    let mut alone = leftover.term.clone();
+    match alone.factors.get(leftover.position) {
+        Some(factor) => {
+            alone.factors = vec![factor.clone()];
+            alone.sums.clear();
+            alone.coefficient = cavi_algebra::Coefficient(1.0);
+            in_words(symbols, alone)
+        }
+        None => "its monomial".to_owned(),
+    }
+}
+
+/// A term as the user reads it.
+pub fn in_words(symbols: &Symbols, term: Term) -> String {
+    let scope = cavi_algebra::print::Scope::before(symbols);
+    format!("`{}`", cavi_algebra::print::text::sum(scope, &Sum::term(term)))
+}
+
+/// The collected statistics belong to no family on the support.
+pub fn no_family(
+    derivation: &Derivation,
+    drafts: &[Draft],
+    block: BlockId,
+    wanted: &[Statistic],
+    places: &[(Statistic, StatementId)],
+) -> (Diagnostic, Option<StatementId>) {
+    let draft = &drafts[block.index()];
+    let symbols = &derivation.symbols;
+    let variable = names(symbols, draft);
+    let is_own = |statement: StatementId| {
+        draft.members.contains(&derivation.model.statements[statement.index()].target)
+    };
+    let own: Vec<Statistic> = places
+        .iter()
+        .filter(|(statistic, statement)| is_own(*statement) && wanted.contains(statistic))
+        .map(|(statistic, _)| statistic.clone())
+        .collect();
+    let own = dedup(own);
+    // The factor that the prior alone would have.
+    let prior = match supports(symbols, draft).as_slice() {
+        [support] => recognise(*support, is_sliced(draft), draft.mode == Mode::Point, &own),
+        several => recognise_joint(several, &own),
+    };
+    let stated: Vec<&str> = draft
+        .members
+        .iter()
+        .filter_map(|member| derivation.model.statement_of(*member))
+        .map(|statement| statement.family.name())
+        .collect();
+    let stated = dedup(stated).join(" and ");
+    let has = |statistic: &Statistic| {
+        prior.is_some_and(|family| family.statistics().iter().any(|own| own.statistic == *statistic))
+    };
+    let mut left: Vec<&Statistic> = wanted.iter().filter(|statistic| !has(statistic)).collect();
+    if left.is_empty() {
+        left = wanted.iter().collect();
+    }
+    let from_elsewhere = |(statistic, statement): &&(Statistic, StatementId)| {
+        left.contains(&statistic) && !is_own(*statement)
+    };
+    let culprit = places.iter().find(from_elsewhere).map(|(_, statement)| *statement);
+    let contributed = |statement: StatementId| {
+        let own = places.iter().filter(|(_, other)| *other == statement).map(|(statistic, _)| statistic);
+        statistics_text(symbols, draft, dedup(own.collect::<Vec<_>>()))
+    };
+    let is = if left.len() == 1 { "is no statistic" } else { "are no statistics" };
+    let left = statistics_text(symbols, draft, left.iter().copied());
+    let message = match prior {
+        Some(_) => format!("`{variable}` has no closed-form update: {left} {is} of its prior, {stated}"),
+        None => format!("`{variable}` has no closed-form update: no family of q has {left}"),
+    };
+    let mut diagnostic = Diagnostic::error("E0711", message);
+    let prior_text = |family: &dyn Posterior| {
+        let has = family_statistics(symbols, draft, family);
+        format!("its prior, {stated}, has {has}")
+    };
+    let prior_place = derivation.model.array_spans[draft.members[0].index()];
+    diagnostic = match culprit {
+        Some(statement) => {
+            let span = derivation.model.statements[statement.index()].span;
+            let diagnostic =
+                diagnostic.at(span, format!("this statement contributes {}", contributed(statement)));
+            match prior {
+                Some(family) => diagnostic.also(prior_place, prior_text(family)),
+                None => diagnostic.also(prior_place, format!("`{variable}` is stated here")),
+            }
+        }
+        None => {
+            let all = statistics_text(symbols, draft, wanted);
+            diagnostic.at(draft.span, format!("the log joint has {all}"))
+        }
+    };
+    let diagnostic = diagnostic
+        .possible(format!(
+            "the log joint has {}; factors of q on this support: {}",
+            statistics_text(symbols, draft, wanted),
+            choices(derivation, draft)
+        ))
+        .help(format!("give `{variable}` a prior that is conjugate to this statement, or make it a constant"));
+    (diagnostic, culprit)
+}
+
+/// Collects the expectations in a sum that its blocks' families do not answer.
+pub fn unanswered(blocks: &[Block], sum: &Sum, out: &mut Vec<(usize, Statistic)>) {
+    for factor in sum.terms.iter().flat_map(|term| &term.factors) {
+        if let Atom::Moment(moment) = &factor.atom {
+            let block = &blocks[moment.block.index()];
+            let answered = posterior(block.family).is_some_and(|family| answers(family, &moment.statistic));
+            let entry = (moment.block.index(), moment.statistic.clone());
+            if !answered && !out.contains(&entry) {
+                out.push(entry);
+            }
+        }
+        factor.atom.nested().into_iter().for_each(|inner| {
+            // The inside of a square before its expectation is for showing only; it holds no expectation.
+            unanswered(blocks, inner, out);
+        });
+    }
+}
+
+/// Whether a family answers an expectation: by itself, or as `E x y = E x E y + Cov(x, y)`.
+fn answers(family: &dyn Posterior, statistic: &Statistic) -> bool {
+    let direct = |wanted: &Statistic| family.expectations().iter().any(|own| own.statistic == *wanted);
+    let second = *statistic == Statistic::square() || *statistic == Statistic::outer();
+    direct(statistic) || (second && direct(&Statistic::identity()) && direct(&Statistic::covariance()))
+}
+
+/// A block's family does not answer an expectation that another update needs.
+pub fn no_expectation(
+    derivation: &Derivation,
+    drafts: &[Draft],
+    block: BlockId,
+    blocks: &[Block],
+    statistic: &Statistic,
+) -> Diagnostic {
+    let draft = &drafts[block.index()];
+    let variable = names(&derivation.symbols, draft);
+    let family = blocks[block.index()].family;
+    let text = statistic_text(&derivation.symbols, draft, statistic);
+    Diagnostic::error("E0712", format!("the expectation of `{text}` under q has no closed form"))
+        .at(draft.span, format!("q(`{variable}`) is {family}"))
+        .possible("expectations that the family of q answers: its statistics, its mean and variance")
+        .help("write the model without this term".to_owned())
+}
+
+/// One line about a block: what `check` notes of the chosen factorisation.
+pub fn describe_block(symbols: &Symbols, block: &Block) -> String {
+    let members: Vec<String> = block
+        .members
+        .iter()
+        .zip(&block.slices)
+        .map(|(member, slices)| {
+            let array = symbols.array(*member);
+            let mut subscripts: Vec<String> = Vec::new();
+            for letter in &array.letters {
+                for step in symbols.lineage(*letter).into_iter().rev() {
+                    let name = &symbols.letter(step).name;
+                    let text = if slices.contains(&step) { format!(":{name}") } else { name.clone() };
+                    if !subscripts.contains(&text) {
+                        subscripts.push(text);
+                    }
+                }
+            }
+            if subscripts.is_empty() {
+                array.name.clone()
+            } else {
+                format!("{}[{}]", array.name, subscripts.join(", "))
+            }
+        })
+        .collect();
+    let kind = match block.mode {
+        cavi_algebra::Mode::Distribution => format!("q({}): {}", members.join(", "), block.family),
+        cavi_algebra::Mode::Point => format!("point {}", members.join(", ")),
+        cavi_algebra::Mode::Fixed => format!("fixed {}: {}", members.join(", "), block.family),
+        cavi_algebra::Mode::Implicit => format!("implicit {}: {}", members.join(", "), block.family),
+    };
+    if block.in_order.is_empty() { kind } else { format!("{kind}, copies in order") }
+}
+
+/// A point whose prior has an infinite density on the boundary, and no `clamp`.
+pub fn infinite_mode(derivation: &Derivation, drafts: &[Draft], block: BlockId, prior: &Sum) -> Diagnostic {
+    let draft = &drafts[block.index()];
+    let variable = names(&derivation.symbols, draft);
+    let text = cavi_algebra::print::text::sum(cavi_algebra::print::Scope::before(&derivation.symbols), prior);
+    let statement = derivation.model.statement_of(draft.members[0]);
+    Diagnostic::error("E0713", format!("the mode of `{variable}` is an infinite density at 0"))
+        .at(statement.map_or(draft.span, |statement| statement.span), format!("its prior has `{text}` times the log, which is negative"))
+        .also(draft.span, "a point takes the mode")
+        .possible("a prior whose coefficient of the log is 0 or more: a shape or concentration of at least 1")
+        .help(format!("raise it to at least 1, drop `point`, or write `point {variable} clamp` (no ascent is claimed then)"))
+}

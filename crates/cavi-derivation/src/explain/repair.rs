@@ -1,0 +1,383 @@
+//! Repairs that compile: each is made in a copy of the model, derived, and suggested only if the mistake is gone.
+
+use cavi_algebra::{ArrayId, ArrayKind, Expression, StatementId, Support};
+use cavi_families::{Domain, Extent, Family, Slices, families};
+use cavi_model::{ArgumentSpec, BlockKind, BlockSpec, Model};
+use cavi_syntax::Diagnostic;
+
+use super::listed;
+use crate::blocks::Draft;
+use crate::derive::attempt;
+
+/// What an error is about: the block without an update, if it is one, and the statement in the way.
+#[derive(Clone, Debug)]
+pub struct Complaint {
+    /// Which diagnostic it explains.
+    pub diagnostic: usize,
+    /// The block.
+    pub draft: Option<Draft>,
+    /// The statement.
+    pub statement: Option<StatementId>,
+}
+
+/// The most repairs that one message lists.
+const MOST: usize = 3;
+
+/// Puts the repairs that compile into the help of the errors they repair.
+pub fn suggest(model: &Model, diagnostics: &mut [Diagnostic], complaints: &[Complaint]) {
+    let errors: Vec<(usize, Key)> = (0..diagnostics.len())
+        .filter(|index| diagnostics[*index].is_error())
+        .map(|index| (index, key(&diagnostics[index])))
+        .collect();
+    for complaint in complaints {
+        let allowed: Vec<&Key> = errors
+            .iter()
+            .filter(|(index, _)| *index != complaint.diagnostic)
+            .map(|(_, key)| key)
+            .collect();
+        let compiles = |changed: &Model| {
+            let (_, found, _) = attempt(changed);
+            found.iter().filter(|found| found.is_error()).all(|found| allowed.contains(&&key(found)))
+        };
+        let repairs = repairs(model, complaint, &compiles);
+        if repairs.texts.is_empty() {
+            continue;
+        }
+        let diagnostic = &mut diagnostics[complaint.diagnostic];
+        diagnostic.help = Some(repairs.texts.into_iter().take(MOST).collect::<Vec<_>>().join("; or "));
+        for data in repairs.missing {
+            let name = &model.symbols.array(data).name;
+            let why = format!(
+                "`{name}` has `absent = NA`: a sum that would be 1 over every entry is not where some are missing, and its term stays"
+            );
+            diagnostic.secondary.push((model.array_spans[data.index()], why));
+        }
+    }
+}
+
+/// What tells two errors apart: not their help, which is written last.
+type Key = (&'static str, String);
+
+fn key(diagnostic: &Diagnostic) -> Key {
+    (diagnostic.code, diagnostic.message.clone())
+}
+
+/// What was found to compile.
+#[derive(Default)]
+struct Repairs {
+    texts: Vec<String>,
+    /// Data whose missing entries are the cause.
+    missing: Vec<ArrayId>,
+}
+
+fn repairs(model: &Model, complaint: &Complaint, compiles: &dyn Fn(&Model) -> bool) -> Repairs {
+    let mut found = Repairs::default();
+    if let Some(statement) = complaint.statement {
+        for data in data_of(model, statement) {
+            declared(model, data, compiles, &mut found);
+        }
+    }
+    match (&complaint.draft, complaint.statement) {
+        (Some(draft), statement) => {
+            if let [only] = draft.members.as_slice() {
+                if let Some(statement) = statement {
+                    spelled(model, *only, statement, compiles, &mut found);
+                }
+                priors(model, &[*only], None, compiles, &mut found);
+                if let (Some(statement), true) = (statement, found.texts.is_empty()) {
+                    unwrapped(model, *only, statement, compiles, &mut found);
+                }
+                point(model, draft, *only, compiles, &mut found);
+            }
+            apart(model, draft, compiles, &mut found);
+            if let ([only], true) = (draft.members.as_slice(), found.texts.is_empty()) {
+                constant(model, *only, compiles, &mut found);
+            }
+        }
+        (None, Some(statement)) => {
+            let mut real = Vec::new();
+            visit(model, statement, &mut |array| {
+                let own = model.symbols.array(array);
+                if own.kind == ArrayKind::Latent && own.support == Support::Real && !real.contains(&array) {
+                    real.push(array);
+                }
+            });
+            if !real.is_empty() {
+                priors(model, &real, Some(Support::Positive), compiles, &mut found);
+            }
+        }
+        (None, None) => {}
+    }
+    found
+}
+
+fn visit(model: &Model, statement: StatementId, seen: &mut dyn FnMut(ArrayId)) {
+    for argument in model.statements[statement.index()].arguments.iter().flatten() {
+        argument.value.visit_values(&mut |array, _| seen(array));
+    }
+}
+
+/// The data of a statement, on either side.
+fn data_of(model: &Model, statement: StatementId) -> Vec<ArrayId> {
+    let mut found = vec![model.statements[statement.index()].target];
+    visit(model, statement, &mut |array| {
+        if !found.contains(&array) {
+            found.push(array);
+        }
+    });
+    found.retain(|array| model.symbols.array(*array).kind == ArrayKind::Data);
+    found
+}
+
+/// Another declaration of data: all entries observed, or none of them negative.
+fn declared(model: &Model, data: ArrayId, compiles: &dyn Fn(&Model) -> bool, found: &mut Repairs) {
+    let array = model.symbols.array(data);
+    let name = &array.name;
+    if array.absent.missing {
+        let mut changed = model.clone();
+        let absent = &mut changed.symbols.arrays[data.index()].absent;
+        (absent.missing, absent.zero) = (false, true);
+        if compiles(&changed) {
+            found.texts.push(format!(
+                "declare `{name}` with `absent = 0`, if an entry that is not listed was observed to be 0"
+            ));
+            found.missing.push(data);
+        }
+    }
+    if array.support == Support::Real && array.value.is_none() {
+        let mut changed = model.clone();
+        changed.symbols.arrays[data.index()].support = Support::Nonnegative;
+        if compiles(&changed) {
+            found.texts.push(format!("declare `{name}` as `nonnegative`, if no entry of it is below 0"));
+        }
+    }
+}
+
+/// The parameter given under another of its names: a precision for a deviation.
+fn spelled(
+    model: &Model,
+    variable: ArrayId,
+    statement: StatementId,
+    compiles: &dyn Fn(&Model) -> bool,
+    found: &mut Repairs,
+) {
+    let own = &model.statements[statement.index()];
+    let name = &model.symbols.array(variable).name;
+    for (place, (argument, parameter)) in own.arguments.iter().zip(own.family.parameters()).enumerate() {
+        let Some(argument) = argument else { continue };
+        // The name stands for what it is then: only a bare variable may change its meaning.
+        if !matches!(&argument.value, Expression::Value(array, _) if *array == variable) {
+            continue;
+        }
+        for (spelling, other) in parameter.spellings.iter().enumerate() {
+            if spelling == argument.spelling {
+                continue;
+            }
+            let mut changed = model.clone();
+            if let Some(argument) = &mut changed.statements[statement.index()].arguments[place] {
+                argument.spelling = spelling;
+            }
+            if compiles(&changed) {
+                let now = parameter.spellings[argument.spelling].name;
+                found.texts.push(format!(
+                    "write `{} = {name}` in place of `{now} = {name}`, so that `{name}` is the `{}`",
+                    other.name, other.name
+                ));
+                return;
+            }
+        }
+    }
+}
+
+/// Whether a prior on `new` may take the place of one on `old`.
+fn may_replace(old: Support, new: Support) -> bool {
+    let positive = |support| matches!(support, Support::Positive | Support::Nonnegative);
+    positive(old) && positive(new) || old == new
+}
+
+/// The family as a prior with constants of no special value, if the statement can take it.
+fn with_prior(model: &Model, variable: ArrayId, family: &'static dyn Family) -> Option<Model> {
+    let mut changed = model.clone();
+    let statement = changed.statements.iter_mut().find(|statement| statement.target == variable)?;
+    let slices = match family.slices() {
+        Slices::None => 0,
+        Slices::One => 1,
+        Slices::Two => 2,
+        Slices::Any => return None,
+    };
+    if statement.slices.len() != slices {
+        return None;
+    }
+    let argument = |parameter: &cavi_families::Parameter| {
+        let number = match parameter.spellings[0].domain {
+            Domain::Unit => 0.3,
+            Domain::Count => 3.0,
+            Domain::Real | Domain::Positive | Domain::Nonnegative => 2.7,
+            Domain::Simplex | Domain::PositiveDefinite => return None,
+        };
+        let letters = match parameter.extent {
+            Extent::Scalar => Vec::new(),
+            Extent::Vector => vec![*statement.slices.first()?],
+            Extent::Matrix => return None,
+        };
+        Some(ArgumentSpec { spelling: 0, value: Expression::Number(number), letters, span: statement.span })
+    };
+    let arguments: Option<Vec<ArgumentSpec>> = family.parameters().iter().map(argument).collect();
+    statement.arguments = arguments?.into_iter().map(Some).collect();
+    statement.family = family;
+    changed.symbols.arrays[variable.index()].support = family.latent()?;
+    Some(changed)
+}
+
+/// `Gamma(shape, rate)`
+fn signature(family: &dyn Family) -> String {
+    let names: Vec<&str> =
+        family.parameters().iter().map(|parameter| parameter.spellings[0].name).collect();
+    format!("{}({})", family.name(), names.join(", "))
+}
+
+/// Other priors for some variables, on their support or on `support`.
+fn priors(
+    model: &Model,
+    variables: &[ArrayId],
+    support: Option<Support>,
+    compiles: &dyn Fn(&Model) -> bool,
+    found: &mut Repairs,
+) {
+    let fitting: Vec<String> = families()
+        .iter()
+        .filter(|family| {
+            let allowed = |variable: &ArrayId| {
+                let own = model.symbols.array(*variable).support;
+                family.latent().is_some_and(|latent| may_replace(support.unwrap_or(own), latent))
+            };
+            let stated = model.statement_of(variables[0]).map(|statement| statement.family.name());
+            variables.iter().all(allowed) && stated != Some(family.name())
+        })
+        .filter(|family| {
+            let changed = variables.iter().try_fold(model.clone(), |model, variable| {
+                with_prior(&model, *variable, **family)
+            });
+            changed.is_some_and(|changed| compiles(&changed))
+        })
+        .map(|family| signature(*family))
+        .collect();
+    if fitting.is_empty() {
+        return;
+    }
+    let names: Vec<String> =
+        variables.iter().map(|variable| format!("`{}`", model.symbols.array(*variable).name)).collect();
+    let what = if variables.len() == 1 { "a prior" } else { "priors" };
+    found.texts.push(format!("give {} {what} that fits: {}", names.join(", "), listed(&fitting, "or")));
+}
+
+/// A function of the variable replaced by the variable itself, under a prior on positive numbers.
+fn unwrapped(
+    model: &Model,
+    variable: ArrayId,
+    statement: StatementId,
+    compiles: &dyn Fn(&Model) -> bool,
+    found: &mut Repairs,
+) {
+    let mut changed = model.clone();
+    let mut function = None;
+    for argument in changed.statements[statement.index()].arguments.iter_mut().flatten() {
+        unwrap(&mut argument.value, variable, &mut function);
+    }
+    let Some(function) = function else { return };
+    let mut inner = Repairs::default();
+    priors(&changed, &[variable], Some(Support::Positive), compiles, &mut inner);
+    let name = &model.symbols.array(variable).name;
+    for text in inner.texts {
+        found.texts.push(format!("write `{name}` in place of `{function}({name})`, and {text}"));
+    }
+}
+
+fn unwrap(expression: &mut Expression, variable: ArrayId, function: &mut Option<&'static str>) {
+    if let Expression::Apply(own, inner) = expression
+        && matches!(&**inner, Expression::Value(array, _) if *array == variable)
+    {
+        *function = Some(own.name());
+        *expression = (**inner).clone();
+        return;
+    }
+    match expression {
+        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) => {}
+        Expression::Sum(_, body) | Expression::Apply(_, body) => unwrap(body, variable, function),
+        Expression::Add(parts) | Expression::Multiply(parts) => {
+            parts.iter_mut().for_each(|part| unwrap(part, variable, function));
+        }
+        Expression::Power(base, exponent) => {
+            unwrap(base, variable, function);
+            unwrap(exponent, variable, function);
+        }
+    }
+}
+
+/// A point in place of a distribution.
+fn point(
+    model: &Model,
+    draft: &Draft,
+    variable: ArrayId,
+    compiles: &dyn Fn(&Model) -> bool,
+    found: &mut Repairs,
+) {
+    if !draft.is_random() {
+        return;
+    }
+    let mut changed = model.clone();
+    match changed.blocks.iter_mut().find(|spec| spec.members == [variable]) {
+        Some(spec) => spec.kind = BlockKind::Point,
+        None => {
+            changed.blocks.push(BlockSpec {
+                members: vec![variable],
+                slices: draft.slices.clone(),
+                kind: BlockKind::Point,
+                by: None,
+                clamp: false,
+                span: draft.span,
+            });
+            changed.block_plates.push(draft.member_plates.clone());
+        }
+    }
+    if compiles(&changed) {
+        let name = &model.symbols.array(variable).name;
+        found.texts.push(format!("make `{name}` a point: `posterior {{ point {name} }}`"));
+    }
+}
+
+/// The default factors in place of a line of `posterior`.
+fn apart(model: &Model, draft: &Draft, compiles: &dyn Fn(&Model) -> bool, found: &mut Repairs) {
+    let line = model.blocks.iter().position(|spec| spec.span == draft.span && spec.kind == BlockKind::Joint);
+    let Some(line) = line else { return };
+    let mut changed = model.clone();
+    changed.blocks.remove(line);
+    changed.block_plates.remove(line);
+    if compiles(&changed) {
+        let names: Vec<&str> =
+            draft.members.iter().map(|member| model.symbols.array(*member).name.as_str()).collect();
+        found.texts.push(format!(
+            "leave the line `q({})` out: each variable then has a factor of its own",
+            names.join(", ")
+        ));
+    }
+}
+
+/// A constant in place of a latent.
+fn constant(model: &Model, variable: ArrayId, compiles: &dyn Fn(&Model) -> bool, found: &mut Repairs) {
+    let mut changed = model.clone();
+    let array = &mut changed.symbols.arrays[variable.index()];
+    if array.slice.contains(&true) || matches!(array.support, Support::Index(_)) {
+        return;
+    }
+    array.kind = ArrayKind::Constant;
+    let name = array.name.clone();
+    changed.statements.retain(|statement| statement.target != variable);
+    if let Some(line) = changed.blocks.iter().position(|spec| spec.members.contains(&variable)) {
+        changed.blocks.remove(line);
+        changed.block_plates.remove(line);
+    }
+    if compiles(&changed) {
+        found.texts.push(format!("make `{name}` a constant: `const {name}`, with its value from the text or `--set`"));
+    }
+}

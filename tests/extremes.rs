@@ -1,0 +1,143 @@
+//! Tiny priors, large counts, rows of zeros, one factor, one cell: interpreter and executor agree, nothing is NaN, and the
+//! bound does not fall.
+
+use cavi_executor::{Bound, BoundArray, Executor, Interpreter, start};
+use cavi_tests::support::{Program, Shape, close, compile, farthest, inline_programs, programs, random_bound};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+/// Agreement after each of some sweeps, no NaN, no fall. Trouble must be the trouble of both.
+fn check(program: &Program, bound: &Bound, seed: u64, tolerance: f64) -> Result<(), String> {
+    let from = start(&program.equations, bound, seed);
+    let mut slow =
+        Interpreter::new(&program.equations, bound, from.clone()).map_err(|trouble| trouble.to_string())?;
+    let mut fast = Executor::new(&program.equations, bound, from, 1).map_err(|unplanned| unplanned.0)?;
+    let schedule = program.schedule();
+    let claims = schedule.blocks().iter().all(|block| !program.equations.block(*block).clamp);
+    let mut before = fast.elbo();
+    for sweep in 1..=4 {
+        let (one, other) = (slow.sweep(&schedule), fast.sweep(&schedule));
+        if one.is_err() || other.is_err() {
+            let both = one.is_err() && other.is_err();
+            return if both { Ok(()) } else { Err(format!("sweep {sweep}: {one:?}, {other:?}")) };
+        }
+        let (off, block, column) = farthest(slow.parameters(), fast.parameters());
+        if off > tolerance {
+            return Err(format!("sweep {sweep}: block {block}, column {column} differs by {off:e}"));
+        }
+        let (elbo, scale) = (fast.elbo(), fast.elbo_scale());
+        if elbo.is_nan() || !close(slow.elbo(), elbo, scale, tolerance) {
+            return Err(format!("sweep {sweep}: the bound is {} and {elbo}", slow.elbo()));
+        }
+        let numbers = fast.parameters().blocks.iter().flatten().flatten();
+        if numbers.clone().any(|value| value.is_nan()) {
+            return Err(format!("sweep {sweep}: a parameter is NaN"));
+        }
+        if claims && elbo < before - 1e-10 * scale {
+            return Err(format!("sweep {sweep}: from {before} to {elbo}"));
+        }
+        before = elbo;
+    }
+    Ok(())
+}
+
+fn check_all(programs: &[Program], change: impl Fn(&Program, &mut Bound), shape: Shape, seed: u64, tolerance: f64) {
+    let mut wrong = Vec::new();
+    for program in programs {
+        for sparse in [false, true] {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let mut bound = random_bound(&program.model, Shape { sparse, ..shape }, &mut rng);
+            change(program, &mut bound);
+            if let Err(problem) = check(program, &bound, seed, tolerance) {
+                wrong.push(format!("{}, sparse {sparse}: {problem}", program.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn one_cell_and_one_factor() {
+    let shape = Shape { smallest: 1, largest: 1, missing: 0.0, ..Shape::small(false) };
+    let mut all = programs();
+    all.retain(|program| program.schedule().items.iter().all(|item| !item.reset));
+    check_all(&all, |_, bound| {
+        // One factor as well, where the text has a number.
+        for axis in &mut bound.axes {
+            assert!(axis.size <= 3);
+        }
+    }, shape, 41, 1e-10);
+}
+
+/// The programs of this crate with every axis of the text of size one.
+#[test]
+fn one_factor() {
+    let texts = inline_programs().into_iter().map(|program| {
+        let text = program.text.replace("] = 3", "] = 1").replace("] = 2", "] = 1");
+        compile(&program.name, &text).unwrap_or_else(|problem| panic!("{problem}"))
+    });
+    let all: Vec<Program> = texts.collect();
+    check_all(&all, |_, _| {}, Shape::small(false), 42, 1e-10);
+}
+
+#[test]
+fn counts_of_a_million() {
+    let shape = Shape { scale: 3e5, ..Shape::small(false) };
+    check_all(&inline_programs(), |_, _| {}, shape, 43, 1e-10);
+}
+
+/// Sets the entries of every array of counts whose first position is `row` to 0, or all.
+fn clear(program: &Program, bound: &mut Bound, row: Option<usize>) {
+    for (index, array) in program.model.symbols.arrays.iter().enumerate() {
+        if !array.absent.zero || array.letters.is_empty() {
+            continue;
+        }
+        let shape = bound.shape(&program.model.symbols, cavi_algebra::ArrayId::from(index));
+        let width: usize = shape[1..].iter().product();
+        match &mut bound.arrays[index] {
+            Some(BoundArray::Dense { values, .. }) => match row {
+                Some(row) => values[row * width..(row + 1) * width].fill(0.0),
+                None => values.fill(0.0),
+            },
+            Some(BoundArray::Sparse { indices, values, .. }) => {
+                for (value, own) in values.iter_mut().zip(&indices[0]) {
+                    if row.is_none_or(|row| row == *own as usize) {
+                        *value = 0.0;
+                    }
+                }
+            }
+            None => {}
+        }
+    }
+}
+
+#[test]
+fn an_empty_row() {
+    check_all(&programs(), |program, bound| clear(program, bound, Some(0)), Shape { smallest: 2, ..Shape::small(false) }, 44, 1e-10);
+}
+
+#[test]
+fn nothing_but_zeros() {
+    check_all(&programs(), |program, bound| clear(program, bound, None), Shape { smallest: 2, ..Shape::small(false) }, 45, 1e-10);
+}
+
+#[test]
+fn tiny_priors() {
+    let texts = [
+        "axis row[i]\naxis column[j]\naxis factor[k] = 3\ndata x[i, j] : count, absent = 0\n\
+         w[i, k] ~ Gamma(1e-14, rate = 1e-14)\nh[k, j] ~ Gamma(1e-14, rate = 1e-14)\n\
+         x[i, j] ~ Poisson(sum[k](w[i, k] * h[k, j]))\n",
+        "axis doc[d]\naxis word[v]\naxis topic[k] = 3\ndata n[d, v] : count, absent = 0\n\
+         theta[d, :k] ~ Dirichlet(1e-14)\nbeta[k, :v] ~ Dirichlet(1e-14)\n\
+         n[d, :v] ~ Multinomial(p = sum[k](theta[d, k] * beta[k, v]))\nfit {\n  sweep (theta, beta)\n}\n",
+        "axis sample[n]\naxis view[m]\naxis feature[j] in view[m]\naxis factor[k] = 3\n\
+         data x[n, m, j] : real, absent = NA\nz[n, k] ~ Normal(0, sd = 1)\n\
+         alpha[m, k] ~ Gamma(shape = 1e-14, rate = 1e-14)\nw[m, j, k] ~ Normal(0, prec = alpha[m, k])\n\
+         tau[m] ~ Gamma(shape = 1e-14, rate = 1e-14)\n\
+         x[n, m, j] ~ Normal(sum[k](w[m, j, k] * z[n, k]), prec = tau[m])\n\
+         posterior {\n  q(z[n, :k])\n  q(w[m, j, :k])\n}\n",
+    ];
+    let all: Vec<Program> =
+        texts.iter().map(|text| compile("tiny", text).unwrap_or_else(|problem| panic!("{problem}"))).collect();
+    check_all(&all, |_, _| {}, Shape { smallest: 3, ..Shape::small(false) }, 46, 1e-10);
+}
