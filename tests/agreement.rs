@@ -34,14 +34,14 @@ fn compare(program: &Program, bound: &Bound, schedule: &Schedule, from: &Paramet
         let [one, two] = executors.as_mut_slice() else { unreachable!("two executors") };
         let (elbo, other) = (one.elbo(), two.elbo());
         if elbo.to_bits() != other.to_bits() || one.parameters() != two.parameters() {
-            let (distance, block, column) = farthest(one.parameters(), two.parameters());
+            let (distance, block, column) = farthest(equations, one.parameters(), two.parameters());
             return Err(format!(
                 "sweep {sweep}: threads differ, {elbo:e} and {other:e}, by {distance:e} in block {block}, column {column}"
             ));
         }
         let terms = interpreter.elbo_terms();
         let scale: f64 = terms.iter().map(|term| term.abs()).sum();
-        let (distance, block, column) = farthest(interpreter.parameters(), one.parameters());
+        let (distance, block, column) = farthest(equations, interpreter.parameters(), one.parameters());
         if distance > TOLERANCE {
             return Err(format!("sweep {sweep}: block {block}, column {column} differs by {distance:e}"));
         }

@@ -31,7 +31,9 @@ fn items_ascend(program: &Program, bound: &Bound, schedule: &Schedule, seed: u64
             let after = executor.elbo();
             let allowed = ROUNDING * scale.max(executor.elbo_scale());
             if after.is_nan() || (claims(program, item) && after < before - allowed) {
-                return Err(format!("sweep {sweep}, {item:?}: from {before} to {after}, allowed {allowed:e}"));
+                return Err(format!(
+                    "sweep {sweep}, {item:?}: from {before} to {after}, allowed {allowed:e}"
+                ));
             }
             before = after;
         }
@@ -57,10 +59,13 @@ fn members_ascend(program: &Program, bound: &Bound, seed: u64) -> Result<(), Str
                     return Ok(());
                 }
                 let terms = interpreter.elbo_held_terms();
-                let allowed = ROUNDING * terms.iter().map(|term| term.abs()).sum::<f64>();
+                // The log of a partition near 1 is as exact as the partition, not as itself.
+                let allowed = ROUNDING * (terms.iter().map(|term| term.abs()).sum::<f64>() + 1e-3);
                 let after = interpreter.elbo_held();
                 if after.is_nan() || (claims(program, member) && after < before - allowed) {
-                    return Err(format!("sweep {sweep}, member {block:?}: from {before} to {after}, allowed {allowed:e}"));
+                    return Err(format!(
+                        "sweep {sweep}, member {block:?}: from {before} to {after}, allowed {allowed:e}"
+                    ));
                 }
                 before = after;
             }
@@ -69,6 +74,7 @@ fn members_ascend(program: &Program, bound: &Bound, seed: u64) -> Result<(), Str
     Ok(())
 }
 
+/// Sizes from nought or one up, dense and sparse, with few and with nearly all entries missing.
 fn shapes() -> impl Strategy<Value = Shape> {
     let range = (0_usize..3).prop_flat_map(|smallest| (proptest::strategy::Just(smallest), 1_usize..5));
     (range, any::<bool>(), 0.0..1.0).prop_map(|((smallest, width), sparse, missing)| Shape {
@@ -81,7 +87,7 @@ fn shapes() -> impl Strategy<Value = Shape> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, max_shrink_iters: 0, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, max_shrink_iters: 0, ..ProptestConfig::default() })]
 
     #[test]
     fn no_item_and_no_member_of_a_group_lowers_the_bound(shape in shapes(), seed in any::<u64>()) {
@@ -109,11 +115,13 @@ fn at(interpreter: &mut Interpreter, block: BlockId, columns: Vec<Vec<f64>>) -> 
 /// At a maximum the bound falls to both sides, and by the same to first order.
 fn stationary(minus: f64, centre: f64, plus: f64, rounding: f64) -> Result<(), String> {
     let (difference, curvature) = (plus - minus, plus + minus - 2.0 * centre);
-    if !(curvature <= rounding) {
+    if curvature.is_nan() || curvature > rounding {
         return Err(format!("no maximum: {minus}, {centre}, {plus}"));
     }
-    if !(difference.abs() <= 0.05 * curvature.abs() + rounding) {
-        return Err(format!("a slope: difference {difference:e}, curvature {curvature:e}, rounding {rounding:e}"));
+    if difference.is_nan() || difference.abs() > 0.05 * curvature.abs() + rounding {
+        return Err(format!(
+            "a slope: difference {difference:e}, curvature {curvature:e}, rounding {rounding:e}"
+        ));
     }
     Ok(())
 }
@@ -123,7 +131,8 @@ fn rests(program: &Program, bound: &Bound, interpreter: &mut Interpreter, id: Bl
     let block = program.equations.block(id);
     let missing = |array: cavi_algebra::ArrayId| bound.array(array).has_missing();
     let layout = Layout::new(&program.equations, bound, block, &missing);
-    if layout.rows == 0 || block.clamp {
+    // A step of a bound asked for by name climbs, and need not arrive.
+    if layout.rows == 0 || block.clamp || block.by.is_some() {
         return Ok(());
     }
     let best = interpreter.parameters().blocks[id.index()].clone();
@@ -177,7 +186,8 @@ fn point_rests(
                 continue;
             }
             let (minus, plus) = (at(interpreter, id, moved(-step)), at(interpreter, id, moved(step)));
-            stationary(minus, centre, plus, rounding).map_err(|text| format!("value {place} = {value}: {text}"))?;
+            stationary(minus, centre, plus, rounding)
+                .map_err(|text| format!("value {place} = {value}: {text}"))?;
         }
     }
     Ok(())

@@ -60,7 +60,8 @@ fn the_mean_of_a_normal() {
 
 #[test]
 fn the_precision_of_a_normal() {
-    let text = "axis item[n]\ndata x[n] : real\ntau ~ Gamma(1.3, rate = 0.8)\nx[n] ~ Normal(0.4, prec = tau)\n";
+    let text =
+        "axis item[n]\ndata x[n] : real\ntau ~ Gamma(1.3, rate = 0.8)\nx[n] ~ Normal(0.4, prec = tau)\n";
     check(text, |program, bound| {
         let x = values(program, bound, "x");
         let shape = 1.3 + 0.5 * x.len() as f64;
@@ -80,11 +81,13 @@ fn linear_regression_with_known_precision() {
         let (y, c) = (values(program, bound, "y"), values(program, bound, "c"));
         let p = bound.axes[1].size;
         let mut mean = vec![0.2; p];
-        let mut covariance: Vec<f64> = (0..p * p).map(|at| if at / p == at % p { 1.0 / 0.6 } else { 0.0 }).collect();
+        let mut covariance: Vec<f64> =
+            (0..p * p).map(|at| if at / p == at % p { 1.0 / 0.6 } else { 0.0 }).collect();
         let mut total = 0.0;
         for (n, y) in y.iter().enumerate() {
             let row = &c[n * p..(n + 1) * p];
-            let gain: Vec<f64> = (0..p).map(|i| (0..p).map(|j| covariance[i * p + j] * row[j]).sum()).collect();
+            let gain: Vec<f64> =
+                (0..p).map(|i| (0..p).map(|j| covariance[i * p + j] * row[j]).sum()).collect();
             let predicted: f64 = row.iter().zip(&mean).map(|(c, w)| c * w).sum();
             let spread = 1.0 / 1.4 + row.iter().zip(&gain).map(|(c, g)| c * g).sum::<f64>();
             total += log_normal(*y, predicted, spread);
@@ -113,7 +116,8 @@ fn the_rate_of_a_poisson() {
 
 #[test]
 fn the_rate_of_an_exponential() {
-    let text = "axis item[n]\ndata x[n] : positive\nrate ~ Gamma(1.3, rate = 0.8)\nx[n] ~ Exponential(rate)\n";
+    let text =
+        "axis item[n]\ndata x[n] : positive\nrate ~ Gamma(1.3, rate = 0.8)\nx[n] ~ Exponential(rate)\n";
     check(text, |program, bound| {
         let x = values(program, bound, "x");
         let (shape, rate) = (1.3 + x.len() as f64, 0.8 + x.iter().sum::<f64>());

@@ -1,5 +1,7 @@
 //! Four models computed by straight-line code, written from their published updates, against the executor.
 
+#![allow(clippy::needless_range_loop, reason = "the loops are those of the formulas")]
+
 use cavi_executor::{Bound, BoundArray, BoundAxis, Executor, Parameters, start};
 use cavi_tests::support::{Program, compile};
 use rand::{Rng, SeedableRng};
@@ -73,8 +75,8 @@ fn compare(
     from: &Parameters,
     mut step: impl FnMut() -> (Vec<(&'static str, usize, Vec<f64>)>, f64),
 ) {
-    let mut executor =
-        Executor::new(&program.equations, bound, from.clone(), 2).unwrap_or_else(|unplanned| panic!("{}", unplanned.0));
+    let mut executor = Executor::new(&program.equations, bound, from.clone(), 2)
+        .unwrap_or_else(|unplanned| panic!("{}", unplanned.0));
     let schedule = program.schedule();
     for sweep in 1..=50 {
         executor.sweep(&schedule).unwrap_or_else(|trouble| panic!("{trouble}"));
@@ -235,7 +237,8 @@ fn nmf_gamma() {
         let mut elbo = allocated(&w, &h).2;
         for i in 0..n {
             for j in 0..m {
-                elbo -= (0..k).map(|t| mean(&w, i, t) * mean(&h, t, j)).sum::<f64>() + ln_gamma(x[i][j] + 1.0);
+                elbo -=
+                    (0..k).map(|t| mean(&w, i, t) * mean(&h, t, j)).sum::<f64>() + ln_gamma(x[i][j] + 1.0);
             }
         }
         for i in 0..n {
@@ -272,7 +275,8 @@ fn nmf_kl() {
     let mut w = rows(column(&program, &from, "w", 0), k);
     let mut h = rows(column(&program, &from, "h", 0), m);
     compare(&program, &bound, &from, || {
-        let product = |w: &Matrix, h: &Matrix, i: usize, j: usize| -> f64 { (0..k).map(|t| w[i][t] * h[t][j]).sum() };
+        let product =
+            |w: &Matrix, h: &Matrix, i: usize, j: usize| -> f64 { (0..k).map(|t| w[i][t] * h[t][j]).sum() };
         let old = w.clone();
         for i in 0..n {
             for t in 0..k {
@@ -291,7 +295,8 @@ fn nmf_kl() {
         for i in 0..n {
             for j in 0..m {
                 let rate = product(&w, &h, i, j);
-                elbo += if x[i][j] == 0.0 { 0.0 } else { x[i][j] * rate.ln() } - rate - ln_gamma(x[i][j] + 1.0);
+                elbo +=
+                    if x[i][j] == 0.0 { 0.0 } else { x[i][j] * rate.ln() } - rate - ln_gamma(x[i][j] + 1.0);
             }
         }
         (vec![("w", 0, w.concat()), ("h", 0, h.concat())], elbo)
@@ -368,8 +373,7 @@ fn gfa(missing: f64, seed: u64) {
     let seen: Vec<bool> = (0..n * d).map(|_| rng.random::<f64>() >= missing).collect();
     let x: Vec<f64> = seen.iter().map(|seen| if *seen { rng.random_range(-2.0..2.0) } else { 0.0 }).collect();
     let data = BoundArray::Dense { values: x.clone(), observed: (missing > 0.0).then(|| seen.clone()) };
-    let axes =
-        [BoundAxis::plain(n), BoundAxis::plain(2), BoundAxis::ragged(&views), BoundAxis::plain(k)];
+    let axes = [BoundAxis::plain(n), BoundAxis::plain(2), BoundAxis::ragged(&views), BoundAxis::plain(k)];
     let bound = bound_of(&program, &axes, &[("x", data)]);
     let from = start(&program.equations, &bound, 8);
     let seen = |i: usize, j: usize| seen[i * d + j];
@@ -393,7 +397,8 @@ fn gfa(missing: f64, seed: u64) {
             .collect()
     };
     let (mut z, mut w) = (gaussians("z", n), gaussians("w", d));
-    let mut alpha = (rows(column(&program, &from, "alpha", 0), k), rows(column(&program, &from, "alpha", 1), k));
+    let mut alpha =
+        (rows(column(&program, &from, "alpha", 0), k), rows(column(&program, &from, "alpha", 1), k));
     let mut tau = (column(&program, &from, "tau", 0).to_vec(), column(&program, &from, "tau", 1).to_vec());
     compare(&program, &bound, &from, || {
         let precision = |tau: &(Vec<f64>, Vec<f64>), j: usize| tau.0[view_of[j]] / tau.1[view_of[j]];
@@ -444,7 +449,8 @@ fn gfa(missing: f64, seed: u64) {
         let mut elbo = 0.0;
         for (i, j) in &entries {
             let m = view_of[*j];
-            elbo += 0.5 * (log(tau.0[m], tau.1[m]) - log_two_pi) - 0.5 * precision(&tau, *j) * residual(*i, *j);
+            elbo +=
+                0.5 * (log(tau.0[m], tau.1[m]) - log_two_pi) - 0.5 * precision(&tau, *j) * residual(*i, *j);
         }
         for own in &z {
             let squares: f64 = (0..k).map(|s| own.second(s, s)).sum();
@@ -468,7 +474,8 @@ fn gfa(missing: f64, seed: u64) {
             which.iter().flat_map(|row| own[*row].covariance.concat()).collect()
         };
         // Nothing missing: one covariance for all samples, and one for each view.
-        let (of_z, of_w) = if missing > 0.0 { ((0..n).collect(), (0..d).collect()) } else { (vec![0], vec![0, views[0]]) };
+        let (of_z, of_w) =
+            if missing > 0.0 { ((0..n).collect(), (0..d).collect()) } else { (vec![0], vec![0, views[0]]) };
         let columns = vec![
             ("z", 0, means(&z)),
             ("z", 1, covariances(&z, &of_z)),

@@ -34,15 +34,19 @@ pub enum Role {
     Labels(&'static str),
 }
 
+/// An example in its own folder, its data there too or, with `in`, in the folder of another.
 macro_rules! example {
-    ($name:literal, [$($role:expr => $file:literal),* $(,)?]) => {
+    ($name:literal, $files:tt) => {
+        example!($name in $name, $files)
+    };
+    ($name:literal in $folder:literal, [$($role:expr => $file:literal),* $(,)?]) => {
         Example {
             name: $name,
             text: include_str!(concat!("../", $name, "/", $name, ".cavi")),
             files: &[$(Bundled {
                 role: $role,
                 file: $file,
-                bytes: include_bytes!(concat!("../", $name, "/data/", $file)),
+                bytes: include_bytes!(concat!("../", $folder, "/data/", $file)),
             }),*],
         }
     };
@@ -54,15 +58,87 @@ const EXAMPLES: &[Example] = &[
         Role::Labels("doc") => "docs.txt",
         Role::Labels("word") => "vocab.txt",
     ]),
+    example!("lda_vem" in "lda", [
+        Role::Data("x") => "counts.mtx",
+        Role::Labels("doc") => "docs.txt",
+        Role::Labels("word") => "vocab.txt",
+    ]),
+    example!("lda_tokens", [
+        Role::Data("w") => "tokens.ldac",
+        Role::Labels("doc") => "papers.txt",
+        Role::Labels("word") => "vocab.txt",
+    ]),
+    example!("plsa", [
+        Role::Data("x") => "counts.mtx",
+        Role::Labels("doc") => "docs.txt",
+        Role::Labels("word") => "vocab.txt",
+    ]),
+    example!("dirichlet_poisson", [
+        Role::Data("x") => "counts.csv",
+        Role::Labels("sample") => "samples.txt",
+    ]),
+    example!("nmf_kl", [Role::Data("x") => "pixels.csv"]),
+    example!("nmf_em" in "nmf_gamma", [
+        Role::Data("x") => "counts.csv",
+        Role::Labels("genome") => "samples.txt",
+    ]),
+    example!("nmf_ls", [
+        Role::Data("x") => "magnitude.npy",
+        Role::Labels("frequency") => "frequencies.txt",
+    ]),
+    example!("nmf_joint" in "lda", [
+        Role::Data("x") => "counts.mtx",
+        Role::Labels("doc") => "docs.txt",
+        Role::Labels("word") => "vocab.txt",
+    ]),
+    example!("nmf_sparse", [Role::Data("x") => "pixels.csv.gz"]),
     example!("nmf_gamma", [
         Role::Data("x") => "counts.csv",
         Role::Labels("genome") => "samples.txt",
     ]),
-    example!("nmf_kl", [Role::Data("x") => "pixels.csv"]),
+    example!("nmf_cemgil" in "nmf_ls", [
+        Role::Data("x") => "magnitude.npy",
+        Role::Labels("frequency") => "frequencies.txt",
+    ]),
+    example!("nmf_gamma_joint", [
+        Role::Data("x") => "counts.mtx.gz",
+        Role::Labels("cell") => "cells.txt",
+        Role::Labels("gene") => "genes.txt",
+    ]),
+    example!("hpf", [
+        Role::Data("y") => "baskets.mtx",
+        Role::Labels("user") => "households.txt",
+        Role::Labels("item") => "categories.txt",
+    ]),
+    example!("poisson_tensor", [
+        Role::Data("y") => "flights.tns",
+        Role::Labels("destination") => "destinations.txt",
+        Role::Labels("carrier") => "carriers.txt",
+        Role::Labels("month") => "months.txt",
+    ]),
     example!("gfa", [
         Role::Data("x[pix]") => "pix.csv",
         Role::Data("x[zer]") => "zer.csv",
         Role::Data("x[mor]") => "mor.csv",
+    ]),
+    example!("factor_analysis" in "ppca", [
+        Role::Data("x") => "microbes.csv",
+        Role::Labels("sample") => "samples.txt",
+    ]),
+    example!("ppca", [
+        Role::Data("x") => "lipids.csv",
+        Role::Labels("sample") => "samples.txt",
+    ]),
+    example!("pmf" in "hpf", [
+        Role::Data("r") => "log_baskets.mtx.gz",
+        Role::Labels("user") => "households.txt",
+        Role::Labels("item") => "categories.txt",
+    ]),
+    example!("gmm" in "nmf_kl", [Role::Data("x") => "pixels.csv"]),
+    example!("linear_regression_ard", [
+        Role::Data("x") => "x.csv",
+        Role::Data("y") => "y.csv",
+        Role::Labels("sample") => "products.txt",
     ]),
 ];
 

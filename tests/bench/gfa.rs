@@ -151,7 +151,11 @@ pub fn compare(quick: bool) {
         middles.push((format!("Cavi, {threads} thread(s)"), crate::median(times)));
         for (_, numpy) in &peers {
             let difference = (*value - numpy.bound).abs();
-            assert!(difference <= 1e-9 * value.abs(), "the bound is {value} by Cavi, {} by NumPy", numpy.bound);
+            assert!(
+                difference <= 1e-9 * value.abs(),
+                "the bound is {value} by Cavi, {} by NumPy",
+                numpy.bound
+            );
         }
     }
     for (name, mut numpy) in peers {

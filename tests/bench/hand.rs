@@ -96,8 +96,11 @@ impl Factor {
         let run = |first: usize, shape: &mut [f64], value: &mut [f64], accumulator: &mut [f64]| {
             let mut sum = vec![0.0; length];
             let size = BLOCK * length;
-            let blocks =
-                shape.chunks_mut(size).zip(value.chunks_mut(size)).zip(accumulator.chunks_mut(size)).enumerate();
+            let blocks = shape
+                .chunks_mut(size)
+                .zip(value.chunks_mut(size))
+                .zip(accumulator.chunks_mut(size))
+                .enumerate();
             for (block, ((shape, value), accumulator)) in blocks {
                 task(first + block * BLOCK, shape, value, accumulator, &mut sum);
             }
@@ -395,7 +398,8 @@ impl Hand {
             for (part, accumulators) in others.into_iter().enumerate().rev() {
                 // The last part first, so that the first runs on this thread while the others run.
                 let range = bounds[part]..bounds[part + 1];
-                let columns: Vec<&[u32]> = entries.columns.iter().map(|column| &column[range.clone()]).collect();
+                let columns: Vec<&[u32]> =
+                    entries.columns.iter().map(|column| &column[range.clone()]).collect();
                 let weights = &entries.weights[range];
                 let begin = if part == 0 {
                     0
@@ -463,7 +467,8 @@ impl Hand {
             for (mode, copy) in copy.iter().enumerate().filter(|(mode, _)| wanted.accumulators[mode + 1]) {
                 let share = copy.len().div_ceil(self.threads);
                 std::thread::scope(|scope| {
-                    for (to, from) in factors[mode + 1].accumulator.chunks_mut(share).zip(copy.chunks(share)) {
+                    for (to, from) in factors[mode + 1].accumulator.chunks_mut(share).zip(copy.chunks(share))
+                    {
                         scope.spawn(move || to.iter_mut().zip(from).for_each(|(to, from)| *to += from));
                     }
                 });

@@ -28,7 +28,8 @@ static ALLOCATOR: Counting = Counting;
 const LARGE: usize = 1 << 20;
 static WATCHING: AtomicBool = AtomicBool::new(false);
 static LIVE: AtomicUsize = AtomicUsize::new(0);
-static BOOK: Mutex<Book> = Mutex::new(Book { live: Vec::new(), peak: Vec::new(), most: 0, traces: Vec::new() });
+static BOOK: Mutex<Book> =
+    Mutex::new(Book { live: Vec::new(), peak: Vec::new(), most: 0, traces: Vec::new() });
 
 thread_local! {
     /// Whether this thread is writing into the book: what that allocates is left out.
@@ -170,8 +171,8 @@ fn fit(kind: Kind, threads: usize, quick: bool, watch: bool) {
     WATCHING.store(watch, Ordering::Relaxed);
     let schedule = program.schedule();
     let begin = start(&program.equations, &bound, 1);
-    let mut executor =
-        Executor::new(&program.equations, &bound, begin, threads).expect("the programs of the bench have plans");
+    let mut executor = Executor::new(&program.equations, &bound, begin, threads)
+        .expect("the programs of the bench have plans");
     for _ in 0..3 {
         executor.sweep(&schedule).expect("the data are proper");
         std::hint::black_box(executor.elbo());
@@ -217,10 +218,10 @@ fn list(before: usize, parameters: usize) {
         let frames: Vec<&str> = text
             .lines()
             .map(str::trim)
-            .filter(|line| line.contains("cavi_") && !line.starts_with("at "))
-            .map(|line| line.split_once(": ").map_or(line, |(_, name)| name))
-            .take(3)
+            .filter(|line| line.starts_with("at ") && line.contains("crates/cavi-"))
+            .filter_map(|line| line.split_once("crates/").map(|(_, place)| place))
+            .take(2)
             .collect();
-        println!("- {:.1} MB: {}", bytes as f64 / 1e6, frames.join(" < "));
+        println!("- {:.1} MB: {}", bytes as f64 / 1e6, frames.join(", called at "));
     }
 }

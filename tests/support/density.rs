@@ -73,7 +73,9 @@ fn counts(model: &Model, world: &World, statement: &Statement, at: &Positions) -
         Some(Restriction::Different(left, right)) => own(left) != own(right),
         Some(Restriction::Less(left, right)) => own(left) < own(right),
     };
-    exists && (!statement.observed || world.observed(statement.target, &positions))
+    // Missing entries that stand on the right as well are latent, and have their terms.
+    let latent = world.latents[statement.target.index()].is_some();
+    exists && (!statement.observed || latent || world.observed(statement.target, &positions))
 }
 
 struct Reader<'a> {
@@ -90,7 +92,8 @@ impl Reader<'_> {
     fn log_density(&self, statement: &Statement, at: &mut Positions) -> f64 {
         let subscripts = target_of(self.world, statement);
         let x = |at: &Positions| self.world.element(statement.target, &self.world.positions(&subscripts, at));
-        let log_x = |at: &Positions| self.world.log_element(statement.target, &self.world.positions(&subscripts, at));
+        let log_x =
+            |at: &Positions| self.world.log_element(statement.target, &self.world.positions(&subscripts, at));
         let family = statement.family.name();
         let argument =
             |place: usize| statement.arguments[place].as_ref().expect("a parameter that must be given");

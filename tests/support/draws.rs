@@ -28,7 +28,12 @@ pub struct Draw {
 /// Draws all latents from q.
 pub fn draw(program: &Program, bound: &Bound, parameters: &Parameters, rng: &mut ChaCha8Rng) -> Draw {
     let arrays = program.model.symbols.arrays.len();
-    let mut drawn = Draw { latents: vec![None; arrays], logs: vec![None; arrays], log_q: 0.0, expected_logs: vec![None; arrays] };
+    let mut drawn = Draw {
+        latents: vec![None; arrays],
+        logs: vec![None; arrays],
+        log_q: 0.0,
+        expected_logs: vec![None; arrays],
+    };
     for (index, block) in program.equations.blocks.iter().enumerate() {
         let id = BlockId::from(index);
         block_draw(program, bound, id, block, &parameters.blocks[index], rng, &mut drawn);
@@ -70,7 +75,13 @@ fn block_draw(
             (values, logs.clone(), logs, 0.0)
         } else {
             let group = if layout.group.is_empty() { row } else { layout.group[row] };
-            copy(block.family, columns, row, group, n, rng)
+            let (mut values, mut logs, mut expected, log_q) = copy(block.family, columns, row, group, n, rng);
+            // A mean and its precision, in the order of the block's members.
+            let first = symbols.array(block.members[0]).support;
+            if block.family == "Normal-Gamma" && first != cavi_algebra::Support::Real {
+                [&mut values, &mut logs, &mut expected].into_iter().for_each(|own| own.reverse());
+            }
+            (values, logs, expected, log_q)
         };
         let mut at = world.nowhere();
         for (letter, position) in block.plates.iter().zip(&plates) {
@@ -167,6 +178,18 @@ fn copy(
             let log_q = shape * rate.ln() - ln_gamma(shape) + (shape - 1.0) * log - rate * x;
             (vec![x], vec![log], vec![digamma(shape) - rate.ln()], log_q)
         }
+        "Normal-Gamma" => {
+            let [mean, kappa, shape, rate] = [0, 1, 2, 3].map(|column| columns[column][row]);
+            let log = log_gamma_draw(shape, rng) - rate.ln();
+            let step = normal(rng);
+            let x = mean + step * (-0.5 * (kappa.ln() + log)).exp();
+            let log_q = shape * rate.ln() - ln_gamma(shape) + (shape - 1.0) * log
+                - rate * log.exp()
+                - half_log_two_pi
+                + 0.5 * (kappa.ln() + log - step * step);
+            let expected = digamma(shape) - rate.ln();
+            (vec![x, log.exp()], vec![x.ln(), log], vec![f64::NAN, expected], log_q)
+        }
         "InverseGamma" => {
             let (shape, scale) = (columns[0][row], columns[1][row]);
             let log = scale.ln() - log_gamma_draw(shape, rng);
@@ -210,7 +233,12 @@ fn copy(
         "Bernoulli" => {
             let prob = columns[0][row];
             let hit = rng.random::<f64>() < prob;
-            (vec![f64::from(u8::from(hit))], vec![f64::NAN], vec![f64::NAN], if hit { prob.ln() } else { (1.0 - prob).ln() })
+            (
+                vec![f64::from(u8::from(hit))],
+                vec![f64::NAN],
+                vec![f64::NAN],
+                if hit { prob.ln() } else { (1.0 - prob).ln() },
+            )
         }
         "TruncatedNormal" => {
             let (linear, precision) = (columns[0][row], columns[1][row]);

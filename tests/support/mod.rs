@@ -13,6 +13,7 @@ pub use programs::{Program, compile, inline_programs, programs};
 pub use random::{Shape, random_bound};
 pub use world::World;
 
+use cavi_algebra::Equations;
 use cavi_executor::Parameters;
 
 /// Whether two numbers agree to `tolerance` relative to the larger of `scale` and themselves.
@@ -24,7 +25,8 @@ pub fn close(a: f64, b: f64, scale: f64, tolerance: f64) -> bool {
 /// has something that is no number and the other has not.
 pub fn distance(a: &[f64], b: &[f64], floor: f64) -> f64 {
     assert_eq!(a.len(), b.len(), "columns of one descriptor have one length");
-    let size = a.iter().chain(b).filter(|value| value.is_finite()).fold(floor, |size, value| size.max(value.abs()));
+    let size =
+        a.iter().chain(b).filter(|value| value.is_finite()).fold(floor, |size, value| size.max(value.abs()));
     let mut largest = 0.0_f64;
     for (a, b) in a.iter().zip(b) {
         if a == b || (a.is_nan() && b.is_nan()) {
@@ -36,17 +38,20 @@ pub fn distance(a: &[f64], b: &[f64], floor: f64) -> f64 {
     largest
 }
 
-/// The largest distance between the columns of two states, with its block and column. A mean is compared to its standard
-/// deviation: as a component dies out, its mean goes to 0 faster than any power, and keeps no relative digit.
-pub fn farthest(a: &Parameters, b: &Parameters) -> (f64, usize, usize) {
+/// The largest distance between the columns of two states, with its block and column. The mean of a Normal is compared to a
+/// thousandth of its standard deviation: as a component dies out, its mean goes to 0 faster than any power, and keeps no
+/// relative digit.
+pub fn farthest(equations: &Equations, a: &Parameters, b: &Parameters) -> (f64, usize, usize) {
     let mut farthest = (0.0, 0, 0);
     assert_eq!(a.blocks.len(), b.blocks.len());
     for (block, (a, b)) in a.blocks.iter().zip(&b.blocks).enumerate() {
         assert_eq!(a.len(), b.len(), "block {block}");
-        // The mean of a Normal may be negative, which no other first column of two is.
-        let spread = if a.len() == 2 { a[1].iter().fold(0.0_f64, |size, var| size.max(var.abs())) } else { 0.0 };
+        let own = &equations.blocks[block];
+        let normal = !own.is_point() && ["Normal", "Normal over a slice"].contains(&own.family);
+        let spread =
+            if normal { a[1].iter().fold(0.0_f64, |size, var| size.max(var.abs())).sqrt() } else { 0.0 };
         for (column, (a, b)) in a.iter().zip(b).enumerate() {
-            let floor = if column == 0 { 1e-6 * spread.sqrt() } else { 0.0 };
+            let floor = if column == 0 { 1e-3 * spread } else { 0.0 };
             let own = distance(a, b, floor);
             if own > farthest.0 {
                 farthest = (own, block, column);

@@ -192,6 +192,36 @@ const INLINE: &[(&str, &str)] = &[
          x[n, j] ~ Normal(mu[z[n], j], prec = tau[j])\n",
     ),
     (
+        "inline_missing_labels",
+        "axis item[n]\naxis trait[j]\naxis class[c] = 3\ndata y[n] : index class, absent = NA\n\
+         data x[n, j] : binary, absent = NA\npi[:c] ~ Dirichlet(0.8)\ny[n] ~ Categorical(pi)\n\
+         odds[c, j] ~ Beta(1.3, 0.6)\nx[n, j] ~ Bernoulli(odds[y[n], j])\n",
+    ),
+    (
+        "inline_normal_gamma",
+        "axis item[n]\naxis trait[j]\naxis class[c] = 2\ndata x[n, j] : real\npi[:c] ~ Dirichlet(0.8)\n\
+         z[n] ~ Categorical(pi)\ntau[c, j] ~ Gamma(1.1, rate = 0.6)\nmu[c, j] ~ Normal(0.3, prec = 0.4 * tau[c, j])\n\
+         x[n, j] ~ Normal(mu[z[n], j], prec = tau[z[n], j])\nposterior {\n  q(mu[c, j], tau[c, j])\n}\n",
+    ),
+    (
+        "inline_weighted_lda",
+        "axis doc[d]\naxis word[v]\naxis topic[k] = 2\ndata n[d, v] : count, absent = 0\ndata weight[d] : multiplicity\n\
+         theta[d, :k] ~ Dirichlet(0.5)\nbeta[k, :v] ~ Dirichlet(0.4)\n\
+         n[d, :v] ~ Multinomial(p = sum[k](theta[d, k] * beta[k, v]))\nfit {\n  sweep (theta, beta)\n}\n",
+    ),
+    (
+        "inline_square_in_a_rate",
+        "axis item[n]\naxis cause[p] = 2\ndata x[n] : count\ndata c[n, p] : positive\nu[p] ~ Gamma(1.2, rate = 0.9)\n\
+         v ~ Gamma(0.8, rate = 1.3)\nx[n] ~ Poisson(0.3 + sum[p](c[n, p] * u[p] * v))\n",
+    ),
+    (
+        "inline_two_levels",
+        "axis region[r]\naxis school[s] in region\naxis pupil[i] in school\naxis factor[k] = 2\n\
+         data y[r, s, i] : real, absent = NA\nm[r, k] ~ Normal(0, sd = 2)\nb[r, s, k] ~ Normal(m[r, k], prec = t[k])\n\
+         t[k] ~ Gamma(1.2, rate = 0.8)\ng[r, s, i, k] ~ Normal(0, sd = 1)\nnoise[r] ~ Gamma(1.5, rate = 0.7)\n\
+         y[r, s, i] ~ Normal(sum[k](b[r, s, k] * g[r, s, i, k]), prec = noise[r])\n",
+    ),
+    (
         "inline_index_data",
         "axis item[n]\naxis group[g]\naxis cause[p]\ndata y[n] : real\ndata at[n] : index group\n\
          data c[n, p] : real\nu[g] ~ Normal(0, prec = tau)\nslope[p] ~ Normal(0, sd = 1.5)\n\

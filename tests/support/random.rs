@@ -156,9 +156,13 @@ fn constant(model: &Model, bound: &Bound, id: ArrayId, rng: &mut ChaCha8Rng) -> 
     values
 }
 
-/// Whether an array stands in an argument, a subscript included: its missing entries would be latent.
+/// Whether an array without a statement of its own stands in an argument, a subscript included: it may lack no entry.
 fn on_the_right(model: &Model, id: ArrayId) -> bool {
     let mut found = false;
+    if model.statement_of(id).is_some() {
+        // Missing entries are latent, or drop out.
+        return false;
+    }
     for argument in model.statements.iter().flat_map(|statement| &statement.arguments).flatten() {
         argument.value.visit_values(&mut |array, _| found |= array == id);
     }

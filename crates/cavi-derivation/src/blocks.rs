@@ -194,7 +194,9 @@ fn draft(derivation: &mut Derivation, spec: &BlockSpec) -> Draft {
         .collect();
     let number = derivation.model.blocks.iter().position(|own| own.members == spec.members);
     let member_plates = match number {
-        Some(number) => order.iter().map(|place| derivation.model.block_plates[number][*place].clone()).collect(),
+        Some(number) => {
+            order.iter().map(|place| derivation.model.block_plates[number][*place].clone()).collect()
+        }
         None => vec![plates.clone()],
     };
     Draft {

@@ -4,8 +4,8 @@
 use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::{Substitution, distribute, multiply, rename_apart, substitute};
 use cavi_algebra::{
-    Atom, Block, BlockId, Elementary, Expression, Factor, LetterId, Mode, Natural, StatementId, Statistic, Subscript, Sum, Support, Symbols,
-    Term, dedup,
+    Atom, Block, BlockId, Elementary, Expression, Factor, LetterId, Mode, Natural, StatementId, Statistic,
+    Subscript, Sum, Support, Symbols, Term, dedup,
 };
 use cavi_families::{Extent, Posterior, recognise, recognise_joint};
 
@@ -259,7 +259,8 @@ fn coefficient(
     plates: &[Subscript],
     slots: &[Vec<Subscript>],
 ) -> Result<Sum, Box<Leftover>> {
-    let mut pairs: Vec<(Subscript, LetterId)> = plates.iter().cloned().zip(draft.plates.iter().copied()).collect();
+    let mut pairs: Vec<(Subscript, LetterId)> =
+        plates.iter().cloned().zip(draft.plates.iter().copied()).collect();
     for (number, slots) in slots.iter().enumerate() {
         let letters: Vec<LetterId> = match draft.classes {
             Some(class) => vec![class],

@@ -39,12 +39,8 @@ pub fn derive(model: &Model) -> (Option<Equations>, Vec<Diagnostic>) {
 
 /// The derivation alone: repairs are found by attempts.
 pub(crate) fn attempt(model: &Model) -> (Option<Equations>, Vec<Diagnostic>, Vec<Complaint>) {
-    let mut derivation = Derivation {
-        model,
-        symbols: model.symbols.clone(),
-        diagnostics: Vec::new(),
-        complaints: Vec::new(),
-    };
+    let mut derivation =
+        Derivation { model, symbols: model.symbols.clone(), diagnostics: Vec::new(), complaints: Vec::new() };
     let equations = derivation.run();
     let failed = derivation.failed();
     (if failed { None } else { equations }, derivation.diagnostics, derivation.complaints)
@@ -95,7 +91,12 @@ impl Derivation<'_> {
     }
 
     /// Reports an error that a change of the program may repair; the same one once.
-    pub fn complain(&mut self, diagnostic: Diagnostic, draft: Option<&Draft>, statement: Option<StatementId>) {
+    pub fn complain(
+        &mut self,
+        diagnostic: Diagnostic,
+        draft: Option<&Draft>,
+        statement: Option<StatementId>,
+    ) {
         if self.diagnostics.contains(&diagnostic) {
             return;
         }

@@ -262,7 +262,7 @@ fn expand_copies(block: BlockId, term: &Term, found: &[Element]) -> Result<Vec<(
         for element in &copy {
             match element.elementary {
                 Elementary::Power(power) if power > 0 => {
-                    for _ in 0..element.times * power as usize {
+                    for _ in 0..element.written {
                         singles.push((element.member as u8, element.slots.clone()));
                     }
                 }

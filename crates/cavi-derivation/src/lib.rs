@@ -1,6 +1,6 @@
 //! Which updates raise the bound?
 //!
-//! In comes a resolved model; out go its [`Equations`]: blocks of q with their natural parameters, sites with their
+//! In comes a resolved model; out go its [`Equations`](cavi_algebra::Equations): blocks of q with their natural parameters, sites with their
 //! allocations, the evidence lower bound. This crate knows no family by name and no data.
 
 mod advice;

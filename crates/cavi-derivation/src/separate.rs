@@ -4,7 +4,7 @@
 //! independent copies elsewhere.
 
 use cavi_algebra::canonical::canonical;
-use cavi_algebra::{Atom, Elementary, Factor, Function, LetterId, Subscript, Sum, Symbols, Term};
+use cavi_algebra::{Atom, Elementary, Factor, Function, LetterId, Subscript, Sum, Support, Symbols, Term};
 
 use crate::blocks::Draft;
 use crate::bounds::is_complement_of;
@@ -24,6 +24,8 @@ pub struct Element {
     pub elementary: Elementary,
     /// How many times it stands there as a factor of its own (slices: `x_k^2` is `x_k x_k`).
     pub times: usize,
+    /// The power of the factor, before a binary element's is taken down (`s^2 = s`).
+    pub written: i32,
 }
 
 /// The elements of a block among the factors of a term; `Err` with the position of a factor that holds the block in a
@@ -50,7 +52,11 @@ fn element(symbols: &Symbols, draft: &Draft, factor: &Factor, position: usize) -
     let (array, subscripts, elementary, times) = match &factor.atom {
         Atom::Value(array, subscripts) => {
             let sliced = !draft.slices.iter().all(Vec::is_empty);
-            if sliced && factor.power > 0 {
+            let binary = symbols.array(*array).support == Support::Binary;
+            if binary && factor.power > 0 {
+                // s^p = s where s is 0 or 1.
+                (*array, subscripts.clone(), Elementary::Power(1), 1)
+            } else if sliced && factor.power > 0 {
                 (*array, subscripts.clone(), Elementary::Power(1), factor.power as usize)
             } else {
                 (*array, subscripts.clone(), Elementary::Power(factor.power), 1)
@@ -85,6 +91,7 @@ fn element(symbols: &Symbols, draft: &Draft, factor: &Factor, position: usize) -
                 slots: vec![class.clone()],
                 elementary: Elementary::Indicator,
                 times: 1,
+                written: 1,
             });
         }
         Atom::Moment(_)
@@ -106,7 +113,7 @@ fn element(symbols: &Symbols, draft: &Draft, factor: &Factor, position: usize) -
     };
     let plates = draft.member_plates[member].iter().map(at).collect();
     let slots = draft.slices[member].iter().map(at).collect();
-    Some(Element { position, member, plates, slots, elementary, times })
+    Some(Element { position, member, plates, slots, elementary, times, written: factor.power })
 }
 
 /// Splits a term until any two copies of the block in it are the same by their subscripts or different by a factor.

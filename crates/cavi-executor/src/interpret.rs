@@ -15,7 +15,7 @@ mod tests;
 use cavi_algebra::evaluate::{
     Accumulator, Assignment, evaluate, evaluate_atom, evaluate_term, for_each_value,
 };
-use cavi_algebra::{Atom, BlockId, Elementary, Equations, Mode, Sum};
+use cavi_algebra::{Atom, BlockId, Elementary, Equations, Mode, Statistic, Sum};
 use cavi_families::{Extent, Improper, Posterior};
 
 use crate::data::Bound;
@@ -192,9 +192,34 @@ impl<'a> Interpreter<'a> {
     /// The new columns of a block, or of one row of it.
     fn moved(&self, id: BlockId, which: Which, row: Option<usize>) -> Result<Vec<Vec<f64>>, Trouble> {
         let view = self.view(Partition::Held);
-        match self.context.equations.block(id).mode {
-            Mode::Point => self.mode(&view, id, which, row),
-            Mode::Distribution | Mode::Fixed | Mode::Implicit => self.described(&view, id, which, row),
+        let mut columns = match self.context.equations.block(id).mode {
+            Mode::Point => self.mode(&view, id, which, row)?,
+            Mode::Distribution | Mode::Fixed | Mode::Implicit => self.described(&view, id, which, row)?,
+        };
+        self.keep_weightless(&view, id, row, &mut columns);
+        Ok(columns)
+    }
+
+    /// A row of weight 0 keeps its factor; of a matrix that rows share, what all rows give.
+    fn keep_weightless(&self, view: &View, id: BlockId, row: Option<usize>, columns: &mut [Vec<f64>]) {
+        let (block, place) = self.context.block(id);
+        if block.multiplicity.is_empty() {
+            return;
+        }
+        let extents = if place.values { vec![Extent::Vector; columns.len()] } else { place.extents() };
+        let rows = row.map_or(0..place.layout.rows, |row| row..row + 1);
+        for weightless in rows.filter(|row| self.weight(view, id, *row) == 0.0) {
+            for ((column, stored), extent) in
+                columns.iter_mut().zip(&self.now.parameters.blocks[id.index()]).zip(&extents)
+            {
+                if *extent == Extent::Matrix && !place.layout.group.is_empty() {
+                    continue;
+                }
+                let width = stored.len() / place.layout.rows;
+                let from = weightless * width..(weightless + 1) * width;
+                let to = if row.is_some() { 0..width } else { from.clone() };
+                column[to].copy_from_slice(&stored[from]);
+            }
         }
     }
 
@@ -259,6 +284,19 @@ impl<'a> Interpreter<'a> {
             return Err(Trouble { block: id, copy: Vec::new(), reason });
         }
         let mut natural = self.natural(view, id, which, row);
+        if block.by.is_some() {
+            // A zero of a multiplicative update stays.
+            let stored = &self.now.parameters.blocks[id.index()][0];
+            let rows: Vec<usize> = row.map_or_else(|| (0..place.layout.rows).collect(), |row| vec![row]);
+            for (column, own) in natural.iter_mut().zip(&place.statistics) {
+                let at_zero = if own.statistic == Statistic::square() { -1.0 } else { 0.0 };
+                for (value, row) in column.iter_mut().zip(&rows) {
+                    if stored[*row] == 0.0 {
+                        *value = at_zero;
+                    }
+                }
+            }
+        }
         if block.clamp {
             // A negative coefficient of a log asks for an infinite density on the boundary.
             for (column, own) in natural.iter_mut().zip(&place.statistics) {
@@ -267,7 +305,6 @@ impl<'a> Interpreter<'a> {
                 }
             }
         }
-        let natural: Vec<&[f64]> = natural.iter().map(Vec::as_slice).collect();
         let batch = row.map_or(place.layout.batch(), |_| one(place.layout.n));
         // Members stand beside each other in a row.
         let rows: Vec<usize> = row.map_or_else(|| (0..place.layout.rows).collect(), |row| vec![row]);
@@ -278,6 +315,7 @@ impl<'a> Interpreter<'a> {
                 value.extend(&column[row * width..(row + 1) * width]);
             }
         }
+        let natural: Vec<&[f64]> = natural.iter().map(Vec::as_slice).collect();
         family.mode(&batch, &natural, &mut value).map_err(|improper| self.improper(id, row, improper))?;
         let mut columns = vec![Vec::new(); place.widths.len()];
         let mut rest = value.as_slice();

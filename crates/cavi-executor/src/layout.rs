@@ -109,7 +109,10 @@ pub fn observed_rows(equations: &Equations, bound: &Bound, block: &Block) -> Opt
             let unlisted = unlisted_zero.then_some(0.0);
             let mut rows = vec![unlisted; shape.iter().product()];
             for (entry, value) in values.iter().enumerate() {
-                let place = shape.iter().zip(indices).fold(0, |place, (size, own)| place * size + own[entry] as usize);
+                let place = shape
+                    .iter()
+                    .zip(indices)
+                    .fold(0, |place, (size, own)| place * size + own[entry] as usize);
                 let seen = observed.as_ref().is_none_or(|observed| observed[entry]);
                 rows[place] = seen.then_some(*value);
             }

@@ -1,23 +1,25 @@
 //! What is the posterior, given these data? The plan, run.
 
+mod bound;
 mod contractions;
+mod elementwise;
 mod pass;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use cavi_algebra::{BlockId, Elementary, Equations, Function, SiteId};
+use cavi_algebra::{BlockId, Elementary, Equations, SiteId, Statistic};
 use cavi_families::{Batch, Extent, Improper, Posterior};
 use cavi_numerics::Threads;
-use cavi_numerics::special;
 
 use crate::data::Bound;
 use crate::layout::{Layout, Parameters, observed_rows};
-use crate::plan::tensor::{Elementwise, NodeId, Operation};
+use crate::plan::tensor::{NodeId, Operation};
 use crate::plan::{Plan, Unplanned, plan};
 use crate::schedule::{Item, Schedule, Step};
 use crate::trouble::Trouble;
 use contractions::Prepared;
+use elementwise::elementwise;
 use pass::SiteState;
 
 /// A run: the state of every block, and the values that follow from it.
@@ -355,7 +357,9 @@ impl<'a> Executor<'a> {
 
     /// Updates all copies of a block, allocations held.
     pub fn update(&mut self, id: BlockId) -> Result<(), Trouble> {
+        let weightless = self.weightless(id);
         if self.plan.blocks[id.index()].in_order.is_empty() {
+            let before = (!weightless.is_empty()).then(|| self.parameters.blocks[id.index()].clone());
             let nodes = self.plan.blocks[id.index()].natural.clone();
             nodes.iter().for_each(|node| self.evaluate(*node));
             let layout = &self.plan.layouts[id.index()];
@@ -363,6 +367,17 @@ impl<'a> Executor<'a> {
             let block = &mut self.parameters.blocks[id.index()];
             let outcome = settle(self.equations, id, &layout.batch(), &columns, block);
             outcome.map_err(|improper| trouble(id, layout, improper.row, improper.reason))?;
+            if let Some(before) = &before {
+                let shared = !layout.group.is_empty();
+                let matrix: Vec<bool> = extents_of(self.equations, id);
+                for ((column, before), matrix) in block.iter_mut().zip(before).zip(matrix) {
+                    let width = before.len() / layout.rows;
+                    for row in weightless.iter().filter(|_| !(matrix && shared)) {
+                        let own = row * width..(row + 1) * width;
+                        column[own.clone()].copy_from_slice(&before[own]);
+                    }
+                }
+            }
             // The family was asked once, when the run began.
             let _ = self.observe(id);
             self.touch(id);
@@ -382,13 +397,26 @@ impl<'a> Executor<'a> {
                 rest /= size;
             }
             fixed.reverse();
-            self.update_slice(id, &fixed)?;
+            self.update_slice(id, &fixed, &weightless)?;
         }
         Ok(())
     }
 
+    /// The copies whose rows have weight 0: they keep their factors.
+    fn weightless(&mut self, id: BlockId) -> Vec<usize> {
+        let Some(node) = self.plan.blocks[id.index()].weight else { return Vec::new() };
+        self.evaluate(node);
+        let weights = self.values[node.index()].iter().enumerate();
+        weights.filter(|(_, weight)| **weight == 0.0).map(|(row, _)| row).collect()
+    }
+
     /// Updates the copies whose plate letters have the given values.
-    fn update_slice(&mut self, id: BlockId, fixed: &[(usize, usize)]) -> Result<(), Trouble> {
+    fn update_slice(
+        &mut self,
+        id: BlockId,
+        fixed: &[(usize, usize)],
+        weightless: &[usize],
+    ) -> Result<(), Trouble> {
         let layout = self.plan.layouts[id.index()].clone();
         let rows = rows_with(&layout.plates, fixed);
         let nodes = self.plan.blocks[id.index()].natural.clone();
@@ -450,6 +478,9 @@ impl<'a> Executor<'a> {
         {
             let to = if *grouped { &groups } else { &rows };
             for (place, row) in to.iter().enumerate() {
+                if (!grouped || layout.group.is_empty()) && weightless.contains(row) {
+                    continue;
+                }
                 column[row * width..(row + 1) * width]
                     .copy_from_slice(&own[place * width..(place + 1) * width]);
             }
@@ -469,7 +500,7 @@ impl<'a> Executor<'a> {
         if !sliceable {
             self.evaluate(node);
             let values = &self.values[index];
-            let width = if all == 0 { 0 } else { total / all };
+            let width = total.checked_div(all).unwrap_or(0);
             return rows
                 .iter()
                 .flat_map(|row| values[row * width..(row + 1) * width].iter().copied())
@@ -500,83 +531,6 @@ impl<'a> Executor<'a> {
     fn touch(&mut self, block: BlockId) {
         self.clock += 1;
         self.block_stamps[block.index()] = self.clock;
-    }
-
-    /// The evidence lower bound, allocations at their optimum.
-    pub fn elbo(&mut self) -> f64 {
-        let mut parts: Vec<f64> = Vec::new();
-        let mut scale = 0.0;
-        for node in self.plan.elbo.clone() {
-            self.evaluate(node);
-            parts.extend(self.values[node.index()].iter());
-        }
-        for (site, sign) in self.plan.elbo_sites.clone() {
-            let total = self.site_total(site);
-            parts.push(sign * total);
-        }
-        for block in 0..self.equations.blocks.len() {
-            if !self.equations.blocks[block].is_point() {
-                let (value, size) = self.entropy(BlockId::from(block));
-                parts.push(value);
-                scale += (size - value.abs()).max(0.0);
-            }
-        }
-        scale += parts.iter().map(|part| part.abs()).sum::<f64>();
-        self.elbo_scale = scale;
-        parts.iter().sum()
-    }
-
-    /// What a block's entropy (paired with its prior where the family says so) adds to the bound, and the sum of the
-    /// absolute values of its rows.
-    fn entropy(&mut self, id: BlockId) -> (f64, f64) {
-        let block_plan = self.plan.blocks[id.index()].clone();
-        let family = family(self.equations, id);
-        block_plan.prior.iter().for_each(|node| self.evaluate(*node));
-        if let Some(node) = block_plan.weight {
-            self.evaluate(node);
-        }
-        let layout = &self.plan.layouts[id.index()];
-        let batch = layout.batch();
-        let descriptors = &self.parameters.blocks[id.index()];
-        let mut rows = vec![0.0; batch.rows];
-        family.entropy(&batch, descriptors, &mut rows);
-        if family.paired() {
-            let statistics = family.statistics();
-            let expectations = family.expectations();
-            let mut natural: Vec<Vec<f64>> =
-                statistics.iter().map(|own| vec![0.0; batch.len(own.extent)]).collect();
-            family.natural(&batch, descriptors, &mut natural);
-            for ((own, node), natural) in statistics.iter().zip(&block_plan.prior).zip(&natural) {
-                let which = expectations
-                    .iter()
-                    .position(|expectation| expectation.statistic == own.statistic)
-                    .expect("a family that pairs answers its statistics");
-                let mut expectation = vec![0.0; natural.len()];
-                family.expect(&batch, descriptors, which, &mut expectation);
-                let prior = &self.values[node.index()];
-                let width = natural.len().checked_div(batch.rows).unwrap_or(0);
-                if width == 0 {
-                    continue;
-                }
-                let each = prior.chunks(width).zip(natural.chunks(width)).zip(expectation.chunks(width));
-                for (row, ((prior, own), expectation)) in rows.iter_mut().zip(each) {
-                    for ((prior, own), expectation) in prior.iter().zip(own).zip(expectation) {
-                        let difference = prior - own;
-                        if difference != 0.0 {
-                            *row += difference * expectation;
-                        }
-                    }
-                }
-            }
-        }
-        if let Some(node) = block_plan.weight {
-            for (row, weight) in rows.iter_mut().zip(self.values[node.index()].iter()) {
-                *row = if *weight == 0.0 { 0.0 } else { *row * weight };
-            }
-        }
-        self.forget(&block_plan.prior);
-        let absolute: f64 = rows.iter().map(|row| row.abs()).sum();
-        (cavi_numerics::reduce::sum(&rows), absolute)
     }
 
     /// Whether the update of a block reads counts of a site.
@@ -633,6 +587,15 @@ fn family(equations: &Equations, block: BlockId) -> &'static dyn Posterior {
         .expect("the derivation names families of the registry")
 }
 
+/// For each stored column of a block, whether it is a matrix, which rows may share.
+fn extents_of(equations: &Equations, id: BlockId) -> Vec<bool> {
+    let block = equations.block(id);
+    if block.is_point() {
+        return vec![false; block.members.len()];
+    }
+    family(equations, id).descriptors().iter().map(|own| own.extent == Extent::Matrix).collect()
+}
+
 /// Natural parameters to descriptors, or to the point.
 fn settle(
     equations: &Equations,
@@ -642,6 +605,24 @@ fn settle(
     block: &mut [Vec<f64>],
 ) -> Result<(), Improper> {
     let family = family(equations, id);
+    if equations.block(id).is_point() && equations.block(id).by.is_some() {
+        // A zero of a multiplicative update stays: its bound is the point mass there.
+        let held = |column: &[f64], at_zero: f64| -> Vec<f64> {
+            column
+                .iter()
+                .zip(&block[0])
+                .map(|(own, value)| if *value == 0.0 { at_zero } else { *own })
+                .collect()
+        };
+        let squares = |own: &cavi_families::Expectation| own.statistic == Statistic::square();
+        let columns: Vec<Vec<f64>> = natural
+            .iter()
+            .zip(family.statistics())
+            .map(|(column, own)| held(column, if squares(&own) { -1.0 } else { 0.0 }))
+            .collect();
+        let natural: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+        return family.mode(batch, &natural, &mut block[0]);
+    }
     if equations.block(id).is_point() && equations.block(id).clamp {
         // A negative coefficient of a log asks for an infinite density on the boundary.
         let logs = |own: &cavi_families::Expectation| {
@@ -689,41 +670,4 @@ fn rows_with(plates: &[usize], fixed: &[(usize, usize)]) -> Vec<usize> {
             matches
         })
         .collect()
-}
-
-/// A function of every element.
-fn elementwise(function: Elementwise, from: &[f64], out: &mut Vec<f64>) {
-    out.resize(from.len(), 0.0);
-    match function {
-        Elementwise::Power(2) => out.iter_mut().zip(from).for_each(|(out, value)| *out = value * value),
-        Elementwise::Power(-1) => out.iter_mut().zip(from).for_each(|(out, value)| *out = value.recip()),
-        Elementwise::Power(power) => {
-            for (out, value) in out.iter_mut().zip(from) {
-                *out = value.powi(power);
-            }
-        }
-        Elementwise::Function(function) => match function {
-            Function::Exp => special::exp_into(from, out),
-            Function::Log => special::ln_into(from, out),
-            Function::LogGamma => special::log_gamma_into(from, out),
-            Function::Sqrt => out.iter_mut().zip(from).for_each(|(out, value)| *out = value.sqrt()),
-            Function::Logistic => {
-                out.iter_mut().zip(from).for_each(|(out, value)| *out = 1.0 / (1.0 + special::exp(-value)));
-            }
-            Function::Softplus => out.iter_mut().zip(from).for_each(|(out, value)| {
-                *out = value.max(0.0) + special::log1p(special::exp(-value.abs()));
-            }),
-            Function::Phi => each(from, out, special::normal_cdf),
-            Function::InversePhi => each(from, out, special::normal_quantile),
-            Function::StandardNormalLogCdf => each(from, out, special::normal_log_cdf),
-            Function::StandardNormalLogCcdf => each(from, out, |value| special::normal_log_cdf(-value)),
-            Function::StandardNormalLogQf => each(from, out, special::normal_log_quantile),
-            Function::Power => unreachable!("a power is lowered to exp and log"),
-        },
-    }
-}
-
-/// `function(x)` of every element.
-fn each(from: &[f64], out: &mut [f64], function: fn(f64) -> f64) {
-    out.iter_mut().zip(from).for_each(|(out, value)| *out = function(*value));
 }

@@ -138,10 +138,16 @@ impl Posterior for GammaPosterior {
     fn complete(&self, batch: &Batch, descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
         let [shape, rate, mean] = descriptors else { unreachable!("three descriptors") };
         let (shape, rate, mean) = (&shape[..batch.rows], &rate[..batch.rows], &mut mean[..batch.rows]);
-        for row in 0..batch.rows {
-            require_positive(row, "shape", shape[row])?;
-            require_positive(row, "rate", rate[row])?;
-            mean[row] = shape[row] / rate[row];
+        let proper = |value: &f64| *value > 0.0 && value.is_finite();
+        // Without an early end the check is one of vectors.
+        if !shape.iter().chain(rate).fold(true, |all, value| all & proper(value)) {
+            for row in 0..batch.rows {
+                require_positive(row, "shape", shape[row])?;
+                require_positive(row, "rate", rate[row])?;
+            }
+        }
+        for ((mean, shape), rate) in mean.iter_mut().zip(shape).zip(rate) {
+            *mean = shape / rate;
         }
         Ok(())
     }

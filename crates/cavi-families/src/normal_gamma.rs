@@ -14,11 +14,13 @@ use cavi_numerics::special::{digamma, log_gamma};
 use rand::{Rng, RngCore};
 
 use crate::family::Extent;
+use crate::posterior::{
+    Batch, Descriptor, Expectation, Improper, Posterior, require_finite, require_positive,
+};
 use crate::standard::Formulas;
 use crate::standard::build::{
     eta, log, log_gamma_of, minus, number, over, parameter, product as product_of, psi, sum, times,
 };
-use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_finite, require_positive};
 
 /// Normal-Gamma as a factor of q over two variables, the mean first.
 pub struct NormalGammaPosterior;

@@ -262,11 +262,7 @@ impl Posterior for TruncatedNormalPosterior {
     fn mode(&self, batch: &Batch, coefficients: &[&[f64]], value: &mut [f64]) -> Result<(), Improper> {
         for row in 0..batch.rows {
             let (linear, square) = (coefficients[0][row], coefficients[1][row]);
-            // At 0 a multiplicative bound asks for an infinite curvature (0/0 included): a zero stays.
-            let stuck = value[row] == 0.0 && (square.is_nan() || square == f64::NEG_INFINITY);
-            value[row] = if stuck {
-                0.0
-            } else if square < 0.0 {
+            value[row] = if square < 0.0 {
                 (linear / (-2.0 * square)).max(0.0)
             } else if square == 0.0 && linear <= 0.0 {
                 0.0

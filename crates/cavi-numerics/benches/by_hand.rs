@@ -74,12 +74,21 @@ pub fn two(mut pass: Two) -> f64 {
     let columns = pass.columns.iter().max().map_or(0, |column| *column as usize + 1);
     let own = rows.saturating_sub(pass.first_row);
     assert!(pass.rows.iter().all(|row| *row as usize >= pass.first_row), "rows begin with the first");
-    assert!(pass.a.len() >= rows * pass.length && pass.b.len() >= columns * pass.length, "rows of the factors");
+    assert!(
+        pass.a.len() >= rows * pass.length && pass.b.len() >= columns * pass.length,
+        "rows of the factors"
+    );
     assert!(pass.ga.as_ref().is_none_or(|ga| ga.len() >= own * pass.length), "rows of the first accumulator");
-    assert!(pass.gb.as_ref().is_none_or(|gb| gb.len() >= columns * pass.length), "rows of the second accumulator");
+    assert!(
+        pass.gb.as_ref().is_none_or(|gb| gb.len() >= columns * pass.length),
+        "rows of the second accumulator"
+    );
     if let Some(background) = &pass.background {
         assert!(background.strength.len() >= rows && background.profile.len() >= columns, "the background");
-        assert!(background.counts.as_ref().is_none_or(|counts| counts.len() >= own), "counts of the background");
+        assert!(
+            background.counts.as_ref().is_none_or(|counts| counts.len() >= own),
+            "counts of the background"
+        );
     }
     #[cfg(target_arch = "x86_64")]
     {
@@ -104,7 +113,10 @@ pub fn three(mut pass: Three) -> f64 {
         assert!(column.iter().all(|row| *row as usize >= first), "rows begin with the first");
         assert!(pass.factors[mode].len() >= rows * pass.length, "rows of a factor");
         let needed = rows.saturating_sub(first) * pass.length;
-        assert!(pass.accumulators[mode].as_ref().is_none_or(|own| own.len() >= needed), "rows of an accumulator");
+        assert!(
+            pass.accumulators[mode].as_ref().is_none_or(|own| own.len() >= needed),
+            "rows of an accumulator"
+        );
     }
     #[cfg(target_arch = "x86_64")]
     {
@@ -247,7 +259,8 @@ mod x86 {
                         if e - first > BLOCK - 4 || e == pass.rows.len() {
                             if pass.total {
                                 let count = e - first;
-                                total += log_block(&block[..count], &mut logs[..count], &pass.weights[first..e]);
+                                total +=
+                                    log_block(&block[..count], &mut logs[..count], &pass.weights[first..e]);
                             }
                             first = e;
                         }
@@ -435,7 +448,8 @@ mod x86 {
                         if e - first > BLOCK - 4 || e == rows.len() {
                             if pass.total {
                                 let count = e - first;
-                                total += log_block(&block[..count], &mut logs[..count], &pass.weights[first..e]);
+                                total +=
+                                    log_block(&block[..count], &mut logs[..count], &pass.weights[first..e]);
                             }
                             first = e;
                         }
@@ -482,7 +496,8 @@ mod x86 {
                         while k < quarter {
                             let a = _mm256_loadu_pd(a.add(k));
                             for n in 0..N {
-                                let bc = _mm256_mul_pd(_mm256_loadu_pd(b[n].add(k)), _mm256_loadu_pd(c[n].add(k)));
+                                let bc =
+                                    _mm256_mul_pd(_mm256_loadu_pd(b[n].add(k)), _mm256_loadu_pd(c[n].add(k)));
                                 t[n] = _mm256_fmadd_pd(a, bc, t[n]);
                             }
                             k += 4;

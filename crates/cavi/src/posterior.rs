@@ -1,7 +1,7 @@
 //! What a fit writes: `posterior/VAR.PARAM.npy` and `axes/AXIS.txt`.
 //!
 //! A file holds one descriptor of one variable, in C order of the axes as they are declared; a variable over a ragged axis
-//! has a file for each group. [`columns`] and [`Column::files`] say where each number of a file stands in the parameters of
+//! has a file for each group. `columns` and `Column::files` say where each number of a file stands in the parameters of
 //! a run, for writing here and for reading in [`crate::init`].
 
 use std::path::Path;

@@ -332,11 +332,15 @@ impl Derivation<'_> {
         let mut groups = Vec::new();
         items.iter().for_each(|item| item.groups(&mut groups));
         for group in groups.into_iter().filter(|_| allocations) {
-            lines.push(vec![words(format!("{} share one refresh of the allocations.", self.sweep_item(group)))]);
+            lines.push(vec![words(format!(
+                "{} share one refresh of the allocations.",
+                self.sweep_item(group)
+            ))]);
         }
         let updated: Vec<BlockId> = items.iter().flat_map(SweepItem::blocks).collect();
         let left_out = (0..self.equations.blocks.len()).map(BlockId::from).filter(|id| {
-            matches!(self.equations.block(*id).mode, Mode::Distribution | Mode::Point) && !updated.contains(id)
+            matches!(self.equations.block(*id).mode, Mode::Distribution | Mode::Point)
+                && !updated.contains(id)
         });
         lines.extend(left_out.map(|id| vec![words(format!("{} keeps its start.", self.names_of(id)))]));
         lines
@@ -613,7 +617,11 @@ impl Derivation<'_> {
                 continue;
             }
             paired = true;
-            if block.mode == Mode::Fixed { fixed.push(self.left_of(block)) } else { updated = true }
+            if block.mode == Mode::Fixed {
+                fixed.push(self.left_of(block))
+            } else {
+                updated = true
+            }
             let own: Vec<usize> = (0..statements.len())
                 .filter(|index| block.members.contains(&statements[*index].target))
                 .collect();
@@ -648,7 +656,11 @@ impl Derivation<'_> {
                 words(" the log-normaliser of "),
                 Span::Math(Node::name("q")),
             ];
-            line.push(words(if updated { ", both as they stand above" } else { ", both those of the start" }));
+            line.push(words(if updated {
+                ", both as they stand above"
+            } else {
+                ", both those of the start"
+            }));
             if updated && !fixed.is_empty() {
                 line.push(words("; those of "));
                 line.extend(separated(fixed.into_iter().map(Span::Math).collect()));

@@ -166,12 +166,14 @@ fn lines(node: &Node, first: bool, width: usize, show: &dyn Fn(&Node) -> (String
     lines.into_iter().map(|(line, _)| line).collect()
 }
 
-/// A line that is too long, broken before operators, as far outside of brackets as can be.
+/// A line that is much too long, broken before operators, as far outside of brackets as can be.
 fn broken(line: &str, width: usize) -> Vec<String> {
     const INDENT: &str = "    ";
+    /// A few characters too many read better than a break inside brackets.
+    const EXCESS: usize = 25;
     let mut out = Vec::new();
     let mut rest: Vec<char> = line.chars().collect();
-    while rest.len() > width {
+    while rest.len() > width + EXCESS {
         // Where an operator stands between blanks, and how many brackets are open there.
         let mut places: Vec<(usize, usize)> = Vec::new();
         let mut depth = 0usize;
@@ -191,7 +193,9 @@ fn broken(line: &str, width: usize) -> Vec<String> {
         // In the second half, so that no line is a stub.
         let fitting = places.iter().filter(|(place, _)| width / 2 <= *place && *place <= width);
         let best = fitting.min_by_key(|(place, depth)| (*depth, usize::MAX - place));
-        let Some((place, _)) = best.or_else(|| places.iter().find(|(place, _)| *place > width)) else { break };
+        let Some((place, _)) = best.or_else(|| places.iter().find(|(place, _)| *place > width)) else {
+            break;
+        };
         let tail = rest.split_off(*place);
         out.push(rest.into_iter().collect());
         rest = INDENT.chars().chain(tail.into_iter().skip(1)).collect();

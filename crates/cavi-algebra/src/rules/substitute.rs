@@ -45,15 +45,18 @@ pub fn substitute(symbols: &mut Symbols, term: &Term, map: &Substitution) -> Ter
     let mut present = out.sums.clone();
     out.visit_subscripts(&mut |subscript| subscript.letters(&mut present));
     collect_sums(&Sum::term(out.clone()), &mut present);
+    // Parents first, so that a grandchild finds the copy of the child.
+    present = present.into_iter().flat_map(|letter| symbols.lineage(letter)).collect();
     present.sort();
     present.dedup();
+    present.sort_by_key(|letter| symbols.lineage(*letter).len());
     let mut children = Substitution::new();
     for letter in present {
         if map.contains_key(&letter) {
             continue;
         }
         if let Some(parent) = symbols.letter(letter).parent
-            && let Some(Subscript::Letter(to)) = map.get(&parent)
+            && let Some(Subscript::Letter(to)) = map.get(&parent).or_else(|| children.get(&parent))
         {
             let to = *to;
             let fresh = symbols.fresh(letter, Some(to));

@@ -13,6 +13,7 @@ use cavi_algebra::{
     Addend, ArrayId, ArrayKind, Atom, Coefficient, Factor, Function, LetterId, Site, SiteId, StatementId,
     Subscript, Sum, Support, Symbols, Term,
 };
+use cavi_families::Domain;
 use cavi_syntax::Diagnostic;
 
 use crate::blocks::Draft;
@@ -147,6 +148,13 @@ fn replace(
     let mut rest = term.clone();
     let log = rest.factors.remove(position);
     let Atom::Apply(Function::Log, inner) = &log.atom else { unreachable!("the caller found a log here") };
+    // A latent in the place of the parameter: a probability where that is one.
+    let own = &derivation.model.statements[statement.index()];
+    let unit = own.arguments.iter().zip(own.family.parameters()).any(|(argument, parameter)| {
+        argument.as_ref().is_some_and(|own| parameter.spellings[own.spelling].domain == Domain::Unit)
+    });
+    let fitting: &[Support] =
+        if unit { &[Support::Unit] } else { &[Support::Positive, Support::Nonnegative] };
     let log_text = in_words(&derivation.symbols, Term::atom(log.atom.clone()));
     for addend in &inner[0].terms {
         let Some(culprit) = sign_unknown(&derivation.symbols, addend) else { continue };
@@ -162,8 +170,8 @@ fn replace(
         .at(span, format!("{} may be negative: {why}", in_words(&derivation.symbols, addend.clone())))
         .possible("sums of products of variables, data and constants that cannot be negative")
         .help(format!(
-            "give what stands in the log a latent of its own, with a prior on positive numbers: {}",
-            families_on(|support| support == Support::Positive || support == Support::Nonnegative)
+            "give what stands in the log a latent of its own, with a prior on its support: {}",
+            families_on(|support| fitting.contains(&support))
         ));
         derivation.complain(diagnostic, None, Some(statement));
         return None;

@@ -111,18 +111,6 @@ fn choices(derivation: &Derivation, draft: &Draft) -> String {
     }
 }
 
-/// What kind of expression a factor in the way is.
-fn obstacle(term: &Term, position: usize, variable: &str) -> String {
-    match term.factors.get(position).map(|factor| (&factor.atom, factor.power)) {
-        Some((Atom::Apply(function, _), _)) => {
-            format!("`{}` of an expression that holds `{variable}`", function.name())
-        }
-        Some((Atom::Group(_), power)) => format!("a sum that holds `{variable}` to the power {power}"),
-        Some((Atom::Value(..), _)) => format!("a product that holds `{variable}` more than twice"),
-        Some(_) | None => format!("a term in which `{variable}` stands in a way that no family has"),
-    }
-}
-
 /// Factors in the way: functions or powers of sums that hold the block. One mistake of one block is one error, however
 /// many terms it shows in.
 pub fn leftover(
@@ -140,16 +128,13 @@ pub fn leftover(
         "E0710",
         format!("`{variable}` has no closed-form update: {} {is} of any family", listed(&monomials, "and")),
     );
-    for (number, (statement, leftover)) in leftovers.iter().enumerate() {
+    let statements = dedup(leftovers.iter().map(|(statement, _)| *statement).collect::<Vec<_>>());
+    for (number, statement) in statements.into_iter().enumerate() {
         let span = derivation.model.statements[statement.index()].span;
-        let what = obstacle(&leftover.term, leftover.position, &variable);
-        let text = format!("this statement contributes {what}");
-        let seen = leftovers[..number].iter().any(|(other, _)| other == statement);
-        diagnostic = match number {
-            0 => diagnostic.at(span, text),
-            _ if seen => diagnostic,
-            _ => diagnostic.also(span, text),
-        };
+        let own = leftovers.iter().filter(|(other, _)| *other == statement);
+        let own = dedup(own.map(|(_, own)| monomial(&derivation.symbols, own)).collect());
+        let text = format!("this statement contributes {}", listed(&own, "and"));
+        diagnostic = if number == 0 { diagnostic.at(span, text) } else { diagnostic.also(span, text) };
     }
     if leftovers.iter().all(|(own, _)| derivation.model.statements[own.index()].span != draft.span) {
         diagnostic = diagnostic.also(draft.span, format!("`{variable}` is stated here"));
@@ -218,9 +203,8 @@ pub fn no_family(
     if left.is_empty() {
         left = wanted.iter().collect();
     }
-    let from_elsewhere = |(statistic, statement): &&(Statistic, StatementId)| {
-        left.contains(&statistic) && !is_own(*statement)
-    };
+    let from_elsewhere =
+        |(statistic, statement): &&(Statistic, StatementId)| left.contains(&statistic) && !is_own(*statement);
     let culprit = places.iter().find(from_elsewhere).map(|(_, statement)| *statement);
     let contributed = |statement: StatementId| {
         let own = places.iter().filter(|(_, other)| *other == statement).map(|(statistic, _)| statistic);
@@ -259,7 +243,9 @@ pub fn no_family(
             statistics_text(symbols, draft, wanted),
             choices(derivation, draft)
         ))
-        .help(format!("give `{variable}` a prior that is conjugate to this statement, or make it a constant"));
+        .help(format!(
+            "give `{variable}` a prior that is conjugate to this statement, or make it a constant"
+        ));
     (diagnostic, culprit)
 }
 
@@ -332,10 +318,10 @@ pub fn describe_block(symbols: &Symbols, block: &Block) -> String {
         })
         .collect();
     let kind = match block.mode {
-        cavi_algebra::Mode::Distribution => format!("q({}): {}", members.join(", "), block.family),
-        cavi_algebra::Mode::Point => format!("point {}", members.join(", ")),
-        cavi_algebra::Mode::Fixed => format!("fixed {}: {}", members.join(", "), block.family),
-        cavi_algebra::Mode::Implicit => format!("implicit {}: {}", members.join(", "), block.family),
+        Mode::Distribution => format!("q({}): {}", members.join(", "), block.family),
+        Mode::Point => format!("point {}", members.join(", ")),
+        Mode::Fixed => format!("fixed {}: {}", members.join(", "), block.family),
+        Mode::Implicit => format!("implicit {}: {}", members.join(", "), block.family),
     };
     if block.in_order.is_empty() { kind } else { format!("{kind}, copies in order") }
 }

@@ -30,11 +30,8 @@ pub fn suggest(model: &Model, diagnostics: &mut [Diagnostic], complaints: &[Comp
         .map(|index| (index, key(&diagnostics[index])))
         .collect();
     for complaint in complaints {
-        let allowed: Vec<&Key> = errors
-            .iter()
-            .filter(|(index, _)| *index != complaint.diagnostic)
-            .map(|(_, key)| key)
-            .collect();
+        let allowed: Vec<&Key> =
+            errors.iter().filter(|(index, _)| *index != complaint.diagnostic).map(|(_, key)| key).collect();
         let compiles = |changed: &Model| {
             let (_, found, _) = attempt(changed);
             found.iter().filter(|found| found.is_error()).all(|found| allowed.contains(&&key(found)))
@@ -231,8 +228,7 @@ fn with_prior(model: &Model, variable: ArrayId, family: &'static dyn Family) -> 
 
 /// `Gamma(shape, rate)`
 fn signature(family: &dyn Family) -> String {
-    let names: Vec<&str> =
-        family.parameters().iter().map(|parameter| parameter.spellings[0].name).collect();
+    let names: Vec<&str> = family.parameters().iter().map(|parameter| parameter.spellings[0].name).collect();
     format!("{}({})", family.name(), names.join(", "))
 }
 
@@ -255,9 +251,9 @@ fn priors(
             variables.iter().all(allowed) && stated != Some(family.name())
         })
         .filter(|family| {
-            let changed = variables.iter().try_fold(model.clone(), |model, variable| {
-                with_prior(&model, *variable, **family)
-            });
+            let changed = variables
+                .iter()
+                .try_fold(model.clone(), |model, variable| with_prior(&model, *variable, **family));
             changed.is_some_and(|changed| compiles(&changed))
         })
         .map(|family| signature(*family))
@@ -378,6 +374,8 @@ fn constant(model: &Model, variable: ArrayId, compiles: &dyn Fn(&Model) -> bool,
         changed.block_plates.remove(line);
     }
     if compiles(&changed) {
-        found.texts.push(format!("make `{name}` a constant: `const {name}`, with its value from the text or `--set`"));
+        found.texts.push(format!(
+            "make `{name}` a constant: `const {name}`, with its value from the text or `--set`"
+        ));
     }
 }

@@ -1,0 +1,180 @@
+//! Mistakes and what is said of them. Repairs are derived before they are suggested; here the repaired programs are
+//! written out and derived once more.
+
+use cavi_algebra::Equations;
+use cavi_syntax::Diagnostic;
+
+use crate::derive;
+
+/// The equations of a program, and what is said of it.
+fn derived(text: &str) -> (Option<Equations>, Vec<Diagnostic>) {
+    let (program, diagnostics) = cavi_syntax::parse(text);
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
+    let (model, diagnostics) = cavi_model::resolve(&program);
+    let model = model.unwrap_or_else(|| panic!("{diagnostics:?}"));
+    derive(&model)
+}
+
+/// The only error of a program; `repaired` are programs that its help leads to.
+fn only_error(text: &str, repaired: &[&str]) -> Diagnostic {
+    let (equations, diagnostics) = derived(text);
+    assert!(equations.is_none(), "this compiles:\n{text}");
+    let [only] = diagnostics.as_slice() else { panic!("{diagnostics:#?}") };
+    for program in repaired {
+        let (equations, diagnostics) = derived(program);
+        assert!(equations.is_some(), "{program}{diagnostics:#?}");
+    }
+    println!("{}", cavi_syntax::render(only, "model.cavi", text, false));
+    only.clone()
+}
+
+fn assert_says(diagnostic: &Diagnostic, texts: &[&str]) {
+    let mut all = format!("{} {}", diagnostic.code, diagnostic.message);
+    for (_, label) in diagnostic.primary.iter().chain(&diagnostic.secondary) {
+        all.push_str(&format!("\n{label}"));
+    }
+    for part in [&diagnostic.possible, &diagnostic.help].into_iter().flatten() {
+        all.push_str(&format!("\n{part}"));
+    }
+    texts.iter().for_each(|text| assert!(all.contains(text), "`{text}` is missing:\n{all}"));
+}
+
+#[test]
+fn a_deviation_with_a_prior_for_a_precision() {
+    let program = |argument: &str| {
+        format!(
+            "axis item[n]\ndata x[n] : real\nmu ~ Normal(0, sd = 10)\ns ~ Gamma(2, rate = 1)\nx[n] ~ Normal(mu, {argument} = s)\n"
+        )
+    };
+    let error = only_error(&program("sd"), &[&program("prec")]);
+    let texts = [
+        "`s` has no closed-form update: `s^-2` is no statistic of its prior, Gamma",
+        "this statement contributes `log s` and `s^-2`",
+        "its prior, Gamma, has log s, s",
+        "write `prec = s` in place of `sd = s`",
+    ];
+    assert_says(&error, &texts);
+}
+
+#[test]
+fn a_variance_with_a_prior_for_a_precision() {
+    let program = |prior: &str| {
+        format!(
+            "axis item[n]\ndata x[n] : real\nmu ~ Normal(0, sd = 10)\nv ~ {prior}\nx[n] ~ Normal(mu, var = v)\n"
+        )
+    };
+    let error = only_error(&program("Gamma(2, rate = 1)"), &[&program("InverseGamma(2, 1)")]);
+    assert_says(&error, &["`1/v` is no statistic", "`prec = v`", "InverseGamma(shape, scale)"]);
+}
+
+#[test]
+fn a_square_under_a_prior_with_a_log() {
+    let program = |prior: &str, block: &str| {
+        format!("axis item[n]\ndata x[n] : real\nm ~ {prior}\nx[n] ~ Normal(m, sd = 1)\n{block}")
+    };
+    let gamma = "Gamma(2, rate = 1)";
+    let repaired = [
+        program("Exponential(2.7)", ""),
+        program("HalfNormal(sd = 2)", ""),
+        program("TruncatedNormal(1, sd = 2)", ""),
+        program(gamma, "posterior {\n  point m\n}\n"),
+    ];
+    let repaired: Vec<&str> = repaired.iter().map(String::as_str).collect();
+    let error = only_error(&program(gamma, ""), &repaired);
+    let texts = [
+        "`m^2` is no statistic of its prior, Gamma",
+        "Exponential(rate)",
+        "TruncatedNormal",
+        "posterior { point m }",
+    ];
+    assert_says(&error, &texts);
+    assert!(!error.possible.unwrap().contains("with a square term"), "for points only");
+}
+
+#[test]
+fn missing_entries_under_a_simplex() {
+    let program = |absent: &str, block: &str| {
+        format!(
+            "axis doc[d]\naxis word[v]\naxis topic[k] = 3\ndata x[d, v] : count, absent = {absent}\nh[d, k] ~ Gamma(1, rate = 1)\nw[k, :v] ~ Dirichlet(1)\nx[d, v] ~ Poisson(sum[k](w[k, v] * h[d, k]))\n{block}"
+        )
+    };
+    let repaired = [program("0", ""), program("NA", "posterior {\n  point w\n}\n")];
+    let repaired: Vec<&str> = repaired.iter().map(String::as_str).collect();
+    let error = only_error(&program("NA", ""), &repaired);
+    assert_says(
+        &error,
+        &["`w` is no statistic of its prior, Dirichlet", "`x` has `absent = NA`", "`absent = 0`", "point w"],
+    );
+}
+
+#[test]
+fn a_rate_that_is_an_exponential() {
+    let program = |prior: &str, rate: &str| {
+        format!("axis item[n]\ndata x[n] : count\ng ~ {prior}\nx[n] ~ Poisson({rate})\n")
+    };
+    let repaired = [program("Gamma(2, rate = 1)", "g")];
+    let error = only_error(&program("Normal(0, sd = 1)", "exp(g)"), &[&repaired[0]]);
+    assert_says(&error, &["E0710", "`exp(g)`", "write `g` in place of `exp(g)`", "Gamma(shape, rate)"]);
+}
+
+#[test]
+fn one_mistake_is_one_error() {
+    let concentration = "axis doc[d]\naxis word[v]\naxis topic[k] = 3\ndata n[d, v] : count, absent = 0\nalpha ~ Gamma(1, rate = 1)\ntheta[d, :k] ~ Dirichlet(alpha)\nbeta[k, :v] ~ Dirichlet(0.1)\nn[d, :v] ~ Multinomial(p = sum[k](theta[d, k] * beta[k, v]))\n";
+    let constant = concentration.replace("alpha ~ Gamma(1, rate = 1)", "const alpha = 1");
+    let error = only_error(concentration, &[&constant]);
+    assert_says(&error, &["E0710", "`log Gamma(alpha)`", "const alpha"]);
+    let product =
+        "axis item[n]\ndata x[n] : binary\na ~ Beta(1, 1)\nb ~ Beta(1, 1)\nx[n] ~ Bernoulli(a * b)\n";
+    let error = only_error(product, &[]);
+    assert_says(&error, &["E0704", "is no statistic of any family", "on its support: Beta"]);
+}
+
+#[test]
+fn signs_inside_and_before_a_log() {
+    let covariates = |kind: &str| {
+        format!(
+            "axis item[n]\naxis cause[p]\ndata x[n, p] : {kind}\ndata y[n] : count\nw[p] ~ Gamma(1, rate = 1)\ny[n] ~ Poisson(sum[p](x[n, p] * w[p]))\n"
+        )
+    };
+    let error = only_error(&covariates("real"), &[&covariates("nonnegative")]);
+    assert_says(&error, &["E0704", "`x` is a real number", "declare `x` as `nonnegative`"]);
+    let difference = "axis item[n]\ndata x[n] : count\na ~ Gamma(2, rate = 1)\nb ~ Gamma(1, rate = 1)\nx[n] ~ Poisson(a - b)\n";
+    assert_says(&only_error(difference, &[]), &["E0704", "it is a difference", "a latent of its own"]);
+    let negative = "axis item[n]\ndata x[n] : positive\na ~ Gamma(1, rate = 1)\nb ~ Gamma(1, rate = 1)\nx[n] ~ InverseGamma(2, 1 / (a + b))\n";
+    assert_says(&only_error(negative, &[]), &["E0703", "has the coefficient `-2"]);
+}
+
+#[test]
+fn a_flat_prior_without_data() {
+    let program = "axis item[n]\ndata x[n] : real\nm ~ Normal(0, sd = 1)\nw ~ Flat(real)\nu ~ Normal(w, sd = 1)\nx[n] ~ Normal(m, sd = 1)\nposterior {\n  point w\n}\n";
+    let (equations, diagnostics) = derived(program);
+    assert!(equations.is_none());
+    assert!(diagnostics.iter().any(|own| own.code == "E0714"), "{diagnostics:#?}");
+}
+
+#[test]
+fn notes_on_factors_and_scales() {
+    let notes = |text: &str| -> Vec<&'static str> { derived(text).1.iter().map(|own| own.code).collect() };
+    let tokens = "axis doc[d]\naxis token[t] in doc[d]\naxis word[v]\naxis topic[k] = 3\ndata w[d, t] : index word\ntheta[d, :k] ~ Dirichlet(0.1)\nbeta[k, :v] ~ Dirichlet(0.1)\nz[d, t] ~ Categorical(theta[d])\nw[d, t] ~ Categorical(beta[z[d, t]])\n";
+    assert_eq!(notes(tokens), ["N0701"]);
+    assert_eq!(notes(&format!("{tokens}posterior {{\n  implicit z[d, t]\n}}\n")), [""; 0]);
+    let factors = |prior: &str, rest: &str| {
+        format!(
+            "axis row[i]\naxis column[j]\naxis factor[k] = 3\ndata x[i, j] : count, absent = 0\nw[i, k] ~ Gamma(1, rate = 1)\n{prior}\nx[i, j] ~ Poisson(sum[k](w[i, k] * h[k, j]){rest})\n"
+        )
+    };
+    assert_eq!(notes(&factors("h[k, j] ~ Gamma(1, rate = 1)", "")), ["N0702"]);
+    assert_eq!(notes(&factors("h[k, :j] ~ Dirichlet(0.1)", "")), [""; 0]);
+    assert_eq!(notes(&factors("h[k, j] ~ Gamma(1, rate = 1)", " + sum[k](h[k, j])")), [""; 0]);
+}
+
+#[test]
+fn a_point_with_an_infinite_mode() {
+    let program = |shape: &str| {
+        format!(
+            "axis item[n]\ndata x[n] : count\nconst a = 0.5\nw ~ Gamma({shape}, rate = 1)\nx[n] ~ Poisson(w)\nposterior {{\n  point w\n}}\n"
+        )
+    };
+    let error = only_error(&program("0.5"), &[&program("1"), &program("1.5")]);
+    assert_says(&error, &["E0713", "`w` is an infinite density at 0"]);
+}

@@ -100,6 +100,11 @@ impl Node {
         self.shape.iter().product()
     }
 
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The nodes it reads.
     pub fn reads(&self) -> Vec<NodeId> {
         match &self.operation {

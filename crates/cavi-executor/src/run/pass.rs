@@ -16,7 +16,7 @@ use cavi_numerics::special;
 
 use super::Executor;
 use crate::data::{Bound, BoundArray};
-use crate::plan::site::{AddendPlan, Rows, SitePlan};
+use crate::plan::site::{AddendPlan, ModePlan, Rows, SitePlan};
 use crate::plan::tensor::{NodeId, Operation};
 use crate::trouble::Trouble;
 
@@ -60,8 +60,7 @@ impl<'a> SiteState<'a> {
             strips(&columns, plan.addends[main].categories)
         });
         let Some(order) = order else {
-            let pattern =
-                |columns: Vec<Cow<'a, [u32]>>| (!columns.is_empty()).then(|| Pattern::new(columns));
+            let pattern = |columns: Vec<Cow<'a, [u32]>>| (!columns.is_empty()).then(|| Pattern::new(columns));
             return SiteState { patterns: all.into_iter().map(pattern).collect(), ..SiteState::empty() };
         };
         let permuted = |values: &[u32]| -> Vec<u32> {
@@ -99,7 +98,8 @@ impl<'a> SiteState<'a> {
         if self.order.is_empty() {
             return 0;
         }
-        let columns: usize = self.patterns.iter().flatten().map(|pattern| pattern.modes() * pattern.len()).sum();
+        let columns: usize =
+            self.patterns.iter().flatten().map(|pattern| pattern.modes() * pattern.len()).sum();
         (self.order.len() + columns) * size_of::<u32>() + self.order.len() * size_of::<f64>()
     }
 
@@ -236,17 +236,14 @@ impl Executor<'_> {
                 relative.push(scale);
             }
         }
-        let mut accumulators: Vec<Vec<Option<Vec<f64>>>> = plan
-            .addends
-            .iter()
-            .map(|addend| {
-                addend
-                    .modes
-                    .iter()
-                    .map(|mode| wanted(mode.block).then(|| vec![0.0; mode.rows * addend.categories]))
-                    .collect()
-            })
-            .collect();
+        let mut accumulators: Vec<Vec<Option<Vec<f64>>>> = Vec::new();
+        for (number, addend) in plan.addends.iter().enumerate() {
+            let size = |mode: &ModePlan| mode.rows * addend.categories;
+            let own = addend.modes.iter().map(|mode| {
+                wanted(mode.block).then(|| self.cleared(self.counts_node(id, number, mode.log), size(mode)))
+            });
+            accumulators.push(own.collect());
+        }
         let weights = self.weights(plan, &state.order, &state.weights);
         let mut ratios = (several || scalars_wanted).then(|| vec![0.0; entries]);
         let (mut total, rare) = match main {
@@ -326,6 +323,18 @@ impl Executor<'_> {
         total
     }
 
+    /// Zeros in the memory of the counts that the pass replaces.
+    fn cleared(&mut self, counts: Option<NodeId>, length: usize) -> Vec<f64> {
+        let old = counts.map(|node| std::mem::take(&mut self.values[node.index()]));
+        match old {
+            Some(Cow::Owned(mut values)) if values.len() == length => {
+                values.fill(0.0);
+                values
+            }
+            _ => vec![0.0; length],
+        }
+    }
+
     /// The weights of a site in the order of its pass.
     fn weights<'s>(&'s self, plan: &SitePlan, order: &[u32], ordered: &'s [f64]) -> &'s [f64] {
         if order.is_empty() { &self.values[plan.weight.index()] } else { ordered }
@@ -375,8 +384,8 @@ impl Executor<'_> {
             let scaled: Vec<f64> = ratios.iter().zip(&relative[number]).map(product).collect();
             let table =
                 |place: usize| Step::Table { table: state.rows(number, place), scale: addend.categories };
-            for place in 0..addend.modes.len() {
-                let Some(own) = &mut accumulators[number][place] else { continue };
+            for (place, own) in accumulators[number].iter_mut().enumerate() {
+                let Some(own) = own else { continue };
                 let mut operands =
                     vec![Operand { values: &scaled, steps: vec![Step::Stride(1), Step::Stride(0)] }];
                 for (other, mode) in addend.modes.iter().enumerate() {
@@ -500,16 +509,37 @@ impl Executor<'_> {
                     contract(&arrange.sizes, 1.0, &[operand], output, &self.threads);
                     values
                 };
+                let values = match mode.block {
+                    Some(block) => self.by_the_copy(block, values),
+                    None => values,
+                };
                 self.values[node.index()] = Cow::Owned(values);
                 self.stamps[node.index()] = clock;
             }
             for (scalar, own) in addend.scalars.iter().zip(scattered) {
                 let Some(own) = own else { continue };
                 let Some(node) = self.counts_node(id, number, scalar.log) else { continue };
+                let own = self.by_the_copy(scalar.block, own);
                 self.values[node.index()] = Cow::Owned(own);
                 self.stamps[node.index()] = clock;
             }
         }
+    }
+
+    /// Counts by the copy: those of a row of weight are divided by its weight, which the factors of q of all its copies
+    /// share. A row without weight keeps its factor, and reads nothing.
+    fn by_the_copy(&mut self, block: BlockId, mut counts: Vec<f64>) -> Vec<f64> {
+        let Some(node) = self.plan.blocks[block.index()].weight else { return counts };
+        if self.equations.block(block).is_point() || counts.is_empty() {
+            return counts;
+        }
+        self.evaluate(node);
+        let weights = &self.values[node.index()];
+        let width = counts.len() / weights.len();
+        for (row, weight) in counts.chunks_mut(width).zip(weights.iter()) {
+            row.iter_mut().for_each(|count| *count = if *weight == 0.0 { 0.0 } else { *count / weight });
+        }
+        counts
     }
 
     /// The node of a log term's counts, if an update reads it.

@@ -104,7 +104,11 @@ fn assert_close(what: &str, found: f64, expected: f64, tolerance: f64) {
 /// The value of a statistic at one slot (a matrix: `k, l`) of a draw; `mean` for what is centred. A draw of a joint family
 /// holds a scalar of each member.
 fn statistic(statistic: &Statistic, x: &[f64], mean: &[f64], slots: [usize; 2]) -> f64 {
-    let factors = statistic.0.iter().zip(slots).map(|((member, elementary), slot)| (elementary, slot + usize::from(*member)));
+    let factors = statistic
+        .0
+        .iter()
+        .zip(slots)
+        .map(|((member, elementary), slot)| (elementary, slot + usize::from(*member)));
     let factors = factors.map(|(elementary, slot)| match elementary {
         Elementary::Power(power) => x[slot].powi(*power),
         Elementary::Log => x[slot].ln(),

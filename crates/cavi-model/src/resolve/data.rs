@@ -282,11 +282,11 @@ impl Resolver<'_> {
             scope.known_only = Some("the size of an axis");
             let Some(resolved) = self.expression(&mut scope, size) else { continue };
             if let Some(value) = self.known_number(&resolved)
-                && !(value >= 1.0 && value.fract() == 0.0 && value <= 1e15)
+                && !(value >= 0.0 && value.fract() == 0.0 && value <= 1e15)
             {
                 self.report(
                     Diagnostic::error("E0314", format!("the size of axis `{}` is {value}", axis.name.text))
-                        .at(size.span, "expected a whole number, 1 or more")
+                        .at(size.span, "expected a whole number, 0 or more")
                         .help("leave the size out where labels or data show it, or give it with `--set`"),
                 );
                 continue;

@@ -116,8 +116,15 @@ impl Axes {
                 None => format!("`{name}`"),
             };
             let empty = facts.is_empty() && set.is_none() && stated.is_none();
-            // A group that no file mentions, where others are mentioned, has no position.
-            if empty && known && path.is_some() {
+            // A group that no file mentions, where others are mentioned, has no position; nor has an axis that nothing uses.
+            let letters = &symbols.axis(axis).letters;
+            let unused = !symbols.arrays.iter().any(|array| {
+                array
+                    .letters
+                    .iter()
+                    .any(|own| symbols.lineage(*own).iter().any(|step| letters.contains(step)))
+            });
+            if empty && (unused || (known && path.is_some())) {
                 resolved.push(Resolved { size: 0, labels: None, origin: String::new() });
                 continue;
             }

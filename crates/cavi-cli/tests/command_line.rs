@@ -1,0 +1,210 @@
+//! The command line does what the README and the contract say: commands, files, exit statuses, messages.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The root of the workspace, where the README's commands run.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn cavi(directory: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_cavi"))
+        .args(arguments)
+        .current_dir(directory)
+        .output()
+        .expect("the binary runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A directory of its own for a test, empty at the start.
+fn scratch(name: &str) -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&directory);
+    fs::create_dir_all(&directory).expect("the scratch directory can be made");
+    directory
+}
+
+const MODEL: &str = "model counts\n\naxis row[i]\naxis column[j]\naxis part[k] = 2\n\n\
+    data x[i, j] : count, absent = 0\n\n\
+    w[i, k] ~ Gamma(1, rate = 1)\nh[k, j] ~ Gamma(1, rate = 1)\n\
+    x[i, j] ~ Poisson(sum[k](w[i, k] * h[k, j]))\n";
+
+/// The commands in the README's `sh` blocks, continued lines joined.
+fn readme_commands() -> Vec<Vec<String>> {
+    let readme = fs::read_to_string(root().join("README.md")).expect("the README is there");
+    let mut commands = Vec::new();
+    let mut inside = false;
+    let mut joined = String::new();
+    for line in readme.lines() {
+        if line.starts_with("```") {
+            inside = line == "```sh";
+            continue;
+        }
+        if inside {
+            let line = line.split('#').next().unwrap_or("").trim_end();
+            joined.push_str(line.trim_end_matches('\\'));
+            if !line.ends_with('\\') {
+                if let Some(rest) = joined.trim().strip_prefix("cargo run --release -- ") {
+                    commands.push(rest.split_whitespace().map(str::to_owned).collect());
+                }
+                joined.clear();
+            }
+        }
+    }
+    commands
+}
+
+#[test]
+fn every_command_of_the_readme_works() {
+    let commands = readme_commands();
+    assert!(commands.len() >= 4, "the README shows commands: {commands:?}");
+    for command in commands {
+        let mut arguments: Vec<&str> = command.iter().map(String::as_str).collect();
+        let out = scratch("readme");
+        let out = out.join("fit").display().to_string();
+        if let Some(place) = arguments.iter().position(|argument| *argument == "--out") {
+            arguments[place + 1] = &out;
+        }
+        let output = cavi(&root(), &arguments);
+        assert!(output.status.success(), "{command:?}: {}", text(&output.stderr));
+        assert!(!output.stdout.is_empty() || arguments.contains(&"fit"), "{command:?} prints something");
+    }
+}
+
+#[test]
+fn a_fit_writes_what_the_contract_names() {
+    let directory = scratch("fit");
+    fs::write(directory.join("m.cavi"), MODEL).unwrap();
+    fs::write(directory.join("x.csv"), ",a,b,c\nr,1,0,2\ns,0,3,1\n").unwrap();
+    let arguments =
+        ["fit", "m.cavi", "--data", "x=x.csv", "--sweeps", "3", "--tol", "0", "--verify", "--out", "o"];
+    let output = cavi(&directory, &arguments);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    for file in [
+        "model.cavi",
+        "summary.json",
+        "trace.csv",
+        "posterior/w.shape.npy",
+        "posterior/h.mean.npy",
+        "axes/row.txt",
+    ] {
+        assert!(directory.join("o").join(file).exists(), "{file} is missing");
+    }
+    assert_eq!(fs::read_to_string(directory.join("o/axes/column.txt")).unwrap(), "a\nb\nc\n");
+    let trace = fs::read_to_string(directory.join("o/trace.csv")).unwrap();
+    assert_eq!(trace.lines().count(), 5, "a header and sweeps 0 to 3:\n{trace}");
+    assert_eq!(trace.lines().next(), Some("sweep,elbo,rel_change,seconds,phase"));
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let directory = scratch("threads");
+    fs::write(directory.join("m.cavi"), MODEL).unwrap();
+    let mut csv = String::new();
+    for i in 0..40 {
+        let row: Vec<String> = (0..30).map(|j| ((i * 7 + j * 13) % 5).to_string()).collect();
+        csv.push_str(&row.join(","));
+        csv.push('\n');
+    }
+    fs::write(directory.join("x.csv"), csv).unwrap();
+    for threads in ["1", "2", "3"] {
+        let out = format!("o{threads}");
+        let arguments = [
+            "fit",
+            "m.cavi",
+            "--data",
+            "x=x.csv",
+            "--sweeps",
+            "5",
+            "--threads",
+            threads,
+            "--quiet",
+            "--out",
+            &out,
+        ];
+        let output = cavi(&directory, &arguments);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+    let read = |out: &str| fs::read(directory.join(out).join("posterior/w.shape.npy")).unwrap();
+    assert_eq!(read("o1"), read("o2"));
+    assert_eq!(read("o1"), read("o3"));
+}
+
+#[test]
+fn bad_data_gets_one_message_and_leaves_nothing_behind() {
+    let directory = scratch("bad");
+    fs::write(directory.join("m.cavi"), MODEL).unwrap();
+    let gzip: &[u8] = &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x4b];
+    let cases: &[(&str, &[u8], &str)] = &[
+        ("negative.csv", b"1,2\n3,-4\n", "-4"),
+        ("words.csv", b"1,2\n3,four\n", "four"),
+        ("ragged.csv", b"1,2\n3\n", "2"),
+        ("empty.csv", b"", "empty"),
+        ("nan.csv", b"1,2\n3,NaN\n", "missing"),
+        ("fraction.csv", b"1,2\n3,0.5\n", "0.5"),
+        ("beyond.mtx", b"%%MatrixMarket matrix coordinate integer general\n2 2 1\n3 1 5\n", "3"),
+        ("zero.mtx", b"%%MatrixMarket matrix coordinate integer general\n2 2 1\n0 1 5\n", "0"),
+        (
+            "claims.mtx",
+            b"%%MatrixMarket matrix coordinate integer general\n2 2 999999999999\n1 1 5\n",
+            "999999999999",
+        ),
+        ("short.mtx.gz", gzip, "gz"),
+        ("strange.xyz", b"1 2\n", "xyz"),
+    ];
+    for (file, bytes, expected) in cases {
+        fs::write(directory.join(file), bytes).unwrap();
+        let data = format!("x={file}");
+        let output = cavi(&directory, &["fit", "m.cavi", "--data", &data, "--out", "o"]);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{file}: {message}");
+        assert!(message.contains(file) && message.contains(expected), "{file}: {message}");
+        assert!(!message.contains("panicked"), "{file}: {message}");
+        assert!(!directory.join("o").exists(), "{file} leaves an output directory");
+    }
+}
+
+#[test]
+fn exit_statuses_are_those_of_the_contract() {
+    let directory = scratch("status");
+    fs::write(directory.join("wrong.cavi"), "axis row[i]\nw[i] ~ Gama(1, rate = 1)\n").unwrap();
+    fs::write(directory.join("m.cavi"), MODEL).unwrap();
+    let output = cavi(&directory, &["check", "wrong.cavi"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("Gamma"), "did you mean: {}", text(&output.stderr));
+    assert_eq!(cavi(&directory, &["check", "m.cavi"]).status.code(), Some(0));
+    assert_eq!(cavi(&directory, &["fit", "m.cavi", "--nonsense"]).status.code(), Some(2));
+    assert_eq!(cavi(&directory, &["check", "absent.cavi"]).status.code(), Some(1));
+}
+
+#[test]
+fn formatting_is_idempotent_and_checked() {
+    let directory = scratch("fmt");
+    fs::write(directory.join("m.cavi"), MODEL.replace(" ~ ", "~")).unwrap();
+    assert_eq!(cavi(&directory, &["fmt", "m.cavi", "--check"]).status.code(), Some(1));
+    let formatted = cavi(&directory, &["fmt", "m.cavi"]);
+    assert!(formatted.status.success());
+    fs::write(directory.join("m.cavi"), &formatted.stdout).unwrap();
+    assert!(cavi(&directory, &["fmt", "m.cavi", "--check"]).status.success());
+    assert_eq!(cavi(&directory, &["fmt", "m.cavi"]).stdout, formatted.stdout);
+}
+
+#[test]
+fn every_built_in_program_compiles_and_shows_itself() {
+    let list = text(&cavi(&root(), &["list"]).stdout);
+    let names: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    for wanted in ["lda", "nmf_gamma", "nmf_kl", "gfa"] {
+        assert!(names.contains(&wanted), "{wanted} is built in: {names:?}");
+    }
+    for name in names {
+        for command in ["check", "show", "derive", "graph"] {
+            let output = cavi(&root(), &[command, name]);
+            assert!(output.status.success(), "{command} {name}: {}", text(&output.stderr));
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! What `check` says of a program that derives: an improper posterior is an error; factors that need not be stored and
+//! scales that only priors fix are notes.
+
+use cavi_algebra::{ArrayId, ArrayKind, Atom, Equations, Factor, Mode, Sum, Support};
+use cavi_families::Slices;
+use cavi_model::{BlockKind, BlockSpec, Model, Statement};
+use cavi_syntax::Diagnostic;
+
+use crate::derive::attempt;
+
+/// Everything there is to say about a derived program.
+pub fn advise(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
+    let mut diagnostics = improper(model, equations);
+    if diagnostics.is_empty() {
+        diagnostics.extend(could_be_implicit(model, equations));
+        diagnostics.extend(free_scales(model, equations));
+    }
+    diagnostics
+}
+
+/// Whether the prior is a word for a support, with no density of its own.
+fn is_flat(statement: &Statement) -> bool {
+    statement.family.slices() == Slices::Any && statement.family.parameters().is_empty()
+}
+
+/// The variables on the right of a statement, those in subscripts included.
+fn parents(statement: &Statement) -> Vec<ArrayId> {
+    let mut found = Vec::new();
+    for argument in statement.arguments.iter().flatten() {
+        argument.value.visit_values(&mut |array, _| found.push(array));
+    }
+    found
+}
+
+/// Whether data depend on a variable, through any statements.
+fn reaches_data(model: &Model, variable: ArrayId) -> bool {
+    let mut seen = vec![variable];
+    let mut next = 0;
+    while let Some(array) = seen.get(next).copied() {
+        next += 1;
+        for statement in model.statements.iter().filter(|statement| parents(statement).contains(&array)) {
+            if statement.observed {
+                return true;
+            }
+            if !seen.contains(&statement.target) {
+                seen.push(statement.target);
+            }
+        }
+    }
+    false
+}
+
+/// A flat prior under which no data stand: nothing says what the variable is.
+fn improper(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    for statement in model.statements.iter().filter(|statement| is_flat(statement)) {
+        let fixed = equations
+            .block_of(statement.target)
+            .is_some_and(|block| equations.block(block).mode == Mode::Fixed);
+        if statement.observed || fixed || reaches_data(model, statement.target) {
+            continue;
+        }
+        let name = &model.symbols.array(statement.target).name;
+        let family = statement.family.name();
+        diagnostics.push(
+            Diagnostic::error(
+                "E0714",
+                format!(
+                    "the posterior of `{name}` is improper: its prior is {family}, and no data depend on it"
+                ),
+            )
+            .at(statement.span, "nothing else is known of it")
+            .possible("a variable on the right of a statement that leads to data, or a proper prior")
+            .help(format!("let data depend on `{name}`, give it a proper prior, or leave it out")),
+        );
+    }
+    diagnostics
+}
+
+/// A categorical with a factor for each entry of some data, which could be an allocation.
+fn could_be_implicit(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
+    let symbols = &model.symbols;
+    let axes = |array: ArrayId| -> Vec<_> {
+        let letters = &symbols.array(array).letters;
+        letters.iter().map(|letter| symbols.letter(*letter).axis).collect()
+    };
+    let mut diagnostics = Vec::new();
+    for block in &equations.blocks {
+        let [z] = block.members.as_slice() else { continue };
+        let own = symbols.array(*z);
+        let stored = block.mode == Mode::Distribution && own.kind == ArrayKind::Latent;
+        if !stored || !matches!(own.support, Support::Index(_)) {
+            continue;
+        }
+        let own_axes = axes(*z);
+        let entries = (0..symbols.arrays.len()).map(ArrayId::from).find(|array| {
+            let data = symbols.array(*array);
+            data.kind == ArrayKind::Data
+                && data.support != Support::Multiplicity
+                && !data.letters.is_empty()
+                && axes(*array).iter().all(|axis| own_axes.contains(axis))
+        });
+        let Some(entries) = entries else { continue };
+        let mut changed = model.clone();
+        changed.blocks.retain(|spec| spec.members != [*z]);
+        let kept = |spec: &BlockSpec| spec.members != [*z];
+        changed.block_plates = model
+            .block_plates
+            .iter()
+            .zip(&model.blocks)
+            .filter(|(_, spec)| kept(spec))
+            .map(|(plates, _)| plates.clone())
+            .collect();
+        changed.blocks.push(BlockSpec {
+            members: vec![*z],
+            slices: block.slices.clone(),
+            kind: BlockKind::Implicit,
+            by: None,
+            clamp: false,
+            span: model.array_spans[z.index()],
+        });
+        changed.block_plates.push(vec![block.plates.clone()]);
+        if attempt(&changed).0.is_none() {
+            continue;
+        }
+        let (name, data) = (&own.name, &symbols.array(entries).name);
+        diagnostics.push(
+            Diagnostic::note("N0701", format!("`{name}` could be `implicit`: q stores a factor for each entry of `{data}`"))
+                .at(model.array_spans[z.index()], "as large as the data, times the number of classes")
+                .help(format!("write `posterior {{ implicit {name} }}`: the factor is then at its optimum whenever it is read, and never stored")),
+        );
+    }
+    diagnostics
+}
+
+/// Variables that may be multiplied and divided by a number without a change of anything but their priors.
+fn free_scales(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
+    let candidates: Vec<ArrayId> = equations
+        .blocks
+        .iter()
+        .flat_map(|block| &block.members)
+        .copied()
+        .filter(|array| {
+            let own = model.symbols.array(*array);
+            let scales = matches!(own.support, Support::Real | Support::Positive | Support::Nonnegative);
+            scales && own.kind == ArrayKind::Latent
+        })
+        .collect();
+    let mut grouped: Vec<ArrayId> = Vec::new();
+    let mut diagnostics = Vec::new();
+    for (number, first) in candidates.iter().enumerate() {
+        if grouped.contains(first) {
+            continue;
+        }
+        let others = candidates[number + 1..].iter().filter(|other| together(equations, *first, **other));
+        let group: Vec<ArrayId> = std::iter::once(first).chain(others).copied().collect();
+        if group.len() < 2 {
+            continue;
+        }
+        grouped.extend(&group);
+        let proper = |array: &ArrayId| model.statement_of(*array).is_some_and(|own| !is_flat(own));
+        if !group.iter().any(proper) {
+            continue;
+        }
+        let names: Vec<String> =
+            group.iter().map(|array| format!("`{}`", model.symbols.array(*array).name)).collect();
+        let names = names.join(" and ");
+        let mut diagnostic = Diagnostic::note(
+            "N0702",
+            format!("only their priors fix the scales of {names}"),
+        )
+        .at(model.array_spans[group[0].index()], "times a number")
+        .help(
+            "read their product, or give one of them a scale that is fixed, such as a slice on the simplex",
+        );
+        for other in &group[1..] {
+            diagnostic = diagnostic.also(
+                model.array_spans[other.index()],
+                "divided by the same number: the rest of the model stays as it is",
+            );
+        }
+        diagnostics.push(diagnostic);
+    }
+    diagnostics
+}
+
+/// Whether two variables stand in every term of every statement but their own with the same power, and in some.
+fn together(equations: &Equations, a: ArrayId, b: ArrayId) -> bool {
+    let mut met = false;
+    let alike = equations.statements.iter().all(|statement| {
+        let own = statement.target == a || statement.target == b;
+        own || balanced(&statement.log_density, a, b, &mut met)
+    });
+    alike && met
+}
+
+fn balanced(sum: &Sum, a: ArrayId, b: ArrayId, met: &mut bool) -> bool {
+    sum.terms.iter().all(|term| {
+        let power = |array: ArrayId| -> i32 {
+            let own = |factor: &&Factor| matches!(&factor.atom, Atom::Value(id, _) if *id == array);
+            term.factors.iter().filter(own).map(|factor| factor.power).sum()
+        };
+        *met |= power(a) != 0;
+        power(a) == power(b)
+            && term
+                .factors
+                .iter()
+                .all(|factor| factor.atom.nested().into_iter().all(|inner| balanced(inner, a, b, met)))
+    })
+}

@@ -1,0 +1,43 @@
+//! Functions of every element of an array.
+
+use cavi_algebra::Function;
+use cavi_numerics::special;
+
+use crate::plan::tensor::Elementwise;
+
+/// A function of every element.
+pub fn elementwise(function: Elementwise, from: &[f64], out: &mut Vec<f64>) {
+    out.resize(from.len(), 0.0);
+    match function {
+        Elementwise::Power(2) => out.iter_mut().zip(from).for_each(|(out, value)| *out = value * value),
+        Elementwise::Power(-1) => out.iter_mut().zip(from).for_each(|(out, value)| *out = value.recip()),
+        Elementwise::Power(power) => {
+            for (out, value) in out.iter_mut().zip(from) {
+                *out = value.powi(power);
+            }
+        }
+        Elementwise::Function(function) => match function {
+            Function::Exp => special::exp_into(from, out),
+            Function::Log => special::ln_into(from, out),
+            Function::LogGamma => special::log_gamma_into(from, out),
+            Function::Sqrt => out.iter_mut().zip(from).for_each(|(out, value)| *out = value.sqrt()),
+            Function::Logistic => {
+                out.iter_mut().zip(from).for_each(|(out, value)| *out = 1.0 / (1.0 + special::exp(-value)));
+            }
+            Function::Softplus => out.iter_mut().zip(from).for_each(|(out, value)| {
+                *out = value.max(0.0) + special::log1p(special::exp(-value.abs()));
+            }),
+            Function::Phi => each(from, out, special::normal_cdf),
+            Function::InversePhi => each(from, out, special::normal_quantile),
+            Function::StandardNormalLogCdf => each(from, out, special::normal_log_cdf),
+            Function::StandardNormalLogCcdf => each(from, out, |value| special::normal_log_cdf(-value)),
+            Function::StandardNormalLogQf => each(from, out, special::normal_log_quantile),
+            Function::Power => unreachable!("a power is lowered to exp and log"),
+        },
+    }
+}
+
+/// `function(x)` of every element.
+fn each(from: &[f64], out: &mut [f64], function: fn(f64) -> f64) {
+    out.iter_mut().zip(from).for_each(|(out, value)| *out = function(*value));
+}
