@@ -5,7 +5,7 @@ use cavi_tests::support::{Program, Shape, close, farthest, programs, random_boun
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-const TOLERANCE: f64 = 1e-10;
+const TOLERANCE: f64 = 1e-12;
 
 /// Compares both runs after 1, 2 and 5 sweeps; returns what is wrong.
 fn compare(program: &Program, bound: &Bound, schedule: &Schedule, from: &Parameters) -> Result<(), String> {

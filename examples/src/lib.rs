@@ -134,7 +134,7 @@ const EXAMPLES: &[Example] = &[
         Role::Labels("user") => "households.txt",
         Role::Labels("item") => "categories.txt",
     ]),
-    example!("gmm" in "nmf_kl", [Role::Data("x") => "pixels.csv"]),
+    example!("gmm" in "gfa", [Role::Data("x") => "mor.csv"]),
     example!("linear_regression_ard", [
         Role::Data("x") => "x.csv",
         Role::Data("y") => "y.csv",

@@ -1,6 +1,6 @@
 //! What a factor of q says at first sight: the mean of a variable (the value of a point, the probabilities of an index).
 
-use cavi_algebra::{ArrayId, AxisId, Equations, LetterId, Mode};
+use cavi_algebra::{ArrayId, AxisId, Elementary, Equations, LetterId, Mode, Statistic};
 use cavi_executor::{Bound, Layout, Parameters};
 use cavi_families::Extent;
 
@@ -37,6 +37,14 @@ pub fn mean(equations: &Equations, bound: &Bound, parameters: &Parameters, array
     let is_column_of_values = block.is_point() || family.is_none_or(|family| family.only_point());
     let (values, width) = if is_column_of_values {
         (columns.get(member)?.clone(), width)
+    } else if block.members.len() > 1 && layout.n == 1 {
+        // A member of a joint factor: its mean is an expectation that the family answers.
+        let family = family?;
+        let wanted = Statistic(vec![(u8::try_from(member).ok()?, Elementary::Power(1))]);
+        let which = family.expectations().iter().position(|own| own.statistic == wanted)?;
+        let mut mean = vec![0.0; layout.rows];
+        family.expect(&layout.batch(), columns, which, &mut mean);
+        (mean, 1)
     } else {
         let descriptors = family?.descriptors();
         let place = |name: &str| descriptors.iter().position(|descriptor| descriptor.name == name);
