@@ -11,6 +11,9 @@ use cavi_families::posterior;
 use super::Lowering;
 use crate::data::BoundArray;
 
+/// Squares over fewer entries stay squares.
+const MANY: usize = 1 << 17;
+
 impl<'a> Lowering<'a, '_> {
     /// Rewrites that make every term a product of arrays: second moments split into means and covariances, `[a != b]` into
     /// `1 - [a = b]`, expected squares opened, masks without a missing entry dropped.
@@ -182,7 +185,36 @@ impl<'a> Lowering<'a, '_> {
         let size = innermost
             .map(|letter| self.bound.size_of(&self.symbols, *letter))
             .fold(1_usize, |product, size| product.saturating_mul(size));
-        sparse || size > self.limit
+        sparse || size > self.limit || (size >= MANY && self.opens_well(sum, rest))
+    }
+
+    /// Whether a square over all entries of dense data is better opened: `sum (x - t)^2 = sum x^2 - 2 sum x t + sum t^2` needs
+    /// no array of residuals where `t` sums over products, because `x` times a factor is wanted for the updates anyway and
+    /// the last term is one of Gram matrices. Nothing may be missing, and the data must be nearly centred, so that the
+    /// difference of the sums keeps its digits.
+    fn opens_well(&self, sum: &Sum, rest: &Term) -> bool {
+        let masked = rest.factors.iter().any(
+            |factor| matches!(&factor.atom, Atom::Observed(array, _) if self.bound.array(*array).has_missing()),
+        );
+        let products = sum.terms.iter().any(|term| !term.sums.is_empty());
+        let data: Vec<ArrayId> = sum
+            .terms
+            .iter()
+            .flat_map(|term| &term.factors)
+            .filter_map(|factor| match &factor.atom {
+                Atom::Value(array, _) if self.symbols.array(*array).kind == ArrayKind::Data => Some(*array),
+                _ => None,
+            })
+            .collect();
+        !masked && products && !data.is_empty() && data.iter().all(|array| self.is_nearly_centred(*array))
+    }
+
+    fn is_nearly_centred(&self, array: ArrayId) -> bool {
+        let BoundArray::Dense { values, observed: None } = self.bound.array(array) else { return false };
+        let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+        let squares: f64 = values.iter().map(|value| value * value).sum();
+        let spread: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+        squares <= 16.0 * spread
     }
 
     pub(super) fn is_sparse(&self, array: ArrayId) -> bool {
