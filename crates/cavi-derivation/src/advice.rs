@@ -145,6 +145,10 @@ fn free_scales(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
             let scales = matches!(own.support, Support::Real | Support::Positive | Support::Nonnegative);
             scales && own.kind == ArrayKind::Latent
         })
+        // A variable that no statement but its own reads has no scale to share.
+        .filter(|array| {
+            equations.statements.iter().any(|own| own.target != *array && own.log_density.mentions(*array))
+        })
         .collect();
     let mut grouped: Vec<ArrayId> = Vec::new();
     let mut diagnostics = Vec::new();
