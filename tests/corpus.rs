@@ -6,7 +6,7 @@ use cavi_algebra::Equations;
 use cavi_algebra::print::{Format, derivation};
 use cavi_model::Model;
 use cavi_syntax::ast::{Program, Statement, StatementKind, Trivia};
-use cavi_syntax::{Diagnostic, parse, render};
+use cavi_syntax::{Diagnostic, render};
 
 /// A program's text.
 #[derive(Clone, Debug)]
@@ -103,25 +103,10 @@ pub fn files_below(folder: &Path, end: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Runs the stages until one of them finds a mistake.
+/// Runs the stages as `cavi check` does.
 pub fn compile(text: &str) -> Compiled {
-    let (program, diagnostics) = parse(text);
-    let mut compiled = Compiled { program, model: None, equations: None, diagnostics };
-    if compiled.failed() {
-        return compiled;
-    }
-    let (model, diagnostics) = cavi_model::resolve(&compiled.program);
-    compiled.model = model;
-    compiled.diagnostics.extend(diagnostics);
-    if compiled.failed() {
-        return compiled;
-    }
-    if let Some(model) = &compiled.model {
-        let (equations, diagnostics) = cavi_derivation::derive(model);
-        compiled.equations = equations;
-        compiled.diagnostics.extend(diagnostics);
-    }
-    compiled
+    let cavi::Compiled { program, model, equations, diagnostics, .. } = cavi::compile(text, "");
+    Compiled { program, model, equations, diagnostics }
 }
 
 impl Compiled {
@@ -156,7 +141,7 @@ fn model_lines(program: &Program) -> Vec<String> {
     };
     let bare = |statement: &Statement| Statement { trivia: Trivia::default(), ..statement.clone() };
     let statements = program.statements.iter().filter(states).map(bare).collect();
-    let printed = cavi_syntax::print(&Program { statements, trailing_comments: Vec::new() });
+    let printed = cavi_syntax::print(&Program { statements, ..Program::default() });
     printed.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use cavi_syntax::Diagnostic;
-use cavi_tests::corpus::{Text, check_each, compile, rejected};
+use cavi_tests::corpus::{Text, check_each, compile, examples, models, rejected};
 use insta::Settings;
 
 /// Kinds of mistakes, and how many files at least show one.
@@ -46,6 +46,38 @@ fn check(text: &Text) {
 #[test]
 fn every_mistake_is_explained_as_before() {
     check_each(&rejected(), check);
+}
+
+/// A mistake in the syntax of one line is one error: nothing that only follows from it is reported, whatever the line
+/// declares.
+#[test]
+fn one_broken_line_is_one_error() {
+    check_each(&[models(), examples()].concat(), |text| {
+        for (start, line) in lines(&text.text) {
+            let statement = !line.trim().is_empty() && !line.contains(['#', '{', '}']);
+            if !statement || ["top", "heat", "image"].iter().any(|word| line.trim_start().starts_with(word)) {
+                continue;
+            }
+            for broken in [format!("{line} )"), line.replacen(|sign| "=~,".contains(sign), "$", 1)] {
+                if broken == line {
+                    continue;
+                }
+                let whole = format!("{}{broken}{}", &text.text[..start], &text.text[start + line.len()..]);
+                let compiled = compile(&whole);
+                let errors = compiled.diagnostics.iter().filter(|own| own.is_error()).count();
+                assert_eq!(errors, 1, "`{broken}`:\n{}", compiled.rendered(&text.name, &whole));
+            }
+        }
+    });
+}
+
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut start = 0;
+    text.split_inclusive('\n').map(move |line| {
+        let place = start;
+        start += line.len();
+        (place, line.trim_end_matches('\n'))
+    })
 }
 
 #[test]

@@ -217,25 +217,25 @@ pub struct FitArguments {
 #[derive(Args, Clone, Debug)]
 pub struct RunArguments {
     /// At most so many sweeps [default: 1000]; 0 writes the start and its ELBO
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole, allow_hyphen_values = true)]
     pub sweeps: Option<u64>,
     /// Stop when the relative change of the ELBO stays under this for 3 sweeps [default: 1e-6]; 0 runs all sweeps
-    #[arg(long, value_name = "T", value_parser = tolerance)]
+    #[arg(long, value_name = "T", value_parser = tolerance, allow_hyphen_values = true)]
     pub tol: Option<f64>,
     /// Replaces the `sweep` line of the program: 'w, (theta, beta) repeat 3'
     #[arg(long, value_name = "ITEMS")]
     pub schedule: Option<String>,
     /// Of the random start
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = whole, allow_hyphen_values = true)]
     pub seed: Option<u64>,
     /// So many starts; the fit with the best ELBO is kept
-    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "R", value_parser = positive, allow_hyphen_values = true)]
     pub restarts: Option<u64>,
     /// How many threads [default: all]; the result is the same, bit for bit
-    #[arg(long, value_name = "T", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub threads: Option<u32>,
+    #[arg(long, value_name = "T", value_parser = threads, allow_hyphen_values = true)]
+    pub threads: Option<usize>,
     /// Compute the ELBO every N sweeps
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive, allow_hyphen_values = true)]
     pub elbo_every: u64,
     /// Check after every step that the ELBO does not fall
     #[arg(long)]
@@ -310,10 +310,28 @@ pub struct DemoArguments {
     pub report: bool,
 }
 
+/// More threads than this are a slip of the finger.
+const MOST_THREADS: u64 = 1024;
+
+fn whole(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "expected a whole number, 0 or greater".to_owned())
+}
+
+fn positive(text: &str) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|number| *number >= 1);
+    number.ok_or_else(|| "expected a whole number, 1 or greater".to_owned())
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    let number = positive(text).ok().filter(|number| *number <= MOST_THREADS);
+    let number = number.ok_or_else(|| format!("expected a whole number from 1 to {MOST_THREADS}"))?;
+    Ok(number as usize)
+}
+
 fn tolerance(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value >= 0.0 && value.is_finite() => Ok(value),
-        Ok(_) | Err(_) => Err("expected a number, 0 or greater, such as 1e-6".to_owned()),
+        Ok(_) | Err(_) => Err("expected a number, 0 or greater, such as `1e-6`".to_owned()),
     }
 }
 

@@ -30,9 +30,9 @@ impl Failure {
         Failure::Wrong(format!("error: {}\n", message.as_ref()))
     }
 
-    /// What a later version will do.
+    /// What the command line fixes and is not built yet.
     pub fn later(what: &str) -> Failure {
-        Failure::usage(format!("{what} comes in a later version of Cavi; this one does not have it"))
+        Failure::usage(format!("{what} is not in this version of Cavi"))
     }
 
     /// Shows the message and gives the status.

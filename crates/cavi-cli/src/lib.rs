@@ -17,6 +17,7 @@ mod terminal;
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use arguments::Arguments;
 use failure::Failure;
@@ -45,6 +46,27 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// A value that an option does not take, on one line: `error: \`--tol -1\`: expected a number, ...`.
+fn wrong_value(error: &clap::Error) -> Option<String> {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let option = text(ContextKind::InvalidArg)?.split(' ').next()?;
+    let value = text(ContextKind::InvalidValue)?;
+    let possible = match (error.kind(), error.get(ContextKind::ValidValue)) {
+        (ErrorKind::ValueValidation, _) => std::error::Error::source(error)?.to_string(),
+        (ErrorKind::InvalidValue, Some(ContextValue::Strings(words))) if !words.is_empty() => {
+            let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+            format!("expected {}", words.join(" or "))
+        }
+        (ErrorKind::InvalidValue, _) if value.is_empty() => "expected a value".to_owned(),
+        _ => return None,
+    };
+    let given = if value.is_empty() { option.to_owned() } else { format!("{option} {value}") };
+    Some(format!("error: `{given}`: {possible}\n"))
+}
+
 /// Help and version go to standard output with status 0, mistakes to standard error with status 2.
 fn usage(error: &clap::Error) -> ExitCode {
     let text = if terminal::colors(error.use_stderr()) {
@@ -53,7 +75,7 @@ fn usage(error: &clap::Error) -> ExitCode {
         error.render().to_string()
     };
     if error.use_stderr() {
-        terminal::note(&text);
+        terminal::note(&wrong_value(error).unwrap_or(text));
         return ExitCode::from(2);
     }
     match terminal::print(&text) {

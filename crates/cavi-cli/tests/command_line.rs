@@ -1,38 +1,10 @@
 //! The command line does what the README and the contract say: commands, files, exit statuses, messages.
 
+mod common;
+
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
-/// The root of the workspace, where the README's commands run.
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn cavi(directory: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_cavi"))
-        .args(arguments)
-        .current_dir(directory)
-        .output()
-        .expect("the binary runs")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// A directory of its own for a test, empty at the start.
-fn scratch(name: &str) -> PathBuf {
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&directory);
-    fs::create_dir_all(&directory).expect("the scratch directory can be made");
-    directory
-}
-
-const MODEL: &str = "model counts\n\naxis row[i]\naxis column[j]\naxis part[k] = 2\n\n\
-    data x[i, j] : count, absent = 0\n\n\
-    w[i, k] ~ Gamma(1, rate = 1)\nh[k, j] ~ Gamma(1, rate = 1)\n\
-    x[i, j] ~ Poisson(sum[k](w[i, k] * h[k, j]))\n";
+use common::{MODEL, cavi, root, scratch, text};
 
 /// The commands in the README's `sh` blocks, continued lines joined.
 fn readme_commands() -> Vec<Vec<String>> {

@@ -80,6 +80,28 @@ fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statem
             && !sums_to_one(symbols, drafts, argument)
         {
             let family = statement.family.name();
+            let mut outside: Vec<String> = Vec::new();
+            for argument in statement.arguments.iter().flatten() {
+                argument.value.visit_values(&mut |id, _| {
+                    let array = symbols.array(id);
+                    let name = format!("`{}`", array.name);
+                    let latent = array.kind == ArrayKind::Latent && array.support != Support::Simplex;
+                    if latent && !outside.contains(&name) {
+                        outside.push(name);
+                    }
+                });
+            }
+            let families = families_on(|support| support == Support::Simplex);
+            let help = if outside.is_empty() {
+                "what is summed must weigh slices that sum to 1 with weights that sum to 1: the letter of each \
+                 `sum` is the slice of one factor, and the letter on the left that of the other"
+                    .to_owned()
+            } else {
+                let which = outside.join(", ");
+                format!(
+                    "mark the letter along which {which} sums to 1 by a colon, and give it a prior on the simplex: {families}"
+                )
+            };
             derivation.diagnostics.push(
                 Diagnostic::error(
                     "E0702",
@@ -89,10 +111,7 @@ fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statem
                 .possible(
                     "a slice on the simplex, or a sum of products of such slices that sums to 1 step by step",
                 )
-                .help(format!(
-                    "give every factor a slice on the simplex along this axis: {}, or a point on the simplex",
-                    families_on(|support| support == Support::Simplex)
-                )),
+                .help(help),
             );
             return Sum::zero();
         }

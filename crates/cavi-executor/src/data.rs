@@ -69,6 +69,38 @@ impl BoundArray {
         BoundArray::Dense { values, observed: None }
     }
 
+    /// The value of an entry of an array of this shape, and whether it was observed; 0 where it is missing or not listed.
+    pub fn entry(&self, shape: &[usize], subscripts: &[usize]) -> (f64, bool) {
+        let seen = |observed: &Option<Vec<bool>>, at: usize| observed.as_ref().is_none_or(|own| own[at]);
+        match self {
+            BoundArray::Dense { values, observed } => {
+                let cell =
+                    shape.iter().zip(subscripts).fold(0, |cell, (size, position)| cell * size + position);
+                (values[cell], seen(observed, cell))
+            }
+            BoundArray::Sparse { values, observed, unlisted_zero, .. } => match self.listed(subscripts) {
+                Some(entry) => (values[entry], seen(observed, entry)),
+                None => (0.0, *unlisted_zero),
+            },
+        }
+    }
+
+    /// The place of these coordinates among the listed entries of a sparse array.
+    pub fn listed(&self, subscripts: &[usize]) -> Option<usize> {
+        let BoundArray::Sparse { indices, values, .. } = self else { return None };
+        let (mut low, mut high) = (0, values.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            let entry = indices.iter().map(|column| column[middle] as usize);
+            match entry.cmp(subscripts.iter().copied()) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+                std::cmp::Ordering::Equal => return Some(middle),
+            }
+        }
+        None
+    }
+
     /// Whether any entry is missing.
     pub fn has_missing(&self) -> bool {
         match self {

@@ -6,7 +6,6 @@
 //! last refresh, and nothing is hoisted, cached or shared.
 
 mod context;
-mod functions;
 mod state;
 
 #[cfg(test)]

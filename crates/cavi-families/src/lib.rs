@@ -7,6 +7,7 @@
 #![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN must fail every check")]
 
 pub mod family;
+pub mod functions;
 pub mod posterior;
 pub mod standard;
 

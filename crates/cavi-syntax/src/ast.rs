@@ -1,5 +1,7 @@
 //! The tree: what the text says, with its places and comments, before any name is looked up.
 
+use std::collections::BTreeSet;
+
 use crate::span::Span;
 
 /// An identifier as written.
@@ -18,6 +20,43 @@ pub struct Program {
     pub statements: Vec<Statement>,
     /// Comments after the last statement.
     pub trailing_comments: Vec<Comment>,
+    /// What can still be told of lines that could not be read; empty where there is no error.
+    pub unread: Unread,
+}
+
+/// What lines that could not be read may declare.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Unread {
+    /// Lines whose head is clear, in the order of the text.
+    pub heads: Vec<Head>,
+    /// Whether an axis may have letters that could not be told.
+    pub letters_unknown: bool,
+    /// Every name on the other lines.
+    pub names: BTreeSet<String>,
+}
+
+/// The head of a line that could not be read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Head {
+    /// What the line declares.
+    pub kind: HeadKind,
+    /// Its name.
+    pub name: Name,
+    /// Its letters, where they can be told.
+    pub letters: Option<Vec<Name>>,
+}
+
+/// What a line declares by its first word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeadKind {
+    /// `axis NAME[...]`, whose letters are clear.
+    Axis,
+    /// `data NAME...`
+    Data,
+    /// `const NAME...`
+    Const,
+    /// `NAME... ~` or `NAME... =`
+    Left,
 }
 
 /// A comment, without its `#` and the blanks around it.

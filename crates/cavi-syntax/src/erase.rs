@@ -4,8 +4,9 @@ use crate::ast::*;
 use crate::span::Span;
 
 impl Program {
-    /// The same tree with every place set to nothing: what tests compare.
+    /// The same tree with every place set to nothing, and without what is kept of unread lines: what tests compare.
     pub fn without_spans(mut self) -> Program {
+        self.unread = Unread::default();
         for statement in &mut self.statements {
             statement.span = Span::default();
             match &mut statement.kind {

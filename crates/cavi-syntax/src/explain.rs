@@ -113,7 +113,9 @@ impl<'t> Failure<'_, 't> {
             .or_else(|| self.chained_subscripts())
             .or_else(|| self.round_subscripts())
             .or_else(|| self.reserved_word())
+            .or_else(|| self.option_without_comma())
             .or_else(|| self.two_statements())
+            .or_else(|| self.constant_without_sign())
             .or_else(|| self.data_statement())
             .or_else(|| self.comparison())
             .or_else(|| self.subscript_arithmetic())
@@ -204,6 +206,33 @@ impl<'t> Failure<'_, 't> {
             return None;
         }
         Some(reserved(token))
+    }
+
+    /// `data x[n] : real absent = NA`
+    fn option_without_comma(&self) -> Option<Diagnostic> {
+        let token = self.token().filter(|token| matches!(token.text, "absent" | "center" | "scale"))?;
+        if self.rule != Rule::data_line || !self.expects_text("`,`") {
+            return None;
+        }
+        Some(
+            Diagnostic::error("E0128", format!("`,` is missing before `{}`", token.text))
+                .at(self.span(), "expected `,`")
+                .help(format!("write `, {}`: commas separate the options of `data`", token.text)),
+        )
+    }
+
+    /// `const a 1`
+    fn constant_without_sign(&self) -> Option<Diagnostic> {
+        let token = self.token().filter(|token| token.kind == TokenKind::Number)?;
+        if self.rule != Rule::const_line || !self.expects_text("`=`") {
+            return None;
+        }
+        let name = self.before(1).filter(|previous| previous.is_name()).map_or("a", |previous| previous.text);
+        Some(
+            Diagnostic::error("E0101", format!("`=` is missing before `{}`", token.text))
+                .at(self.span(), "expected `=`")
+                .help(format!("write `const {name} = {}`", token.text)),
+        )
     }
 
     fn two_statements(&self) -> Option<Diagnostic> {

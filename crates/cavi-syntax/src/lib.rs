@@ -17,6 +17,7 @@ mod render;
 mod suggest;
 mod tokens;
 mod tree;
+mod unread;
 
 pub use diagnostic::{Diagnostic, Severity};
 pub use parse::{parse, parse_number_expression, parse_schedule, parse_warmup};

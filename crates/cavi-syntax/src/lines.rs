@@ -75,27 +75,29 @@ impl Line<'_> {
 
 /// What a text consists of.
 #[derive(Debug)]
-pub(crate) enum Piece<'t> {
+pub(crate) enum Piece<'a, 't> {
     /// A statement that is no block.
     Statement(Line<'t>),
     /// The keyword of a block.
     Open(BlockKind, Line<'t>),
     /// A line of the block that was opened last.
     Item(Line<'t>),
+    /// Text that is skipped after a complaint.
+    Lost(&'a [Token<'t>]),
     /// The end of that block.
     Close { end: usize, trailing_comments: Vec<Comment>, beside: Option<String> },
 }
 
 /// A text cut into lines.
-pub(crate) struct Lines<'t> {
-    pub(crate) pieces: Vec<Piece<'t>>,
+pub(crate) struct Lines<'a, 't> {
+    pub(crate) pieces: Vec<Piece<'a, 't>>,
     /// Comments after the last statement.
     pub(crate) trailing_comments: Vec<Comment>,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
 /// Cuts tokens into lines.
-pub(crate) fn lines<'t>(tokens: &[Token<'t>]) -> Lines<'t> {
+pub(crate) fn lines<'a, 't>(tokens: &'a [Token<'t>]) -> Lines<'a, 't> {
     let mut splitter = Splitter {
         tokens,
         at: 0,
@@ -134,11 +136,11 @@ struct Splitter<'a, 't> {
     newlines: usize,
     /// Nothing has been read yet in the file or block.
     first: bool,
-    pieces: Vec<Piece<'t>>,
+    pieces: Vec<Piece<'a, 't>>,
     diagnostics: Vec<Diagnostic>,
 }
 
-impl<'t> Splitter<'_, 't> {
+impl<'a, 't> Splitter<'a, 't> {
     fn run(&mut self) {
         while let Some(token) = self.peek() {
             if token.kind == TokenKind::Newline {
@@ -218,7 +220,8 @@ impl<'t> Splitter<'_, 't> {
                             .possible(item_forms(kind))
                             .help(format!("move the line above `{}` or below its `}}`", kind.word())),
                     );
-                    self.collect();
+                    let line = self.collect();
+                    self.pieces.push(Piece::Statement(line));
                     return;
                 }
                 self.unclosed_brace(kind, brace, Some(start.span));
@@ -228,6 +231,7 @@ impl<'t> Splitter<'_, 't> {
             Some((kind, None)) if !kind.items().contains(&self.tokens[self.at].text) => self.close_block(),
             _ => {}
         }
+        let start = self.at;
         let line = self.collect();
         if self.block.is_some() {
             if let Some(brace) = self.peek().filter(|token| token.is("{")) {
@@ -236,6 +240,7 @@ impl<'t> Splitter<'_, 't> {
                         .at(brace.span, "a block holds one item a line, and no blocks")
                         .help("close the block above with `}` before this one opens"),
                 );
+                self.lose(start);
                 self.skip_braces();
                 return;
             }
@@ -251,7 +256,10 @@ impl<'t> Splitter<'_, 't> {
                 self.open_block(kind, line, Some(brace.span))
             }
             (Some(kind), None) if line.tokens.len() == 1 && !line.bad => self.block_without_brace(kind, line),
-            (_, Some(brace)) => self.foreign_block(line, brace),
+            (_, Some(brace)) => {
+                self.lose(start);
+                self.foreign_block(line, brace);
+            }
             (_, None) => self.pieces.push(Piece::Statement(line)),
         }
     }
@@ -554,6 +562,18 @@ impl<'t> Splitter<'_, 't> {
 
     /// Leaves out everything from the `{` at `self.at` to its `}`; only the brace if it has none.
     fn skip_braces(&mut self) {
+        let start = self.at;
+        self.find_close();
+        self.lose(start);
+    }
+
+    /// Keeps the text from `start` up to here as lost.
+    fn lose(&mut self, start: usize) {
+        let tokens: &'a [Token<'t>] = self.tokens;
+        self.pieces.push(Piece::Lost(&tokens[start..self.at]));
+    }
+
+    fn find_close(&mut self) {
         let mut depth = 0usize;
         for (index, token) in self.tokens.iter().enumerate().skip(self.at) {
             if token.is("{") {

@@ -15,8 +15,8 @@ use crate::suggest::nearest;
 use crate::tokens::{Token, TokenKind, tokens};
 use crate::tree::Builder;
 
-/// Parses a program. Lines that could not be read are left out of the tree, and each has at least one error among the
-/// diagnostics, which come in the order of the text.
+/// Parses a program. Lines that could not be read are left out of the tree but for what [`Unread`] keeps of them, and
+/// each has at least one error among the diagnostics, which come in the order of the text.
 ///
 /// ```
 /// let (program, diagnostics) = cavi_syntax::parse("model lda\naxis doc[d]\naxis word(v)\n");
@@ -26,7 +26,7 @@ use crate::tree::Builder;
 pub fn parse(text: &str) -> (Program, Vec<Diagnostic>) {
     let tokens = tokens(text);
     let lines = lines(&tokens);
-    let mut parser = ProgramParser { diagnostics: lines.diagnostics };
+    let mut parser = ProgramParser { diagnostics: lines.diagnostics, unread: Unread::default() };
     let mut statements = parser.statements(lines.pieces);
     let mut trailing_comments = lines.trailing_comments;
     match statements.first_mut() {
@@ -35,7 +35,7 @@ pub fn parse(text: &str) -> (Program, Vec<Diagnostic>) {
     }
     let mut diagnostics = parser.diagnostics;
     diagnostics.sort_by_key(|diagnostic| diagnostic.primary.as_ref().map_or(0, |(span, _)| span.start));
-    (Program { statements, trailing_comments }, diagnostics)
+    (Program { statements, trailing_comments, unread: parser.unread }, diagnostics)
 }
 
 /// No empty line stands at the start of a file or a block, also where the lines before it could not be read.
@@ -174,10 +174,11 @@ enum Items {
 
 struct ProgramParser {
     diagnostics: Vec<Diagnostic>,
+    unread: Unread,
 }
 
 impl ProgramParser {
-    fn statements(&mut self, pieces: Vec<Piece<'_>>) -> Vec<Statement> {
+    fn statements(&mut self, pieces: Vec<Piece<'_, '_>>) -> Vec<Statement> {
         let mut statements = Vec::new();
         let mut open: Option<OpenBlock> = None;
         for piece in pieces {
@@ -185,6 +186,9 @@ impl ProgramParser {
                 Piece::Statement(line) => {
                     let span = line.span();
                     let kind = self.statement(&line);
+                    if kind.is_none() {
+                        self.unread.statements(&line.tokens);
+                    }
                     statements.extend(kind.map(|kind| Statement { kind, span, trivia: line.trivia }));
                 }
                 Piece::Open(kind, line) => {
@@ -201,6 +205,7 @@ impl ProgramParser {
                         self.item(line, &mut block.items);
                     }
                 }
+                Piece::Lost(tokens) => self.unread.line(tokens),
                 Piece::Close { end, trailing_comments, beside } => {
                     statements.extend(open.take().map(|block| block.close(end, trailing_comments, beside)));
                 }
@@ -292,6 +297,9 @@ impl ProgramParser {
         match items {
             Items::Posterior(items) => {
                 let kind = self.posterior(&line);
+                if kind.is_none() {
+                    self.unread.line(&line.tokens);
+                }
                 items.extend(kind.map(|kind| Item { kind, span, trivia: line.trivia }));
             }
             Items::Init(items) => {

@@ -205,7 +205,7 @@ proptest! {
     fn printed_expressions_are_read_back(value in expression(), target in reference()) {
         let kind = StatementKind::Definition { target, value };
         let statement = Statement { kind, span: Span::default(), trivia: Trivia::default() };
-        let program = Program { statements: vec![statement], trailing_comments: Vec::new() };
+        let program = Program { statements: vec![statement], ..Program::default() };
         let printed = print(&program);
         let (again, diagnostics) = parse(&printed);
         prop_assert!(diagnostics.is_empty(), "{}{:#?}", printed, diagnostics);

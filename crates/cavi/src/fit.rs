@@ -207,6 +207,10 @@ pub fn fit(
         panic!("only a program that compiles is fitted");
     };
     refuse_latent_entries(model, equations, binding)?;
+    let refusals = crate::modes::check(model, equations, binding);
+    if !refusals.is_empty() {
+        return Err(FitError::Wrong(refusals));
+    }
     let resolved = Resolved::of(settings, model);
     // What there is to say about a schedule was said when it was resolved.
     let schedule = match &settings.schedule {

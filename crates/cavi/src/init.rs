@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use cavi_algebra::{ArrayId, ArrayKind, AxisId, BlockId, Equations, Mode, Support};
+use cavi_algebra::{ArrayId, ArrayKind, AxisId, BlockId, Equations, Support};
 use cavi_executor::{Bound, Layout};
 use cavi_files::DenseArray;
 
@@ -14,6 +14,7 @@ use crate::bind::{Binding, Labels, Problem};
 use crate::pipeline::Compiled;
 use crate::posterior::{Column, ColumnFile, columns, family, group_path, layouts};
 use crate::start::Given;
+use crate::stuck::Stuck;
 
 /// A start, as far as it is given.
 #[derive(Clone, Debug, Default)]
@@ -208,7 +209,11 @@ impl Reader<'_> {
             }
         }
         if self.problems.is_empty() {
-            init.warnings = self.warnings(&init);
+            let given: Vec<Option<&[Vec<f64>]>> = init.parameters.iter().map(Option::as_deref).collect();
+            let (bound, labels) = (self.bound, self.labels);
+            let stuck = Stuck { equations, bound, labels, parameters: &given };
+            init.warnings = stuck.zeros(&|_| true).into_iter().map(|(_, message)| message).collect();
+            init.warnings.extend(stuck.symmetric().into_iter().map(|found| found.message));
         }
         init
     }
@@ -413,93 +418,6 @@ impl Reader<'_> {
         places.reverse();
         if places.is_empty() { String::new() } else { format!(" at [{}]", places.join(", ")) }
     }
-
-    fn warnings(&self, init: &Init) -> Vec<String> {
-        let mut warnings = Vec::new();
-        let symbols = &self.equations.symbols;
-        for (index, columns) in init.parameters.iter().enumerate() {
-            let (id, Some(columns)) = (BlockId::from(index), columns) else { continue };
-            let block = self.equations.block(id);
-            if block.mode != Mode::Point || !self.equations.reads_allocation(id) {
-                continue;
-            }
-            for (member, values) in block.members.iter().zip(columns) {
-                let zeros = values.iter().filter(|value| **value == 0.0).count();
-                let name = &symbols.array(*member).name;
-                if zeros > 0 {
-                    warnings.push(format!(
-                        "the start of `{name}` has {zeros} {}, which the multiplicative update never leaves",
-                        if zeros == 1 { "zero" } else { "zeros" }
-                    ));
-                }
-            }
-        }
-        for axis in (0..symbols.axes.len()).map(AxisId::from) {
-            if self.bound.size(axis) > 1 && self.is_latent_only(axis) {
-                warnings.extend(self.symmetric(axis, init));
-            }
-        }
-        warnings
-    }
-
-    /// Whether no data and no constant has positions of this axis.
-    fn is_latent_only(&self, axis: AxisId) -> bool {
-        let symbols = &self.equations.symbols;
-        symbols.arrays.iter().filter(|array| array.kind != ArrayKind::Latent).all(|array| {
-            array.support != Support::Index(axis)
-                && array
-                    .letters
-                    .iter()
-                    .flat_map(|letter| symbols.lineage(*letter))
-                    .all(|letter| symbols.letter(letter).axis != axis)
-        })
-    }
-
-    /// A warning if nothing in a start tells the positions of an axis apart.
-    fn symmetric(&self, axis: AxisId, init: &Init) -> Option<String> {
-        let mut names: Vec<&str> = Vec::new();
-        let mut complete = true;
-        let mut classes = false;
-        for column in columns(self.equations).iter().filter(|column| column.defining) {
-            let array = self.equations.symbols.array(column.variable);
-            for file in column.files(self.equations, self.bound, self.layouts, self.labels) {
-                // The two dimensions of a matrix move together; its rows are not compared.
-                let along: Vec<usize> =
-                    (0..file.dimensions.len()).filter(|place| file.dimensions[*place].axis == axis).collect();
-                let [along] = along[..] else { continue };
-                let Some(columns) = &init.parameters[column.block.index()] else {
-                    complete = false;
-                    continue;
-                };
-                if !is_constant(&file.gather(&columns[column.column]), &file, along) {
-                    return None;
-                }
-                classes |= array.support == Support::Index(axis);
-                if !names.contains(&array.name.as_str()) {
-                    names.push(&array.name);
-                }
-            }
-        }
-        if names.is_empty() || !(complete || classes) {
-            return None;
-        }
-        Some(format!(
-            "a symmetric start: {} {} alike for all positions of `{}`, which no update tells apart",
-            crate::bind::list(&names),
-            if names.len() == 1 { "is" } else { "are" },
-            self.equations.symbols.axis(axis).name
-        ))
-    }
-}
-
-/// Whether the numbers of a file are the same along a dimension.
-fn is_constant(values: &[f64], file: &ColumnFile, along: usize) -> bool {
-    let after: usize = file.dimensions[along + 1..].iter().map(|dimension| dimension.length).product();
-    let length = file.dimensions[along].length;
-    values.iter().enumerate().all(|(place, value)| {
-        let position = place / after.max(1) % length.max(1);
-        *value == values[place - position * after]
-    })
 }
 
 /// The lengths of the dimensions in a file of this shape; `None` where the shape does not fit. A shared dimension may be

@@ -11,12 +11,12 @@ pub mod posterior;
 pub mod findings;
 pub mod fit;
 pub mod means;
+mod modes;
 pub mod pipeline;
 pub mod schedule;
 pub mod show;
 pub mod start;
-
-mod constants;
+mod stuck;
 
 pub use cavi_executor::Schedule;
 pub use fit::{Control, Fit, FitError, Progress, Run, Settings, TraceRow, fit, plan};

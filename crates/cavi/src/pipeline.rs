@@ -18,11 +18,12 @@ pub struct Compiled {
     pub model: Option<Model>,
     /// Its derived updates and bound; `None` after an error.
     pub equations: Option<Equations>,
-    /// What every stage had to say, errors first to last in the order of the stages.
+    /// What was found in the text, in its order; then what the derivation had to say.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Compiles a program. Every mistake of the first stage that finds any is reported.
+/// Compiles a program. Every mistake in its syntax, its names and its arguments is reported at once; the derivation is
+/// tried when there is none.
 ///
 /// # Example
 /// ```
@@ -45,12 +46,14 @@ pub fn compile_with(text: &str, file_name: &str, set: &[&str]) -> Compiled {
         equations: None,
         diagnostics,
     };
-    if !compiled.is_ok() {
-        return compiled;
-    }
+    let read = compiled.is_ok();
     let (model, diagnostics) = cavi_model::resolve_with(&compiled.program, set);
-    compiled.diagnostics.extend(diagnostics);
-    let Some(model) = model else { return compiled };
+    // A warning may be about what an unread line changes; the errors come first.
+    compiled.diagnostics.extend(diagnostics.into_iter().filter(|own| read || own.is_error()));
+    compiled
+        .diagnostics
+        .sort_by_key(|diagnostic| diagnostic.primary.as_ref().map_or(0, |(span, _)| span.start));
+    let Some(model) = model.filter(|_| compiled.is_ok()) else { return compiled };
 
     let (equations, diagnostics) = cavi_derivation::derive(&model);
     compiled.diagnostics.extend(diagnostics);

@@ -178,6 +178,6 @@ fn model_lines(program: &Program) -> Vec<String> {
         .iter()
         .filter(states)
         .map(|statement| Statement { trivia: cavi_syntax::ast::Trivia::default(), ..statement.clone() });
-    let bare = Program { statements: statements.collect(), trailing_comments: Vec::new() };
+    let bare = Program { statements: statements.collect(), ..Program::default() };
     cavi_syntax::print(&bare).lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }

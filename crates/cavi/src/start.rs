@@ -2,9 +2,7 @@
 
 use cavi_algebra::evaluate::{Assignment, evaluate, for_each_value};
 use cavi_algebra::rules::to_sum;
-use cavi_algebra::{
-    ArrayId, ArrayKind, AxisId, BlockId, Equations, Expression, LetterId, Mode, Support, Symbols,
-};
+use cavi_algebra::{ArrayId, BlockId, Equations, Expression, LetterId, Mode, Support, Symbols};
 use cavi_executor::{Layout, Parameters};
 use cavi_families::Improper;
 use cavi_model::{InitSpec, Model, Start as Line, Statement};
@@ -13,8 +11,9 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use crate::bind::Binding;
-use crate::constants::Constants;
-use crate::means::{Mean, mean, transposed};
+use crate::bind::known::Known;
+use crate::means::transposed;
+use crate::stuck::Stuck;
 
 /// Streams of the draws of an `init` block begin here, apart from those of random starts.
 const FIRST_STREAM: u64 = 1 << 32;
@@ -70,8 +69,20 @@ pub fn start(
     }
     let mut warnings = Vec::new();
     if chosen.iter().any(|chosen| *chosen) {
-        warnings.extend(symmetric(model, equations, binding, &parameters));
-        warnings.extend(zeros(model, equations, &parameters, &chosen));
+        let Parameters { blocks } = &parameters;
+        let all: Vec<Option<&[Vec<f64>]>> = blocks.iter().map(|columns| Some(columns.as_slice())).collect();
+        let stuck = Stuck { equations, bound: &binding.bound, labels: &binding.labels, parameters: &all };
+        warnings.extend(stuck.symmetric().into_iter().map(|found| {
+            Diagnostic::warning("W0802", found.message)
+                .at(model.axis_spans[found.axis.index()], "its positions will stay alike in every sweep")
+                .help("start from values that differ, or leave the start to Cavi")
+        }));
+        let own = |id: &BlockId| chosen[id.index()];
+        warnings.extend(stuck.zeros(&own).into_iter().map(|(variable, message)| {
+            Diagnostic::warning("W0803", message)
+                .at(model.array_spans[variable.index()], "a multiplicative update never leaves zero")
+                .help("start from positive values, unless these entries are meant to be zero")
+        }));
     }
     Ok(Start { parameters, warnings })
 }
@@ -87,6 +98,12 @@ struct Context<'a> {
 impl Context<'_> {
     fn symbols(&self) -> &Symbols {
         &self.equations.symbols
+    }
+
+    /// Constants and data, for symbols that begin with those of the program.
+    fn known<'b>(&'b self, symbols: &'b Symbols) -> Known<'b> {
+        let bound = &self.binding.bound;
+        Known::new(symbols, &bound.axes, &bound.arrays)
     }
 
     fn error(&self, message: impl Into<String>) -> Box<Diagnostic> {
@@ -137,7 +154,7 @@ impl Context<'_> {
     fn values(&self, expression: &Expression) -> Result<Vec<f64>, Box<Diagnostic>> {
         let mut symbols = self.symbols().clone();
         let sum = to_sum(&mut symbols, expression);
-        let constants = Constants::new(&symbols, &self.binding.bound);
+        let constants = self.known(&symbols);
         let letters = self.model.symbols.array(self.line.target).letters.clone();
         let mut values = Vec::new();
         for_each_value(&symbols, &constants, &letters, &mut Assignment::new(), &mut |assignment| {
@@ -174,7 +191,7 @@ impl Context<'_> {
         let layout = Layout::new(&equations, &self.binding.bound, block, &|_| false);
         let batch = layout.batch();
 
-        let constants = Constants::new(&equations.symbols, &self.binding.bound);
+        let constants = self.known(&equations.symbols);
         let mut natural: Vec<Vec<f64>> = Vec::new();
         for (statistic, own) in family.statistics().iter().zip(&block.natural) {
             let length = batch.len(statistic.extent);
@@ -294,100 +311,9 @@ fn normalise(values: &mut [f64], width: usize) {
     }
 }
 
-/// Axes whose positions all start alike, and which no data tell apart: they stay alike for ever.
-fn symmetric(
-    model: &Model,
-    equations: &Equations,
-    binding: &Binding,
-    parameters: &Parameters,
-) -> Vec<Diagnostic> {
-    let symbols = &equations.symbols;
-    let runs_over = |array: ArrayId, axis: AxisId| {
-        let letters = &symbols.array(array).letters;
-        letters
-            .iter()
-            .flat_map(|letter| symbols.lineage(*letter))
-            .any(|letter| symbols.letter(letter).axis == axis)
-    };
-    let arrays = || (0..symbols.arrays.len()).map(ArrayId::from);
-    let mut warnings = Vec::new();
-    for axis in (0..symbols.axes.len()).map(AxisId::from) {
-        if binding.bound.size(axis) < 2 || symbols.axis(axis).parent.is_some() {
-            continue;
-        }
-        let is_told_apart = arrays()
-            .filter(|array| symbols.array(*array).kind != ArrayKind::Latent)
-            .any(|array| runs_over(array, axis) || symbols.array(array).support == Support::Index(axis));
-        if is_told_apart {
-            continue;
-        }
-        let means: Vec<Mean> = arrays()
-            .filter(|array| symbols.array(*array).kind == ArrayKind::Latent)
-            .filter_map(|array| mean(equations, &binding.bound, parameters, array))
-            .filter(|mean| mean.axes.contains(&axis))
-            .collect();
-        if !means.is_empty() && means.iter().all(|mean| is_constant_along(mean, axis)) {
-            let name = &symbols.axis(axis).name;
-            warnings.push(
-                Diagnostic::warning("W0802", format!("the start is the same for every `{name}`"))
-                    .at(model.axis_spans[axis.index()], "its positions will stay alike in every sweep")
-                    .help("start from values that differ, or leave the start to Cavi"),
-            );
-        }
-    }
-    warnings
-}
-
-/// Whether the values do not depend on the positions of an axis.
-fn is_constant_along(mean: &Mean, axis: AxisId) -> bool {
-    mean.axes.iter().enumerate().filter(|(_, other)| **other == axis).all(|(place, _)| {
-        let inner: usize = mean.shape[place + 1..].iter().product();
-        let size = mean.shape[place];
-        mean.values.chunks((size * inner).max(1)).all(|slab| {
-            let first = &slab[..inner.min(slab.len())];
-            slab.chunks(inner.max(1)).all(|other| other == first)
-        })
-    })
-}
-
-/// Zeros of points whose update multiplies: they never leave zero.
-fn zeros(model: &Model, equations: &Equations, parameters: &Parameters, chosen: &[bool]) -> Vec<Diagnostic> {
-    let mut warnings = Vec::new();
-    for (index, block) in equations.blocks.iter().enumerate() {
-        if !chosen[index] || block.mode != Mode::Point || !equations.reads_allocation(BlockId::from(index)) {
-            continue;
-        }
-        for (member, column) in block.members.iter().zip(&parameters.blocks[index]) {
-            let zeros = column.iter().filter(|value| **value == 0.0).count();
-            if zeros > 0 {
-                let name = &equations.symbols.array(*member).name;
-                warnings.push(
-                    Diagnostic::warning("W0803", format!("the start of `{name}` has {zeros} zeros"))
-                        .at(model.array_spans[member.index()], "a multiplicative update never leaves zero")
-                        .help("start from positive values, unless these entries are meant to be zero"),
-                );
-            }
-        }
-    }
-    warnings
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn constancy_is_seen_along_each_dimension() {
-        let mean = |values: &[f64]| Mean {
-            axes: vec![AxisId(0), AxisId(1)],
-            shape: vec![2, 3],
-            values: values.to_vec(),
-        };
-        let rows_alike = mean(&[1.0, 2.0, 3.0, 1.0, 2.0, 3.0]);
-        assert!(is_constant_along(&rows_alike, AxisId(0)));
-        assert!(!is_constant_along(&rows_alike, AxisId(1)));
-        assert!(is_constant_along(&mean(&[1.0, 1.0, 1.0, 2.0, 2.0, 2.0]), AxisId(1)));
-    }
 
     #[test]
     fn classes_become_probabilities() {

@@ -153,7 +153,7 @@ pub fn settings(compiled: &Compiled, arguments: &RunArguments) -> Result<Setting
         schedule,
         seed: arguments.seed,
         restarts: arguments.restarts,
-        threads: arguments.threads.map_or(all, |threads| threads as usize),
+        threads: arguments.threads.unwrap_or(all),
         elbo_every: arguments.elbo_every,
         verify: arguments.verify,
         given: None,
@@ -195,19 +195,24 @@ pub fn failure(compiled: &Compiled, error: FitError) -> Failure {
 /// Options of later versions, refused one by one.
 fn refuse_later(later: &LaterArguments) -> Result<(), Failure> {
     let words = [
-        ("--warmup", &later.warmup, "none"),
-        ("--accelerate", &later.accelerate, "none"),
-        ("--precision", &later.precision, "f64"),
+        ("--accelerate", &later.accelerate, "none", "auto"),
+        ("--precision", &later.precision, "f64", "f32"),
     ];
-    for (option, value, known) in words {
-        match value {
-            Some(value) if value != known => {
-                let what = format!("`{option} {value}`");
-                return Err(Failure::usage(format!(
-                    "{what} comes in a later version of Cavi; this one knows `{option} {known}`"
-                )));
+    for (option, value, known, later) in words {
+        match value.as_deref() {
+            None => {}
+            Some(value) if value == known => {}
+            Some(value) if value == later => return Err(Failure::later(&format!("`{option} {value}`"))),
+            Some(value) => {
+                return Err(Failure::usage(format!("`{option} {value}`: expected `{known}` or `{later}`")));
             }
-            Some(_) | None => {}
+        }
+    }
+    if let Some(text) = &later.warmup {
+        let warmups = cavi_syntax::parse_warmup(text)
+            .map_err(|diagnostics| Failure::Usage(program::text_in(&diagnostics, "--warmup", text)))?;
+        if !warmups.is_empty() {
+            return Err(Failure::later(&format!("`--warmup '{text}'`")));
         }
     }
     let given = [
@@ -229,12 +234,12 @@ fn refuse_unsupported(compiled: &Compiled, later: &LaterArguments) -> Result<(),
     let Some(model) = &compiled.model else { return Ok(()) };
     if !model.fit.warmup.is_empty() && later.warmup.is_none() {
         return Err(Failure::wrong(
-            "`warmup` comes in a later version of Cavi; `--warmup none` drops the line",
+            "`warmup` is not in this version of Cavi; `--warmup none` drops the line",
         ));
     }
     if model.fit.accelerate && later.accelerate.is_none() {
         return Err(Failure::wrong(
-            "`accelerate = auto` comes in a later version of Cavi; `--accelerate none` drops the line",
+            "`accelerate = auto` is not in this version of Cavi; `--accelerate none` drops the line",
         ));
     }
     Ok(())

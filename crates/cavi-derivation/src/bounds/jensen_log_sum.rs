@@ -170,7 +170,8 @@ fn replace(
         .at(span, format!("{} may be negative: {why}", in_words(&derivation.symbols, addend.clone())))
         .possible("sums of products of variables, data and constants that cannot be negative")
         .help(format!(
-            "give what stands in the log a latent of its own, with a prior on its support: {}",
+            "put one latent in place of the whole expression, with a prior of its own that stays where the log \
+             needs it: {}",
             families_on(|support| fitting.contains(&support))
         ));
         derivation.complain(diagnostic, None, Some(statement));
@@ -188,7 +189,10 @@ fn replace(
         )
         .at(span, "in this statement")
         .possible("a coefficient that cannot be negative: a count, a shape, a weight")
-        .help("write a product or a latent of its own in place of the sum");
+        .help(format!(
+            "the log of one latent is a statistic: put a latent with a prior of its own in place of the sum in \
+             {log_text}, or write a product there"
+        ));
         derivation.complain(diagnostic, None, Some(statement));
         return None;
     }

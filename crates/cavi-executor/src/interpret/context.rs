@@ -6,7 +6,7 @@ use cavi_algebra::{
 };
 use cavi_families::{Expectation, Extent, Posterior};
 
-use crate::data::{Bound, BoundArray};
+use crate::data::Bound;
 use crate::layout::Layout;
 use crate::trouble::Trouble;
 
@@ -119,27 +119,12 @@ impl<'a> Context<'a> {
 
     /// An element of data or of a constant. What is not listed is 0.
     pub fn datum(&self, array: ArrayId, subscripts: &[usize]) -> f64 {
-        match self.bound.array(array) {
-            BoundArray::Dense { values, .. } => values[self.in_declared_order(array, subscripts)],
-            BoundArray::Sparse { indices, values, .. } => {
-                listed(indices, values.len(), subscripts).map_or(0.0, |entry| values[entry])
-            }
-        }
+        self.bound.array(array).entry(&self.shapes[array.index()], subscripts).0
     }
 
     /// Whether an entry was observed.
     pub fn observed(&self, array: ArrayId, subscripts: &[usize]) -> bool {
-        match self.bound.array(array) {
-            BoundArray::Dense { observed, .. } => {
-                observed.as_ref().is_none_or(|observed| observed[self.in_declared_order(array, subscripts)])
-            }
-            BoundArray::Sparse { indices, values, observed, unlisted_zero } => {
-                match listed(indices, values.len(), subscripts) {
-                    Some(entry) => observed.as_ref().is_none_or(|observed| observed[entry]),
-                    None => *unlisted_zero,
-                }
-            }
-        }
+        self.bound.array(array).entry(&self.shapes[array.index()], subscripts).1
     }
 
     /// An assignment of the plate letters of a block to a copy of it.
@@ -390,22 +375,6 @@ pub fn log_sum_exp(values: &[f64]) -> f64 {
     }
     let sum: Accumulator = values.iter().map(|value| cavi_numerics::special::exp(value - largest)).collect();
     largest + cavi_numerics::special::ln(sum.total())
-}
-
-/// The place of listed coordinates.
-fn listed(indices: &[Vec<u32>], entries: usize, subscripts: &[usize]) -> Option<usize> {
-    let compare =
-        |entry: usize| indices.iter().map(|column| column[entry] as usize).cmp(subscripts.iter().copied());
-    let (mut low, mut high) = (0, entries);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        match compare(middle) {
-            std::cmp::Ordering::Less => low = middle + 1,
-            std::cmp::Ordering::Greater => high = middle,
-            std::cmp::Ordering::Equal => return Some(middle),
-        }
-    }
-    None
 }
 
 /// Which dimensions of a member are the plates and the slices of its block, in the block's order: the same letter, or

@@ -4,10 +4,9 @@ use std::ops::Range;
 
 use cavi_algebra::evaluate::{Environment, evaluate, for_each_value};
 use cavi_algebra::{ArrayId, AxisId, BlockId, Elementary, Function, Mode, Moment, SiteId};
-use cavi_families::{Batch, Extent};
+use cavi_families::{Batch, Extent, functions};
 
 use super::context::{Context, Place, assignment, flat, log_sum_exp};
-use super::functions;
 use crate::layout::Parameters;
 
 /// The factors of q at one time, with their expectations.

@@ -71,6 +71,12 @@ pub struct ColumnOf<'a> {
 /// Reads a data file, whose suffix states its format.
 pub fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Content, FileError> {
     let in_file = |error: FileError| error.in_file(path);
+    if path.is_dir() {
+        return Err(in_file(FileError::new(
+            "a directory",
+            format!("a file that ends in {}", format::SUFFIXES),
+        )));
+    }
     // The suffix is checked first, for the content of a file of unknown format is of no use.
     format::of_path(path).map_err(in_file)?;
     read_from(path, bytes::load(path).map_err(in_file)?, options)

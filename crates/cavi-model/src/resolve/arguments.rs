@@ -132,7 +132,8 @@ impl Resolver<'_> {
         span: Span,
     ) -> Option<Place> {
         let Some(parameter) = parameters.get(position) else {
-            let message = format!("`{}` takes {} arguments at most", family.text, parameters.len());
+            let plural = if parameters.len() == 1 { "" } else { "s" };
+            let message = format!("`{}` takes {} argument{plural} at most", family.text, parameters.len());
             self.report(
                 Diagnostic::error("E0504", message)
                     .at(span, "one too many")
@@ -324,7 +325,15 @@ impl Resolver<'_> {
                 self.report(
                     Diagnostic::error("E0506", format!("{what} is {number}"))
                         .at(span, format!("must be {needs}"))
-                        .help("choose a value inside"),
+                        .help(match value {
+                            Expression::Value(id, _) => {
+                                let name = &self.symbols.array(*id).name;
+                                format!(
+                                    "give `{name}` a value that is {needs}, here or with `--set {name}=...`"
+                                )
+                            }
+                            _ => format!("write a value that is {needs}"),
+                        }),
                 );
                 return None;
             }

@@ -277,7 +277,9 @@ impl Resolver<'_> {
                 "a letter of a ragged axis is written with all its ancestors, outermost first: `{spelled}`"
             ));
         } else if given > wanted {
-            diagnostic = diagnostic.help("drop what is too much, or declare the array with more letters");
+            diagnostic = diagnostic.help(format!(
+                "write `{spelled}`, or give `{name}` more letters where it is declared or stated"
+            ));
         } else {
             diagnostic =
                 diagnostic.help(format!("write `{spelled}`, each letter bound on the left or summed"));

@@ -99,6 +99,10 @@ impl Resolver<'_> {
                 continue;
             }
             let (name, family) = (&self.symbols.array(id).name, &draft.ast.family);
+            if self.reported.contains(name) {
+                // A line of `posterior` that could not be read may be about it.
+                continue;
+            }
             let spelled = self.shapes[id.index()]
                 .as_ref()
                 .map_or_else(|| name.clone(), |shape| self.spell(name, shape));

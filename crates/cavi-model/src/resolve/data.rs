@@ -1,7 +1,7 @@
 //! What data and constants say of themselves: types, options, values.
 
 use cavi_algebra::{Absent, ArrayId, ArrayKind, Expression, LetterId, Restriction, Support};
-use cavi_families::{DataKind, Family, Slices};
+use cavi_families::{DataKind, Family, Slices, functions};
 use cavi_syntax::ast::{self, DataOption, Program, StatementKind};
 use cavi_syntax::{Diagnostic, Span, nearest};
 
@@ -183,7 +183,7 @@ impl Resolver<'_> {
                     Diagnostic::error(code, format!("{what} `{}`, which is {why} `{name}`", letter.text))
                         .at(letter.span, format!("`{}` is {}", name, self.spell(&name, &shape)))
                         .possible(format!("letters: {}", possible.join(", ")))
-                        .help("choose one of these letters"),
+                        .help(format!("write one of these in place of `{}`", letter.text)),
                 );
                 None
             }
@@ -204,7 +204,7 @@ impl Resolver<'_> {
             );
             return None;
         }
-        self.own_letter(id, letter, "E0510", &format!("`{what} over`"))
+        self.own_letter(id, letter, "E0510", &format!("`{what} over` names"))
     }
 
     fn restricted_letters(
@@ -325,7 +325,7 @@ impl Resolver<'_> {
                     format!("the constant `{name}` is {number}, and its type is `{found}`"),
                 )
                 .at(value.span, format!("outside `{found}`"))
-                .help("give it another value, or another type"),
+                .help(format!("give it a value inside `{found}`, or declare it `real`")),
             );
         }
     }
@@ -352,9 +352,12 @@ impl Resolver<'_> {
             Expression::Add(parts) => parts.iter().map(|part| self.known_number(part)).sum(),
             Expression::Multiply(parts) => parts.iter().map(|part| self.known_number(part)).product(),
             Expression::Power(base, exponent) => {
-                Some(self.known_number(base)?.powf(self.known_number(exponent)?))
+                Some(functions::power(self.known_number(base)?, self.known_number(exponent)?))
             }
-            Expression::Equal(..) | Expression::Sum(..) | Expression::Apply(..) => None,
+            Expression::Apply(function, argument) => {
+                Some(functions::apply(*function, &[self.known_number(argument)?]))
+            }
+            Expression::Equal(..) | Expression::Sum(..) => None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Axes, letters, data, constants, definitions and the lefts of statements: what names there are.
 
 use cavi_algebra::{Absent, Array, ArrayId, ArrayKind, Axis, AxisId, Expression, Letter, LetterId, Support};
-use cavi_syntax::ast::{self, Program, StatementKind};
+use cavi_syntax::ast::{self, HeadKind, Program, StatementKind, Unread};
 use cavi_syntax::{Diagnostic, Span};
 
 use super::axes::{Shape, Written};
@@ -38,7 +38,9 @@ pub(super) enum State {
 impl<'a> Resolver<'a> {
     /// Collects every declaration of the program.
     pub fn declare(&mut self, program: &'a Program) {
+        self.expect_names(&program.unread);
         self.declare_axes(program);
+        self.declare_heads(&program.unread);
         for statement in &program.statements {
             match &statement.kind {
                 StatementKind::Data(data) => self.declare_data(data),
@@ -72,26 +74,50 @@ impl<'a> Resolver<'a> {
         self.warn_of_case();
     }
 
+    /// A name that a line which could not be read may declare is not reported where it is used.
+    fn expect_names(&mut self, unread: &Unread) {
+        let lefts = unread.heads.iter().filter(|head| head.kind == HeadKind::Left);
+        for name in unread.names.iter().chain(lefts.map(|head| &head.name.text)) {
+            self.reported.insert(name.clone());
+            self.reported.insert(format!("letter {name}"));
+        }
+    }
+
+    /// Declares what lines that could not be read say of data and constants: a name, and letters where they are known.
+    fn declare_heads(&mut self, unread: &Unread) {
+        for head in &unread.heads {
+            let kind = match head.kind {
+                HeadKind::Data => ArrayKind::Data,
+                HeadKind::Const => ArrayKind::Constant,
+                HeadKind::Axis | HeadKind::Left => continue,
+            };
+            if self.taken(&head.name) {
+                continue;
+            }
+            let known = |letter: &ast::Name| self.letters.contains_key(&letter.text);
+            let letters = head.letters.as_ref().filter(|letters| letters.iter().all(known));
+            let shape = letters.and_then(|letters| self.declared_shape(&head.name, letters));
+            self.add_array(&head.name, kind, shape.map(|(shape, _)| shape));
+        }
+    }
+
+    /// Declares the axes, also those of which only the head could be read.
     fn declare_axes(&mut self, program: &'a Program) {
+        for head in &program.unread.heads {
+            if head.kind == HeadKind::Axis
+                && let Some(letters) = &head.letters
+                && !self.taken(&head.name)
+            {
+                self.declare_axis(&head.name, letters);
+            }
+        }
         let mut declared: Vec<(AxisId, &ast::Axis)> = Vec::new();
         for statement in &program.statements {
             let StatementKind::Axis(axis) = &statement.kind else { continue };
             if self.taken(&axis.name) {
                 continue;
             }
-            let id = AxisId::from(self.symbols.axes.len());
-            self.symbols.axes.push(Axis {
-                name: axis.name.text.clone(),
-                parent: None,
-                letters: Vec::new(),
-                size: None,
-            });
-            self.axis_spans.push(axis.name.span);
-            self.names.insert(axis.name.text.clone(), Named::Axis(id));
-            for letter in &axis.letters {
-                self.declare_letter(id, letter);
-            }
-            declared.push((id, axis));
+            declared.push((self.declare_axis(&axis.name, &axis.letters), axis));
         }
         for (id, axis) in declared.iter().copied() {
             let Some((parent, _)) = &axis.parent else { continue };
@@ -125,6 +151,22 @@ impl<'a> Resolver<'a> {
                 self.symbols.letters[own.index()].parent = Some(letter);
             }
         }
+    }
+
+    fn declare_axis(&mut self, name: &ast::Name, letters: &[ast::Name]) -> AxisId {
+        let id = AxisId::from(self.symbols.axes.len());
+        self.symbols.axes.push(Axis {
+            name: name.text.clone(),
+            parent: None,
+            letters: Vec::new(),
+            size: None,
+        });
+        self.axis_spans.push(name.span);
+        self.names.insert(name.text.clone(), Named::Axis(id));
+        for letter in letters {
+            self.declare_letter(id, letter);
+        }
+        id
     }
 
     fn depth(&self, axis: AxisId) -> usize {

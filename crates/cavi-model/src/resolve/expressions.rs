@@ -2,7 +2,7 @@
 
 use cavi_algebra::{ArrayId, ArrayKind, Expression, Function, Support};
 use cavi_syntax::ast::{self, BinaryOperator, ExpressionKind};
-use cavi_syntax::{Diagnostic, Span, nearest};
+use cavi_syntax::{Diagnostic, Span, nearest, print_expression};
 
 use super::declarations::State;
 use super::names::join;
@@ -40,6 +40,34 @@ const DEEPEST: usize = 600;
 impl Resolver<'_> {
     /// Resolves an expression; `None` where a mistake was found in it (and reported).
     pub fn expression(&mut self, scope: &mut Scope, expression: &ast::Expression) -> Option<Expression> {
+        let resolved = self.unchecked_expression(scope, expression)?;
+        // A part that has no finite value is reported where it stands, once: what holds it is given up.
+        let computed = !matches!(expression.kind, ExpressionKind::Reference(_) | ExpressionKind::Equal(..));
+        if computed
+            && let Some(value) = self.known_number(&resolved)
+            && !value.is_finite()
+        {
+            let text = print_expression(expression);
+            let found = if value.is_nan() { "is not a number" } else { "is infinite" };
+            let help = match &expression.kind {
+                ExpressionKind::Number(..) => "numbers go up to about 1e308",
+                _ => "every constant part of an expression has a finite value: mend the numbers in it",
+            };
+            self.report(
+                Diagnostic::error("E0518", format!("`{text}` {found}"))
+                    .at(expression.span, "has no finite value")
+                    .help(help),
+            );
+            return None;
+        }
+        Some(resolved)
+    }
+
+    fn unchecked_expression(
+        &mut self,
+        scope: &mut Scope,
+        expression: &ast::Expression,
+    ) -> Option<Expression> {
         match &expression.kind {
             ExpressionKind::Number(value, _) => Some(Expression::Number(*value)),
             ExpressionKind::Reference(reference) => self.reference(scope, reference),

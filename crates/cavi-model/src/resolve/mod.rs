@@ -29,7 +29,8 @@ use axes::Shape;
 use declarations::{Definition, State};
 use statements::Draft;
 
-/// Resolves a program. There is a model only if there is no error; warnings and notes may stand beside it.
+/// Resolves a program. There is a model only if there is no error; warnings and notes may stand beside it. A program
+/// some of whose lines could not be read has none: the rest of it is looked through for mistakes of its own.
 ///
 /// # Example
 /// ```
@@ -55,6 +56,7 @@ pub fn resolve_with(program: &Program, set: &[&str]) -> (Option<Model>, Vec<Diag
         names: BTreeMap::new(),
         letters: BTreeMap::new(),
         reported: BTreeSet::new(),
+        letters_unknown: program.unread.letters_unknown,
         shapes: Vec::new(),
         facts: Vec::new(),
         definitions: Vec::new(),
@@ -72,11 +74,21 @@ pub fn resolve_with(program: &Program, set: &[&str]) -> (Option<Model>, Vec<Diag
     resolver.resolve_sizes(program);
     let (blocks, block_plates, init) = resolver.resolve_blocks(program);
     let (fit, report) = resolver.resolve_fit(program);
-    resolver.check_use();
+    // What reads a name may stand in a line that could not be read.
+    if program.unread.is_empty() {
+        resolver.check_not_empty(program);
+        resolver.check_use();
+    }
     let mut diagnostics = resolver.diagnostics;
     diagnostics.sort_by_key(|diagnostic| diagnostic.primary.as_ref().map_or(0, |(span, _)| span.start));
-    if diagnostics.iter().any(Diagnostic::is_error) {
+    if diagnostics.iter().any(Diagnostic::is_error) || !program.unread.is_empty() {
         return (None, diagnostics);
+    }
+    // A value from outside replaces what the text says, so that nothing is concluded from the text.
+    for array in &mut resolver.symbols.arrays {
+        if resolver.set.contains(&array.name) {
+            array.value = None;
+        }
     }
     let statements: Option<Vec<_>> = resolver.drafts.into_iter().map(|draft| draft.statement).collect();
     let statements = statements.expect("a statement that is not resolved has an error of its own");
@@ -150,6 +162,8 @@ struct Resolver<'a> {
     letters: BTreeMap<String, LetterId>,
     /// Names that do not resolve and have been reported.
     reported: BTreeSet<String>,
+    /// An axis could not be read, and any letter may be its own.
+    letters_unknown: bool,
     /// For each array its subscripts as written; `None` where its declaration has a mistake.
     shapes: Vec<Option<Shape>>,
     facts: Vec<Facts>,
@@ -220,6 +234,20 @@ impl Resolver<'_> {
             }
         }
         first.map_or_else(|| "model".to_owned(), |name| name.text.clone())
+    }
+
+    /// A program without a `~` statement states no model.
+    fn check_not_empty(&mut self, program: &Program) {
+        if !self.drafts.is_empty() || self.diagnostics.iter().any(Diagnostic::is_error) {
+            return;
+        }
+        let place = program.statements.last().map_or(Span::default(), |statement| statement.span);
+        self.report(
+            Diagnostic::error("E0220", "the program has no `~` statement: there is nothing to fit")
+                .at(place, if program.statements.is_empty() { "nothing is stated" } else { "the program ends here" })
+                .possible("a model has data, a prior for each unknown, and a likelihood for the data")
+                .help("for example `axis item[n]`, `data x[n] : real`, `m ~ Normal(0, sd = 10)`, `x[n] ~ Normal(m, sd = 1)`"),
+        );
     }
 
     /// Warns of data and constants that nothing reads.

@@ -55,7 +55,7 @@ impl Resolver<'_> {
 
     /// Reports a subscript that is neither a letter nor an array.
     fn unknown_letter(&mut self, name: &ast::Name, axis: Option<AxisId>) {
-        if !self.reported.insert(format!("letter {}", name.text)) {
+        if !self.reported.insert(format!("letter {}", name.text)) || self.letters_unknown {
             return;
         }
         let near = nearest(&name.text, self.letters.keys().map(String::as_str)).map(str::to_owned);

@@ -409,9 +409,9 @@ impl Resolver<'_> {
                 1 => ("one slice", "[..., :k]"),
                 _ => ("two slices over one axis", "[..., :i, :j]"),
             };
-            let what = if simplex { "simplex".to_owned() } else { format!("`{family_name}`") };
-            let message =
-                format!("{what} needs {count} on the left of `~`, and `{name}` has {}", slices.len());
+            let what = if simplex { format!("`{family_name}(simplex)`") } else { format!("`{family_name}`") };
+            let found = if slices.is_empty() { "none".to_owned() } else { slices.len().to_string() };
+            let message = format!("{what} needs {count} on the left of `~`, and `{name}` has {found}");
             Diagnostic::error("E0401", message)
                 .at(ast.target.span, "no letter here has a colon")
                 .possible("`:k` makes one vector over `k`; a bare `k` makes independent copies")

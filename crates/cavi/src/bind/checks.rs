@@ -7,7 +7,7 @@ use cavi_executor::{BoundArray, BoundAxis};
 use cavi_families::{DataKind, Domain, Slices};
 use cavi_model::{ArgumentSpec, Model, Statement};
 
-use super::known::{Known, Value, free_letters};
+use super::known::{Known, free_letters};
 use super::problem::Problem;
 
 /// Parameters with more elements than this are not checked one by one.
@@ -201,12 +201,9 @@ fn outside(
         for_each_value(symbols, known, &along, assignment, &mut |assignment| match known
             .value_of(&argument.value, assignment)
         {
-            Value::Number(value) if fits(value) => total += value,
-            Value::Number(value) => wrong = Some(format!("is {value}")),
-            Value::Missing => missing = true,
-            Value::Unsupported(function) => {
-                wrong = Some(format!("calls `{}`, which this version does not evaluate", function.name()));
-            }
+            Some(value) if fits(value) => total += value,
+            Some(value) => wrong = Some(format!("is {value}")),
+            None => missing = true,
         });
         if domain == Domain::Simplex
             && wrong.is_none()

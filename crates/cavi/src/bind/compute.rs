@@ -6,7 +6,7 @@ use cavi_executor::{BoundArray, BoundAxis};
 
 use super::axes::Axes;
 use super::inputs::{Inputs, SetValue};
-use super::known::{Known, Value, find};
+use super::known::Known;
 use super::place::{Target, compact};
 use super::problem::Problem;
 use super::values::misfit;
@@ -46,7 +46,7 @@ pub(super) fn scalars(symbols: &Symbols, inputs: &Inputs, axes: &[BoundAxis]) ->
             };
             if known.knows(value)
                 && reads_scalars(symbols, value)
-                && let Value::Number(number) = known.value_of(value, &mut Assignment::new())
+                && let Some(number) = known.value_of(value, &mut Assignment::new())
             {
                 found.push((index, number));
             }
@@ -92,13 +92,8 @@ pub(super) fn text_size(
         ))
         .help("`--set NAME=VALUE` gives a constant its value")));
     }
-    match known.value_of(expression, &mut Assignment::new()) {
-        Value::Number(value) => Some(Ok(value)),
-        Value::Missing | Value::Unsupported(_) => Some(Err(Problem::new(format!(
-            "the size of axis `{}` has no value in this version",
-            symbols.axis(axis).name
-        )))),
-    }
+    // Scalar constants have no missing entries.
+    Some(Ok(known.value_of(expression, &mut Assignment::new()).unwrap_or(f64::NAN)))
 }
 
 /// Called with each array of data as soon as it has its values.
@@ -314,8 +309,8 @@ fn elsewhere(
     let Some(cells) = target.cells() else { return Ok(None) };
     let listed = |place: &[usize]| {
         sparse.iter().any(|id| match &arrays[id.index()] {
-            Some(BoundArray::Sparse { indices, values, .. }) => find(indices, values.len(), place).is_some(),
-            Some(BoundArray::Dense { .. }) | None => false,
+            Some(array) => array.listed(place).is_some(),
+            None => false,
         })
     };
     for cell in 0..cells {
@@ -339,19 +334,9 @@ fn at(
     for (letter, position) in letters.iter().zip(place) {
         assignment.assign(target.symbols, known, *letter, *position);
     }
-    match known.value_of(value, &mut assignment) {
-        Value::Missing => Ok(None),
-        Value::Unsupported(function) => Err(Problem::new(format!(
-            "`{}` calls `{}`, which constants and data do not have in this version",
-            target.array.name,
-            function.name()
-        ))),
-        Value::Number(number) => {
-            let what =
-                if place.is_empty() { String::new() } else { format!("at {}", target.describe(place)) };
-            check(target, number, &what).map(|()| Some(number))
-        }
-    }
+    let Some(number) = known.value_of(value, &mut assignment) else { return Ok(None) };
+    let what = if place.is_empty() { String::new() } else { format!("at {}", target.describe(place)) };
+    check(target, number, &what).map(|()| Some(number))
 }
 
 /// Refuses a value outside the type of its array.

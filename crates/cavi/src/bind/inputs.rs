@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use cavi_files::{ColumnOf, Content, Dimension, FileError, ReadOptions, Wanted};
 
-use super::functions;
+use super::arithmetic;
 use super::problem::Problem;
 
 /// Everything that a program is run on. The fields are in the order in which they were given.
@@ -208,14 +208,23 @@ impl SetInput {
     pub fn parse(text: &str) -> Option<Result<SetInput, Problem>> {
         let (name, group, value) = named(text)?;
         let number =
-            cavi_syntax::parse_number_expression(value).ok().and_then(|value| functions::number(&value));
+            cavi_syntax::parse_number_expression(value).ok().and_then(|value| arithmetic::number(&value));
         let value = match number {
             Some(number) if !number.is_finite() => {
                 let message = format!("`--set {text}` is {number}");
                 return Some(Err(Problem::new(message).possible("a finite number")));
             }
             Some(number) => SetValue::Number(number),
-            None => SetValue::Source(Source::file(value)),
+            None => {
+                let source = Source::file(value);
+                // A name without a suffix is a slip in a number rather than a file that is missing.
+                if source.name().extension().is_none() && !source.name().exists() {
+                    let message = format!("`--set {text}`: `{value}` is neither a number nor a file");
+                    let possible = "a number, an expression of numbers such as `3 * 4`, or a file of numbers";
+                    return Some(Err(Problem::new(message).possible(possible)));
+                }
+                SetValue::Source(source)
+            }
         };
         Some(Ok(SetInput { name, group, value }))
     }

@@ -1,6 +1,7 @@
-//! Expressions of constants and data, evaluated as they are written.
+//! Constants and data as numbers: the expressions of a program evaluated as they are written, and an environment without
+//! latents for what a start reads. What is not known is NaN.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::ops::Range;
 
 use cavi_algebra::evaluate::{Accumulator, Assignment, Environment, for_each_value};
@@ -9,44 +10,35 @@ use cavi_algebra::{
 };
 use cavi_executor::{BoundArray, BoundAxis};
 
-use super::functions;
+use cavi_families::functions;
 
 /// What is known: sizes, and the arrays that have values so far.
-pub(super) struct Known<'a> {
+pub(crate) struct Known<'a> {
     symbols: &'a Symbols,
     axes: &'a [BoundAxis],
     arrays: &'a [Option<BoundArray>],
     /// Set when a missing entry was read.
     missing: Cell<bool>,
-    /// Set when a function was met that is not known here.
-    unsupported: RefCell<Option<Function>>,
-}
-
-/// What an expression is worth at one assignment.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Value {
-    /// A number.
-    Number(f64),
-    /// An entry that it reads is missing.
-    Missing,
-    /// It calls a function that this version does not evaluate.
-    Unsupported(Function),
 }
 
 impl<'a> Known<'a> {
     pub fn new(symbols: &'a Symbols, axes: &'a [BoundAxis], arrays: &'a [Option<BoundArray>]) -> Known<'a> {
-        Known { symbols, axes, arrays, missing: Cell::new(false), unsupported: RefCell::new(None) }
+        Known { symbols, axes, arrays, missing: Cell::new(false) }
     }
 
-    /// The value at an assignment of the free letters.
-    pub fn value_of(&self, expression: &Expression, assignment: &mut Assignment) -> Value {
+    /// The value at an assignment of the free letters; `None` where an entry that it reads is missing.
+    pub fn value_of(&self, expression: &Expression, assignment: &mut Assignment) -> Option<f64> {
         self.missing.set(false);
         let value = self.evaluate(expression, assignment);
-        match self.unsupported.take() {
-            Some(function) => Value::Unsupported(function),
-            None if self.missing.get() => Value::Missing,
-            None => Value::Number(value),
-        }
+        (!self.missing.get()).then_some(value)
+    }
+
+    /// The value of an entry and whether it was observed; what has no value was not.
+    fn entry(&self, array: ArrayId, subscripts: &[usize]) -> (f64, bool) {
+        let Some(bound) = &self.arrays[array.index()] else { return (f64::NAN, false) };
+        let letters = &self.symbols.array(array).letters;
+        let shape: Vec<usize> = letters.iter().map(|letter| self.size(*letter)).collect();
+        bound.entry(&shape, subscripts)
     }
 
     fn evaluate(&self, expression: &Expression, assignment: &mut Assignment) -> f64 {
@@ -123,23 +115,7 @@ impl Environment for Known<'_> {
     }
 
     fn value(&self, array: ArrayId, subscripts: &[usize]) -> f64 {
-        let Some(bound) = &self.arrays[array.index()] else {
-            unreachable!("an expression is evaluated after what it reads")
-        };
-        let (value, observed) = match bound {
-            BoundArray::Dense { values, observed } => {
-                let letters = &self.symbols.array(array).letters;
-                let sizes = letters.iter().map(|letter| self.size(*letter));
-                let cell = sizes.zip(subscripts).fold(0, |cell, (size, position)| cell * size + position);
-                (values[cell], observed.as_ref().is_none_or(|observed| observed[cell]))
-            }
-            BoundArray::Sparse { indices, values, observed, unlisted_zero } => {
-                match find(indices, values.len(), subscripts) {
-                    Some(entry) => (values[entry], observed.as_ref().is_none_or(|observed| observed[entry])),
-                    None => (0.0, *unlisted_zero),
-                }
-            }
-        };
+        let (value, observed) = self.entry(array, subscripts);
         if !observed {
             self.missing.set(true);
             return f64::NAN;
@@ -147,43 +123,25 @@ impl Environment for Known<'_> {
         value
     }
 
-    fn observed(&self, _array: ArrayId, _subscripts: &[usize]) -> bool {
-        unreachable!("expressions of the program have no masks")
+    fn observed(&self, array: ArrayId, subscripts: &[usize]) -> bool {
+        self.entry(array, subscripts).1
     }
 
     fn moment(&self, _moment: &Moment, _plates: &[usize], _slots: &[usize]) -> f64 {
-        unreachable!("constants and data have no moments")
+        f64::NAN
     }
 
     fn allocation(&self, _site: SiteId, _addend: usize, _plates: &[usize], _categories: &[usize]) -> f64 {
-        unreachable!("constants and data have no allocations")
+        f64::NAN
     }
 
     fn log_partition(&self, _site: SiteId, _plates: &[usize]) -> f64 {
-        unreachable!("constants and data have no allocations")
+        f64::NAN
     }
 
     fn function(&self, function: Function, arguments: &[f64]) -> f64 {
-        functions::apply(function, arguments).unwrap_or_else(|| {
-            self.unsupported.borrow_mut().get_or_insert(function);
-            f64::NAN
-        })
+        functions::apply(function, arguments)
     }
-}
-
-/// The entry at these positions, if it is listed.
-pub(super) fn find(indices: &[Vec<u32>], length: usize, subscripts: &[usize]) -> Option<usize> {
-    let (mut low, mut high) = (0, length);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        let entry = indices.iter().map(|column| column[middle] as usize);
-        match entry.cmp(subscripts.iter().copied()) {
-            std::cmp::Ordering::Less => low = middle + 1,
-            std::cmp::Ordering::Greater => high = middle,
-            std::cmp::Ordering::Equal => return Some(middle),
-        }
-    }
-    None
 }
 
 /// The letters that are free in an expression.

@@ -16,9 +16,9 @@ mod listing;
 mod place;
 mod values;
 
+mod arithmetic;
 mod compute;
-mod functions;
-mod known;
+pub(crate) mod known;
 mod standardise;
 
 mod checks;

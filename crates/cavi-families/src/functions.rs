@@ -1,9 +1,9 @@
-//! The functions of expressions, one number at a time.
+//! The functions of expressions, one number at a time: what constants, data, starts and the interpreter call.
 
 use cavi_algebra::Function;
 use cavi_numerics::special;
 
-/// `function(arguments)`
+/// `function(arguments)`; NaN or infinite where it has no value.
 pub fn apply(function: Function, arguments: &[f64]) -> f64 {
     let x = arguments[0];
     match function {
@@ -26,7 +26,7 @@ pub fn apply(function: Function, arguments: &[f64]) -> f64 {
 }
 
 /// `x^p`: by multiplication for whole powers, by logs for others.
-fn power(x: f64, p: f64) -> f64 {
+pub fn power(x: f64, p: f64) -> f64 {
     if p.fract() == 0.0 && p.abs() <= 64.0 {
         return x.powi(p as i32);
     }
