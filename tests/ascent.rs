@@ -131,8 +131,9 @@ fn rests(program: &Program, bound: &Bound, interpreter: &mut Interpreter, id: Bl
     let block = program.equations.block(id);
     let missing = |array: cavi_algebra::ArrayId| bound.array(array).has_missing();
     let layout = Layout::new(&program.equations, bound, block, &missing);
-    // A step of a bound asked for by name climbs, and need not arrive.
-    if layout.rows == 0 || block.clamp || block.by.is_some() {
+    // A step of a bound asked for by name climbs, and need not arrive; nor need the steps of L-BFGS in one visit.
+    let climbs = block.by.is_some() || block.ascent.as_ref().is_some_and(|own| own.curvature.is_none());
+    if layout.rows == 0 || block.clamp || climbs {
         return Ok(());
     }
     let best = interpreter.parameters().blocks[id.index()].clone();

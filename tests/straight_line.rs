@@ -3,7 +3,7 @@
 #![allow(clippy::needless_range_loop, reason = "the loops are those of the formulas")]
 
 use cavi_executor::{Bound, BoundArray, BoundAxis, Executor, Parameters, start};
-use cavi_tests::support::{Program, compile};
+use cavi_tests::support::{Program, bound_of, column, compile};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -45,26 +45,6 @@ fn norm_difference(found: &[f64], expected: &[f64]) -> f64 {
     let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|value| value * value).sum::<f64>().sqrt();
     let off = norm(&mut found.iter().zip(expected).map(|(found, expected)| found - expected));
     if off == 0.0 { 0.0 } else { off / norm(&mut expected.iter().copied()) }
-}
-
-fn bound_of(program: &Program, sizes: &[BoundAxis], values: &[(&str, BoundArray)]) -> Bound {
-    let symbols = &program.model.symbols;
-    let mut arrays: Vec<Option<BoundArray>> = vec![None; symbols.arrays.len()];
-    for (index, array) in symbols.arrays.iter().enumerate() {
-        if let Some(cavi_algebra::Expression::Number(value)) = &array.value {
-            arrays[index] = Some(BoundArray::full(vec![*value]));
-        }
-    }
-    for (name, value) in values {
-        arrays[symbols.find(name).expect("an array of the program").index()] = Some(value.clone());
-    }
-    Bound { axes: sizes.to_vec(), arrays }
-}
-
-fn column<'a>(program: &Program, parameters: &'a Parameters, name: &str, which: usize) -> &'a [f64] {
-    let array = program.equations.symbols.find(name).expect("a variable");
-    let block = program.equations.block_of(array).expect("its block");
-    &parameters.blocks[block.index()][which]
 }
 
 /// Runs the program beside `step`, which makes one sweep of its own state and tells it: columns by variable and number,

@@ -3,12 +3,14 @@
 
 mod density;
 mod draws;
+mod given;
 mod programs;
 mod random;
 mod world;
 
 pub use density::{log_joint, log_joint_bounded};
 pub use draws::{Draw, draw};
+pub use given::{bound_of, column};
 pub use programs::{Program, compile, inline_programs, programs};
 pub use random::{Shape, random_bound};
 pub use world::World;

@@ -168,7 +168,9 @@ fn apply(function: Function, x: f64) -> f64 {
         Function::Logistic => 1.0 / (1.0 + (-x).exp()),
         Function::Softplus => x.exp().ln_1p(),
         Function::LogGamma => ln_gamma(x),
-        Function::Power
+        Function::Digamma
+        | Function::Trigamma
+        | Function::Power
         | Function::Phi
         | Function::InversePhi
         | Function::StandardNormalLogCdf

@@ -157,6 +157,8 @@ fn number_of(function: Function, arguments: &[Sum]) -> Option<f64> {
         Function::Power => Some(value.powf(arguments.get(1)?.as_number()?)),
         Function::LogGamma if value == 1.0 || value == 2.0 => Some(0.0),
         Function::LogGamma
+        | Function::Digamma
+        | Function::Trigamma
         | Function::Logistic
         | Function::Softplus
         | Function::Phi

@@ -76,6 +76,20 @@ pub struct Block {
     pub by: Option<&'static str>,
     /// Whether a mode with an infinite density is clamped to the boundary.
     pub clamp: bool,
+    /// For a point without a closed form, how it moves; `natural` and `prior` are empty then, and `family` only starts it.
+    pub ascent: Option<Ascent>,
+}
+
+/// How a point without a closed form moves: up an objective whose derivatives are equations. No allocation stands in it.
+#[derive(Clone, Debug)]
+pub struct Ascent {
+    /// The terms of the expected log joint that hold the point, summed over all copies.
+    pub objective: Sum,
+    /// For each member the derivative in one of its elements: a sum over the letters of the member.
+    pub gradient: Vec<Sum>,
+    /// The second derivative in the same element, where copies move by Newton's method in one variable; else all of them
+    /// move together, by L-BFGS.
+    pub curvature: Option<Sum>,
 }
 
 /// The coefficient of one statistic of a block.

@@ -31,7 +31,7 @@ impl Subscript {
     }
 }
 
-/// The functions of `language.md` section 4, and those that densities need.
+/// The functions of `language.md` section 4, and those that densities and their derivatives need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Function {
     /// Natural exponential.
@@ -46,6 +46,10 @@ pub enum Function {
     Softplus,
     /// ln Gamma(x).
     LogGamma,
+    /// psi(x), the derivative of ln Gamma.
+    Digamma,
+    /// psi'(x).
+    Trigamma,
     /// First argument to the power of the second, where that is no integer.
     Power,
     /// Standard normal distribution function.
@@ -70,6 +74,8 @@ impl Function {
             Function::Logistic => "logistic",
             Function::Softplus => "softplus",
             Function::LogGamma => "log_gamma",
+            Function::Digamma => "digamma",
+            Function::Trigamma => "trigamma",
             Function::Power => "power",
             Function::Phi => "Phi",
             Function::InversePhi => "inv_Phi",

@@ -13,7 +13,7 @@ pub mod statistic;
 pub mod sum_of_products;
 pub mod symbols;
 
-pub use equations::{Addend, Block, Elbo, Equations, Mode, Natural, Site, StatementEquation};
+pub use equations::{Addend, Ascent, Block, Elbo, Equations, Mode, Natural, Site, StatementEquation};
 pub use expression::{Expression, Function, Subscript};
 pub use statistic::{Elementary, Statistic};
 pub use sum_of_products::{Atom, Coefficient, ExpectedSquare, Factor, Moment, Sum, Term, dedup};

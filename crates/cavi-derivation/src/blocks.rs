@@ -100,14 +100,8 @@ fn draft(derivation: &mut Derivation, spec: &BlockSpec) -> Draft {
         BlockKind::Fixed => Mode::Fixed,
         BlockKind::Implicit => Mode::Implicit,
     };
-    let later = |what: &str| {
-        Diagnostic::error("E0790", format!("{what} are not in this version"))
-            .at(spec.span, "stated here")
-            .help("state the variables as blocks of their own")
-    };
-    if spec.members.len() > 1 && mode != Mode::Distribution {
-        derivation.diagnostics.push(later("joint points of several variables"));
-    }
+    // Several points in one block move together: one copy that holds every element of each.
+    let together = spec.members.len() > 1 && mode == Mode::Point;
     let by = spec.by.as_ref().and_then(|(bound, span)| {
         let member = derivation.symbols.array(spec.members[0]);
         let fits = mode == Mode::Point && spec.members.len() == 1 && member.support.is_nonnegative();
@@ -151,12 +145,12 @@ fn draft(derivation: &mut Derivation, spec: &BlockSpec) -> Draft {
                 .letters
                 .iter()
                 .copied()
-                .filter(|letter| own.contains(letter) || written.contains(letter))
+                .filter(|letter| together || own.contains(letter) || written.contains(letter))
                 .collect()
         })
         .collect();
     let ragged = slices.iter().flatten().any(|letter| derivation.symbols.letter(*letter).parent.is_some());
-    if ragged {
+    if ragged && !together {
         derivation.diagnostics.push(
             Diagnostic::error("E0793", "a slice over a ragged axis is not in this version")
                 .at(spec.span, "this slice has another length in each group")
@@ -194,6 +188,7 @@ fn draft(derivation: &mut Derivation, spec: &BlockSpec) -> Draft {
         .collect();
     let number = derivation.model.blocks.iter().position(|own| own.members == spec.members);
     let member_plates = match number {
+        Some(_) if together => vec![Vec::new(); members.len()],
         Some(number) => {
             order.iter().map(|place| derivation.model.block_plates[number][*place].clone()).collect()
         }

@@ -9,6 +9,7 @@ use cavi_algebra::{
 };
 use cavi_families::{Extent, Posterior, recognise, recognise_joint};
 
+use crate::ascent::{Moves, ascent};
 use crate::blocks::Draft;
 use crate::bounds::{Bounded, lee_seung};
 use crate::derive::Derivation;
@@ -32,6 +33,9 @@ pub fn conjugate(derivation: &mut Derivation, drafts: &[Draft], bounded: &Bounde
 
 fn block(derivation: &mut Derivation, drafts: &[Draft], bounded: &Bounded, id: BlockId) -> Option<Block> {
     let draft = &drafts[id.index()];
+    if draft.mode == Mode::Point && draft.members.len() > 1 {
+        return together(derivation, drafts, bounded, id);
+    }
     let mut collected: Vec<Collected> = Vec::new();
     let mut leftovers: Vec<(StatementId, Box<Leftover>)> = Vec::new();
     for (index, statement) in bounded.statements.iter().enumerate() {
@@ -44,6 +48,13 @@ fn block(derivation: &mut Derivation, drafts: &[Draft], bounded: &Bounded, id: B
                 Ok(found) => collected.extend(found),
                 Err(leftover) => leftovers.push((statement_id, leftover)),
             }
+        }
+    }
+    if draft.mode == Mode::Point && !leftovers.is_empty() {
+        match ascent(&mut derivation.symbols, drafts, bounded, id) {
+            Ok(Some(moves)) => return Some(ascending(derivation, draft, moves)),
+            Ok(None) => {}
+            Err(leftover) => leftovers.insert(0, leftover),
         }
     }
     if let Some((statement, first)) = leftovers.first() {
@@ -89,6 +100,11 @@ fn block(derivation: &mut Derivation, drafts: &[Draft], bounded: &Bounded, id: B
         recognise(support, over_slice, point, &wanted)
     };
     let Some(family) = recognised else {
+        if draft.mode == Mode::Point
+            && let Ok(Some(moves)) = ascent(&mut derivation.symbols, drafts, bounded, id)
+        {
+            return Some(ascending(derivation, draft, moves));
+        }
         let places = collected_places(&collected);
         let (diagnostic, culprit) = explain::no_family(derivation, drafts, id, &wanted, &places);
         derivation.complain(diagnostic, Some(draft), culprit);
@@ -120,7 +136,50 @@ fn block(derivation: &mut Derivation, drafts: &[Draft], bounded: &Bounded, id: B
         multiplicity: weights,
         by: draft.by,
         clamp: draft.clamp,
+        ascent: None,
     })
+}
+
+/// Points of several variables in one block are optimised together, whatever each would have by itself.
+fn together(derivation: &mut Derivation, drafts: &[Draft], bounded: &Bounded, id: BlockId) -> Option<Block> {
+    let draft = &drafts[id.index()];
+    match ascent(&mut derivation.symbols, drafts, bounded, id) {
+        Ok(Some(moves)) => Some(ascending(derivation, draft, moves)),
+        Ok(None) => {
+            let diagnostic = explain::no_gradient(derivation, draft);
+            derivation.complain(diagnostic, Some(draft), None);
+            None
+        }
+        Err((statement, leftover)) => {
+            let culprit = leftover.block;
+            let diagnostic = explain::leftover(derivation, drafts, culprit, &[(statement, leftover)]);
+            derivation.complain(diagnostic, Some(&drafts[culprit.index()]), Some(statement));
+            None
+        }
+    }
+}
+
+/// A point that ascends. Its family is the one that starts it: the smallest on its support.
+fn ascending(derivation: &Derivation, draft: &Draft, moves: Moves) -> Block {
+    let support = derivation.symbols.array(draft.members[0]).support;
+    let over_slice = draft.slices.iter().any(|letters| !letters.is_empty());
+    let start = recognise(support, over_slice, true, &[]).or_else(|| recognise(support, false, true, &[]));
+    let start = start.expect("every support on which a point moves has a family");
+    Block {
+        members: draft.members.clone(),
+        plates: draft.plates.clone(),
+        slices: draft.slices.clone(),
+        mode: draft.mode,
+        family: start.name(),
+        natural: Vec::new(),
+        prior: Vec::new(),
+        in_order: moves.in_order,
+        classes: None,
+        multiplicity: multiplicities(&derivation.symbols, &draft.plates),
+        by: None,
+        clamp: false,
+        ascent: Some(moves.ascent),
+    }
 }
 
 fn collected_places(collected: &[Collected]) -> Vec<(Statistic, StatementId)> {

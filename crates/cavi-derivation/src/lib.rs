@@ -4,6 +4,7 @@
 //! allocations, the evidence lower bound. This crate knows no family by name and no data.
 
 mod advice;
+mod ascent;
 mod blocks;
 mod bounds;
 mod conjugate;

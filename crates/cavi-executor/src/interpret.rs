@@ -5,6 +5,7 @@
 //! parameters are sums over data as they are written, allocations are read from a copy of all expectations made at the
 //! last refresh, and nothing is hoisted, cached or shared.
 
+mod ascend;
 mod context;
 mod state;
 
@@ -165,6 +166,9 @@ impl<'a> Interpreter<'a> {
         let block = self.context.equations.block(id);
         if matches!(block.mode, Mode::Fixed | Mode::Implicit) {
             return Ok(());
+        }
+        if let Some(ascent) = &block.ascent {
+            return if which == Which::All { self.ascend(id, ascent) } else { Ok(()) };
         }
         if block.in_order.is_empty() {
             let columns = self.moved(id, which, None)?;

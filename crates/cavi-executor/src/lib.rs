@@ -1,5 +1,6 @@
 //! In what order, with which kernels, in which memory; and what is the posterior, given these data?
 
+mod coordinate;
 pub mod data;
 pub mod initialise;
 pub mod interpret;

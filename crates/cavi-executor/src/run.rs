@@ -1,5 +1,6 @@
 //! What is the posterior, given these data? The plan, run.
 
+mod ascend;
 mod bound;
 mod contractions;
 mod elementwise;
@@ -18,6 +19,7 @@ use crate::plan::tensor::{NodeId, Operation};
 use crate::plan::{Plan, Unplanned, plan};
 use crate::schedule::{Item, Schedule, Step};
 use crate::trouble::Trouble;
+pub use ascend::VISIT;
 use contractions::Prepared;
 use elementwise::elementwise;
 use pass::SiteState;
@@ -62,7 +64,7 @@ impl<'a> Executor<'a> {
                     .map(|part| Prepared::new(part, &plan.nodes, &node.shape, &plan.maps))
                     .collect(),
                 Operation::Static(_)
-                | Operation::Point(_)
+                | Operation::Point(..)
                 | Operation::Moment(..)
                 | Operation::Counts(..)
                 | Operation::Map(..) => Vec::new(),
@@ -106,7 +108,7 @@ impl<'a> Executor<'a> {
         for index in 0..count {
             constant[index] = match &self.plan.nodes[index].operation {
                 Operation::Static(_) => true,
-                Operation::Point(_) | Operation::Moment(..) | Operation::Counts(..) => false,
+                Operation::Point(..) | Operation::Moment(..) | Operation::Counts(..) => false,
                 Operation::Contractions(_) | Operation::Map(..) => {
                     self.plan.nodes[index].reads().iter().all(|read| constant[read.index()])
                 }
@@ -133,8 +135,7 @@ impl<'a> Executor<'a> {
             .plan
             .blocks
             .iter()
-            .flat_map(|block| block.natural.iter().chain(&block.prior))
-            .copied()
+            .flat_map(|block| block.natural.iter().chain(&block.prior).copied().chain(block.ascent_nodes()))
             .collect();
         let mut reached = vec![false; count];
         for update in &updates {
@@ -273,7 +274,7 @@ impl<'a> Executor<'a> {
         match &self.plan.nodes[id.index()].operation {
             Operation::Static(_) => 1,
             Operation::Counts(..) => self.stamps[id.index()],
-            Operation::Point(block) | Operation::Moment(block, _) => self.block_stamps[block.index()],
+            Operation::Point(block, _) | Operation::Moment(block, _) => self.block_stamps[block.index()],
             Operation::Contractions(_) | Operation::Map(..) => self.plan.nodes[id.index()]
                 .reads()
                 .into_iter()
@@ -287,7 +288,7 @@ impl<'a> Executor<'a> {
         let index = id.index();
         let reads = match &self.plan.nodes[index].operation {
             Operation::Static(_) | Operation::Counts(..) => return,
-            Operation::Point(_) | Operation::Moment(..) => Vec::new(),
+            Operation::Point(..) | Operation::Moment(..) => Vec::new(),
             Operation::Contractions(_) | Operation::Map(..) => self.plan.nodes[index].reads(),
         };
         let newest = self.newest(id);
@@ -298,7 +299,9 @@ impl<'a> Executor<'a> {
         let mut out = std::mem::take(&mut self.values[index]).into_owned();
         match &self.plan.nodes[index].operation {
             Operation::Static(_) | Operation::Counts(..) => {}
-            Operation::Point(block) => out.clone_from(&self.parameters.blocks[block.index()][0]),
+            Operation::Point(block, member) => {
+                out.clone_from(&self.parameters.blocks[block.index()][*member]);
+            }
             Operation::Moment(block, which) => {
                 let layout = &self.plan.layouts[block.index()];
                 let family = family(self.equations, *block);
@@ -357,6 +360,9 @@ impl<'a> Executor<'a> {
 
     /// Updates all copies of a block, allocations held.
     pub fn update(&mut self, id: BlockId) -> Result<(), Trouble> {
+        if self.equations.block(id).ascent.is_some() {
+            return self.ascend(id);
+        }
         let weightless = self.weightless(id);
         if self.plan.blocks[id.index()].in_order.is_empty() {
             let before = (!weightless.is_empty()).then(|| self.parameters.blocks[id.index()].clone());
@@ -385,11 +391,20 @@ impl<'a> Executor<'a> {
             return Ok(());
         }
         // Copies meet: one after another along the letters in which they do.
-        let places = self.plan.blocks[id.index()].in_order.clone();
-        let plates = self.plan.layouts[id.index()].plates.clone();
+        for fixed in self.one_after_another(id) {
+            self.update_slice(id, &fixed, &weightless)?;
+        }
+        Ok(())
+    }
+
+    /// The values of the letters along which copies of a block move in order, each with its place among the plates: one
+    /// after another.
+    fn one_after_another(&self, id: BlockId) -> Vec<Vec<(usize, usize)>> {
+        let places = &self.plan.blocks[id.index()].in_order;
+        let plates = &self.plan.layouts[id.index()].plates;
         let sizes: Vec<usize> = places.iter().map(|place| plates[*place]).collect();
         let steps: usize = sizes.iter().product();
-        for step in 0..steps {
+        let fixed = |step: usize| {
             let mut fixed = Vec::new();
             let mut rest = step;
             for (place, size) in places.iter().zip(&sizes).rev() {
@@ -397,9 +412,9 @@ impl<'a> Executor<'a> {
                 rest /= size;
             }
             fixed.reverse();
-            self.update_slice(id, &fixed, &weightless)?;
-        }
-        Ok(())
+            fixed
+        };
+        (0..steps).map(fixed).collect()
     }
 
     /// The copies whose rows have weight 0: they keep their factors.
@@ -568,9 +583,11 @@ fn transient(plan: &Plan) -> Vec<bool> {
             alone[read.index()] &= reads.iter().all(|other| other == read);
         }
     }
-    let roots =
-        plan.blocks.iter().flat_map(|block| block.natural.iter().chain(&block.prior).chain(&block.weight));
-    for root in roots.chain(&plan.elbo).copied().chain(plan.sites.iter().flat_map(|site| site.inputs())) {
+    let roots = plan.blocks.iter().flat_map(|block| {
+        block.natural.iter().chain(&block.prior).chain(&block.weight).copied().chain(block.ascent_nodes())
+    });
+    for root in roots.chain(plan.elbo.iter().copied()).chain(plan.sites.iter().flat_map(|site| site.inputs()))
+    {
         alone[root.index()] = false;
     }
     (0..plan.nodes.len())

@@ -11,6 +11,8 @@ pub fn apply(function: Function, arguments: &[f64]) -> f64 {
         Function::Log => special::ln(x),
         Function::Sqrt => x.sqrt(),
         Function::LogGamma => special::log_gamma(x),
+        Function::Digamma => special::digamma(x),
+        Function::Trigamma => special::trigamma(x),
         Function::Power => power(x, arguments[1]),
         Function::Logistic => {
             let small = special::exp(-x.abs());

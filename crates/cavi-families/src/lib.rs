@@ -26,6 +26,7 @@ mod inverse_gamma;
 mod joint_normal;
 mod multinomial;
 mod nonnegative_point;
+mod nonnegative_slice;
 mod normal;
 mod normal_gamma;
 mod only_point;
@@ -75,6 +76,7 @@ pub fn posteriors() -> &'static [&'static dyn Posterior] {
         &normal_gamma::NormalGammaPosterior,
         &simplex_point::SIMPLEX_POINT,
         &nonnegative_point::NONNEGATIVE_POINT,
+        &nonnegative_slice::NonnegativeSlice,
     ]
 }
 

@@ -12,7 +12,11 @@ pub mod special;
 
 pub mod kernels;
 
+pub mod lbfgs;
+
 pub mod linalg;
+
+pub mod newton;
 
 pub mod reduce;
 

@@ -140,15 +140,15 @@ impl Derivation<'_> {
         render(&items, format)
     }
 
-    fn scope(&self) -> Scope<'_> {
+    pub(super) fn scope(&self) -> Scope<'_> {
         Scope::of(self.equations)
     }
 
-    fn scope_with<'s>(&'s self, symbols: &'s Symbols) -> Scope<'s> {
+    pub(super) fn scope_with<'s>(&'s self, symbols: &'s Symbols) -> Scope<'s> {
         Scope { symbols, blocks: &self.equations.blocks, sites: &self.equations.sites }
     }
 
-    fn symbols(&self) -> &Symbols {
+    pub(super) fn symbols(&self) -> &Symbols {
         &self.equations.symbols
     }
 
@@ -383,10 +383,8 @@ impl Derivation<'_> {
         if block.mode == Mode::Fixed {
             return items;
         }
-        if block.natural.is_empty() {
-            items.push(Item::Paragraph(vec![words(
-                "It takes the maximiser of the objective, found numerically.",
-            )]));
+        if let Some(ascent) = &block.ascent {
+            items.extend(self.ascent(block, ascent));
             return items;
         }
         let rows = (0..block.natural.len()).map(|index| self.natural(id, block, index)).collect();

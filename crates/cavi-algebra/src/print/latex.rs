@@ -199,6 +199,8 @@ fn called(call: &Call, arguments: &[Node], closed: bool) -> String {
             Function::Logistic => round("\\operatorname{logistic}"),
             Function::Softplus => round("\\operatorname{softplus}"),
             Function::LogGamma => round("\\ln\\Gamma"),
+            Function::Digamma => round("\\psi"),
+            Function::Trigamma => round("\\psi'"),
             Function::Power => round("\\operatorname{power}"),
             Function::Phi => round("\\Phi"),
             Function::InversePhi => round("\\Phi^{-1}"),

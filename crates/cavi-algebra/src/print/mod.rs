@@ -8,6 +8,7 @@
 //! - `E[x]`, `Var(x)`, `Cov(x, y)` under q; `q(z[n] = c)` for an expected indicator; `phi[d,v,k]` for an allocation.
 //! - LaTeX needs `amsmath`, `mathtools` and (for the blackboard E) `amssymb`.
 
+mod ascent;
 mod build;
 mod derivation;
 mod document;

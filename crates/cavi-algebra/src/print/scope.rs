@@ -21,6 +21,9 @@ const ALLOCATIONS: [&str; 5] = ["phi", "chi", "omega", "zeta", "xi"];
 /// What natural parameters are called, as long as no variable is.
 const NATURAL: [&str; 4] = ["eta", "lambda", "nu", "natural"];
 
+/// What the objective of a point is called, as long as no variable is.
+const OBJECTIVE: [&str; 3] = ["L", "F", "objective"];
+
 impl<'a> Scope<'a> {
     /// For expressions before expectations: they mention no block.
     pub fn before(symbols: &'a Symbols) -> Scope<'a> {
@@ -65,6 +68,11 @@ impl<'a> Scope<'a> {
             shown.push_str("_q");
         }
         shown
+    }
+
+    /// What the objective of a point is called.
+    pub(crate) fn objective(&self) -> String {
+        self.first_free(&OBJECTIVE, 1).remove(0)
     }
 
     /// What log-normalisers are called.

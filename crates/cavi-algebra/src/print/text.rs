@@ -151,6 +151,8 @@ fn tight(inner: &Node) -> String {
 fn called(call: &Call, arguments: &[Node]) -> String {
     let name = match call {
         Call::Function(Function::LogGamma) => "log Gamma",
+        Call::Function(Function::Digamma) => "psi",
+        Call::Function(Function::Trigamma) => "psi'",
         Call::Function(function) => function.name(),
         Call::Digamma => "psi",
         Call::Inverse => "inverse",

@@ -88,13 +88,16 @@ pub(crate) fn name(text: &str) -> Name {
     if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
         return Name { base: text.to_owned(), primes: 0, subscripts: Vec::new() };
     }
-    let mut parts = text.split('_').filter(|part| !part.is_empty());
+    // A derivative has its primes at the end.
+    let bare = text.trim_end_matches('\'');
+    let primes = text.len() - bare.len();
+    let mut parts = bare.split('_').filter(|part| !part.is_empty());
     let first = parts.next().unwrap_or("");
     let stem = first.trim_end_matches(|c: char| c.is_ascii_digit());
     let Some(base) = symbol(stem) else {
-        return Name { base: upright(text), primes: 0, subscripts: Vec::new() };
+        return Name { base: upright(bare), primes, subscripts: Vec::new() };
     };
-    let mut out = Name { base, primes: 0, subscripts: Vec::new() };
+    let mut out = Name { base, primes, subscripts: Vec::new() };
     if stem.len() < first.len() {
         out.subscripts.push(first[stem.len()..].to_owned());
     }
@@ -165,6 +168,7 @@ mod tests {
         assert_eq!(show("a_alpha"), "a_\\alpha");
         assert_eq!(show("b0"), "b_0");
         assert_eq!(show("c_prime"), "c'_");
+        assert_eq!(show("L''"), "L''_");
         assert_eq!(show("habit"), "\\mathrm{habit}_");
         assert_eq!(show("user_bias"), "\\mathrm{user\\_bias}_");
         assert_eq!(show("theta"), "\\theta_");

@@ -1,11 +1,13 @@
 //! Rewrites of sums of products. Each keeps the value; each file states its equation.
 
+mod differentiate;
 mod multiply;
 mod push_log_into_product;
 mod simplex;
 mod substitute;
 mod to_sum;
 
+pub use differentiate::differentiate;
 pub use multiply::{distribute, multiply, power};
 pub use push_log_into_product::push_log_into_product;
 pub use simplex::sum_simplex;

@@ -271,7 +271,12 @@ fn sign_unknown(symbols: &Symbols, term: &Term) -> Option<Sign> {
             | Atom::Less(..)
             | Atom::Allocation { .. } => {}
             Atom::Apply(function, arguments) => match function {
-                Function::Exp | Function::Sqrt | Function::Logistic | Function::Softplus | Function::Phi => {}
+                Function::Exp
+                | Function::Sqrt
+                | Function::Logistic
+                | Function::Softplus
+                | Function::Phi
+                | Function::Trigamma => {}
                 Function::Power => {
                     if let Some(culprit) =
                         arguments[0].terms.iter().find_map(|term| sign_unknown(symbols, term))
@@ -281,6 +286,7 @@ fn sign_unknown(symbols: &Symbols, term: &Term) -> Option<Sign> {
                 }
                 Function::Log
                 | Function::LogGamma
+                | Function::Digamma
                 | Function::InversePhi
                 | Function::StandardNormalLogCdf
                 | Function::StandardNormalLogCcdf

@@ -135,6 +135,7 @@ fn block(member: ArrayId, plates: &[LetterId], slice: &[LetterId], family: &'sta
         multiplicity: Vec::new(),
         by: None,
         clamp: false,
+        ascent: None,
     }
 }
 

@@ -54,6 +54,36 @@ pub struct BlockPlan {
     pub weight: Option<NodeId>,
     /// The places among the plates of the letters along which copies move in order.
     pub in_order: Vec<usize>,
+    /// For a point without a closed form.
+    pub ascent: Option<AscentPlan>,
+}
+
+impl BlockPlan {
+    /// The nodes of its ascent.
+    pub fn ascent_nodes(&self) -> impl Iterator<Item = NodeId> {
+        let nodes = |own: &'_ AscentPlan| {
+            let gradient = own.gradient.iter().flatten();
+            own.objective
+                .iter()
+                .chain(gradient)
+                .chain(own.curvature.iter().flatten())
+                .copied()
+                .collect::<Vec<_>>()
+        };
+        self.ascent.iter().flat_map(nodes)
+    }
+}
+
+/// The plan of a point without a closed form. Each equation is the sum of its nodes: what changes with the point stands
+/// apart from what does not, so that a step computes the first alone.
+#[derive(Clone, Debug)]
+pub struct AscentPlan {
+    /// Scalars.
+    pub objective: Vec<NodeId>,
+    /// For each member, a number an element.
+    pub gradient: Vec<Vec<NodeId>>,
+    /// A number a copy, where there is a second derivative.
+    pub curvature: Option<Vec<NodeId>>,
 }
 
 /// Plans a program for its data.
@@ -132,5 +162,28 @@ fn plan_block(
         .iter()
         .map(|letter| block.plates.iter().position(|plate| plate == letter).expect("a letter of the plates"))
         .collect();
-    Ok(BlockPlan { natural, prior, weight, in_order })
+    let ascent = match &block.ascent {
+        None => None,
+        Some(ascent) => Some(plan_ascent(lowering, id, block, ascent)?),
+    };
+    Ok(BlockPlan { natural, prior, weight, in_order, ascent })
+}
+
+fn plan_ascent(
+    lowering: &mut Lowering,
+    id: BlockId,
+    block: &cavi_algebra::Block,
+    ascent: &cavi_algebra::Ascent,
+) -> Result<AscentPlan, Unplanned> {
+    let mut apart = |sum: &Sum, letters: Vec<LetterId>| -> Result<Vec<NodeId>, Unplanned> {
+        let dims: Vec<Dim> = letters.iter().map(|letter| Dim::Letter(*letter)).collect();
+        let moves = |term: &Term| block.members.iter().any(|member| term.mentions(*member));
+        let (moving, still): (Vec<Term>, Vec<Term>) = sum.terms.iter().cloned().partition(moves);
+        [moving, still].into_iter().map(|terms| lowering.sum(&Sum { terms }, &dims, Some(id))).collect()
+    };
+    let members = ascent.gradient.iter().zip(&block.slices);
+    let gradient = members.map(|(own, slices)| apart(own, [block.plates.as_slice(), slices].concat()));
+    let gradient = gradient.collect::<Result<_, _>>()?;
+    let curvature = ascent.curvature.as_ref().map(|own| apart(own, block.plates.clone())).transpose()?;
+    Ok(AscentPlan { objective: apart(&ascent.objective, Vec::new())?, gradient, curvature })
 }

@@ -78,7 +78,7 @@ impl Plan<'_> {
             let bytes = count(node.len() * size_of::<f64>(), "B");
             let what = match &node.operation {
                 Operation::Static(label) => format!("given: {}", named(equations, label)),
-                Operation::Point(block) => format!("value of block {}", block.0 + 1),
+                Operation::Point(block, _) => format!("value of block {}", block.0 + 1),
                 Operation::Moment(block, which) => {
                     format!("expectation {} of block {}", which + 1, block.0 + 1)
                 }

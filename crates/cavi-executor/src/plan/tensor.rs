@@ -72,8 +72,8 @@ pub enum Elementwise {
 pub enum Operation {
     /// Data, constants and what follows from them alone: filled once.
     Static(String),
-    /// The value of a point.
-    Point(BlockId),
+    /// The value of a point: of which block, and of which of its members.
+    Point(BlockId, usize),
     /// An expectation of a block, by its place in the family's list.
     Moment(BlockId, usize),
     /// The expected counts of a log term of a site's addend: its weight times the allocation, summed over what the term
@@ -108,7 +108,7 @@ impl Node {
     /// The nodes it reads.
     pub fn reads(&self) -> Vec<NodeId> {
         match &self.operation {
-            Operation::Static(_) | Operation::Point(_) | Operation::Moment(..) | Operation::Counts(..) => {
+            Operation::Static(_) | Operation::Point(..) | Operation::Moment(..) | Operation::Counts(..) => {
                 Vec::new()
             }
             Operation::Contractions(parts) => {

@@ -20,6 +20,8 @@ pub fn elementwise(function: Elementwise, from: &[f64], out: &mut Vec<f64>) {
             Function::Exp => special::exp_into(from, out),
             Function::Log => special::ln_into(from, out),
             Function::LogGamma => special::log_gamma_into(from, out),
+            Function::Digamma => special::digamma_into(from, out),
+            Function::Trigamma => special::trigamma_into(from, out),
             Function::Sqrt => out.iter_mut().zip(from).for_each(|(out, value)| *out = value.sqrt()),
             Function::Logistic => {
                 out.iter_mut().zip(from).for_each(|(out, value)| *out = 1.0 / (1.0 + special::exp(-value)));

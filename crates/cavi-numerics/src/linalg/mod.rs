@@ -2,6 +2,8 @@
 
 mod batch;
 mod cholesky;
+mod nonnegative;
 
 pub use batch::{cholesky_batch, inverse_batch, log_determinant_batch, solve_batch};
 pub use cholesky::{NotPositive, cholesky, inverse, log_determinant, solve, solve_lower, solve_upper};
+pub use nonnegative::{Unbounded, nonnegative_quadratic};

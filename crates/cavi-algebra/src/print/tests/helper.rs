@@ -111,6 +111,7 @@ pub fn block(
         multiplicity: Vec::new(),
         by: None,
         clamp: false,
+        ascent: None,
     }
 }
 

@@ -24,11 +24,12 @@ impl<'a> Lowering<'a, '_> {
             Atom::Value(array, subscripts) if self.symbols.array(*array).kind == ArrayKind::Latent => {
                 let block = self.equations.block_of(*array).expect("every latent has a block");
                 let layout = &self.layouts[block.index()];
-                let shape: Vec<usize> =
-                    layout.plates.iter().chain(layout.slices.iter().flatten()).copied().collect();
                 let block_data = self.equations.block(block);
+                let member =
+                    block_data.members.iter().position(|own| own == array).expect("it is in its block");
+                let shape: Vec<usize> = layout.plates.iter().chain(&layout.slices[member]).copied().collect();
                 let letters = self.symbols.array(*array).letters.clone();
-                let ordered = block_data.plates.iter().chain(block_data.slices.iter().flatten());
+                let ordered = block_data.plates.iter().chain(&block_data.slices[member]);
                 let subscripts = ordered
                     .map(|letter| {
                         let place = letters
@@ -38,7 +39,7 @@ impl<'a> Lowering<'a, '_> {
                         subscripts[place].clone()
                     })
                     .collect();
-                (self.node(Operation::Point(block), shape, Vec::new), subscripts)
+                (self.node(Operation::Point(block, member), shape, Vec::new), subscripts)
             }
             Atom::Value(array, subscripts) => match self.on_entries(scope, *array, subscripts) {
                 Some(found) => found,

@@ -1,0 +1,153 @@
+//! Points without a closed form: the terms of the expected log joint that hold them, and their derivatives.
+//!
+//! A number that meets other copies nowhere (`d^2 L / dx[i] dx[j] = 0`) has a problem of one variable, which Newton's
+//! method on `L'` solves; so have numbers that meet in sums over themselves alone, such as the total of a concentration:
+//! they move one after another. Everything else moves together along the gradient, by L-BFGS.
+
+use cavi_algebra::canonical::canonical;
+use cavi_algebra::rules::{Substitution, differentiate, substitute};
+use cavi_algebra::{
+    ArrayId, Ascent, Atom, BlockId, LetterId, Mode, StatementId, Subscript, Sum, Support, Symbols, Term,
+    dedup,
+};
+
+use crate::blocks::Draft;
+use crate::bounds::Bounded;
+use crate::expect::{Leftover, expect};
+
+/// An ascent, and the plate letters along which copies move one after another.
+pub struct Moves {
+    /// Objective and derivatives.
+    pub ascent: Ascent,
+    /// Letters of the plates.
+    pub in_order: Vec<LetterId>,
+}
+
+/// The ascent of a point; `Ok(None)` where it cannot be one: a function in the way has no derivative, or an allocation
+/// weighs it. `Err` where an expectation has no closed form.
+pub fn ascent(
+    symbols: &mut Symbols,
+    drafts: &[Draft],
+    bounded: &Bounded,
+    id: BlockId,
+) -> Result<Option<Moves>, (StatementId, Box<Leftover>)> {
+    let draft = &drafts[id.index()];
+    if draft.mode != Mode::Point || draft.by.is_some() || draft.clamp || !moves(symbols, draft) {
+        return Ok(None);
+    }
+    let holds = |term: &Term| draft.members.iter().any(|member| term.mentions(*member));
+    let mut objective = Sum::zero();
+    for (index, statement) in bounded.statements.iter().enumerate() {
+        let own = Sum { terms: statement.held.terms.iter().filter(|term| holds(term)).cloned().collect() };
+        let expected =
+            expect(symbols, drafts, &own).map_err(|leftover| (StatementId::from(index), leftover))?;
+        objective = objective.plus(expected);
+    }
+    let objective = canonical(symbols, &objective);
+    if objective.has_allocation() {
+        return Ok(None);
+    }
+    let mut gradient = Vec::new();
+    for member in &draft.members {
+        let letters = symbols.array(*member).letters.clone();
+        let Some(own) = differentiate(symbols, &objective, *member, &letters) else { return Ok(None) };
+        gradient.push(own);
+    }
+    let (curvature, in_order) = match in_one_variable(symbols, draft, &gradient) {
+        Some((curvature, in_order)) => (Some(curvature), in_order),
+        None => (None, Vec::new()),
+    };
+    Ok(Some(Moves { ascent: Ascent { objective, gradient, curvature }, in_order }))
+}
+
+/// Whether the members lie where a coordinate moves on the whole line.
+fn moves(symbols: &Symbols, draft: &Draft) -> bool {
+    draft.members.iter().all(|member| match symbols.array(*member).support {
+        Support::Real | Support::Positive | Support::Nonnegative | Support::Unit => true,
+        Support::Simplex => draft.members.len() == 1,
+        Support::Count
+        | Support::Binary
+        | Support::Index(_)
+        | Support::Multiplicity
+        | Support::PositiveDefinite => false,
+    })
+}
+
+/// The second derivative and the letters along which copies meet, for a number that moves by itself.
+fn in_one_variable(symbols: &mut Symbols, draft: &Draft, gradient: &[Sum]) -> Option<(Sum, Vec<LetterId>)> {
+    let ([member], [gradient]) = (draft.members.as_slice(), gradient) else { return None };
+    if !draft.slices[0].is_empty() {
+        return None;
+    }
+    let letters = symbols.array(*member).letters.clone();
+    let others: Vec<LetterId> = letters
+        .iter()
+        .map(|letter| {
+            let axis = symbols.letter(*letter).axis;
+            symbols.fresh_on(axis)
+        })
+        .collect();
+    let mixed = differentiate(symbols, gradient, *member, &others)?;
+    let mut meets = Vec::new();
+    for term in &mixed.terms {
+        let own = unequal(term, &letters, &others);
+        if !own.is_empty() && !holds_only(term, *member) {
+            return None;
+        }
+        meets.extend(own);
+    }
+    let meets = dedup(meets);
+    // The same element twice.
+    let same: Substitution =
+        others.iter().zip(&letters).map(|(other, own)| (*other, Subscript::Letter(*own))).collect();
+    let terms = mixed.terms.iter().map(|term| substitute(symbols, term, &same)).collect();
+    let curvature = canonical(symbols, &Sum { terms });
+    let in_order = draft.plates.iter().copied().filter(|letter| meets.contains(letter)).collect();
+    Some((curvature, in_order))
+}
+
+/// The letters whose counterparts no indicator of the term makes equal to them.
+fn unequal(term: &Term, letters: &[LetterId], others: &[LetterId]) -> Vec<LetterId> {
+    let equalities: Vec<(&Subscript, &Subscript)> = term
+        .factors
+        .iter()
+        .filter_map(|factor| match &factor.atom {
+            Atom::Equal(left, right) => Some((left, right)),
+            _ => None,
+        })
+        .collect();
+    let apart = |own: &LetterId, other: &LetterId| {
+        // Everything that is equal to the first letter, step by step.
+        let mut known = vec![Subscript::Letter(*own)];
+        let mut seen = 0;
+        while seen < known.len() {
+            for (left, right) in &equalities {
+                for (from, to) in [(left, right), (right, left)] {
+                    if **from == known[seen] && !known.contains(to) {
+                        known.push((*to).clone());
+                    }
+                }
+            }
+            seen += 1;
+        }
+        !known.contains(&Subscript::Letter(*other))
+    };
+    letters.iter().zip(others).filter(|(own, other)| apart(own, other)).map(|(own, _)| *own).collect()
+}
+
+/// Whether a term holds the point, indicators and numbers without subscripts alone: it costs as much as the point is long.
+fn holds_only(term: &Term, member: ArrayId) -> bool {
+    term.factors.iter().all(|factor| match &factor.atom {
+        Atom::Value(array, subscripts) => *array == member || subscripts.is_empty(),
+        Atom::Equal(..) | Atom::Different(..) | Atom::Less(..) => true,
+        Atom::Group(inner) => inner.terms.iter().all(|term| holds_only(term, member)),
+        Atom::Apply(_, arguments) => {
+            arguments.iter().flat_map(|sum| &sum.terms).all(|term| holds_only(term, member))
+        }
+        Atom::Moment(_)
+        | Atom::Allocation { .. }
+        | Atom::LogPartition { .. }
+        | Atom::ExpectedSquare(_)
+        | Atom::Observed(..) => false,
+    })
+}

@@ -1,0 +1,155 @@
+//! The whole line for a number on a part of it: a point moves in `log x` where it is positive, in `log(x / (1 - x))`
+//! where it is between 0 and 1, and in `log w`, up to a constant of the slice, on a simplex. The objective is that of the
+//! point itself, without a Jacobian, so its maximiser stays the same.
+
+use cavi_algebra::{Block, Equations, LetterId, Support};
+use cavi_numerics::newton::Unit;
+use cavi_numerics::special::{exp, ln};
+
+use crate::layout::Layout;
+
+/// Which function of the point moves.
+#[derive(Clone, Copy, Debug)]
+pub enum Coordinate {
+    /// x
+    Identity,
+    /// log x
+    Log,
+    /// log(x / (1 - x))
+    Logit,
+}
+
+impl Coordinate {
+    /// The coordinate of a number on this support.
+    pub fn of(support: Support) -> Coordinate {
+        match support {
+            Support::Positive | Support::Nonnegative => Coordinate::Log,
+            Support::Unit => Coordinate::Logit,
+            Support::Real
+            | Support::Count
+            | Support::Binary
+            | Support::Simplex
+            | Support::Index(_)
+            | Support::Multiplicity
+            | Support::PositiveDefinite => Coordinate::Identity,
+        }
+    }
+
+    /// The coordinates of numbers.
+    pub fn all(self, x: &[f64]) -> Vec<f64> {
+        let one = |x: &f64| match self {
+            Coordinate::Identity => *x,
+            Coordinate::Log => ln(*x),
+            Coordinate::Logit => ln(*x) - ln(1.0 - x),
+        };
+        x.iter().map(one).collect()
+    }
+
+    /// The numbers of coordinates.
+    pub fn back(self, u: &[f64]) -> Vec<f64> {
+        let one = |u: &f64| match self {
+            Coordinate::Identity => *u,
+            Coordinate::Log => exp(*u),
+            Coordinate::Logit => {
+                let small = exp(-u.abs());
+                (if *u < 0.0 { small } else { 1.0 }) / (1.0 + small)
+            }
+        };
+        u.iter().map(one).collect()
+    }
+
+    /// The first two derivatives in the coordinate, from those in x: `f' x'` and `f'' x'^2 + f' x''`.
+    pub fn derivatives(self, x: f64, first: f64, second: f64) -> (f64, f64) {
+        let (slope, bend) = match self {
+            Coordinate::Identity => (1.0, 0.0),
+            Coordinate::Log => (x, x),
+            Coordinate::Logit => (x * (1.0 - x), x * (1.0 - x) * (1.0 - 2.0 * x)),
+        };
+        if slope == 0.0 {
+            // On the boundary, which no step leaves.
+            return (0.0, 0.0);
+        }
+        (first * slope, second * slope * slope + first * bend)
+    }
+
+    /// What counts as 1 at a coordinate: a change of `log x` is a relative one already.
+    pub fn unit(self, u: f64) -> Unit {
+        match self {
+            Coordinate::Identity => Unit { step: u.abs().max(1.0), change: u.abs() },
+            Coordinate::Log | Coordinate::Logit => Unit { step: 1.0, change: 1.0 },
+        }
+    }
+}
+
+/// The elements of an array in C order, and where a slice on the simplex runs through them.
+#[derive(Clone, Debug)]
+pub struct Coordinates {
+    one: Coordinate,
+    /// The length of a simplex slice and the stride of its elements.
+    simplex: Option<(usize, usize)>,
+}
+
+impl Coordinates {
+    /// The coordinates of an array with dimensions of these sizes, of which `slice` is that of a simplex.
+    pub fn of(support: Support, sizes: &[usize], slice: Option<usize>) -> Coordinates {
+        let simplex = match (support, slice) {
+            (Support::Simplex, Some(place)) => Some((sizes[place], sizes[place + 1..].iter().product())),
+            _ => None,
+        };
+        Coordinates { one: Coordinate::of(support), simplex }
+    }
+
+    /// The coordinates of the elements.
+    pub fn all(&self, x: &[f64]) -> Vec<f64> {
+        if self.simplex.is_some() { Coordinate::Log.all(x) } else { self.one.all(x) }
+    }
+
+    /// The elements, from their coordinates: on a simplex `w_v = exp u_v / sum exp u`.
+    pub fn back(&self, u: &[f64]) -> Vec<f64> {
+        let Some((length, stride)) = self.simplex else { return self.one.back(u) };
+        let mut w = u.to_vec();
+        for start in starts(u.len(), length, stride) {
+            let places = || (0..length).map(|v| start + v * stride);
+            let most = places().map(|at| u[at]).fold(f64::NEG_INFINITY, f64::max);
+            let total: f64 = places().map(|at| exp(u[at] - most)).sum();
+            places().for_each(|at| w[at] = exp(u[at] - most) / total);
+        }
+        w
+    }
+
+    /// The gradient in the coordinates, from the one in the elements: on a simplex `w_v (g_v - sum w g)`.
+    pub fn gradient(&self, x: &[f64], gradient: &[f64]) -> Vec<f64> {
+        let Some((length, stride)) = self.simplex else {
+            let each = x.iter().zip(gradient);
+            return each.map(|(x, own)| self.one.derivatives(*x, *own, 0.0).0).collect();
+        };
+        let mut out = vec![0.0; x.len()];
+        for start in starts(x.len(), length, stride) {
+            let places = || (0..length).map(|v| start + v * stride).filter(|at| x[*at] > 0.0);
+            let mean: f64 = places().map(|at| x[at] * gradient[at]).sum();
+            places().for_each(|at| out[at] = x[at] * (gradient[at] - mean));
+        }
+        out
+    }
+}
+
+/// The first elements of the slices.
+fn starts(elements: usize, length: usize, stride: usize) -> impl Iterator<Item = usize> {
+    let block = (length * stride).max(1);
+    (0..elements / block).flat_map(move |outer| (0..stride).map(move |inner| outer * block + inner))
+}
+
+/// The coordinates of every member of a block that ascends.
+pub fn of_members(equations: &Equations, block: &Block, layout: &Layout) -> Vec<Coordinates> {
+    let members = block.members.iter().zip(&block.slices).zip(&layout.slices);
+    members
+        .map(|((member, slices), sizes)| {
+            let array = equations.symbols.array(*member);
+            let letters: Vec<LetterId> = block.plates.iter().chain(slices).copied().collect();
+            let sizes: Vec<usize> = layout.plates.iter().chain(sizes).copied().collect();
+            let own = equations.symbols.slices(*member);
+            let slice = letters.iter().position(|letter| own.contains(letter));
+            Coordinates::of(array.support, &sizes, slice)
+        })
+        .collect()
+}

@@ -1,0 +1,140 @@
+//! Points without a closed form: uphill to a bracket of the maximum, then bisection, one copy after another; or L-BFGS on
+//! the gradient as it is written.
+
+use cavi_algebra::evaluate::{Assignment, evaluate, for_each_value};
+use cavi_algebra::{Ascent, BlockId};
+use cavi_numerics::lbfgs::maximise;
+
+use super::{Interpreter, Partition};
+use crate::coordinate::{Coordinate, Coordinates, of_members};
+use crate::run::VISIT;
+use crate::trouble::Trouble;
+
+impl Interpreter<'_> {
+    /// Moves a point that has no closed form.
+    pub(super) fn ascend(&mut self, id: BlockId, ascent: &Ascent) -> Result<(), Trouble> {
+        match ascent.curvature {
+            Some(_) => self.one_by_one(id, ascent),
+            None => self.together(id, ascent),
+        }
+    }
+
+    /// All elements of all members along the gradient.
+    fn together(&mut self, id: BlockId, ascent: &Ascent) -> Result<(), Trouble> {
+        let (block, place) = self.context.block(id);
+        let coordinates = of_members(self.context.equations, block, &place.layout);
+        let start = self.now.parameters.blocks[id.index()].clone();
+        let from: Vec<f64> = coordinates.iter().zip(&start).flat_map(|(own, x)| own.all(x)).collect();
+        // What lies on the boundary stays there.
+        let on_line: Vec<bool> = from.iter().map(|u| u.is_finite()).collect();
+        let whole = |part: &[f64]| {
+            let mut part = part.iter();
+            let own = |(place, free): (usize, &bool)| {
+                if *free { *part.next().expect("as many") } else { from[place] }
+            };
+            on_line.iter().enumerate().map(own).collect::<Vec<f64>>()
+        };
+        let kept = |all: &[f64]| -> Vec<f64> {
+            all.iter().zip(&on_line).filter(|(_, free)| **free).map(|(u, _)| *u).collect()
+        };
+        let found = maximise(&kept(&from), VISIT, &mut |part| {
+            self.now.parameters.blocks[id.index()] = members(&coordinates, &start, &whole(part));
+            let view = self.view(Partition::Held);
+            let symbols = self.context.symbols();
+            let value = evaluate(symbols, &ascent.objective, &view, &mut Assignment::new());
+            let block = self.context.equations.block(id);
+            let mut slopes = Vec::new();
+            for (member, gradient) in ascent.gradient.iter().enumerate() {
+                let letters = [block.plates.as_slice(), &block.slices[member]].concat();
+                let mut own = Vec::new();
+                for_each_value(symbols, &view, &letters, &mut Assignment::new(), &mut |assignment| {
+                    own.push(evaluate(symbols, gradient, &view, assignment));
+                });
+                slopes.extend(
+                    coordinates[member].gradient(&self.now.parameters.blocks[id.index()][member], &own),
+                );
+            }
+            Ok::<_, Trouble>((value, kept(&slopes)))
+        })?;
+        let moved = if found.steps > 0 { members(&coordinates, &start, &whole(&found.at)) } else { start };
+        self.now.parameters.blocks[id.index()] = moved;
+        self.now.expect(&self.context, id);
+        if found.value.is_nan() {
+            let reason = "its objective is no number where it starts".to_owned();
+            return Err(self.context.trouble(id, 0, reason));
+        }
+        Ok(())
+    }
+
+    /// Every copy to the maximum of the objective in it.
+    fn one_by_one(&mut self, id: BlockId, ascent: &Ascent) -> Result<(), Trouble> {
+        let support = self.context.symbols().array(self.context.equations.block(id).members[0]).support;
+        let coordinate = Coordinate::of(support);
+        for row in self.context.places[id.index()].order.clone() {
+            let start = self.now.parameters.blocks[id.index()][0][row];
+            let from = coordinate.all(&[start])[0];
+            let slope = self.slope_at(id, ascent, coordinate, row, from)?;
+            if slope == 0.0 || !from.is_finite() {
+                self.put(id, row, start);
+                continue;
+            }
+            // Uphill, twice as far each time, until the slope turns.
+            let (mut here, mut there) = (from, from);
+            let mut stride = coordinate.unit(from).step * slope.signum();
+            for _ in 0..60 {
+                there = here + stride;
+                if self.slope_at(id, ascent, coordinate, row, there)? * slope <= 0.0 {
+                    break;
+                }
+                (here, stride) = (there, 2.0 * stride);
+            }
+            loop {
+                let middle = 0.5 * (here + there);
+                if middle == here || middle == there {
+                    break;
+                }
+                let uphill = self.slope_at(id, ascent, coordinate, row, middle)? * slope > 0.0;
+                *(if uphill { &mut here } else { &mut there }) = middle;
+            }
+            self.put(id, row, coordinate.back(&[here])[0]);
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, id: BlockId, row: usize, value: f64) {
+        self.now.parameters.blocks[id.index()][0][row] = value;
+        self.now.expect_row(&self.context, id, row);
+    }
+
+    /// The derivative in the coordinate of one copy.
+    fn slope_at(
+        &mut self,
+        id: BlockId,
+        ascent: &Ascent,
+        coordinate: Coordinate,
+        row: usize,
+        u: f64,
+    ) -> Result<f64, Trouble> {
+        let x = coordinate.back(&[u])[0];
+        self.put(id, row, x);
+        let view = self.view(Partition::Held);
+        let mut assignment = self.context.copy(id, row, &view);
+        let slope = evaluate(self.context.symbols(), &ascent.gradient[0], &view, &mut assignment);
+        if slope.is_nan() {
+            let reason = format!("the derivative of its objective is no number at {x}");
+            return Err(self.context.trouble(id, row, reason));
+        }
+        Ok(coordinate.derivatives(x, slope, 0.0).0)
+    }
+}
+
+/// The values of the members at these coordinates, one member after another.
+fn members(coordinates: &[Coordinates], like: &[Vec<f64>], u: &[f64]) -> Vec<Vec<f64>> {
+    let mut rest = u;
+    let own = |(own, like): (&Coordinates, &Vec<f64>)| {
+        let (member, others) = rest.split_at(like.len());
+        rest = others;
+        own.back(member)
+    };
+    coordinates.iter().zip(like).map(own).collect()
+}

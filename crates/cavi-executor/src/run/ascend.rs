@@ -1,0 +1,181 @@
+//! Points without a closed form: Newton's method in one variable, guarded, or L-BFGS in all of them, on the whole line.
+
+use cavi_algebra::{BlockId, Support};
+use cavi_numerics::lbfgs::maximise;
+use cavi_numerics::newton::{STEPS, Searches};
+
+use super::{Executor, rows_with, trouble};
+use crate::coordinate::{Coordinate, Coordinates, of_members};
+use crate::plan::AscentPlan;
+use crate::plan::tensor::NodeId;
+use crate::trouble::Trouble;
+
+/// The most steps of L-BFGS in one visit.
+pub const VISIT: usize = 20;
+/// A fall of the objective by rounding is none: this share of the sum of the absolute values of its terms.
+const ROUNDING: f64 = 1e-13;
+
+impl Executor<'_> {
+    /// Moves a point that has no closed form.
+    pub(super) fn ascend(&mut self, id: BlockId) -> Result<(), Trouble> {
+        match self.plan.blocks[id.index()].ascent.clone() {
+            Some(AscentPlan { objective, gradient, curvature: Some(curvature) }) => {
+                self.one_by_one(id, &objective, &gradient[0], &curvature)
+            }
+            Some(AscentPlan { objective, gradient, curvature: None }) => {
+                self.together(id, &objective, &gradient)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// At most [`VISIT`] steps of L-BFGS for all elements of all members.
+    fn together(
+        &mut self,
+        id: BlockId,
+        objective: &[NodeId],
+        gradient: &[Vec<NodeId>],
+    ) -> Result<(), Trouble> {
+        let block = self.equations.block(id);
+        let coordinates = of_members(self.equations, block, &self.plan.layouts[id.index()]);
+        let start = self.parameters.blocks[id.index()].clone();
+        let lengths: Vec<usize> = start.iter().map(Vec::len).collect();
+        let from: Vec<f64> = coordinates.iter().zip(&start).flat_map(|(own, x)| own.all(x)).collect();
+        // What lies on the boundary stays there.
+        let free: Vec<usize> = (0..from.len()).filter(|place| from[*place].is_finite()).collect();
+        let whole = |part: &[f64]| {
+            let mut whole = from.clone();
+            free.iter().zip(part).for_each(|(place, u)| whole[*place] = *u);
+            whole
+        };
+        let first: Vec<f64> = free.iter().map(|place| from[*place]).collect();
+        let found = maximise(&first, VISIT, &mut |part| {
+            self.put(id, &coordinates, &whole(part));
+            let (value, _) = self.total(objective);
+            let mut slopes = Vec::with_capacity(from.len());
+            for (member, own) in coordinates.iter().enumerate() {
+                let rows: Vec<usize> = (0..lengths[member]).collect();
+                let slope = self.at_rows(&gradient[member], &rows);
+                slopes.extend(own.gradient(&self.parameters.blocks[id.index()][member], &slope));
+            }
+            Ok::<_, Trouble>((value, free.iter().map(|place| slopes[*place]).collect()))
+        })?;
+        if found.value.is_nan() {
+            let reason = "its objective is no number where it starts".to_owned();
+            return Err(trouble(id, &self.plan.layouts[id.index()], 0, reason));
+        }
+        // A point that did not move keeps its bits.
+        if found.steps > 0 {
+            self.put(id, &coordinates, &whole(&found.at));
+        } else {
+            self.parameters.blocks[id.index()] = start;
+            self.touch(id);
+        }
+        Ok(())
+    }
+
+    /// Gives the members of a block the values of these coordinates, one member after another.
+    fn put(&mut self, id: BlockId, coordinates: &[Coordinates], u: &[f64]) {
+        let mut rest = u;
+        for (own, column) in coordinates.iter().zip(&mut self.parameters.blocks[id.index()]) {
+            let (member, others) = rest.split_at(column.len());
+            *column = own.back(member);
+            rest = others;
+        }
+        self.touch(id);
+    }
+
+    /// Moves every copy to the maximum of the objective in it: all at once, or in order along the letters in which copies
+    /// meet.
+    fn one_by_one(
+        &mut self,
+        id: BlockId,
+        objective: &[NodeId],
+        gradient: &[NodeId],
+        curvature: &[NodeId],
+    ) -> Result<(), Trouble> {
+        let plates = self.plan.layouts[id.index()].plates.clone();
+        for fixed in self.one_after_another(id) {
+            self.climb(id, &rows_with(&plates, &fixed), objective, gradient, curvature)?;
+        }
+        Ok(())
+    }
+
+    /// Moves some copies, which do not meet, at once.
+    fn climb(
+        &mut self,
+        id: BlockId,
+        rows: &[usize],
+        objective: &[NodeId],
+        gradient: &[NodeId],
+        curvature: &[NodeId],
+    ) -> Result<(), Trouble> {
+        let coordinate = Coordinate::of(self.support(id));
+        let start: Vec<f64> = rows.iter().map(|row| self.parameters.blocks[id.index()][0][*row]).collect();
+        let from = coordinate.all(&start);
+        let (before, scale) = self.total(objective);
+        let mut searches = Searches::new(rows.len());
+        let mut at = from.clone();
+        for _ in 0..STEPS {
+            let first = self.at_rows(gradient, rows);
+            let second = self.at_rows(curvature, rows);
+            for (index, u) in at.iter_mut().enumerate() {
+                let x = self.parameters.blocks[id.index()][0][rows[index]];
+                if first[index].is_nan() {
+                    let reason = format!("the derivative of its objective is no number at {x}");
+                    return Err(trouble(id, &self.plan.layouts[id.index()], rows[index], reason));
+                }
+                let (first, second) = coordinate.derivatives(x, first[index], second[index]);
+                *u = searches.step(index, *u, first, second, coordinate.unit(*u));
+            }
+            self.place(id, rows, &coordinate.back(&at));
+            if searches.done() {
+                break;
+            }
+        }
+        // Every copy went uphill at first: a short enough part of the way never falls.
+        let mut share = 1.0;
+        while share > 0.0 {
+            let (after, _) = self.total(objective);
+            if after >= before - ROUNDING * scale || before.is_nan() {
+                return Ok(());
+            }
+            share = if share > 1e-9 { 0.5 * share } else { 0.0 };
+            let between =
+                |(from, to): (&f64, &f64)| if from == to { *to } else { from + share * (to - from) };
+            let part: Vec<f64> = from.iter().zip(&at).map(between).collect();
+            self.place(id, rows, &if share > 0.0 { coordinate.back(&part) } else { start.clone() });
+        }
+        Ok(())
+    }
+
+    fn support(&self, id: BlockId) -> Support {
+        self.equations.symbols.array(self.equations.block(id).members[0]).support
+    }
+
+    fn place(&mut self, id: BlockId, rows: &[usize], values: &[f64]) {
+        for (row, value) in rows.iter().zip(values) {
+            self.parameters.blocks[id.index()][0][*row] = *value;
+        }
+        self.touch(id);
+    }
+
+    /// The sum of nodes at some rows.
+    fn at_rows(&mut self, nodes: &[NodeId], rows: &[usize]) -> Vec<f64> {
+        let mut sums = vec![0.0; rows.len()];
+        for node in nodes {
+            self.evaluate(*node);
+            for (sum, row) in sums.iter_mut().zip(rows) {
+                *sum += self.values[node.index()][*row];
+            }
+        }
+        sums
+    }
+
+    /// The sum of scalar nodes, and of their absolute values.
+    fn total(&mut self, nodes: &[NodeId]) -> (f64, f64) {
+        nodes.iter().for_each(|node| self.evaluate(*node));
+        let values = || nodes.iter().map(|node| self.values[node.index()][0]);
+        (values().sum(), values().map(f64::abs).sum())
+    }
+}

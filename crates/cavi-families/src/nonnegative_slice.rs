@@ -1,0 +1,108 @@
+//! What a non-negative slice takes under a quadratic objective: the maximiser of `b'x + x'A x` over `x >= 0`, non-negative
+//! least squares.
+//!
+//! `A` is collected for all ordered pairs, so that `Q = -(A + A')` in `b'x - x'Qx / 2`.
+
+use cavi_algebra::{Statistic, Support};
+use cavi_numerics::linalg;
+use rand::RngCore;
+
+use crate::family::Extent;
+use crate::gamma::GammaPosterior;
+use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior};
+
+/// Non-negative least squares over a slice, for points.
+pub struct NonnegativeSlice;
+
+const NO_DISTRIBUTION: &str = "a truncated Normal over a slice has no normaliser in closed form";
+
+impl Posterior for NonnegativeSlice {
+    fn name(&self) -> &'static str {
+        "Normal on non-negative slices"
+    }
+
+    fn lives_on(&self, support: Support) -> bool {
+        matches!(support, Support::Positive | Support::Nonnegative)
+    }
+
+    fn over_slice(&self) -> bool {
+        true
+    }
+
+    fn only_point(&self) -> bool {
+        true
+    }
+
+    fn statistics(&self) -> Vec<Expectation> {
+        vec![
+            Expectation { statistic: Statistic::identity(), extent: Extent::Vector },
+            Expectation { statistic: Statistic::outer(), extent: Extent::Matrix },
+        ]
+    }
+
+    fn descriptors(&self) -> &'static [Descriptor] {
+        GammaPosterior.descriptors()
+    }
+
+    fn expectations(&self) -> Vec<Expectation> {
+        Vec::new()
+    }
+
+    fn paired(&self) -> bool {
+        false
+    }
+
+    fn describe(&self, _: &Batch, _: &[&[f64]], _: &mut [Vec<f64>]) -> Result<(), Improper> {
+        Err(Improper { row: 0, reason: NO_DISTRIBUTION.to_owned() })
+    }
+
+    fn complete(&self, _: &Batch, _: &mut [Vec<f64>]) -> Result<(), Improper> {
+        Err(Improper { row: 0, reason: NO_DISTRIBUTION.to_owned() })
+    }
+
+    fn natural(&self, _: &Batch, _: &[Vec<f64>], _: &mut [Vec<f64>]) {
+        unreachable!("{NO_DISTRIBUTION}")
+    }
+
+    fn expect(&self, _: &Batch, _: &[Vec<f64>], _: usize, _: &mut [f64]) {
+        unreachable!("{NO_DISTRIBUTION}")
+    }
+
+    fn entropy(&self, _: &Batch, _: &[Vec<f64>], _: &mut [f64]) {
+        unreachable!("{NO_DISTRIBUTION}")
+    }
+
+    fn mode(&self, batch: &Batch, coefficients: &[&[f64]], value: &mut [f64]) -> Result<(), Improper> {
+        let [linear, square] = coefficients else { unreachable!("two statistics") };
+        let n = batch.n;
+        let mut q = vec![0.0; n * n];
+        for row in 0..batch.rows {
+            let a = &square[batch.matrix(batch.group_of(row))];
+            for k in 0..n {
+                for l in 0..n {
+                    q[k * n + l] = -(a[k * n + l] + a[l * n + k]);
+                }
+            }
+            let own = batch.row(row);
+            linalg::nonnegative_quadratic(n, &q, &linear[own.clone()], &mut value[own]).map_err(|error| {
+                let place = error.element;
+                let reason =
+                    format!("the objective grows without limit (no square at position {place} of the slice)");
+                Improper { row, reason }
+            })?;
+        }
+        Ok(())
+    }
+
+    fn sample(&self, _: &Batch, _: &[Vec<f64>], _: &mut dyn RngCore, _: &mut [f64]) {
+        unreachable!("{NO_DISTRIBUTION}")
+    }
+
+    fn start(&self, _: &Batch, _: &mut dyn RngCore, _: &mut [Vec<f64>]) {
+        unreachable!("{NO_DISTRIBUTION}: a point starts by its support")
+    }
+
+    fn start_at(&self, _: &Batch, _: &[f64], _: &mut [Vec<f64>]) -> Result<(), Improper> {
+        Err(Improper { row: 0, reason: NO_DISTRIBUTION.to_owned() })
+    }
+}

@@ -1,0 +1,194 @@
+//! L-BFGS: the maximum of a differentiable function of many variables, from its values and gradients.
+//!
+//! The direction is that of Newton's method with the inverse Hessian built from the last [`HISTORY`] pairs of steps and
+//! changes of the gradient (the two-loop recursion). The step along it meets the weak conditions of Wolfe, found by
+//! doubling and bisection; a step is taken only if the value does not fall.
+//!
+//! # Source
+//! Nocedal and Wright (2006), algorithms 7.4 and 7.5; Lewis and Overton (2013), algorithm 2.6, for the line search.
+
+/// The number of pairs that are remembered: with it 20 vectors.
+pub const HISTORY: usize = 10;
+/// The share of the first-order gain that a step must reach.
+const GAIN: f64 = 1e-4;
+/// The share of the slope that must be gone at its end.
+const SLOPE: f64 = 0.9;
+/// The most evaluations of one line search.
+const EVALUATIONS: usize = 40;
+
+/// A function's value and gradient.
+pub type Evaluate<'f, E> = dyn FnMut(&[f64]) -> Result<(f64, Vec<f64>), E> + 'f;
+
+/// Where a search has come to.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The variables.
+    pub at: Vec<f64>,
+    /// The value there.
+    pub value: f64,
+    /// The gradient there.
+    pub gradient: Vec<f64>,
+    /// The steps taken.
+    pub steps: usize,
+}
+
+/// Takes at most `steps` steps uphill from `start`. A value that is not a number counts as too low. It ends early where
+/// the gradient is 0 or no step raises the value.
+pub fn maximise<E>(start: &[f64], steps: usize, evaluate: &mut Evaluate<'_, E>) -> Result<Found, E> {
+    let (value, gradient) = evaluate(start)?;
+    let mut found = Found { at: start.to_vec(), value, gradient, steps: 0 };
+    let mut pairs: Vec<(Vec<f64>, Vec<f64>)> = Vec::new();
+    while found.steps < steps {
+        let mut direction = ascent_direction(&pairs, &found.gradient);
+        let mut slope = dot(&direction, &found.gradient);
+        if !(slope > 0.0) {
+            pairs.clear();
+            direction.clone_from(&found.gradient);
+            slope = dot(&direction, &direction);
+        }
+        if !(slope > 0.0 && slope.is_finite()) {
+            break;
+        }
+        // The first step has no scale to go by: a length of 1.
+        let length = if pairs.is_empty() { 1.0 / slope.sqrt().max(1.0) } else { 1.0 };
+        let Some(next) = line_search(&found, &direction, slope, length, evaluate)? else {
+            if pairs.is_empty() {
+                break;
+            }
+            pairs.clear();
+            continue;
+        };
+        let step: Vec<f64> = next.at.iter().zip(&found.at).map(|(new, old)| new - old).collect();
+        let change: Vec<f64> =
+            found.gradient.iter().zip(&next.gradient).map(|(old, new)| old - new).collect();
+        if dot(&step, &change) > 1e-10 * dot(&change, &change).sqrt() * dot(&step, &step).sqrt() {
+            pairs.push((step, change));
+            if pairs.len() > HISTORY {
+                pairs.remove(0);
+            }
+        }
+        let settled = next.value == found.value;
+        found = Found { steps: found.steps + 1, ..next };
+        if settled {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// The two-loop recursion: the approximate inverse of the negative Hessian times the gradient.
+fn ascent_direction(pairs: &[(Vec<f64>, Vec<f64>)], gradient: &[f64]) -> Vec<f64> {
+    let mut direction = gradient.to_vec();
+    let mut shares = Vec::with_capacity(pairs.len());
+    for (step, change) in pairs.iter().rev() {
+        let share = dot(step, &direction) / dot(step, change);
+        add(&mut direction, -share, change);
+        shares.push(share);
+    }
+    if let Some((step, change)) = pairs.last() {
+        let scale = dot(step, change) / dot(change, change);
+        direction.iter_mut().for_each(|own| *own *= scale);
+    }
+    for ((step, change), share) in pairs.iter().zip(shares.into_iter().rev()) {
+        let back = dot(change, &direction) / dot(step, change);
+        add(&mut direction, share - back, step);
+    }
+    direction
+}
+
+/// A step along the direction that gains enough; else the best one found that gains at all.
+fn line_search<E>(
+    from: &Found,
+    direction: &[f64],
+    slope: f64,
+    first: f64,
+    evaluate: &mut Evaluate<'_, E>,
+) -> Result<Option<Found>, E> {
+    let (mut low, mut high, mut length) = (0.0, f64::INFINITY, first);
+    let mut best: Option<Found> = None;
+    for _ in 0..EVALUATIONS {
+        let mut at = from.at.clone();
+        add(&mut at, length, direction);
+        if at == from.at {
+            break;
+        }
+        let (value, gradient) = evaluate(&at)?;
+        let enough = value >= from.value + GAIN * length * slope;
+        let finite = value.is_finite() && gradient.iter().all(|own| own.is_finite());
+        let level = finite && dot(&gradient, direction) <= SLOPE * slope;
+        if finite && value >= best.as_ref().map_or(from.value, |best| best.value) {
+            best = Some(Found { at, value, gradient, steps: 0 });
+        }
+        if !(enough && finite) {
+            high = length;
+        } else if !level {
+            low = length;
+        } else {
+            break;
+        }
+        length = if high.is_finite() { 0.5 * (low + high) } else { 2.0 * length };
+    }
+    Ok(best)
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// `a += share * b`
+fn add(a: &mut [f64], share: f64, b: &[f64]) {
+    a.iter_mut().zip(b).for_each(|(a, b)| *a += share * b);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+
+    /// Rosenbrock's valley, upside down: the maximum is 0 at ones. Values never fall.
+    #[test]
+    fn climbs_rosenbrocks_ridge() {
+        let mut last = f64::NEG_INFINITY;
+        let mut at = vec![-1.2, 1.0, -1.2, 1.0];
+        for _ in 0..10 {
+            let found = maximise::<Infallible>(&at, 20, &mut |x| {
+                let mut gradient = vec![0.0; x.len()];
+                let mut value = 0.0;
+                for i in 0..x.len() - 1 {
+                    let (a, b) = (1.0 - x[i], x[i + 1] - x[i] * x[i]);
+                    value -= a * a + 100.0 * b * b;
+                    gradient[i] += 2.0 * a + 400.0 * b * x[i];
+                    gradient[i + 1] -= 200.0 * b;
+                }
+                Ok((value, gradient))
+            })
+            .expect("it cannot fail");
+            assert!(found.value >= last);
+            (at, last) = (found.at, found.value);
+        }
+        assert!(at.iter().all(|x| (x - 1.0).abs() < 1e-6), "{at:?}");
+    }
+
+    /// A badly scaled quadratic is solved in about as many steps as it has variables.
+    #[test]
+    fn solves_a_quadratic() {
+        let scales = [1e-3, 1.0, 30.0, 4e4];
+        let found = maximise::<Infallible>(&[1.0; 4], 40, &mut |x| {
+            let value = x.iter().zip(scales).map(|(x, scale)| -0.5 * scale * (x - 3.0) * (x - 3.0)).sum();
+            Ok((value, x.iter().zip(scales).map(|(x, scale)| -scale * (x - 3.0)).collect()))
+        })
+        .expect("it cannot fail");
+        assert!(found.gradient.iter().all(|own| own.abs() < 1e-6), "{found:?}");
+    }
+
+    /// Outside its domain a function is no number: the step is shortened.
+    #[test]
+    fn stays_where_values_are_numbers() {
+        let found = maximise::<Infallible>(&[0.5], 50, &mut |x| {
+            Ok((x[0].ln() - x[0] / 4.0, vec![1.0 / x[0] - 0.25]))
+        })
+        .expect("it cannot fail");
+        assert!((found.at[0] - 4.0).abs() < 1e-6, "{found:?}");
+    }
+}
