@@ -76,9 +76,10 @@ fn block_draw(
         } else {
             let group = if layout.group.is_empty() { row } else { layout.group[row] };
             let (mut values, mut logs, mut expected, log_q) = copy(block.family, columns, row, group, n, rng);
-            // A mean and its precision, in the order of the block's members.
+            // The real variable and its companion, in the order of the block's members.
             let first = symbols.array(block.members[0]).support;
-            if block.family == "Normal-Gamma" && first != cavi_algebra::Support::Real {
+            let pair = ["Normal-Gamma", "Bernoulli-Normal"].contains(&block.family);
+            if pair && first != cavi_algebra::Support::Real {
                 [&mut values, &mut logs, &mut expected].into_iter().for_each(|own| own.reverse());
             }
             (values, logs, expected, log_q)
@@ -195,6 +196,43 @@ fn copy(
             let log = scale.ln() - log_gamma_draw(shape, rng);
             let log_q = shape * scale.ln() - ln_gamma(shape) - (shape + 1.0) * log - scale * (-log).exp();
             (vec![log.exp()], vec![log], vec![scale.ln() - digamma(shape)], log_q)
+        }
+        "GeneralizedInverseGaussian" => {
+            let [p, a, b] = [0, 1, 2].map(|column| columns[column][row]);
+            // The density of log x on a fine grid about its mode, up to a factor: its integral and its mean.
+            let w = (p * p + a * b).sqrt();
+            let middle = if p >= 0.0 { (p + w) / a } else { b / (w - p) }.ln();
+            let kernel = |log: f64| p * log - 0.5 * (a * log.exp() + b * (-log).exp());
+            let step = 0.08 / w.sqrt().max(1.0);
+            let grid: Vec<f64> = (-1000..=1000).map(|place| middle + step * f64::from(place)).collect();
+            let weights: Vec<f64> = grid.iter().map(|log| (kernel(*log) - kernel(middle)).exp()).collect();
+            let total: f64 = weights.iter().sum();
+            let expected = grid.iter().zip(&weights).map(|(log, weight)| log * weight).sum::<f64>() / total;
+            let log_integral = kernel(middle) + (step * total).ln();
+            let largest = weights.iter().copied().fold(0.0, f64::max);
+            // By rejection from the uniform over the part of the grid that matters.
+            let first = weights.iter().position(|weight| *weight > 1e-17 * largest).expect("the largest");
+            let last = weights.iter().rposition(|weight| *weight > 1e-17 * largest).expect("the largest");
+            let log = loop {
+                let log = grid[first] + (grid[last] - grid[first]) * rng.random::<f64>();
+                if rng.random::<f64>() * largest <= (kernel(log) - kernel(middle)).exp() {
+                    break log;
+                }
+            };
+            (vec![log.exp()], vec![log], vec![expected], kernel(log) - log_integral - log)
+        }
+        "Bernoulli-Normal" => {
+            let prob = columns[0][row];
+            let hit = rng.random::<f64>() < prob;
+            let column = if hit { 3 } else { 1 };
+            let (mean, var) = (columns[column][row], columns[column + 1][row]);
+            let step = normal(rng);
+            let log_q = if hit { prob.ln() } else { (1.0 - prob).ln() }
+                - half_log_two_pi
+                - 0.5 * var.ln()
+                - 0.5 * step * step;
+            let x: f64 = mean + var.sqrt() * step;
+            (vec![x, f64::from(u8::from(hit))], vec![x.ln(), f64::NAN], vec![f64::NAN; 2], log_q)
         }
         "Beta" => {
             let (a, b) = (columns[0][row], columns[1][row]);

@@ -170,6 +170,7 @@ fn apply(function: Function, x: f64) -> f64 {
         Function::LogGamma => ln_gamma(x),
         Function::Digamma
         | Function::Trigamma
+        | Function::LogBesselK
         | Function::Power
         | Function::Phi
         | Function::InversePhi

@@ -1,5 +1,5 @@
 //! The canonical form of a sum: factors merged and sorted, products multiplied out, equal letters identified, like terms
-//! combined whatever their summed letters are called.
+//! combined whatever their summed letters are called. An even power of a square root is a power of what is inside.
 
 use std::collections::BTreeMap;
 
@@ -99,6 +99,13 @@ fn simplify(symbols: &mut Symbols, mut term: Term) -> Simplified {
                 }
             }
             Atom::Apply(function, arguments) => {
+                if *function == Function::Sqrt && factor.power % 2 == 0 {
+                    let (inner, exponent) = (arguments[0].clone(), factor.power / 2);
+                    term.factors.remove(position);
+                    let inside = power(symbols, &inner, exponent);
+                    let product = distribute(symbols, &term, &inside);
+                    return Simplified::Several(product.terms);
+                }
                 if let Some(value) = number_of(*function, arguments)
                     && value.is_finite()
                 {
@@ -134,6 +141,11 @@ fn simplify(symbols: &mut Symbols, mut term: Term) -> Simplified {
     }
     merged.retain(|factor| factor.power != 0);
     term.factors = merged;
+    let is_even_root =
+        |factor: &Factor| matches!(factor.atom, Atom::Apply(Function::Sqrt, _)) && factor.power % 2 == 0;
+    if term.factors.iter().any(is_even_root) {
+        return Simplified::Several(vec![term]);
+    }
     Simplified::Done(term)
 }
 
@@ -159,6 +171,7 @@ fn number_of(function: Function, arguments: &[Sum]) -> Option<f64> {
         Function::LogGamma
         | Function::Digamma
         | Function::Trigamma
+        | Function::LogBesselK
         | Function::Logistic
         | Function::Softplus
         | Function::Phi

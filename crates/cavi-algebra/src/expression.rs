@@ -50,6 +50,8 @@ pub enum Function {
     Digamma,
     /// psi'(x).
     Trigamma,
+    /// `ln K_p(z)` of the modified Bessel function of the second kind: the order first, then the argument.
+    LogBesselK,
     /// First argument to the power of the second, where that is no integer.
     Power,
     /// Standard normal distribution function.
@@ -76,6 +78,7 @@ impl Function {
             Function::LogGamma => "log_gamma",
             Function::Digamma => "digamma",
             Function::Trigamma => "trigamma",
+            Function::LogBesselK => "log_bessel_k",
             Function::Power => "power",
             Function::Phi => "Phi",
             Function::InversePhi => "inv_Phi",

@@ -110,7 +110,9 @@ fn block(derivation: &mut Derivation, drafts: &[Draft], bounded: &Bounded, id: B
         derivation.complain(diagnostic, Some(draft), culprit);
         return None;
     };
-    if point && !draft.clamp {
+    // A term in 1 / x keeps the density from being infinite at 0; where it is 0, the fit says so.
+    let inverse = Statistic::of(Elementary::Power(-1));
+    if point && !draft.clamp && !wanted.contains(&inverse) {
         for (statistic, _, own) in &coefficients {
             if boundary_mode(&derivation.symbols, statistic, own) {
                 derivation.diagnostics.push(explain::infinite_mode(derivation, drafts, id, own));

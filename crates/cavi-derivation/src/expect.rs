@@ -3,7 +3,8 @@
 use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::{distribute, multiply, refresh};
 use cavi_algebra::{
-    Atom, BlockId, Elementary, ExpectedSquare, Factor, Moment, Statistic, Subscript, Sum, Symbols, Term,
+    Atom, BlockId, Elementary, ExpectedSquare, Factor, Moment, Statistic, Subscript, Sum, Support, Symbols,
+    Term,
 };
 
 use crate::blocks::Draft;
@@ -184,12 +185,14 @@ fn expected_square(
                 continue;
             }
             let right = refresh(symbols, right);
+            let sides: Vec<Shared> =
+                shared.iter().map(|block| Shared::of(symbols, drafts, *block, left, &right)).collect();
             let mut product = multiply(symbols, &Sum::term(left.clone()), &Sum::term(right));
             product.terms.iter_mut().for_each(|term| term.factors.extend(guards.iter().cloned()));
             let twice = if other > number { 2.0 } else { 1.0 };
             let product = canonical(symbols, &product);
             for term in &product.terms {
-                spread = spread.plus(excess(symbols, drafts, &shared, term)?.scaled(twice));
+                spread = spread.plus(excess(symbols, drafts, &sides, term)?.scaled(twice));
             }
         }
     }
@@ -197,15 +200,52 @@ fn expected_square(
     Ok(Atom::ExpectedSquare(Box::new(ExpectedSquare { of: inner.clone(), mean, spread })))
 }
 
+/// A block that both terms of a product hold.
+struct Shared {
+    block: usize,
+    /// For a block of several variables, what each side has of it, where that is one copy: `s w` and `s w`.
+    sides: Option<[Vec<(u8, i32)>; 2]>,
+}
+
+impl Shared {
+    fn of(symbols: &Symbols, drafts: &[Draft], block: usize, left: &Term, right: &Term) -> Shared {
+        let draft = &drafts[block];
+        let content = |term: &Term| {
+            let found = elements(symbols, draft, term).ok()?;
+            let copies = copies(&found);
+            let [copy] = copies.as_slice() else { return None };
+            content(copy)
+        };
+        let several = draft.members.len() > 1;
+        let sides = several.then(|| Some([content(left)?, content(right)?])).flatten();
+        Shared { block, sides }
+    }
+}
+
+/// The power of each member in a copy; `None` where it is no product of powers.
+fn content(copy: &[&Element]) -> Option<Vec<(u8, i32)>> {
+    let mut powers: Vec<(u8, i32)> = Vec::new();
+    for element in copy {
+        let Elementary::Power(_) = element.elementary else { return None };
+        let member = element.member as u8;
+        match powers.iter_mut().find(|(own, _)| *own == member) {
+            Some((_, power)) => *power += element.written,
+            None => powers.push((member, element.written)),
+        }
+    }
+    powers.sort_unstable();
+    Some(powers)
+}
+
 /// `E[T_s T_t] - E T_s E T_t` for a product of two terms.
 fn excess(
     symbols: &mut Symbols,
     drafts: &[Draft],
-    shared: &[usize],
+    shared: &[Shared],
     product: &Term,
 ) -> Result<Sum, Box<Leftover>> {
     let mut terms = vec![product.clone()];
-    for block in shared {
+    for Shared { block, .. } in shared {
         let mut next = Vec::new();
         for term in &terms {
             let leftover =
@@ -218,7 +258,7 @@ fn excess(
     for term in terms {
         // Every shared copy contributes its means or its covariance; at least one its covariance.
         let mut choices = vec![(term.clone(), false)];
-        for block in shared {
+        for Shared { block, sides } in shared {
             let mut next = Vec::new();
             for (term, any) in choices {
                 let draft = &drafts[*block];
@@ -226,7 +266,9 @@ fn excess(
                 let found = elements(symbols, draft, &term)
                     .map_err(|position| Box::new(Leftover { term: term.clone(), position, block: id }))?;
                 next.extend(
-                    expand_copies(id, &term, &found)?.into_iter().map(|(term, own)| (term, any || own)),
+                    expand_copies(symbols, draft, id, &term, &found, sides.as_ref())?
+                        .into_iter()
+                        .map(|(term, own)| (term, any || own)),
                 );
             }
             choices = next;
@@ -240,9 +282,32 @@ fn excess(
     Ok(out)
 }
 
+/// The powers of a product of two products.
+fn product_of(left: &[(u8, i32)], right: &[(u8, i32)]) -> Vec<(u8, i32)> {
+    let mut powers = left.to_vec();
+    for (member, power) in right {
+        match powers.iter_mut().find(|(own, _)| own == member) {
+            Some((_, own)) => *own += power,
+            None => powers.push((*member, *power)),
+        }
+    }
+    powers.sort_unstable();
+    powers
+}
+
 /// Replaces the copies of a block in a term by means and, where a copy stands twice, by means or its covariance; says of
 /// each outcome whether a covariance is in it.
-fn expand_copies(block: BlockId, term: &Term, found: &[Element]) -> Result<Vec<(Term, bool)>, Box<Leftover>> {
+///
+/// A copy of a block of several variables may stand in each side with a product `f`, `g` of its members, as `s w` does:
+/// then `E[f g] = E f E g + (E[f g] - E f E g)`.
+fn expand_copies(
+    symbols: &Symbols,
+    draft: &Draft,
+    block: BlockId,
+    term: &Term,
+    found: &[Element],
+    sides: Option<&[Vec<(u8, i32)>; 2]>,
+) -> Result<Vec<(Term, bool)>, Box<Leftover>> {
     let mut base = term.clone();
     let gone: Vec<usize> = found.iter().map(|element| element.position).collect();
     let mut position = 0;
@@ -256,6 +321,54 @@ fn expand_copies(block: BlockId, term: &Term, found: &[Element]) -> Result<Vec<(
         let moment = |statistic: Statistic, slots: Vec<Subscript>| {
             Factor::of(Atom::Moment(Moment { block, statistic, plates: plates.clone(), slots }))
         };
+        if let (Some(sides), Some(own)) = (sides, content(&copy))
+            && sides.iter().any(|side| side.iter().map(|(_, power)| power).sum::<i32>() > 1)
+        {
+            let [left, right] = sides;
+            let of = |powers: &[(u8, i32)]| {
+                let binary =
+                    |member: u8| symbols.array(draft.members[usize::from(member)]).support == Support::Binary;
+                let reduced = powers.iter().map(|(member, power)| {
+                    let power = if binary(*member) { 1 } else { *power };
+                    (*member, Elementary::Power(power))
+                });
+                Factor::of(Atom::Moment(Moment {
+                    block,
+                    statistic: Statistic(reduced.collect()),
+                    plates: plates.clone(),
+                    slots: Vec::new(),
+                }))
+            };
+            let sliced = copy.iter().any(|element| !element.slots.is_empty());
+            let both = product_of(left, right);
+            let with = |term: &Term, sign: f64, factors: Vec<Factor>| {
+                let mut term = term.clone();
+                term.coefficient.0 *= sign;
+                term.factors.extend(factors);
+                term
+            };
+            if !sliced && (own == *left || own == *right) {
+                outcomes =
+                    outcomes.into_iter().map(|(term, any)| (with(&term, 1.0, vec![of(&own)]), any)).collect();
+                continue;
+            }
+            if !sliced && own == both {
+                let means = || vec![of(left), of(right)];
+                outcomes = outcomes
+                    .into_iter()
+                    .flat_map(|(term, any)| {
+                        [
+                            (with(&term, 1.0, means()), any),
+                            (with(&term, 1.0, vec![of(&both)]), true),
+                            (with(&term, -1.0, means()), true),
+                        ]
+                    })
+                    .collect();
+                continue;
+            }
+            let position = copy[0].position;
+            return Err(Box::new(Leftover { term: term.clone(), position, block }));
+        }
         // The single elements, `x^2` taken as `x x`.
         let mut singles: Vec<(u8, Vec<Subscript>)> = Vec::new();
         let mut plain = true;

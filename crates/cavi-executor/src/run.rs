@@ -21,7 +21,7 @@ use crate::schedule::{Item, Schedule, Step};
 use crate::trouble::Trouble;
 pub use ascend::VISIT;
 use contractions::Prepared;
-use elementwise::elementwise;
+use elementwise::{elementwise, pairwise};
 use pass::SiteState;
 
 /// A run: the state of every block, and the values that follow from it.
@@ -67,7 +67,8 @@ impl<'a> Executor<'a> {
                 | Operation::Point(..)
                 | Operation::Moment(..)
                 | Operation::Counts(..)
-                | Operation::Map(..) => Vec::new(),
+                | Operation::Map(..)
+                | Operation::Pair(..) => Vec::new(),
             })
             .collect();
         let values = std::mem::take(&mut plan.statics);
@@ -109,7 +110,7 @@ impl<'a> Executor<'a> {
             constant[index] = match &self.plan.nodes[index].operation {
                 Operation::Static(_) => true,
                 Operation::Point(..) | Operation::Moment(..) | Operation::Counts(..) => false,
-                Operation::Contractions(_) | Operation::Map(..) => {
+                Operation::Contractions(_) | Operation::Map(..) | Operation::Pair(..) => {
                     self.plan.nodes[index].reads().iter().all(|read| constant[read.index()])
                 }
             };
@@ -275,11 +276,12 @@ impl<'a> Executor<'a> {
             Operation::Static(_) => 1,
             Operation::Counts(..) => self.stamps[id.index()],
             Operation::Point(block, _) | Operation::Moment(block, _) => self.block_stamps[block.index()],
-            Operation::Contractions(_) | Operation::Map(..) => self.plan.nodes[id.index()]
-                .reads()
-                .into_iter()
-                .map(|read| self.newest(read))
-                .fold(1, u64::max),
+            Operation::Contractions(_) | Operation::Map(..) | Operation::Pair(..) => self.plan.nodes
+                [id.index()]
+            .reads()
+            .into_iter()
+            .map(|read| self.newest(read))
+            .fold(1, u64::max),
         }
     }
 
@@ -289,7 +291,9 @@ impl<'a> Executor<'a> {
         let reads = match &self.plan.nodes[index].operation {
             Operation::Static(_) | Operation::Counts(..) => return,
             Operation::Point(..) | Operation::Moment(..) => Vec::new(),
-            Operation::Contractions(_) | Operation::Map(..) => self.plan.nodes[index].reads(),
+            Operation::Contractions(_) | Operation::Map(..) | Operation::Pair(..) => {
+                self.plan.nodes[index].reads()
+            }
         };
         let newest = self.newest(id);
         if self.stamps[index] >= newest && self.values[index].len() == self.plan.nodes[index].len() {
@@ -318,6 +322,9 @@ impl<'a> Executor<'a> {
             }
             Operation::Map(function, node) => {
                 elementwise(*function, &self.values[node.index()], &mut out);
+            }
+            Operation::Pair(function, left, right) => {
+                pairwise(*function, &self.values[left.index()], &self.values[right.index()], &mut out);
             }
         }
         self.values[index] = Cow::Owned(out);

@@ -38,7 +38,7 @@ impl Family for Beta {
     }
 
     fn data(&self) -> DataKind {
-        DataKind::None
+        DataKind::Inside
     }
 
     fn latent(&self) -> Option<Support> {

@@ -141,6 +141,8 @@ pub enum DataKind {
     Nonnegative,
     /// 0 or 1, or numbers between as a quasi-likelihood.
     Binary,
+    /// Numbers strictly between 0 and 1.
+    Inside,
     /// Positions on an axis.
     Index,
     /// None: the family is for latents.

@@ -13,6 +13,7 @@ pub fn apply(function: Function, arguments: &[f64]) -> f64 {
         Function::LogGamma => special::log_gamma(x),
         Function::Digamma => special::digamma(x),
         Function::Trigamma => special::trigamma(x),
+        Function::LogBesselK => special::log_bessel_k(x, arguments[1]),
         Function::Power => power(x, arguments[1]),
         Function::Logistic => {
             let small = special::exp(-x.abs());

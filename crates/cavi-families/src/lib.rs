@@ -14,6 +14,7 @@ pub mod standard;
 mod density;
 
 mod bernoulli;
+mod bernoulli_normal;
 mod beta;
 mod binomial;
 mod categorical;
@@ -21,6 +22,7 @@ mod dirichlet;
 mod exponential;
 mod flat;
 mod gamma;
+mod generalized_inverse_gaussian;
 mod half_normal;
 mod inverse_gamma;
 mod joint_normal;
@@ -54,6 +56,7 @@ pub fn families() -> &'static [&'static dyn Family] {
         &binomial::Binomial,
         &beta::Beta,
         &inverse_gamma::InverseGamma,
+        &generalized_inverse_gaussian::GeneralizedInverseGaussian,
         &half_normal::HalfNormal,
         &truncated_normal::TruncatedNormal,
         &flat::Flat,
@@ -72,8 +75,10 @@ pub fn posteriors() -> &'static [&'static dyn Posterior] {
         &bernoulli::BernoulliPosterior,
         &beta::BetaPosterior,
         &inverse_gamma::InverseGammaPosterior,
+        &generalized_inverse_gaussian::GeneralizedInverseGaussianPosterior,
         &truncated_normal::TruncatedNormalPosterior,
         &normal_gamma::NormalGammaPosterior,
+        &bernoulli_normal::BernoulliNormalPosterior,
         &simplex_point::SIMPLEX_POINT,
         &nonnegative_point::NONNEGATIVE_POINT,
         &nonnegative_slice::NonnegativeSlice,

@@ -122,6 +122,11 @@ pub(crate) mod build {
         apply(Function::LogGamma, formula)
     }
 
+    /// `ln K_p(z)` of the modified Bessel function of the second kind.
+    pub(crate) fn log_bessel_k_of(order: Formula, argument: Formula) -> Formula {
+        Formula::LogBesselK(Box::new(order), Box::new(argument))
+    }
+
     /// Proportional to a formula, with sum 1 over its slot.
     pub(crate) fn normalised(formula: Formula) -> Formula {
         Formula::Normalised(Box::new(formula))

@@ -48,7 +48,7 @@ impl Family for TruncatedNormal {
     }
 
     fn data(&self) -> DataKind {
-        DataKind::None
+        DataKind::Nonnegative
     }
 
     fn latent(&self) -> Option<Support> {

@@ -74,3 +74,33 @@ fn log_gamma() {
     use special::{log_gamma, log_gamma_in_place, log_gamma_into};
     check("log_gamma", log_gamma, log_gamma_into, log_gamma_in_place, 0.0, 3e-15);
 }
+
+/// `log K_p(z)`, its slope in `p` and `log(K_(p-1)(z) / K_p(z))` (`tests/data/bessel_k.py`).
+#[test]
+fn bessel_k() {
+    let text = include_str!("data/bessel_k.csv");
+    let rows = text.lines().filter(|line| !line.starts_with('#'));
+    let mut count = 0;
+    for row in rows {
+        let [p, z, log, slope, ratio] =
+            row.split(',').map(|field| field.parse::<f64>().unwrap()).collect::<Vec<f64>>()[..]
+        else {
+            panic!("{row}");
+        };
+        let integrals = special::bessel_k(p, z);
+        let centre = special::ln(p + integrals.w) - special::ln(z);
+        for (name, found, expected) in [
+            ("log K", special::log_bessel_k(p, z), log),
+            ("log K of -p", special::log_bessel_k(-p, z), log),
+            ("slope", centre + integrals.mean, slope),
+            ("ratio", integrals.log_inverse - centre, ratio),
+        ] {
+            let error = (found - expected).abs() / expected.abs().max(1.0);
+            assert!(error <= 5e-13, "{name} at p = {p}, z = {z}: {found}, not {expected}");
+        }
+        count += 1;
+    }
+    assert_eq!(count, 224);
+    assert_eq!(special::log_bessel_k(0.5, 0.0), f64::INFINITY);
+    assert!(special::log_bessel_k(0.5, -1.0).is_nan());
+}

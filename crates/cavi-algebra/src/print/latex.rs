@@ -201,6 +201,14 @@ fn called(call: &Call, arguments: &[Node], closed: bool) -> String {
             Function::LogGamma => round("\\ln\\Gamma"),
             Function::Digamma => round("\\psi"),
             Function::Trigamma => round("\\psi'"),
+            Function::LogBesselK => match arguments {
+                [order, argument] => format!(
+                    "\\ln K_{{{}}}{}",
+                    list(std::slice::from_ref(order)),
+                    bracketed("(", &list(std::slice::from_ref(argument)), ")")
+                ),
+                _ => round("\\ln K"),
+            },
             Function::Power => round("\\operatorname{power}"),
             Function::Phi => round("\\Phi"),
             Function::InversePhi => round("\\Phi^{-1}"),

@@ -67,6 +67,8 @@ pub enum Formula {
     Divide(Box<Formula>, Box<Formula>),
     /// A function, elementwise.
     Apply(Function, Box<Formula>),
+    /// `ln K_p(z)` of the modified Bessel function of the second kind: the order, then the argument.
+    LogBesselK(Box<Formula>, Box<Formula>),
     /// The digamma function.
     Digamma(Box<Formula>),
     /// Proportional to this, with sum 1 over the last slot letter (over the classes of an indicator).
@@ -101,7 +103,7 @@ pub(crate) enum Resolved {
     Negate(Box<Resolved>),
     Multiply(Vec<Resolved>),
     Divide(Box<Resolved>, Box<Resolved>),
-    Call(Call, Box<Resolved>),
+    Call(Call, Vec<Resolved>),
     Normalised(Box<Resolved>),
     Total(Vec<LetterId>, Box<Resolved>),
     Inverse(Box<Resolved>),
@@ -120,7 +122,7 @@ pub(crate) fn slots(formula: &Formula, naturals: &[Natural], before: &[Shown]) -
         Formula::Parameter(index) => before.get(*index).map(|shown| shown.slots.clone()).unwrap_or_default(),
         Formula::Number(_) | Formula::Total(_) => Vec::new(),
         Formula::Add(parts) | Formula::Multiply(parts) => longest(&parts.iter().collect::<Vec<_>>()),
-        Formula::Divide(left, right) => longest(&[left, right]),
+        Formula::Divide(left, right) | Formula::LogBesselK(left, right) => longest(&[left, right]),
         Formula::Negate(inner)
         | Formula::Apply(_, inner)
         | Formula::Digamma(inner)
@@ -160,8 +162,14 @@ pub(crate) fn resolve(
             Resolved::Multiply(parts.iter().map(|part| again(symbols, part, target)).collect())
         }
         Formula::Divide(left, right) => Resolved::Divide(boxed(symbols, left), boxed(symbols, right)),
-        Formula::Apply(function, inner) => Resolved::Call(Call::Function(*function), boxed(symbols, inner)),
-        Formula::Digamma(inner) => Resolved::Call(Call::Digamma, boxed(symbols, inner)),
+        Formula::Apply(function, inner) => {
+            Resolved::Call(Call::Function(*function), vec![again(symbols, inner, target)])
+        }
+        Formula::LogBesselK(order, argument) => Resolved::Call(
+            Call::Function(Function::LogBesselK),
+            [order, argument].into_iter().map(|part| again(symbols, part, target)).collect(),
+        ),
+        Formula::Digamma(inner) => Resolved::Call(Call::Digamma, vec![again(symbols, inner, target)]),
         Formula::Normalised(inner) => Resolved::Normalised(boxed(symbols, inner)),
         Formula::Total(inner) => {
             let letters: Vec<LetterId> = slots(inner, naturals, before)
@@ -238,6 +246,7 @@ fn affine(
         }
         Formula::Parameter(_)
         | Formula::Apply(..)
+        | Formula::LogBesselK(..)
         | Formula::Digamma(_)
         | Formula::Normalised(_)
         | Formula::Total(_)
@@ -265,7 +274,7 @@ impl Resolved {
             Resolved::Parameter(index, _) => {
                 out.extend(before.get(*index).map_or(&[][..], |shown| &shown.plates))
             }
-            Resolved::Add(parts) | Resolved::Multiply(parts) => {
+            Resolved::Add(parts) | Resolved::Multiply(parts) | Resolved::Call(_, parts) => {
                 parts.iter().for_each(|part| part.letters(symbols, before, out));
             }
             Resolved::Divide(left, right) => {
@@ -273,7 +282,6 @@ impl Resolved {
                 right.letters(symbols, before, out);
             }
             Resolved::Negate(inner)
-            | Resolved::Call(_, inner)
             | Resolved::Normalised(inner)
             | Resolved::Total(_, inner)
             | Resolved::Inverse(inner) => inner.letters(symbols, before, out),
@@ -296,7 +304,9 @@ impl Resolved {
             Resolved::Divide(left, right) => {
                 quotient(left.node(builder, before), right.node(builder, before))
             }
-            Resolved::Call(call, inner) => Node::call(call.clone(), inner.node(builder, before)),
+            Resolved::Call(call, parts) => {
+                Node::Call(call.clone(), parts.iter().map(|part| part.node(builder, before)).collect())
+            }
             Resolved::Normalised(inner) => inner.node(builder, before),
             Resolved::Total(letters, inner) => builder.summed(letters, |builder| inner.node(builder, before)),
             Resolved::Inverse(inner) => match &**inner {

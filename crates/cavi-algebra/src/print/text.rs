@@ -153,6 +153,7 @@ fn called(call: &Call, arguments: &[Node]) -> String {
         Call::Function(Function::LogGamma) => "log Gamma",
         Call::Function(Function::Digamma) => "psi",
         Call::Function(Function::Trigamma) => "psi'",
+        Call::Function(Function::LogBesselK) => "log BesselK",
         Call::Function(function) => function.name(),
         Call::Digamma => "psi",
         Call::Inverse => "inverse",

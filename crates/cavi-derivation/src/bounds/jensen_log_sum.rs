@@ -287,6 +287,7 @@ fn sign_unknown(symbols: &Symbols, term: &Term) -> Option<Sign> {
                 Function::Log
                 | Function::LogGamma
                 | Function::Digamma
+                | Function::LogBesselK
                 | Function::InversePhi
                 | Function::StandardNormalLogCdf
                 | Function::StandardNormalLogCcdf

@@ -97,6 +97,9 @@ impl Plan<'_> {
                 Operation::Map(Elementwise::Function(function), from) => {
                     format!("{} of step {}", function.name(), from.index())
                 }
+                Operation::Pair(function, left, right) => {
+                    format!("{} of steps {} and {}", function.name(), left.index(), right.index())
+                }
                 Operation::Map(Elementwise::Power(power), from) => {
                     format!("step {} to the power {power}", from.index())
                 }

@@ -83,6 +83,8 @@ pub enum Operation {
     Contractions(Vec<Contraction>),
     /// A function of every element.
     Map(Elementwise, NodeId),
+    /// A function of two arguments, of the elements of two arrays of one shape.
+    Pair(Function, NodeId, NodeId),
 }
 
 /// A node: an array in C order.
@@ -115,6 +117,7 @@ impl Node {
                 parts.iter().flat_map(|part| part.operands.iter().map(|operand| operand.node)).collect()
             }
             Operation::Map(_, node) => vec![*node],
+            Operation::Pair(_, left, right) => vec![*left, *right],
         }
     }
 }

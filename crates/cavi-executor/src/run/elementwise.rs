@@ -34,9 +34,18 @@ pub fn elementwise(function: Elementwise, from: &[f64], out: &mut Vec<f64>) {
             Function::StandardNormalLogCdf => each(from, out, special::normal_log_cdf),
             Function::StandardNormalLogCcdf => each(from, out, |value| special::normal_log_cdf(-value)),
             Function::StandardNormalLogQf => each(from, out, special::normal_log_quantile),
-            Function::Power => unreachable!("a power is lowered to exp and log"),
+            Function::Power | Function::LogBesselK => {
+                unreachable!("a function of two arguments is lowered otherwise")
+            }
         },
     }
+}
+
+/// A function of two arguments, of every pair of elements.
+pub fn pairwise(function: Function, left: &[f64], right: &[f64], out: &mut Vec<f64>) {
+    assert_eq!(function, Function::LogBesselK, "the only function that is lowered to pairs");
+    out.clear();
+    out.extend(left.iter().zip(right).map(|(order, z)| special::log_bessel_k(*order, *z)));
 }
 
 /// `function(x)` of every element.

@@ -47,6 +47,66 @@ const GAMMA: &[(f64, f64, f64, f64)] = &[
     (10000000000.0, 20000000000.0, -0.69314718060994531, -16931471816.19344),
 ];
 
+/// `p, a, b, E x, E 1/x, E log x, A` by mpmath with 50 digits, from `besselk` and its derivative in the order.
+const GENERALIZED_INVERSE_GAUSSIAN: &[[f64; 7]] = &[
+    [0.5, 2.0, 3.0, 1.72474487139158905, 0.816496580927726033, 0.376196853383443528, -1.87712479985847801],
+    [-0.5, 2.0, 3.0, 1.22474487139158905, 1.14982991426105937, 0.0292682547247208535, -2.0798573539125602],
+    [0.0, 1.0, 1.0, 1.42962539826040176, 1.42962539826040176, 0.0, -0.171917218346842787],
+    [-1.7, 0.3, 4.0, 1.69663754143898649, 0.97724781560792396, 0.252169556135937415, -1.57690318859268505],
+    [12.25, 1e-6, 5.0, 24500000.2222222209, 4.44444439626618584e-8, 16.9728124035861315, 195.84672669152147],
+    [3.0, 1e8, 1e-8, 6.22880985237933908e-8, 22880985.2379339073, -16.7513782726060727, -52.6086224204264181],
+    [0.3, 1.5, 1e-24, 0.400000027198335678, 40797503538456493.5, -3.21483841992790673, 1.18210254855777292],
+    [-250.5, 2e3, 7.0, 0.0133149070844566273, 75.3756877384161792, -4.32067987402983171, 803.80768070526893],
+    [
+        1.0,
+        1e-10,
+        1e-10,
+        19999999999.9999993,
+        2.31417824455988701e-9,
+        23.1417824455988693,
+        23.7189981105004021,
+    ],
+    [1e4, 1.0, 1e6, 20049.8805721024829, 4.9880572102482853e-5, 9.90592872356959793, 89006.2179605313864],
+];
+
+#[test]
+fn generalised_inverse_gaussians_up_to_their_limits() {
+    let family = posterior("GeneralizedInverseGaussian").unwrap();
+    let batch = Batch { rows: 1, n: 1, groups: 1, group: &[] };
+    let answers = |p: f64, a: f64, b: f64| {
+        let mut descriptors = vec![vec![p], vec![a], vec![b], vec![0.0]];
+        family.complete(&batch, &mut descriptors).unwrap();
+        let mut out = [descriptors[3][0], 0.0, 0.0, 0.0];
+        for (place, which) in [(1, 2), (2, 0)] {
+            let mut own = [0.0];
+            family.expect(&batch, &descriptors, which, &mut own);
+            out[place] = own[0];
+        }
+        out[3] = entropy_column(family, &batch, &descriptors)[0];
+        out
+    };
+    for [p, a, b, expected @ ..] in GENERALIZED_INVERSE_GAUSSIAN {
+        let found = answers(*p, *a, *b);
+        let what = format!("p {p}, a {a}, b {b}");
+        // The moments are relative to their size, the logs absolute below 1.
+        assert_close(&what, found[0] / expected[0], 1.0, 1e-13);
+        assert_close(&what, found[1] / expected[1], 1.0, 1e-13);
+        assert_close(&what, found[2], expected[2], 1e-13);
+        assert_close(&what, found[3], expected[3], 1e-13);
+    }
+    // Without 1 / x it is a Gamma, without x an inverse Gamma; a tiny coefficient is almost none.
+    let (near, limit) = (answers(2.5, 3.0, 1e-250), answers(2.5, 3.0, 0.0));
+    let (mirrored, mirror) = (answers(-2.5, 1e-250, 3.0), answers(-2.5, 0.0, 3.0));
+    for place in 0..4 {
+        assert_close("Gamma", near[place], limit[place], 1e-13);
+        assert_close("inverse Gamma", mirrored[place], mirror[place], 1e-13);
+    }
+    assert_close("mean of a Gamma", limit[0], 5.0 / 3.0, 1e-15);
+    assert_close("mean of an inverse Gamma", mirror[0], 1.0, 1e-15);
+    assert_eq!(answers(1.0, 3.0, 0.0)[1], f64::INFINITY);
+    assert_eq!(answers(-1.0, 0.0, 3.0)[0], f64::INFINITY);
+}
+
 #[test]
 fn truncated_normals_in_both_tails() {
     let posterior = posterior("TruncatedNormal").unwrap();
@@ -149,6 +209,9 @@ fn improper_parameters_are_refused_by_row() {
     refuse("Beta", &[&[1.0, 1.0], &[1.0, -1.0]]);
     refuse("InverseGamma", &[&[-1.0, 0.5], &[-1.0, -1.0]]);
     refuse("TruncatedNormal", &[&[-1.0, 1.0], &[0.0, 0.0]]);
+    refuse("GeneralizedInverseGaussian", &[&[1.0, 1.0], &[-1.0, 0.0], &[-1.0, -1.0]]);
+    refuse("GeneralizedInverseGaussian", &[&[1.0, -1.0], &[-1.0, -1.0], &[0.0, 0.0]]);
+    refuse("Bernoulli-Normal", &[&[0.0; 2], &[-1.0, 2.0], &[0.0; 2], &[0.0; 2], &[-1.0; 2]]);
     refuse("Dirichlet", &[&[1.0, 2.0, 1.0, 0.0]]);
     refuse("Categorical", &[&[1.0, f64::NEG_INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY]]);
     refuse("Bernoulli", &[&[f64::INFINITY, f64::NAN]]);
@@ -237,7 +300,8 @@ fn recognises_the_smallest_family() {
         assert_eq!(name(positive, false, false, &[log, x]), Some("Gamma"));
         assert_eq!(name(positive, false, false, &[x, square]), Some("TruncatedNormal"));
         assert_eq!(name(positive, false, false, &[log, inverse]), Some("InverseGamma"));
-        assert_eq!(name(positive, false, false, &[log, x, inverse]), None);
+        assert_eq!(name(positive, false, false, &[x, inverse]), Some("GeneralizedInverseGaussian"));
+        assert_eq!(name(positive, false, false, &[log, x, inverse]), Some("GeneralizedInverseGaussian"));
         assert_eq!(name(positive, false, false, &[log, x, square]), None);
         assert_eq!(name(positive, false, true, &[log, x, square]), Some("Gamma with a square term"));
     }

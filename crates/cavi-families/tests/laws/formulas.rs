@@ -94,6 +94,12 @@ fn apply(function: Function, x: f64) -> f64 {
     }
 }
 
+/// `ln K_p(z)` by the trapezoid rule on `int exp(p t - z cosh t) dt / 2`.
+fn log_bessel_k(p: f64, z: f64) -> f64 {
+    let kernel = |t: f64| (p * t - z * t.cosh()).exp();
+    (0.5 * 0.01 * (-3000..=3000).map(|step| kernel(0.01 * f64::from(step))).sum::<f64>()).ln()
+}
+
 fn evaluate(formula: &Formula, natural: &[Value], parameters: &[Value]) -> Value {
     let again = |formula: &Formula| evaluate(formula, natural, parameters);
     let fold = |parts: &[Formula], function: fn(f64, f64) -> f64| {
@@ -109,6 +115,7 @@ fn evaluate(formula: &Formula, natural: &[Value], parameters: &[Value]) -> Value
         Formula::Negate(inner) => again(inner).map(|x| -x),
         Formula::Divide(above, below) => again(above).with(&again(below), |above, below| above / below),
         Formula::Apply(function, inner) => again(inner).map(|x| apply(*function, x)),
+        Formula::LogBesselK(order, argument) => again(order).with(&again(argument), log_bessel_k),
         Formula::Digamma(inner) => again(inner).map(digamma),
         Formula::Normalised(inner) => {
             let inner = again(inner);

@@ -55,8 +55,8 @@ fn random(posterior: &dyn Posterior, batch: &Batch, rng: &mut ChaCha8Rng) -> Vec
         match *name {
             // The fourth moments of the mean and of the precision exist, so that draws tell their variance.
             "shape" if !posterior.joint().is_empty() => column.fill_with(|| 5.0 + 3.0 * rng.random::<f64>()),
-            "mean" | "linear" => column.fill_with(|| 1.5 * gaussian(rng)),
-            "var" | "kappa" | "rate" | "scale" | "concentration" | "a" | "b" | "prec" => {
+            "mean" | "mean0" | "mean1" | "linear" | "p" => column.fill_with(|| 1.5 * gaussian(rng)),
+            "var" | "var0" | "var1" | "kappa" | "rate" | "scale" | "concentration" | "a" | "b" | "prec" => {
                 column.fill_with(|| (0.7 * gaussian(rng)).exp());
             }
             // The variance of 1 / x and of its mean exist.
@@ -157,6 +157,13 @@ fn log_density(posterior: &dyn Posterior, batch: &Batch, descriptors: &[Vec<f64>
         "InverseGamma" => {
             statrs_distribution::InverseGamma::new(descriptors[0][0], descriptors[1][0]).unwrap().ln_pdf(x[0])
         }
+        "GeneralizedInverseGaussian" => {
+            let [p, a, b] = [0, 1, 2].map(|which| descriptors[which][0]);
+            let kernel = |log: f64| p * log - 0.5 * (a * log.exp() + b * (-log).exp());
+            // Over log x, by the trapezoid rule on a grid that the density vanishes outside of.
+            let total: f64 = (-6000..=6000).map(|step| kernel(0.005 * f64::from(step)).exp()).sum();
+            kernel(x[0].ln()) - x[0].ln() - (0.005 * total).ln()
+        }
         "Beta" => statrs_distribution::Beta::new(descriptors[0][0], descriptors[1][0]).unwrap().ln_pdf(x[0]),
         "TruncatedNormal" => {
             let (linear, precision) = (descriptors[0][0], descriptors[1][0]);
@@ -170,6 +177,12 @@ fn log_density(posterior: &dyn Posterior, batch: &Batch, descriptors: &[Vec<f64>
         }
         "Categorical" => descriptors[0][x[0] as usize].ln(),
         "Bernoulli" => if x[0] == 1.0 { descriptors[0][0] } else { 1.0 - descriptors[0][0] }.ln(),
+        "Bernoulli-Normal" => {
+            let prob = descriptors[0][0];
+            let (column, log_prob) = if x[1] == 1.0 { (3, prob.ln()) } else { (1, (1.0 - prob).ln()) };
+            let weight = Normal::new(descriptors[column][0], descriptors[column + 1][0].sqrt()).unwrap();
+            log_prob + weight.ln_pdf(x[0])
+        }
         "Normal-Gamma" => {
             let [mean, kappa, shape, rate] = [0, 1, 2, 3].map(|which| descriptors[which][0]);
             let deviation = (kappa * x[1]).sqrt().recip();
@@ -283,10 +296,12 @@ fn expectations_and_entropy_agree_with_samples() {
                     draw.clone()
                 })
                 .collect();
-            let identity = posterior.expectations().iter().position(|e| e.statistic == Statistic::identity());
             let mut mean = vec![0.0; width];
-            if let Some(which) = identity {
-                posterior.expect(&batch, &descriptors, which, &mut mean);
+            for member in 0..posterior.joint().len().max(1) {
+                let identity = Statistic(vec![(member as u8, Elementary::Power(1))]);
+                if let Some(which) = posterior.expectations().iter().position(|e| e.statistic == identity) {
+                    posterior.expect(&batch, &descriptors, which, &mut mean[member..]);
+                }
             }
             for (which, expectation) in posterior.expectations().iter().enumerate() {
                 let mut claimed = vec![0.0; batch.len(expectation.extent)];

@@ -39,7 +39,11 @@ fn coefficients(posterior: &dyn Posterior, batch: &Batch, rng: &mut ChaCha8Rng) 
             [(_, Elementary::Log | Elementary::LogComplement)] if rng.random::<f64>() < 0.2 => 0.0,
             [(_, Elementary::Log | Elementary::LogComplement)] => rng.random::<f64>() * spread,
             [(_, Elementary::Power(2 | -1))] => -spread,
-            [(_, Elementary::Power(1))] if posterior.name() == "Gamma" => -spread,
+            [(_, Elementary::Power(1))]
+                if ["Gamma", "GeneralizedInverseGaussian"].contains(&posterior.name()) =>
+            {
+                -spread
+            }
             _ => spread * gaussian(rng),
         });
     }

@@ -412,7 +412,7 @@ impl Resolver<'_> {
         let start = match item {
             InitItem::Value { value, .. } => self.init_value(value, bound)?,
             InitItem::Draw(distribution) => {
-                let family = self.family(&distribution.family)?;
+                let family = self.family(distribution, false)?;
                 if family.latent().is_none() || takes_support_word(family) {
                     self.report(
                         Diagnostic::error(

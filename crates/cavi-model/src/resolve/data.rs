@@ -387,6 +387,7 @@ impl Resolver<'_> {
             DataKind::Binary => {
                 (matches!(support, Support::Binary | Support::Unit), "data of type binary or unit")
             }
+            DataKind::Inside => (support == Support::Unit, "data of type unit, strictly between 0 and 1"),
             DataKind::Index => (index, "data of type `index AXIS`"),
             DataKind::None => (false, "no data: it is a prior"),
         };
@@ -395,11 +396,14 @@ impl Resolver<'_> {
         if !fits {
             let others: Vec<&str> = cavi_families::families()
                 .iter()
-                .filter(|other| describes(other.data(), support) && other.slices() == family.slices())
+                .filter(|other| describes(other.data(), support))
+                .filter(|other| family.slices() == Slices::Any || other.slices() == family.slices())
                 .map(|other| other.name())
                 .collect();
             let help = if others.is_empty() {
                 "change the type of the data, if that is what they are".to_owned()
+            } else if family.data() == DataKind::None {
+                format!("use a family for `{found}`: {}", others.join(", "))
             } else {
                 format!("declare the data so, or use a family for `{found}`: {}", others.join(", "))
             };
@@ -477,6 +481,7 @@ impl Resolver<'_> {
                 | DataKind::Positive
                 | DataKind::Nonnegative
                 | DataKind::Binary
+                | DataKind::Inside
                 | DataKind::Index
                 | DataKind::None,
                 _,
@@ -493,6 +498,7 @@ fn describes(kind: DataKind, support: Support) -> bool {
         DataKind::Positive => support == Support::Positive,
         DataKind::Nonnegative => matches!(support, Support::Positive | Support::Nonnegative),
         DataKind::Binary => matches!(support, Support::Binary | Support::Unit),
+        DataKind::Inside => support == Support::Unit,
         DataKind::Index => matches!(support, Support::Index(_)),
         DataKind::None => false,
     }

@@ -11,6 +11,7 @@ mod declarations;
 mod expressions;
 mod fit;
 mod literals;
+mod mixtures;
 mod names;
 mod order;
 mod places;

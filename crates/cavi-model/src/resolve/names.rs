@@ -4,6 +4,7 @@ use cavi_algebra::{ArrayId, ArrayKind, AxisId, LetterId, Support};
 use cavi_families::families;
 use cavi_syntax::{Diagnostic, Span, ast, nearest};
 
+use super::mixtures::in_place_of;
 use super::{Named, Resolver};
 
 /// Families of the language reference that come in a later version.
@@ -26,21 +27,6 @@ const LATER_FAMILIES: &[&str] = &[
     "GeneralizedInverseGaussian",
     "Flat",
     "GaussianProcess",
-];
-
-/// Distributions that are no families here, and the scale mixture to write in their place.
-const MIXTURES: &[(&str, &str)] = &[
-    ("StudentT", "tau[n] ~ Gamma(nu / 2, rate = nu / 2), x[n] ~ Normal(m, prec = lambda * tau[n])"),
-    ("Laplace", "v[n] ~ Exponential(1 / (2 * b^2)), x[n] ~ Normal(m, var = v[n])"),
-    ("Cauchy", "tau[n] ~ Gamma(1 / 2, rate = 1 / 2), x[n] ~ Normal(m, prec = s^-2 * tau[n])"),
-    (
-        "HalfCauchy",
-        "a ~ InverseGamma(1 / 2, scale = s^-2), v ~ InverseGamma(1 / 2, scale = 1 / a), with v the square of it",
-    ),
-    (
-        "Horseshoe",
-        "a[p] ~ Gamma(1 / 2, rate = 1), l[p] ~ Gamma(1 / 2, rate = a[p]), w[p] ~ Normal(0, prec = t * l[p])",
-    ),
 ];
 
 impl Resolver<'_> {
@@ -170,19 +156,24 @@ impl Resolver<'_> {
         None
     }
 
-    /// The family of a name; an error where there is none.
-    pub fn family(&mut self, name: &ast::Name) -> Option<&'static dyn cavi_families::Family> {
+    /// The family of a statement or draw; an error where there is none of that name.
+    pub fn family(
+        &mut self,
+        ast: &ast::Distribution,
+        observed: bool,
+    ) -> Option<&'static dyn cavi_families::Family> {
+        let name = &ast.family;
         if let Some(family) = cavi_families::family(&name.text) {
             return Some(family);
         }
         let names: Vec<&str> = families().iter().map(|family| family.name()).collect();
         let list = format!("families: {}", names.join(", "));
-        let mixture = MIXTURES.iter().find(|(mixture, _)| *mixture == name.text);
-        let diagnostic = if let Some((_, mixture)) = mixture {
-            Diagnostic::error("E0208", format!("`{}` is no family: it is a scale mixture", name.text))
-                .at(name.span, "not an exponential family")
+        let instead = in_place_of(&name.text, &ast.target, observed);
+        let diagnostic = if let Some((is, lines)) = instead {
+            Diagnostic::error("E0208", format!("`{}` is no family: {is}", name.text))
+                .at(name.span, "no family")
                 .possible(list)
-                .help(format!("write the mixture, which has closed-form updates: {mixture}"))
+                .help(lines)
         } else if LATER_FAMILIES.contains(&name.text.as_str()) {
             Diagnostic::error("E0217", format!("`{}` comes in a later version", name.text))
                 .at(name.span, "part of the language, and not built yet")

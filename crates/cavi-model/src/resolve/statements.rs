@@ -168,7 +168,8 @@ impl Resolver<'_> {
         for index in 0..self.drafts.len() {
             let draft = &self.drafts[index];
             let (ast, target) = (draft.ast, draft.target);
-            let family = self.family(&ast.family);
+            let observed = self.symbols.array(target).kind == ArrayKind::Data;
+            let family = self.family(ast, observed);
             self.drafts[index].family = FamilyState::Done(family);
             let Some(family) = family else { continue };
             if self.symbols.array(target).kind != ArrayKind::Latent {

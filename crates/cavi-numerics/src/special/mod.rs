@@ -1,10 +1,11 @@
 //! Special functions, one a file: for one number, and for a slice at a time with vector instructions.
 //!
-//! The bodies have no branches, so the slice versions vectorise; the scalar versions run the same body, and give the
+//! Most bodies have no branches, so the slice versions vectorise; the scalar versions run the same body, and give the
 //! same bits on the same instruction set. `exp` and `ln` stay within 2 units in the last place; `digamma`, `trigamma`
 //! and `log_gamma` within 1e-13 relative (absolute near a root) of mpmath's values over 1e-14 .. 1e12
 //! (`tests/special.rs`).
 
+mod bessel_k;
 mod digamma;
 mod exp;
 mod ln;
@@ -13,6 +14,7 @@ mod log_sum_exp;
 mod normal;
 mod trigamma;
 
+pub use bessel_k::{BesselK, bessel_k, log_bessel_k};
 pub use digamma::{digamma, digamma_in_place, digamma_into};
 pub use exp::{exp, exp_in_place, exp_into, expm1};
 pub use ln::{ln, ln_in_place, ln_into, log1p};

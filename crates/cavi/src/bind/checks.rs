@@ -54,6 +54,31 @@ pub(super) fn missing_on_the_right(
     latent
 }
 
+/// Numbers under a family on the open interval are strictly between 0 and 1.
+pub(super) fn strictly_inside(model: &Model, arrays: &[Option<BoundArray>], problems: &mut Vec<Problem>) {
+    let inside = |statement: &&Statement| statement.observed && statement.family.data() == DataKind::Inside;
+    for statement in model.statements.iter().filter(inside) {
+        let Some(bound) = &arrays[statement.target.index()] else { continue };
+        let (BoundArray::Dense { values, observed } | BoundArray::Sparse { values, observed, .. }) = bound;
+        let seen = |place: usize| observed.as_ref().is_none_or(|observed| observed[place]);
+        let edge =
+            (0..values.len()).find(|place| seen(*place) && (values[*place] <= 0.0 || values[*place] >= 1.0));
+        let unlisted = matches!(bound, BoundArray::Sparse { unlisted_zero: true, .. });
+        let found = match edge {
+            Some(place) => values[place].to_string(),
+            None if unlisted => "an unlisted 0".to_owned(),
+            None => continue,
+        };
+        let (name, family) = (&model.symbols.array(statement.target).name, statement.family.name());
+        problems.push(
+            Problem::new(format!(
+                "`{name}` holds {found}, and {family} has a density strictly between 0 and 1 only"
+            ))
+            .help("declare those entries missing, or move them inside by half a unit of the measurement"),
+        );
+    }
+}
+
 /// A slice under one distribution is observed as a whole.
 pub(super) fn whole_slices(
     model: &Model,

@@ -96,6 +96,7 @@ pub fn bind(model: &Model, inputs: &Inputs) -> Result<Binding, Vec<Problem>> {
 
     let partly_latent = checks::missing_on_the_right(model, &arrays, &mut problems);
     checks::whole_slices(model, &arrays, &axes.bound, &mut problems);
+    checks::strictly_inside(model, &arrays, &mut problems);
     checks::domains(model, &Known::new(symbols, &axes.bound, &arrays), &mut problems);
     stop(&mut problems)?;
 

@@ -61,6 +61,14 @@ impl<'a> Lowering<'a, '_> {
                 }
                 (node, subscripts)
             }
+            Atom::Apply(function @ Function::LogBesselK, arguments) => {
+                let (domain, subscripts) =
+                    self.domain(scope, &arguments[0].clone().plus(arguments[1].clone()));
+                let left = self.sum(&arguments[0], &domain, target)?;
+                let right = self.sum(&arguments[1], &domain, target)?;
+                let shape = self.nodes[left.index()].shape.clone();
+                (self.node(Operation::Pair(*function, left, right), shape, Vec::new), subscripts)
+            }
             Atom::Apply(function, arguments) => {
                 let (inner, subscripts) = self.inner(scope, &arguments[0], target)?;
                 let function = match (function, arguments.get(1)) {
@@ -113,6 +121,19 @@ impl<'a> Lowering<'a, '_> {
         sum: &Sum,
         target: Option<BlockId>,
     ) -> Result<(NodeId, Vec<Subscript>), Unplanned> {
+        let (domain, subscripts) = self.domain(scope, sum);
+        let node = self.sum(sum, &domain, target)?;
+        let size = self.nodes[node.index()].len();
+        if size > self.limit {
+            return Err(Unplanned(format!(
+                "an intermediate array would hold {size} values, more than the data and the parameters together"
+            )));
+        }
+        Ok((node, subscripts))
+    }
+
+    /// The dimensions of a nested sum as an array, and how it is then read in the loop.
+    fn domain(&self, scope: &Scope, sum: &Sum) -> (Vec<Dim>, Vec<Subscript>) {
         let mut letters = sum.free_letters();
         let covered = letters.clone();
         letters.retain(|letter| {
@@ -137,14 +158,7 @@ impl<'a> Lowering<'a, '_> {
             domain.push(Dim::Letter(letter));
             subscripts.push(Subscript::Letter(letter));
         }
-        let node = self.sum(sum, &domain, target)?;
-        let size = self.nodes[node.index()].len();
-        if size > self.limit {
-            return Err(Unplanned(format!(
-                "an intermediate array would hold {size} values, more than the data and the parameters together"
-            )));
-        }
-        Ok((node, subscripts))
+        (domain, subscripts)
     }
 
     /// The values of a sparse array at the entries that the loop runs over.
