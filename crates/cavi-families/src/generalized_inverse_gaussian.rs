@@ -11,15 +11,20 @@
 //! `E x = (2 p + b E 1/x) / a` (the mean of the derivative of `x p(x)` is 0), and the log-normaliser is
 //! `p log x0 - w + log I`.
 //!
+//! Where `p` is 1/2 (a variance of one observation with an exponential prior: Laplace noise), all is elementary but for
+//! `d log K_p(z) / dp = e^(2 z) E_1(2 z)`.
+//!
 //! `b = 0` with `p > 0` is Gamma(p, a / 2); `a = 0` with `p < 0` is InverseGamma(-p, b / 2).
 //!
 //! # Source
 //! Jorgensen, Statistical Properties of the Generalized Inverse Gaussian Distribution (1982), ch. 2; draws as Devroye,
 //! Random variate generation for the generalized inverse Gaussian distribution, Statistics and Computing 24 (2014).
 
+use std::f64::consts::PI;
+
 use cavi_algebra::rules::{multiply, power, push_log_into_product};
 use cavi_algebra::{Atom, Elementary, Function, Statistic, Sum, Support, Symbols};
-use cavi_numerics::special::{bessel_k, digamma, exp, expm1, ln, log_gamma};
+use cavi_numerics::special::{bessel_k, digamma, exp, expm1, ln, log_gamma, scaled_exp_integral};
 use rand::{Rng, RngCore};
 use rand_distr::Exp1;
 
@@ -94,7 +99,16 @@ fn rising(p: f64, a: f64, b: f64) -> Moments {
         let inverse = if p > 1.0 { 0.5 * a / (p - 1.0) } else { f64::INFINITY };
         return Moments { mean: 2.0 * p / a, inverse, log, log_normaliser: log_gamma(p) - p * ln(0.5 * a) };
     }
-    let integrals = bessel_k(p, a.sqrt() * b.sqrt());
+    let z = a.sqrt() * b.sqrt();
+    if p == 0.5 {
+        return Moments {
+            mean: (1.0 + z) / a,
+            inverse: a.sqrt() / b.sqrt(),
+            log: 0.5 * (ln(b) - ln(a)) + scaled_exp_integral(2.0 * z),
+            log_normaliser: 0.5 * (ln(2.0 * PI) - ln(a)) - z,
+        };
+    }
+    let integrals = bessel_k(p, z);
     let log_centre = ln(p + integrals.w) - ln(a);
     let inverse = exp(integrals.log_inverse - log_centre);
     Moments {

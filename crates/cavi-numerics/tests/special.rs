@@ -104,3 +104,36 @@ fn bessel_k() {
     assert_eq!(special::log_bessel_k(0.5, 0.0), f64::INFINITY);
     assert!(special::log_bessel_k(0.5, -1.0).is_nan());
 }
+
+/// `e^x E_1(x)` by mpmath with 40 digits.
+#[test]
+#[allow(clippy::excessive_precision, reason = "the table stands as it was printed")]
+fn scaled_exp_integral() {
+    for (x, expected) in [
+        (1e-300, 690.19831223331217232),
+        (1e-20, 45.474486194979380875),
+        (1e-5, 10.935829157788483783),
+        (0.01, 4.0785114434564258266),
+        (0.3, 1.22253560508058558),
+        (0.9, 0.6399492266392997303),
+        (1.0, 0.59634736232319407434),
+        (1.0001, 0.59630700004092928685),
+        (1.2, 0.52593453189478460077),
+        (1.7, 0.40865559600056071179),
+        (2.5, 0.30352583648598409918),
+        (4.0, 0.2063456499010558331),
+        (7.0, 0.1266410960766327647),
+        (12.5, 0.074435275189775051256),
+        (30.0, 0.032289738758980125216),
+        (99.0, 0.010000980858478218413),
+        (101.0, 0.0098048461923006263392),
+        (700.0, 0.0014265364183008866918),
+        (1e5, 9.9999000019999400024e-6),
+        (1e300, 9.999999999999999475e-301),
+    ] {
+        let found = special::scaled_exp_integral(x);
+        assert!((found - expected).abs() <= 2e-15 * expected, "{x}: {found}, not {expected}");
+    }
+    assert_eq!(special::scaled_exp_integral(0.0), f64::INFINITY);
+    assert!(special::scaled_exp_integral(-1.0).is_nan());
+}

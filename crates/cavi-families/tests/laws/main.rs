@@ -161,8 +161,8 @@ fn log_density(posterior: &dyn Posterior, batch: &Batch, descriptors: &[Vec<f64>
             let [p, a, b] = [0, 1, 2].map(|which| descriptors[which][0]);
             let kernel = |log: f64| p * log - 0.5 * (a * log.exp() + b * (-log).exp());
             // Over log x, by the trapezoid rule on a grid that the density vanishes outside of.
-            let total: f64 = (-6000..=6000).map(|step| kernel(0.005 * f64::from(step)).exp()).sum();
-            kernel(x[0].ln()) - x[0].ln() - (0.005 * total).ln()
+            let total: f64 = (-600..=600).map(|step| kernel(0.05 * f64::from(step)).exp()).sum();
+            kernel(x[0].ln()) - x[0].ln() - (0.05 * total).ln()
         }
         "Beta" => statrs_distribution::Beta::new(descriptors[0][0], descriptors[1][0]).unwrap().ln_pdf(x[0]),
         "TruncatedNormal" => {

@@ -8,6 +8,7 @@
 mod bessel_k;
 mod digamma;
 mod exp;
+mod exp_integral;
 mod ln;
 mod log_gamma;
 mod log_sum_exp;
@@ -17,6 +18,7 @@ mod trigamma;
 pub use bessel_k::{BesselK, bessel_k, log_bessel_k};
 pub use digamma::{digamma, digamma_in_place, digamma_into};
 pub use exp::{exp, exp_in_place, exp_into, expm1};
+pub use exp_integral::scaled_exp_integral;
 pub use ln::{ln, ln_in_place, ln_into, log1p};
 pub use log_gamma::{ln_beta, log_gamma, log_gamma_in_place, log_gamma_into};
 pub use log_sum_exp::log_sum_exp;
