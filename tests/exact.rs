@@ -190,3 +190,40 @@ fn groups_that_do_not_interact() {
         starts.windows(2).map(group).sum()
     });
 }
+
+#[test]
+fn a_variance_under_a_gamma_prior() {
+    // A generalised inverse Gaussian; the evidence by the trapezoid rule over log v.
+    let text = "axis item[n]\ndata x[n] : real\ndata c : count\nv ~ Gamma(1.3, rate = 0.8)\n\
+                x[n] ~ Normal(0.4, var = v)\nc ~ Poisson(v)\n";
+    check(text, |program, bound| {
+        let (x, c) = (values(program, bound, "x"), values(program, bound, "c")[0]);
+        let joint = |log: f64| {
+            let v = log.exp();
+            let likelihood: f64 = x.iter().map(|x| log_normal(*x, 0.4, v)).sum();
+            1.3 * 0.8_f64.ln() - ln_gamma(1.3) + 1.3 * log - 0.8 * v + likelihood + c * log
+                - v
+                - ln_gamma(c + 1.0)
+        };
+        // A Gamma alone falls as v^1.3 towards 0.
+        (0.01 * (-6000..=800).map(|step| joint(0.01 * f64::from(step)).exp()).sum::<f64>()).ln()
+    });
+}
+
+#[test]
+fn a_weight_and_its_switch() {
+    // Joint under q, so that the bound is exact: with the switch off the data are noise, else the mean of a Normal.
+    let text = "axis item[n]\ndata x[n] : real\ns ~ Bernoulli(0.3)\nw ~ Normal(0.5, sd = 2)\n\
+                x[n] ~ Normal(s * w, prec = 1.7)\nposterior {\n  q(s, w)\n}\n";
+    check(text, |program, bound| {
+        let x = values(program, bound, "x");
+        let off: f64 = x.iter().map(|x| log_normal(*x, 0.0, 1.0 / 1.7)).sum();
+        let (mut mean, mut precision, mut on) = (0.5, 0.25, 0.0);
+        for x in x {
+            on += log_normal(*x, mean, 1.0 / precision + 1.0 / 1.7);
+            mean = (precision * mean + 1.7 * x) / (precision + 1.7);
+            precision += 1.7;
+        }
+        (0.7 * off.exp() + 0.3 * on.exp()).ln()
+    });
+}
