@@ -94,6 +94,17 @@ fn of_function(symbols: &mut Symbols, function: Function, arguments: &[Sum], pos
         Function::LogGamma => x.apply(Function::Digamma),
         Function::Digamma => x.apply(Function::Trigamma),
         Function::Trigamma => return None,
+        Function::LogBesselK if position == 0 => return None,
+        Function::LogBesselK => {
+            // K_p'(z) = -K_(p-1)(z) - (p / z) K_p(z)
+            let (order, z) = (x, arguments[1].clone());
+            let below = order.clone().minus(Sum::number(1.0));
+            let below = Sum::atom(Atom::Apply(function, vec![below, z.clone()]));
+            let ratio = canonical(symbols, &below.minus(value)).apply(Function::Exp);
+            let inverse = power(symbols, &z, -1);
+            let share = multiply(symbols, &order, &inverse);
+            canonical(symbols, &ratio.plus(share).scaled(-1.0))
+        }
         Function::Power if position == 0 => {
             // b a^(b - 1)
             let exponent = arguments[1].clone();

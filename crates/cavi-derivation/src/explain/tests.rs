@@ -57,14 +57,18 @@ fn a_deviation_with_a_prior_for_a_precision() {
 }
 
 #[test]
-fn a_variance_with_a_prior_for_a_precision() {
+fn a_variance_with_a_half_normal_prior() {
     let program = |prior: &str| {
         format!(
             "axis item[n]\ndata x[n] : real\nmu ~ Normal(0, sd = 10)\nv ~ {prior}\nx[n] ~ Normal(mu, var = v)\n"
         )
     };
-    let error = only_error(&program("Gamma(2, rate = 1)"), &[&program("InverseGamma(2, 1)")]);
-    assert_says(&error, &["`1/v` is no statistic", "`prec = v`", "InverseGamma(shape, scale)"]);
+    let repaired = [program("InverseGamma(2, 1)"), program("Gamma(2, rate = 1)")];
+    let error = only_error(&program("HalfNormal(sd = 2)"), &[&repaired[0], &repaired[1]]);
+    assert_says(
+        &error,
+        &["`log v` and `1/v` are no statistics", "Gamma(shape, rate)", "InverseGamma(shape, scale)"],
+    );
 }
 
 #[test]
