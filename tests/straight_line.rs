@@ -115,7 +115,7 @@ fn gamma_divergence(a: f64, b: f64, c: f64, d: f64) -> f64 {
 /// Blei, Ng and Jordan (2003), topics smoothed; both factors from one allocation.
 #[test]
 fn lda() {
-    let (d, v, k) = (7, 9, 3);
+    let (d, v, k) = (430, 47, 21);
     let (alpha, eta) = (0.3, 0.4);
     let program = program(
         "lda",

@@ -3,7 +3,6 @@
 //! Factors lie rows by `k` (whatever the program says), the accumulators beside them; a pass by intrinsics, then the update
 //! of a factor in blocks of rows that stay in the cache.
 
-use cavi_numerics::kernels::strips;
 use cavi_numerics::special::{digamma, digamma_into, exp, exp_in_place};
 
 use crate::by_hand::{Background, Three, Two, three, two};
@@ -486,12 +485,8 @@ impl Hand {
     }
 }
 
-/// Entries in the order of the library's own strips, for the table of rates alone.
-pub fn striped(data: &Sparse, modes: usize, length: usize) -> Sparse {
-    let columns: Vec<&[u32]> = data.columns[..modes].iter().map(Vec::as_slice).collect();
-    let order = strips(&columns, length).permutation;
-    Sparse {
-        columns: data.columns.iter().map(|own| order.iter().map(|e| own[*e as usize]).collect()).collect(),
-        values: order.iter().map(|e| data.values[*e as usize]).collect(),
-    }
+/// Entries in strips of columns, for the table of rates alone.
+pub fn striped(data: &Sparse, length: usize) -> Sparse {
+    let Entries { columns, weights, .. } = Entries::new(data, 1, Some(length));
+    Sparse { columns, values: weights }
 }

@@ -97,7 +97,7 @@ fn rates(quick: bool) {
     for (topics, rows) in
         [(10, [Some(1.0), Some(1.1), Some(0.64)]), (20, [None; 3]), (100, [Some(1.8), Some(2.5), Some(0.88)])]
     {
-        let strips = striped(&data, 2, topics);
+        let strips = striped(&data, topics);
         let mut factors: Vec<Vec<f64>> = Vec::new();
         let mut uniform = workload::Uniform::fixed();
         for size in [10_000 / scale, 5_000, 300] {

@@ -5,6 +5,7 @@ mod bound;
 mod contractions;
 mod elementwise;
 mod pass;
+mod rows;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,8 +22,9 @@ use crate::schedule::{Item, Schedule, Step};
 use crate::trouble::Trouble;
 pub use ascend::VISIT;
 use contractions::Prepared;
-use elementwise::{elementwise, pairwise};
+use elementwise::{elementwise, in_place, pairwise};
 use pass::SiteState;
+use rows::{Parts, describe, expect};
 
 /// A run: the state of every block, and the values that follow from it.
 pub struct Executor<'a> {
@@ -299,6 +301,19 @@ impl<'a> Executor<'a> {
         if self.stamps[index] >= newest && self.values[index].len() == self.plan.nodes[index].len() {
             return;
         }
+        if let Operation::Map(function, from) = self.plan.nodes[index].operation
+            && self.transient[from.index()]
+        {
+            // The values take the place of those they follow from, in the memory of the last ones.
+            self.values[from.index()] = std::mem::take(&mut self.values[index]);
+            self.stamps[from.index()] = 0;
+            self.evaluate(from);
+            let mut out = std::mem::take(&mut self.values[from.index()]).into_owned();
+            in_place(function, &mut out, &self.threads);
+            self.values[index] = Cow::Owned(out);
+            self.stamps[index] = newest;
+            return;
+        }
         reads.iter().for_each(|read| self.evaluate(*read));
         let mut out = std::mem::take(&mut self.values[index]).into_owned();
         match &self.plan.nodes[index].operation {
@@ -309,9 +324,9 @@ impl<'a> Executor<'a> {
             Operation::Moment(block, which) => {
                 let layout = &self.plan.layouts[block.index()];
                 let family = family(self.equations, *block);
-                let batch = layout.batch();
-                out.resize(batch.len(family.expectations()[*which].extent), 0.0);
-                family.expect(&batch, &self.parameters.blocks[block.index()], *which, &mut out);
+                out.resize(layout.batch().len(family.expectations()[*which].extent), 0.0);
+                let descriptors = &self.parameters.blocks[block.index()];
+                expect(family, &Parts::new(family, layout), descriptors, *which, &mut out, &self.threads);
             }
             Operation::Contractions(_) => {
                 out.clear();
@@ -321,7 +336,7 @@ impl<'a> Executor<'a> {
                 }
             }
             Operation::Map(function, node) => {
-                elementwise(*function, &self.values[node.index()], &mut out);
+                elementwise(*function, &self.values[node.index()], &mut out, &self.threads);
             }
             Operation::Pair(function, left, right) => {
                 pairwise(*function, &self.values[left.index()], &self.values[right.index()], &mut out);
@@ -371,6 +386,24 @@ impl<'a> Executor<'a> {
             return self.ascend(id);
         }
         let weightless = self.weightless(id);
+        let whole = self.plan.blocks[id.index()].in_order.is_empty() && weightless.is_empty();
+        if whole && !self.equations.block(id).is_point() {
+            let family = family(self.equations, id);
+            let layout = self.plan.layouts[id.index()].clone();
+            let parts = Parts::new(family, &layout);
+            let natural = self.plan.blocks[id.index()].natural.clone();
+            let natural = self.prepare(&natural, &parts);
+            let mut block = std::mem::take(&mut self.parameters.blocks[id.index()]);
+            let columns = self.columns(natural.clone());
+            let outcome = describe(family, &parts, &columns, &mut block, &self.threads);
+            self.parameters.blocks[id.index()] = block;
+            outcome.map_err(|improper| trouble(id, &layout, improper.row, improper.reason))?;
+            // The family was asked once, when the run began.
+            let _ = self.observe(id);
+            self.touch(id);
+            self.forget_prepared(&natural);
+            return Ok(());
+        }
         if self.plan.blocks[id.index()].in_order.is_empty() {
             let before = (!weightless.is_empty()).then(|| self.parameters.blocks[id.index()].clone());
             let nodes = self.plan.blocks[id.index()].natural.clone();

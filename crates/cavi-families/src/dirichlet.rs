@@ -9,6 +9,7 @@
 
 use cavi_algebra::rules::{multiply, push_log_into_product};
 use cavi_algebra::{Function, Statistic, Sum, Support, Symbols};
+use cavi_numerics::reduce;
 use cavi_numerics::special::{digamma, digamma_into, exp, ln, log_gamma, log_gamma_into};
 use rand::{Rng, RngCore};
 
@@ -131,10 +132,13 @@ impl Posterior for DirichletPosterior {
         let [concentration, mean] = descriptors else { unreachable!("two descriptors") };
         for row in 0..batch.rows {
             let (concentration, mean) = (&concentration[batch.row(row)], &mut mean[batch.row(row)]);
-            for value in concentration {
-                require_positive(row, "concentration", *value)?;
+            // Without an early end the check is one of vectors.
+            if !concentration.iter().fold(true, |all, value| all & (*value > 0.0 && value.is_finite())) {
+                for value in concentration {
+                    require_positive(row, "concentration", *value)?;
+                }
             }
-            let total: f64 = concentration.iter().sum();
+            let total = reduce::sum(concentration);
             for (mean, concentration) in mean.iter_mut().zip(concentration) {
                 *mean = concentration / total;
             }
@@ -153,8 +157,7 @@ impl Posterior for DirichletPosterior {
         }
         digamma_into(&descriptors[0], out);
         for row in 0..batch.rows {
-            let total: f64 = descriptors[0][batch.row(row)].iter().sum();
-            let of_total = digamma(total);
+            let of_total = digamma(reduce::sum(&descriptors[0][batch.row(row)]));
             out[batch.row(row)].iter_mut().for_each(|value| *value -= of_total);
         }
     }
@@ -164,7 +167,7 @@ impl Posterior for DirichletPosterior {
         for row in 0..batch.rows {
             let concentration = &descriptors[0][batch.row(row)];
             log_gamma_into(concentration, &mut each);
-            out[row] = each.iter().sum::<f64>() - log_gamma(concentration.iter().sum());
+            out[row] = reduce::sum(&each) - log_gamma(reduce::sum(concentration));
         }
     }
 

@@ -11,7 +11,7 @@ mod by_hand;
 use std::borrow::Cow;
 use std::time::Instant;
 
-use cavi_numerics::kernels::{Factor, LogSum, Outputs, Pattern, Scratch, log_sum, strips};
+use cavi_numerics::kernels::{Factor, LogSum, Outputs, Pattern, Scratch, log_sum};
 use cavi_numerics::{Threads, instruction_set};
 
 const ROWS: usize = 10_000;
@@ -46,14 +46,13 @@ fn bench(length: usize, stride: usize, columns: &[Vec<u32>], weights: &[f64], fa
         |m: usize| -> Vec<Cow<[u32]>> { columns[..m].iter().map(|c| Cow::Borrowed(&c[..])).collect() };
     let two = Pattern::new(modes(2));
     let three = Pattern::new(modes(3));
-    let order = strips(&[&columns[0], &columns[1]], stride);
-    let permuted = |column: &[u32]| order.permutation.iter().map(|e| column[*e as usize]).collect::<Vec<_>>();
+    let grid = Pattern::on_grid(modes(2), stride);
+    let width = 50_000 / stride as u32;
+    let mut order: Vec<usize> = (0..weights.len()).collect();
+    order.sort_by_key(|e| columns[1][*e] / width);
+    let permuted = |column: &[u32]| order.iter().map(|e| column[*e]).collect::<Vec<_>>();
     let striped_columns = [permuted(&columns[0]), permuted(&columns[1])];
-    let striped_weights: Vec<f64> = order.permutation.iter().map(|e| weights[*e as usize]).collect();
-    let striped = Pattern::with_chunks(
-        striped_columns.iter().map(|c| Cow::Borrowed(&c[..])).collect(),
-        order.chunks.clone(),
-    );
+    let striped_weights: Vec<f64> = order.iter().map(|e| weights[*e]).collect();
     let mut accumulators: Vec<Vec<f64>> = factors.iter().map(|f| vec![0.0; f.len()]).collect();
     let mut scratch = Scratch::default();
     let (one, two_threads) = (Threads::new(1), Threads::new(2));
@@ -76,9 +75,9 @@ fn bench(length: usize, stride: usize, columns: &[Vec<u32>], weights: &[f64], fa
             log_sum(&input, outputs, &mut scratch, threads).total
         };
         lap(2, &mut || kernel(&two, weights, &one, true));
-        lap(3, &mut || kernel(&striped, &striped_weights, &one, true));
+        lap(3, &mut || kernel(&grid, weights, &one, true));
         lap(4, &mut || kernel(&two, weights, &two_threads, true));
-        lap(5, &mut || kernel(&striped, &striped_weights, &two_threads, true));
+        lap(5, &mut || kernel(&grid, weights, &two_threads, true));
         lap(6, &mut || kernel(&two, weights, &one, false));
         lap(7, &mut || kernel(&three, weights, &one, true));
         let [ga, gb, gc] = &mut accumulators[..] else { unreachable!() };
@@ -115,9 +114,9 @@ fn bench(length: usize, stride: usize, columns: &[Vec<u32>], weights: &[f64], fa
         "by hand",
         "by hand, strips",
         "kernel",
-        "kernel, strips",
+        "kernel, grid",
         "kernel, two threads",
-        "kernel, strips, two threads",
+        "kernel, grid, two threads",
         "kernel, total alone",
         "kernel, three modes",
         "by hand, three modes",

@@ -30,13 +30,20 @@ impl Plan<'_> {
                 rows + 4 * counts
             })
             .sum();
+        // Several addends have a number each at every entry.
+        let entries: usize = self
+            .sites
+            .iter()
+            .filter(|site| site.addends.len() > 1)
+            .map(|site| site.entries * site.addends.len() * size_of::<f64>())
+            .sum();
         let parameters: usize = equations
             .blocks
             .iter()
             .zip(&self.layouts)
             .map(|(block, layout)| 2 * layout.values(block) * size_of::<f64>())
             .sum();
-        nodes + self.maps.bytes() + sites + parameters
+        nodes + self.maps.bytes() + sites + entries + parameters
     }
 
     /// One line a site and a step, with kernels, flops and bytes.

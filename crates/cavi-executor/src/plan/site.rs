@@ -126,6 +126,11 @@ pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplan
                 }
             }
         }
+        // Entries lie in order of their coordinates: the pass is best in the same order.
+        plan.modes.sort_by_key(|mode| match mode.row {
+            Rows::Coordinate(_, column) => column,
+            Rows::Own(_) => usize::MAX,
+        });
         if !offset.is_zero() {
             plan.offset = Some(lowering.sum(&offset, &domain, None)?);
         }

@@ -1,8 +1,8 @@
 //! The evidence lower bound of a run: scalar nodes, totals of sites, entropies.
 
 use cavi_algebra::BlockId;
-use cavi_families::{Batch, Extent, Posterior};
 
+use super::rows::{Parts, entropies};
 use super::{Executor, family};
 
 impl Executor<'_> {
@@ -36,23 +36,18 @@ impl Executor<'_> {
     /// What a block's entropy (paired with its prior where the family says so) adds to the bound, and the sum of the
     /// absolute values of its rows.
     fn entropy(&mut self, id: BlockId) -> (f64, f64) {
-        let block_plan = self.plan.blocks[id.index()].clone();
         let family = family(self.equations, id);
-        block_plan.prior.iter().for_each(|node| self.evaluate(*node));
+        let layout = self.plan.layouts[id.index()].clone();
+        let parts = Parts::new(family, &layout);
+        let block_plan = self.plan.blocks[id.index()].clone();
+        let prior = if family.paired() { block_plan.prior } else { Vec::new() };
+        let prior = self.prepare(&prior, &parts);
         if let Some(node) = block_plan.weight {
             self.evaluate(node);
         }
-        let layout = &self.plan.layouts[id.index()];
-        let batch = layout.batch();
         let descriptors = &self.parameters.blocks[id.index()];
-        let mut rows = vec![0.0; batch.rows];
-        if family.paired() {
-            let prior: Vec<&[f64]> =
-                block_plan.prior.iter().map(|node| self.values[node.index()].as_ref()).collect();
-            paired_entropy(family, &batch, descriptors, &prior, &mut rows);
-        } else {
-            family.entropy(&batch, descriptors, &mut rows);
-        }
+        let columns = self.columns(prior.clone());
+        let mut rows = entropies(family, &parts, descriptors, &columns, &self.threads);
         // What is observed has no entropy.
         if let Some(observed) = &self.observed[id.index()] {
             rows.iter_mut().zip(observed).filter(|(_, seen)| seen.is_some()).for_each(|(row, _)| *row = 0.0);
@@ -62,70 +57,8 @@ impl Executor<'_> {
                 *row = if *weight == 0.0 { 0.0 } else { *row * weight };
             }
         }
-        self.forget(&block_plan.prior);
+        self.forget_prepared(&prior);
         let absolute: f64 = rows.iter().map(|row| row.abs()).sum();
         (cavi_numerics::reduce::sum(&rows), absolute)
-    }
-}
-
-/// The log-normaliser of each row plus `sum (prior - natural) E t`, in blocks of rows: no column is copied as a whole.
-fn paired_entropy(
-    family: &dyn Posterior,
-    batch: &Batch,
-    descriptors: &[Vec<f64>],
-    prior: &[&[f64]],
-    rows: &mut [f64],
-) {
-    const BLOCK: usize = 1 << 12;
-    let (statistics, expectations, all) = (family.statistics(), family.expectations(), family.descriptors());
-    let whole = all.iter().map(|own| own.extent).chain(statistics.iter().map(|own| own.extent));
-    // Matrices belong to groups of rows: then all rows are one block.
-    let step = match whole.into_iter().any(|extent| extent == Extent::Matrix) {
-        true => batch.rows.max(1),
-        false => (BLOCK / batch.n.max(1)).max(1),
-    };
-    let mut own: Vec<Vec<f64>> = vec![Vec::new(); all.len()];
-    let mut natural: Vec<Vec<f64>> = vec![Vec::new(); statistics.len()];
-    let mut expectation = Vec::new();
-    for (block, rows) in rows.chunks_mut(step).enumerate() {
-        let part = match step == batch.rows {
-            true => *batch,
-            false => Batch { rows: rows.len(), n: batch.n, groups: rows.len(), group: &[] },
-        };
-        let place = |extent: Extent| {
-            let start = block * step * part.len(extent) / part.rows;
-            start..start + part.len(extent)
-        };
-        for ((own, column), descriptor) in own.iter_mut().zip(descriptors).zip(all) {
-            own.clear();
-            own.extend_from_slice(&column[place(descriptor.extent)]);
-        }
-        family.entropy(&part, &own, rows);
-        for (natural, statistic) in natural.iter_mut().zip(&statistics) {
-            natural.resize(part.len(statistic.extent), 0.0);
-        }
-        family.natural(&part, &own, &mut natural);
-        for ((statistic, prior), natural) in statistics.iter().zip(prior).zip(&natural) {
-            let which = expectations
-                .iter()
-                .position(|expectation| expectation.statistic == statistic.statistic)
-                .expect("a family that pairs answers its statistics");
-            let width = natural.len() / part.rows;
-            if width == 0 {
-                continue;
-            }
-            expectation.resize(natural.len(), 0.0);
-            family.expect(&part, &own, which, &mut expectation);
-            let prior = &prior[place(statistic.extent)];
-            let each = prior.chunks(width).zip(natural.chunks(width)).zip(expectation.chunks(width));
-            for (row, ((prior, own), expectation)) in rows.iter_mut().zip(each) {
-                for ((prior, own), expectation) in prior.iter().zip(own).zip(expectation) {
-                    let difference = prior - own;
-                    if difference != 0.0 {
-                        *row += difference * expectation;
-                    }
-                }
-            }
-        }
     }
 }

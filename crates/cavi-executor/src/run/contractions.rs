@@ -1,6 +1,7 @@
 //! Contractions with their steps worked out, ready for the kernel.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use cavi_numerics::Threads;
 use cavi_numerics::kernels::contract::{Operand, Output, Step, contract};
@@ -81,8 +82,9 @@ impl Prepared {
     /// Adds the contraction to `out`.
     pub fn run(&self, values: &[Cow<[f64]>], maps: &Maps, out: &mut [f64], threads: &Threads) {
         if self.is_multiple() {
-            let from = values[self.operands[0].0.index()].iter();
-            out.iter_mut().zip(from).for_each(|(out, value)| *out += self.coefficient * value);
+            const CHUNK: usize = 1 << 14;
+            let from = &values[self.operands[0].0.index()];
+            threads.for_each_chunk(out, CHUNK, |index, out| self.add_multiple(&from[index * CHUNK..], out));
             return;
         }
         let operands: Vec<Operand> = self
@@ -92,6 +94,47 @@ impl Prepared {
             .collect();
         let output = Output { values: out, steps: steps(&self.reach, maps) };
         contract(&self.sizes, self.coefficient, &operands, output, threads);
+    }
+
+    fn add_multiple(&self, from: &[f64], out: &mut [f64]) {
+        out.iter_mut().zip(from).for_each(|(out, value)| *out += self.coefficient * value);
+    }
+
+    /// Whether each value of the first dimension of the output can be computed by itself, at no more than its share of the
+    /// cost: nothing is summed.
+    pub fn is_by_rows(&self) -> bool {
+        let summed = |letter: usize| self.output.iter().all(|index| index.letter != letter);
+        !self.output.is_empty() && self.can_fix(&[(0, 0)]) && !(0..self.sizes.len()).any(summed)
+    }
+
+    /// Adds the part of the contraction in which the first dimension of the output has values of this range. `out` begins
+    /// there.
+    pub fn run_rows(&self, values: &[Cow<[f64]>], maps: &Maps, range: Range<usize>, out: &mut [f64]) {
+        if self.is_multiple() {
+            let each = out.len() / range.len().max(1);
+            let from = &values[self.operands[0].0.index()];
+            return self.add_multiple(&from[range.start * each..], out);
+        }
+        let letter = self.output[0].letter;
+        let mut sizes = self.sizes.clone();
+        sizes[letter] = range.len();
+        let operands: Vec<Operand> = self
+            .operands
+            .iter()
+            .map(|(node, reach)| {
+                let mut steps = steps(reach, maps);
+                let offset = match steps[letter] {
+                    Step::Stride(stride) => stride * range.start,
+                    Step::Table { table, scale } => {
+                        steps[letter] = Step::Table { table: &table[range.start..], scale };
+                        0
+                    }
+                };
+                Operand { values: &values[node.index()][offset..], steps }
+            })
+            .collect();
+        let output = Output { values: out, steps: steps(&self.reach, maps) };
+        contract(&sizes, self.coefficient, &operands, output, &Threads::one());
     }
 
     /// Whether dimensions of the output can be held at one value: each is a letter of its own.

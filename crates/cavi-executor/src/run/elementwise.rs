@@ -1,13 +1,34 @@
 //! Functions of every element of an array.
 
 use cavi_algebra::Function;
-use cavi_numerics::special;
+use cavi_numerics::{Threads, special};
 
 use crate::plan::tensor::Elementwise;
 
+/// As many values are a task.
+const CHUNK: usize = 1 << 13;
+
 /// A function of every element.
-pub fn elementwise(function: Elementwise, from: &[f64], out: &mut Vec<f64>) {
+pub fn elementwise(function: Elementwise, from: &[f64], out: &mut Vec<f64>, threads: &Threads) {
     out.resize(from.len(), 0.0);
+    threads
+        .for_each_chunk(out, CHUNK, |index, out| apply(function, &from[index * CHUNK..][..out.len()], out));
+}
+
+/// A function of every element, in place.
+pub fn in_place(function: Elementwise, values: &mut [f64], threads: &Threads) {
+    const BLOCK: usize = 512;
+    threads.for_each_chunk(values, CHUNK, |_, values| {
+        let mut from = [0.0; BLOCK];
+        for block in values.chunks_mut(BLOCK) {
+            let from = &mut from[..block.len()];
+            from.copy_from_slice(block);
+            apply(function, from, block);
+        }
+    });
+}
+
+fn apply(function: Elementwise, from: &[f64], out: &mut [f64]) {
     match function {
         Elementwise::Power(2) => out.iter_mut().zip(from).for_each(|(out, value)| *out = value * value),
         Elementwise::Power(-1) => out.iter_mut().zip(from).for_each(|(out, value)| *out = value.recip()),

@@ -11,8 +11,8 @@ use std::borrow::Cow;
 use cavi_algebra::{BlockId, SiteId};
 use cavi_numerics::kernels::contract::{Operand, Output, Step, contract};
 use cavi_numerics::kernels::log_sum::{Factor, LogSum, Outputs, Scratch, log_sum};
-use cavi_numerics::kernels::pattern::{Pattern, strips};
-use cavi_numerics::special;
+use cavi_numerics::kernels::pattern::{Pattern, by_rows};
+use cavi_numerics::{Threads, special};
 
 use super::Executor;
 use crate::data::{Bound, BoundArray};
@@ -24,12 +24,18 @@ use crate::trouble::Trouble;
 pub struct SiteState<'a> {
     /// For each addend, its entries' rows as the kernel reads them; `None` where it has no mode.
     patterns: Vec<Option<Pattern<'a>>>,
-    /// The entry at each place of the pass; empty where the pass runs over them as they are.
+    /// The entry at each place of the pass; empty where it visits them as they are, or on a grid.
     order: Vec<u32>,
     /// The weights in that order, and the stamp of the node they were taken from.
     weights: Vec<f64>,
     weights_stamp: Option<u64>,
     scratch: Scratch,
+    /// For each addend the exponential of its offset less the main addend's; empty where both are 0.
+    scales: Vec<Vec<f64>>,
+    /// The state of the offsets that the scales follow from.
+    scales_stamp: u64,
+    /// The ratio of each entry, where several addends or a count without a summed letter read it.
+    ratios: Vec<f64>,
     /// The state of the inputs at the last pass.
     stamp: u64,
     /// The blocks whose counts the last pass took.
@@ -55,28 +61,32 @@ impl<'a> SiteState<'a> {
                 .collect()
         };
         let mut all: Vec<Vec<Cow<'a, [u32]>>> = plan.addends.iter_mut().map(columns).collect();
-        let order = main_addend(plan).filter(|main| wants_strips(plan, *main)).map(|main| {
+        let main = main_addend(plan);
+        let order = main.filter(|main| wants_order(plan, *main)).and_then(|main| {
             let columns: Vec<&[u32]> = all[main].iter().map(|column| column.as_ref()).collect();
-            strips(&columns, plan.addends[main].categories)
+            let pairs = columns[0].iter().zip(columns[1]);
+            (!pairs.is_sorted()).then(|| by_rows(&columns))
         });
-        let Some(order) = order else {
-            let pattern = |columns: Vec<Cow<'a, [u32]>>| (!columns.is_empty()).then(|| Pattern::new(columns));
-            return SiteState { patterns: all.into_iter().map(pattern).collect(), ..SiteState::empty() };
-        };
-        let permuted = |values: &[u32]| -> Vec<u32> {
-            order.permutation.iter().map(|entry| values[*entry as usize]).collect()
-        };
-        for column in all.iter_mut().flatten() {
-            *column = Cow::Owned(permuted(column));
+        let order = order.unwrap_or_default();
+        if !order.is_empty() {
+            let permuted =
+                |values: &[u32]| -> Vec<u32> { order.iter().map(|entry| values[*entry as usize]).collect() };
+            for column in all.iter_mut().flatten() {
+                *column = Cow::Owned(permuted(column));
+            }
+            for scalar in plan.addends.iter_mut().flat_map(|addend| &mut addend.scalars) {
+                scalar.element = permuted(&scalar.element);
+            }
         }
-        for scalar in plan.addends.iter_mut().flat_map(|addend| &mut addend.scalars) {
-            scalar.element = permuted(&scalar.element);
-        }
-        let pattern = |columns: Vec<Cow<'a, [u32]>>| {
-            (!columns.is_empty()).then(|| Pattern::with_chunks(columns, order.chunks.clone()))
+        let pattern = |(addend, columns): (usize, Vec<Cow<'a, [u32]>>)| {
+            let on_grid = Some(addend) == main;
+            (!columns.is_empty()).then(|| match on_grid {
+                true => Pattern::on_grid(columns, plan.addends[addend].categories),
+                false => Pattern::new(columns),
+            })
         };
-        let patterns = all.into_iter().map(pattern).collect();
-        SiteState { patterns, order: order.permutation, ..SiteState::empty() }
+        let patterns = all.into_iter().enumerate().map(pattern).collect();
+        SiteState { patterns, order, ..SiteState::empty() }
     }
 
     /// What stands in while a pass runs.
@@ -87,28 +97,32 @@ impl<'a> SiteState<'a> {
             weights: Vec::new(),
             weights_stamp: None,
             scratch: Scratch::default(),
+            scales: Vec::new(),
+            scales_stamp: 0,
+            ratios: Vec::new(),
             stamp: 0,
             targets: Vec::new(),
             total: 0.0,
         }
     }
 
-    /// The bytes of what a pass in another order keeps.
+    /// The bytes of what the pass keeps beside the plan: grids, and entries in another order.
     pub(super) fn bytes(&self) -> usize {
+        let patterns = || self.patterns.iter().flatten();
+        let grids: usize = patterns().map(Pattern::grid_bytes).sum();
         if self.order.is_empty() {
-            return 0;
+            return grids;
         }
-        let columns: usize =
-            self.patterns.iter().flatten().map(|pattern| pattern.modes() * pattern.len()).sum();
-        (self.order.len() + columns) * size_of::<u32>() + self.order.len() * size_of::<f64>()
+        let columns: usize = patterns().map(|pattern| pattern.modes() * pattern.len()).sum();
+        grids + (self.order.len() + columns) * size_of::<u32>() + self.order.len() * size_of::<f64>()
     }
 
     /// Values of the entries in the order of the pass.
-    fn ordered(&self, values: &[f64]) -> Vec<f64> {
+    fn ordered<'v>(&self, values: &'v [f64]) -> Cow<'v, [f64]> {
         if self.order.is_empty() {
-            return values.to_vec();
+            return Cow::Borrowed(values);
         }
-        self.order.iter().map(|entry| values[*entry as usize]).collect()
+        Cow::Owned(self.order.iter().map(|entry| values[*entry as usize]).collect())
     }
 
     /// The entry at a place of the pass.
@@ -129,9 +143,9 @@ fn main_addend(plan: &SitePlan) -> Option<usize> {
         .max_by_key(|addend| (plan.addends[*addend].categories, std::cmp::Reverse(*addend)))
 }
 
-/// Whether visiting the entries in strips pays for a second copy of their coordinates and weights: the rows that they
+/// Whether sorting the entries by their rows pays for a second copy of their coordinates and weights: the rows that they
 /// gather in the second mode outgrow a cache of a megabyte, and each is gathered many times.
-fn wants_strips(plan: &SitePlan, main: usize) -> bool {
+fn wants_order(plan: &SitePlan, main: usize) -> bool {
     const LEAST_BYTES: usize = 1 << 20;
     const LEAST_ENTRIES: usize = 1 << 16;
     let addend = &plan.addends[main];
@@ -141,11 +155,8 @@ fn wants_strips(plan: &SitePlan, main: usize) -> bool {
     many && bytes >= LEAST_BYTES && u32::try_from(plan.entries).is_ok()
 }
 
-/// One addend's arrays during a pass.
-struct Share {
-    /// The partition of the addend alone at each entry, without its offset.
-    sums: Vec<f64>,
-}
+/// Entries whose numbers are worked out by one task.
+const CHUNK: usize = 1 << 14;
 
 impl Executor<'_> {
     /// The sum of weight times log partition at the current expectations.
@@ -163,22 +174,28 @@ impl Executor<'_> {
     /// Runs the pass, unless the last one saw the same inputs and took these counts.
     pub(super) fn pass(&mut self, id: SiteId, targets: &[BlockId]) -> Result<(), Trouble> {
         let plan = self.plan.sites[id.index()].clone();
-        let inputs = plan.inputs();
-        let mut newest = 1;
-        for input in &inputs {
-            self.evaluate(*input);
-            newest = newest.max(self.stamps[input.index()]);
-        }
+        let newest = plan.inputs().into_iter().map(|input| self.newest(input)).fold(1, u64::max);
         let state = &self.sites[id.index()];
         if state.stamp >= newest && targets.iter().all(|target| state.targets.contains(target)) {
             return Ok(());
         }
-        if let Some(entry) = self.values[plan.weight.index()].iter().position(|weight| *weight < 0.0) {
-            let block = targets.first().copied().unwrap_or(BlockId(0));
-            let reason = format!("the coefficient of a log of a sum is negative at entry {entry}");
-            return Err(Trouble { block, copy: Vec::new(), reason });
-        }
+        self.evaluate(plan.weight);
+        plan.addends.iter().flat_map(|addend| &addend.modes).for_each(|mode| self.evaluate(mode.factor));
         let mut state = std::mem::replace(&mut self.sites[id.index()], SiteState::empty());
+        let weights_stamp = Some(self.stamps[plan.weight.index()]);
+        if state.weights_stamp != weights_stamp {
+            let weights = &self.values[plan.weight.index()];
+            if let Some(entry) = weights.iter().position(|weight| *weight < 0.0) {
+                self.sites[id.index()] = state;
+                let block = targets.first().copied().unwrap_or(BlockId(0));
+                let reason = format!("the coefficient of a log of a sum is negative at entry {entry}");
+                return Err(Trouble { block, copy: Vec::new(), reason });
+            }
+            if !state.order.is_empty() {
+                state.weights = state.ordered(weights).into_owned();
+            }
+            state.weights_stamp = weights_stamp;
+        }
         let total = self.run_pass(id, &plan, targets, &mut state);
         state.total = total;
         state.stamp = newest;
@@ -187,54 +204,96 @@ impl Executor<'_> {
         Ok(())
     }
 
+    /// Brings the scales of the addends beside the main one up to date.
+    fn rescale(&mut self, plan: &SitePlan, main: usize, state: &mut SiteState) {
+        let offsets: Vec<NodeId> = plan.addends.iter().filter_map(|addend| addend.offset).collect();
+        let newest = offsets.iter().map(|offset| self.newest(*offset)).fold(1, u64::max);
+        if state.scales_stamp >= newest {
+            return;
+        }
+        offsets.iter().for_each(|offset| self.evaluate(*offset));
+        let mut scales = std::mem::take(&mut state.scales);
+        scales.resize(plan.addends.len(), Vec::new());
+        for (number, (addend, scale)) in plan.addends.iter().zip(&mut scales).enumerate() {
+            let both = [addend.offset, plan.addends[main].offset];
+            if number == main || both == [None; 2] {
+                continue;
+            }
+            let [own, of_main] = both.map(|node| node.map(|node| state.ordered(&self.values[node.index()])));
+            scale.resize(plan.entries, 0.0);
+            self.threads.for_each_chunk(scale, CHUNK, |chunk, scale| {
+                let place = chunk * CHUNK..chunk * CHUNK + scale.len();
+                match &own {
+                    Some(own) => scale.copy_from_slice(&own[place.clone()]),
+                    None => scale.fill(0.0),
+                }
+                if let Some(of_main) = &of_main {
+                    scale.iter_mut().zip(&of_main[place]).for_each(|(scale, main)| *scale -= main);
+                }
+                special::exp_in_place(scale);
+            });
+        }
+        state.scales = scales;
+        state.scales_stamp = newest;
+        // What moves is computed anew when it has moved.
+        for node in plan.addends.iter().enumerate().filter(|(number, _)| *number != main) {
+            if let Some(offset) = node.1.offset
+                && self.newest(offset) > 1
+            {
+                self.forget(&[offset]);
+            }
+        }
+    }
+
+    /// What the addends beside the main one add to the partition of each entry, relative to the main one's offset. `sums` are
+    /// their partitions without offsets; empty where these are the number of categories.
+    fn background<'s>(
+        &self,
+        plan: &SitePlan,
+        main: usize,
+        scales: &'s [Vec<f64>],
+        sums: &[Vec<f64>],
+    ) -> Cow<'s, [f64]> {
+        let others: Vec<usize> = (0..plan.addends.len()).filter(|number| *number != main).collect();
+        if let [only] = others.as_slice()
+            && plan.addends[*only].categories == 1
+            && sums[*only].is_empty()
+            && !scales[*only].is_empty()
+        {
+            return Cow::Borrowed(&scales[*only]);
+        }
+        let mut background = vec![0.0; plan.entries];
+        self.threads.for_each_chunk(&mut background, CHUNK, |chunk, background| {
+            for number in &others {
+                let categories = plan.addends[*number].categories as f64;
+                for (place, background) in background.iter_mut().enumerate() {
+                    let entry = chunk * CHUNK + place;
+                    *background += at(&scales[*number], entry, 1.0) * at(&sums[*number], entry, categories);
+                }
+            }
+        });
+        Cow::Owned(background)
+    }
+
     fn run_pass(&mut self, id: SiteId, plan: &SitePlan, targets: &[BlockId], state: &mut SiteState) -> f64 {
         let entries = plan.entries;
         let main = main_addend(plan);
-        let weights_stamp = Some(self.stamps[plan.weight.index()]);
-        if !state.order.is_empty() && state.weights_stamp != weights_stamp {
-            state.weights = state.ordered(&self.values[plan.weight.index()]);
-            state.weights_stamp = weights_stamp;
-        }
         let several = plan.addends.len() > 1;
         let wanted = |block: Option<BlockId>| block.is_some_and(|block| targets.contains(&block));
-        let scalars_wanted = plan
-            .addends
-            .iter()
-            .any(|addend| addend.scalars.iter().any(|scalar| targets.contains(&scalar.block)));
-        let offset = |executor: &Self, state: &SiteState, addend: usize| -> Option<Vec<f64>> {
-            plan.addends[addend].offset.map(|node| state.ordered(&executor.values[node.index()]))
-        };
-        // The other addends, relative to the main one's offset.
-        let mut shares: Vec<Share> = Vec::new();
-        let mut relative: Vec<Vec<f64>> = Vec::new();
-        let main_offset = main.and_then(|main| offset(self, state, main));
-        let mut background = several.then(|| vec![0.0; entries]);
-        if several || (main.is_none()) {
-            for addend in 0..plan.addends.len() {
+        let has_scalars =
+            |addend: &AddendPlan| addend.scalars.iter().any(|scalar| targets.contains(&scalar.block));
+        let mut sums: Vec<Vec<f64>> = vec![Vec::new(); plan.addends.len()];
+        if let (Some(main), true) = (main, several) {
+            self.rescale(plan, main, state);
+            for (number, addend) in plan.addends.iter().enumerate() {
                 // The main addend's own sums are needed only for its counts of terms without a summed letter.
-                let own = plan.addends[addend].scalars.iter().any(|scalar| targets.contains(&scalar.block));
-                let sums = if Some(addend) == main && !own {
-                    Vec::new()
-                } else {
-                    self.addend_sums(plan, addend, state)
-                };
-                let mut scale = offset(self, state, addend).unwrap_or_else(|| vec![0.0; entries]);
-                if let Some(main_offset) = &main_offset {
-                    scale.iter_mut().zip(main_offset).for_each(|(scale, main)| *scale -= main);
+                if !addend.modes.is_empty() && (number != main || has_scalars(addend)) {
+                    sums[number] = self.addend_sums(plan, number, state);
                 }
-                if main.is_some() {
-                    special::exp_in_place(&mut scale);
-                    if Some(addend) != main
-                        && let Some(background) = &mut background
-                    {
-                        for ((background, scale), sum) in background.iter_mut().zip(&scale).zip(&sums) {
-                            *background += scale * sum;
-                        }
-                    }
-                }
-                shares.push(Share { sums });
-                relative.push(scale);
             }
+        }
+        if let Some(offset) = main.and_then(|main| plan.addends[main].offset) {
+            self.evaluate(offset);
         }
         let mut accumulators: Vec<Vec<Option<Vec<f64>>>> = Vec::new();
         for (number, addend) in plan.addends.iter().enumerate() {
@@ -244,8 +303,11 @@ impl Executor<'_> {
             });
             accumulators.push(own.collect());
         }
-        let weights = self.weights(plan, &state.order, &state.weights);
-        let mut ratios = (several || scalars_wanted).then(|| vec![0.0; entries]);
+        let scalars_wanted = plan.addends.iter().any(has_scalars);
+        let mut ratios = (several || scalars_wanted).then(|| std::mem::take(&mut state.ratios));
+        if let Some(ratios) = &mut ratios {
+            ratios.resize(entries, 0.0);
+        }
         let (mut total, rare) = match main {
             Some(main) => {
                 let addend = &plan.addends[main];
@@ -258,13 +320,15 @@ impl Executor<'_> {
                     })
                     .collect();
                 let pattern = state.patterns[main].as_ref().expect("an addend with modes has a pattern");
+                let background = several.then(|| self.background(plan, main, &state.scales, &sums));
+                let offsets = addend.offset.map(|node| state.ordered(&self.values[node.index()]));
                 let input = LogSum {
                     pattern,
                     factors: &factors,
                     length: addend.categories,
-                    weights,
+                    weights: self.weights(plan, &state.order, &state.weights),
                     addends: background.as_deref(),
-                    offsets: main_offset.as_deref(),
+                    offsets: offsets.as_deref(),
                 };
                 let outputs = Outputs {
                     accumulators: accumulators[main].iter_mut().map(|own| own.as_deref_mut()).collect(),
@@ -278,14 +342,17 @@ impl Executor<'_> {
             None => (0.0, (0..entries).collect()),
         };
         if let (Some(main), Some(ratios)) = (main, &ratios) {
-            self.other_counts(plan, main, &relative, ratios, state, &mut accumulators);
+            self.other_counts(plan, main, ratios, state, &mut accumulators);
         }
         // Counts: the accumulated ratios times the factor itself.
         for (addend, own) in plan.addends.iter().zip(&mut accumulators) {
             for (mode, own) in addend.modes.iter().zip(own) {
                 if let Some(own) = own {
-                    let factor = self.values[mode.factor.index()].iter();
-                    own.iter_mut().zip(factor).for_each(|(count, factor)| *count *= factor);
+                    let factor = &self.values[mode.factor.index()];
+                    self.threads.for_each_chunk(own, CHUNK, |chunk, own| {
+                        let factor = &factor[chunk * CHUNK..];
+                        own.iter_mut().zip(factor).for_each(|(count, factor)| *count *= factor);
+                    });
                 }
             }
         }
@@ -305,20 +372,19 @@ impl Executor<'_> {
             for (number, (addend, own)) in plan.addends.iter().zip(&mut scattered).enumerate() {
                 for (scalar, own) in addend.scalars.iter().zip(own) {
                     let Some(own) = own else { continue };
-                    for entry in 0..entries {
-                        let share = if ratios[entry] == 0.0 {
-                            0.0
-                        } else if several {
-                            ratios[entry] * relative[number][entry] * shares[number].sums[entry]
-                        } else {
-                            weights[entry]
-                        };
-                        own[scalar.element[entry] as usize] += share;
-                    }
+                    let share = |entry: usize| {
+                        if ratios[entry] == 0.0 || !several {
+                            return if ratios[entry] == 0.0 { 0.0 } else { weights[entry] };
+                        }
+                        let sum = at(&sums[number], entry, addend.categories as f64);
+                        ratios[entry] * at(&state.scales[number], entry, 1.0) * sum
+                    };
+                    scatter(&scalar.element, own, &share, &self.threads);
                 }
             }
         }
         total += self.rare_entries(plan, &rare, state, &mut accumulators, &mut scattered);
+        state.ratios = ratios.unwrap_or_default();
         self.store(id, plan, accumulators, scattered);
         total
     }
@@ -328,7 +394,7 @@ impl Executor<'_> {
         let old = counts.map(|node| std::mem::take(&mut self.values[node.index()]));
         match old {
             Some(Cow::Owned(mut values)) if values.len() == length => {
-                values.fill(0.0);
+                self.threads.for_each_chunk(&mut values, CHUNK, |_, values| values.fill(0.0));
                 values
             }
             _ => vec![0.0; length],
@@ -370,7 +436,6 @@ impl Executor<'_> {
         &self,
         plan: &SitePlan,
         main: usize,
-        relative: &[Vec<f64>],
         ratios: &[f64],
         state: &SiteState,
         accumulators: &mut [Vec<Option<Vec<f64>>>],
@@ -380,8 +445,11 @@ impl Executor<'_> {
                 continue;
             }
             // Where the ratio is 0 the entry has no weight, or is treated in log space.
-            let product = |(ratio, scale): (&f64, &f64)| if *ratio == 0.0 { 0.0 } else { ratio * scale };
-            let scaled: Vec<f64> = ratios.iter().zip(&relative[number]).map(product).collect();
+            let scales = &state.scales[number];
+            let mut scaled = ratios.to_vec();
+            let product =
+                |(ratio, scale): (&mut f64, &f64)| *ratio = if *ratio == 0.0 { 0.0 } else { *ratio * scale };
+            scaled.iter_mut().zip(scales).for_each(product);
             let table =
                 |place: usize| Step::Table { table: state.rows(number, place), scale: addend.categories };
             for (place, own) in accumulators[number].iter_mut().enumerate() {
@@ -412,8 +480,9 @@ impl Executor<'_> {
         if rare.is_empty() {
             return 0.0;
         }
-        for mode in plan.addends.iter().flat_map(|addend| &addend.modes) {
-            self.evaluate(mode.log_factor);
+        for addend in &plan.addends {
+            addend.modes.iter().for_each(|mode| self.evaluate(mode.log_factor));
+            addend.offset.into_iter().for_each(|offset| self.evaluate(offset));
         }
         let mut total = 0.0;
         let mut logs: Vec<f64> = Vec::new();
@@ -550,4 +619,25 @@ impl Executor<'_> {
             .position(|node| node.operation == Operation::Counts(id, addend, log))
             .map(|index| NodeId(index as u32))
     }
+}
+
+/// A number of an entry, or the number of every entry where there is no array of them.
+fn at(values: &[f64], entry: usize, otherwise: f64) -> f64 {
+    if values.is_empty() { otherwise } else { values[entry] }
+}
+
+/// `own[element[entry]] += value(entry)`, in order of the entries; elements in order are shared out among the threads.
+fn scatter(element: &[u32], own: &mut [f64], value: &(impl Fn(usize) -> f64 + Sync), threads: &Threads) {
+    let size = own.len().div_ceil(16).max(1);
+    if !element.is_sorted() {
+        element.iter().enumerate().for_each(|(entry, place)| own[*place as usize] += value(entry));
+        return;
+    }
+    threads.for_each_chunk(own, size, |chunk, own| {
+        let first = chunk * size;
+        let bound = |place: usize| element.partition_point(|own| (*own as usize) < place);
+        for entry in bound(first)..bound(first + own.len()) {
+            own[element[entry] as usize - first] += value(entry);
+        }
+    });
 }

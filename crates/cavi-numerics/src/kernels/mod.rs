@@ -10,4 +10,4 @@ pub mod contract;
 
 pub use contract::{Operand, Output, Step, contract};
 pub use log_sum::{Factor, LogSum, Outputs, Scratch, Totals, log_sum};
-pub use pattern::{Order, Pattern, strips};
+pub use pattern::{Pattern, by_rows};

@@ -1,9 +1,15 @@
 //! A sparse pattern: for each entry `e` and each mode `i` the index `idx_i(e)`, and the chunks that threads work on.
 //!
 //! Everything that a kernel would have to check on every call is checked here once: columns of equal length, the
-//! largest index of each mode, chunks that share no index of the first mode.
+//! largest index of each mode, chunks that share no index of the first mode, and the grid.
+//!
+//! A *grid* cuts a pattern sorted by its first two modes into chunks of rows (indices of the first mode) and as many groups
+//! of columns (indices of the second). In round `t` chunk `c` visits its entries in group `(c + t) mod C`: no two chunks
+//! share a row or a column in a round, so that nothing accumulated in these two modes needs a copy for each chunk. A group is
+//! visited in strips of columns whose rows of a factor stay in the cache, each strip row by row.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// The coordinates of the entries of a sparse array, one column a mode, best sorted by the first.
 #[derive(Clone, Debug)]
@@ -12,22 +18,53 @@ pub struct Pattern<'a> {
     sizes: Vec<usize>,
     chunks: Vec<usize>,
     is_disjoint: bool,
+    grid: Option<Grid>,
 }
 
-/// An order of a pattern's entries, and the bounds of its chunks in that order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Order {
-    /// `permutation[position]` is the entry that comes at `position`.
-    pub permutation: Vec<u32>,
-    /// Where the chunks begin, and the number of entries at the end.
-    pub chunks: Vec<usize>,
+/// Chunks of rows by groups of columns, see the [module](self).
+#[derive(Clone, Debug)]
+pub(super) struct Grid {
+    /// The number of rows.
+    rows: usize,
+    /// Where the rows of each chunk begin, and the number of rows.
+    row_bounds: Vec<usize>,
+    /// Where the strips of each group begin, and the number of strips.
+    strip_bounds: Vec<usize>,
+    /// For each strip, and one past the last, the first entry of each row that lies in this strip or a later one.
+    starts: Vec<u32>,
 }
 
-/// The most chunks a pattern is cut into; a kernel keeps at most this many copies of what it accumulates.
+impl Grid {
+    /// The number of chunks, of groups and of rounds.
+    pub(super) fn len(&self) -> usize {
+        self.row_bounds.len() - 1
+    }
+
+    /// The strips of a group.
+    pub(super) fn strips(&self, group: usize) -> Range<usize> {
+        self.strip_bounds[group]..self.strip_bounds[group + 1]
+    }
+
+    /// The first row of a chunk, and for each of its rows the first entry in the strip, and the first after it.
+    pub(super) fn runs(&self, chunk: usize, strip: usize) -> (usize, &[u32], &[u32]) {
+        let rows = self.row_bounds[chunk]..self.row_bounds[chunk + 1];
+        let [from, to] = [strip, strip + 1]
+            .map(|strip| &self.starts[strip * self.rows + rows.start..strip * self.rows + rows.end]);
+        (rows.start, from, to)
+    }
+}
+
+/// The most chunks a pattern without a grid is cut into; a kernel keeps at most this many copies of what it accumulates.
 pub const MOST_CHUNKS: usize = 4;
+
+/// The most chunks of a grid.
+const MOST_ROUNDS: usize = 8;
 
 /// Below this many entries a pattern is one chunk.
 const SMALL: usize = 4096;
+
+/// As many bytes of a factor's rows are gathered again and again.
+const STRIP_BYTES: usize = 400_000;
 
 impl<'a> Pattern<'a> {
     /// The entries in the order given. Rows (runs of one index of the first mode) are kept within a chunk when the
@@ -46,30 +83,33 @@ impl<'a> Pattern<'a> {
             }
             chunks.dedup();
         }
-        Self::with_chunks(columns, chunks)
+        Self::cut(columns, chunks)
     }
 
-    /// The entries with the chunks of an [`Order`] (the columns already in that order).
+    /// The entries in the order given, on a [grid](self) for factors of `row_length` values a row where the first two modes
+    /// are sorted and the grid takes less than the entries; otherwise as [`Pattern::new`].
     ///
     /// # Panics
-    /// If there is no column, if they differ in length, or if `chunks` does not ascend from 0 to the number of
-    /// entries with at most [`MOST_CHUNKS`] chunks.
-    pub fn with_chunks(columns: Vec<Cow<'a, [u32]>>, chunks: Vec<usize>) -> Self {
+    /// As [`Pattern::new`].
+    pub fn on_grid(columns: Vec<Cow<'a, [u32]>>, row_length: usize) -> Self {
+        let Some(grid) = grid(&columns, row_length) else { return Self::new(columns) };
+        let rows = &columns[0];
+        let bound = |row: &usize| rows.partition_point(|index| (*index as usize) < *row);
+        let chunks = grid.row_bounds.iter().map(bound).collect();
+        Self { grid: Some(grid), ..Self::cut(columns, chunks) }
+    }
+
+    /// The entries with chunks that ascend from 0 to their number.
+    fn cut(columns: Vec<Cow<'a, [u32]>>, chunks: Vec<usize>) -> Self {
         let entries = columns.first().expect("a pattern has at least one mode").len();
         assert!(
             columns.iter().all(|column| column.len() == entries),
             "the columns of a pattern have one length"
         );
         let chunks = if entries == 0 { vec![0] } else { chunks };
-        assert!(
-            chunks.first() == Some(&0) && chunks.last() == Some(&entries) && chunks.is_sorted(),
-            "chunks ascend from 0 to the number of entries"
-        );
-        assert!(chunks.len() <= MOST_CHUNKS + 1, "a pattern has at most {MOST_CHUNKS} chunks");
-        let sizes =
-            columns.iter().map(|column| column.iter().max().map_or(0, |index| *index as usize + 1)).collect();
+        let sizes = columns.iter().map(|column| size(column)).collect();
         let is_disjoint = are_disjoint(&columns[0], &chunks);
-        Self { columns, sizes, chunks, is_disjoint }
+        Self { columns, sizes, chunks, is_disjoint, grid: None }
     }
 
     /// The number of entries.
@@ -106,16 +146,38 @@ impl<'a> Pattern<'a> {
     pub fn is_disjoint(&self) -> bool {
         self.is_disjoint
     }
+
+    /// Whether the pattern has a grid.
+    pub fn has_grid(&self) -> bool {
+        self.grid.is_some()
+    }
+
+    /// The bytes that the grid takes.
+    pub fn grid_bytes(&self) -> usize {
+        self.grid.as_ref().map_or(0, |grid| grid.starts.len() * size_of::<u32>())
+    }
+
+    pub(super) fn grid(&self) -> Option<&Grid> {
+        self.grid.as_ref()
+    }
+
+    /// The modes in which two chunks that run together may accumulate in the same row.
+    pub(super) fn shared_modes(&self) -> Range<usize> {
+        let first = if self.grid.is_some() { 2 } else { usize::from(self.is_disjoint) };
+        first..self.modes().max(first)
+    }
+}
+
+/// One more than the largest index.
+fn size(column: &[u32]) -> usize {
+    column.iter().max().map_or(0, |index| *index as usize + 1)
 }
 
 /// How many chunks: several only if there is enough to do, and if copies of what the other modes accumulate cost
 /// little beside the entries.
 fn chunk_count<C: AsRef<[u32]>>(columns: &[C]) -> usize {
     let entries = columns[0].as_ref().len();
-    let others: usize = columns[1..]
-        .iter()
-        .map(|column| column.as_ref().iter().max().map_or(0, |index| *index as usize + 1))
-        .sum();
+    let others: usize = columns[1..].iter().map(|column| size(column.as_ref())).sum();
     if entries < SMALL { 1 } else { (entries / (2 * others + 1)).clamp(1, MOST_CHUNKS) }
 }
 
@@ -135,33 +197,81 @@ fn are_disjoint(column: &[u32], chunks: &[usize]) -> bool {
     ranges.windows(2).all(|pair| pair[0].1 < pair[1].0)
 }
 
-/// An order of the entries for which the rows of factors that they gather stay in the cache.
+/// The grid of a pattern sorted by its first two modes, if there is enough to do in every part of it.
 ///
-/// Entries are sorted by chunk, then by strip of the second mode's indices, then by row, then by the second mode. A
-/// strip holds as many rows of `row_length` doubles as fit in 400 KB; the chunks are those of [`Pattern::new`] on the
-/// sorted entries. With one mode, the order is that of the rows.
-pub fn strips(columns: &[&[u32]], row_length: usize) -> Order {
-    const STRIP_BYTES: usize = 400_000;
-    let entries = columns.first().expect("a pattern has at least one mode").len();
-    assert!(u32::try_from(entries).is_ok(), "a pattern has fewer than 2^32 entries");
-    let strip = (STRIP_BYTES / (row_length.max(1) * size_of::<f64>())).max(1) as u32;
-    let mut permutation: Vec<u32> = (0..entries as u32).collect();
-    permutation.sort_by_key(|entry| columns[0][*entry as usize]);
-    let rows: Vec<u32> = permutation.iter().map(|entry| columns[0][*entry as usize]).collect();
-    let mut chunks = even_chunks(entries, chunk_count(columns));
-    let last = chunks.len() - 1;
-    for bound in &mut chunks[1..last] {
-        let row = rows[*bound];
-        *bound = rows.partition_point(|index| *index < row);
+/// Chunks and groups hold about the same number of entries. A group is cut into strips of as many columns as have 400 KB of
+/// rows, as long as a row has four entries in a strip on average.
+fn grid(columns: &[Cow<[u32]>], row_length: usize) -> Option<Grid> {
+    let [first, second, others @ ..] = columns else { return None };
+    let entries = first.len();
+    let parts = (entries / SMALL).min(MOST_ROUNDS);
+    let pairs = || first.iter().zip(second.iter());
+    if parts < 2 || u32::try_from(entries).is_err() || !pairs().is_sorted() {
+        return None;
     }
-    chunks.dedup();
-    if let Some(second) = columns.get(1) {
-        for bounds in chunks.windows(2) {
-            permutation[bounds[0]..bounds[1]].sort_by_key(|entry| {
-                let entry = *entry as usize;
-                (second[entry] / strip, columns[0][entry], second[entry])
-            });
+    let (rows, width) = (size(first), size(second));
+    // Other modes have copies for each chunk.
+    let parts = others.iter().fold(parts, |parts, column| {
+        let in_proportion = entries / (2 * size(column) + 1);
+        parts.min(MOST_CHUNKS).min(in_proportion)
+    });
+    // Rows in as many groups have sixteen entries in each, or the groups are few.
+    let parts = parts.min((entries / (16 * rows)).max(MOST_CHUNKS)).min(rows).min(width);
+    if parts < 2 || rows * (parts + 1) > 2 * entries {
+        return None;
+    }
+    let mut row_bounds: Vec<usize> = (0..parts).map(|part| first[entries * part / parts] as usize).collect();
+    row_bounds[0] = 0;
+    row_bounds.push(rows);
+
+    let mut counts = vec![0_u32; width];
+    second.iter().for_each(|column| counts[*column as usize] += 1);
+    let mut group_bounds = vec![0];
+    let mut seen = 0;
+    for (column, count) in counts.iter().enumerate() {
+        if seen * parts >= entries * group_bounds.len() && group_bounds.len() < parts {
+            group_bounds.push(column);
+        }
+        seen += *count as usize;
+    }
+    group_bounds.resize(parts, width);
+    group_bounds.push(width);
+    let in_cache = (STRIP_BYTES / (row_length.max(1) * size_of::<f64>())).max(1);
+    let most_strips = (entries / (4 * rows)).max(1);
+    let strip = in_cache.max(width.div_ceil(most_strips));
+    let mut strip_bounds = vec![0];
+    // The first column of each strip, and one past the last.
+    let mut edges = Vec::new();
+    for group in group_bounds.windows(2) {
+        let width = group[1] - group[0];
+        let count = ((width + strip / 2) / strip).max(usize::from(width > 0));
+        edges.extend((0..count).map(|own| group[0] + (group[1] - group[0]) * own / count));
+        strip_bounds.push(edges.len());
+    }
+    edges.push(width);
+    let mut starts = vec![0; edges.len() * rows];
+    let mut entry = 0;
+    for row in 0..rows {
+        for (strip, edge) in edges.iter().enumerate() {
+            while entry < entries && first[entry] as usize == row && (second[entry] as usize) < *edge {
+                entry += 1;
+            }
+            starts[strip * rows + row] = entry as u32;
         }
     }
-    Order { permutation, chunks }
+    Some(Grid { rows, row_bounds, strip_bounds, starts })
+}
+
+/// The order of the entries by their first two modes (by the only one, if there is one).
+///
+/// # Panics
+/// If there are 2^32 entries or more.
+pub fn by_rows(columns: &[&[u32]]) -> Vec<u32> {
+    let entries = u32::try_from(columns[0].len()).expect("a pattern has fewer than 2^32 entries");
+    let mut permutation: Vec<u32> = (0..entries).collect();
+    permutation.sort_by_key(|entry| {
+        let entry = *entry as usize;
+        (columns[0][entry], columns.get(1).map_or(0, |second| second[entry]))
+    });
+    permutation
 }

@@ -19,6 +19,9 @@ const MOST: usize = 8;
 pub(super) unsafe fn run(set: InstructionSet, problem: &Problem) {
     // SAFETY: the caller's promise.
     unsafe {
+        if let Some((row, stride)) = transposed(problem) {
+            return transpose(problem, row, stride);
+        }
         match problem.operands.len() {
             0 => nest::<0>(set, problem),
             1 => nest::<1>(set, problem),
@@ -27,6 +30,39 @@ pub(super) unsafe fn run(set: InstructionSet, problem: &Problem) {
             4 => nest::<4>(set, problem),
             5..=MOST => nest::<MOST>(set, problem),
             _ => naive(problem),
+        }
+    }
+}
+
+/// For a matrix added to another of the opposite order: the letter along the rows of the output with its step in the
+/// operand, and the other letter's step in the output. Each array has stride 1 in one of the two.
+fn transposed(problem: &Problem) -> Option<((usize, usize), usize)> {
+    let ([array], 2) = (problem.operands.as_slice(), problem.sizes.len()) else { return None };
+    (0..2).find_map(|letter| {
+        let (own, other) = (array.steps[letter].stride()?, problem.steps[1 - letter].stride()?);
+        let is_row = problem.steps[letter] == Step::Stride(1) && array.steps[1 - letter] == Step::Stride(1);
+        (is_row && own > 1 && other > 1).then_some(((letter, own), other))
+    })
+}
+
+/// `out[i + stride j] += c A[j + step i]`, in squares whose lines of both arrays stay in the cache.
+///
+/// # Safety
+/// As [`super::split::run`].
+unsafe fn transpose(problem: &Problem, (letter, step): (usize, usize), stride: usize) {
+    const SQUARE: usize = 16;
+    let (rows, columns) = (problem.sizes[1 - letter], problem.sizes[letter]);
+    let from = problem.operands[0].values;
+    for row in (0..rows).step_by(SQUARE) {
+        for column in (0..columns).step_by(SQUARE) {
+            for j in row..rows.min(row + SQUARE) {
+                for i in column..columns.min(column + SQUARE) {
+                    // SAFETY: the offsets of these values of the letters.
+                    unsafe {
+                        *problem.out.add(i + stride * j) += problem.coefficient * *from.add(j + step * i)
+                    };
+                }
+            }
         }
     }
 }

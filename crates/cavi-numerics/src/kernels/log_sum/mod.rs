@@ -69,7 +69,7 @@ pub struct Totals {
     pub rare: Vec<usize>,
 }
 
-/// Memory that [`log_sum`] keeps between calls: copies of the accumulators, at most three of each.
+/// Memory that [`log_sum`] keeps between calls: copies of the accumulators that chunks share, at most three of each.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     copies: Vec<f64>,
@@ -79,14 +79,9 @@ impl Scratch {
     /// The bytes that a pass over `pattern` takes, with accumulators of these strides in the modes that have one.
     pub fn bytes(pattern: &Pattern, strides: &[Option<usize>]) -> usize {
         let values: usize =
-            private_modes(pattern).filter_map(|mode| Some(pattern.size(mode) * (*strides.get(mode)?)?)).sum();
+            pattern.shared_modes().filter_map(|mode| Some(pattern.size(mode) * (*strides.get(mode)?)?)).sum();
         values * pattern.chunks().len().saturating_sub(2) * size_of::<f64>()
     }
-}
-
-/// The modes whose accumulators two chunks may both add to.
-fn private_modes(pattern: &Pattern) -> std::ops::Range<usize> {
-    usize::from(pattern.is_disjoint())..pattern.modes()
 }
 
 /// Below this `s_e` is too near to zero for its reciprocal.
@@ -95,7 +90,8 @@ const SMALLEST: f64 = 1e-250;
 /// Runs the pass. See the [module](self) for the formula.
 ///
 /// The chunks of the pattern run in parallel. The first adds to the accumulators themselves, the others to copies that
-/// are then added in order; the accumulators of the first mode need no copies if its indices are sorted.
+/// are then added in order. The accumulators of the first mode need no copies if its indices are sorted, nor do those of
+/// the second on a grid, whose rounds come one after another.
 ///
 /// # Panics
 /// If a slice is too short for the pattern.
@@ -124,7 +120,7 @@ fn log_sum_on(
     let mut private: Vec<(usize, std::ops::Range<usize>)> = Vec::new();
     let mut copy_length = 0;
     if chunks > 1 {
-        for mode in private_modes(pattern) {
+        for mode in pattern.shared_modes() {
             if let Some(accumulator) = &outputs.accumulators[mode] {
                 let length = accumulator.len().min(pattern.size(mode) * input.factors[mode].stride);
                 private.push((mode, copy_length..copy_length + length));
@@ -148,11 +144,20 @@ fn log_sum_on(
         let copy = rest.split_off_mut(..if chunk == 0 { 0 } else { copy_length }).unwrap_or_default();
         let (ratios, sums) = (split_off(&mut ratios, range.len()), split_off(&mut sums, range.len()));
         let private = if chunk == 0 { &[][..] } else { &private };
-        tasks.push(pass::Task { input, range, accumulators: first.clone(), private, copy, ratios, sums });
+        tasks.push(pass::Task::new(input, range, first.clone(), private, copy, ratios, sums));
     }
-    let mut results = vec![Totals::default(); chunks];
-    let work = tasks.into_iter().zip(&mut results).collect();
-    threads.for_each_item(work, |(task, totals): (pass::Task, &mut Totals)| *totals = pass::run(set, task));
+    let rounds = pattern.grid().map_or(1, |grid| grid.len());
+    for round in 0..rounds {
+        let work = tasks.iter_mut().enumerate().collect();
+        threads.for_each_item(work, |(chunk, task): (usize, &mut pass::Task)| {
+            let visit = match pattern.grid() {
+                Some(grid) => pass::Visit::Group { grid, chunk, group: (chunk + round) % rounds },
+                None => pass::Visit::All,
+            };
+            pass::run(set, task, visit);
+        });
+    }
+    let results: Vec<Totals> = tasks.into_iter().map(pass::Task::finish).collect();
 
     let copies = &scratch.copies[..needed];
     for (mode, place) in private {
@@ -164,6 +169,7 @@ fn log_sum_on(
         totals.total += result.total;
         totals.rare.append(&mut result.rare);
     }
+    totals.rare.sort_unstable();
     totals
 }
 

@@ -1,4 +1,4 @@
-//! One chunk of [`log_sum`](super::log_sum), for each instruction set and number of modes.
+//! One chunk of [`log_sum`](super::log_sum) (in one round of a grid), for each instruction set and number of modes.
 //!
 //! Up to four entries of one row (equal indices of the first mode) run together: the first mode's row is read once for
 //! them, first for the `s_e`, then, while the other rows are still in the cache, for the accumulators. Logarithms are
@@ -10,77 +10,108 @@ use std::ops::Range;
 
 use super::{LogSum, SMALLEST, Totals};
 use crate::InstructionSet;
-use crate::kernels::vector::{Portable, Vector};
+use crate::kernels::pattern::Grid;
+use crate::kernels::vector::{Portable, Vector, prefetch};
 use crate::special::ln_into;
 
 /// What one chunk reads and writes.
 pub(super) struct Task<'a> {
-    pub input: &'a LogSum<'a>,
-    pub range: Range<usize>,
-    /// One a mode; null where not wanted. Not shared with another task, or at other rows only.
-    pub accumulators: Vec<*mut f64>,
-    /// The modes whose accumulators this task replaces by its own, and their places in `copy`.
-    pub private: &'a [(usize, Range<usize>)],
-    /// The memory of this task's own accumulators, to be cleared.
-    pub copy: &'a mut [f64],
-    pub ratios: Option<&'a mut [f64]>,
-    pub sums: Option<&'a mut [f64]>,
+    input: &'a LogSum<'a>,
+    range: Range<usize>,
+    /// One a mode; null where not wanted. Not shared with a task that runs at the same time, or at other rows only.
+    accumulators: Vec<*mut f64>,
+    /// The accumulators of this task alone that the pointers may lead to, cleared when the first round begins.
+    copy: &'a mut [f64],
+    is_clear: bool,
+    ratios: Option<&'a mut [f64]>,
+    sums: Option<&'a mut [f64]>,
+    totals: Totals,
 }
 
-// SAFETY: tasks write through their pointers at rows that no other task writes or reads: see `log_sum_on`.
+// SAFETY: tasks write through their pointers at rows that no other task writes or reads meanwhile: see `log_sum_on`.
 unsafe impl Send for Task<'_> {}
+
+impl<'a> Task<'a> {
+    /// The chunk of the entries in `range`. The accumulators of the `private` modes are replaced by places in `copy`.
+    pub fn new(
+        input: &'a LogSum<'a>,
+        range: Range<usize>,
+        mut accumulators: Vec<*mut f64>,
+        private: &[(usize, Range<usize>)],
+        copy: &'a mut [f64],
+        ratios: Option<&'a mut [f64]>,
+        sums: Option<&'a mut [f64]>,
+    ) -> Self {
+        let own = copy.as_mut_ptr();
+        for (mode, place) in private {
+            assert!(place.end <= copy.len());
+            accumulators[*mode] = own.wrapping_add(place.start);
+        }
+        Self { input, range, accumulators, copy, is_clear: false, ratios, sums, totals: Totals::default() }
+    }
+
+    /// What the chunk adds to the totals.
+    pub fn finish(self) -> Totals {
+        self.totals
+    }
+}
+
+/// The entries of a chunk that a call visits.
+#[derive(Clone, Copy)]
+pub(super) enum Visit<'a> {
+    All,
+    Group { grid: &'a Grid, chunk: usize, group: usize },
+}
 
 /// Entries whose logarithms are taken together.
 const BLOCK: usize = 512;
 
-/// Runs the chunk.
-pub(super) fn run(set: InstructionSet, mut task: Task) -> Totals {
-    task.copy.fill(0.0);
-    let copy = task.copy.as_mut_ptr();
-    for (mode, place) in task.private {
-        assert!(place.end <= task.copy.len());
-        task.accumulators[*mode] = copy.wrapping_add(place.start);
+/// Runs the chunk on the entries to visit.
+pub(super) fn run(set: InstructionSet, task: &mut Task, visit: Visit) {
+    if !task.is_clear {
+        task.copy.fill(0.0);
+        task.is_clear = true;
     }
     match task.input.pattern.modes() {
-        1 => run_modes::<1>(set, &mut task),
-        2 => run_modes::<2>(set, &mut task),
-        3 => run_modes::<3>(set, &mut task),
-        4 => run_modes::<4>(set, &mut task),
-        _ => run_modes::<ANY>(set, &mut task),
+        1 => run_modes::<1>(set, task, visit),
+        2 => run_modes::<2>(set, task, visit),
+        3 => run_modes::<3>(set, task, visit),
+        4 => run_modes::<4>(set, task, visit),
+        _ => run_modes::<ANY>(set, task, visit),
     }
 }
 
 /// Stands for a number of modes above four, which is not known to the compiler.
 const ANY: usize = 0;
 
-fn run_modes<const M: usize>(set: InstructionSet, task: &mut Task) -> Totals {
+fn run_modes<const M: usize>(set: InstructionSet, task: &mut Task, visit: Visit) {
     #[cfg(target_arch = "x86_64")]
     {
         use crate::kernels::vector::{Avx2, Avx512};
 
         #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2,fma")]
-        fn avx512<const M: usize>(task: &mut Task) -> Totals {
+        fn avx512<const M: usize>(task: &mut Task, visit: Visit) {
             // SAFETY: compiled for these features; `check` has seen the slices.
-            unsafe { chunk::<Avx512, M>(task) }
+            unsafe { chunk::<Avx512, M>(task, visit) }
         }
 
         #[target_feature(enable = "avx2,fma")]
-        fn avx2<const M: usize>(task: &mut Task) -> Totals {
+        fn avx2<const M: usize>(task: &mut Task, visit: Visit) {
             // SAFETY: as above.
-            unsafe { chunk::<Avx2, M>(task) }
+            unsafe { chunk::<Avx2, M>(task, visit) }
         }
 
         match set {
             // SAFETY: `instruction_set` found these features on this machine.
-            InstructionSet::Avx512 => return unsafe { avx512::<M>(task) },
+            InstructionSet::Avx512 => return unsafe { avx512::<M>(task, visit) },
             // SAFETY: as above.
-            InstructionSet::Avx2 => return unsafe { avx2::<M>(task) },
+            InstructionSet::Avx2 => return unsafe { avx2::<M>(task, visit) },
             InstructionSet::Portable => {}
         }
     }
     let _ = set;
     // SAFETY: `Portable` needs no features; `check` has seen the slices.
-    unsafe { chunk::<Portable, M>(task) }
+    unsafe { chunk::<Portable, M>(task, visit) }
 }
 
 /// Where the rows are: copied out of the task, so that no store to the accumulators can be thought to change it.
@@ -108,55 +139,80 @@ impl<const M: usize> Modes<M> {
     }
 }
 
-/// What a block of entries leaves for its logarithms.
+/// What entries leave for their logarithms.
 struct Block {
-    start: usize,
+    count: usize,
     sums: [f64; BLOCK],
     weights: [f64; BLOCK],
+    offsets: [f64; BLOCK],
+}
+
+impl Block {
+    /// `sum x (ln s + o)` over the entries so far, which are then forgotten.
+    #[inline(always)]
+    fn take(&mut self, has_offsets: bool) -> f64 {
+        let count = std::mem::take(&mut self.count);
+        let mut logs = [0.0; BLOCK];
+        let logs = &mut logs[..count];
+        ln_into(&self.sums[..count], logs);
+        if has_offsets {
+            logs.iter_mut().zip(&self.offsets).for_each(|(log, offset)| *log += offset);
+        }
+        for (log, weight) in logs.iter_mut().zip(&self.weights) {
+            *log = if *weight == 0.0 { 0.0 } else { *weight * *log };
+        }
+        crate::reduce::sum(logs)
+    }
 }
 
 /// # Safety
 /// The features of `V`; slices as `check` demands; indices below the pattern's sizes.
 #[inline(always)]
-unsafe fn chunk<V: Vector, const M: usize>(task: &mut Task) -> Totals {
-    let mut totals = Totals::default();
-    let mut block = Block { start: 0, sums: [1.0; BLOCK], weights: [0.0; BLOCK] };
-    let mut logs = [0.0; BLOCK];
-    let input = task.input;
-    let rows = input.pattern.column(0);
+unsafe fn chunk<V: Vector, const M: usize>(task: &mut Task, visit: Visit) {
+    let mut totals = std::mem::take(&mut task.totals);
+    let mut block = Block { count: 0, sums: [1.0; BLOCK], weights: [0.0; BLOCK], offsets: [0.0; BLOCK] };
+    let rows = task.input.pattern.column(0);
     let modes = Modes::<M>::of::<V>(task);
-    let range = task.range.clone();
-    let mut start = range.start;
-    while start < range.end {
-        let end = range.end.min(start + BLOCK);
-        block.start = start;
-        let mut e = start;
-        while e < end {
-            let mut row_end = e + 1;
-            while row_end < end && rows[row_end] == rows[e] {
-                row_end += 1;
-            }
-            // SAFETY: the entries of `e..row_end` exist and share the first mode's index.
-            unsafe { row::<V, M>(task, &modes, e..row_end, &mut block, &mut totals.rare) };
-            e = row_end;
-        }
-        let count = end - start;
-        ln_into(&block.sums[..count], &mut logs[..count]);
-        if let Some(offsets) = input.offsets {
-            for (log, offset) in logs[..count].iter_mut().zip(&offsets[start..end]) {
-                *log += offset;
+    match visit {
+        Visit::All => {
+            let mut e = task.range.start;
+            while e < task.range.end {
+                let mut row_end = e + 1;
+                while row_end < task.range.end && rows[row_end] == rows[e] {
+                    row_end += 1;
+                }
+                // SAFETY: the entries of `e..row_end` exist and share the first mode's index.
+                unsafe { row::<V, M>(task, &modes, rows[e] as usize, e..row_end, &mut block, &mut totals) };
+                e = row_end;
             }
         }
-        for (log, weight) in logs[..count].iter_mut().zip(&block.weights) {
-            *log = if *weight == 0.0 { 0.0 } else { *weight * *log };
+        Visit::Group { grid, chunk, group } => {
+            // A run is short and far from the next: its columns and weights are asked for some rows ahead.
+            const AHEAD: usize = 6;
+            let columns = task.input.pattern.column(1);
+            for strip in grid.strips(group) {
+                let (first, from, to) = grid.runs(chunk, strip);
+                for (own, (from_entry, to_entry)) in from.iter().zip(to).enumerate() {
+                    if let Some(next) = from.get(own + AHEAD) {
+                        let next = *next as usize;
+                        prefetch(columns.as_ptr().wrapping_add(next));
+                        prefetch(task.input.weights.as_ptr().wrapping_add(next));
+                        prefetch(task.input.weights.as_ptr().wrapping_add(next + 8));
+                    }
+                    let run = *from_entry as usize..*to_entry as usize;
+                    if !run.is_empty() {
+                        // SAFETY: a run of the grid exists and shares the first mode's index.
+                        unsafe { row::<V, M>(task, &modes, first + own, run, &mut block, &mut totals) };
+                    }
+                }
+            }
         }
-        totals.total += crate::reduce::sum(&logs[..count]);
-        start = end;
     }
-    totals
+    totals.total += block.take(task.input.offsets.is_some());
+    task.totals = totals;
 }
 
-/// Consecutive entries that share the first mode's index.
+/// Consecutive entries that share the first mode's index `first`.
 ///
 /// # Safety
 /// Such are the entries; otherwise as [`chunk`].
@@ -164,15 +220,20 @@ unsafe fn chunk<V: Vector, const M: usize>(task: &mut Task) -> Totals {
 unsafe fn row<V: Vector, const M: usize>(
     task: &mut Task,
     modes: &Modes<M>,
+    first: usize,
     entries: Range<usize>,
     block: &mut Block,
-    rare: &mut Vec<usize>,
+    totals: &mut Totals,
 ) {
+    let rare = &mut totals.rare;
     // SAFETY: the caller's promise.
     unsafe {
         if M == ANY {
             for e in entries {
                 group_of_any::<V>(task, e, block, rare);
+                if block.count == BLOCK {
+                    totals.total += block.take(task.input.offsets.is_some());
+                }
             }
             return;
         }
@@ -183,17 +244,19 @@ unsafe fn row<V: Vector, const M: usize>(
         while e < entries.end {
             let run = (entries.end - e).min(4);
             match run {
-                4 => group::<V, M, 4>(task, modes, e, block, rare, &mut tail),
-                3 => group::<V, M, 3>(task, modes, e, block, rare, &mut tail),
-                2 => group::<V, M, 2>(task, modes, e, block, rare, &mut tail),
-                _ => group::<V, M, 1>(task, modes, e, block, rare, &mut tail),
+                4 => group::<V, M, 4>(task, modes, first, e, block, rare, &mut tail),
+                3 => group::<V, M, 3>(task, modes, first, e, block, rare, &mut tail),
+                2 => group::<V, M, 2>(task, modes, first, e, block, rare, &mut tail),
+                _ => group::<V, M, 1>(task, modes, first, e, block, rare, &mut tail),
             }
             e += run;
+            if block.count > BLOCK - 4 {
+                totals.total += block.take(task.input.offsets.is_some());
+            }
         }
         let (accumulator, rest) = (modes.accumulators[0], modes.rest);
         if !accumulator.is_null() && rest > 0 {
-            let index = *modes.indices[0].add(entries.start) as usize;
-            let to = accumulator.add(index * modes.strides[0] + modes.whole);
+            let to = accumulator.add(first * modes.strides[0] + modes.whole);
             V::load_part(to, rest).plus(tail).store_part(to, rest);
         }
     }
@@ -204,7 +267,8 @@ unsafe fn row<V: Vector, const M: usize>(
 fn settle(task: &mut Task, e: usize, s: f64, block: &mut Block, rare: &mut Vec<usize>) -> Option<f64> {
     let weight = task.input.weights[e];
     let is_common = (SMALLEST..f64::INFINITY).contains(&s);
-    let position = e - block.start;
+    let position = block.count;
+    block.count += 1;
     let ratio = if weight == 0.0 {
         None
     } else if is_common {
@@ -215,6 +279,9 @@ fn settle(task: &mut Task, e: usize, s: f64, block: &mut Block, rare: &mut Vec<u
     };
     block.sums[position] = if is_common { s } else { 1.0 };
     block.weights[position] = if ratio.is_some() { weight } else { 0.0 };
+    if let Some(offsets) = task.input.offsets {
+        block.offsets[position] = offsets[e];
+    }
     if let Some(sums) = &mut task.sums {
         sums[e - task.range.start] = s;
     }
@@ -248,9 +315,13 @@ fn settle_all<const N: usize>(
         }
         return (ratios, contributes);
     }
-    let position = e - block.start;
+    let position = block.count;
+    block.count += N;
     block.sums[position..position + N].copy_from_slice(s);
     block.weights[position..position + N].copy_from_slice(weights);
+    if let Some(offsets) = task.input.offsets {
+        block.offsets[position..position + N].copy_from_slice(&offsets[e..e + N]);
+    }
     let start = e - task.range.start;
     if let Some(sums) = &mut task.sums {
         sums[start..start + N].copy_from_slice(s);
@@ -269,11 +340,12 @@ struct Rows<const M: usize, const N: usize> {
 }
 
 /// # Safety
-/// Entries `e .. e + N` exist and share the first mode's index; otherwise as [`chunk`].
+/// Entries `e .. e + N` exist and share the first mode's index `first`; otherwise as [`chunk`].
 #[inline(always)]
 unsafe fn group<V: Vector, const M: usize, const N: usize>(
     task: &mut Task,
     modes: &Modes<M>,
+    first: usize,
     e: usize,
     block: &mut Block,
     rare: &mut Vec<usize>,
@@ -289,7 +361,8 @@ unsafe fn group<V: Vector, const M: usize, const N: usize>(
         rows.wanted[i] = !modes.accumulators[i].is_null();
         for n in 0..N {
             // SAFETY: the entry exists.
-            let row = unsafe { *modes.indices[i].add(e + n) } as usize * modes.strides[i];
+            let index = if i == 0 { first } else { unsafe { *modes.indices[i].add(e + n) as usize } };
+            let row = index * modes.strides[i];
             rows.factors[i][n] = modes.factors[i].wrapping_add(row);
             rows.accumulators[i][n] = modes.accumulators[i].wrapping_add(row);
         }

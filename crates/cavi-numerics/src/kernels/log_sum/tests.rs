@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::*;
 use crate::instruction_set::available;
-use crate::kernels::strips;
+use crate::kernels::by_rows;
 use crate::special::ln;
 
 /// A small generator of numbers that only need to be different.
@@ -42,19 +42,34 @@ struct Result {
     totals: Totals,
 }
 
-fn case(numbers: &mut Numbers, entries: usize, sizes: &[usize], length: usize, is_sorted: bool) -> Case {
+/// How the entries of a case are visited.
+#[derive(Clone, Copy, PartialEq)]
+enum Visited {
+    AsTheyAre,
+    ByRows,
+    /// For factors of this many values a row.
+    OnGrid(usize),
+}
+
+fn case(numbers: &mut Numbers, entries: usize, sizes: &[usize], length: usize, visited: Visited) -> Case {
     let mut columns: Vec<Vec<u32>> =
         sizes.iter().map(|size| (0..entries).map(|_| numbers.below(*size) as u32).collect()).collect();
-    if is_sorted {
-        columns[0].sort_unstable();
+    if visited != Visited::AsTheyAre {
+        let order = by_rows(&columns.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        columns =
+            columns.iter().map(|own| order.iter().map(|entry| own[*entry as usize]).collect()).collect();
     }
     let padding = numbers.below(3);
     let factors =
         sizes.iter().map(|size| (numbers.units(size * (length + padding)), length + padding)).collect();
     let weights = (0..entries).map(|_| numbers.below(4) as f64).collect();
     let has = numbers.below(4);
+    let columns = columns.into_iter().map(Cow::Owned).collect();
     Case {
-        pattern: Pattern::new(columns.into_iter().map(Cow::Owned).collect()),
+        pattern: match visited {
+            Visited::AsTheyAre | Visited::ByRows => Pattern::new(columns),
+            Visited::OnGrid(row_length) => Pattern::on_grid(columns, row_length),
+        },
         factors,
         length,
         weights,
@@ -170,9 +185,9 @@ fn is_its_formula() {
     for entries in [0, 1, 5, 300] {
         for sizes in [&[7][..], &[9, 4], &[3, 50], &[4, 3, 5], &[3, 2, 2, 3], &[2, 3, 2, 2, 2]] {
             for length in [0, 1, 2, 3, 4, 8, 9, 17, 32] {
-                let is_sorted = numbers.below(3) > 0;
+                let visited = if numbers.below(3) > 0 { Visited::ByRows } else { Visited::AsTheyAre };
                 let wanted = numbers.below(1 << sizes.len());
-                let case = case(numbers, entries, sizes, length, is_sorted);
+                let case = case(numbers, entries, sizes, length, visited);
                 check_case(&case, wanted, &threads);
                 check_case(&case, (1 << sizes.len()) - 1, &threads[..1]);
             }
@@ -184,21 +199,62 @@ fn is_its_formula() {
 fn several_chunks_are_one() {
     let numbers = &mut Numbers(8);
     let threads = [Threads::new(1), Threads::new(2), Threads::new(3)];
-    for (is_sorted, sizes) in
-        [(true, &[200, 30][..]), (false, &[20, 30]), (true, &[50, 20, 9]), (false, &[9])]
+    let (plain, by_rows) = (Visited::AsTheyAre, Visited::ByRows);
+    for (visited, sizes) in
+        [(by_rows, &[200, 30][..]), (plain, &[20, 30]), (by_rows, &[50, 20, 9]), (plain, &[9])]
     {
-        let case = case(numbers, 9000, sizes, 5, is_sorted);
+        let case = case(numbers, 9000, sizes, 5, visited);
         assert_eq!(case.pattern.chunks().len(), 5);
-        assert_eq!(case.pattern.is_disjoint(), is_sorted);
+        assert_eq!(case.pattern.is_disjoint(), visited == by_rows);
         check_case(&case, (1 << sizes.len()) - 1, &threads);
     }
+}
+
+/// Wide and narrow strips, rows and columns without an entry, a row of most entries, three modes and more.
+#[test]
+fn a_grid_is_one_chunk() {
+    let numbers = &mut Numbers(10);
+    let threads = [Threads::new(1), Threads::new(2), Threads::new(3)];
+    for (entries, row_length, sizes) in [
+        (9_000, 5, &[200, 300][..]),
+        (20_000, 25_000, &[300, 40]),
+        (20_000, 25_000, &[3, 40]),
+        (9_000, 1_000, &[50, 400, 9]),
+        (9_000, 1_000, &[50, 40, 9, 3]),
+        (9_000, 50_000, &[50, 4, 9, 3, 2]),
+    ] {
+        let case = case(numbers, entries, sizes, 5, Visited::OnGrid(row_length));
+        assert!(case.pattern.has_grid() && case.pattern.is_disjoint(), "{sizes:?}");
+        for wanted in [1, 2, (1 << sizes.len()) - 1] {
+            check_case(&case, wanted, &threads);
+        }
+    }
+}
+
+#[test]
+fn no_grid_without_order_or_work() {
+    let pattern =
+        |columns: Vec<Vec<u32>>| Pattern::on_grid(columns.into_iter().map(Cow::Owned).collect(), 10);
+    let (rising, constant): (Vec<u32>, Vec<u32>) = ((0..20_000).collect(), vec![0; 20_000]);
+    let falling: Vec<u32> = rising.iter().rev().copied().collect();
+    let rows: Vec<u32> = rising.iter().map(|entry| entry / 100).collect();
+    assert!(pattern(vec![rows.clone(), rising.clone()]).has_grid());
+    assert!(!pattern(vec![rows.clone(), falling]).has_grid(), "columns out of order");
+    assert!(!pattern(vec![rows.clone(), constant.clone()]).has_grid(), "one column");
+    assert!(!pattern(vec![constant, rising.clone()]).has_grid(), "one row");
+    assert!(
+        !pattern(vec![rising.clone(), rising]).has_grid(),
+        "one entry a row: the grid would be larger than they"
+    );
+    assert!(!pattern(vec![rows]).has_grid(), "one mode");
+    assert!(!pattern(vec![Vec::new(), Vec::new()]).has_grid());
 }
 
 #[test]
 fn rare_sums_touch_nothing() {
     let numbers = &mut Numbers(9);
     for length in [1, 7, 16] {
-        let mut case = case(numbers, 60, &[8, 9], length, true);
+        let mut case = case(numbers, 60, &[8, 9], length, Visited::ByRows);
         case.addends = None;
         for (row, value) in [(1, 0.0), (3, 1e-260), (4, f64::INFINITY), (6, f64::NAN)] {
             let stride = case.factors[0].1;
@@ -206,20 +262,4 @@ fn rare_sums_touch_nothing() {
         }
         check_case(&case, 3, &[Threads::one()]);
     }
-}
-
-#[test]
-fn strips_hold_every_entry_once() {
-    let numbers = &mut Numbers(10);
-    let rows: Vec<u32> = (0..50_000).map(|_| numbers.below(300) as u32).collect();
-    let columns: Vec<u32> = (0..50_000).map(|_| numbers.below(4000) as u32).collect();
-    let order = strips(&[&rows, &columns], 100);
-    let mut seen = order.permutation.clone();
-    seen.sort_unstable();
-    assert!(seen.iter().enumerate().all(|(index, entry)| index == *entry as usize));
-    let apply = |column: &[u32]| order.permutation.iter().map(|e| column[*e as usize]).collect::<Vec<_>>();
-    let pattern =
-        Pattern::with_chunks(vec![Cow::Owned(apply(&rows)), Cow::Owned(apply(&columns))], order.chunks);
-    assert!(pattern.is_disjoint());
-    assert_eq!(pattern.chunks().len(), 5);
 }

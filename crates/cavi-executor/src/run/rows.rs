@@ -1,0 +1,272 @@
+//! What is done to the rows of a block, a part of them at a time: parts that stay in the cache, on all threads. Parts follow
+//! from the layout alone, and rows do not depend on one another, so that the bits depend on neither.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use cavi_families::{Batch, Extent, Improper, Posterior};
+use cavi_numerics::Threads;
+
+use super::{Executor, LARGE};
+use crate::layout::Layout;
+use crate::plan::tensor::{NodeId, Operation};
+
+/// As many values of a column are treated together.
+const PART: usize = 1 << 13;
+
+/// The rows of a block, cut at values of its first plate letter.
+#[derive(Clone, Copy)]
+pub struct Parts<'a> {
+    batch: Batch<'a>,
+    /// The values of the first plate letter.
+    letters: usize,
+    /// How many of them are a part.
+    step: usize,
+}
+
+impl<'a> Parts<'a> {
+    /// One part for all rows where there are few, or where matrices belong to groups of rows.
+    pub fn new(family: &dyn Posterior, layout: &'a Layout) -> Parts<'a> {
+        let (batch, letters) = (layout.batch(), layout.plates.first().copied().unwrap_or(1));
+        let extents = family.descriptors().iter().map(|own| own.extent);
+        let statistics = family.statistics();
+        let mut extents = extents.chain(statistics.iter().map(|own| own.extent));
+        let values = batch.rows * batch.n;
+        if values <= PART || extents.any(|extent| extent == Extent::Matrix) {
+            return Parts { batch, letters, step: letters.max(1) };
+        }
+        Parts { batch, letters, step: (PART * letters / values).max(1) }
+    }
+
+    fn is_one(&self) -> bool {
+        self.step >= self.letters
+    }
+
+    fn count(&self) -> usize {
+        self.letters.div_ceil(self.step)
+    }
+
+    /// The values of the first plate letter in a part.
+    fn letters(&self, part: usize) -> Range<usize> {
+        part * self.step..self.letters.min((part + 1) * self.step)
+    }
+
+    /// The rows of a part.
+    fn rows(&self, part: usize) -> Range<usize> {
+        let inner = self.batch.rows / self.letters;
+        let letters = self.letters(part);
+        letters.start * inner..letters.end * inner
+    }
+
+    fn batch(&self, part: usize) -> Batch<'a> {
+        if self.is_one() {
+            return self.batch;
+        }
+        let rows = self.rows(part).len();
+        Batch { rows, n: self.batch.n, groups: rows, group: &[] }
+    }
+
+    /// How many values of a column of this extent the parts hold, the last one fewer.
+    fn length(&self, extent: Extent) -> usize {
+        self.batch(0).len(extent).max(1)
+    }
+
+    /// The values of a part in columns of these extents.
+    fn take(&self, part: usize, columns: &[Vec<f64>], extents: &[Extent]) -> Vec<Vec<f64>> {
+        let own = columns.iter().zip(extents).map(|(column, extent)| {
+            let start = part * self.length(*extent);
+            column[start..start + self.batch(part).len(*extent)].to_vec()
+        });
+        own.collect()
+    }
+}
+
+/// Where the natural parameters of rows come from.
+pub struct Columns<'e> {
+    nodes: Vec<(NodeId, bool)>,
+    executor: &'e Executor<'e>,
+}
+
+impl Executor<'_> {
+    /// Brings nodes up to date that hold a number for each row of a block and slot. For each: whether its rows are worked out
+    /// when a part of them is read; then what they follow from is up to date.
+    pub(super) fn prepare(&mut self, nodes: &[NodeId], parts: &Parts) -> Vec<(NodeId, bool)> {
+        let mut prepared = Vec::new();
+        for node in nodes {
+            let index = node.index();
+            let own = &self.plan.nodes[index];
+            let by_parts = !parts.is_one()
+                && own.len() >= LARGE
+                && own.shape.first() == Some(&parts.letters)
+                && matches!(own.operation, Operation::Contractions(_))
+                && self.prepared[index].iter().all(|prepared| prepared.is_by_rows());
+            if by_parts {
+                own.reads().into_iter().for_each(|read| self.evaluate(read));
+            } else {
+                self.evaluate(*node);
+            }
+            prepared.push((*node, by_parts));
+        }
+        prepared
+    }
+
+    /// Forgets what was computed for [`Executor::prepare`] and is computed anew whenever it is read.
+    pub(super) fn forget_prepared(&mut self, nodes: &[(NodeId, bool)]) {
+        for (node, by_parts) in nodes {
+            if !by_parts {
+                self.forget(&[*node]);
+                continue;
+            }
+            for read in self.plan.nodes[node.index()].reads() {
+                if self.transient[read.index()] {
+                    self.values[read.index()] = Cow::Owned(Vec::new());
+                }
+            }
+        }
+    }
+
+    /// The prepared nodes, to be read in parts.
+    pub(super) fn columns(&self, nodes: Vec<(NodeId, bool)>) -> Columns<'_> {
+        Columns { nodes, executor: self }
+    }
+}
+
+impl Columns<'_> {
+    /// The values of one column in a part.
+    fn part(&self, parts: &Parts, part: usize, column: usize) -> Cow<'_, [f64]> {
+        let (node, by_parts) = self.nodes[column];
+        let executor = self.executor;
+        let values = executor.values[node.index()].as_ref();
+        if parts.is_one() {
+            return Cow::Borrowed(values);
+        }
+        let letters = parts.letters(part);
+        let each = executor.plan.nodes[node.index()].len() / parts.letters;
+        if !by_parts {
+            return Cow::Borrowed(&values[letters.start * each..letters.end * each]);
+        }
+        let mut out = vec![0.0; letters.len() * each];
+        for prepared in &executor.prepared[node.index()] {
+            prepared.run_rows(&executor.values, &executor.plan.maps, letters.clone(), &mut out);
+        }
+        Cow::Owned(out)
+    }
+
+    fn all(&self, parts: &Parts, part: usize) -> Vec<Cow<'_, [f64]>> {
+        (0..self.nodes.len()).map(|column| self.part(parts, part, column)).collect()
+    }
+}
+
+/// Natural parameters to descriptors.
+pub fn describe(
+    family: &dyn Posterior,
+    parts: &Parts,
+    natural: &Columns,
+    descriptors: &mut [Vec<f64>],
+    threads: &Threads,
+) -> Result<(), Improper> {
+    if parts.is_one() {
+        let natural = natural.all(parts, 0);
+        let natural: Vec<&[f64]> = natural.iter().map(AsRef::as_ref).collect();
+        return family.describe(&parts.batch, &natural, descriptors);
+    }
+    let mut pieces: Vec<(Vec<&mut [f64]>, Result<(), Improper>)> =
+        (0..parts.count()).map(|_| (Vec::new(), Ok(()))).collect();
+    for (column, own) in descriptors.iter_mut().zip(family.descriptors()) {
+        for ((piece, _), values) in pieces.iter_mut().zip(column.chunks_mut(parts.length(own.extent))) {
+            piece.push(values);
+        }
+    }
+    let work = pieces.iter_mut().enumerate().collect();
+    threads.for_each_item(work, |(part, (columns, outcome)): (usize, &mut (Vec<&mut [f64]>, _))| {
+        let natural = natural.all(parts, part);
+        let natural: Vec<&[f64]> = natural.iter().map(AsRef::as_ref).collect();
+        let mut own: Vec<Vec<f64>> = columns.iter().map(|column| vec![0.0; column.len()]).collect();
+        *outcome = family.describe(&parts.batch(part), &natural, &mut own);
+        columns.iter_mut().zip(&own).for_each(|(column, own)| column.copy_from_slice(own));
+    });
+    for (part, (_, outcome)) in pieces.into_iter().enumerate() {
+        let shifted =
+            |improper: Improper| Improper { row: parts.rows(part).start + improper.row, ..improper };
+        outcome.map_err(shifted)?;
+    }
+    Ok(())
+}
+
+/// The expectation number `which` of a family.
+pub fn expect(
+    family: &dyn Posterior,
+    parts: &Parts,
+    descriptors: &[Vec<f64>],
+    which: usize,
+    out: &mut [f64],
+    threads: &Threads,
+) {
+    if parts.is_one() {
+        return family.expect(&parts.batch, descriptors, which, out);
+    }
+    let extents: Vec<Extent> = family.descriptors().iter().map(|own| own.extent).collect();
+    let length = parts.length(family.expectations()[which].extent);
+    threads.for_each_chunk(out, length, |part, out| {
+        family.expect(&parts.batch(part), &parts.take(part, descriptors, &extents), which, out);
+    });
+}
+
+/// The entropy of each row; where the family pairs it with the `prior`, the log-normaliser plus
+/// `sum (prior - natural) E t`.
+pub fn entropies(
+    family: &dyn Posterior,
+    parts: &Parts,
+    descriptors: &[Vec<f64>],
+    prior: &Columns,
+    threads: &Threads,
+) -> Vec<f64> {
+    let mut rows = vec![0.0; parts.batch.rows];
+    let extents: Vec<Extent> = family.descriptors().iter().map(|own| own.extent).collect();
+    let length = parts.length(Extent::Scalar);
+    threads.for_each_chunk(&mut rows, length, |part, rows| {
+        let batch = parts.batch(part);
+        let own = parts.take(part, descriptors, &extents);
+        family.entropy(&batch, &own, rows);
+        if family.paired() {
+            add_pairs(family, &batch, &own, &prior.all(parts, part), rows);
+        }
+    });
+    rows
+}
+
+/// Adds `sum (prior - natural) E t` to each row.
+fn add_pairs(
+    family: &dyn Posterior,
+    batch: &Batch,
+    descriptors: &[Vec<f64>],
+    prior: &[Cow<[f64]>],
+    rows: &mut [f64],
+) {
+    let (statistics, expectations) = (family.statistics(), family.expectations());
+    let mut natural: Vec<Vec<f64>> =
+        statistics.iter().map(|statistic| vec![0.0; batch.len(statistic.extent)]).collect();
+    family.natural(batch, descriptors, &mut natural);
+    let mut expectation = Vec::new();
+    for ((statistic, prior), natural) in statistics.iter().zip(prior).zip(&natural) {
+        let which = expectations
+            .iter()
+            .position(|expectation| expectation.statistic == statistic.statistic)
+            .expect("a family that pairs answers its statistics");
+        let width = natural.len() / batch.rows;
+        if width == 0 {
+            continue;
+        }
+        expectation.resize(natural.len(), 0.0);
+        family.expect(batch, descriptors, which, &mut expectation);
+        let each = prior.chunks(width).zip(natural.chunks(width)).zip(expectation.chunks_mut(width));
+        for (row, ((prior, own), expectation)) in rows.iter_mut().zip(each) {
+            // Where nothing differs the expectation may be infinite.
+            for ((prior, own), expectation) in prior.iter().zip(own).zip(&mut *expectation) {
+                let difference = prior - own;
+                *expectation = if difference == 0.0 { 0.0 } else { difference * *expectation };
+            }
+            *row += cavi_numerics::reduce::sum(expectation);
+        }
+    }
+}
