@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use cavi_algebra::Equations;
-use cavi_algebra::print::{Format, derivation};
+use cavi_algebra::print::{Derivation, Format};
 use cavi_model::Model;
 use cavi_syntax::ast::{Program, Statement, StatementKind, Trivia};
 use cavi_syntax::{Diagnostic, render};
@@ -20,6 +20,8 @@ pub struct Text {
 /// What the stages made of a text, as far as its mistakes allow.
 #[derive(Debug)]
 pub struct Compiled {
+    /// The text.
+    pub text: String,
     /// The tree.
     pub program: Program,
     /// The resolved model.
@@ -105,8 +107,8 @@ pub fn files_below(folder: &Path, end: &str) -> Vec<PathBuf> {
 
 /// Runs the stages as `cavi check` does.
 pub fn compile(text: &str) -> Compiled {
-    let cavi::Compiled { program, model, equations, diagnostics, .. } = cavi::compile(text, "");
-    Compiled { program, model, equations, diagnostics }
+    let cavi::Compiled { text, program, model, equations, diagnostics, .. } = cavi::compile(text, "");
+    Compiled { text, program, model, equations, diagnostics }
 }
 
 impl Compiled {
@@ -130,7 +132,15 @@ impl Compiled {
     /// If there is none.
     pub fn derivation(&self, format: Format) -> String {
         let equations = self.equations.as_ref().expect("only a program that compiles has a derivation");
-        derivation(equations, &model_lines(&self.program), &cavi_families::standard(), format)
+        let model = self.model.as_ref().expect("equations have a model");
+        let derivation = Derivation {
+            equations,
+            program: &model_lines(&self.program),
+            stated: &cavi_model::stated(model, &self.text),
+            standard: &cavi_families::standard(),
+            schedule: None,
+        };
+        derivation.print(format)
     }
 }
 

@@ -4,6 +4,7 @@
 mod density;
 mod draws;
 mod given;
+mod points;
 mod programs;
 mod random;
 mod world;
@@ -11,6 +12,7 @@ mod world;
 pub use density::{log_joint, log_joint_bounded};
 pub use draws::{Draw, draw};
 pub use given::{bound_of, column};
+pub use points::{Points, alternatives};
 pub use programs::{Program, compile, inline_programs, programs};
 pub use random::{Shape, random_bound};
 pub use world::World;

@@ -6,6 +6,7 @@ use cavi_executor::{Bound, BoundArray};
 use statrs::function::gamma::ln_gamma;
 
 /// Data, constants and one value for each latent.
+#[derive(Clone)]
 pub struct World<'a> {
     /// Names.
     pub symbols: &'a Symbols,
@@ -160,7 +161,7 @@ fn listed(indices: &[Vec<u32>], positions: &[usize]) -> Option<usize> {
 }
 
 /// Functions from the standard library, but for the Gamma function.
-fn apply(function: Function, x: f64) -> f64 {
+pub(super) fn apply(function: Function, x: f64) -> f64 {
     match function {
         Function::Exp => x.exp(),
         Function::Log => x.ln(),

@@ -1,5 +1,6 @@
 //! The waist: what the meaning side writes and the number side reads.
 
+use crate::contribution::Contribution;
 use crate::statistic::Statistic;
 use crate::sum_of_products::{Atom, Moment, Sum};
 use crate::symbols::{ArrayId, BlockId, LetterId, SiteId, StatementId, Symbols};
@@ -15,6 +16,8 @@ pub struct Equations {
     pub statements: Vec<StatementEquation>,
     /// The blocks of q, in the order of their first member's statement.
     pub blocks: Vec<Block>,
+    /// For each block, how it comes by its natural parameters: one entry for each statement that holds it.
+    pub contributions: Vec<Vec<Contribution>>,
     /// The places where a log of a sum is bounded.
     pub sites: Vec<Site>,
     /// The evidence lower bound.

@@ -4,6 +4,7 @@
 //! the [`Equations`] that the number side runs. This crate knows no family, no text and no data.
 
 pub mod canonical;
+pub mod contribution;
 pub mod equations;
 pub mod evaluate;
 pub mod expression;
@@ -13,6 +14,7 @@ pub mod statistic;
 pub mod sum_of_products;
 pub mod symbols;
 
+pub use contribution::Contribution;
 pub use equations::{Addend, Ascent, Block, Elbo, Equations, Mode, Natural, Site, StatementEquation};
 pub use expression::{Expression, Function, Subscript};
 pub use statistic::{Elementary, Statistic};

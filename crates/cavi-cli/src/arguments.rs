@@ -110,8 +110,12 @@ pub struct FmtArguments {
     pub write: bool,
 }
 
+/// What `cavi derive --help` says of JSON.
+const DERIVATION_JSON: &str = include_str!("derivation_json.md");
+
 /// `cavi derive`
 #[derive(Args, Debug)]
+#[command(after_long_help = DERIVATION_JSON)]
 pub struct DeriveArguments {
     /// A .cavi file, or the name of a built-in program
     pub model: String,
@@ -131,11 +135,11 @@ pub struct DeriveArguments {
 pub enum DerivationFormat {
     /// Plain text
     Text,
-    /// A fragment for a document that loads amsmath, amssymb and mathtools
+    /// A fragment for a document that loads amsmath and mathtools
     Latex,
     /// Markdown with LaTeX between dollars
     Markdown,
-    /// The parts as text, in JSON
+    /// The parts as text, LaTeX and trees, in JSON (its layout stands below)
     Json,
 }
 

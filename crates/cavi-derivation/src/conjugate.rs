@@ -4,8 +4,8 @@
 use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::{Substitution, distribute, multiply, rename_apart, substitute};
 use cavi_algebra::{
-    Atom, Block, BlockId, Elementary, Expression, Factor, LetterId, Mode, Natural, StatementId, Statistic,
-    Subscript, Sum, Support, Symbols, Term, dedup,
+    Atom, Block, BlockId, Contribution, Elementary, Expression, Factor, LetterId, Mode, Natural, StatementId,
+    Statistic, Subscript, Sum, Support, Symbols, Term, dedup,
 };
 use cavi_families::{Extent, Posterior, recognise, recognise_joint};
 
@@ -21,20 +21,34 @@ use crate::separate::{elements, separate};
 /// A collected coefficient: of which statistic, from which statement, and whether another copy of the block stands in it.
 struct Collected {
     statistic: Statistic,
+    /// The letters of the statistic's slots.
+    slots: Vec<LetterId>,
     statement: StatementId,
+    /// The product it was collected from, with the first of its copies only.
+    monomial: Option<Term>,
     coefficient: Sum,
     meets: Vec<LetterId>,
 }
 
-/// Derives the updates of every block.
-pub fn conjugate(derivation: &mut Derivation, drafts: &[Draft], bounded: &Bounded) -> Vec<Block> {
-    (0..drafts.len()).filter_map(|index| block(derivation, drafts, bounded, BlockId::from(index))).collect()
+/// Derives the updates of every block, and how each came about.
+pub fn conjugate(
+    derivation: &mut Derivation,
+    drafts: &[Draft],
+    bounded: &Bounded,
+) -> (Vec<Block>, Vec<Vec<Contribution>>) {
+    let ids = (0..drafts.len()).map(BlockId::from);
+    ids.filter_map(|id| block(derivation, drafts, bounded, id)).unzip()
 }
 
-fn block(derivation: &mut Derivation, drafts: &[Draft], bounded: &Bounded, id: BlockId) -> Option<Block> {
+fn block(
+    derivation: &mut Derivation,
+    drafts: &[Draft],
+    bounded: &Bounded,
+    id: BlockId,
+) -> Option<(Block, Vec<Contribution>)> {
     let draft = &drafts[id.index()];
     if draft.mode == Mode::Point && draft.members.len() > 1 {
-        return together(derivation, drafts, bounded, id);
+        return Some((together(derivation, drafts, bounded, id)?, Vec::new()));
     }
     let mut collected: Vec<Collected> = Vec::new();
     let mut leftovers: Vec<(StatementId, Box<Leftover>)> = Vec::new();
@@ -52,7 +66,7 @@ fn block(derivation: &mut Derivation, drafts: &[Draft], bounded: &Bounded, id: B
     }
     if draft.mode == Mode::Point && !leftovers.is_empty() {
         match ascent(&mut derivation.symbols, drafts, bounded, id) {
-            Ok(Some(moves)) => return Some(ascending(derivation, draft, moves)),
+            Ok(Some(moves)) => return Some((ascending(derivation, draft, moves), Vec::new())),
             Ok(None) => {}
             Err(leftover) => leftovers.insert(0, leftover),
         }
@@ -103,7 +117,7 @@ fn block(derivation: &mut Derivation, drafts: &[Draft], bounded: &Bounded, id: B
         if draft.mode == Mode::Point
             && let Ok(Some(moves)) = ascent(&mut derivation.symbols, drafts, bounded, id)
         {
-            return Some(ascending(derivation, draft, moves));
+            return Some((ascending(derivation, draft, moves), Vec::new()));
         }
         let places = collected_places(&collected);
         let (diagnostic, culprit) = explain::no_family(derivation, drafts, id, &wanted, &places);
@@ -125,7 +139,8 @@ fn block(derivation: &mut Derivation, drafts: &[Draft], bounded: &Bounded, id: B
     let in_order = dedup(collected.iter().flat_map(|entry| entry.meets.clone()).collect());
     let in_order: Vec<LetterId> =
         draft.plates.iter().copied().filter(|letter| in_order.contains(letter)).collect();
-    Some(Block {
+    let contributions = contributions(&mut derivation.symbols, draft, bounded, &collected);
+    let block = Block {
         members: draft.members.clone(),
         plates: draft.plates.clone(),
         slices: draft.slices.clone(),
@@ -139,7 +154,47 @@ fn block(derivation: &mut Derivation, drafts: &[Draft], bounded: &Bounded, id: B
         by: draft.by,
         clamp: draft.clamp,
         ascent: None,
-    })
+    };
+    Some((block, contributions))
+}
+
+/// What each statement contributed, as it was rewritten on the way.
+fn contributions(
+    symbols: &mut Symbols,
+    draft: &Draft,
+    bounded: &Bounded,
+    collected: &[Collected],
+) -> Vec<Contribution> {
+    let holds = |term: &&Term| draft.members.iter().any(|member| term.mentions(*member));
+    let selected = |sum: &Sum| Sum { terms: sum.terms.iter().filter(holds).cloned().collect() };
+    let mut contributions = Vec::new();
+    for statement in dedup(collected.iter().map(|entry| entry.statement).collect()) {
+        let own = || collected.iter().filter(|entry| entry.statement == statement);
+        let monomials = own().filter_map(|entry| entry.monomial.clone()).collect();
+        let mut parts: Vec<Natural> = Vec::new();
+        for entry in own() {
+            match parts.iter_mut().find(|part| part.statistic == entry.statistic) {
+                Some(part) => part.coefficient.terms.extend(entry.coefficient.terms.iter().cloned()),
+                None => parts.push(Natural {
+                    statistic: entry.statistic.clone(),
+                    slots: entry.slots.clone(),
+                    coefficient: entry.coefficient.clone(),
+                }),
+            }
+        }
+        for part in &mut parts {
+            part.coefficient = canonical(symbols, &part.coefficient);
+        }
+        let rewritten = &bounded.statements[statement.index()];
+        contributions.push(Contribution {
+            statement,
+            selected: selected(&rewritten.stated),
+            bounded: selected(&rewritten.held),
+            monomials: canonical(symbols, &Sum { terms: monomials }),
+            parts,
+        });
+    }
+    contributions
 }
 
 /// Points of several variables in one block are optimised together, whatever each would have by itself.
@@ -279,10 +334,12 @@ fn collect(
             let found =
                 elements(symbols, draft, &term).map_err(|position| leftover((term.clone(), position)))?;
             if let Some(parts) = lee_seung::split_product(&term, &found) {
+                let mut first = Some(term.clone());
                 for (target, rest) in parts {
                     let coefficient = coefficient(symbols, drafts, draft, &rest, &target.plates, &[])?;
-                    let statistic = Statistic::square();
-                    out.push(Collected { statistic, statement, coefficient, meets: Vec::new() });
+                    let monomial = first.take();
+                    let (statistic, slots, meets) = (Statistic::square(), Vec::new(), Vec::new());
+                    out.push(Collected { statistic, slots, statement, monomial, coefficient, meets });
                 }
                 continue;
             }
@@ -292,6 +349,7 @@ fn collect(
             let found =
                 elements(symbols, draft, &term).map_err(|position| leftover((term.clone(), position)))?;
             let groups = copies(&found);
+            let mut first = Some(term.clone());
             for copy in &groups {
                 let (statistic, slots) = statistic_of(copy);
                 let mut rest = term.clone();
@@ -303,7 +361,9 @@ fn collect(
                 });
                 let meets = meeting_letters(draft, &copy[0].plates, &groups, copy);
                 let coefficient = coefficient(symbols, drafts, draft, &rest, &copy[0].plates, &slots)?;
-                out.push(Collected { statistic, statement, coefficient, meets });
+                let slots = letters_of_slots(draft, &slots).concat();
+                let monomial = first.take();
+                out.push(Collected { statistic, slots, statement, monomial, coefficient, meets });
             }
         }
     }
@@ -322,17 +382,25 @@ fn coefficient(
 ) -> Result<Sum, Box<Leftover>> {
     let mut pairs: Vec<(Subscript, LetterId)> =
         plates.iter().cloned().zip(draft.plates.iter().copied()).collect();
-    for (number, slots) in slots.iter().enumerate() {
-        let letters: Vec<LetterId> = match draft.classes {
-            Some(class) => vec![class],
-            None if number == 0 => draft.slices[0].clone(),
-            None => draft.second.clone(),
-        };
+    for (slots, letters) in slots.iter().zip(letters_of_slots(draft, slots)) {
         pairs.extend(slots.iter().cloned().zip(letters));
     }
     let rest = unify(symbols, rest, pairs);
     let rest = canonical(symbols, &Sum::term(rest));
     expect(symbols, drafts, &rest)
+}
+
+/// For each elementary function of a statistic with these slots, the letters that stand for them at the target.
+fn letters_of_slots(draft: &Draft, slots: &[Vec<Subscript>]) -> Vec<Vec<LetterId>> {
+    let letters = slots.iter().enumerate().map(|(number, slots)| {
+        let letters: Vec<LetterId> = match draft.classes {
+            Some(class) => vec![class],
+            None if number == 0 => draft.slices[0].clone(),
+            None => draft.second.clone(),
+        };
+        letters.into_iter().take(slots.len()).collect()
+    });
+    letters.collect()
 }
 
 /// The letters that a coefficient is written in: plates, slices, second slices, class, with their ancestors.

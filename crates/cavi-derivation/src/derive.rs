@@ -61,7 +61,7 @@ impl Derivation<'_> {
         if self.failed() {
             return None;
         }
-        let blocks = conjugate(self, &drafts, &bounded);
+        let (blocks, contributions) = conjugate(self, &drafts, &bounded);
         if self.failed() {
             return None;
         }
@@ -83,6 +83,7 @@ impl Derivation<'_> {
             name: self.model.name.clone(),
             statements: statements.collect(),
             blocks,
+            contributions,
             sites: bounded.sites,
             elbo,
             sweep,

@@ -48,6 +48,10 @@ impl Standard for Registry {
         formulas(family).expectations
     }
 
+    fn base(&self, family: &str) -> Vec<f64> {
+        posterior(family).map(|family| family.base()).unwrap_or_default()
+    }
+
     fn paired(&self, family: &str) -> bool {
         posterior(family).is_some_and(|family| family.paired())
     }

@@ -8,6 +8,7 @@ pub mod model;
 mod graph;
 mod print;
 mod resolve;
+mod stated;
 
 pub use graph::{Edge, FactorGraph, Node, NodeKind, Plate, dot, factor_graph, svg};
 pub use model::{
@@ -16,3 +17,4 @@ pub use model::{
 };
 pub use print::print;
 pub use resolve::{resolve, resolve_schedule, resolve_with};
+pub use stated::stated;

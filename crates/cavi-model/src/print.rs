@@ -207,7 +207,7 @@ fn array(model: &Model, id: ArrayId) -> String {
     text
 }
 
-fn support(symbols: &Symbols, support: Support) -> String {
+pub(crate) fn support(symbols: &Symbols, support: Support) -> String {
     match support {
         Support::Real => "real".to_owned(),
         Support::Positive => "positive".to_owned(),

@@ -21,4 +21,4 @@ mod stuck;
 pub use cavi_executor::Schedule;
 pub use fit::{Control, Fit, FitError, Progress, Run, Settings, TraceRow, fit, plan};
 pub use pipeline::{Compiled, compile, compile_with};
-pub use show::{DerivationParts, Format};
+pub use show::Format;

@@ -1,6 +1,6 @@
 //! What is derived, as text: graph, equations, factorisation.
 
-use cavi_algebra::print::{Derivation, Scope, SweepItem, SweepStep, text};
+use cavi_algebra::print::{Derivation, SweepItem, SweepStep};
 use cavi_algebra::{ArrayKind, BlockId, Equations, Support};
 use cavi_model::Model;
 use cavi_syntax::ast::{Program, Statement, StatementKind};
@@ -8,38 +8,6 @@ use cavi_syntax::ast::{Program, Statement, StatementKind};
 use crate::pipeline::Compiled;
 
 pub use cavi_algebra::print::Format;
-
-/// A derivation in parts, each as text.
-#[derive(Clone, Debug)]
-pub struct DerivationParts {
-    /// The name of the program.
-    pub model: String,
-    /// One for each block of q.
-    pub blocks: Vec<BlockParts>,
-    /// `log sum` bounds: the statement's variable, and the addends' expected logs.
-    pub bounds: Vec<(String, Vec<String>)>,
-    /// The terms of the bound by the variable of their statement.
-    pub elbo: Vec<(String, String)>,
-    /// The blocks in the order of the default sweep.
-    pub sweep: Vec<String>,
-}
-
-/// A block of q in parts.
-#[derive(Clone, Debug)]
-pub struct BlockParts {
-    /// Its variables.
-    pub variables: Vec<String>,
-    /// `q(theta[d, :k]): Dirichlet`
-    pub description: String,
-    /// Its family.
-    pub family: String,
-    /// The coefficient of each statistic in the expected log joint.
-    pub natural: Vec<String>,
-    /// Whether copies are updated in order; else all at once.
-    pub in_order: bool,
-    /// The whole update, explained.
-    pub explanation: String,
-}
 
 impl Compiled {
     fn derived(&self) -> (&Model, &Equations) {
@@ -69,48 +37,23 @@ impl Compiled {
 
     /// How one variable comes by its update; `None` if there is no latent of this name.
     pub fn explain(&self, variable: &str, format: Format) -> Option<String> {
-        let (_, equations) = self.derived();
-        let block = equations.block_of(equations.symbols.find(variable)?)?;
+        let block = self.block_of(variable)?;
         Some(self.with_derivation(|derivation| derivation.explain(block, format)))
     }
 
-    /// The derivation in parts.
-    pub fn derivation_parts(&self) -> DerivationParts {
+    fn block_of(&self, variable: &str) -> Option<BlockId> {
         let (_, equations) = self.derived();
-        let symbols = &equations.symbols;
-        let scope = Scope::of(equations);
-        let name = |statement: cavi_algebra::StatementId| {
-            symbols.array(equations.statements[statement.index()].target).name.clone()
+        equations.block_of(equations.symbols.find(variable)?)
+    }
+
+    /// The derivation as JSON, of one variable's block only where it is named; `None` if there is no latent of this
+    /// name. The layout is that of [`cavi_algebra::print::Json`].
+    pub fn derivation_json(&self, variable: Option<&str>) -> Option<String> {
+        let block = match variable {
+            Some(variable) => Some(self.block_of(variable)?),
+            None => None,
         };
-        let blocks = (0..equations.blocks.len()).map(|index| {
-            let id = BlockId::from(index);
-            let block = equations.block(id);
-            BlockParts {
-                variables: block.members.iter().map(|member| symbols.array(*member).name.clone()).collect(),
-                description: cavi_derivation::describe_block(symbols, block),
-                family: block.family.to_owned(),
-                natural: block.natural.iter().map(|natural| text::sum(scope, &natural.coefficient)).collect(),
-                in_order: !block.in_order.is_empty(),
-                explanation: self.with_derivation(|derivation| derivation.explain(id, Format::Text)),
-            }
-        });
-        let bounds = equations.sites.iter().map(|site| {
-            let addends = site.addends.iter().map(|addend| text::sum(scope, &addend.log_weight));
-            (name(site.statement), addends.collect())
-        });
-        let elbo =
-            equations.elbo.terms.iter().map(|(statement, sum)| (name(*statement), text::sum(scope, sum)));
-        let sweep = equations.sweep.iter().map(|block| {
-            let members = &equations.block(*block).members;
-            members.iter().map(|member| symbols.array(*member).name.as_str()).collect::<Vec<_>>().join(", ")
-        });
-        DerivationParts {
-            model: equations.name.clone(),
-            blocks: blocks.collect(),
-            bounds: bounds.collect(),
-            elbo: elbo.collect(),
-            sweep: sweep.collect(),
-        }
+        Some(self.with_derivation(|derivation| format!("{}\n", derivation.json(block))))
     }
 
     /// The chosen factorisation: one line a block.
@@ -151,6 +94,7 @@ impl Compiled {
         print(&Derivation {
             equations,
             program: &program,
+            stated: &cavi_model::stated(model, &self.text),
             standard: &cavi_families::standard(),
             schedule: Some(&schedule),
         })

@@ -1,5 +1,6 @@
 //! A sum of products to notation: the one walk.
 
+use crate::contribution::{Place, places};
 use crate::equations::Block;
 use crate::expression::{Function, Subscript};
 use crate::statistic::Elementary;
@@ -32,7 +33,7 @@ impl<'a> Builder<'a> {
     }
 
     /// An element of an array, some letters as slices.
-    fn sliced(&mut self, array: ArrayId, letters: &[(LetterId, bool)]) -> Node {
+    pub fn sliced(&mut self, array: ArrayId, letters: &[(LetterId, bool)]) -> Node {
         let mut subscripts = Vec::new();
         for (letter, slice) in letters {
             let lineage = self.letters.lineage(self.scope.symbols, *letter);
@@ -46,7 +47,7 @@ impl<'a> Builder<'a> {
 
     /// A member of a block, its slices as slices.
     pub fn member(&mut self, block: &Block, member: usize) -> Node {
-        let places = places(self.scope, block, member);
+        let places = places(self.scope.symbols, block, member);
         let letters: Vec<(LetterId, bool)> = places
             .into_iter()
             .filter_map(|place| match place {
@@ -95,6 +96,21 @@ impl<'a> Builder<'a> {
         let inner = body(self);
         self.letters = outside;
         Node::Sum(Range { letters: shown, conditions: Vec::new() }, Box::new(inner))
+    }
+
+    /// Runs `body` where letters are shown as slices.
+    pub fn as_slices(&mut self, letters: &[LetterId], body: impl FnOnce(&mut Builder<'a>) -> Node) -> Node {
+        let outside = self.letters.clone();
+        for letter in letters {
+            let mut shown = self.letters.lineage(self.scope.symbols, *letter);
+            if let Some(Node::Letter(name)) = shown.pop() {
+                shown.push(Node::Slice(name));
+                self.letters.replace(self.scope.symbols, *letter, &shown);
+            }
+        }
+        let inner = body(self);
+        self.letters = outside;
+        inner
     }
 
     fn inner_sum(&mut self, sum: &Sum) -> Node {
@@ -252,7 +268,7 @@ impl<'a> Builder<'a> {
     pub fn allocation(&mut self, site: SiteId, addend: usize, subscripts: Vec<Node>) -> Node {
         let several = self.scope.sites.get(site.index()).is_some_and(|site| site.addends.len() > 1);
         let number = several.then_some(addend + 1);
-        Node::Element(Element { name: self.scope.allocation(site), number, subscripts })
+        Node::Element(Element { name: self.scope.allocation(site), number, of: None, subscripts })
     }
 
     fn log_partition(&mut self, id: SiteId, plates: &[Subscript]) -> Node {
@@ -342,7 +358,7 @@ impl<'a> Builder<'a> {
                     None
                 }
             };
-            let subscripts: Vec<Subscript> = places(self.scope, block, usize::from(*member))
+            let subscripts: Vec<Subscript> = places(self.scope.symbols, block, usize::from(*member))
                 .into_iter()
                 .filter_map(|place| match place {
                     Place::Plate(index) => moment.plates.get(index).cloned(),
@@ -411,46 +427,6 @@ fn applied(elementary: Elementary, element: Node, class: Option<Node>) -> Node {
             Node::Add(vec![element, mean.negated()])
         }
     }
-}
-
-/// Where a dimension of a member stands in a moment.
-enum Place {
-    Plate(usize),
-    Slot(usize),
-}
-
-/// For each dimension of a member, in declared order, where a moment of the block holds its subscript.
-fn places(scope: Scope<'_>, block: &Block, member: usize) -> Vec<Place> {
-    let letters = &scope.symbols.array(block.members[member]).letters;
-    let none = Vec::new();
-    let slices = block.slices.get(member).unwrap_or(&none);
-    let (mut plates_left, mut slots_left) = (vec![true; block.plates.len()], vec![true; slices.len()]);
-    let mut places: Vec<Option<Place>> = letters.iter().map(|_| None).collect();
-    let axis = |letter: &LetterId| scope.symbols.letter(*letter).axis;
-    // By letter, and where a joint block calls them differently, by axis.
-    for exactly in [true, false] {
-        let same = |a: &LetterId, b: &LetterId| if exactly { a == b } else { axis(a) == axis(b) };
-        for (letter, place) in letters.iter().zip(&mut places) {
-            if place.is_some() {
-                continue;
-            }
-            let slot = (0..slices.len()).find(|index| slots_left[*index] && same(letter, &slices[*index]));
-            let plate = (0..block.plates.len())
-                .find(|index| plates_left[*index] && same(letter, &block.plates[*index]));
-            match (slot, plate) {
-                (Some(index), _) => {
-                    slots_left[index] = false;
-                    *place = Some(Place::Slot(index));
-                }
-                (None, Some(index)) => {
-                    plates_left[index] = false;
-                    *place = Some(Place::Plate(index));
-                }
-                (None, None) => {}
-            }
-        }
-    }
-    places.into_iter().flatten().collect()
 }
 
 /// A factor or a size, with the letters it depends on, ancestors included.

@@ -4,14 +4,15 @@ use crate::canonical::canonical;
 use crate::equations::{Block, Equations, Mode, Site, StatementEquation};
 use crate::expression::{Expression, Subscript};
 use crate::statistic::{Elementary, Statistic};
-use crate::sum_of_products::{Moment, Sum, dedup};
-use crate::symbols::{ArrayId, ArrayKind, AxisId, BlockId, LetterId, SiteId, StatementId, Support, Symbols};
+use crate::sum_of_products::{Moment, dedup};
+use crate::symbols::{ArrayId, ArrayKind, AxisId, BlockId, LetterId, SiteId, Support, Symbols};
 
 use super::build::Builder;
 use super::document::{Item, Part, Row, Sign, Span, render, words};
+use super::model::Stated;
 use super::node::{Call, Node, Range};
-use super::number::Number;
-use super::standard::{Formula, Shown, Standard, StandardParameter, parameter, resolve, sliced, slots};
+use super::standard::{Formula, Shown, Standard, StandardParameter, resolve, slots};
+use super::sweep::SweepItem;
 use super::{Format, Scope};
 
 /// What a derivation is printed from.
@@ -21,121 +22,89 @@ pub struct Derivation<'a> {
     pub equations: &'a Equations,
     /// The lines of the program that state the model.
     pub program: &'a [String],
+    /// The statements, one for each of the equations, for the formats that are typeset.
+    pub stated: &'a [Stated],
     /// How families print.
     pub standard: &'a dyn Standard,
     /// The items of a sweep, where the program has a schedule of its own; else the default order is printed.
     pub schedule: Option<&'a [SweepItem]>,
 }
 
-/// An item of a printed sweep.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SweepItem {
-    /// What is updated.
-    pub step: SweepStep,
-    /// How often.
-    pub repeat: u64,
-    /// Whether its blocks are first made the optimum of their own statements alone.
-    pub reset: bool,
-}
-
-/// What an item of a printed sweep updates.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SweepStep {
-    /// A block.
-    Block(BlockId),
-    /// Members that share one refresh of the allocations, `(a, b)`.
-    Group(Vec<SweepItem>),
-    /// One item after another, `[a, b]`.
-    Sequence(Vec<SweepItem>),
-}
-
-/// The whole derivation.
+/// The whole derivation in the default order, from equations alone.
 pub fn derivation(
     equations: &Equations,
     program: &[String],
     standard: &dyn Standard,
     format: Format,
 ) -> String {
-    Derivation { equations, program, standard, schedule: None }.print(format)
-}
-
-impl SweepItem {
-    /// A block, once.
-    pub fn block(id: BlockId) -> SweepItem {
-        SweepItem { step: SweepStep::Block(id), repeat: 1, reset: false }
-    }
-
-    /// The blocks that it updates.
-    fn blocks(&self) -> Vec<BlockId> {
-        match &self.step {
-            SweepStep::Block(id) => vec![*id],
-            SweepStep::Group(items) | SweepStep::Sequence(items) => {
-                items.iter().flat_map(SweepItem::blocks).collect()
-            }
-        }
-    }
-
-    /// The groups in it. What stands inside a group refreshes nothing of its own.
-    fn groups<'a>(&'a self, out: &mut Vec<&'a SweepItem>) {
-        match &self.step {
-            SweepStep::Block(_) => {}
-            SweepStep::Group(_) => out.push(self),
-            SweepStep::Sequence(items) => items.iter().for_each(|item| item.groups(out)),
-        }
-    }
+    Derivation { equations, program, stated: &[], standard, schedule: None }.print(format)
 }
 
 impl Derivation<'_> {
     /// The whole derivation.
     pub fn print(&self, format: Format) -> String {
         let mut items = vec![Item::Title(format!("Derivation of {}", self.equations.name))];
-        if !self.program.is_empty() {
-            items.extend([Item::Heading("Model"), Item::Program(self.program.to_vec())]);
+        items.extend(self.model(format));
+        if !self.symbols().axes.is_empty() {
+            items.extend([Item::Heading("Indices"), Item::List(self.indices(format))]);
         }
-        items.push(Item::Heading("Indices"));
-        items.push(Item::List(self.indices(format)));
         items.push(Item::Heading("Log joint"));
         items.push(Item::Rows(
             self.equations.statements.iter().map(|statement| self.log_density(statement)).collect(),
         ));
         items.push(Item::Heading("Factorisation"));
-        items.push(Item::List(self.equations.blocks.iter().map(|block| self.factor(block)).collect()));
+        items
+            .push(Item::List(self.equations.blocks.iter().map(|block| self.factor(block, format)).collect()));
         if !self.equations.sites.is_empty() {
             items.push(Item::Heading("Bounds"));
             items.extend(self.bounds());
         }
         items.push(Item::Heading("Updates"));
         for index in 0..self.equations.blocks.len() {
-            items.extend(self.update(BlockId::from(index)));
+            let id = BlockId::from(index);
+            items.extend(self.heading(id, format));
+            if format != Format::Text {
+                items.extend(self.steps(id, false));
+            }
+            items.extend(self.update(id));
         }
-        items.push(Item::Heading("Sweep"));
-        items.extend(self.sweep().into_iter().map(Item::Paragraph));
+        if format == Format::Text {
+            items.push(Item::Heading("Sweep"));
+            items.extend(self.sweep().into_iter().map(Item::Paragraph));
+        } else {
+            items.extend([Item::Heading("Algorithm"), self.algorithm()]);
+        }
         items.push(Item::Heading(if self.has_distribution() { "Evidence lower bound" } else { "Objective" }));
         items.extend(self.elbo());
         render(&items, format)
     }
 
-    /// How one block comes by its update: the statements that touch it, its natural and its standard parameters.
-    pub fn explain(&self, id: BlockId, format: Format) -> String {
-        let block = self.equations.block(id);
-        let mut items = vec![Item::Paragraph(self.factor(block)), Item::Heading("Statements that touch it")];
-        let touching = |statement: &&StatementEquation| self.touches(statement, block);
-        let rows =
-            self.equations.statements.iter().filter(touching).map(|statement| self.log_density(statement));
-        items.push(Item::Rows(rows.collect()));
-        let sites: Vec<Item> = (0..self.equations.sites.len())
-            .map(SiteId::from)
-            .filter(|site| {
-                let statement = self.equations.site(*site).statement;
-                self.touches(&self.equations.statements[statement.index()], block)
-            })
-            .flat_map(|site| self.bound(site))
-            .collect();
-        if !sites.is_empty() {
-            items.push(Item::Heading("Bounds"));
-            items.extend(sites);
+    /// The statements, in the program's own words or in the notation of mathematics.
+    fn model(&self, format: Format) -> Vec<Item> {
+        let shown = if format == Format::Text || self.stated.is_empty() {
+            Item::Program(self.program.to_vec())
+        } else {
+            Item::Rows(self.stated.iter().map(|stated| self.statement(stated)).collect())
+        };
+        if self.program.is_empty() && self.stated.is_empty() {
+            return Vec::new();
         }
+        vec![Item::Heading("Model"), shown]
+    }
+
+    fn statement(&self, stated: &Stated) -> Row {
+        let (left, node, plates) = stated.nodes(self.scope());
+        let note = if plates.is_empty() { None } else { Some(("for each".to_owned(), plates)) };
+        Row { left, relation: Sign::Distributed, parts: vec![Part { node, note }] }
+    }
+
+    /// How one block comes by its update, step by step: the statements that hold it, their bounds, the products of
+    /// statistics in them, expectations, the family, natural and standard parameters.
+    pub fn explain(&self, id: BlockId, format: Format) -> String {
+        let mut items = vec![Item::Paragraph(self.factor(self.equations.block(id), format))];
+        items.extend(self.steps(id, true));
         items.push(Item::Heading("Update"));
+        items.extend(self.heading(id, format));
         items.extend(self.update(id));
         render(&items, format)
     }
@@ -152,18 +121,18 @@ impl Derivation<'_> {
         &self.equations.symbols
     }
 
-    fn name(&self, array: ArrayId) -> Node {
+    pub(super) fn name(&self, array: ArrayId) -> Node {
         Node::name(&self.symbols().array(array).name)
     }
 
-    fn touches(&self, statement: &StatementEquation, block: &Block) -> bool {
+    pub(super) fn touches(&self, statement: &StatementEquation, block: &Block) -> bool {
         block
             .members
             .iter()
             .any(|member| statement.target == *member || statement.log_density.mentions(*member))
     }
 
-    fn has_distribution(&self) -> bool {
+    pub(super) fn has_distribution(&self) -> bool {
         self.equations.blocks.iter().any(|block| block.mode != Mode::Point)
     }
 
@@ -196,7 +165,7 @@ impl Derivation<'_> {
     }
 
     /// `p(x | w, z)`
-    fn density(&self, statement: &StatementEquation) -> Node {
+    pub(super) fn density(&self, statement: &StatementEquation) -> Node {
         let given = (0..self.symbols().arrays.len()).map(ArrayId::from).filter(|array| {
             *array != statement.target
                 && self.symbols().array(*array).kind != ArrayKind::Constant
@@ -206,13 +175,13 @@ impl Derivation<'_> {
         Node::Density(vec![self.name(statement.target)], given.map(|array| self.name(array)).collect())
     }
 
-    fn log_density(&self, statement: &StatementEquation) -> Row {
+    pub(super) fn log_density(&self, statement: &StatementEquation) -> Row {
         let right = Builder::new(self.scope(), &[]).sum(&statement.log_density);
         Row::equal(Node::log(self.density(statement)), right)
     }
 
     /// `, for each d, k`
-    fn for_each(&self, letters: &[LetterId]) -> Vec<Span> {
+    pub(super) fn for_each(&self, letters: &[LetterId]) -> Vec<Span> {
         let letters = self.with_ancestors(letters);
         if letters.is_empty() {
             return Vec::new();
@@ -224,17 +193,29 @@ impl Derivation<'_> {
     }
 
     /// Letters behind their ancestors.
-    fn with_ancestors(&self, letters: &[LetterId]) -> Vec<LetterId> {
+    pub(super) fn with_ancestors(&self, letters: &[LetterId]) -> Vec<LetterId> {
         dedup(letters.iter().flat_map(|letter| self.symbols().lineage(*letter).into_iter().rev()).collect())
     }
 
-    fn factor(&self, block: &Block) -> Vec<Span> {
+    /// The variables of a block whose parameters print must tell from those of others.
+    fn owner(&self, block: &Block) -> Option<Vec<String>> {
+        let random = self.equations.blocks.iter().filter(|block| !block.is_point()).count();
+        let names = block.members.iter().map(|member| self.symbols().array(*member).name.clone());
+        (random > 1).then(|| names.collect())
+    }
+
+    pub(super) fn factor(&self, block: &Block, format: Format) -> Vec<Span> {
         let mut line = vec![Span::Math(self.left_of(block))];
+        let family = match (block.mode, format) {
+            (Mode::Point, _) => vec![words(": a point")],
+            (_, Format::Text) => vec![words(format!(": {}", block.family))],
+            (_, Format::Latex | Format::Markdown) => vec![words(" = "), Span::Math(self.distribution(block))],
+        };
+        line.extend(family);
         line.push(words(match block.mode {
-            Mode::Distribution => format!(": {}", block.family),
-            Mode::Point => ": a point".to_owned(),
-            Mode::Fixed => format!(": {}, fixed at its start", block.family),
-            Mode::Implicit => format!(": {}, always at its optimum and never stored", block.family),
+            Mode::Distribution | Mode::Point => "",
+            Mode::Fixed => ", fixed at its start",
+            Mode::Implicit => ", always at its optimum and never stored",
         }));
         line.extend(self.for_each(&block.plates));
         if let Some(bound) = block.by {
@@ -246,8 +227,30 @@ impl Derivation<'_> {
         line
     }
 
+    /// `Normal(mean[n], cov[n])`: the family with its standard parameters, without those that only lead to another.
+    fn distribution(&self, block: &Block) -> Node {
+        let mut symbols = self.symbols().clone();
+        let shown = self.standard_parameters(&mut symbols, block);
+        let formulas = self.standard.standard(block.family);
+        let leads = |index: usize| {
+            let inverted = |own: &StandardParameter| {
+                own.formula == Formula::Inverse(Box::new(Formula::Parameter(index)))
+            };
+            formulas.iter().any(inverted)
+        };
+        let mut own: Vec<&Shown> =
+            shown.iter().enumerate().filter(|(index, _)| !leads(*index)).map(|(_, own)| own).collect();
+        // Location before scale.
+        own.sort_by_key(|own| own.name != "mean");
+        let mut builder = Builder::new(self.scope_with(&symbols), &block.plates);
+        let arguments = own.into_iter().map(|own| own.whole(&mut builder, &own.slots)).collect();
+        // What stands behind `over` says what copies are, which the subscripts show.
+        let name = block.family.split(" over ").next().unwrap_or(block.family);
+        Node::Call(Call::Family(name.to_owned()), arguments)
+    }
+
     /// `q(theta[d, :k])`, or the bare element of a point.
-    fn left_of(&self, block: &Block) -> Node {
+    pub(super) fn left_of(&self, block: &Block) -> Node {
         let mut builder = Builder::new(self.scope(), &block.plates);
         match block.mode {
             Mode::Point if block.members.len() == 1 => builder.member(block, 0),
@@ -282,7 +285,7 @@ impl Derivation<'_> {
         items
     }
 
-    fn bound(&self, id: SiteId) -> Vec<Item> {
+    pub(super) fn bound(&self, id: SiteId) -> Vec<Item> {
         let site: &Site = self.equations.site(id);
         let target = self.name(self.equations.statements[site.statement.index()].target);
         let row = |(index, addend): (usize, &crate::equations::Addend)| {
@@ -314,72 +317,20 @@ impl Derivation<'_> {
         vec![Item::Rows(rows), Item::Paragraph(line)]
     }
 
-    /// The order of a sweep: the program's own, or the default one.
-    fn sweep(&self) -> Vec<Vec<Span>> {
-        let default: Vec<SweepItem> = self.equations.sweep.iter().copied().map(SweepItem::block).collect();
-        let items = self.schedule.unwrap_or(&default);
-        let mut line = separated(items.iter().map(|item| words(self.sweep_item(item))).collect());
-        if line.is_empty() {
-            line.push(words("nothing is updated"));
-        }
-        line.push(words(", in this order"));
-        let allocations = !self.equations.sites.is_empty();
-        if allocations {
-            line.push(words("; allocations are at their optimum before each"));
-        }
-        line.push(words("."));
-        let mut lines = vec![line];
-        let mut groups = Vec::new();
-        items.iter().for_each(|item| item.groups(&mut groups));
-        for group in groups.into_iter().filter(|_| allocations) {
-            lines.push(vec![words(format!(
-                "{} share one refresh of the allocations.",
-                self.sweep_item(group)
-            ))]);
-        }
-        let updated: Vec<BlockId> = items.iter().flat_map(SweepItem::blocks).collect();
-        let left_out = (0..self.equations.blocks.len()).map(BlockId::from).filter(|id| {
-            matches!(self.equations.block(*id).mode, Mode::Distribution | Mode::Point)
-                && !updated.contains(id)
-        });
-        lines.extend(left_out.map(|id| vec![words(format!("{} keeps its start.", self.names_of(id)))]));
-        lines
-    }
-
-    /// The variables of a block: `mu`, or `mu and tau`.
-    fn names_of(&self, id: BlockId) -> String {
-        let members = self.equations.block(id).members.iter();
-        let names: Vec<&str> = members.map(|member| self.symbols().array(*member).name.as_str()).collect();
-        names.join(" and ")
-    }
-
-    /// An item as programs write it: `(w, h) repeat 3`.
-    fn sweep_item(&self, item: &SweepItem) -> String {
-        let list = |items: &[SweepItem]| {
-            items.iter().map(|item| self.sweep_item(item)).collect::<Vec<_>>().join(", ")
-        };
-        let mut text = match &item.step {
-            SweepStep::Block(id) => self.names_of(*id),
-            SweepStep::Group(items) => format!("({})", list(items)),
-            SweepStep::Sequence(items) => format!("[{}]", list(items)),
-        };
-        if item.reset {
-            text.push_str(" reset");
-        }
-        if item.repeat != 1 {
-            text.push_str(&format!(" repeat {}", item.repeat));
-        }
-        text
+    fn heading(&self, id: BlockId, format: Format) -> Vec<Item> {
+        let block = self.equations.block(id);
+        let mut line = vec![Span::Math(self.left_of(block))];
+        line.push(words(match (block.mode, format) {
+            (Mode::Point, _) => ", a point".to_owned(),
+            (_, Format::Text) => format!(" = {}", block.family),
+            (_, Format::Latex | Format::Markdown) => String::new(),
+        }));
+        vec![Item::Subheading(line), Item::Paragraph(self.order(block))]
     }
 
     fn update(&self, id: BlockId) -> Vec<Item> {
         let block = self.equations.block(id);
-        let mut line = vec![Span::Math(self.left_of(block))];
-        line.push(words(match block.mode {
-            Mode::Distribution | Mode::Fixed | Mode::Implicit => format!(" = {}", block.family),
-            Mode::Point => ", a point".to_owned(),
-        }));
-        let mut items = vec![Item::Subheading(line), Item::Paragraph(self.order(block))];
+        let mut items = Vec::new();
         if block.mode == Mode::Fixed {
             return items;
         }
@@ -414,7 +365,7 @@ impl Derivation<'_> {
     }
 
     /// The moment whose coefficient a natural parameter is.
-    fn moment(&self, id: BlockId, statistic: &Statistic, slots: &[LetterId]) -> Moment {
+    pub(super) fn moment(&self, id: BlockId, statistic: &Statistic, slots: &[LetterId]) -> Moment {
         let letters =
             |letters: &[LetterId]| letters.iter().map(|letter| Subscript::Letter(*letter)).collect();
         Moment {
@@ -426,7 +377,7 @@ impl Derivation<'_> {
     }
 
     /// `eta(log x[n])`
-    fn eta(&self, builder: &mut Builder<'_>, id: BlockId, index: usize) -> Node {
+    pub(super) fn eta(&self, builder: &mut Builder<'_>, id: BlockId, index: usize) -> Node {
         let block = self.equations.block(id);
         let natural = &block.natural[index];
         let statistic = builder.statistic(block, &self.moment(id, &natural.statistic, &natural.slots));
@@ -445,14 +396,14 @@ impl Derivation<'_> {
         let left = self.eta(&mut builder, id, index);
         let mut parts = Vec::new();
         if !prior.is_zero() {
-            parts.push(Part { node: builder.sum(&prior), note: Some(("prior", Vec::new())) });
+            parts.push(Part { node: builder.sum(&prior), note: Some(("prior".to_owned(), Vec::new())) });
         }
         if !rest.is_zero() {
             let others = self.equations.statements.iter().filter(|statement| {
                 self.touches(statement, block) && !block.members.contains(&statement.target)
             });
             let names: Vec<Node> = others.map(|statement| self.name(statement.target)).collect();
-            let note = if names.is_empty() { None } else { Some(("from", names)) };
+            let note = if names.is_empty() { None } else { Some(("from".to_owned(), names)) };
             parts.push(Part { node: builder.sum(&rest), note });
         }
         if parts.is_empty() {
@@ -461,32 +412,38 @@ impl Derivation<'_> {
         Row { left, relation: Sign::Equal, parts }
     }
 
+    /// The standard parameters of a block, each over its letters.
+    pub(super) fn standard_parameters(&self, symbols: &mut Symbols, block: &Block) -> Vec<Shown> {
+        let mut shown: Vec<Shown> = Vec::new();
+        let of = self.owner(block);
+        for StandardParameter { name, formula } in self.standard.standard(block.family) {
+            let slots = slots(&formula, &block.natural, &shown);
+            let value = resolve(symbols, &formula, &block.natural, &shown, &slots);
+            let plates = value.plates(symbols, block, &shown);
+            let name = self.scope().standard(name);
+            shown.push(Shown { name, of: of.clone(), plates, slots, value });
+        }
+        shown
+    }
+
     fn standard_form(&self, id: BlockId, block: &Block) -> Vec<Item> {
         let mut symbols = self.symbols().clone();
         if block.is_point() {
-            return self.mode(&mut symbols, id, block);
+            return self.mode(id, block);
         }
-        let mut shown: Vec<Shown> = Vec::new();
+        let shown = self.standard_parameters(&mut symbols, block);
         let parameters = self.standard.standard(block.family);
-        for StandardParameter { name, formula } in &parameters {
-            let slots = slots(formula, &block.natural, &shown);
-            let value = resolve(&mut symbols, formula, &block.natural, &shown, &slots);
-            let plates = value.plates(&symbols, block, &shown);
-            let name = self.scope().standard(name);
-            shown.push(Shown { name, plates, slots, value });
-        }
         let mut rows = Vec::new();
         let mut over: Vec<Span> = Vec::new();
         for (parameter_of, StandardParameter { formula, .. }) in shown.iter().zip(&parameters) {
             let letters: Vec<LetterId> = block.plates.iter().chain(&parameter_of.slots).copied().collect();
             let mut builder = Builder::new(self.scope_with(&symbols), &letters);
-            let Shown { name, plates, slots, value } = parameter_of;
             let left = match formula {
-                Formula::Inverse(_) => sliced(&mut builder, name, plates, slots),
-                _ => parameter(&mut builder, name, plates, slots),
+                Formula::Inverse(_) => parameter_of.whole(&mut builder, &parameter_of.slots),
+                _ => parameter_of.element(&mut builder, &parameter_of.slots),
             };
-            let right = value.node(&mut builder, &shown);
-            if let (Formula::Normalised(_), Some(slot)) = (formula, slots.last()) {
+            let right = parameter_of.value.node(&mut builder, &shown);
+            if let (Formula::Normalised(_), Some(slot)) = (formula, parameter_of.slots.last()) {
                 over = builder.subscripts_of(&[*slot]).pop().map(Span::Math).into_iter().collect();
                 rows.push(Row::proportional(left, right));
             } else {
@@ -542,7 +499,18 @@ impl Derivation<'_> {
         }
     }
 
-    fn mode(&self, symbols: &mut Symbols, id: BlockId, block: &Block) -> Vec<Item> {
+    /// A point and the maximiser that it takes.
+    pub(super) fn mode_nodes(&self, id: BlockId, block: &Block, formula: &Formula) -> (Node, Node) {
+        let mut symbols = self.symbols().clone();
+        let slots = slots(formula, &block.natural, &[]);
+        let value = resolve(&mut symbols, formula, &block.natural, &[], &slots);
+        let letters: Vec<LetterId> = block.plates.iter().chain(&slots).copied().collect();
+        let mut builder = Builder::new(self.scope_with(&symbols), &letters);
+        let own = self.moment(id, &Statistic::identity(), &slots);
+        (builder.statistic(block, &own), value.node(&mut builder, &[]))
+    }
+
+    fn mode(&self, id: BlockId, block: &Block) -> Vec<Item> {
         let Some(formula) = self.standard.mode(block.family) else {
             let line = vec![words(format!(
                 "It takes the mode of the {} with these natural parameters.",
@@ -550,13 +518,10 @@ impl Derivation<'_> {
             ))];
             return vec![Item::Paragraph(line)];
         };
+        let (left, right) = self.mode_nodes(id, block, &formula);
         let slots = slots(&formula, &block.natural, &[]);
-        let value = resolve(symbols, &formula, &block.natural, &[], &slots);
         let letters: Vec<LetterId> = block.plates.iter().chain(&slots).copied().collect();
-        let mut builder = Builder::new(self.scope_with(symbols), &letters);
-        let own = self.moment(id, &Statistic::identity(), &slots);
-        let left = builder.statistic(block, &own);
-        let right = value.node(&mut builder, &[]);
+        let mut builder = Builder::new(self.scope(), &letters);
         let normalised = matches!(formula, Formula::Normalised(_));
         let row = if normalised { Row::proportional(left, right) } else { Row::equal(left, right) };
         let mut items =
@@ -569,154 +534,10 @@ impl Derivation<'_> {
         }
         items
     }
-
-    /// `E[log p(x | ...)]`, without the expectation where nothing is random.
-    fn expected(&self, statement: &StatementEquation) -> Node {
-        let log = Node::log(self.density(statement));
-        if self.has_distribution() { Node::Expectation(Box::new(log)) } else { log }
-    }
-
-    fn elbo(&self) -> Vec<Item> {
-        let statements = &self.equations.statements;
-        let mut summary: Vec<Node> = statements.iter().map(|statement| self.expected(statement)).collect();
-        let named = |block: &Block| {
-            let q = Node::Call(Call::Q, block.members.iter().map(|member| self.name(*member)).collect());
-            Node::Entropy(Box::new(q))
-        };
-        let random: Vec<BlockId> = (0..self.equations.blocks.len())
-            .map(BlockId::from)
-            .filter(|id| !self.equations.block(*id).is_point())
-            .collect();
-        summary.extend(random.iter().map(|id| named(self.equations.block(*id))));
-        let name = if self.has_distribution() { "ELBO" } else { "objective" };
-        let mut items = vec![Item::Rows(vec![Row::equal(Node::name(name), Node::add(summary))])];
-        let terms_of = |index: usize| {
-            let own = self
-                .equations
-                .elbo
-                .terms
-                .iter()
-                .filter(|(statement, _)| *statement == StatementId::from(index));
-            own.fold(Sum::zero(), |sum, (_, terms)| sum.plus(terms.clone()))
-        };
-        let mut rows = Vec::new();
-        let mut used: Vec<usize> = Vec::new();
-        let mut paired = false;
-        // Of the factors whose entropy is paired with the prior: those that keep their start, and whether any does not.
-        let (mut fixed, mut updated) = (Vec::new(), false);
-        let mut entropies = Vec::new();
-        for id in &random {
-            let block = self.equations.block(*id);
-            if !self.standard.paired(block.family) {
-                // Of one copy there is nothing to sum, and the row would say nothing.
-                if !block.plates.is_empty() || !block.multiplicity.is_empty() {
-                    entropies.push(Row::equal(named(block), self.entropy(block)));
-                }
-                continue;
-            }
-            paired = true;
-            if block.mode == Mode::Fixed {
-                fixed.push(self.left_of(block))
-            } else {
-                updated = true
-            }
-            let own: Vec<usize> = (0..statements.len())
-                .filter(|index| block.members.contains(&statements[*index].target))
-                .collect();
-            let mut left: Vec<Node> = own.iter().map(|index| self.expected(&statements[*index])).collect();
-            left.push(named(block));
-            let terms = own.iter().fold(Sum::zero(), |sum, index| sum.plus(terms_of(*index)));
-            let mut right = Builder::new(self.scope(), &[]).sum(&terms);
-            right = Node::add(vec![right, self.pairing(*id, block)]);
-            rows.push((own.first().copied().unwrap_or(usize::MAX), Row::equal(Node::add(left), right)));
-            used.extend(own);
-        }
-        for (index, statement) in statements.iter().enumerate() {
-            if !used.contains(&index) {
-                let right = Builder::new(self.scope(), &[]).sum(&terms_of(index));
-                rows.push((index, Row::equal(self.expected(statement), right)));
-            }
-        }
-        rows.sort_by_key(|(index, _)| *index);
-        items.push(Item::Paragraph(vec![words("with")]));
-        items.extend(rows.into_iter().map(|(_, row)| Item::Rows(vec![row])));
-        if !entropies.is_empty() {
-            items.push(Item::Rows(entropies));
-        }
-        if paired {
-            let mut line = vec![
-                words("where "),
-                Span::Math(Node::call(Call::Named(self.scope().natural()), Node::name("t"))),
-                words(" is the natural parameter of the statistic "),
-                Span::Math(Node::name("t")),
-                words(" and "),
-                Span::Math(Node::call(Call::Named(self.scope().normaliser()), Node::name("q"))),
-                words(" the log-normaliser of "),
-                Span::Math(Node::name("q")),
-            ];
-            line.push(words(if updated {
-                ", both as they stand above"
-            } else {
-                ", both those of the start"
-            }));
-            if updated && !fixed.is_empty() {
-                line.push(words("; those of "));
-                line.extend(separated(fixed.into_iter().map(Span::Math).collect()));
-                line.push(words(" are those of its start"));
-            }
-            line.push(words("."));
-            items.push(Item::Paragraph(line));
-        }
-        items
-    }
-
-    /// `sum[n](H[q(z[n])])`, rows weighted by their multiplicity.
-    fn entropy(&self, block: &Block) -> Node {
-        let plates = self.with_ancestors(&block.plates);
-        Builder::new(self.scope(), &[]).summed(&plates, |builder| {
-            let entropy = Node::Entropy(Box::new(builder.q(block)));
-            self.weighted(builder, block, entropy)
-        })
-    }
-
-    fn weighted(&self, builder: &mut Builder<'_>, block: &Block, node: Node) -> Node {
-        let mut factors: Vec<Node> =
-            block.multiplicity.iter().map(|atom| builder.sum(&Sum::atom(atom.clone()))).collect();
-        factors.push(node);
-        Node::times(factors)
-    }
-
-    /// `sum((prior - eta) E[t]) + sum(A(q))`
-    fn pairing(&self, id: BlockId, block: &Block) -> Node {
-        let mut symbols = self.symbols().clone();
-        let mut nodes = Vec::new();
-        for (index, natural) in block.natural.iter().enumerate() {
-            let prior = block.prior.get(index).cloned().unwrap_or_default();
-            let prior = canonical(&mut symbols, &prior);
-            let letters: Vec<LetterId> = block.plates.iter().chain(&natural.slots).copied().collect();
-            let node = Builder::new(self.scope_with(&symbols), &[]).summed(
-                &self.with_ancestors(&letters),
-                |builder| {
-                    let eta = self.eta(builder, id, index).negated();
-                    let change = Node::add(vec![builder.sum(&prior), eta]);
-                    let moment = builder.moment(&self.moment(id, &natural.statistic, &natural.slots));
-                    let product = Node::product(Number::one(), vec![change, moment], Vec::new());
-                    self.weighted(builder, block, product)
-                },
-            );
-            nodes.push(node);
-        }
-        let plates = self.with_ancestors(&block.plates);
-        nodes.push(Builder::new(self.scope_with(&symbols), &[]).summed(&plates, |builder| {
-            let normaliser = Node::call(Call::Named(self.scope().normaliser()), builder.q(block));
-            self.weighted(builder, block, normaliser)
-        }));
-        Node::add(nodes)
-    }
 }
 
 /// Things with commas between them.
-fn separated(spans: Vec<Span>) -> Vec<Span> {
+pub(super) fn separated(spans: Vec<Span>) -> Vec<Span> {
     let mut out = Vec::with_capacity(2 * spans.len());
     for (position, span) in spans.into_iter().enumerate() {
         if position > 0 {

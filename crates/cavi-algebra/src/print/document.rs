@@ -1,15 +1,12 @@
 //! A derivation as a document: headings, sentences with formulas in them, and rows of equations.
 
 use super::Format;
-use super::latex;
 use super::node::Node;
+use super::page::{in_latex, in_markdown};
 use super::text;
-use super::words::escape;
 
 /// The longest line of text.
 const TEXT_WIDTH: usize = 110;
-/// The longest line of LaTeX, in characters as set.
-const LATEX_WIDTH: usize = 74;
 
 /// A piece of a document.
 #[derive(Clone, Debug)]
@@ -21,6 +18,16 @@ pub(crate) enum Item {
     List(Vec<Vec<Span>>),
     Program(Vec<String>),
     Rows(Vec<Row>),
+    Algorithm(Vec<Line>),
+}
+
+/// A line of an algorithm.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    /// How many loops it stands in.
+    pub depth: usize,
+    /// What is done.
+    pub text: Vec<Span>,
 }
 
 /// A piece of a sentence.
@@ -42,7 +49,7 @@ pub(crate) struct Row {
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     pub node: Node,
-    pub note: Option<(&'static str, Vec<Node>)>,
+    pub note: Option<(String, Vec<Node>)>,
 }
 
 /// What stands between left and right.
@@ -51,6 +58,29 @@ pub(crate) enum Sign {
     Equal,
     Proportional,
     AtLeast,
+    Distributed,
+}
+
+impl Sign {
+    /// As a terminal shows it.
+    fn in_text(self) -> &'static str {
+        match self {
+            Sign::Equal => "=",
+            Sign::Proportional => "∝",
+            Sign::AtLeast => ">=",
+            Sign::Distributed => "~",
+        }
+    }
+
+    /// As LaTeX writes it.
+    pub fn in_latex(self) -> &'static str {
+        match self {
+            Sign::Equal => "=",
+            Sign::Proportional => "\\propto",
+            Sign::AtLeast => "\\geq",
+            Sign::Distributed => "\\sim",
+        }
+    }
 }
 
 /// Words of a sentence.
@@ -81,7 +111,7 @@ pub(crate) fn render(items: &[Item], format: Format) -> String {
         })
         .collect();
     let mut out = match format {
-        Format::Latex => "% needs \\usepackage{amsmath,amssymb,mathtools}\n".to_owned(),
+        Format::Latex => "% needs \\usepackage{amsmath,mathtools}\n".to_owned(),
         Format::Text | Format::Markdown => String::new(),
     };
     for (position, (item, block)) in items.iter().zip(&blocks).enumerate() {
@@ -108,6 +138,9 @@ fn in_text(item: &Item) -> String {
             .map(|line| if line.is_empty() { "\n".to_owned() } else { format!("  {line}\n") })
             .collect(),
         Item::Rows(rows) => rows.iter().map(row_in_text).collect(),
+        Item::Algorithm(lines) => {
+            lines.iter().map(|line| filled(&spans(&line.text), 2 + 2 * line.depth)).collect()
+        }
     }
 }
 
@@ -206,11 +239,7 @@ fn broken(line: &str, width: usize) -> Vec<String> {
 
 fn row_in_text(row: &Row) -> String {
     let left = text::node(&row.left);
-    let sign = match row.relation {
-        Sign::Equal => "=",
-        Sign::Proportional => "∝",
-        Sign::AtLeast => ">=",
-    };
+    let sign = row.relation.in_text();
     let head = format!("    {left} {sign} ");
     // Later lines put their sign below the relation.
     let hang = if head.chars().count() <= 50 { head.chars().count() - sign.len().min(2) - 1 } else { 8 };
@@ -251,109 +280,4 @@ fn row_in_text(row: &Row) -> String {
         out.push('\n');
     }
     out
-}
-
-fn span_in_latex(span: &Span) -> String {
-    match span {
-        Span::Words(text) => escape(text),
-        Span::Math(node) => format!("${}$", latex::node(node)),
-    }
-}
-
-fn in_latex(item: &Item) -> String {
-    let spans = |spans: &[Span]| spans.iter().map(span_in_latex).collect::<String>();
-    match item {
-        Item::Title(title) => format!("\\section*{{{}}}\n", escape(title)),
-        Item::Heading(heading) => format!("\\subsection*{{{}}}\n", escape(heading)),
-        Item::Subheading(line) => format!("\\paragraph{{{}}}\n", spans(line)),
-        Item::Paragraph(line) => format!("{}\n", spans(line)),
-        Item::List(lines) => {
-            let items: String = lines.iter().map(|line| format!("  \\item {}\n", spans(line))).collect();
-            format!("\\begin{{itemize}}\n{items}\\end{{itemize}}\n")
-        }
-        Item::Program(lines) => {
-            let line = |line: &String| {
-                let rest = line.trim_start();
-                let indent = "~".repeat(line.chars().count() - rest.chars().count());
-                format!(
-                    "{indent}{}",
-                    escape(rest).replace("  ", "~~").replace('-', "{-}").replace('`', "{`}")
-                )
-            };
-            let shown: Vec<String> = lines.iter().filter(|line| !line.trim().is_empty()).map(line).collect();
-            format!("\\begin{{flushleft}}\\small\\ttfamily\n{}\n\\end{{flushleft}}\n", shown.join(" \\\\\n"))
-        }
-        Item::Rows(rows) => displayed(rows, "\\[", "\\]"),
-    }
-}
-
-fn displayed(rows: &[Row], open: &str, close: &str) -> String {
-    let rows: Vec<Vec<String>> = rows.iter().map(row_in_latex).collect();
-    let display = |lines: &[String]| {
-        format!("{open}\n\\begin{{aligned}}\n{}\n\\end{{aligned}}\n{close}\n", lines.join(" \\\\\n"))
-    };
-    // What is long may break between pages.
-    if rows.iter().map(Vec::len).sum::<usize>() > 9 {
-        rows.iter().map(|lines| display(lines)).collect()
-    } else {
-        display(&rows.concat())
-    }
-}
-
-fn row_in_latex(row: &Row) -> Vec<String> {
-    let left = latex::node(&row.left);
-    let sign = match row.relation {
-        Sign::Equal => "=",
-        Sign::Proportional => "\\propto",
-        Sign::AtLeast => "\\geq",
-    };
-    let room = LATEX_WIDTH.saturating_sub(latex::width(&left)).max(30);
-    let mut out = Vec::new();
-    for part in &row.parts {
-        let show = |node: &Node| {
-            let shown = latex::node(node);
-            let size = latex::width(&shown);
-            (shown, size)
-        };
-        let note = part.note.as_ref().map(|(words, names)| {
-            let names: Vec<String> = names.iter().map(|name| format!("${}$", latex::node(name))).collect();
-            format!(" && \\text{{({})}}", [escape(words), names.join(", ")].join(" ").trim_end())
-        });
-        let mut shown = lines(&part.node, out.is_empty(), room, &show);
-        if let (Some(last), Some(note)) = (shown.last_mut(), note) {
-            last.push_str(&note);
-        }
-        for line in shown {
-            let lead = if out.is_empty() { format!("{left} &{sign} ") } else { "&\\qquad ".to_owned() };
-            // A leading sign is binary, with space behind it.
-            let line = match line.strip_prefix("- ") {
-                Some(rest) => format!("{{}}- {rest}"),
-                None => match line.strip_prefix("+ ") {
-                    Some(rest) => format!("{{}}+ {rest}"),
-                    None => line,
-                },
-            };
-            out.push(format!("  {lead}{line}"));
-        }
-    }
-    out
-}
-
-fn in_markdown(item: &Item) -> String {
-    let spans = |spans: &[Span]| {
-        let span = |span: &Span| match span {
-            Span::Words(text) => text.replace('_', "\\_").replace('*', "\\*"),
-            Span::Math(_) => span_in_latex(span),
-        };
-        spans.iter().map(span).collect::<String>()
-    };
-    match item {
-        Item::Title(title) => format!("# {title}\n"),
-        Item::Heading(heading) => format!("## {heading}\n"),
-        Item::Subheading(line) => format!("### {}\n", spans(line)),
-        Item::Paragraph(line) => format!("{}\n", spans(line)),
-        Item::List(lines) => lines.iter().map(|line| format!("- {}\n", spans(line))).collect(),
-        Item::Program(lines) => format!("```cavi\n{}\n```\n", lines.join("\n")),
-        Item::Rows(rows) => displayed(rows, "$$", "$$"),
-    }
 }

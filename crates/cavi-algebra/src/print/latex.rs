@@ -41,11 +41,11 @@ pub(crate) fn node(node: &Node) -> String {
             Some(capital) => format!("{capital}{}", subscript(&[], ancestors)),
             None => format!("|{}{}|", upright(axis), subscript(&[], ancestors)),
         },
-        Node::Expectation(inner) => format!("\\mathbb{{E}}{}", bracketed("[", &self::node(inner), "]")),
-        Node::Variance(inner) => format!("\\operatorname{{Var}}{}", bracketed("(", &self::node(inner), ")")),
+        Node::Expectation(inner) => format!("\\mathrm{{E}}{}", bracketed("[", &self::node(inner), "]")),
+        Node::Variance(inner) => format!("\\mathrm{{Var}}{}", bracketed("(", &self::node(inner), ")")),
         Node::Covariance(left, right) => {
             let inside = format!("{}, {}", self::node(left), self::node(right));
-            format!("\\operatorname{{Cov}}{}", bracketed("(", &inside, ")"))
+            format!("\\mathrm{{Cov}}{}", bracketed("(", &inside, ")"))
         }
         Node::Probability(left, right) => format!("q({} = {})", self::node(left), self::node(right)),
         Node::Call(call, arguments) => called(call, arguments, false),
@@ -87,7 +87,7 @@ fn named(named: Named) -> &'static str {
     }
 }
 
-fn product(product: &Product) -> String {
+pub(crate) fn product(product: &Product) -> String {
     let Number { negative, above, below, named: constant } = &product.number;
     let mut front = Vec::new();
     if *below != 1 {
@@ -96,9 +96,15 @@ fn product(product: &Product) -> String {
         front.push(digits(above));
     }
     let mut upper: Vec<String> = Vec::new();
+    // A constant that is a numeral stands first: `0.1 K`.
+    let (numerals, others): (Vec<&Node>, Vec<&Node>) =
+        product.above.iter().partition(|node| is_numeral(node));
+    let factors = numerals.into_iter().chain(others);
     let last = product.above.len().checked_sub(1).filter(|_| constant.is_none());
-    for (position, inner) in product.above.iter().enumerate() {
-        upper.push(factor(inner, Some(position) == last));
+    for (position, inner) in factors.enumerate() {
+        let shown = factor(inner, Some(position) == last);
+        let behind_number = position > 0 || !front.is_empty() && product.below.is_empty();
+        upper.push(if is_numeral(inner) && behind_number { format!("\\cdot {shown}") } else { shown });
     }
     upper.extend(constant.map(|constant| named(constant).to_owned()));
     let lower: Vec<String> = product
@@ -111,7 +117,16 @@ fn product(product: &Product) -> String {
         if upper.is_empty() {
             upper.push(if front.is_empty() || *below != 1 { "1".to_owned() } else { front.remove(0) });
         }
-        front.push(format!("\\frac{{{}}}{{{}}}", upper.join(" \\, "), lower.join(" \\, ")));
+        // The line of a fraction brackets what stands alone above or below it.
+        let alone = |nodes: &[Node], shown: &[String]| match (nodes, shown) {
+            ([only @ Node::Add(_)], [_]) => node(only),
+            (_, shown) => shown.join(" \\, "),
+        };
+        front.push(format!(
+            "\\frac{{{}}}{{{}}}",
+            alone(&product.above, &upper),
+            alone(&product.below, &lower)
+        ));
     } else {
         front.extend(upper);
     }
@@ -121,8 +136,13 @@ fn product(product: &Product) -> String {
     format!("{}{}", if *negative { "-" } else { "" }, front.join(" \\, "))
 }
 
+/// Whether a node is a constant that is named by its number.
+fn is_numeral(node: &Node) -> bool {
+    matches!(node, Node::Element(element) if element.name.starts_with(|c: char| c.is_ascii_digit()))
+}
+
 /// A node as a factor of a product; what swallows what follows it is bracketed unless it is the last.
-fn factor(inner: &Node, last: bool) -> String {
+pub(crate) fn factor(inner: &Node, last: bool) -> String {
     match inner {
         Node::Add(_) => bracketed("(", &node(inner), ")"),
         Node::Product(product) if product.number.negative => bracketed("(", &node(inner), ")"),
@@ -149,6 +169,7 @@ fn factor(inner: &Node, last: bool) -> String {
 /// A node as a base of a power.
 fn tight(inner: &Node) -> String {
     match inner {
+        Node::Element(element) if element.of.is_some() => bracketed("(", &node(inner), ")"),
         Node::Element(element) if element.number.is_some() || name(&element.name).primes > 0 => {
             format!("{{{}}}", node(inner))
         }
@@ -180,54 +201,59 @@ fn tight(inner: &Node) -> String {
     }
 }
 
-/// A function of its arguments; a log takes brackets where it must not swallow what follows.
-fn called(call: &Call, arguments: &[Node], closed: bool) -> String {
-    let inside = list(arguments);
-    let round = |name: &str| format!("{name}{}", bracketed("(", &inside, ")"));
-    match call {
+/// What stands before the brackets around arguments; `None` where they are written in another way.
+pub(crate) fn prefix(call: &Call) -> Option<String> {
+    let own = match call {
         Call::Function(function) => match function {
-            Function::Log => {
-                let bare = match arguments {
-                    [Node::Element(_) | Node::Density(..)] => !closed,
-                    [Node::Sum(..)] => !closed,
-                    _ => false,
-                };
-                if bare { format!("\\ln {inside}") } else { round("\\ln ") }
-            }
-            Function::Exp => round("\\exp"),
-            Function::Sqrt => format!("\\sqrt{{{inside}}}"),
-            Function::Logistic => round("\\operatorname{logistic}"),
-            Function::Softplus => round("\\operatorname{softplus}"),
-            Function::LogGamma => round("\\ln\\Gamma"),
-            Function::Digamma => round("\\psi"),
-            Function::Trigamma => round("\\psi'"),
-            Function::LogBesselK => match arguments {
-                [order, argument] => format!(
-                    "\\ln K_{{{}}}{}",
-                    list(std::slice::from_ref(order)),
-                    bracketed("(", &list(std::slice::from_ref(argument)), ")")
-                ),
-                _ => round("\\ln K"),
-            },
-            Function::Power => round("\\operatorname{power}"),
-            Function::Phi => round("\\Phi"),
-            Function::InversePhi => round("\\Phi^{-1}"),
-            Function::StandardNormalLogCdf => round("\\ln\\Phi"),
-            Function::StandardNormalLogCcdf => format!("\\ln\\left(1 - {}\\right)", round("\\Phi")),
-            Function::StandardNormalLogQf => round("(\\ln\\Phi)^{-1}"),
+            Function::Log => "\\ln ",
+            Function::Exp => "\\exp",
+            Function::Logistic => "\\mathrm{logistic}",
+            Function::Softplus => "\\mathrm{softplus}",
+            Function::LogGamma => "\\ln\\Gamma",
+            Function::Digamma => "\\psi",
+            Function::Trigamma => "\\psi'",
+            Function::LogBesselK => "\\ln K",
+            Function::Power => "\\mathrm{power}",
+            Function::Phi => "\\Phi",
+            Function::InversePhi => "\\Phi^{-1}",
+            Function::StandardNormalLogCdf => "\\ln\\Phi",
+            Function::StandardNormalLogQf => "(\\ln\\Phi)^{-1}",
+            Function::Sqrt | Function::StandardNormalLogCcdf => return None,
         },
-        Call::Digamma => round("\\psi"),
-        Call::Inverse => match arguments {
-            [Node::Element(_)] => format!("{inside}^{{-1}}"),
-            _ => format!("{}^{{-1}}", bracketed("[", &inside, "]")),
-        },
-        Call::Q => round("q"),
+        Call::Digamma => "\\psi",
+        Call::Q => "q",
+        Call::Family(name) => return Some(upright(name)),
         Call::Named(own) => {
             let Name { base, primes, subscripts } = name(own);
             let below =
                 if subscripts.is_empty() { String::new() } else { format!("_{{{}}}", subscripts.join(",")) };
-            round(&format!("{base}{}{below}", "'".repeat(primes)))
+            return Some(format!("{base}{}{below}", "'".repeat(primes)));
         }
+        Call::Inverse | Call::Argument(_) => return None,
+    };
+    Some(own.to_owned())
+}
+
+/// A function of its arguments; a log takes brackets where it must not swallow what follows.
+fn called(call: &Call, arguments: &[Node], closed: bool) -> String {
+    let inside = list(arguments);
+    let bare = match arguments {
+        [Node::Element(_) | Node::Density(..) | Node::Sum(..) | Node::Call(Call::Q, _)] => !closed,
+        _ => false,
+    };
+    if bare && *call == Call::Function(Function::Log) {
+        return format!("\\ln {inside}");
+    }
+    if let Some(prefix) = prefix(call) {
+        return format!("{prefix}{}", bracketed("(", &inside, ")"));
+    }
+    match (call, arguments) {
+        (Call::Function(Function::Sqrt), _) => format!("\\sqrt{{{inside}}}"),
+        (Call::Function(_), _) => format!("\\ln\\left(1 - \\Phi{}\\right)", bracketed("(", &inside, ")")),
+        (Call::Argument(name), _) => format!("{} = {inside}", upright(name)),
+        (_, [Node::Element(element)]) if element.of.is_none() => format!("{inside}^{{-1}}"),
+        (_, [Node::Element(_)]) => format!("{}^{{-1}}", bracketed("(", &inside, ")")),
+        _ => format!("{}^{{-1}}", bracketed("[", &inside, "]")),
     }
 }
 
@@ -238,12 +264,31 @@ fn element(element: &Element) -> String {
         Some(number) => out.push_str(&format!("^{{{}({number})}}", "\\prime".repeat(primes))),
         None => out.push_str(&"'".repeat(primes)),
     }
+    if let Some(of) = &element.of {
+        out.push_str(&format!("^{{{}}}", superscript(of)));
+    }
     out.push_str(&subscript(&subscripts, &element.subscripts));
     out
 }
 
-/// Subscripts: letters side by side, with commas where that would be unclear.
+/// The variables that a parameter of q belongs to.
+fn superscript(of: &[String]) -> String {
+    let shown = of.iter().map(|own| {
+        let Name { base, primes, subscripts } = name(own);
+        format!(
+            "{base}{}{}",
+            "'".repeat(primes),
+            subscripts.iter().map(|own| format!("_{{{own}}}")).collect::<String>()
+        )
+    });
+    shown.collect::<Vec<_>>().join(",")
+}
+
+/// Subscripts: letters side by side, with commas where that would be unclear. A vector is a name without the letters
+/// that run through it: slices behind all other subscripts are left out.
 fn subscript(own: &[String], nodes: &[Node]) -> String {
+    let behind = nodes.iter().rev().take_while(|node| matches!(node, Node::Slice(_))).count();
+    let nodes = &nodes[..nodes.len() - behind];
     let mut clear = own.is_empty();
     for node in nodes {
         clear &= match node {
@@ -283,7 +328,7 @@ fn relation(relation: &Relation) -> String {
     }
 }
 
-fn range(range: &Range) -> String {
+pub(crate) fn range(range: &Range) -> String {
     let (letters, conditions) = range.folded();
     let mut shown: Vec<String> = letters.iter().map(node).collect();
     let mut rest: Vec<String> = Vec::new();
@@ -306,50 +351,4 @@ fn added(node: &Node) -> String {
         out.push_str(&self::node(&addend));
     }
     if out.is_empty() { "0".to_owned() } else { out }
-}
-
-/// About how many characters wide a formula is when set: commands count as one, subscripts as less.
-pub(crate) fn width(latex: &str) -> usize {
-    let (mut tenths, mut chars, mut script, mut depth) =
-        (0usize, latex.chars().peekable(), Vec::new(), 0usize);
-    let mut raised = false;
-    while let Some(c) = chars.next() {
-        let one = if script.is_empty() { 10 } else { 6 };
-        match c {
-            '\\' => {
-                let mut command = String::new();
-                while let Some(next) = chars.peek().filter(|next| next.is_ascii_alphabetic()) {
-                    command.push(*next);
-                    chars.next();
-                }
-                match command.as_str() {
-                    "left" | "right" | "mathrm" | "mathbb" | "operatorname" | "text" | "frac" | "tfrac" => {}
-                    "" => {
-                        chars.next();
-                        tenths += 3;
-                    }
-                    "sum" | "ln" | "exp" => tenths += 2 * one,
-                    _ => tenths += one,
-                }
-            }
-            '_' | '^' => raised = true,
-            '{' => {
-                depth += 1;
-                if raised {
-                    script.push(depth);
-                }
-                raised = false;
-            }
-            '}' => {
-                if script.last() == Some(&depth) {
-                    script.pop();
-                }
-                depth = depth.saturating_sub(1);
-            }
-            ' ' => {}
-            '+' | '=' => tenths += 25,
-            _ => tenths += one,
-        }
-    }
-    tenths / 10
 }

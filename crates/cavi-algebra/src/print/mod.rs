@@ -6,33 +6,43 @@
 //!
 //! - Letters: never two with the same name in one expression; a ragged letter stands behind its ancestors.
 //! - `E[x]`, `Var(x)`, `Cov(x, y)` under q; `q(z[n] = c)` for an expected indicator; `phi[d,v,k]` for an allocation.
-//! - LaTeX needs `amsmath`, `mathtools` and (for the blackboard E) `amssymb`.
+//! - LaTeX needs `amsmath` and `mathtools`.
 
 mod ascent;
 mod build;
 mod derivation;
 mod document;
+mod elbo;
+mod json;
 pub mod latex;
 mod letters;
+mod model;
 mod node;
 mod number;
+mod page;
 mod scope;
 mod standard;
+mod steps;
+mod sweep;
 #[cfg(test)]
 mod tests;
 pub mod text;
+mod width;
 mod words;
 
-pub use derivation::{Derivation, SweepItem, SweepStep, derivation};
+pub use derivation::{Derivation, derivation};
+pub use json::{Json, VERSION};
+pub use model::{Stated, StatedArgument, letters_of};
 pub use scope::Scope;
 pub use standard::{Formula, Standard, StandardParameter};
+pub use sweep::{SweepItem, SweepStep};
 
 /// A format of printed equations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Plain text, `sum[j](x[i,j] * phi[i,j,k])`.
     Text,
-    /// LaTeX, a fragment for a document that loads amsmath, amssymb and mathtools.
+    /// LaTeX, a fragment for a document that loads amsmath and mathtools.
     Latex,
     /// Markdown with LaTeX between dollars.
     Markdown,

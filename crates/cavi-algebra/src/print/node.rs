@@ -77,6 +77,8 @@ pub(crate) struct Element {
     pub name: String,
     /// The number of the addend.
     pub number: Option<usize>,
+    /// The variables that a parameter of q belongs to, where print must tell it from those of others.
+    pub of: Option<Vec<String>>,
     /// The subscripts, ancestors included.
     pub subscripts: Vec<Node>,
 }
@@ -107,6 +109,10 @@ pub(crate) enum Call {
     Q,
     /// A name that the derivation gives: `eta(log x)`.
     Named(String),
+    /// A distribution: `Gamma(shape, rate)`.
+    Family(String),
+    /// An argument with its name: `prec = tau`.
+    Argument(&'static str),
 }
 
 impl Node {
@@ -117,7 +123,7 @@ impl Node {
 
     /// A name with subscripts.
     pub fn element(name: &str, subscripts: Vec<Node>) -> Node {
-        Node::Element(Element { name: name.to_owned(), number: None, subscripts })
+        Node::Element(Element { name: name.to_owned(), number: None, of: None, subscripts })
     }
 
     /// A bare number.

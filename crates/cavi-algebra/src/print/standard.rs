@@ -28,6 +28,11 @@ pub trait Standard {
         Vec::new()
     }
 
+    /// The coefficients of the statistics in the base measure; empty where all are 0.
+    fn base(&self, _family: &str) -> Vec<f64> {
+        Vec::new()
+    }
+
     /// Whether the bound pairs the entropy of this family with the prior (see [`Elbo`](crate::Elbo)).
     fn paired(&self, _family: &str) -> bool {
         false
@@ -86,6 +91,8 @@ pub enum Formula {
 pub(crate) struct Shown {
     /// Its name.
     pub name: String,
+    /// The variables of its block, where other blocks have parameters of this name.
+    pub of: Option<Vec<String>>,
     /// The plate letters that it depends on.
     pub plates: Vec<LetterId>,
     /// Its slot letters.
@@ -293,7 +300,7 @@ impl Resolved {
         match self {
             Resolved::Sum(sum) => builder.sum(sum),
             Resolved::Parameter(index, slots) => match before.get(*index) {
-                Some(shown) => parameter(builder, &shown.name, &shown.plates, slots),
+                Some(shown) => shown.element(builder, slots),
                 None => Node::name("?"),
             },
             Resolved::Add(parts) => Node::add(parts.iter().map(|part| part.node(builder, before)).collect()),
@@ -311,8 +318,7 @@ impl Resolved {
             Resolved::Total(letters, inner) => builder.summed(letters, |builder| inner.node(builder, before)),
             Resolved::Inverse(inner) => match &**inner {
                 Resolved::Parameter(index, slots) => {
-                    let whole =
-                        before.get(*index).map(|shown| sliced(builder, &shown.name, &shown.plates, slots));
+                    let whole = before.get(*index).map(|shown| shown.whole(builder, slots));
                     Node::call(Call::Inverse, whole.unwrap_or_else(|| Node::name("?")))
                 }
                 other => Node::call(Call::Inverse, other.node(builder, before)),
@@ -345,26 +351,31 @@ fn quotient(left: Node, right: Node) -> Node {
     if negative { node.negated() } else { node }
 }
 
-/// A parameter over letters: `shape[m,k]`.
-pub(crate) fn parameter(
-    builder: &mut Builder<'_>,
-    name: &str,
-    plates: &[LetterId],
-    slots: &[LetterId],
-) -> Node {
-    let letters: Vec<LetterId> = plates.iter().chain(slots).copied().collect();
-    Node::element(name, builder.subscripts_of(&letters))
-}
-
-/// A parameter as a whole along its slots: `prec[n,:k,:l]`.
-pub(crate) fn sliced(builder: &mut Builder<'_>, name: &str, plates: &[LetterId], slots: &[LetterId]) -> Node {
-    let letters: Vec<LetterId> = plates.iter().chain(slots).copied().collect();
-    let mut subscripts = builder.subscripts_of(&letters);
-    let from = subscripts.len() - slots.len();
-    for subscript in &mut subscripts[from..] {
-        if let Node::Letter(name) = subscript {
-            *subscript = Node::Slice(std::mem::take(name));
-        }
+impl Shown {
+    /// The parameter over letters: `shape[m,k]`.
+    pub fn element(&self, builder: &mut Builder<'_>, slots: &[LetterId]) -> Node {
+        let letters: Vec<LetterId> = self.plates.iter().chain(slots).copied().collect();
+        self.named(builder.subscripts_of(&letters))
     }
-    Node::element(name, subscripts)
+
+    /// The parameter as a whole along its slots: `prec[n,:k,:l]`.
+    pub fn whole(&self, builder: &mut Builder<'_>, slots: &[LetterId]) -> Node {
+        let letters: Vec<LetterId> = self.plates.iter().chain(slots).copied().collect();
+        let mut subscripts = builder.subscripts_of(&letters);
+        let from = subscripts.len() - slots.len();
+        for subscript in &mut subscripts[from..] {
+            if let Node::Letter(name) = subscript {
+                *subscript = Node::Slice(std::mem::take(name));
+            }
+        }
+        self.named(subscripts)
+    }
+
+    fn named(&self, subscripts: Vec<Node>) -> Node {
+        let mut node = Node::element(&self.name, subscripts);
+        if let Node::Element(element) = &mut node {
+            element.of.clone_from(&self.of);
+        }
+        node
+    }
 }

@@ -158,7 +158,8 @@ fn called(call: &Call, arguments: &[Node]) -> String {
         Call::Digamma => "psi",
         Call::Inverse => "inverse",
         Call::Q => "q",
-        Call::Named(name) => name,
+        Call::Named(name) | Call::Family(name) => name,
+        Call::Argument(name) => return format!("{name} = {}", list(arguments, ", ")),
     };
     format!("{name}({})", list(arguments, ", "))
 }
@@ -166,7 +167,7 @@ fn called(call: &Call, arguments: &[Node]) -> String {
 /// Whether a log needs no brackets around it.
 fn is_simple(node: &Node) -> bool {
     match node {
-        Node::Element(_) | Node::Density(..) => true,
+        Node::Element(_) | Node::Density(..) | Node::Call(Call::Q, _) => true,
         Node::Add(_)
         | Node::Product(_)
         | Node::Power(..)

@@ -2,7 +2,6 @@
 
 use cavi::{Compiled, Format};
 use cavi_syntax::nearest;
-use serde_json::{Value, json};
 
 use crate::arguments::{DerivationFormat, DeriveArguments};
 use crate::failure::Failure;
@@ -19,8 +18,10 @@ pub fn run(arguments: &DeriveArguments) -> Result<(), Failure> {
         DerivationFormat::Latex => Format::Latex,
         DerivationFormat::Markdown => Format::Markdown,
         DerivationFormat::Json => {
-            let json = as_json(&compiled, arguments.explain.as_deref())?;
-            return terminal::print(&format!("{json:#}\n"));
+            let variable = arguments.explain.as_deref();
+            let json = compiled.derivation_json(variable);
+            let json = json.ok_or_else(|| no_latent(&compiled, variable.unwrap_or_default()))?;
+            return terminal::print(&json);
         }
     };
     let text = match &arguments.explain {
@@ -38,41 +39,4 @@ fn no_latent(compiled: &Compiled, variable: &str) -> Failure {
         None => format!("latent variables: {}", latents.join(", ")),
     };
     Failure::usage(format!("there is no latent variable `{variable}`\n  {hint}"))
-}
-
-fn as_json(compiled: &Compiled, explain: Option<&str>) -> Result<Value, Failure> {
-    let parts = compiled.derivation_parts();
-    let mut blocks = parts.blocks;
-    if let Some(variable) = explain {
-        blocks.retain(|block| block.variables.iter().any(|name| name == variable));
-        if blocks.is_empty() {
-            return Err(no_latent(compiled, variable));
-        }
-    }
-    let blocks: Vec<Value> = blocks
-        .iter()
-        .map(|block| {
-            json!({
-                "variables": block.variables,
-                "factor": block.description,
-                "family": block.family,
-                "natural": block.natural,
-                "copies": if block.in_order { "in order" } else { "at once" },
-                "update": block.explanation,
-            })
-        })
-        .collect();
-    if explain.is_some() {
-        return Ok(json!({ "model": parts.model, "blocks": blocks }));
-    }
-    let bounds = parts.bounds.iter().map(|(variable, logs)| json!({ "in": variable, "expected_logs": logs }));
-    let elbo = parts.elbo.iter().map(|(variable, sum)| json!({ "of": variable, "terms": sum }));
-    Ok(json!({
-        "model": parts.model,
-        "blocks": blocks,
-        "bounds": bounds.collect::<Vec<_>>(),
-        "elbo": elbo.collect::<Vec<_>>(),
-        "sweep": parts.sweep,
-        "text": compiled.derivation(Format::Text),
-    }))
 }

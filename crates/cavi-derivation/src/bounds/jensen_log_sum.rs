@@ -28,8 +28,10 @@ pub struct Bounded {
     pub sites: Vec<Site>,
 }
 
-/// A statement's log-density, twice.
+/// A statement's log-density, as it was and twice bounded.
 pub struct BoundedStatement {
+    /// As it was.
+    pub stated: Sum,
     /// With allocations held, `sum_c phi_c log f_c` for each log of a sum: what updates are collected from.
     pub held: Sum,
     /// With log partitions, `log sum_c exp log f_c`: what the bound is evaluated from.
@@ -69,7 +71,7 @@ pub fn bound_logs(derivation: &mut Derivation, drafts: &[Draft], log_densities: 
         }
         let held = canonical(&mut derivation.symbols, &held);
         let tight = canonical(&mut derivation.symbols, &tight);
-        bounded.statements.push(BoundedStatement { held, tight });
+        bounded.statements.push(BoundedStatement { stated: log_density.clone(), held, tight });
     }
     bounded
 }

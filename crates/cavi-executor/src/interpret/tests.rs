@@ -81,6 +81,7 @@ impl Program {
                 log_density: Sum { terms: log_density },
             }],
             sweep: (0..blocks.len()).map(BlockId::from).collect(),
+            contributions: vec![Vec::new(); blocks.len()],
             blocks,
             sites,
             elbo: Elbo { terms: vec![(StatementId(0), Sum { terms })] },

@@ -215,7 +215,7 @@ fn complete_data_share_a_covariance() {
 #[test]
 fn latex() {
     let shown = derivation(&gfa(false), &[], &Families, Format::Latex);
-    let line = "\\mathrm{shape}_{m} &= a_{\\alpha} + \\tfrac{1}{2} \\, J_{m} \\\\\n";
+    let line = "\\mathrm{shape}^{\\alpha}_{m} &= a_{\\alpha} + \\tfrac{1}{2} \\, J_{m} \\\\\n";
     assert!(shown.contains(line), "{line}{shown}");
     keep("gfa_full", &shown);
     keep("gfa", &derivation(&gfa(true), &[], &Families, Format::Latex));

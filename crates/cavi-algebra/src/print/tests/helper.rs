@@ -146,8 +146,18 @@ pub fn equations(
     elbo: Vec<(u32, Sum)>,
 ) -> Equations {
     let sweep = (0..blocks.len()).map(BlockId::from).collect();
+    let contributions = vec![Vec::new(); blocks.len()];
     let terms = elbo.into_iter().map(|(statement, sum)| (StatementId(statement), sum)).collect();
-    Equations { name: name.to_owned(), symbols, statements, blocks, sites, elbo: Elbo { terms }, sweep }
+    Equations {
+        name: name.to_owned(),
+        symbols,
+        statements,
+        blocks,
+        contributions,
+        sites,
+        elbo: Elbo { terms },
+        sweep,
+    }
 }
 
 /// What the families tell.

@@ -4,12 +4,13 @@ use super::helper::{
     Families, axis, block, constant, data, equations, latent, log, mean, mean_log, natural, partition, share,
     site, statement, sum, term, value,
 };
+use crate::contribution::Contribution;
 use crate::equations::Equations;
 use crate::expression::Function;
 use crate::print::{Derivation, Format, derivation};
 use crate::statistic::Statistic;
 use crate::sum_of_products::{Atom, Sum};
-use crate::symbols::{BlockId, Symbols};
+use crate::symbols::{BlockId, StatementId, Symbols};
 
 /// `y[u, i] ~ Poisson(b[u] + sum_k theta[u, k] beta[i, k])`, a rate that is latent for theta.
 fn hpf() -> Equations {
@@ -114,19 +115,39 @@ fn a_hierarchy_prints_as_the_paper_does() {
 
 #[test]
 fn one_block_is_explained_alone() {
-    let equations = hpf();
-    let shown = Derivation { equations: &equations, program: &[], standard: &Families, schedule: None }
-        .explain(BlockId(1), Format::Text);
+    let mut equations = hpf();
+    let (xi, u) = (equations.blocks[1].members[0], equations.blocks[1].plates[0]);
+    let statement = equations.statements.iter().position(|own| own.target == xi).expect("a statement");
+    let prior = sum(vec![term(1.0, &[u], vec![log(value(xi, &[u]))])]);
+    equations.contributions[1] = vec![Contribution {
+        statement: StatementId::from(statement),
+        selected: prior.clone(),
+        bounded: prior.clone(),
+        monomials: prior,
+        parts: vec![natural(Statistic::log(), &[], Sum::number(1.0))],
+    }];
+    let shown =
+        Derivation { equations: &equations, program: &[], stated: &[], standard: &Families, schedule: None }
+            .explain(BlockId(1), Format::Text);
     assert_eq!(shown, EXPLAINED, "{shown}");
 }
 
 const EXPLAINED: &str = "  q(xi[u]): Gamma, for each u
 
-Statements that touch it
-------------------------
-    log p(theta | xi) = |factor| * a * sum[u](log xi[u]) - |user| * |factor| * log Gamma(a)
-                      + (a - 1) * sum[u,k](log theta[u,k]) - sum[u,k](theta[u,k] * xi[u])
-    log p(xi) = sum[u](log xi[u])
+Statements that hold it
+-----------------------
+  The log joint, up to terms that do not hold it:
+    log p(xi) = sum[u](log xi[u]) + const
+
+Expectation
+-----------
+  The expectation under all other factors, for one copy:
+    log q(xi[u]) = log xi[u]    (prior)
+                 + const
+
+Family
+------
+  The statistics log xi[u], xi[u] are those of Gamma; their coefficients are its natural parameters.
 
 Update
 ------
@@ -149,7 +170,7 @@ q(xi[u]) = Gamma
 fn latex() {
     let shown = derivation(&hpf(), &[], &Families, Format::Latex);
     assert!(
-        shown.contains("\\mathrm{rate}_{u} &= \\frac{a'}{b'} + \\sum_{k} \\mathbb{E}[\\theta_{uk}]"),
+        shown.contains("\\mathrm{rate}^{\\xi}_{u} &= \\frac{a'}{b'} + \\sum_{k} \\mathrm{E}[\\theta_{uk}]"),
         "{shown}"
     );
     super::helper::keep("hpf", &shown);

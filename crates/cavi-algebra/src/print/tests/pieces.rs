@@ -140,28 +140,28 @@ fn moments_are_recombined_in_declared_order() {
         let statistic = Statistic(elementary.iter().map(|elementary| (0, *elementary)).collect());
         vec![term(1.0, &[], vec![moment(0, statistic, &[w.j], slots)])]
     };
-    w.check(of(&[Elementary::Power(1)], &[w.k]), "E[w[m,j,k]]", "\\mathbb{E}[w_{mjk}]");
+    w.check(of(&[Elementary::Power(1)], &[w.k]), "E[w[m,j,k]]", "\\mathrm{E}[w_{mjk}]");
     let outer = [Elementary::Power(1), Elementary::Power(1)];
-    w.check(of(&outer, &[w.k, w.k]), "E[w[m,j,k]^2]", "\\mathbb{E}\\left[w_{mjk}^{2}\\right]");
-    w.check(of(&outer, &[w.k, w.l]), "E[w[m,j,k] * w[m,j,l]]", "\\mathbb{E}[w_{mjk} \\, w_{mjl}]");
+    w.check(of(&outer, &[w.k, w.k]), "E[w[m,j,k]^2]", "\\mathrm{E}\\left[w_{mjk}^{2}\\right]");
+    w.check(of(&outer, &[w.k, w.l]), "E[w[m,j,k] * w[m,j,l]]", "\\mathrm{E}[w_{mjk} \\, w_{mjl}]");
     let centred = [Elementary::Centred, Elementary::Centred];
-    w.check(of(&centred, &[w.k, w.k]), "Var(w[m,j,k])", "\\operatorname{Var}(w_{mjk})");
-    w.check(of(&centred, &[w.k, w.l]), "Cov(w[m,j,k], w[m,j,l])", "\\operatorname{Cov}(w_{mjk}, w_{mjl})");
-    w.check(of(&[Elementary::Log], &[w.k]), "E[log w[m,j,k]]", "\\mathbb{E}[\\ln w_{mjk}]");
+    w.check(of(&centred, &[w.k, w.k]), "Var(w[m,j,k])", "\\mathrm{Var}(w_{mjk})");
+    w.check(of(&centred, &[w.k, w.l]), "Cov(w[m,j,k], w[m,j,l])", "\\mathrm{Cov}(w_{mjk}, w_{mjl})");
+    w.check(of(&[Elementary::Log], &[w.k]), "E[log w[m,j,k]]", "\\mathrm{E}[\\ln w_{mjk}]");
     w.check(
         of(&[Elementary::LogComplement], &[w.k]),
         "E[log(1 - w[m,j,k])]",
-        "\\mathbb{E}[\\ln (1 - w_{mjk})]",
+        "\\mathrm{E}[\\ln (1 - w_{mjk})]",
     );
     w.check(
         of(&[Elementary::Power(-1)], &[w.k]),
         "E[1 / w[m,j,k]]",
-        "\\mathbb{E}\\left[\\frac{1}{w_{mjk}}\\right]",
+        "\\mathrm{E}\\left[\\frac{1}{w_{mjk}}\\right]",
     );
     w.check(
         vec![term(1.0, &[], vec![mean(1, &[w.k], &[])])],
         "E[habit[k]]",
-        "\\mathbb{E}[\\mathrm{habit}_{k}]",
+        "\\mathrm{E}[\\mathrm{habit}_{k}]",
     );
 }
 
@@ -175,7 +175,7 @@ fn allocations_of_several_addends_are_numbered() {
     w.check(
         vec![term(1.0, &[w.k], vec![partition(&[w.j]), value(w.w, &[w.j, w.k])])],
         "log(x[m,j] + sum[k](exp(E[log w[m,j,k]]))) * sum[k](w[m,j,k])",
-        "\\ln \\left(x_{mj} + \\sum_{k} \\exp(\\mathbb{E}[\\ln w_{mjk}])\\right) \\, \\sum_{k} w_{mjk}",
+        "\\ln \\left(x_{mj} + \\sum_{k} \\exp(\\mathrm{E}[\\ln w_{mjk}])\\right) \\, \\sum_{k} w_{mjk}",
     );
 }
 

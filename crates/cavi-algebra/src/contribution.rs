@@ -1,0 +1,131 @@
+//! How a block comes by its natural parameters: what one statement contributes, step by step.
+//!
+//! A log-density `log p` is rewritten four times. The terms that hold the block are *selected*; logs of sums in them are
+//! *bounded*, allocations held; squares are opened and copies that may coincide are made equal or different, which leaves
+//! *monomials*; the expectation of each under the other factors is the coefficient of a statistic. Seen as functions of
+//! one copy of the block, all but the bound keep their value up to a constant, and the bound touches from below.
+
+use crate::canonical::canonical;
+use crate::equations::{Block, Natural};
+use crate::expression::{Function, Subscript};
+use crate::rules::multiply;
+use crate::statistic::Elementary;
+use crate::sum_of_products::{Atom, Factor, Sum, Term};
+use crate::symbols::{LetterId, StatementId, Symbols};
+
+/// What one statement contributes to a block.
+#[derive(Clone, Debug)]
+pub struct Contribution {
+    /// The statement.
+    pub statement: StatementId,
+    /// The terms of its log-density that hold the block.
+    pub selected: Sum,
+    /// The same with logs of sums bounded and implicit factors at their optimum, allocations held.
+    pub bounded: Sum,
+    /// The same with squares opened and copies that may coincide set apart: products of statistics.
+    pub monomials: Sum,
+    /// The expected coefficient of each statistic of one copy, over its plate letters and the letters of the slots.
+    pub parts: Vec<Natural>,
+}
+
+impl Contribution {
+    /// `sum_i sum_slots E[coefficient_i] t_i(x)`: the expected log-density as a function of one copy of the block, whose
+    /// plate letters are free in it. Of a block with a bound of its own (`by`), the coefficients hold the old values.
+    pub fn expected(&self, symbols: &mut Symbols, block: &Block) -> Sum {
+        let mut out = Sum::zero();
+        for part in &self.parts {
+            let statistic = Sum::term(written(symbols, block, part));
+            let mut product = multiply(symbols, &part.coefficient, &statistic);
+            product
+                .terms
+                .iter_mut()
+                .for_each(|term| term.sums.splice(0..0, part.slots.iter().copied()).for_each(drop));
+            out = out.plus(product);
+        }
+        canonical(symbols, &out)
+    }
+}
+
+/// A statistic of a block as a product of elements: `log x[n]`, `w[j, k] w[j, l]`, `[z[n] = c]`.
+pub fn written(symbols: &Symbols, block: &Block, part: &Natural) -> Term {
+    let mut product = Term::number(1.0);
+    let mut rest = part.slots.as_slice();
+    for (member, elementary) in &part.statistic.0 {
+        let number = usize::from(*member);
+        let width = match elementary {
+            Elementary::Indicator => 1,
+            Elementary::Power(_) | Elementary::Log | Elementary::LogComplement | Elementary::Centred => {
+                block.slices[number].len()
+            }
+        };
+        let (slots, others) = rest.split_at(width);
+        rest = others;
+        let subscripts: Vec<Subscript> = places(symbols, block, number)
+            .into_iter()
+            .filter_map(|place| match place {
+                Place::Plate(index) => block.plates.get(index),
+                Place::Slot(index) => slots.get(index),
+            })
+            .map(|letter| Subscript::Letter(*letter))
+            .collect();
+        let array = block.members[number];
+        let value = Atom::Value(array, subscripts.clone());
+        product.factors.push(match elementary {
+            Elementary::Power(power) => Factor { atom: value, power: *power },
+            Elementary::Log => Factor::of(Atom::Apply(Function::Log, vec![Sum::atom(value)])),
+            Elementary::LogComplement => {
+                let complement = Sum::number(1.0).minus(Sum::atom(value));
+                Factor::of(Atom::Apply(Function::Log, vec![complement]))
+            }
+            Elementary::Indicator => {
+                let class: LetterId = slots[0];
+                Factor::of(Atom::Equal(Subscript::Index(array, subscripts), Subscript::Letter(class)))
+            }
+            Elementary::Centred => unreachable!("what is collected are statistics, not moments"),
+        });
+    }
+    product
+}
+
+/// Where a dimension of a member stands in a moment.
+#[derive(Clone, Copy, Debug)]
+pub enum Place {
+    /// Among the plates of the block.
+    Plate(usize),
+    /// Among the slots of the member.
+    Slot(usize),
+}
+
+/// For each dimension of a member, in declared order, where a moment of the block holds its subscript.
+pub fn places(symbols: &Symbols, block: &Block, member: usize) -> Vec<Place> {
+    let letters = &symbols.array(block.members[member]).letters;
+    let none = Vec::new();
+    let slices = block.slices.get(member).unwrap_or(&none);
+    let (mut plates_left, mut slots_left) = (vec![true; block.plates.len()], vec![true; slices.len()]);
+    let mut places: Vec<Option<Place>> = letters.iter().map(|_| None).collect();
+    let axis = |letter: &LetterId| symbols.letter(*letter).axis;
+    // By letter, and where a joint block calls them differently, by axis.
+    for exactly in [true, false] {
+        let same = |a: &LetterId, b: &LetterId| if exactly { a == b } else { axis(a) == axis(b) };
+        for (letter, place) in letters.iter().zip(&mut places) {
+            if place.is_some() {
+                continue;
+            }
+            let slot = (0..slices.len()).find(|index| slots_left[*index] && same(letter, &slices[*index]));
+            let plate = (0..block.plates.len())
+                .find(|index| plates_left[*index] && same(letter, &block.plates[*index]));
+            match (slot, plate) {
+                (Some(index), _) => {
+                    slots_left[index] = false;
+                    *place = Some(Place::Slot(index));
+                }
+                (None, Some(index)) => {
+                    plates_left[index] = false;
+                    *place = Some(Place::Plate(index));
+                }
+                (None, None) => {}
+            }
+        }
+    }
+    places.into_iter().flatten().collect()
+}

@@ -1,0 +1,158 @@
+//! The evidence lower bound, or the objective where nothing is random, term by term.
+
+use crate::canonical::canonical;
+use crate::equations::{Block, Mode, StatementEquation};
+use crate::sum_of_products::Sum;
+use crate::symbols::{BlockId, LetterId, StatementId};
+
+use super::build::Builder;
+use super::derivation::{Derivation, separated};
+use super::document::{Item, Row, Span, words};
+use super::node::{Call, Node};
+use super::number::Number;
+
+impl Derivation<'_> {
+    /// `E[log p(x | ...)]`, without the expectation where nothing is random.
+    pub(super) fn expected(&self, statement: &StatementEquation) -> Node {
+        let log = Node::log(self.density(statement));
+        if self.has_distribution() { Node::Expectation(Box::new(log)) } else { log }
+    }
+
+    pub(super) fn elbo(&self) -> Vec<Item> {
+        let statements = &self.equations.statements;
+        let mut summary: Vec<Node> = statements.iter().map(|statement| self.expected(statement)).collect();
+        let named = |block: &Block| {
+            let q = Node::Call(Call::Q, block.members.iter().map(|member| self.name(*member)).collect());
+            Node::Entropy(Box::new(q))
+        };
+        let random: Vec<BlockId> = (0..self.equations.blocks.len())
+            .map(BlockId::from)
+            .filter(|id| !self.equations.block(*id).is_point())
+            .collect();
+        summary.extend(random.iter().map(|id| named(self.equations.block(*id))));
+        let name = if self.has_distribution() { "ELBO" } else { "objective" };
+        let mut items = vec![Item::Rows(vec![Row::equal(Node::name(name), Node::add(summary))])];
+        let terms_of = |index: usize| {
+            let own = self
+                .equations
+                .elbo
+                .terms
+                .iter()
+                .filter(|(statement, _)| *statement == StatementId::from(index));
+            own.fold(Sum::zero(), |sum, (_, terms)| sum.plus(terms.clone()))
+        };
+        let mut rows = Vec::new();
+        let mut used: Vec<usize> = Vec::new();
+        let mut paired = false;
+        // Of the factors whose entropy is paired with the prior: those that keep their start, and whether any does not.
+        let (mut fixed, mut updated) = (Vec::new(), false);
+        let mut entropies = Vec::new();
+        for id in &random {
+            let block = self.equations.block(*id);
+            if !self.standard.paired(block.family) {
+                // Of one copy there is nothing to sum, and the row would say nothing.
+                if !block.plates.is_empty() || !block.multiplicity.is_empty() {
+                    entropies.push(Row::equal(named(block), self.entropy(block)));
+                }
+                continue;
+            }
+            paired = true;
+            if block.mode == Mode::Fixed {
+                fixed.push(self.left_of(block))
+            } else {
+                updated = true
+            }
+            let own: Vec<usize> = (0..statements.len())
+                .filter(|index| block.members.contains(&statements[*index].target))
+                .collect();
+            let mut left: Vec<Node> = own.iter().map(|index| self.expected(&statements[*index])).collect();
+            left.push(named(block));
+            let terms = own.iter().fold(Sum::zero(), |sum, index| sum.plus(terms_of(*index)));
+            let mut right = Builder::new(self.scope(), &[]).sum(&terms);
+            right = Node::add(vec![right, self.pairing(*id, block)]);
+            rows.push((own.first().copied().unwrap_or(usize::MAX), Row::equal(Node::add(left), right)));
+            used.extend(own);
+        }
+        for (index, statement) in statements.iter().enumerate() {
+            if !used.contains(&index) {
+                let right = Builder::new(self.scope(), &[]).sum(&terms_of(index));
+                rows.push((index, Row::equal(self.expected(statement), right)));
+            }
+        }
+        rows.sort_by_key(|(index, _)| *index);
+        items.push(Item::Paragraph(vec![words("with")]));
+        items.extend(rows.into_iter().map(|(_, row)| Item::Rows(vec![row])));
+        if !entropies.is_empty() {
+            items.push(Item::Rows(entropies));
+        }
+        if paired {
+            let mut line = vec![
+                words("where "),
+                Span::Math(Node::call(Call::Named(self.scope().natural()), Node::name("t"))),
+                words(" is the natural parameter of the statistic "),
+                Span::Math(Node::name("t")),
+                words(" and "),
+                Span::Math(Node::call(Call::Named(self.scope().normaliser()), Node::name("q"))),
+                words(" the log-normaliser of "),
+                Span::Math(Node::name("q")),
+            ];
+            line.push(words(if updated {
+                ", both as they stand above"
+            } else {
+                ", both those of the start"
+            }));
+            if updated && !fixed.is_empty() {
+                line.push(words("; those of "));
+                line.extend(separated(fixed.into_iter().map(Span::Math).collect()));
+                line.push(words(" are those of its start"));
+            }
+            line.push(words("."));
+            items.push(Item::Paragraph(line));
+        }
+        items
+    }
+
+    /// `sum[n](H[q(z[n])])`, rows weighted by their multiplicity.
+    fn entropy(&self, block: &Block) -> Node {
+        let plates = self.with_ancestors(&block.plates);
+        Builder::new(self.scope(), &[]).summed(&plates, |builder| {
+            let entropy = Node::Entropy(Box::new(builder.q(block)));
+            self.weighted(builder, block, entropy)
+        })
+    }
+
+    fn weighted(&self, builder: &mut Builder<'_>, block: &Block, node: Node) -> Node {
+        let mut factors: Vec<Node> =
+            block.multiplicity.iter().map(|atom| builder.sum(&Sum::atom(atom.clone()))).collect();
+        factors.push(node);
+        Node::times(factors)
+    }
+
+    /// `sum((prior - eta) E[t]) + sum(A(q))`
+    fn pairing(&self, id: BlockId, block: &Block) -> Node {
+        let mut symbols = self.symbols().clone();
+        let mut nodes = Vec::new();
+        for (index, natural) in block.natural.iter().enumerate() {
+            let prior = block.prior.get(index).cloned().unwrap_or_default();
+            let prior = canonical(&mut symbols, &prior);
+            let letters: Vec<LetterId> = block.plates.iter().chain(&natural.slots).copied().collect();
+            let node = Builder::new(self.scope_with(&symbols), &[]).summed(
+                &self.with_ancestors(&letters),
+                |builder| {
+                    let eta = self.eta(builder, id, index).negated();
+                    let change = Node::add(vec![builder.sum(&prior), eta]);
+                    let moment = builder.moment(&self.moment(id, &natural.statistic, &natural.slots));
+                    let product = Node::product(Number::one(), vec![change, moment], Vec::new());
+                    self.weighted(builder, block, product)
+                },
+            );
+            nodes.push(node);
+        }
+        let plates = self.with_ancestors(&block.plates);
+        nodes.push(Builder::new(self.scope_with(&symbols), &[]).summed(&plates, |builder| {
+            let normaliser = Node::call(Call::Named(self.scope().normaliser()), builder.q(block));
+            self.weighted(builder, block, normaliser)
+        }));
+        Node::add(nodes)
+    }
+}

@@ -1,0 +1,122 @@
+//! The statements of a program in the notation of mathematics: `x_n ~ Normal(mu, prec = tau), for each n`.
+
+use crate::expression::Expression;
+use crate::symbols::{ArrayId, LetterId, Symbols};
+
+use super::Scope;
+use super::build::Builder;
+use super::node::{Call, Node, Relation};
+use super::number::Number;
+
+/// A statement as the program has it, `target[...] ~ Family(arguments)`.
+#[derive(Clone, Debug)]
+pub struct Stated {
+    /// The variable on the left.
+    pub target: ArrayId,
+    /// Its subscripts on the left, each with whether it is a slice.
+    pub letters: Vec<(LetterId, bool)>,
+    /// The family, as programs name it.
+    pub family: &'static str,
+    /// The arguments.
+    pub arguments: Vec<StatedArgument>,
+    /// A word that stands for the arguments: `Flat(simplex)`.
+    pub word: Option<String>,
+    /// The line of the program that it begins in, counted from 1.
+    pub line: usize,
+}
+
+/// An argument of a statement.
+#[derive(Clone, Debug)]
+pub struct StatedArgument {
+    /// Its name, where programs must say it.
+    pub name: Option<&'static str>,
+    /// Its value.
+    pub value: Expression,
+    /// The letters that run through it where it is a vector or a matrix.
+    pub letters: Vec<LetterId>,
+}
+
+impl Stated {
+    /// Left side, right side, and the letters that number its copies.
+    pub(crate) fn nodes(&self, scope: Scope<'_>) -> (Node, Node, Vec<Node>) {
+        let letters: Vec<LetterId> = self.letters.iter().map(|(letter, _)| *letter).collect();
+        let mut builder = Builder::new(scope, &letters);
+        let left = builder.sliced(self.target, &self.letters);
+        let plates: Vec<LetterId> =
+            self.letters.iter().filter(|(_, slice)| !slice).map(|(letter, _)| *letter).collect();
+        let plates = builder.subscripts_of(&plates);
+        let mut arguments: Vec<Node> = self.word.iter().map(|word| Node::name(word)).collect();
+        for argument in &self.arguments {
+            let value = builder.vector(&argument.value, &argument.letters);
+            arguments.push(match argument.name {
+                Some(name) => Node::call(Call::Argument(name), value),
+                None => value,
+            });
+        }
+        let right = Node::Call(Call::Family(self.family.to_owned()), arguments);
+        (left, right, plates)
+    }
+}
+
+impl Builder<'_> {
+    /// The notation of a vector or matrix, whose letters stand as slices.
+    fn vector(&mut self, value: &Expression, letters: &[LetterId]) -> Node {
+        self.as_slices(letters, |builder| builder.expression(value))
+    }
+
+    /// The notation of an expression, as it is written.
+    pub(crate) fn expression(&mut self, expression: &Expression) -> Node {
+        match expression {
+            Expression::Number(value) => Node::number(*value),
+            Expression::Value(array, subscripts) => self.element(*array, subscripts),
+            Expression::Equal(left, right) => {
+                let mut shown = |letter: &LetterId| {
+                    self.subscripts_of(&[*letter]).pop().expect("a letter is shown as something")
+                };
+                Node::Indicator(Box::new(Relation::Equal(shown(left), shown(right))))
+            }
+            Expression::Sum(letters, body) => self.summed(letters, |builder| builder.expression(body)),
+            Expression::Add(parts) => Node::add(parts.iter().map(|part| self.expression(part)).collect()),
+            Expression::Multiply(parts) => {
+                let (mut above, mut below) = (Vec::new(), Vec::new());
+                for part in parts {
+                    match part {
+                        Expression::Power(base, exponent) if **exponent == Expression::Number(-1.0) => {
+                            below.push(self.expression(base));
+                        }
+                        other => above.push(self.expression(other)),
+                    }
+                }
+                let above = Node::times(above);
+                if below.is_empty() { above } else { Node::product(Number::one(), vec![above], below) }
+            }
+            Expression::Power(base, exponent) => {
+                let base = self.expression(base);
+                match **exponent {
+                    Expression::Number(-1.0) => Node::product(Number::one(), Vec::new(), vec![base]),
+                    Expression::Number(1.0) => base,
+                    _ => base.raised(self.expression(exponent)),
+                }
+            }
+            Expression::Apply(function, inner) => {
+                Node::call(Call::Function(*function), self.expression(inner))
+            }
+        }
+    }
+}
+
+/// The letters of an array as its statement writes them: the plates and slices in the order of its dimensions.
+pub fn letters_of(
+    symbols: &Symbols,
+    target: ArrayId,
+    plates: &[LetterId],
+    slices: &[LetterId],
+) -> Vec<(LetterId, bool)> {
+    let (mut plates, mut slices) = (plates.iter(), slices.iter());
+    let array = symbols.array(target);
+    let written = array.slice.iter().zip(&array.letters).map(|(slice, declared)| {
+        let own = if *slice { slices.next() } else { plates.next() };
+        (own.copied().unwrap_or(*declared), *slice)
+    });
+    written.collect()
+}

@@ -1,0 +1,316 @@
+//! A document as LaTeX and as Markdown: equations in displays that fit a narrow column.
+//!
+//! Lines are measured in points as ten-point Computer Modern sets them. What is too wide is broken before operators, as
+//! far outside of brackets as can be; a left side that is too wide stands on a line of its own.
+
+use crate::expression::Function;
+
+use super::document::{Item, Line, Part, Row, Span};
+use super::latex;
+use super::node::{Call, Node, Product};
+use super::width::width;
+use super::words::escape;
+
+/// The widest line, in points: a little less than the column of an article.
+const COLUMN: f64 = 318.0;
+/// What an indented line loses: `\\quad` or `\\qquad`.
+const INDENT: f64 = 20.0;
+/// The widest left side that shares a line with the right one.
+const LEFT: f64 = 105.0;
+/// The space before a remark.
+const GAP: f64 = 22.0;
+/// The longest display that does not break between pages.
+const LINES: usize = 9;
+
+fn span_in_latex(span: &Span) -> String {
+    match span {
+        Span::Words(text) => escape(text),
+        Span::Math(node) => format!("${}$", latex::node(node)),
+    }
+}
+
+pub(crate) fn in_latex(item: &Item) -> String {
+    let spans = |spans: &[Span]| spans.iter().map(span_in_latex).collect::<String>();
+    match item {
+        Item::Title(title) => format!("\\section*{{{}}}\n", escape(title)),
+        Item::Heading(heading) => format!("\\subsection*{{{}}}\n", escape(heading)),
+        Item::Subheading(line) => format!("\\paragraph{{{}}}\n", spans(line)),
+        Item::Paragraph(line) if line.iter().any(is_wide) => format!("{{\\sloppy {}\\par}}\n", spans(line)),
+        Item::Paragraph(line) => format!("{}\n", spans(line)),
+        Item::List(lines) => {
+            let items: String = lines.iter().map(|line| format!("  \\item {}\n", spans(line))).collect();
+            format!("\\begin{{itemize}}\n{items}\\end{{itemize}}\n")
+        }
+        Item::Program(lines) => {
+            let line = |line: &String| {
+                let rest = line.trim_start();
+                let indent = "~".repeat(line.chars().count() - rest.chars().count());
+                format!(
+                    "{indent}{}",
+                    escape(rest).replace("  ", "~~").replace('-', "{-}").replace('`', "{`}")
+                )
+            };
+            let shown: Vec<String> = lines.iter().filter(|line| !line.trim().is_empty()).map(line).collect();
+            format!("\\begin{{flushleft}}\\small\\ttfamily\n{}\n\\end{{flushleft}}\n", shown.join(" \\\\\n"))
+        }
+        Item::Rows(rows) => displayed(rows, "\\[", "\\]"),
+        Item::Algorithm(lines) => {
+            let boxed = nested(lines, 0, &mut 0);
+            format!(
+                "\\begin{{center}}\n\\fbox{{\\begin{{minipage}}{{0.95\\linewidth}}\n{boxed}\\end{{minipage}}}}\n\\end{{center}}\n"
+            )
+        }
+    }
+}
+
+/// Whether a formula in a sentence is so wide that lines before it may have to stay short.
+fn is_wide(span: &Span) -> bool {
+    match span {
+        Span::Words(_) => false,
+        Span::Math(node) => width(&latex::node(node)) > 40.0,
+    }
+}
+
+/// Lines of an algorithm from `place` on as lists in lists.
+fn nested(lines: &[Line], depth: usize, place: &mut usize) -> String {
+    let indent = "  ".repeat(depth);
+    let mut out = format!("{indent}\\begin{{enumerate}}\n");
+    while let Some(line) = lines.get(*place).filter(|line| line.depth >= depth) {
+        if line.depth > depth {
+            out.push_str(&nested(lines, depth + 1, place));
+        } else {
+            let text: String = line.text.iter().map(span_in_latex).collect();
+            out.push_str(&format!("{indent}  \\item {text}\n"));
+            *place += 1;
+        }
+    }
+    out.push_str(&format!("{indent}\\end{{enumerate}}\n"));
+    out
+}
+
+/// Rows as displays: neighbours share one, except for those with a wide left side, and those that are long.
+fn displayed(rows: &[Row], open: &str, close: &str) -> String {
+    let left = |row: &Row| width(&latex::node(&row.left));
+    let mut out = String::new();
+    let mut start = 0;
+    while start < rows.len() {
+        let alone = left(&rows[start]) > LEFT;
+        let mut end = start + 1;
+        while !alone && end < rows.len() && left(&rows[end]) <= LEFT {
+            end += 1;
+        }
+        let together = &rows[start..end];
+        let widest = together.iter().map(left).fold(0.0, f64::max);
+        let lines: Vec<Vec<String>> = together.iter().map(|row| row_in_latex(row, widest)).collect();
+        let display = |lines: &[String]| {
+            format!("{open}\n\\begin{{aligned}}\n{}\n\\end{{aligned}}\n{close}\n", lines.join(" \\\\\n"))
+        };
+        // What is long may break between pages.
+        if lines.iter().map(Vec::len).sum::<usize>() > LINES {
+            out.extend(lines.iter().map(|lines| display(lines)));
+        } else {
+            out.push_str(&display(&lines.concat()));
+        }
+        start = end;
+    }
+    out
+}
+
+/// The lines of a row in a display whose widest left side is given.
+fn row_in_latex(row: &Row, widest: f64) -> Vec<String> {
+    let left = latex::node(&row.left);
+    let sign = row.relation.in_latex();
+    let alone = widest > LEFT;
+    let notes: Vec<Option<String>> = row.parts.iter().map(note).collect();
+    let beside = notes.iter().flatten().map(|note| width(note) + GAP).fold(0.0, f64::max);
+    let room = COLUMN - INDENT - if alone { INDENT } else { widest } - beside;
+    let mut out = Vec::new();
+    if alone {
+        out.push(format!("  &{left}"));
+    }
+    let mut first = true;
+    for (part, note) in row.parts.iter().zip(notes) {
+        let mut shown = filled(&part.node, first, room);
+        if let (Some(last), Some(note)) = (shown.last_mut(), note) {
+            last.push_str(&format!(" && {note}"));
+        }
+        for line in shown {
+            let lead = match (first, alone) {
+                (true, false) => format!("{left} &{sign} "),
+                (true, true) => format!("&\\quad {sign} "),
+                (false, false) => "&\\qquad ".to_owned(),
+                (false, true) => "&\\qquad\\quad ".to_owned(),
+            };
+            out.push(format!("  {lead}{line}"));
+            first = false;
+        }
+    }
+    out
+}
+
+/// `(from x, z)`
+fn note(part: &Part) -> Option<String> {
+    let (words, names) = part.note.as_ref()?;
+    let names: Vec<String> = names.iter().map(|name| format!("${}$", latex::node(name))).collect();
+    Some(format!("\\text{{({})}}", [escape(words), names.join(", ")].join(" ").trim_end()))
+}
+
+/// The addends of a part on as few lines as fit. What goes on with an addend is indented.
+fn filled(node: &Node, first: bool, room: f64) -> Vec<String> {
+    let addends = node.addends();
+    if addends.is_empty() {
+        return if first { vec!["0".to_owned()] } else { Vec::new() };
+    }
+    let mut lines: Vec<(String, f64)> = Vec::new();
+    for (position, (negative, addend)) in addends.iter().enumerate() {
+        let sign = match (first && position == 0, negative) {
+            (true, false) => "",
+            (true, true) => "-",
+            (false, false) => "{}+ ",
+            (false, true) => "{}- ",
+        };
+        for (number, piece) in around(sign, broken(addend, room), "").into_iter().enumerate() {
+            let size = width(&piece);
+            match lines.last_mut() {
+                Some((line, used)) if *used + size <= room => {
+                    // Behind something a sign is binary by itself.
+                    line.push(' ');
+                    line.push_str(piece.strip_prefix("{}").unwrap_or(&piece));
+                    *used += size;
+                }
+                Some(_) if number > 0 => lines.push((format!("\\quad {piece}"), size + INDENT)),
+                Some(_) | None => lines.push((piece, size)),
+            }
+        }
+    }
+    lines.into_iter().map(|(line, _)| line).collect()
+}
+
+/// A node in pieces, between which a line may end. One that fits is one piece.
+fn broken(node: &Node, room: f64) -> Vec<String> {
+    let whole = latex::node(node);
+    if width(&whole) <= room {
+        return vec![whole];
+    }
+    match node {
+        Node::Add(_) => signed(node, room),
+        Node::Product(product) => factors(product, room).unwrap_or_else(|| vec![whole]),
+        Node::Sum(over, body) => {
+            let head = format!("\\sum_{{{}}} ", latex::range(over));
+            match &**body {
+                Node::Add(_) => around(&format!("{head}\\bigl("), signed(body, room - INDENT), "\\bigr)"),
+                other => around(&head, broken(other, room - INDENT), ""),
+            }
+        }
+        Node::Power(base, exponent) => {
+            let close = format!("\\bigr)^{{{}}}", latex::node(exponent));
+            around("\\bigl(", broken(base, room - INDENT), &close)
+        }
+        Node::Expectation(inner) => around("\\mathrm{E}\\bigl[", broken(inner, room - INDENT), "\\bigr]"),
+        Node::Call(Call::Function(Function::Sqrt), arguments) if arguments.len() == 1 => {
+            around("\\bigl(", broken(&arguments[0], room - INDENT), "\\bigr)^{1/2}")
+        }
+        Node::Call(call, arguments) => match (latex::prefix(call), arguments.as_slice()) {
+            (Some(name), [only]) => around(&format!("{name}\\bigl("), broken(only, room - INDENT), "\\bigr)"),
+            (Some(name), several) => {
+                let last = several.len() - 1;
+                let pieces = several.iter().enumerate().flat_map(|(at, own)| {
+                    around("", broken(own, room - INDENT), if at < last { "," } else { "" })
+                });
+                around(&format!("{name}\\bigl("), pieces.collect(), "\\bigr)")
+            }
+            (None, _) => vec![whole],
+        },
+        Node::Count(_)
+        | Node::Element(_)
+        | Node::Letter(_)
+        | Node::Slice(_)
+        | Node::Size { .. }
+        | Node::Variance(_)
+        | Node::Covariance(..)
+        | Node::Probability(..)
+        | Node::Indicator(_)
+        | Node::Density(..)
+        | Node::Entropy(_) => vec![whole],
+    }
+}
+
+/// Pieces with something before the first and behind the last.
+fn around(open: &str, mut pieces: Vec<String>, close: &str) -> Vec<String> {
+    pieces[0] = format!("{open}{}", pieces[0]);
+    let last = pieces.len() - 1;
+    pieces[last].push_str(close);
+    pieces
+}
+
+/// The addends as pieces, each with its sign.
+fn signed(node: &Node, room: f64) -> Vec<String> {
+    let mut pieces = Vec::new();
+    for (position, (negative, addend)) in node.addends().iter().enumerate() {
+        let sign = match (position, negative) {
+            (0, false) => "",
+            (0, true) => "-",
+            (_, false) => "{}+ ",
+            (_, true) => "{}- ",
+        };
+        pieces.extend(around(sign, broken(addend, room), ""));
+    }
+    pieces
+}
+
+/// The factors of a product as pieces; what it is divided by stands in front.
+fn factors(product: &Product, room: f64) -> Option<Vec<String>> {
+    if product.above.is_empty() || product.number.named.is_some() {
+        return None;
+    }
+    let mut pieces: Vec<String> = Vec::new();
+    let number = Product { above: Vec::new(), ..product.clone() };
+    let mut open = match latex::product(&number).as_str() {
+        "1" => String::new(),
+        "-1" => "-".to_owned(),
+        other => format!("{other} \\, "),
+    };
+    let last = product.above.len() - 1;
+    for (at, factor) in product.above.iter().enumerate() {
+        let shown = latex::factor(factor, at == last);
+        let mut own = if width(&shown) <= room {
+            vec![shown]
+        } else {
+            match factor {
+                Node::Add(_) => around("\\bigl(", signed(factor, room - INDENT), "\\bigr)"),
+                Node::Sum(..) if at < last => around("\\bigl(", broken(factor, room - INDENT), "\\bigr)"),
+                other => broken(other, room - INDENT),
+            }
+        };
+        own[0] = format!("{open}{}", own[0]);
+        open = String::new();
+        if at > 0 {
+            own[0] = format!("\\, {}", own[0]);
+        }
+        pieces.extend(own);
+    }
+    Some(pieces)
+}
+
+pub(crate) fn in_markdown(item: &Item) -> String {
+    let spans = |spans: &[Span]| {
+        let span = |span: &Span| match span {
+            Span::Words(text) => text.replace('_', "\\_").replace('*', "\\*"),
+            Span::Math(_) => span_in_latex(span),
+        };
+        spans.iter().map(span).collect::<String>()
+    };
+    match item {
+        Item::Title(title) => format!("# {title}\n"),
+        Item::Heading(heading) => format!("## {heading}\n"),
+        Item::Subheading(line) => format!("### {}\n", spans(line)),
+        Item::Paragraph(line) => format!("{}\n", spans(line)),
+        Item::List(lines) => lines.iter().map(|line| format!("- {}\n", spans(line))).collect(),
+        Item::Program(lines) => format!("```cavi\n{}\n```\n", lines.join("\n")),
+        Item::Rows(rows) => displayed(rows, "$$", "$$"),
+        Item::Algorithm(lines) => {
+            let line = |line: &Line| format!("{}1. {}\n", "   ".repeat(line.depth), spans(&line.text));
+            lines.iter().map(line).collect()
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! The order of a sweep: in one line as programs write it, and as an algorithm.
+
+use crate::equations::Mode;
+use crate::symbols::{BlockId, LetterId, SiteId};
+
+use super::build::Builder;
+use super::derivation::{Derivation, separated};
+use super::document::{Item, Line, Span, words};
+use super::node::Node;
+
+/// An item of a printed sweep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SweepItem {
+    /// What is updated.
+    pub step: SweepStep,
+    /// How often.
+    pub repeat: u64,
+    /// Whether its blocks are first made the optimum of their own statements alone.
+    pub reset: bool,
+}
+
+/// What an item of a printed sweep updates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SweepStep {
+    /// A block.
+    Block(BlockId),
+    /// Members that share one refresh of the allocations, `(a, b)`.
+    Group(Vec<SweepItem>),
+    /// One item after another, `[a, b]`.
+    Sequence(Vec<SweepItem>),
+}
+
+impl SweepItem {
+    /// A block, once.
+    pub fn block(id: BlockId) -> SweepItem {
+        SweepItem { step: SweepStep::Block(id), repeat: 1, reset: false }
+    }
+
+    /// The blocks that it updates.
+    pub(super) fn blocks(&self) -> Vec<BlockId> {
+        match &self.step {
+            SweepStep::Block(id) => vec![*id],
+            SweepStep::Group(items) | SweepStep::Sequence(items) => {
+                items.iter().flat_map(SweepItem::blocks).collect()
+            }
+        }
+    }
+
+    /// The groups in it. What stands inside a group refreshes nothing of its own.
+    fn groups<'a>(&'a self, out: &mut Vec<&'a SweepItem>) {
+        match &self.step {
+            SweepStep::Block(_) => {}
+            SweepStep::Group(_) => out.push(self),
+            SweepStep::Sequence(items) => items.iter().for_each(|item| item.groups(out)),
+        }
+    }
+}
+
+impl Derivation<'_> {
+    /// The order of a sweep: the program's own, or the default one.
+    pub(super) fn sweep(&self) -> Vec<Vec<Span>> {
+        let default: Vec<SweepItem> = self.equations.sweep.iter().copied().map(SweepItem::block).collect();
+        let items = self.schedule.unwrap_or(&default);
+        let mut line = separated(items.iter().map(|item| words(self.sweep_item(item))).collect());
+        if line.is_empty() {
+            line.push(words("nothing is updated"));
+        }
+        line.push(words(", in this order"));
+        let allocations = !self.equations.sites.is_empty();
+        if allocations {
+            line.push(words("; allocations are at their optimum before each"));
+        }
+        line.push(words("."));
+        let mut lines = vec![line];
+        let mut groups = Vec::new();
+        items.iter().for_each(|item| item.groups(&mut groups));
+        for group in groups.into_iter().filter(|_| allocations) {
+            lines.push(vec![words(format!(
+                "{} share one refresh of the allocations.",
+                self.sweep_item(group)
+            ))]);
+        }
+        let updated: Vec<BlockId> = items.iter().flat_map(SweepItem::blocks).collect();
+        let left_out = (0..self.equations.blocks.len()).map(BlockId::from).filter(|id| {
+            matches!(self.equations.block(*id).mode, Mode::Distribution | Mode::Point)
+                && !updated.contains(id)
+        });
+        lines.extend(left_out.map(|id| vec![words(format!("{} keeps its start.", self.names_of(id)))]));
+        lines
+    }
+
+    /// The variables of a block: `mu`, or `mu and tau`.
+    fn names_of(&self, id: BlockId) -> String {
+        let members = self.equations.block(id).members.iter();
+        let names: Vec<&str> = members.map(|member| self.symbols().array(*member).name.as_str()).collect();
+        names.join(" and ")
+    }
+
+    /// An item as programs write it: `(w, h) repeat 3`.
+    fn sweep_item(&self, item: &SweepItem) -> String {
+        let list = |items: &[SweepItem]| {
+            items.iter().map(|item| self.sweep_item(item)).collect::<Vec<_>>().join(", ")
+        };
+        let mut text = match &item.step {
+            SweepStep::Block(id) => self.names_of(*id),
+            SweepStep::Group(items) => format!("({})", list(items)),
+            SweepStep::Sequence(items) => format!("[{}]", list(items)),
+        };
+        if item.reset {
+            text.push_str(" reset");
+        }
+        if item.repeat != 1 {
+            text.push_str(&format!(" repeat {}", item.repeat));
+        }
+        text
+    }
+
+    /// The items of a sweep.
+    pub(super) fn items(&self) -> Vec<SweepItem> {
+        match self.schedule {
+            Some(items) => items.to_vec(),
+            None => self.equations.sweep.iter().copied().map(SweepItem::block).collect(),
+        }
+    }
+
+    /// A fit as an algorithm: what is repeated, what is updated in which order, and when allocations are refreshed.
+    pub(super) fn algorithm(&self) -> Item {
+        let mut lines = vec![
+            Line { depth: 0, text: vec![words("Start from a value of each factor of q.")] },
+            Line { depth: 0, text: self.until() },
+        ];
+        for item in self.items() {
+            self.algorithm_item(&item, 1, true, &mut lines);
+        }
+        lines.push(Line { depth: 1, text: vec![words(format!("Evaluate the {}.", self.objective()))] });
+        Item::Algorithm(lines)
+    }
+
+    fn until(&self) -> Vec<Span> {
+        let objective = self.objective();
+        vec![words(format!("Repeat until the {objective} changes by less than the tolerance:"))]
+    }
+
+    fn objective(&self) -> &'static str {
+        if self.has_distribution() { "ELBO" } else { "objective" }
+    }
+
+    fn algorithm_item(&self, item: &SweepItem, depth: usize, refreshes: bool, lines: &mut Vec<Line>) {
+        let mut depth = depth;
+        let mut push = |depth: usize, text: Vec<Span>| lines.push(Line { depth, text });
+        if item.reset {
+            for id in item.blocks() {
+                let mut text = vec![words("Make ")];
+                text.push(Span::Math(self.left_of(self.equations.block(id))));
+                text.push(words(" the optimum of its own statement alone."));
+                push(depth, text);
+            }
+        }
+        if item.repeat != 1 {
+            push(depth, vec![words(format!("Repeat {} times:", item.repeat))]);
+            depth += 1;
+        }
+        let reads = |item: &SweepItem| item.blocks().iter().any(|id| self.equations.reads_allocation(*id));
+        let refresh = |lines: &mut Vec<Line>| {
+            if refreshes && reads(item) {
+                lines.push(Line { depth, text: self.refresh() });
+            }
+        };
+        match &item.step {
+            SweepStep::Block(id) => {
+                refresh(lines);
+                lines.push(Line { depth, text: self.algorithm_block(*id) });
+            }
+            SweepStep::Group(items) => {
+                refresh(lines);
+                lines.push(Line { depth, text: vec![words("With these allocations held, in this order:")] });
+                items.iter().for_each(|own| self.algorithm_item(own, depth + 1, false, lines));
+            }
+            SweepStep::Sequence(items) => {
+                items.iter().for_each(|own| self.algorithm_item(own, depth, refreshes, lines));
+            }
+        }
+    }
+
+    /// `Set the allocations phi[d,v,k] to their optimum.`
+    fn refresh(&self) -> Vec<Span> {
+        let mut shown = Vec::new();
+        for (number, site) in self.equations.sites.iter().enumerate() {
+            let id = SiteId::from(number);
+            for (index, addend) in site.addends.iter().enumerate() {
+                let letters: Vec<LetterId> = site.plates.iter().chain(&addend.letters).copied().collect();
+                let mut builder = Builder::new(self.scope(), &letters);
+                let subscripts = builder.subscripts_of(&letters);
+                shown.push(Span::Math(builder.allocation(id, index, subscripts)));
+            }
+        }
+        let mut text = vec![words("Set the allocations ")];
+        text.extend(separated(shown));
+        text.push(words(" to their optimum."));
+        text
+    }
+
+    fn algorithm_block(&self, id: BlockId) -> Vec<Span> {
+        let block = self.equations.block(id);
+        let left = Span::Math(self.left_of(block));
+        let letters: Vec<Node> = match block.in_order.as_slice() {
+            [] => {
+                Builder::new(self.scope(), &block.plates).subscripts_of(&self.with_ancestors(&block.plates))
+            }
+            along => Builder::new(self.scope(), &block.plates).subscripts_of(along),
+        };
+        let mut text = vec![words("Update "), left];
+        if !letters.is_empty() {
+            text.push(words(if block.in_order.is_empty() {
+                " for all "
+            } else {
+                " one after another along "
+            }));
+            text.extend(separated(letters.into_iter().map(Span::Math).collect()));
+            text.push(words(if block.in_order.is_empty() { " at once." } else { "." }));
+        } else {
+            text.push(words("."));
+        }
+        text
+    }
+}
