@@ -16,6 +16,11 @@ use cavi_tests::support::{Points, Program, Shape, alternatives, programs, random
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+/// Whether a number is at most a limit; what is no number is not.
+fn within(value: f64, limit: f64) -> bool {
+    value <= limit
+}
+
 /// The alternatives of a copy, and one more for the copy that moves.
 const ALTERNATIVES: usize = 3;
 /// Choices that an expectation is compared with.
@@ -90,15 +95,14 @@ impl Copy<'_> {
         let [(selected, _), (bounded, _), (monomials, _), (expected, _)] = gains;
         let slack = 1e-9 * scale;
         let stated = contribution.selected == contribution.bounded;
-        // `!(a <= b)`: what is no number fails.
-        if !(bounded - selected <= slack) || stated && !((bounded - selected).abs() <= slack) {
+        if !within(bounded - selected, slack) || stated && !within((bounded - selected).abs(), slack) {
             return Err(format!("bounded gains {bounded}, selected {selected}"));
         }
-        if !((monomials - bounded).abs() <= slack) {
+        if !within((monomials - bounded).abs(), slack) {
             return Err(format!("monomials gain {monomials}, bounded {bounded}"));
         }
         // A bound that is asked for touches at the old values and holds all copies at once.
-        if self.block().by.is_none() && !((expected - monomials).abs() <= slack) {
+        if self.block().by.is_none() && !within((expected - monomials).abs(), slack) {
             return Err(format!("expected gains {expected}, monomials {monomials}"));
         }
         Ok(())
@@ -108,7 +112,7 @@ impl Copy<'_> {
     fn check_tangent(&self, contribution: &Contribution, near: &Points) -> Result<(), String> {
         let (selected, scale) = self.gain(contribution, Step::Selected, near);
         let (bounded, _) = self.gain(contribution, Step::Bounded, near);
-        if !((selected - bounded).abs() <= 1e-2 * selected.abs().max(bounded.abs()) + 1e-9 * scale) {
+        if !within((selected - bounded).abs(), 1e-2 * selected.abs().max(bounded.abs()) + 1e-9 * scale) {
             return Err(format!("nearby, bounded gains {bounded}, selected {selected}"));
         }
         Ok(())
@@ -129,7 +133,7 @@ impl Copy<'_> {
         let count = TRIALS as f64;
         let mean = sum / count;
         let error = ((squares / count - mean * mean).max(0.0) / count).sqrt();
-        if !(mean.abs() <= 6.0 * error + 1e-9 * scale) {
+        if !within(mean.abs(), 6.0 * error + 1e-9 * scale) {
             return Err(format!("expected gains {expected}, the average differs by {mean} +- {error}"));
         }
         Ok(())
@@ -163,11 +167,11 @@ impl Copy<'_> {
                 let own = evaluate(symbols, &natural.coefficient, points, assignment);
                 let whole = if block.is_point() { own } else { weight * (own + base) };
                 let off = (whole - total).abs() / scale.max(own.abs());
-                if !(off <= worst.0) {
+                if !within(off, worst.0) {
                     worst = (off, format!("collected {total}, natural parameter {own} and base {base}"));
                 }
             });
-            if !(worst.0 <= 1e-10) {
+            if !within(worst.0, 1e-10) {
                 return Err(worst.1);
             }
         }

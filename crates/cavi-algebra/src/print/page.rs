@@ -35,10 +35,17 @@ pub(crate) fn in_latex(item: &Item) -> String {
         Item::Title(title) => format!("\\section*{{{}}}\n", escape(title)),
         Item::Heading(heading) => format!("\\subsection*{{{}}}\n", escape(heading)),
         Item::Subheading(line) => format!("\\paragraph{{{}}}\n", spans(line)),
-        Item::Paragraph(line) if line.iter().any(is_wide) => format!("{{\\sloppy {}\\par}}\n", spans(line)),
+        Item::Paragraph(line) if line.iter().any(|span| is_wide(span, 40.0)) => {
+            format!("{{\\sloppy {}\\par}}\n", spans(line))
+        }
         Item::Paragraph(line) => format!("{}\n", spans(line)),
         Item::List(lines) => {
-            let items: String = lines.iter().map(|line| format!("  \\item {}\n", spans(line))).collect();
+            let item = |line: &Vec<Span>| {
+                let loose = line.iter().any(|span| is_wide(span, 200.0));
+                let (open, close) = if loose { ("{\\sloppy ", "\\par}") } else { ("", "") };
+                format!("  \\item {open}{}{close}\n", spans(line))
+            };
+            let items: String = lines.iter().map(item).collect();
             format!("\\begin{{itemize}}\n{items}\\end{{itemize}}\n")
         }
         Item::Program(lines) => {
@@ -64,10 +71,10 @@ pub(crate) fn in_latex(item: &Item) -> String {
 }
 
 /// Whether a formula in a sentence is so wide that lines before it may have to stay short.
-fn is_wide(span: &Span) -> bool {
+fn is_wide(span: &Span, points: f64) -> bool {
     match span {
         Span::Words(_) => false,
-        Span::Math(node) => width(&latex::node(node)) > 40.0,
+        Span::Math(node) => width(&latex::node(node)) > points,
     }
 }
 

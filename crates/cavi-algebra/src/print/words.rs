@@ -71,11 +71,11 @@ fn symbol(word: &str) -> Option<String> {
     }
 }
 
-/// A word set upright.
+/// A word set upright; a hyphen is no minus.
 pub(crate) fn upright(word: &str) -> String {
     if word.is_empty() {
         String::new()
-    } else if word.is_ascii() {
+    } else if word.is_ascii() && !word.contains('-') {
         format!("\\mathrm{{{}}}", escape(word))
     } else {
         format!("\\text{{{}}}", escape(word))
