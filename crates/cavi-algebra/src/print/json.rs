@@ -431,6 +431,10 @@ impl Derivation<'_> {
     }
 
     fn standard_json(&self, names: &Names<'_>, id: BlockId, block: &Block) -> Json {
+        if block.natural.is_empty() {
+            // A point that ascends has no closed form.
+            return Json::List(Vec::new());
+        }
         if block.is_point() {
             let Some(own) = self.standard.mode(block.family) else { return Json::List(Vec::new()) };
             let (left, right) = self.mode_nodes(id, block, &own);
