@@ -227,3 +227,32 @@ fn a_weight_and_its_switch() {
         (0.7 * off.exp() + 0.3 * on.exp()).ln()
     });
 }
+
+#[test]
+fn the_mean_and_the_precision_of_a_normal_together() {
+    let text = "axis item[n]\ndata x[n] : real\ntau ~ Gamma(1.3, rate = 0.8)\nm ~ Normal(0.4, prec = 0.6 * tau)\n\
+                x[n] ~ Normal(m, prec = tau)\nposterior {\n  q(m, tau)\n}\n";
+    check(text, |program, bound| {
+        let x = values(program, bound, "x");
+        let n = x.len() as f64;
+        let mean = if x.is_empty() { 0.0 } else { x.iter().sum::<f64>() / n };
+        let spread: f64 = x.iter().map(|x| (x - mean) * (x - mean)).sum();
+        let (shape, kappa) = (1.3 + 0.5 * n, 0.6 + n);
+        let rate = 0.8 + 0.5 * spread + 0.5 * 0.6 * n * (mean - 0.4) * (mean - 0.4) / kappa;
+        ln_gamma(shape) - ln_gamma(1.3) + 1.3 * 0.8_f64.ln() - shape * rate.ln() + 0.5 * (0.6 / kappa).ln()
+            - 0.5 * n * (2.0 * std::f64::consts::PI).ln()
+    });
+}
+
+/// The bound on the log of a sum is no bound where the sum has one term.
+#[test]
+fn a_sum_of_one_rate() {
+    let text = "axis item[n]\naxis cause[k] = 1\ndata x[n] : count\ndata e[n, k] : positive\nrate[k] ~ Gamma(1.3, rate = 0.8)\n\
+                x[n] ~ Poisson(sum[k](e[n, k] * rate[k]))\n";
+    check(text, |program, bound| {
+        let (x, e) = (values(program, bound, "x"), values(program, bound, "e"));
+        let (shape, rate) = (1.3 + x.iter().sum::<f64>(), 0.8 + e.iter().sum::<f64>());
+        let own: f64 = x.iter().zip(e).map(|(x, e)| x * e.ln() - ln_gamma(x + 1.0)).sum();
+        own + 1.3 * 0.8_f64.ln() - ln_gamma(1.3) + ln_gamma(shape) - shape * rate.ln()
+    });
+}

@@ -1,6 +1,7 @@
 //! What the numeric tests share: programs, random data for them, and densities and draws written a second time, from the
 //! text of a program alone.
 
+mod builtin;
 mod density;
 mod draws;
 mod given;
@@ -9,6 +10,7 @@ mod programs;
 mod random;
 mod world;
 
+pub use builtin::{Matrix, Ready, bundled, corpus_model, file_of, matrix_file, text_of};
 pub use density::{log_joint, log_joint_bounded};
 pub use draws::{Draw, draw};
 pub use given::{bound_of, column};

@@ -19,6 +19,7 @@ use cavi_algebra::{Atom, BlockId, Elementary, Equations, Mode, Statistic, Sum};
 use cavi_families::{Extent, Improper, Posterior};
 
 use crate::data::Bound;
+use crate::gather::gather;
 use crate::layout::{Parameters, observed_rows};
 use crate::schedule::{Item, Schedule, Step};
 use crate::trouble::Trouble;
@@ -513,8 +514,8 @@ impl<'a> Interpreter<'a> {
         let symbols = self.context.symbols();
         let mut terms = Vec::new();
         for (_, sum) in &self.context.equations.elbo.terms {
-            for term in &sum.terms {
-                terms.push(evaluate_term(symbols, term, view, &mut Assignment::new()));
+            for term in gather(self.context.equations, sum) {
+                terms.push(evaluate_term(symbols, &term, view, &mut Assignment::new()));
             }
         }
         for index in 0..self.context.places.len() {

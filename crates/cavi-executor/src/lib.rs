@@ -2,6 +2,7 @@
 
 mod coordinate;
 pub mod data;
+mod gather;
 pub mod initialise;
 pub mod interpret;
 pub mod layout;

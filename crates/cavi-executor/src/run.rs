@@ -334,6 +334,13 @@ impl<'a> Executor<'a> {
                 for prepared in &self.prepared[index] {
                     prepared.run(&self.values, &self.plan.maps, &mut out, &self.threads);
                 }
+                // The logs of points at 0 are infinite, and 0 ln 0 is 0.
+                if out.iter().any(|value| value.is_nan()) {
+                    out.fill(0.0);
+                    for prepared in &self.prepared[index] {
+                        prepared.run_guarded(&self.values, &self.plan.maps, &mut out);
+                    }
+                }
             }
             Operation::Map(function, node) => {
                 elementwise(*function, &self.values[node.index()], &mut out, &self.threads);
@@ -455,6 +462,30 @@ impl<'a> Executor<'a> {
             fixed
         };
         (0..steps).map(fixed).collect()
+    }
+
+    /// The copies of a point on a simplex whose coefficients say nothing, at allocations refreshed now: those of the logs are
+    /// all 0, any others all equal.
+    pub fn undetermined(&mut self, id: BlockId) -> Vec<usize> {
+        if self.refresh(&[id]).is_err() {
+            return Vec::new();
+        }
+        let nodes = self.plan.blocks[id.index()].natural.clone();
+        nodes.iter().for_each(|node| self.evaluate(*node));
+        let layout = &self.plan.layouts[id.index()];
+        let natural = &self.equations.block(id).natural;
+        let says_nothing = |row: usize| {
+            nodes.iter().zip(natural).all(|(node, own)| {
+                let values = &self.values[node.index()][layout.batch().row(row)];
+                match own.statistic == Statistic::log() {
+                    true => values.iter().all(|value| *value == 0.0),
+                    false => values.iter().all(|value| *value == values[0]),
+                }
+            })
+        };
+        let rows = (0..layout.rows).filter(|row| says_nothing(*row)).collect();
+        self.forget(&nodes);
+        rows
     }
 
     /// The copies whose rows have weight 0: they keep their factors.

@@ -353,6 +353,8 @@ impl Context<'_> {
         if restart == 0 {
             warnings.extend(about_start);
         }
+        let from =
+            (restart == 0).then(|| crate::points::traces(self.equations, &self.binding.bound, &parameters));
         let mut executor =
             Executor::new(self.equations, &self.binding.bound, parameters, self.settings.threads.max(1))
                 .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
@@ -411,6 +413,16 @@ impl Context<'_> {
             row.rel_change = Some(rel_change(before, elbo));
         }
         let sweeps = trace.last().map_or(0, |row| row.sweep);
+        if let Some(from) = from.filter(|_| sweeps > 0 && failure.is_none()) {
+            let bound = &self.binding.bound;
+            warnings.extend(crate::points::undetermined(
+                self.model,
+                self.equations,
+                bound,
+                &mut executor,
+                &from,
+            ));
+        }
         Ok(Attempt {
             run: Run { seed, sweeps, converged, elbo },
             parameters: executor.parameters().clone(),

@@ -13,6 +13,7 @@ pub mod fit;
 pub mod means;
 mod modes;
 pub mod pipeline;
+mod points;
 pub mod schedule;
 pub mod show;
 pub mod start;

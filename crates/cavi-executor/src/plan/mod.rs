@@ -15,6 +15,7 @@ use std::sync::Arc;
 use cavi_algebra::{ArrayId, Atom, BlockId, Equations, LetterId, SiteId, Sum, Term};
 
 use crate::data::Bound;
+use crate::gather::gather;
 use crate::layout::Layout;
 pub use lower::Unplanned;
 use lower::{Dim, Lowering};
@@ -104,7 +105,7 @@ pub fn plan<'a>(equations: &'a Equations, bound: &'a Bound) -> Result<Plan<'a>, 
     let mut elbo_sites = Vec::new();
     for (_, sum) in &equations.elbo.terms {
         let (logs, rest): (Vec<Term>, Vec<Term>) =
-            sum.terms.iter().cloned().partition(|term| partition(term).is_some());
+            gather(equations, sum).into_iter().partition(|term| partition(term).is_some());
         for term in &logs {
             let site = partition(term).expect("chosen for it");
             elbo_sites.push((site, 1.0));

@@ -137,6 +137,38 @@ impl Prepared {
         contract(&sizes, self.coefficient, &operands, output, &Threads::one());
     }
 
+    /// Adds the contraction to `out` product by product; one with a factor that is exactly 0 is 0, whatever the others are.
+    pub fn run_guarded(&self, values: &[Cow<[f64]>], maps: &Maps, out: &mut [f64]) {
+        let operands: Vec<(&[f64], Vec<Step>)> = self
+            .operands
+            .iter()
+            .map(|(node, reach)| (values[node.index()].as_ref(), steps(reach, maps)))
+            .collect();
+        let own = steps(&self.reach, maps);
+        let offset = |steps: &[Step], at: &[usize]| -> usize {
+            let each = steps.iter().zip(at).map(|(step, value)| match step {
+                Step::Stride(stride) => stride * value,
+                Step::Table { table, scale } => table[*value] as usize * scale,
+            });
+            each.sum()
+        };
+        if self.sizes.contains(&0) {
+            return;
+        }
+        let mut at = vec![0; self.sizes.len()];
+        loop {
+            let factors = || operands.iter().map(|(values, steps)| values[offset(steps, &at)]);
+            if factors().all(|factor| factor != 0.0) {
+                out[offset(&own, &at)] += self.coefficient * factors().product::<f64>();
+            }
+            let Some(next) = (0..at.len()).rev().find(|letter| at[*letter] + 1 < self.sizes[*letter]) else {
+                return;
+            };
+            at[next] += 1;
+            at[next + 1..].fill(0);
+        }
+    }
+
     /// Whether dimensions of the output can be held at one value: each is a letter of its own.
     pub fn can_fix(&self, dims: &[(usize, usize)]) -> bool {
         dims.iter().all(|(place, _)| {

@@ -44,8 +44,8 @@ pub fn resolve(program: &Program) -> (Option<Model>, Vec<Diagnostic>) {
     resolve_with(program, &[])
 }
 
-/// As [`resolve`], for a program some of whose constants get their values from outside (`--set`): what the text says
-/// about the values of the constants in `set` is not judged.
+/// As [`resolve`], for a program some of whose constants get their values from outside (`--set`): the constants in
+/// `set` have no value in the model, whatever the text says.
 pub fn resolve_with(program: &Program, set: &[&str]) -> (Option<Model>, Vec<Diagnostic>) {
     let mut resolver = Resolver {
         set: set.iter().map(|name| (*name).to_owned()).collect(),
@@ -94,6 +94,12 @@ pub fn resolve_with(program: &Program, set: &[&str]) -> (Option<Model>, Vec<Diag
     let statements: Option<Vec<_>> = resolver.drafts.into_iter().map(|draft| draft.statement).collect();
     let statements = statements.expect("a statement that is not resolved has an error of its own");
     let mut statements = statements;
+    // What is set from outside has no value here, so that nothing later judges by the text.
+    for array in &mut resolver.symbols.arrays {
+        if array.kind == ArrayKind::Constant && resolver.set.contains(&array.name) {
+            array.value = None;
+        }
+    }
     literals::name_literals(&mut resolver.symbols, &mut resolver.array_spans, &mut statements);
     let untyped =
         (0..resolver.facts.len()).filter(|index| resolver.facts[*index].untyped).map(ArrayId::from).collect();

@@ -10,6 +10,7 @@ use cavi_families::posterior;
 
 use super::Lowering;
 use crate::data::BoundArray;
+use crate::gather::is_gathered;
 
 /// Squares over fewer entries stay squares.
 const MANY: usize = 1 << 17;
@@ -62,6 +63,8 @@ impl<'a> Lowering<'a, '_> {
                         queue.push(term);
                         continue 'next;
                     }
+                    // The whole coefficient of the log of a point stays in its brackets.
+                    Atom::Group(_) if factor.power == 1 && is_gathered(self.equations, &term) => {}
                     Atom::Group(inner) if factor.power == 1 => {
                         let rest = without();
                         let product = distribute(&mut self.symbols, &rest, inner);
