@@ -18,6 +18,8 @@ pub mod linalg;
 
 pub mod newton;
 
+pub mod starts;
+
 pub mod reduce;
 
 mod instruction_set;

@@ -15,6 +15,8 @@ use crate::bind::known::Known;
 use crate::means::transposed;
 use crate::stuck::Stuck;
 
+mod from_data;
+
 /// Streams of the draws of an `init` block begin here, apart from those of random starts.
 const FIRST_STREAM: u64 = 1 << 32;
 
@@ -140,11 +142,7 @@ impl Context<'_> {
                 };
                 self.draw(statement, seed, stream)?
             }
-            Line::FromData { method, .. } => {
-                let message = format!("the start `{method}` comes in a later version of Cavi");
-                let help = "start from values, from a draw, or from a file by `--init`";
-                return Err(self.error_with_help(&message, help));
-            }
+            Line::FromData { method, data } => self.computed(method, *data, seed, parameters)?,
         };
         self.put(id, values, parameters)?;
         Ok(id)
@@ -242,15 +240,36 @@ impl Context<'_> {
         let missing = |array: ArrayId| bound.array(array).has_missing();
         let layout = Layout::new(self.equations, bound, block, &missing);
         let array = symbols.array(self.line.target);
-        let [_] = block.members.as_slice() else {
-            return Err(
-                self.error("a start for one variable of a joint block comes in a later version of Cavi")
-            );
+        let member =
+            block.members.iter().position(|own| *own == self.line.target).expect("the block of the variable");
+        let slices = &block.slices[member];
+        let is_plate = |letter: &&LetterId| !slices.contains(letter);
+        let plates: Vec<LetterId> = match member {
+            0 => block.plates.clone(),
+            _ => array.letters.iter().filter(is_plate).copied().collect(),
         };
-        let to: Vec<LetterId> = block.plates.iter().chain(&block.slices[0]).copied().collect();
+        let to: Vec<LetterId> = plates.iter().chain(slices).copied().collect();
         let mut centre = self.reordered(&values, &array.letters, &to);
         let family = cavi_families::posterior(block.family).filter(|family| !family.only_point());
         match family.filter(|_| block.mode != Mode::Point) {
+            Some(family) if block.members.len() > 1 => {
+                // The other variables of the block keep their start.
+                let is_mean = |which: &usize| {
+                    let own = family.descriptors()[*which];
+                    own.name == "mean"
+                        && family.member_of(*which) == member
+                        && layout.batch().len(own.extent) == centre.len()
+                };
+                let which = (0..family.descriptors().len()).find(is_mean).ok_or_else(|| {
+                    self.error_with_help(
+                        &format!("in its joint factor `{}` has no mean that a start could be", array.name),
+                        "start another variable of the block, or give the block by `--init`",
+                    )
+                })?;
+                let descriptors = &mut parameters.blocks[id.index()];
+                descriptors[which] = centre;
+                family.complete(&layout.batch(), descriptors).map_err(|improper| self.improper(&improper))
+            }
             Some(family) => {
                 if block.classes.is_some() {
                     centre = one_hot(&centre, layout.n)
@@ -261,7 +280,7 @@ impl Context<'_> {
                 family.start_at(&batch, &centre, descriptors).map_err(|improper| self.improper(&improper))
             }
             None => {
-                let width = layout.slices[0].iter().product::<usize>().max(1);
+                let width = layout.slices[member].iter().product::<usize>().max(1);
                 if array.support == Support::Simplex && matches!(self.line.start, Line::Value(_)) {
                     // A vector of weights: what counts is their shares.
                     normalise(&mut centre, width);
@@ -279,7 +298,7 @@ impl Context<'_> {
                     );
                     return Err(self.error(message));
                 }
-                parameters.blocks[id.index()] = vec![centre];
+                parameters.blocks[id.index()][member] = centre;
                 Ok(())
             }
         }
