@@ -284,6 +284,7 @@ fn formula(own: &Formula) -> Json {
         Formula::Negate(inner) => one("negate", inner),
         Formula::Multiply(parts) => several("multiply", parts),
         Formula::Divide(left, right) => two("divide", left, right),
+        Formula::LogBesselK(order, argument) => two("log_bessel_k", order, argument),
         Formula::Apply(function, inner) => one(function.name(), inner),
         Formula::Digamma(inner) => one("digamma", inner),
         Formula::Normalised(inner) => one("normalised", inner),
