@@ -3,19 +3,24 @@
 
 use cavi::Format;
 use cavi_algebra::{
-    Atom, BlockId, Coefficient, Elementary, Equations, ExpectedSquare, Factor, Function, LetterId, Moment,
+    Atom, AuxiliaryId, BlockId, Coefficient, Elementary, Equations, ExpectedSquare, Factor, Function, LetterId, Moment,
     SiteId, Statistic, Subscript, Sum, Term,
 };
 use cavi_tests::corpus::{Text, check_each, examples, models};
 use serde_json::Value;
 
-const FUNCTIONS: [Function; 12] = [
+const FUNCTIONS: [Function; 17] = [
     Function::Exp,
     Function::Log,
     Function::Sqrt,
     Function::Logistic,
     Function::Softplus,
+    Function::EvenSoftplus,
+    Function::LogisticCurvature,
     Function::LogGamma,
+    Function::Digamma,
+    Function::Trigamma,
+    Function::LogBesselK,
     Function::Power,
     Function::Phi,
     Function::InversePhi,
@@ -114,6 +119,9 @@ impl Reader<'_> {
                 categories: at("categories"),
             },
             "log_partition" => Atom::LogPartition { site: SiteId::from(place("site")), plates: at("plates") },
+            "auxiliary" => {
+                Atom::Auxiliary { id: AuxiliaryId::from(place("auxiliary")), plates: at("plates") }
+            }
             "group" => Atom::Group(Box::new(self.sum(&value["sum"]))),
             "function" => {
                 let function = FUNCTIONS.into_iter().find(|own| own.name() == text(&value["function"]));
@@ -210,6 +218,14 @@ fn check(own: &Text) {
             let slots: Vec<LetterId> = items(&value["slots"]).iter().map(|own| reader.letter(own)).collect();
             assert_eq!(slots, natural.slots);
         }
+        if let Some(ascent) = &block.ascent {
+            let value = &value["ascent"];
+            same(&value["objective"], &ascent.objective);
+            for (value, own) in items(&value["gradient"]).iter().zip(&ascent.gradient) {
+                same(value, own);
+            }
+            assert_eq!(value["curvature"].is_null(), ascent.curvature.is_none());
+        }
         for (value, contribution) in items(&value["contributions"]).iter().zip(contributions) {
             same(&value["selected"], &contribution.selected);
             same(&value["bounded"], &contribution.bounded);
@@ -231,6 +247,11 @@ fn check(own: &Text) {
         for (value, addend) in items(&value["addends"]).iter().zip(&site.addends) {
             same(&value["log_weight"], &addend.log_weight);
         }
+    }
+    for (value, own) in items(&document["auxiliaries"]).iter().zip(&equations.auxiliaries) {
+        same(&value["weight"], &own.weight);
+        same(&value["square"], &own.square);
+        same(&value["slope"], &own.slope);
     }
     assert_eq!(items(&document["elbo"]["terms"]).len(), equations.elbo.terms.len());
     for (value, (_, sum)) in items(&document["elbo"]["terms"]).iter().zip(&equations.elbo.terms) {

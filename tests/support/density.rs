@@ -1,5 +1,7 @@
 //! Log-densities written a second time, from textbooks, and evaluated at drawn values straight from the statements.
 
+use std::collections::BTreeMap;
+
 use cavi_algebra::{Expression, LetterId, Restriction, Subscript, Support};
 use cavi_model::{ArgumentSpec, Model, Statement};
 use statrs::distribution::{ContinuousCDF, Normal};
@@ -15,15 +17,65 @@ pub fn log_joint(model: &Model, world: &World) -> f64 {
 /// The log joint density with every log of a sum that holds a latent replaced by what it is when each unit is allocated to
 /// an addend: `sum_c phi_c (log f_c - log phi_c)`, `phi_c` proportional to `exp E log f_c`. This is the average over the
 /// allocation of the log joint of the augmented model, less the log of the allocation's own probability.
-/// `expected_logs` holds `E log x` under q for every latent.
-pub fn log_joint_bounded(model: &Model, world: &World, expected_logs: &[Option<Vec<f64>>]) -> f64 {
-    joint(model, world, Some(expected_logs))
+/// `expected_logs` holds `E log x` under q for every latent. The softplus of log odds is replaced by the parabola that touches
+/// it where the square of the log odds is that of `squares`.
+pub fn log_joint_bounded(
+    model: &Model,
+    world: &World,
+    expected_logs: &[Option<Vec<f64>>],
+    squares: &Squares,
+) -> f64 {
+    joint(model, world, Some((expected_logs, squares)))
 }
 
-fn joint(model: &Model, world: &World, expected_logs: Option<&[Option<Vec<f64>>]>) -> f64 {
-    let reader = Reader { world, expected_logs };
+/// Averages of the square of each copy of log odds, by the statement and the positions that they are read at.
+#[derive(Default)]
+pub struct Squares(BTreeMap<Vec<usize>, (f64, f64)>);
+
+impl Squares {
+    /// Takes a draw into the averages.
+    pub fn add(&mut self, model: &Model, world: &World) {
+        for (number, statement) in model.statements.iter().enumerate() {
+            let spellings = statement.arguments.iter().zip(statement.family.parameters());
+            let logit = spellings.filter_map(|(argument, parameter)| {
+                argument.as_ref().filter(|own| parameter.spellings[own.spelling].name == "logit")
+            });
+            for argument in logit {
+                let mut at = world.nowhere();
+                world.each(&statement.plates, &mut at, &mut |at| {
+                    let eta = world.value(&argument.value, at);
+                    let own = self.0.entry(place(number, &argument.value, world, at)).or_default();
+                    own.0 += 1.0;
+                    own.1 += eta * eta;
+                });
+            }
+        }
+    }
+}
+
+/// A statement, and the positions of everything in an expression whose letters have one.
+fn place(statement: usize, expression: &Expression, world: &World, at: &Positions) -> Vec<usize> {
+    let mut place = vec![statement];
+    expression.visit_values(&mut |_, subscripts| {
+        for subscript in subscripts {
+            let mut letters = Vec::new();
+            subscript.letters(&mut letters);
+            if letters.iter().all(|letter| at[letter.index()].is_some()) {
+                place.push(world.position(subscript, at));
+            }
+        }
+    });
+    place
+}
+
+type Bounds<'a> = (&'a [Option<Vec<f64>>], &'a Squares);
+
+fn joint(model: &Model, world: &World, bounds: Option<Bounds>) -> f64 {
+    let expected_logs = bounds.map(|(expected_logs, _)| expected_logs);
+    let squares = bounds.map(|(_, squares)| squares);
     let mut total = 0.0;
-    for statement in &model.statements {
+    for (number, statement) in model.statements.iter().enumerate() {
+        let reader = Reader { world, expected_logs, squares, number };
         let mut at = world.nowhere();
         world.each(&statement.plates, &mut at, &mut |at| {
             let weight = weight(model, world, &statement.plates, at);
@@ -81,6 +133,9 @@ fn counts(model: &Model, world: &World, statement: &Statement, at: &Positions) -
 struct Reader<'a> {
     world: &'a World<'a>,
     expected_logs: Option<&'a [Option<Vec<f64>>]>,
+    squares: Option<&'a Squares>,
+    /// The number of the statement.
+    number: usize,
 }
 
 /// `x log y`, 0 where x is 0.
@@ -160,11 +215,11 @@ impl Reader<'_> {
                     + times_log(a - 1.0, log_x(at))
                     + times_log(b - 1.0, (1.0 - x).ln())
             }
-            "Bernoulli" => self.trials(x(at), 1.0, &argument(0).value, at),
+            "Bernoulli" => self.trials(x(at), 1.0, spelling(0), &argument(0).value, at),
             "Binomial" => {
                 let (x, total) = (x(at), self.value(argument(0), at));
                 let coefficient = ln_gamma(total + 1.0) - ln_gamma(x + 1.0) - ln_gamma(total - x + 1.0);
-                coefficient + self.trials(x, total, &argument(1).value, at)
+                coefficient + self.trials(x, total, spelling(1), &argument(1).value, at)
             }
             "Dirichlet" => {
                 let slice = statement.slices[0];
@@ -254,9 +309,20 @@ impl Reader<'_> {
         }
     }
 
-    /// `x log p + (total - x) log(1 - p)`
-    fn trials(&self, x: f64, total: f64, p: &Expression, at: &mut Positions) -> f64 {
+    /// `x log p + (total - x) log(1 - p)`, with log odds `eta` `x eta - total log(1 + exp(eta))`.
+    fn trials(&self, x: f64, total: f64, spelling: &str, p: &Expression, at: &mut Positions) -> f64 {
         let value = self.world.value(p, at);
+        if spelling == "logit" {
+            let Some(squares) = self.squares.filter(|_| self.world.holds_latent(p)) else {
+                return x * value - total * value.exp().ln_1p();
+            };
+            let (count, sum) = squares.0[&place(self.number, p, self.world, at)];
+            let square = sum / count;
+            let half = 0.5 * square.sqrt();
+            let slope = if half == 0.0 { 0.125 } else { half.tanh() / (8.0 * half) };
+            let parabola = (2.0 * half.cosh()).ln() + slope * (value * value - square);
+            return x * value - total * (0.5 * value + parabola);
+        }
         let log = if x == 0.0 { 0.0 } else { self.log(p, at) };
         times_log(x, log) + times_log(total - x, (1.0 - value).ln())
     }

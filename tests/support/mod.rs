@@ -11,7 +11,7 @@ mod random;
 mod world;
 
 pub use builtin::{Matrix, Ready, bundled, corpus_model, file_of, matrix_file, text_of};
-pub use density::{log_joint, log_joint_bounded};
+pub use density::{Squares, log_joint, log_joint_bounded};
 pub use draws::{Draw, draw};
 pub use given::{bound_of, column};
 pub use points::{Points, alternatives};

@@ -6,7 +6,7 @@ use std::ops::Range;
 use cavi_algebra::contribution::{Place, places};
 use cavi_algebra::evaluate::{Assignment, Environment, evaluate, for_each_value};
 use cavi_algebra::{
-    ArrayId, ArrayKind, AxisId, BlockId, Elementary, Equations, Function, Moment, SiteId, Support,
+    ArrayId, ArrayKind, AuxiliaryId, AxisId, BlockId, Elementary, Equations, Function, Moment, SiteId, Support,
 };
 use cavi_executor::{Bound, Parameters};
 use rand::{Rng, SeedableRng};
@@ -230,6 +230,18 @@ impl Environment for Points<'_> {
             });
         }
         if total == 0.0 { 0.0 } else { own / total }
+    }
+
+    fn auxiliary(&self, id: AuxiliaryId, plates: &[usize]) -> f64 {
+        if let Some(held) = &self.held {
+            return held.auxiliary(id, plates);
+        }
+        let own = &self.equations.auxiliaries[id.index()];
+        let mut assignment = Assignment::new();
+        for (letter, position) in own.plates.iter().zip(plates) {
+            assignment.assign(&self.equations.symbols, self, *letter, *position);
+        }
+        evaluate(&self.equations.symbols, &own.square, self, &mut assignment).sqrt()
     }
 
     fn log_partition(&self, _: SiteId, _: &[usize]) -> f64 {

@@ -73,9 +73,9 @@ impl Program {
         Schedule { items: vec![Item::group(items)] }
     }
 
-    /// Whether a log of a sum is bounded anywhere.
-    pub fn has_sites(&self) -> bool {
-        !self.equations.sites.is_empty()
+    /// Whether a log of a sum, or the softplus of log odds, is bounded anywhere.
+    pub fn is_bounded(&self) -> bool {
+        !(self.equations.sites.is_empty() && self.equations.auxiliaries.is_empty())
     }
 }
 

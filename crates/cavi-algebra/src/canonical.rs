@@ -118,6 +118,7 @@ fn simplify(symbols: &mut Symbols, mut term: Term) -> Simplified {
             | Atom::Moment(_)
             | Atom::Allocation { .. }
             | Atom::LogPartition { .. }
+            | Atom::Auxiliary { .. }
             | Atom::ExpectedSquare(_)
             | Atom::Observed(..)
             | Atom::Different(..)
@@ -174,6 +175,8 @@ fn number_of(function: Function, arguments: &[Sum]) -> Option<f64> {
         | Function::LogBesselK
         | Function::Logistic
         | Function::Softplus
+        | Function::EvenSoftplus
+        | Function::LogisticCurvature
         | Function::Phi
         | Function::InversePhi
         | Function::StandardNormalLogCdf

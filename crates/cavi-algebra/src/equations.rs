@@ -3,7 +3,7 @@
 use crate::contribution::Contribution;
 use crate::statistic::Statistic;
 use crate::sum_of_products::{Atom, Moment, Sum};
-use crate::symbols::{ArrayId, BlockId, LetterId, SiteId, StatementId, Symbols};
+use crate::symbols::{ArrayId, AuxiliaryId, BlockId, LetterId, SiteId, StatementId, Symbols};
 
 /// A program's inference problem, derived: no density is left to expand and no name to look up.
 #[derive(Clone, Debug)]
@@ -20,6 +20,8 @@ pub struct Equations {
     pub contributions: Vec<Vec<Contribution>>,
     /// The places where a log of a sum is bounded.
     pub sites: Vec<Site>,
+    /// The places where a function of a square is bounded by its tangent.
+    pub auxiliaries: Vec<Auxiliary>,
     /// The evidence lower bound.
     pub elbo: Elbo,
     /// The default sweep: one block after another.
@@ -121,6 +123,22 @@ pub struct Site {
     pub addends: Vec<Addend>,
 }
 
+/// A function g of a sum eta that is even in it and concave in its square, under its tangent:
+/// `g(eta) <= g(xi) + slope (eta^2 - xi^2)`, tight in expectation at `xi^2 = E eta^2`.
+#[derive(Clone, Debug)]
+pub struct Auxiliary {
+    /// The statement it stands in.
+    pub statement: StatementId,
+    /// The letters that number its copies: those of eta.
+    pub plates: Vec<LetterId>,
+    /// The expected coefficient of -g in the log joint, summed over what eta does not mention; it cannot be negative.
+    pub weight: Sum,
+    /// `E eta^2`; where the mask of the data has a letter for each of eta's, times it.
+    pub square: Sum,
+    /// The derivative of g by the square of its argument, at xi: a sum over this auxiliary variable at `plates`.
+    pub slope: Sum,
+}
+
 /// An addend of a bounded sum.
 #[derive(Clone, Debug)]
 pub struct Addend {
@@ -152,12 +170,17 @@ impl Equations {
         &self.sites[id.index()]
     }
 
+    /// The auxiliary variable of an id.
+    pub fn auxiliary(&self, id: AuxiliaryId) -> &Auxiliary {
+        &self.auxiliaries[id.index()]
+    }
+
     /// The block that holds a variable.
     pub fn block_of(&self, array: ArrayId) -> Option<BlockId> {
         self.blocks.iter().position(|block| block.members.contains(&array)).map(BlockId::from)
     }
 
-    /// Whether the update of a block reads an allocation.
+    /// Whether the update of a block reads an allocation, the auxiliary variable of a tangent apart.
     pub fn reads_allocation(&self, block: BlockId) -> bool {
         self.block(block).natural.iter().any(|natural| natural.coefficient.has_allocation())
     }
@@ -201,6 +224,7 @@ impl Sum {
             Atom::Value(..)
             | Atom::Moment(_)
             | Atom::LogPartition { .. }
+            | Atom::Auxiliary { .. }
             | Atom::Observed(..)
             | Atom::Equal(..)
             | Atom::Different(..)

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::expression::{Function, Subscript};
 use crate::sum_of_products::{Atom, Factor, Moment, Sum, Term};
-use crate::symbols::{ArrayId, AxisId, LetterId, SiteId, Symbols};
+use crate::symbols::{ArrayId, AuxiliaryId, AxisId, LetterId, SiteId, Symbols};
 
 /// Where the numbers come from.
 pub trait Environment {
@@ -33,6 +33,9 @@ pub trait Environment {
 
     /// What the log of a sum contributes to the bound at a copy of a site.
     fn log_partition(&self, site: SiteId, plates: &[usize]) -> f64;
+
+    /// The auxiliary variable of a tangent at a copy of it.
+    fn auxiliary(&self, id: AuxiliaryId, plates: &[usize]) -> f64;
 
     /// A function of numbers.
     fn function(&self, function: Function, arguments: &[f64]) -> f64;
@@ -243,6 +246,9 @@ pub fn evaluate_atom(
         Atom::LogPartition { site, plates } => {
             environment.log_partition(*site, &positions(plates, environment, assignment))
         }
+        Atom::Auxiliary { id, plates } => {
+            environment.auxiliary(*id, &positions(plates, environment, assignment))
+        }
         Atom::Group(sum) => evaluate(symbols, sum, environment, assignment),
         Atom::Apply(function, arguments) => {
             let arguments: Vec<f64> = arguments
@@ -334,6 +340,9 @@ mod tests {
         }
         fn log_partition(&self, _: SiteId, _: &[usize]) -> f64 {
             f64::NEG_INFINITY
+        }
+        fn auxiliary(&self, _: AuxiliaryId, plates: &[usize]) -> f64 {
+            plates[0] as f64
         }
         fn function(&self, function: Function, arguments: &[f64]) -> f64 {
             assert_eq!(function, Function::Log);

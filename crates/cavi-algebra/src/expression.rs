@@ -44,6 +44,10 @@ pub enum Function {
     Logistic,
     /// log(1 + exp(x)).
     Softplus,
+    /// log(2 cosh(x / 2)), the even part of softplus: softplus(x) = x / 2 + log(2 cosh(x / 2)).
+    EvenSoftplus,
+    /// tanh(x / 2) / (2 x), 1/4 at 0: the curvature of the parabola that touches log(2 cosh(x / 2)) from above.
+    LogisticCurvature,
     /// ln Gamma(x).
     LogGamma,
     /// psi(x), the derivative of ln Gamma.
@@ -75,6 +79,8 @@ impl Function {
             Function::Sqrt => "sqrt",
             Function::Logistic => "logistic",
             Function::Softplus => "softplus",
+            Function::EvenSoftplus => "even_softplus",
+            Function::LogisticCurvature => "logistic_curvature",
             Function::LogGamma => "log_gamma",
             Function::Digamma => "digamma",
             Function::Trigamma => "trigamma",

@@ -15,11 +15,13 @@ pub mod sum_of_products;
 pub mod symbols;
 
 pub use contribution::Contribution;
-pub use equations::{Addend, Ascent, Block, Elbo, Equations, Mode, Natural, Site, StatementEquation};
+pub use equations::{
+    Addend, Ascent, Auxiliary, Block, Elbo, Equations, Mode, Natural, Site, StatementEquation,
+};
 pub use expression::{Expression, Function, Subscript};
 pub use statistic::{Elementary, Statistic};
 pub use sum_of_products::{Atom, Coefficient, ExpectedSquare, Factor, Moment, Sum, Term, dedup};
 pub use symbols::{
-    Absent, Array, ArrayId, ArrayKind, Axis, AxisId, BlockId, Letter, LetterId, Restriction, SiteId,
-    StatementId, Support, Symbols,
+    Absent, Array, ArrayId, ArrayKind, AuxiliaryId, Axis, AxisId, BlockId, Letter, LetterId, Restriction,
+    SiteId, StatementId, Support, Symbols,
 };

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 
 use crate::expression::{Function, Subscript};
 use crate::statistic::Statistic;
-use crate::symbols::{ArrayId, BlockId, LetterId, SiteId};
+use crate::symbols::{ArrayId, AuxiliaryId, BlockId, LetterId, SiteId};
 
 /// A number with a total order, so that terms can be sorted.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +68,14 @@ pub enum Atom {
         /// The site.
         site: SiteId,
         /// Which copy of the site.
+        plates: Vec<Subscript>,
+    },
+    /// The auxiliary variable of a bound by a tangent: the root of an expected square. In an update it is held like an
+    /// allocation, in the bound it is at its optimum.
+    Auxiliary {
+        /// Which.
+        id: AuxiliaryId,
+        /// Which copy of it.
         plates: Vec<Subscript>,
     },
     /// A sum in brackets.
@@ -148,6 +156,7 @@ impl Atom {
             | Atom::Moment(_)
             | Atom::Allocation { .. }
             | Atom::LogPartition { .. }
+            | Atom::Auxiliary { .. }
             | Atom::Observed(..)
             | Atom::Equal(..)
             | Atom::Different(..)
@@ -165,6 +174,7 @@ impl Atom {
             | Atom::Moment(_)
             | Atom::Allocation { .. }
             | Atom::LogPartition { .. }
+            | Atom::Auxiliary { .. }
             | Atom::Observed(..)
             | Atom::Equal(..)
             | Atom::Different(..)
@@ -270,7 +280,9 @@ impl Atom {
             Atom::Value(_, subscripts) | Atom::Observed(_, subscripts) => subscripts.iter().for_each(visit),
             Atom::Moment(moment) => moment.plates.iter().chain(&moment.slots).for_each(visit),
             Atom::Allocation { plates, categories, .. } => plates.iter().chain(categories).for_each(visit),
-            Atom::LogPartition { plates, .. } => plates.iter().for_each(visit),
+            Atom::LogPartition { plates, .. } | Atom::Auxiliary { plates, .. } => {
+                plates.iter().for_each(visit)
+            }
             Atom::Group(sum) => sum.visit_subscripts(visit),
             Atom::Apply(_, sums) => sums.iter().for_each(|sum| sum.visit_subscripts(visit)),
             Atom::ExpectedSquare(square) => {
@@ -293,7 +305,9 @@ impl Atom {
             Atom::Allocation { plates, categories, .. } => {
                 plates.iter_mut().chain(categories).for_each(change)
             }
-            Atom::LogPartition { plates, .. } => plates.iter_mut().for_each(change),
+            Atom::LogPartition { plates, .. } | Atom::Auxiliary { plates, .. } => {
+                plates.iter_mut().for_each(change);
+            }
             Atom::Group(sum) => sum.map_subscripts(change),
             Atom::Apply(_, sums) => sums.iter_mut().for_each(|sum| sum.map_subscripts(change)),
             Atom::ExpectedSquare(square) => {
@@ -319,6 +333,7 @@ impl Atom {
             | Atom::Moment(_)
             | Atom::Allocation { .. }
             | Atom::LogPartition { .. }
+            | Atom::Auxiliary { .. }
             | Atom::Observed(..)
             | Atom::Equal(..)
             | Atom::Different(..)
@@ -337,6 +352,7 @@ impl Atom {
             Atom::Moment(_)
             | Atom::Allocation { .. }
             | Atom::LogPartition { .. }
+            | Atom::Auxiliary { .. }
             | Atom::Equal(..)
             | Atom::Different(..)
             | Atom::Less(..) => false,

@@ -44,6 +44,10 @@ id!(
     SiteId
 );
 id!(
+    /// A place where a function of a square is bounded by its tangent.
+    AuxiliaryId
+);
+id!(
     /// A statement `target ~ Family(...)`.
     StatementId
 );

@@ -24,7 +24,7 @@ pub struct Moves {
 }
 
 /// The ascent of a point; `Ok(None)` where it cannot be one: a function in the way has no derivative, or an allocation
-/// weighs it. `Err` where an expectation has no closed form.
+/// or an auxiliary variable weighs it. `Err` where an expectation has no closed form.
 pub fn ascent(
     symbols: &mut Symbols,
     drafts: &[Draft],
@@ -44,7 +44,7 @@ pub fn ascent(
         objective = objective.plus(expected);
     }
     let objective = canonical(symbols, &objective);
-    if objective.has_allocation() {
+    if objective.has_allocation() || reads_auxiliary(&objective) {
         return Ok(None);
     }
     let mut gradient = Vec::new();
@@ -58,6 +58,13 @@ pub fn ascent(
         None => (None, Vec::new()),
     };
     Ok(Some(Moves { ascent: Ascent { objective, gradient, curvature }, in_order }))
+}
+
+/// Whether the auxiliary variable of a tangent stands in a sum.
+fn reads_auxiliary(sum: &Sum) -> bool {
+    sum.terms.iter().flat_map(|term| &term.factors).any(|factor| {
+        matches!(factor.atom, Atom::Auxiliary { .. }) || factor.atom.nested().into_iter().any(reads_auxiliary)
+    })
 }
 
 /// Whether the members lie where a coordinate moves on the whole line.
@@ -147,6 +154,7 @@ fn holds_only(term: &Term, member: ArrayId) -> bool {
         Atom::Moment(_)
         | Atom::Allocation { .. }
         | Atom::LogPartition { .. }
+        | Atom::Auxiliary { .. }
         | Atom::ExpectedSquare(_)
         | Atom::Observed(..) => false,
     })

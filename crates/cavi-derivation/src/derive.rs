@@ -6,7 +6,7 @@ use cavi_syntax::Diagnostic;
 
 use crate::advice::advise;
 use crate::blocks::{Draft, blocks, partly_latent};
-use crate::bounds::bound_logs;
+use crate::bounds::bound;
 use crate::conjugate::conjugate;
 use crate::elbo::{elbo, expect_sites};
 use crate::explain::{Complaint, suggest};
@@ -56,7 +56,7 @@ impl Derivation<'_> {
         if self.failed() {
             return None;
         }
-        let mut bounded = bound_logs(self, &drafts, &log_densities);
+        let mut bounded = bound(self, &drafts, &log_densities);
         implicit_to_sites(self, &mut drafts, &mut bounded);
         if self.failed() {
             return None;
@@ -85,6 +85,7 @@ impl Derivation<'_> {
             blocks,
             contributions,
             sites: bounded.sites,
+            auxiliaries: bounded.auxiliaries,
             elbo,
             sweep,
             symbols: self.symbols.clone(),

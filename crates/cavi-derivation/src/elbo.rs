@@ -1,7 +1,7 @@
 //! The evidence lower bound, all constants included: `sum E log p + entropies`, allocations at their optimum.
 
 use cavi_algebra::canonical::canonical;
-use cavi_algebra::{Block, BlockId, Elbo, StatementId, Sum};
+use cavi_algebra::{Auxiliary, Block, BlockId, Elbo, StatementId, Sum};
 use cavi_families::posterior;
 
 use crate::blocks::{Draft, block_of};
@@ -44,7 +44,7 @@ pub fn elbo(derivation: &mut Derivation, drafts: &[Draft], blocks: &[Block], bou
         }
         elbo.terms.push((id, canonical(&mut derivation.symbols, &sum)));
     }
-    answered(derivation, drafts, blocks, &elbo);
+    answered(derivation, drafts, blocks, &bounded.auxiliaries, &elbo);
     elbo
 }
 
@@ -52,8 +52,21 @@ fn is_paired(block: &Block) -> bool {
     !block.is_point() && posterior(block.family).is_some_and(|family| family.paired())
 }
 
-/// Takes the expectations of a site's weight and log weights.
+/// Takes the expectations of a site's weight and log weights, and of the squares of tangents.
 pub fn expect_sites(derivation: &mut Derivation, drafts: &[Draft], bounded: &mut Bounded) {
+    for own in &mut bounded.auxiliaries {
+        let statement = own.statement;
+        for sum in [&mut own.weight, &mut own.square] {
+            match expect(&mut derivation.symbols, drafts, sum) {
+                Ok(expected) => *sum = expected,
+                Err(leftover) => {
+                    let block = leftover.block;
+                    let diagnostic = explain::leftover(derivation, drafts, block, &[(statement, leftover)]);
+                    derivation.complain(diagnostic, Some(&drafts[block.index()]), Some(statement));
+                }
+            }
+        }
+    }
     for site in &mut bounded.sites {
         let statement = site.statement;
         let mut take = |sum: &Sum| match expect(&mut derivation.symbols, drafts, sum) {
@@ -77,10 +90,17 @@ pub fn expect_sites(derivation: &mut Derivation, drafts: &[Draft], bounded: &mut
 }
 
 /// Every expectation that the equations need is one that its block's family answers.
-fn answered(derivation: &mut Derivation, drafts: &[Draft], blocks: &[Block], elbo: &Elbo) {
+fn answered(
+    derivation: &mut Derivation,
+    drafts: &[Draft],
+    blocks: &[Block],
+    auxiliaries: &[Auxiliary],
+    elbo: &Elbo,
+) {
     let mut missing = Vec::new();
     let mut look = |sum: &Sum| explain::unanswered(blocks, sum, &mut missing);
     elbo.terms.iter().for_each(|(_, sum)| look(sum));
+    auxiliaries.iter().for_each(|own| look(&own.square));
     for block in blocks {
         block.natural.iter().for_each(|natural| look(&natural.coefficient));
     }

@@ -109,6 +109,7 @@ fn mentions_outside_moments(draft: &Draft, term: &Term) -> bool {
         Atom::Value(..)
         | Atom::Allocation { .. }
         | Atom::LogPartition { .. }
+        | Atom::Auxiliary { .. }
         | Atom::Group(_)
         | Atom::Apply(..)
         | Atom::Observed(..)

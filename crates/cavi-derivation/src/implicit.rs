@@ -149,6 +149,7 @@ fn is_log(term: &Term) -> bool {
             | Atom::Moment(_)
             | Atom::Allocation { .. }
             | Atom::LogPartition { .. }
+            | Atom::Auxiliary { .. }
             | Atom::Group(_)
             | Atom::Apply(..)
             | Atom::ExpectedSquare(_)

@@ -97,6 +97,7 @@ fn element(symbols: &Symbols, draft: &Draft, factor: &Factor, position: usize) -
         Atom::Moment(_)
         | Atom::Allocation { .. }
         | Atom::LogPartition { .. }
+        | Atom::Auxiliary { .. }
         | Atom::Group(_)
         | Atom::Apply(..)
         | Atom::ExpectedSquare(_)
@@ -190,6 +191,7 @@ pub fn known_different(term: &Term, one: &[Subscript], other: &[Subscript]) -> b
             | Atom::Moment(_)
             | Atom::Allocation { .. }
             | Atom::LogPartition { .. }
+            | Atom::Auxiliary { .. }
             | Atom::Group(_)
             | Atom::Apply(..)
             | Atom::ExpectedSquare(_)

@@ -15,7 +15,7 @@ mod tests;
 use cavi_algebra::evaluate::{
     Accumulator, Assignment, evaluate, evaluate_atom, evaluate_term, for_each_value,
 };
-use cavi_algebra::{Atom, BlockId, Elementary, Equations, Mode, Statistic, Sum};
+use cavi_algebra::{Atom, AuxiliaryId, BlockId, Elementary, Equations, Mode, Statistic, Sum};
 use cavi_families::{Extent, Improper, Posterior};
 
 use crate::data::Bound;
@@ -517,6 +517,10 @@ impl<'a> Interpreter<'a> {
             for term in gather(self.context.equations, sum) {
                 terms.push(evaluate_term(symbols, &term, view, &mut Assignment::new()));
             }
+        }
+        if view.partition == Partition::Held {
+            let tangents = (0..self.context.equations.auxiliaries.len()).map(AuxiliaryId::from);
+            terms.extend(tangents.map(|id| view.tangent_change(id)));
         }
         for index in 0..self.context.places.len() {
             terms.extend(self.entropy(view, BlockId::from(index)));

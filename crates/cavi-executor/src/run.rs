@@ -6,6 +6,7 @@ mod contractions;
 mod elementwise;
 mod pass;
 mod rows;
+mod stream;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -42,6 +43,8 @@ pub struct Executor<'a> {
     sites: Vec<SiteState<'a>>,
     /// The blocks whose counts the next pass over a site had best take along.
     next: Vec<Vec<BlockId>>,
+    /// For each block, the nodes that its update reads as they were at the last refresh.
+    held: Vec<Vec<NodeId>>,
     threads: Threads,
     elbo_scale: f64,
     /// For each block of a partly observed array, the observed value of each row.
@@ -69,6 +72,7 @@ impl<'a> Executor<'a> {
                 | Operation::Point(..)
                 | Operation::Moment(..)
                 | Operation::Counts(..)
+                | Operation::Held(_)
                 | Operation::Map(..)
                 | Operation::Pair(..) => Vec::new(),
             })
@@ -92,6 +96,7 @@ impl<'a> Executor<'a> {
             parameters,
             sites,
             next: vec![Vec::new(); plan.sites.len()],
+            held: Vec::new(),
             threads: Threads::new(threads),
             elbo_scale: 0.0,
             observed: equations.blocks.iter().map(|block| observed_rows(equations, bound, block)).collect(),
@@ -100,6 +105,7 @@ impl<'a> Executor<'a> {
         for index in 0..equations.blocks.len() {
             executor.observe(BlockId::from(index))?;
         }
+        executor.held = (0..equations.blocks.len()).map(|block| executor.held_for(block)).collect();
         executor.fold_constants();
         Ok(executor)
     }
@@ -111,7 +117,9 @@ impl<'a> Executor<'a> {
         for index in 0..count {
             constant[index] = match &self.plan.nodes[index].operation {
                 Operation::Static(_) => true,
-                Operation::Point(..) | Operation::Moment(..) | Operation::Counts(..) => false,
+                Operation::Point(..) | Operation::Moment(..) | Operation::Counts(..) | Operation::Held(_) => {
+                    false
+                }
                 Operation::Contractions(_) | Operation::Map(..) | Operation::Pair(..) => {
                     self.plan.nodes[index].reads().iter().all(|read| constant[read.index()])
                 }
@@ -173,6 +181,15 @@ impl<'a> Executor<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The held nodes that the update of a block reads.
+    fn held_for(&self, block: usize) -> Vec<NodeId> {
+        let mut reached = vec![false; self.plan.nodes.len()];
+        self.plan.blocks[block].natural.iter().for_each(|node| self.reach(*node, &mut reached));
+        let is_held = |index: &usize| matches!(self.plan.nodes[*index].operation, Operation::Held(_));
+        let held = (0..reached.len()).filter(|index| reached[*index]).filter(is_held);
+        held.map(|index| NodeId(index as u32)).collect()
     }
 
     fn reach(&self, node: NodeId, reached: &mut [bool]) {
@@ -276,14 +293,13 @@ impl<'a> Executor<'a> {
     fn newest(&self, id: NodeId) -> u64 {
         match &self.plan.nodes[id.index()].operation {
             Operation::Static(_) => 1,
-            Operation::Counts(..) => self.stamps[id.index()],
+            Operation::Counts(..) | Operation::Held(_) => self.stamps[id.index()],
             Operation::Point(block, _) | Operation::Moment(block, _) => self.block_stamps[block.index()],
-            Operation::Contractions(_) | Operation::Map(..) | Operation::Pair(..) => self.plan.nodes
-                [id.index()]
-            .reads()
-            .into_iter()
-            .map(|read| self.newest(read))
-            .fold(1, u64::max),
+            Operation::Contractions(_) | Operation::Map(..) | Operation::Pair(..) => self.plan.nodes[id.index()]
+                .reads()
+                .into_iter()
+                .map(|read| self.newest(read))
+                .fold(1, u64::max),
         }
     }
 
@@ -292,13 +308,18 @@ impl<'a> Executor<'a> {
         let index = id.index();
         let reads = match &self.plan.nodes[index].operation {
             Operation::Static(_) | Operation::Counts(..) => return,
+            // Before the first refresh.
+            Operation::Held(_) if self.stamps[index] == 0 => return self.hold(id),
+            Operation::Held(_) => return,
             Operation::Point(..) | Operation::Moment(..) => Vec::new(),
-            Operation::Contractions(_) | Operation::Map(..) | Operation::Pair(..) => {
-                self.plan.nodes[index].reads()
-            }
+            Operation::Contractions(_) | Operation::Map(..) | Operation::Pair(..) => self.plan.nodes[index].reads(),
         };
         let newest = self.newest(id);
         if self.stamps[index] >= newest && self.values[index].len() == self.plan.nodes[index].len() {
+            return;
+        }
+        if self.plan.streamed[index] {
+            reads.iter().for_each(|read| self.evaluate(*read));
             return;
         }
         if let Operation::Map(function, from) = self.plan.nodes[index].operation
@@ -317,7 +338,7 @@ impl<'a> Executor<'a> {
         reads.iter().for_each(|read| self.evaluate(*read));
         let mut out = std::mem::take(&mut self.values[index]).into_owned();
         match &self.plan.nodes[index].operation {
-            Operation::Static(_) | Operation::Counts(..) => {}
+            Operation::Static(_) | Operation::Counts(..) | Operation::Held(_) => {}
             Operation::Point(block, member) => {
                 out.clone_from(&self.parameters.blocks[block.index()][*member]);
             }
@@ -331,9 +352,11 @@ impl<'a> Executor<'a> {
             Operation::Contractions(_) => {
                 out.clear();
                 out.resize(self.plan.nodes[index].len(), 0.0);
-                for prepared in &self.prepared[index] {
+                let kept = |part: &&Prepared| !part.streams(&self.plan.streamed);
+                for prepared in self.prepared[index].iter().filter(kept) {
                     prepared.run(&self.values, &self.plan.maps, &mut out, &self.threads);
                 }
+                self.run_streamed(&self.prepared[index], &mut out);
                 // The logs of points at 0 are infinite, and 0 ln 0 is 0.
                 if out.iter().any(|value| value.is_nan()) {
                     out.fill(0.0);
@@ -355,6 +378,19 @@ impl<'a> Executor<'a> {
             if self.transient[read.index()] {
                 self.values[read.index()] = Cow::Owned(Vec::new());
             }
+        }
+    }
+
+    /// Brings what is held of a node to its current values.
+    fn hold(&mut self, id: NodeId) {
+        let Operation::Held(from) = self.plan.nodes[id.index()].operation else { return };
+        self.evaluate(from);
+        if self.stamps[id.index()] != self.stamps[from.index()] {
+            let mut held = std::mem::take(&mut self.values[id.index()]).into_owned();
+            held.clear();
+            held.extend_from_slice(&self.values[from.index()]);
+            self.values[id.index()] = Cow::Owned(held);
+            self.stamps[id.index()] = self.stamps[from.index()];
         }
     }
 
@@ -581,7 +617,9 @@ impl<'a> Executor<'a> {
         let total = self.plan.nodes[index].len();
         let dims: Vec<(usize, usize)> = fixed.to_vec();
         let sliceable = matches!(self.plan.nodes[index].operation, Operation::Contractions(_))
-            && self.prepared[index].iter().all(|prepared| prepared.can_fix(&dims));
+            && self.prepared[index]
+                .iter()
+                .all(|prepared| prepared.can_fix(&dims) && !prepared.streams(&self.plan.streamed));
         let all: usize = self.rows_of(node, fixed, rows);
         if !sliceable {
             self.evaluate(node);
@@ -636,6 +674,9 @@ impl<'a> Executor<'a> {
                 self.pass(SiteId::from(site), &targets)?;
             }
         }
+        for block in blocks {
+            self.held[block.index()].clone().into_iter().for_each(|node| self.hold(node));
+        }
         Ok(())
     }
 }
@@ -654,6 +695,12 @@ fn transient(plan: &Plan) -> Vec<bool> {
             alone[read.index()] &= reads.iter().all(|other| other == read);
         }
     }
+    // What is held is read at a refresh, and again for the bound.
+    for node in &plan.nodes {
+        if let Operation::Held(from) = node.operation {
+            alone[from.index()] = false;
+        }
+    }
     let roots = plan.blocks.iter().flat_map(|block| {
         block.natural.iter().chain(&block.prior).chain(&block.weight).copied().chain(block.ascent_nodes())
     });
@@ -663,7 +710,10 @@ fn transient(plan: &Plan) -> Vec<bool> {
     }
     (0..plan.nodes.len())
         .map(|index| {
-            let given = matches!(plan.nodes[index].operation, Operation::Static(_) | Operation::Counts(..));
+            let given = matches!(
+                plan.nodes[index].operation,
+                Operation::Static(_) | Operation::Counts(..) | Operation::Held(_)
+            );
             !given && alone[index] && readers[index] == 1 && plan.nodes[index].len() >= LARGE
         })
         .collect()

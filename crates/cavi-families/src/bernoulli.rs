@@ -1,4 +1,5 @@
 //! The Bernoulli family: `log Bernoulli(x | p) = x log p + (1 - x) log(1 - p)`, for `x` between 0 and 1 a quasi-likelihood.
+//! With `p = logistic(eta)` this is `x eta - softplus(eta)`.
 //!
 //! Statistic `x`; coefficient `log p - log(1 - p)`; no base; entropy `-p log p - (1 - p) log(1 - p)`.
 //!
@@ -7,12 +8,12 @@
 
 use cavi_algebra::rules::{multiply, push_log_into_product};
 use cavi_algebra::{Function, Statistic, Sum, Support, Symbols};
-use cavi_numerics::special::{exp, ln, log1p};
+use cavi_numerics::special::{ln, log1p, logistic};
 use rand::{Rng, RngCore};
 
 use crate::categorical::require_probability;
-use crate::density::log_complement;
-use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Spelling, Target};
+use crate::density::{PROBABILITIES, log_complement};
+use crate::family::{Argument, DataKind, Extent, Family, Parameter, Target};
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior};
 use crate::standard::Formulas;
 use crate::standard::build::{apply, eta, parameter};
@@ -20,7 +21,7 @@ use crate::standard::build::{apply, eta, parameter};
 /// `Bernoulli(p)`
 pub struct Bernoulli;
 
-const PARAMETERS: &[Parameter] = &[Parameter::scalar(&[Spelling::canonical("p", Domain::Unit)])];
+const PARAMETERS: &[Parameter] = &[Parameter::scalar(PROBABILITIES)];
 
 impl Family for Bernoulli {
     fn name(&self) -> &'static str {
@@ -156,10 +157,4 @@ impl Posterior for BernoulliPosterior {
         descriptors[0].copy_from_slice(centre);
         self.complete(batch, descriptors)
     }
-}
-
-/// `1 / (1 + exp(-x))`, without overflow on either side.
-pub(crate) fn logistic(x: f64) -> f64 {
-    let small = exp(-x.abs());
-    if x >= 0.0 { 1.0 / (1.0 + small) } else { small / (1.0 + small) }
 }

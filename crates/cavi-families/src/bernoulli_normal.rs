@@ -17,11 +17,10 @@
 use std::f64::consts::PI;
 
 use cavi_algebra::{Elementary, Function, Statistic, Support};
-use cavi_numerics::special::{ln, log1p};
+use cavi_numerics::special::{ln, log1p, logistic};
 use rand::{Rng, RngCore};
 use rand_distr::StandardNormal;
 
-use crate::bernoulli::logistic;
 use crate::categorical::require_probability;
 use crate::family::Extent;
 use crate::posterior::{

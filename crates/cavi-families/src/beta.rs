@@ -10,7 +10,7 @@
 
 use cavi_algebra::rules::{multiply, push_log_into_product};
 use cavi_algebra::{Elementary, Function, Statistic, Sum, Support, Symbols};
-use cavi_numerics::special::{digamma, log_gamma};
+use cavi_numerics::special::{digamma, log_gamma, logistic};
 use rand::{Rng, RngCore};
 
 use crate::density::log_complement;
@@ -179,7 +179,7 @@ impl Posterior for BetaPosterior {
     fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {
         for row in 0..batch.rows {
             let (a, b) = (log_gamma_draw(descriptors[0][row], rng), log_gamma_draw(descriptors[1][row], rng));
-            out[row] = crate::bernoulli::logistic(a - b);
+            out[row] = logistic(a - b);
         }
     }
 

@@ -1,5 +1,6 @@
 //! The Binomial family: `log Binomial(x | n, p) = log Gamma(n + 1) - log Gamma(x + 1) - log Gamma(n - x + 1) + x log p +
-//! (n - x) log(1 - p)`, for non-negative `x` that are no counts a quasi-likelihood.
+//! (n - x) log(1 - p)`, for non-negative `x` that are no counts a quasi-likelihood. With `p = logistic(eta)` the last two terms
+//! are `x eta - n softplus(eta)`.
 //!
 //! # Source
 //! Johnson, Kemp and Kotz, Univariate Discrete Distributions (2005), ch. 3.
@@ -7,7 +8,7 @@
 use cavi_algebra::rules::{multiply, push_log_into_product};
 use cavi_algebra::{Sum, Support, Symbols};
 
-use crate::density::{log_complement, log_factorial};
+use crate::density::{PROBABILITIES, log_complement, log_factorial};
 use crate::family::{Argument, DataKind, Domain, Family, Parameter, Spelling, Target};
 
 /// `Binomial(total; p)`; it has no q.
@@ -15,7 +16,7 @@ pub struct Binomial;
 
 const PARAMETERS: &[Parameter] = &[
     Parameter::scalar(&[Spelling::canonical("total", Domain::Nonnegative)]),
-    Parameter::scalar(&[Spelling::canonical("p", Domain::Unit)]),
+    Parameter::scalar(PROBABILITIES),
 ];
 
 impl Family for Binomial {

@@ -4,6 +4,17 @@ use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::{push_log_into_product, rename_apart};
 use cavi_algebra::{Function, LetterId, Sum, Symbols};
 
+use crate::family::{Domain, Spelling};
+
+/// The spellings of a probability.
+pub(crate) const PROBABILITIES: &[Spelling] =
+    &[Spelling::canonical("p", Domain::Unit), Spelling::rewritten("logit", Domain::Real, from_logit)];
+
+/// `p = logistic(logit)`
+fn from_logit(_symbols: &mut Symbols, value: &Sum, _others: &[Sum]) -> Sum {
+    value.clone().apply(Function::Logistic)
+}
+
 /// `sum over letter of body`; a term that does not mention the letter is thereby multiplied by its size.
 pub(crate) fn sum_over(symbols: &mut Symbols, letter: LetterId, body: &Sum) -> Sum {
     let terms = body.terms.iter().map(|term| {

@@ -15,11 +15,10 @@ pub fn apply(function: Function, arguments: &[f64]) -> f64 {
         Function::Trigamma => special::trigamma(x),
         Function::LogBesselK => special::log_bessel_k(x, arguments[1]),
         Function::Power => power(x, arguments[1]),
-        Function::Logistic => {
-            let small = special::exp(-x.abs());
-            (if x < 0.0 { small } else { 1.0 }) / (1.0 + small)
-        }
-        Function::Softplus => x.max(0.0) + special::log1p(special::exp(-x.abs())),
+        Function::Logistic => special::logistic(x),
+        Function::Softplus => special::softplus(x),
+        Function::EvenSoftplus => special::even_softplus(x),
+        Function::LogisticCurvature => special::logistic_curvature(x),
         Function::Phi => special::normal_cdf(x),
         Function::InversePhi => special::normal_quantile(x),
         Function::StandardNormalLogCdf => special::normal_log_cdf(x),

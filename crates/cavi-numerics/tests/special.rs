@@ -137,3 +137,39 @@ fn scaled_exp_integral() {
     assert_eq!(special::scaled_exp_integral(0.0), f64::INFINITY);
     assert!(special::scaled_exp_integral(-1.0).is_nan());
 }
+
+/// The functions of the logistic bound come one number at a time.
+#[test]
+fn logistic_bound() {
+    check_even("even_softplus", special::even_softplus);
+    check_even("logistic_curvature", special::logistic_curvature);
+    assert_eq!(special::logistic_curvature(0.0), 0.25);
+    assert_eq!(special::logistic_curvature(1e-300), 0.25);
+}
+
+/// An even function, to four units in the last place.
+fn check_even(name: &str, function: fn(f64) -> f64) {
+    let (x, expected) = table(name);
+    assert!(x.len() >= 300);
+    for (x, expected) in x.iter().zip(&expected) {
+        let value = function(*x);
+        assert!((value - expected).abs() <= 4.0 * ULP * expected, "{name}({x}) = {value}, not {expected}");
+        assert_eq!(value, function(-x), "{name} is even");
+    }
+}
+
+/// `log(2 cosh(x / 2))` lies below the parabolas that touch it, and touches them.
+#[test]
+fn the_parabola_of_the_logistic_bound_touches_from_above() {
+    use special::{even_softplus, logistic_curvature};
+    let points: Vec<f64> = (-60..=60).map(|step| f64::from(step).powi(3) / 1e3).collect();
+    for xi in &points {
+        for x in &points {
+            let parabola = even_softplus(*xi) + 0.5 * logistic_curvature(*xi) * (x * x - xi * xi);
+            let gap = parabola - even_softplus(*x);
+            let rounding = 1e-14 * (parabola.abs() + xi.abs() + x * x);
+            assert!(gap >= -rounding, "{xi}, {x}: {gap}");
+            assert!(x.abs() != xi.abs() || gap.abs() <= rounding, "{xi}: {gap}");
+        }
+    }
+}

@@ -69,6 +69,7 @@ fn reads_constants(sum: &Sum, found: &mut Vec<ArrayId>) -> bool {
         Atom::Moment(_)
         | Atom::Allocation { .. }
         | Atom::LogPartition { .. }
+        | Atom::Auxiliary { .. }
         | Atom::Observed(..)
         | Atom::ExpectedSquare(_) => false,
     })

@@ -179,11 +179,11 @@ impl Resolver<'_> {
     }
 }
 
-/// Whether the update of a block reads an allocation, or an implicit factor, which counts as one.
+/// Whether the update of a block reads an allocation, or what counts as one: an implicit factor, an auxiliary variable.
 fn reads_allocation(equations: &Equations, block: BlockId) -> bool {
     fn reads(equations: &Equations, sum: &Sum) -> bool {
         sum.terms.iter().flat_map(|term| &term.factors).any(|factor| match &factor.atom {
-            Atom::Allocation { .. } => true,
+            Atom::Allocation { .. } | Atom::Auxiliary { .. } => true,
             Atom::Moment(moment) => equations.block(moment.block).mode == Mode::Implicit,
             atom => atom.nested().into_iter().any(|inner| reads(equations, inner)),
         })

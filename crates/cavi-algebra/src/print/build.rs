@@ -5,7 +5,7 @@ use crate::equations::Block;
 use crate::expression::{Function, Subscript};
 use crate::statistic::Elementary;
 use crate::sum_of_products::{Atom, Coefficient, Factor, Moment, Sum, Term, dedup};
-use crate::symbols::{ArrayId, ArrayKind, LetterId, SiteId};
+use crate::symbols::{ArrayId, ArrayKind, AuxiliaryId, LetterId, SiteId};
 
 use super::Scope;
 use super::letters::Letters;
@@ -196,6 +196,7 @@ impl<'a> Builder<'a> {
             | Atom::Moment(_)
             | Atom::Allocation { .. }
             | Atom::LogPartition { .. }
+            | Atom::Auxiliary { .. }
             | Atom::Group(_)
             | Atom::Apply(..)
             | Atom::ExpectedSquare(_) => None,
@@ -246,6 +247,14 @@ impl<'a> Builder<'a> {
                 }
                 others => Node::Call(Call::Function(Function::Power), self.each(others)),
             },
+            Atom::Auxiliary { id, plates } => {
+                let subscripts = self.subscripts(plates);
+                self.auxiliary(*id, subscripts)
+            }
+            Atom::Apply(Function::EvenSoftplus, arguments) => even_softplus(self.inner_sum(&arguments[0])),
+            Atom::Apply(Function::LogisticCurvature, arguments) => {
+                logistic_curvature(self.inner_sum(&arguments[0]))
+            }
             Atom::Apply(function, arguments) => Node::Call(Call::Function(*function), self.each(arguments)),
             Atom::ExpectedSquare(square) => {
                 let inside = self.inner_sum(&square.of);
@@ -269,6 +278,11 @@ impl<'a> Builder<'a> {
         let several = self.scope.sites.get(site.index()).is_some_and(|site| site.addends.len() > 1);
         let number = several.then_some(addend + 1);
         Node::Element(Element { name: self.scope.allocation(site), number, of: None, subscripts })
+    }
+
+    /// The auxiliary variable of a tangent.
+    pub fn auxiliary(&self, id: AuxiliaryId, subscripts: Vec<Node>) -> Node {
+        Node::element(&self.scope.auxiliary(id), subscripts)
     }
 
     fn log_partition(&mut self, id: SiteId, plates: &[Subscript]) -> Node {
@@ -407,6 +421,22 @@ impl<'a> Builder<'a> {
     }
 }
 
+/// `x / 2`
+pub(crate) fn half(node: Node) -> Node {
+    Node::product(Number::one(), vec![node], vec![Node::number(2.0)])
+}
+
+/// `log(2 cosh(x / 2))`
+pub(crate) fn even_softplus(x: Node) -> Node {
+    Node::log(Node::product(Number::of(2.0), vec![Node::call(Call::Cosh, half(x))], Vec::new()))
+}
+
+/// `tanh(x / 2) / (2 x)`
+fn logistic_curvature(x: Node) -> Node {
+    let above = vec![Node::call(Call::Tanh, half(x.clone()))];
+    Node::product(Number::one(), above, vec![Node::number(2.0), x])
+}
+
 /// An elementary function of an element.
 fn applied(elementary: Elementary, element: Node, class: Option<Node>) -> Node {
     match elementary {
@@ -450,6 +480,7 @@ impl Piece<'_> {
             | Atom::Moment(_)
             | Atom::Allocation { .. }
             | Atom::LogPartition { .. }
+            | Atom::Auxiliary { .. }
             | Atom::Group(_)
             | Atom::Apply(..)
             | Atom::ExpectedSquare(_) => false,
@@ -471,6 +502,7 @@ impl Piece<'_> {
                 Atom::Moment(_)
                 | Atom::Allocation { .. }
                 | Atom::LogPartition { .. }
+                | Atom::Auxiliary { .. }
                 | Atom::Group(_)
                 | Atom::Apply(..)
                 | Atom::ExpectedSquare(_) => 3,
@@ -495,6 +527,7 @@ fn is_constant(scope: Scope<'_>, atom: &Atom) -> bool {
         Atom::Moment(_)
         | Atom::Allocation { .. }
         | Atom::LogPartition { .. }
+        | Atom::Auxiliary { .. }
         | Atom::ExpectedSquare(_)
         | Atom::Observed(..)
         | Atom::Equal(..)

@@ -1,16 +1,16 @@
 //! The whole derivation: model, factorisation, bounds, updates, sweep and bound.
 
 use crate::canonical::canonical;
-use crate::equations::{Block, Equations, Mode, Site, StatementEquation};
+use crate::equations::{Block, Equations, Mode, StatementEquation};
 use crate::expression::{Expression, Subscript};
 use crate::statistic::{Elementary, Statistic};
 use crate::sum_of_products::{Moment, dedup};
-use crate::symbols::{ArrayId, ArrayKind, AxisId, BlockId, LetterId, SiteId, Support, Symbols};
+use crate::symbols::{ArrayId, ArrayKind, AxisId, BlockId, LetterId, Support, Symbols};
 
 use super::build::Builder;
 use super::document::{Item, Part, Row, Sign, Span, render, words};
 use super::model::Stated;
-use super::node::{Call, Node, Range};
+use super::node::{Call, Node};
 use super::standard::{Formula, Shown, Standard, StandardParameter, resolve, slots};
 use super::sweep::SweepItem;
 use super::{Format, Scope};
@@ -55,7 +55,7 @@ impl Derivation<'_> {
         items.push(Item::Heading("Factorisation"));
         items
             .push(Item::List(self.equations.blocks.iter().map(|block| self.factor(block, format)).collect()));
-        if !self.equations.sites.is_empty() {
+        if self.has_bounds() {
             items.push(Item::Heading("Bounds"));
             items.extend(self.bounds());
         }
@@ -114,7 +114,7 @@ impl Derivation<'_> {
     }
 
     pub(super) fn scope_with<'s>(&'s self, symbols: &'s Symbols) -> Scope<'s> {
-        Scope { symbols, blocks: &self.equations.blocks, sites: &self.equations.sites }
+        Scope { symbols, ..self.scope() }
     }
 
     pub(super) fn symbols(&self) -> &Symbols {
@@ -260,61 +260,6 @@ impl Derivation<'_> {
             }
             Mode::Distribution | Mode::Fixed | Mode::Implicit => builder.q(block),
         }
-    }
-
-    fn bounds(&self) -> Vec<Item> {
-        let letter = Node::Letter("c".to_owned());
-        let at = |name: &str| Node::element(name, vec![letter.clone()]);
-        let sum = |body: Node| {
-            Node::Sum(Range { letters: vec![letter.clone()], conditions: Vec::new() }, Box::new(body))
-        };
-        let share = self.scope().allocation(SiteId(0));
-        let gain = Node::Add(vec![Node::log(at("f")), Node::log(at(&share)).negated()]);
-        let row = Row {
-            relation: Sign::AtLeast,
-            ..Row::equal(Node::log(sum(at("f"))), sum(Node::times(vec![at(&share), gain])))
-        };
-        let mut items = vec![
-            Item::Paragraph(vec![words("The log of a sum is bounded below for any shares that sum to 1,")]),
-            Item::Rows(vec![row]),
-            Item::Paragraph(vec![words(
-                "which is tight at shares proportional to the exponential of the expected log:",
-            )]),
-        ];
-        items.extend((0..self.equations.sites.len()).flat_map(|site| self.bound(SiteId::from(site))));
-        items
-    }
-
-    pub(super) fn bound(&self, id: SiteId) -> Vec<Item> {
-        let site: &Site = self.equations.site(id);
-        let target = self.name(self.equations.statements[site.statement.index()].target);
-        let row = |(index, addend): (usize, &crate::equations::Addend)| {
-            let letters: Vec<LetterId> = site.plates.iter().chain(&addend.letters).copied().collect();
-            let mut builder = Builder::new(self.scope(), &letters);
-            let subscripts = builder.subscripts_of(&letters);
-            let left = builder.allocation(id, index, subscripts);
-            Row::proportional(left, builder.exponential(&addend.log_weight))
-        };
-        let rows = site.addends.iter().enumerate().map(row).collect();
-        let mut over: Vec<LetterId> =
-            dedup(site.addends.iter().flat_map(|addend| addend.letters.clone()).collect());
-        over.retain(|letter| !site.plates.contains(letter));
-        let mut line = vec![words("in the density of "), Span::Math(target), words(", normalised ")];
-        if site.addends.len() > 1 {
-            line.push(words("over all of these together"));
-        } else {
-            let letters: Vec<LetterId> = site.plates.iter().chain(&over).copied().collect();
-            let mut builder = Builder::new(self.scope(), &letters);
-            let shown = over.iter().filter_map(|letter| builder.subscripts_of(&[*letter]).pop());
-            line.push(words("over "));
-            line.extend(separated(shown.map(Span::Math).collect()));
-        }
-        if site.weight.as_number() != Some(1.0) {
-            line.push(words(", with the weight "));
-            line.push(Span::Math(Builder::new(self.scope(), &site.plates).sum(&site.weight)));
-        }
-        line.push(words("."));
-        vec![Item::Rows(rows), Item::Paragraph(line)]
     }
 
     fn heading(&self, id: BlockId, format: Format) -> Vec<Item> {

@@ -58,6 +58,8 @@ pub(crate) enum Sign {
     Equal,
     Proportional,
     AtLeast,
+    /// `<=`
+    AtMost,
     Distributed,
 }
 
@@ -68,6 +70,7 @@ impl Sign {
             Sign::Equal => "=",
             Sign::Proportional => "∝",
             Sign::AtLeast => ">=",
+            Sign::AtMost => "<=",
             Sign::Distributed => "~",
         }
     }
@@ -78,6 +81,7 @@ impl Sign {
             Sign::Equal => "=",
             Sign::Proportional => "\\propto",
             Sign::AtLeast => "\\geq",
+            Sign::AtMost => "\\leq",
             Sign::Distributed => "\\sim",
         }
     }

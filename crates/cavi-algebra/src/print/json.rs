@@ -5,11 +5,11 @@
 
 use std::fmt::Write as _;
 
-use crate::equations::{Block, Mode, Natural};
+use crate::equations::{Ascent, Block, Mode, Natural};
 use crate::expression::Subscript;
 use crate::statistic::Elementary;
 use crate::sum_of_products::{Atom, Factor, Moment, Sum, Term};
-use crate::symbols::{AxisId, BlockId, LetterId, SiteId, StatementId, Symbols};
+use crate::symbols::{AuxiliaryId, AxisId, BlockId, LetterId, SiteId, StatementId, Symbols};
 
 use super::build::Builder;
 use super::derivation::Derivation;
@@ -236,6 +236,11 @@ impl Names<'_> {
                 ("site", site.index().into()),
                 ("plates", self.subscripts(plates)),
             ]),
+            Atom::Auxiliary { id, plates } => object([
+                ("kind", "auxiliary".into()),
+                ("auxiliary", id.index().into()),
+                ("plates", self.subscripts(plates)),
+            ]),
             Atom::Group(sum) => object([("kind", "group".into()), ("sum", self.sum(sum))]),
             Atom::Apply(function, arguments) => object([
                 ("kind", "function".into()),
@@ -317,6 +322,10 @@ impl Derivation<'_> {
             ),
             ("blocks", list(blocks.map(|id| self.block_json(&names, id)))),
             ("sites", list((0..equations.sites.len()).map(|index| self.site_json(&names, index)))),
+            (
+                "auxiliaries",
+                list((0..equations.auxiliaries.len()).map(|index| self.auxiliary_json(&names, index))),
+            ),
             ("elbo", self.elbo_json(&names)),
             ("schedule", list(self.items().iter().map(|item| self.item_json(item)))),
             ("text", self.print(Format::Text).into()),
@@ -404,7 +413,23 @@ impl Derivation<'_> {
             ("contributions", list(contributions)),
             ("natural", list(natural)),
             ("standard", self.standard_json(names, id, block)),
+            ("ascent", block.ascent.as_ref().map(|own| self.ascent_json(names, block, own)).into()),
             ("update", self.explain(id, Format::Text).into()),
+        ])
+    }
+
+    fn ascent_json(&self, names: &Names<'_>, block: &Block, ascent: &Ascent) -> Json {
+        let members = block.slices.iter().zip(&ascent.gradient);
+        let gradient = members.map(|(slices, own)| {
+            let letters: Vec<LetterId> = block.plates.iter().chain(slices).copied().collect();
+            self.expression(names, &letters, own)
+        });
+        let curvature = ascent.curvature.as_ref().map(|own| self.expression(names, &block.plates, own));
+        object([
+            ("method", if curvature.is_some() { "newton" } else { "lbfgs" }.into()),
+            ("objective", self.expression(names, &[], &ascent.objective)),
+            ("gradient", list(gradient)),
+            ("curvature", curvature.into()),
         ])
     }
 
@@ -485,6 +510,22 @@ impl Derivation<'_> {
             ("plates", names.letters(&site.plates)),
             ("weight", self.expression(names, &site.plates, &site.weight)),
             ("addends", list(addends)),
+        ])
+    }
+
+    fn auxiliary_json(&self, names: &Names<'_>, index: usize) -> Json {
+        let own = &self.equations.auxiliaries[index];
+        let mut builder = Builder::new(self.scope(), &own.plates);
+        let subscripts = builder.subscripts_of(&own.plates);
+        let shown = builder.auxiliary(AuxiliaryId::from(index), subscripts);
+        object([
+            ("statement", own.statement.index().into()),
+            ("in", names.array(self.equations.statements[own.statement.index()].target)),
+            ("variable", written(&shown)),
+            ("plates", names.letters(&own.plates)),
+            ("weight", self.expression(names, &own.plates, &own.weight)),
+            ("square", self.expression(names, &own.plates, &own.square)),
+            ("slope", self.expression(names, &own.plates, &own.slope)),
         ])
     }
 

@@ -219,7 +219,12 @@ pub(crate) fn prefix(call: &Call) -> Option<String> {
             Function::StandardNormalLogCdf => "\\ln\\Phi",
             Function::StandardNormalLogQf => "(\\ln\\Phi)^{-1}",
             Function::Sqrt | Function::StandardNormalLogCcdf => return None,
+            Function::EvenSoftplus | Function::LogisticCurvature => {
+                unreachable!("they are shown by hyperbolic functions")
+            }
         },
+        Call::Cosh => "\\cosh",
+        Call::Tanh => "\\tanh",
         Call::Digamma => "\\psi",
         Call::Q => "q",
         Call::Family(name) => return Some(upright(name)),

@@ -9,6 +9,7 @@
 //! - LaTeX needs `amsmath` and `mathtools`.
 
 mod ascent;
+mod bounds;
 mod build;
 mod derivation;
 mod document;

@@ -101,6 +101,10 @@ pub(crate) enum Relation {
 pub(crate) enum Call {
     /// A function of the language.
     Function(Function),
+    /// The hyperbolic cosine.
+    Cosh,
+    /// The hyperbolic tangent.
+    Tanh,
     /// `psi`, the derivative of `log Gamma`.
     Digamma,
     /// The inverse of a matrix.

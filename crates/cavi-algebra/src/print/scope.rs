@@ -1,7 +1,7 @@
 //! What printing may look up, and the names it gives to what has none.
 
-use crate::equations::{Block, Equations, Site};
-use crate::symbols::{AxisId, LetterId, SiteId, Symbols};
+use crate::equations::{Auxiliary, Block, Equations, Site};
+use crate::symbols::{AuxiliaryId, AxisId, LetterId, SiteId, Symbols};
 
 use super::words::plain;
 
@@ -14,10 +14,14 @@ pub struct Scope<'a> {
     pub blocks: &'a [Block],
     /// The sites that allocations belong to.
     pub sites: &'a [Site],
+    /// The tangents that auxiliary variables belong to.
+    pub auxiliaries: &'a [Auxiliary],
 }
 
 /// What allocations are called, as long as no variable is.
 const ALLOCATIONS: [&str; 5] = ["phi", "chi", "omega", "zeta", "xi"];
+/// What auxiliary variables of tangents are called, as long as nothing else is.
+const AUXILIARIES: [&str; 4] = ["xi", "zeta", "omega", "auxiliary"];
 /// What natural parameters are called, as long as no variable is.
 const NATURAL: [&str; 4] = ["eta", "lambda", "nu", "natural"];
 
@@ -27,12 +31,17 @@ const OBJECTIVE: [&str; 3] = ["L", "F", "objective"];
 impl<'a> Scope<'a> {
     /// For expressions before expectations: they mention no block.
     pub fn before(symbols: &'a Symbols) -> Scope<'a> {
-        Scope { symbols, blocks: &[], sites: &[] }
+        Scope { symbols, blocks: &[], sites: &[], auxiliaries: &[] }
     }
 
     /// For everything in a derivation.
     pub fn of(equations: &'a Equations) -> Scope<'a> {
-        Scope { symbols: &equations.symbols, blocks: &equations.blocks, sites: &equations.sites }
+        Scope {
+            symbols: &equations.symbols,
+            blocks: &equations.blocks,
+            sites: &equations.sites,
+            auxiliaries: &equations.auxiliaries,
+        }
     }
 
     fn is_taken(&self, name: &str) -> bool {
@@ -54,6 +63,27 @@ impl<'a> Scope<'a> {
     pub(crate) fn allocation(&self, site: SiteId) -> String {
         let names = self.first_free(&ALLOCATIONS, self.sites.len().max(1));
         names.get(site.index()).cloned().unwrap_or_else(|| format!("phi_{}", site.index() + 1))
+    }
+
+    /// What the argument of a bounded function is called.
+    pub(crate) fn argument(&self) -> &'static str {
+        ["y", "s", "f", "argument"].into_iter().find(|name| !self.is_taken(name)).unwrap_or("argument")
+    }
+
+    /// What the auxiliary variable of a tangent is called.
+    pub(crate) fn auxiliary(&self, id: AuxiliaryId) -> String {
+        let base = self.auxiliary_base();
+        if self.auxiliaries.len() > 1 { format!("{base}_{}", id.index() + 1) } else { base }
+    }
+
+    /// The name that auxiliary variables share.
+    pub(crate) fn auxiliary_base(&self) -> String {
+        let shares: Vec<String> =
+            (0..self.sites.len()).map(|site| self.allocation(SiteId::from(site))).collect();
+        let free = AUXILIARIES
+            .into_iter()
+            .find(|name| !self.is_taken(name) && !shares.contains(&(*name).to_owned()));
+        free.unwrap_or("auxiliary").to_owned()
     }
 
     /// What natural parameters are called.

@@ -155,6 +155,8 @@ fn called(call: &Call, arguments: &[Node]) -> String {
         Call::Function(Function::Trigamma) => "psi'",
         Call::Function(Function::LogBesselK) => "log BesselK",
         Call::Function(function) => function.name(),
+        Call::Cosh => "cosh",
+        Call::Tanh => "tanh",
         Call::Digamma => "psi",
         Call::Inverse => "inverse",
         Call::Q => "q",

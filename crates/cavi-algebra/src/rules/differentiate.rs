@@ -69,6 +69,7 @@ fn of_atom(symbols: &mut Symbols, atom: &Atom, array: ArrayId, letters: &[Letter
         | Atom::Moment(_)
         | Atom::Allocation { .. }
         | Atom::LogPartition { .. }
+        | Atom::Auxiliary { .. }
         | Atom::Observed(..)
         | Atom::Equal(..)
         | Atom::Different(..)
@@ -91,9 +92,10 @@ fn of_function(symbols: &mut Symbols, function: Function, arguments: &[Sum], pos
         Function::Sqrt => power(symbols, &value, -1).scaled(0.5),
         Function::Logistic => multiply(symbols, &value, &x.scaled(-1.0).apply(Function::Logistic)),
         Function::Softplus => x.apply(Function::Logistic),
+        Function::EvenSoftplus => multiply(symbols, &x.clone().apply(Function::LogisticCurvature), &x),
         Function::LogGamma => x.apply(Function::Digamma),
         Function::Digamma => x.apply(Function::Trigamma),
-        Function::Trigamma => return None,
+        Function::Trigamma | Function::LogisticCurvature => return None,
         Function::LogBesselK if position == 0 => return None,
         Function::LogBesselK => {
             // K_p'(z) = -K_(p-1)(z) - (p / z) K_p(z)

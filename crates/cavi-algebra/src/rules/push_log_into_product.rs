@@ -1,10 +1,14 @@
-//! `log(c a^p b) = log c + p log a + log b`, and `log exp(e) = e`; the log of a sum of several terms stays.
+//! `log(c a^p b) = log c + p log a + log b`, `log exp(e) = e`, `log logistic(e) = e - softplus(e)` and
+//! `log(1 - logistic(e)) = -softplus(e)`; the log of any other sum of several terms stays.
 
 use crate::expression::Function;
 use crate::sum_of_products::{Atom, Coefficient, Factor, Sum, Term};
 
 /// The log of a sum, taken inside a product.
 pub fn push_log_into_product(sum: &Sum) -> Sum {
+    if let Some(inner) = complement_of_logistic(sum) {
+        return inner.clone().apply(Function::Softplus).scaled(-1.0);
+    }
     let [term] = sum.terms.as_slice() else {
         return sum.clone().apply(Function::Log);
     };
@@ -15,12 +19,16 @@ pub fn push_log_into_product(sum: &Sum) -> Sum {
     for factor in &term.factors {
         let log = match &factor.atom {
             Atom::Apply(Function::Exp, inner) => inner[0].clone(),
+            Atom::Apply(Function::Logistic, inner) => {
+                inner[0].clone().minus(inner[0].clone().apply(Function::Softplus))
+            }
             Atom::Group(inner) => push_log_into_product(inner),
             Atom::Apply(Function::Sqrt, inner) => push_log_into_product(&inner[0]).scaled(0.5),
             Atom::Value(..)
             | Atom::Moment(_)
             | Atom::Allocation { .. }
             | Atom::LogPartition { .. }
+            | Atom::Auxiliary { .. }
             | Atom::Apply(..)
             | Atom::ExpectedSquare(_)
             | Atom::Observed(..)
@@ -35,4 +43,19 @@ pub fn push_log_into_product(sum: &Sum) -> Sum {
         out = out.plus(log.scaled(f64::from(factor.power)));
     }
     out
+}
+
+/// The `e` of `1 - logistic(e)`.
+fn complement_of_logistic(sum: &Sum) -> Option<&Sum> {
+    let [a, b] = sum.terms.as_slice() else { return None };
+    let (one, other) = if a.is_number() { (a, b) } else { (b, a) };
+    let complement = one.is_number() && one.coefficient.0 == 1.0 && other.coefficient.0 == -1.0;
+    match other.factors.as_slice() {
+        [Factor { atom: Atom::Apply(Function::Logistic, inner), power: 1 }]
+            if complement && other.sums.is_empty() =>
+        {
+            Some(&inner[0])
+        }
+        _ => None,
+    }
 }

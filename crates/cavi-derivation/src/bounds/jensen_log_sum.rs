@@ -16,68 +16,33 @@ use cavi_algebra::{
 use cavi_families::Domain;
 use cavi_syntax::Diagnostic;
 
+use super::Replacement;
 use crate::blocks::Draft;
 use crate::derive::Derivation;
 use crate::explain::{families_on, in_words};
 
-/// The log joint with its logs of sums bounded.
-pub struct Bounded {
-    /// One for each statement.
-    pub statements: Vec<BoundedStatement>,
-    /// The sites. Their weights and log weights are not yet expectations.
-    pub sites: Vec<Site>,
-}
-
-/// A statement's log-density, as it was and twice bounded.
-pub struct BoundedStatement {
-    /// As it was.
-    pub stated: Sum,
-    /// With allocations held, `sum_c phi_c log f_c` for each log of a sum: what updates are collected from.
-    pub held: Sum,
-    /// With log partitions, `log sum_c exp log f_c`: what the bound is evaluated from.
-    pub tight: Sum,
-}
-
-/// Bounds every log of a sum that holds a latent variable.
-pub fn bound_logs(derivation: &mut Derivation, drafts: &[Draft], log_densities: &[Sum]) -> Bounded {
-    let mut bounded = Bounded { statements: Vec::new(), sites: Vec::new() };
-    for (index, log_density) in log_densities.iter().enumerate() {
-        let statement = StatementId::from(index);
-        let mut held = Sum::zero();
-        let mut tight = Sum::zero();
-        for term in &log_density.terms {
-            for term in logs_of_products_apart(&mut derivation.symbols, term) {
-                match log_of_sum(drafts, &term) {
-                    None => {
-                        held.terms.push(term.clone());
-                        tight.terms.push(term);
-                    }
-                    Some(position) => {
-                        let id = SiteId::from(bounded.sites.len());
-                        let Some((site, surrogate)) =
-                            replace(derivation, drafts, statement, id, &term, position)
-                        else {
-                            continue;
-                        };
-                        let plates = site.plates.iter().map(|letter| Subscript::Letter(*letter)).collect();
-                        let mut partition = term.clone();
-                        partition.factors[position] = Factor::of(Atom::LogPartition { site: id, plates });
-                        tight.terms.push(partition);
-                        held.terms.extend(surrogate);
-                        bounded.sites.push(site);
-                    }
-                }
-            }
-        }
-        let held = canonical(&mut derivation.symbols, &held);
-        let tight = canonical(&mut derivation.symbols, &tight);
-        bounded.statements.push(BoundedStatement { stated: log_density.clone(), held, tight });
-    }
-    bounded
+/// Bounds the log of a sum that holds a latent, if one stands in the term. A term that was complained of is left out.
+pub fn replace(
+    derivation: &mut Derivation,
+    drafts: &[Draft],
+    statement: StatementId,
+    sites: &mut Vec<Site>,
+    term: &Term,
+) -> Option<Replacement> {
+    let position = log_of_sum(drafts, term)?;
+    let id = SiteId::from(sites.len());
+    let Some((site, held)) = surrogate(derivation, drafts, statement, id, term, position) else {
+        return Some(Replacement { held: Vec::new(), tight: Vec::new() });
+    };
+    let plates = site.plates.iter().map(|letter| Subscript::Letter(*letter)).collect();
+    let mut partition = term.clone();
+    partition.factors[position] = Factor::of(Atom::LogPartition { site: id, plates });
+    sites.push(site);
+    Some(Replacement { held, tight: vec![partition] })
 }
 
 /// `log(a b)` may have come about by a canonical form: take such logs apart once more.
-fn logs_of_products_apart(symbols: &mut Symbols, term: &Term) -> Vec<Term> {
+pub fn logs_of_products_apart(symbols: &mut Symbols, term: &Term) -> Vec<Term> {
     for (position, factor) in term.factors.iter().enumerate() {
         if let Atom::Apply(Function::Log, inner) = &factor.atom
             && factor.power == 1
@@ -114,6 +79,7 @@ fn log_of_sum(drafts: &[Draft], term: &Term) -> Option<usize> {
         | Atom::Moment(_)
         | Atom::Allocation { .. }
         | Atom::LogPartition { .. }
+        | Atom::Auxiliary { .. }
         | Atom::Group(_)
         | Atom::Apply(..)
         | Atom::ExpectedSquare(_)
@@ -138,7 +104,8 @@ pub fn is_complement_of(sum: &Sum) -> Option<(ArrayId, Vec<Subscript>)> {
     }
 }
 
-fn replace(
+/// The site of a log of a sum, and with its allocation held `sum_c phi_c log f_c`.
+fn surrogate(
     derivation: &mut Derivation,
     drafts: &[Draft],
     statement: StatementId,
@@ -244,7 +211,7 @@ fn replace(
 }
 
 /// Why a product may be negative.
-enum Sign {
+pub enum Sign {
     /// Its number is.
     Negative,
     /// A factor may be, in words.
@@ -252,7 +219,7 @@ enum Sign {
 }
 
 /// What in a product may be negative. A constant without a type is taken as given.
-fn sign_unknown(symbols: &Symbols, term: &Term) -> Option<Sign> {
+pub fn sign_unknown(symbols: &Symbols, term: &Term) -> Option<Sign> {
     if term.coefficient.0 < 0.0 {
         return Some(Sign::Negative);
     }
@@ -277,6 +244,8 @@ fn sign_unknown(symbols: &Symbols, term: &Term) -> Option<Sign> {
                 | Function::Sqrt
                 | Function::Logistic
                 | Function::Softplus
+                | Function::EvenSoftplus
+                | Function::LogisticCurvature
                 | Function::Phi
                 | Function::Trigamma => {}
                 Function::Power => {
@@ -302,7 +271,10 @@ fn sign_unknown(symbols: &Symbols, term: &Term) -> Option<Sign> {
                     return Some(culprit);
                 }
             }
-            Atom::Moment(_) | Atom::LogPartition { .. } | Atom::ExpectedSquare(_) => {
+            Atom::Moment(_)
+            | Atom::LogPartition { .. }
+            | Atom::Auxiliary { .. }
+            | Atom::ExpectedSquare(_) => {
                 unreachable!("expectations are taken after the bounds")
             }
         }

@@ -1,6 +1,79 @@
 //! Bounds: what makes a term tractable by giving something up. One bound a file; each is tight at its optimum.
 
+mod jaakkola_jordan;
 mod jensen_log_sum;
 pub mod lee_seung;
 
-pub use jensen_log_sum::{Bounded, bound_logs, is_complement_of};
+use cavi_algebra::canonical::canonical;
+use cavi_algebra::{Auxiliary, Site, StatementId, Sum, Term};
+
+use crate::blocks::Draft;
+use crate::derive::Derivation;
+pub use jensen_log_sum::is_complement_of;
+
+/// The log joint with its logs of sums and its softplus terms bounded.
+#[derive(Default)]
+pub struct Bounded {
+    /// One for each statement.
+    pub statements: Vec<BoundedStatement>,
+    /// The logs of sums. Their weights and log weights are not yet expectations.
+    pub sites: Vec<Site>,
+    /// The tangents. Their weights and squares are not yet expectations.
+    pub auxiliaries: Vec<Auxiliary>,
+}
+
+/// A statement's log-density, as it was and twice bounded.
+pub struct BoundedStatement {
+    /// As it was.
+    pub stated: Sum,
+    /// With allocations and auxiliary variables held: what updates are collected from.
+    pub held: Sum,
+    /// With allocations and auxiliary variables at their optimum: what the bound is evaluated from.
+    pub tight: Sum,
+}
+
+/// What a bound puts in the place of a term.
+struct Replacement {
+    /// As in [`BoundedStatement::held`].
+    held: Vec<Term>,
+    /// As in [`BoundedStatement::tight`].
+    tight: Vec<Term>,
+}
+
+/// Bounds every term that needs it.
+pub fn bound(derivation: &mut Derivation, drafts: &[Draft], log_densities: &[Sum]) -> Bounded {
+    let mut bounded = Bounded::default();
+    for (index, log_density) in log_densities.iter().enumerate() {
+        let statement = StatementId::from(index);
+        let (mut held, mut tight) = (Sum::zero(), Sum::zero());
+        for term in &log_density.terms {
+            for term in jensen_log_sum::logs_of_products_apart(&mut derivation.symbols, term) {
+                let replaced =
+                    jensen_log_sum::replace(derivation, drafts, statement, &mut bounded.sites, &term)
+                        .or_else(|| {
+                            jaakkola_jordan::replace(
+                                derivation,
+                                drafts,
+                                statement,
+                                &mut bounded.auxiliaries,
+                                &term,
+                            )
+                        });
+                match replaced {
+                    Some(replacement) => {
+                        held.terms.extend(replacement.held);
+                        tight.terms.extend(replacement.tight);
+                    }
+                    None => {
+                        held.terms.push(term.clone());
+                        tight.terms.push(term);
+                    }
+                }
+            }
+        }
+        let held = canonical(&mut derivation.symbols, &held);
+        let tight = canonical(&mut derivation.symbols, &tight);
+        bounded.statements.push(BoundedStatement { stated: log_density.clone(), held, tight });
+    }
+    bounded
+}

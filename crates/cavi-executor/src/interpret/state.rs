@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use cavi_algebra::evaluate::{Environment, evaluate, for_each_value};
-use cavi_algebra::{ArrayId, AxisId, BlockId, Elementary, Function, Mode, Moment, SiteId};
+use cavi_algebra::evaluate::{Assignment, Environment, evaluate, for_each_value};
+use cavi_algebra::{ArrayId, AuxiliaryId, AxisId, BlockId, Elementary, Function, Mode, Moment, SiteId};
 use cavi_families::{Batch, Extent, functions};
 
 use super::context::{Context, Place, assignment, flat, log_sum_exp};
@@ -126,6 +126,32 @@ impl<'a> View<'a> {
         log_weights
     }
 
+    /// `E eta^2` of a copy of a tangent.
+    fn square(&self, id: AuxiliaryId, plates: &[usize]) -> f64 {
+        let symbols = self.context.symbols();
+        let own = self.context.equations.auxiliary(id);
+        let mut assignment = assignment(symbols, &own.plates, plates, self);
+        evaluate(symbols, &own.square, self, &mut assignment)
+    }
+
+    /// By how much the tangents at the auxiliary variables that are held lie above those at their optimum's place in the
+    /// bound: `-sum weight * slope (E eta^2 - xi^2)`.
+    pub fn tangent_change(&self, id: AuxiliaryId) -> f64 {
+        let symbols = self.context.symbols();
+        let own = self.context.equations.auxiliary(id);
+        let mut change = cavi_algebra::evaluate::Accumulator::default();
+        for_each_value(symbols, self, &own.plates, &mut Assignment::new(), &mut |assignment| {
+            let weight = evaluate(symbols, &own.weight, self, assignment);
+            if weight != 0.0 {
+                let now = evaluate(symbols, &own.square, self, assignment);
+                let then = evaluate(symbols, &own.square, &self.at_refresh(), assignment);
+                let slope = evaluate(symbols, &own.slope, self, assignment);
+                change.add(-weight * slope * (now - then));
+            }
+        });
+        change.total()
+    }
+
     /// Everything at the last refresh.
     fn at_refresh(&self) -> View<'a> {
         View { context: self.context, now: self.held, held: self.held, partition: Partition::Optimal }
@@ -205,6 +231,15 @@ impl Environment for View<'_> {
             if share == 0.0 { 0.0 } else { share * (now - (then - log_partition)) }
         });
         held.collect::<cavi_algebra::evaluate::Accumulator>().total()
+    }
+
+    fn auxiliary(&self, id: AuxiliaryId, plates: &[usize]) -> f64 {
+        match self.partition {
+            Partition::Optimal => self.square(id, plates),
+            Partition::Held => self.at_refresh().square(id, plates),
+        }
+        .max(0.0)
+        .sqrt()
     }
 
     fn function(&self, function: Function, arguments: &[f64]) -> f64 {
@@ -288,6 +323,10 @@ impl Environment for Concrete<'_> {
 
     fn log_partition(&self, _: SiteId, _: &[usize]) -> f64 {
         unreachable!("a log-density before expectations has no log partition")
+    }
+
+    fn auxiliary(&self, _: AuxiliaryId, _: &[usize]) -> f64 {
+        unreachable!("a log-density before expectations has no auxiliary variable")
     }
 
     fn function(&self, function: Function, arguments: &[f64]) -> f64 {

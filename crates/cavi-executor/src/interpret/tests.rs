@@ -72,6 +72,7 @@ impl Program {
         log_density: Vec<Term>,
     ) -> Equations {
         Equations {
+            auxiliaries: Vec::new(),
             name: String::new(),
             symbols: self.symbols.clone(),
             statements: vec![StatementEquation {

@@ -20,7 +20,7 @@ use crate::layout::Layout;
 pub use lower::Unplanned;
 use lower::{Dim, Lowering};
 use site::{SitePlan, plan_site};
-use tensor::{Maps, Node, NodeId};
+use tensor::{Index, Maps, Node, NodeId, Operation};
 
 /// The plan of a run.
 #[derive(Clone, Debug)]
@@ -39,6 +39,8 @@ pub struct Plan<'a> {
     pub sites: Vec<Arc<SitePlan>>,
     /// Scalar nodes of the bound: one for each term without a log partition.
     pub elbo: Vec<NodeId>,
+    /// The nodes that are worked out a row at a time where they are read, and never kept.
+    pub streamed: Vec<bool>,
     /// The sites whose totals enter the bound, with their signs.
     pub elbo_sites: Vec<(SiteId, f64)>,
 }
@@ -115,8 +117,41 @@ pub fn plan<'a>(equations: &'a Equations, bound: &'a Bound) -> Result<Plan<'a>, 
             elbo.push(lowering.sum(&Sum::term(term), &[], None)?);
         }
     }
+    let streamed = streamed(&lowering)?;
     let (nodes, statics, maps) = (lowering.nodes, lowering.values, lowering.maps);
-    Ok(Plan { nodes, statics, maps, layouts, blocks, sites, elbo, elbo_sites })
+    Ok(Plan { nodes, statics, maps, streamed, layouts, blocks, sites, elbo, elbo_sites })
+}
+
+/// The nodes with more values than may be kept. What reads one runs along its first dimension, row after row.
+fn streamed(lowering: &Lowering) -> Result<Vec<bool>, Unplanned> {
+    let large = |node: &Node| {
+        let computed = matches!(node.operation, Operation::Contractions(_) | Operation::Map(..));
+        computed && node.len() > lowering.limit
+    };
+    let streamed: Vec<bool> = lowering.nodes.iter().map(large).collect();
+    for (node, own) in lowering.nodes.iter().zip(&streamed) {
+        let Operation::Contractions(parts) = &node.operation else { continue };
+        for part in parts {
+            let read = part.operands.iter().filter(|operand| streamed[operand.node.index()]);
+            let along: Vec<&[Index]> = read
+                .map(|operand| operand.dims.as_slice())
+                .chain(own.then_some(part.output.as_slice()))
+                .collect();
+            let Some(first) = along.first() else { continue };
+            let in_rows = |dims: &&[Index]| {
+                dims[0] == first[0]
+                    && dims[0].map.is_none()
+                    && dims[1..].iter().all(|index| index.letter != dims[0].letter)
+            };
+            if !along.iter().all(in_rows) {
+                return Err(Unplanned(format!(
+                    "auxiliary variables for {} entries are too many to keep, and are not read in rows",
+                    node.len()
+                )));
+            }
+        }
+    }
+    Ok(streamed)
 }
 
 /// The site whose log partition stands in a term. The term's other factors are the site's weight.

@@ -6,12 +6,16 @@ use cavi_algebra::{ArrayId, Equations};
 
 use crate::plan::Plan;
 use crate::plan::site::Rows;
-use crate::plan::tensor::{Contraction, Elementwise, Operation};
+use crate::plan::tensor::{Contraction, Elementwise, Node, Operation};
 
 impl Plan<'_> {
     /// The bytes that nodes, tables and entry rows take, all at once.
     pub fn bytes(&self, equations: &Equations) -> usize {
-        let nodes: usize = self.nodes.iter().map(|node| node.len() * size_of::<f64>()).sum();
+        let kept = |(node, streamed): (&Node, &bool)| {
+            let values = if *streamed { node.len() / node.shape[0] } else { node.len() };
+            values * size_of::<f64>()
+        };
+        let nodes: usize = self.nodes.iter().zip(&self.streamed).map(kept).sum();
         let sites: usize = self
             .sites
             .iter()
@@ -82,7 +86,10 @@ impl Plan<'_> {
         for (index, node) in self.nodes.iter().enumerate() {
             let shape: Vec<String> = node.shape.iter().map(usize::to_string).collect();
             let shape = if shape.is_empty() { "scalar".to_owned() } else { shape.join(" x ") };
-            let bytes = count(node.len() * size_of::<f64>(), "B");
+            let bytes = match self.streamed[index] {
+                true => "streamed".to_owned(),
+                false => count(node.len() * size_of::<f64>(), "B"),
+            };
             let what = match &node.operation {
                 Operation::Static(label) => format!("given: {}", named(equations, label)),
                 Operation::Point(block, _) => format!("value of block {}", block.0 + 1),
@@ -107,6 +114,8 @@ impl Plan<'_> {
                 Operation::Pair(function, left, right) => {
                     format!("{} of steps {} and {}", function.name(), left.index(), right.index())
                 }
+                Operation::Held(from) => format!("step {} at the last refresh", from.index()),
+                Operation::Map(Elementwise::Root, from) => format!("square root of step {}", from.index()),
                 Operation::Map(Elementwise::Power(power), from) => {
                     format!("step {} to the power {power}", from.index())
                 }

@@ -65,6 +65,8 @@ pub enum Elementwise {
     Function(Function),
     /// An integer power.
     Power(i32),
+    /// The square root of an expected square.
+    Root,
 }
 
 /// How a node comes by its values.
@@ -79,6 +81,8 @@ pub enum Operation {
     /// The expected counts of a log term of a site's addend: its weight times the allocation, summed over what the term
     /// does not mention.
     Counts(SiteId, usize, usize),
+    /// The values of a node at the last refresh.
+    Held(NodeId),
     /// A sum of contractions.
     Contractions(Vec<Contraction>),
     /// A function of every element.
@@ -110,9 +114,11 @@ impl Node {
     /// The nodes it reads.
     pub fn reads(&self) -> Vec<NodeId> {
         match &self.operation {
-            Operation::Static(_) | Operation::Point(..) | Operation::Moment(..) | Operation::Counts(..) => {
-                Vec::new()
-            }
+            Operation::Static(_)
+            | Operation::Point(..)
+            | Operation::Moment(..)
+            | Operation::Counts(..)
+            | Operation::Held(_) => Vec::new(),
             Operation::Contractions(parts) => {
                 parts.iter().flat_map(|part| part.operands.iter().map(|operand| operand.node)).collect()
             }

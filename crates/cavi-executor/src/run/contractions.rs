@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::collections::BTreeMap;
 
 use cavi_numerics::Threads;
 use cavi_numerics::kernels::contract::{Operand, Output, Step, contract};
@@ -25,6 +26,8 @@ pub struct Prepared {
     coefficient: f64,
     sizes: Vec<usize>,
     operands: Vec<(NodeId, Vec<Reach>)>,
+    /// The letter of the first dimension of each operand that has one.
+    along: Vec<(NodeId, usize)>,
     output: Vec<Index>,
     shape: Vec<usize>,
     reach: Vec<Reach>,
@@ -46,6 +49,11 @@ impl Prepared {
             coefficient: contraction.coefficient,
             sizes,
             operands,
+            along: contraction
+                .operands
+                .iter()
+                .filter_map(|operand| operand.dims.first().map(|index| (operand.node, index.letter)))
+                .collect(),
             output: contraction.output.clone(),
             shape: shape.to_vec(),
             reach,
@@ -167,6 +175,75 @@ impl Prepared {
             at[next] += 1;
             at[next + 1..].fill(0);
         }
+    }
+
+    /// Whether it reads a node that is worked out a row at a time.
+    pub fn streams(&self, streamed: &[bool]) -> bool {
+        self.operands.iter().any(|(node, _)| streamed[node.index()])
+    }
+
+    /// The nodes it reads.
+    pub fn reads(&self) -> impl Iterator<Item = NodeId> {
+        self.operands.iter().map(|(node, _)| *node)
+    }
+
+    /// The letter of the first dimension of the output.
+    pub fn first_letter(&self) -> usize {
+        self.output[0].letter
+    }
+
+    /// The letter along which a streamed operand is read in rows, and its range.
+    pub fn row_letter(&self, streamed: &[bool]) -> Option<(usize, usize)> {
+        let letter = self.along.iter().find(|(node, _)| streamed[node.index()]).map(|(_, letter)| *letter)?;
+        Some((letter, self.sizes[letter]))
+    }
+
+    /// Adds the part of the contraction in which a letter has one value. Operands in `rows` stand there with that row alone;
+    /// so does the output where `out_in_rows`.
+    #[expect(clippy::too_many_arguments, reason = "one call of a kernel with all that it reads")]
+    pub fn run_row(
+        &self,
+        (letter, value): (usize, usize),
+        values: &[Cow<[f64]>],
+        rows: &BTreeMap<NodeId, Vec<f64>>,
+        maps: &Maps,
+        out: &mut [f64],
+        out_in_rows: bool,
+        threads: &Threads,
+    ) {
+        let mut sizes = self.sizes.clone();
+        sizes[letter] = 1;
+        if sizes.contains(&0) {
+            return;
+        }
+        let offset = |steps: &mut Vec<Step>| {
+            let offset = match steps[letter] {
+                Step::Stride(stride) => stride * value,
+                Step::Table { table, scale } => table[value] as usize * scale,
+            };
+            steps[letter] = Step::Stride(0);
+            offset
+        };
+        let mut operands = Vec::with_capacity(self.operands.len());
+        for (node, reach) in &self.operands {
+            let mut steps = steps(reach, maps);
+            let start = offset(&mut steps);
+            let values: &[f64] = match rows.get(node) {
+                Some(row) => row,
+                None => &values[node.index()][start..],
+            };
+            operands.push(Operand { values, steps });
+        }
+        let mut own = steps(&self.reach, maps);
+        let start = offset(&mut own);
+        let start = if out_in_rows { 0 } else { start };
+        contract(
+            &sizes,
+            self.coefficient,
+            &operands,
+            Output { values: &mut out[start..], steps: own },
+            threads,
+        );
     }
 
     /// Whether dimensions of the output can be held at one value: each is a letter of its own.

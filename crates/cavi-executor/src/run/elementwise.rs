@@ -32,6 +32,8 @@ fn apply(function: Elementwise, from: &[f64], out: &mut [f64]) {
     match function {
         Elementwise::Power(2) => out.iter_mut().zip(from).for_each(|(out, value)| *out = value * value),
         Elementwise::Power(-1) => out.iter_mut().zip(from).for_each(|(out, value)| *out = value.recip()),
+        // What rounding made negative is 0.
+        Elementwise::Root => each(from, out, |value| value.max(0.0).sqrt()),
         Elementwise::Power(power) => {
             for (out, value) in out.iter_mut().zip(from) {
                 *out = value.powi(power);
@@ -44,12 +46,10 @@ fn apply(function: Elementwise, from: &[f64], out: &mut [f64]) {
             Function::Digamma => special::digamma_into(from, out),
             Function::Trigamma => special::trigamma_into(from, out),
             Function::Sqrt => out.iter_mut().zip(from).for_each(|(out, value)| *out = value.sqrt()),
-            Function::Logistic => {
-                out.iter_mut().zip(from).for_each(|(out, value)| *out = 1.0 / (1.0 + special::exp(-value)));
-            }
-            Function::Softplus => out.iter_mut().zip(from).for_each(|(out, value)| {
-                *out = value.max(0.0) + special::log1p(special::exp(-value.abs()));
-            }),
+            Function::Logistic => each(from, out, special::logistic),
+            Function::Softplus => each(from, out, special::softplus),
+            Function::EvenSoftplus => each(from, out, special::even_softplus),
+            Function::LogisticCurvature => each(from, out, special::logistic_curvature),
             Function::Phi => each(from, out, special::normal_cdf),
             Function::InversePhi => each(from, out, special::normal_quantile),
             Function::StandardNormalLogCdf => each(from, out, special::normal_log_cdf),

@@ -99,7 +99,9 @@ impl Executor<'_> {
                 && own.len() >= LARGE
                 && own.shape.first() == Some(&parts.letters)
                 && matches!(own.operation, Operation::Contractions(_))
-                && self.prepared[index].iter().all(|prepared| prepared.is_by_rows());
+                && self.prepared[index]
+                    .iter()
+                    .all(|prepared| prepared.is_by_rows() && !prepared.streams(&self.plan.streamed));
             if by_parts {
                 own.reads().into_iter().for_each(|read| self.evaluate(read));
             } else {

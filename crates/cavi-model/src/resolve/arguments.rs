@@ -261,7 +261,8 @@ impl Resolver<'_> {
             }
             Extent::Matrix => self.matrix_letters(&mut scope, &resolved, &what, value.span)?,
         };
-        self.check_domain(&what, spelled.domain, &resolved, value.span)?;
+        let wider = parameter.spellings.iter().find(|own| own.domain == Domain::Real).map(|own| own.name);
+        self.check_domain(&what, spelled.domain, wider, &resolved, value.span)?;
         Some(ArgumentSpec { spelling, value: resolved, letters, span: value.span })
     }
 
@@ -303,7 +304,15 @@ impl Resolver<'_> {
     }
 
     /// What is known of a value at this stage must lie where the parameter needs it.
-    fn check_domain(&mut self, what: &str, domain: Domain, value: &Expression, span: Span) -> Option<()> {
+    /// `wider` is the name under which the parameter may be any number.
+    fn check_domain(
+        &mut self,
+        what: &str,
+        domain: Domain,
+        wider: Option<&str>,
+        value: &Expression,
+        span: Span,
+    ) -> Option<()> {
         let needs = match domain {
             Domain::Real => return Some(()),
             Domain::Positive => "greater than 0",
@@ -367,7 +376,10 @@ impl Resolver<'_> {
                     .at(span, format!("`{name}` reaches outside"))
                     .also(self.array_spans[id.index()], "its prior is here")
                     .possible(format!("priors that stay inside: {}", priors.join(", ")))
-                    .help("give it such a prior, or a link: `exp(...)` of a point"),
+                    .help(match wider {
+                        Some(wider) => format!("give it such a prior, or write `{wider} = {name}`"),
+                        None => "give it such a prior, or a link: `exp(...)` of a point".to_owned(),
+                    }),
             );
             return None;
         }

@@ -9,7 +9,9 @@ Each line: function, x, value. x is a double, written exactly; the value has 22 
 import random
 import sys
 
-from mpmath import mp, mpf, cos, digamma, euler, exp, log, loggamma, lu_solve, matrix, nstr, pi, polyval, psi
+from mpmath import (
+    mp, mpf, cos, cosh, digamma, euler, exp, log, loggamma, lu_solve, matrix, nstr, pi, polyval, psi, tanh,
+)
 
 mp.dps = 60
 
@@ -59,6 +61,10 @@ def main():
         print(f"exp,{x!r},{nstr(exp(mpf(x)), 22)}")
     for x in (5e-324, 1e-310, 2.2250738585072014e-308, 1.7976931348623157e308, 0.7071067811865475, 0.7071067811865476):
         print(f"ln,{x!r},{nstr(log(mpf(x)), 22)}")
+    for i in range(300):
+        x = 10 ** random.uniform(-12, 3) if i % 2 else random.uniform(-40, 40)
+        print(f"even_softplus,{x!r},{nstr(log(2 * cosh(mpf(x) / 2)), 22)}")
+        print(f"logistic_curvature,{x!r},{nstr(tanh(mpf(x) / 2) / (2 * mpf(x)), 22)}")
 
 
 if sys.argv[1:] == ["polynomial"]:

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use cavi_algebra::evaluate::{Accumulator, Assignment, Environment, for_each_value};
 use cavi_algebra::{
-    ArrayId, AxisId, Expression, Function, LetterId, Moment, SiteId, Subscript, Symbols, dedup,
+    ArrayId, AuxiliaryId, AxisId, Expression, Function, LetterId, Moment, SiteId, Subscript, Symbols, dedup,
 };
 use cavi_executor::{BoundArray, BoundAxis};
 
@@ -136,6 +136,10 @@ impl Environment for Known<'_> {
     }
 
     fn log_partition(&self, _site: SiteId, _plates: &[usize]) -> f64 {
+        f64::NAN
+    }
+
+    fn auxiliary(&self, _: AuxiliaryId, _: &[usize]) -> f64 {
         f64::NAN
     }
 

@@ -148,6 +148,7 @@ pub fn equations(
     let sweep = (0..blocks.len()).map(BlockId::from).collect();
     let contributions = vec![Vec::new(); blocks.len()];
     let terms = elbo.into_iter().map(|(statement, sum)| (StatementId(statement), sum)).collect();
+    let auxiliaries = Vec::new();
     Equations {
         name: name.to_owned(),
         symbols,
@@ -155,6 +156,7 @@ pub fn equations(
         blocks,
         contributions,
         sites,
+        auxiliaries,
         elbo: Elbo { terms },
         sweep,
     }

@@ -46,7 +46,7 @@ fn world() -> World {
 
 impl World {
     fn scope(&self) -> Scope<'_> {
-        Scope { symbols: &self.symbols, blocks: &self.blocks, sites: &self.sites }
+        Scope { symbols: &self.symbols, blocks: &self.blocks, sites: &self.sites, auxiliaries: &[] }
     }
 
     fn both(&self, terms: Vec<Term>) -> (String, String) {

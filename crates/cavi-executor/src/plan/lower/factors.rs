@@ -39,18 +39,23 @@ impl<'a> Lowering<'a, '_> {
                         subscripts[place].clone()
                     })
                     .collect();
-                (self.node(Operation::Point(block, member), shape, Vec::new), subscripts)
+                let node = self.node(Operation::Point(block, member), shape, Vec::new);
+                (self.as_held(node), subscripts)
             }
             Atom::Value(array, subscripts) => match self.on_entries(scope, *array, subscripts) {
                 Some(found) => found,
                 None => (self.dense(*array)?, subscripts.clone()),
             },
-            Atom::Moment(moment) => self.moment(moment)?,
+            Atom::Moment(moment) => {
+                let (node, subscripts) = self.moment(moment)?;
+                (self.as_held(node), subscripts)
+            }
             Atom::Observed(array, subscripts) => match self.mask(scope, *array, subscripts)? {
                 Some(found) => found,
                 None => return Ok(Vec::new()),
             },
             Atom::Apply(Function::Power, arguments) if arguments[1].is_zero() => return Ok(Vec::new()),
+            Atom::Auxiliary { id, plates } => self.auxiliary(*id, plates, target)?,
             Atom::Group(inner) => {
                 let inner = (**inner).clone();
                 let (node, subscripts) = self.inner(scope, &inner, target)?;
@@ -105,6 +110,15 @@ impl<'a> Lowering<'a, '_> {
         Ok(vec![Pending { node, subscripts }])
     }
 
+    /// A node, or its values at the last refresh where these are meant.
+    fn as_held(&mut self, node: NodeId) -> NodeId {
+        if !self.holding {
+            return node;
+        }
+        let shape = self.nodes[node.index()].shape.clone();
+        self.node(Operation::Held(node), shape, Vec::new)
+    }
+
     pub(super) fn power(&mut self, node: NodeId, power: i32) -> NodeId {
         if power == 1 {
             return node;
@@ -124,7 +138,9 @@ impl<'a> Lowering<'a, '_> {
         let (domain, subscripts) = self.domain(scope, sum);
         let node = self.sum(sum, &domain, target)?;
         let size = self.nodes[node.index()].len();
-        if size > self.limit {
+        // A function of what is streamed is streamed as well.
+        let streamed = self.streaming || matches!(self.nodes[node.index()].operation, Operation::Map(..));
+        if size > self.limit && !streamed {
             return Err(Unplanned(format!(
                 "an intermediate array would hold {size} values, more than the data and the parameters together"
             )));

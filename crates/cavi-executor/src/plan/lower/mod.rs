@@ -1,5 +1,6 @@
 //! From sums of products to contractions: letters become loops, sparse arrays drive them, sums move inward.
 
+mod auxiliaries;
 mod counts;
 mod factors;
 mod finish;
@@ -10,7 +11,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use cavi_algebra::rules::rename_apart;
-use cavi_algebra::{ArrayId, ArrayKind, Atom, BlockId, Equations, LetterId, Subscript, Sum, Symbols, Term};
+use cavi_algebra::{
+    ArrayId, ArrayKind, Atom, BlockId, Equations, Factor, LetterId, Subscript, Sum, Symbols, Term,
+};
 
 use crate::data::{Bound, BoundArray};
 use crate::layout::Layout;
@@ -47,6 +50,10 @@ pub struct Lowering<'a, 'l> {
     pub maps: Maps,
     /// The most values that an intermediate array may have.
     pub limit: usize,
+    /// Whether what is lowered is worked out a row at a time, so that no array of it is kept.
+    streaming: bool,
+    /// Whether expectations are those of the last refresh.
+    holding: bool,
     known: BTreeMap<String, NodeId>,
 }
 
@@ -92,6 +99,8 @@ impl<'a, 'l> Lowering<'a, 'l> {
             values: Vec::new(),
             maps: Maps::default(),
             limit: (data + parameters).max(1 << 16),
+            streaming: false,
+            holding: false,
             known: BTreeMap::new(),
         }
     }
@@ -191,7 +200,10 @@ impl<'a, 'l> Lowering<'a, 'l> {
             return Ok(());
         }
         // The listed entries of a sparse array drive the loop.
-        for factor in &term.factors {
+        // Those of a mask first: auxiliary variables are kept for them.
+        let (masks, others): (Vec<&Factor>, Vec<&Factor>) =
+            term.factors.iter().partition(|factor| matches!(factor.atom, Atom::Observed(..)));
+        for factor in masks.into_iter().chain(others) {
             if let Some((array, subscripts)) = self.driver(factor) {
                 self.drive(&mut scope, array, &subscripts, &term)?;
             }

@@ -81,6 +81,7 @@ impl<'a> Lowering<'a, '_> {
                     Atom::Value(..)
                     | Atom::Allocation { .. }
                     | Atom::LogPartition { .. }
+                    | Atom::Auxiliary { .. }
                     | Atom::Group(_)
                     | Atom::Apply(..)
                     | Atom::Observed(..)
@@ -188,7 +189,7 @@ impl<'a> Lowering<'a, '_> {
         let size = innermost
             .map(|letter| self.bound.size_of(&self.symbols, *letter))
             .fold(1_usize, |product, size| product.saturating_mul(size));
-        sparse || size > self.limit || (size >= MANY && self.opens_well(sum, rest))
+        sparse || !self.streaming && (size > self.limit || (size >= MANY && self.opens_well(sum, rest)))
     }
 
     /// Whether a square over all entries of dense data is better opened: `sum (x - t)^2 = sum x^2 - 2 sum x t + sum t^2` needs
