@@ -3,8 +3,8 @@
 
 use cavi::Format;
 use cavi_algebra::{
-    Atom, AuxiliaryId, BlockId, Coefficient, Elementary, Equations, ExpectedSquare, Factor, Function, LetterId, Moment,
-    SiteId, Statistic, Subscript, Sum, Term,
+    Atom, AuxiliaryId, BlockId, Coefficient, Elementary, Equations, ExpectedSquare, Factor, Function,
+    LetterId, Moment, SiteId, Statistic, Subscript, Sum, Term,
 };
 use cavi_tests::corpus::{Text, check_each, examples, models};
 use serde_json::Value;

@@ -6,7 +6,8 @@ use std::ops::Range;
 use cavi_algebra::contribution::{Place, places};
 use cavi_algebra::evaluate::{Assignment, Environment, evaluate, for_each_value};
 use cavi_algebra::{
-    ArrayId, ArrayKind, AuxiliaryId, AxisId, BlockId, Elementary, Equations, Function, Moment, SiteId, Support,
+    ArrayId, ArrayKind, AuxiliaryId, AxisId, BlockId, Elementary, Equations, Function, Moment, SiteId,
+    Support,
 };
 use cavi_executor::{Bound, Parameters};
 use rand::{Rng, SeedableRng};

@@ -295,11 +295,12 @@ impl<'a> Executor<'a> {
             Operation::Static(_) => 1,
             Operation::Counts(..) | Operation::Held(_) => self.stamps[id.index()],
             Operation::Point(block, _) | Operation::Moment(block, _) => self.block_stamps[block.index()],
-            Operation::Contractions(_) | Operation::Map(..) | Operation::Pair(..) => self.plan.nodes[id.index()]
-                .reads()
-                .into_iter()
-                .map(|read| self.newest(read))
-                .fold(1, u64::max),
+            Operation::Contractions(_) | Operation::Map(..) | Operation::Pair(..) => self.plan.nodes
+                [id.index()]
+            .reads()
+            .into_iter()
+            .map(|read| self.newest(read))
+            .fold(1, u64::max),
         }
     }
 
@@ -312,7 +313,9 @@ impl<'a> Executor<'a> {
             Operation::Held(_) if self.stamps[index] == 0 => return self.hold(id),
             Operation::Held(_) => return,
             Operation::Point(..) | Operation::Moment(..) => Vec::new(),
-            Operation::Contractions(_) | Operation::Map(..) | Operation::Pair(..) => self.plan.nodes[index].reads(),
+            Operation::Contractions(_) | Operation::Map(..) | Operation::Pair(..) => {
+                self.plan.nodes[index].reads()
+            }
         };
         let newest = self.newest(id);
         if self.stamps[index] >= newest && self.values[index].len() == self.plan.nodes[index].len() {

@@ -41,7 +41,7 @@ pub fn maximise<E>(start: &[f64], steps: usize, evaluate: &mut Evaluate<'_, E>) 
     while found.steps < steps {
         let mut direction = ascent_direction(&pairs, &found.gradient);
         let mut slope = dot(&direction, &found.gradient);
-        if !(slope > 0.0) {
+        if slope.is_nan() || slope <= 0.0 {
             pairs.clear();
             direction.clone_from(&found.gradient);
             slope = dot(&direction, &direction);

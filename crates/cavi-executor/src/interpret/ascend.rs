@@ -19,6 +19,24 @@ impl Interpreter<'_> {
         }
     }
 
+    /// The derivatives of the objective of a point that has no closed form, a column a member, laid out as its values.
+    pub fn gradient(&self, id: BlockId) -> Vec<Vec<f64>> {
+        let block = self.context.equations.block(id);
+        let view = self.view(Partition::Held);
+        let members = block.ascent.iter().flat_map(|ascent| ascent.gradient.iter().zip(&block.slices));
+        members
+            .map(|(gradient, slices)| {
+                let letters = [block.plates.as_slice(), slices].concat();
+                let mut own = Vec::new();
+                let symbols = self.context.symbols();
+                for_each_value(symbols, &view, &letters, &mut Assignment::new(), &mut |assignment| {
+                    own.push(evaluate(symbols, gradient, &view, assignment));
+                });
+                own
+            })
+            .collect()
+    }
+
     /// All elements of all members along the gradient.
     fn together(&mut self, id: BlockId, ascent: &Ascent) -> Result<(), Trouble> {
         let (block, place) = self.context.block(id);
@@ -40,20 +58,10 @@ impl Interpreter<'_> {
         let found = maximise(&kept(&from), VISIT, &mut |part| {
             self.now.parameters.blocks[id.index()] = members(&coordinates, &start, &whole(part));
             let view = self.view(Partition::Held);
-            let symbols = self.context.symbols();
-            let value = evaluate(symbols, &ascent.objective, &view, &mut Assignment::new());
-            let block = self.context.equations.block(id);
-            let mut slopes = Vec::new();
-            for (member, gradient) in ascent.gradient.iter().enumerate() {
-                let letters = [block.plates.as_slice(), &block.slices[member]].concat();
-                let mut own = Vec::new();
-                for_each_value(symbols, &view, &letters, &mut Assignment::new(), &mut |assignment| {
-                    own.push(evaluate(symbols, gradient, &view, assignment));
-                });
-                slopes.extend(
-                    coordinates[member].gradient(&self.now.parameters.blocks[id.index()][member], &own),
-                );
-            }
+            let value = evaluate(self.context.symbols(), &ascent.objective, &view, &mut Assignment::new());
+            let points = &self.now.parameters.blocks[id.index()];
+            let members = coordinates.iter().zip(points).zip(self.gradient(id));
+            let slopes: Vec<f64> = members.flat_map(|((own, x), slope)| own.gradient(x, &slope)).collect();
             Ok::<_, Trouble>((value, kept(&slopes)))
         })?;
         let moved = if found.steps > 0 { members(&coordinates, &start, &whole(&found.at)) } else { start };

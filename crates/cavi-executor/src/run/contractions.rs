@@ -1,8 +1,8 @@
 //! Contractions with their steps worked out, ready for the kernel.
 
 use std::borrow::Cow;
-use std::ops::Range;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use cavi_numerics::Threads;
 use cavi_numerics::kernels::contract::{Operand, Output, Step, contract};
