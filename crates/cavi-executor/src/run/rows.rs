@@ -172,22 +172,22 @@ pub fn describe(
         let natural: Vec<&[f64]> = natural.iter().map(AsRef::as_ref).collect();
         return family.describe(&parts.batch, &natural, descriptors);
     }
-    let mut pieces: Vec<(Vec<&mut [f64]>, Result<(), Improper>)> =
-        (0..parts.count()).map(|_| (Vec::new(), Ok(()))).collect();
+    let mut pieces: Vec<Vec<&mut [f64]>> = (0..parts.count()).map(|_| Vec::new()).collect();
     for (column, own) in descriptors.iter_mut().zip(family.descriptors()) {
-        for ((piece, _), values) in pieces.iter_mut().zip(column.chunks_mut(parts.length(own.extent))) {
+        for (piece, values) in pieces.iter_mut().zip(column.chunks_mut(parts.length(own.extent))) {
             piece.push(values);
         }
     }
-    let work = pieces.iter_mut().enumerate().collect();
-    threads.for_each_item(work, |(part, (columns, outcome)): (usize, &mut (Vec<&mut [f64]>, _))| {
+    let mut outcomes = vec![Ok(()); pieces.len()];
+    let work = pieces.into_iter().zip(&mut outcomes).enumerate().collect();
+    threads.for_each_item(work, |(part, (columns, outcome)): (usize, (Vec<&mut [f64]>, &mut _))| {
         let natural = natural.all(parts, part);
         let natural: Vec<&[f64]> = natural.iter().map(AsRef::as_ref).collect();
         let mut own: Vec<Vec<f64>> = columns.iter().map(|column| vec![0.0; column.len()]).collect();
         *outcome = family.describe(&parts.batch(part), &natural, &mut own);
-        columns.iter_mut().zip(&own).for_each(|(column, own)| column.copy_from_slice(own));
+        columns.into_iter().zip(&own).for_each(|(column, own)| column.copy_from_slice(own));
     });
-    for (part, (_, outcome)) in pieces.into_iter().enumerate() {
+    for (part, outcome) in outcomes.into_iter().enumerate() {
         let shifted =
             |improper: Improper| Improper { row: parts.rows(part).start + improper.row, ..improper };
         outcome.map_err(shifted)?;
