@@ -121,6 +121,12 @@ const EXAMPLES: &[Example] = &[
         Role::Data("x[zer]") => "zer.csv",
         Role::Data("x[mor]") => "mor.csv",
     ]),
+    example!("gfa_lowrank", [
+        Role::Data("counts[rna]") => "rna.csv.gz",
+        Role::Data("counts[mirna]") => "mirna.csv.gz",
+        Role::Data("counts[mutations]") => "mutations.csv",
+        Role::Labels("sample") => "patients.txt",
+    ]),
     example!("factor_analysis" in "ppca", [
         Role::Data("x") => "microbes.csv",
         Role::Labels("sample") => "samples.txt",
