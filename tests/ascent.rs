@@ -168,14 +168,22 @@ fn point_rests(
     let block = program.equations.block(id);
     let simplex = program.equations.symbols.array(block.members[0]).support == Support::Simplex;
     let real = program.equations.symbols.array(block.members[0]).support == Support::Real;
+    let matrix = program.equations.symbols.array(block.members[0]).support == Support::PositiveDefinite;
+    let real = real || matrix;
+    let width = layout.width();
     for row in rows {
-        for element in 0..layout.n {
-            let place = row * layout.n + element;
+        for element in 0..width {
+            let place = row * width + element;
             let value = best[0][place];
-            let other = row * layout.n + (element + 1) % layout.n;
+            // A symmetric matrix stays one.
+            let mirror = row * width + element % layout.n * layout.n + element / layout.n;
+            let other = row * width + (element + 1) % width;
             let moved = |by: f64| {
                 let mut columns = best.to_vec();
                 columns[0][place] += by;
+                if matrix && mirror != place {
+                    columns[0][mirror] += by;
+                }
                 if simplex {
                     columns[0][other] -= by;
                 }
@@ -217,7 +225,7 @@ fn factor_rests(
             let places: Vec<(usize, usize, f64)> = match own.extent {
                 Extent::Scalar => vec![(*row, *row, natural[which][*row].abs())],
                 Extent::Vector => (row * n..(row + 1) * n).map(|p| (p, p, natural[which][p].abs())).collect(),
-                Extent::Matrix => {
+                Extent::Matrix | Extent::Pairs => {
                     let base = batch.group_of(*row) * n * n;
                     let pair = |(i, j): (usize, usize)| {
                         let diagonal = natural[which][base + i * n + i] * natural[which][base + j * n + j];

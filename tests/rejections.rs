@@ -15,6 +15,7 @@ const KINDS: &[(&str, usize)] = &[
     ("syntax", 8),
     ("names", 5),
     ("axes", 8),
+    ("matrices", 7),
     ("slices", 4),
     ("arguments", 6),
     ("blocks", 5),

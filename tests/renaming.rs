@@ -174,14 +174,23 @@ fn new_names(program: &Program) -> BTreeMap<String, String> {
     names.into_iter().rev().enumerate().map(|(index, old)| (old, format!("nn{index:03}"))).collect()
 }
 
+/// The label of the original.
+fn label<'a>(name: &str, old: &BTreeMap<&str, &'a str>) -> &'a str {
+    old.get(name).unwrap_or_else(|| panic!("`{name}` is a name that nobody wrote"))
+}
+
 /// Puts the labels of the original back. What starts with no letter is a number that the derivation keeps as a constant.
 fn labels_back(symbols: &mut Symbols, old: &BTreeMap<&str, &str>) {
     let back = |name: &mut String| {
         if !name.starts_with(char::is_alphabetic) {
             return;
         }
-        let label = old.get(name.as_str()).unwrap_or_else(|| panic!("`{name}` is a name that nobody wrote"));
-        *name = (*label).to_owned();
+        // The inverse of a constant has a name made from its own.
+        if let Some(inside) = name.strip_prefix("inverse(").and_then(|rest| rest.strip_suffix(')')) {
+            *name = format!("inverse({})", label(inside, old));
+            return;
+        }
+        *name = label(name, old).to_owned();
     };
     symbols.axes.iter_mut().for_each(|axis| back(&mut axis.name));
     symbols.letters.iter_mut().for_each(|letter| back(&mut letter.name));

@@ -7,7 +7,7 @@ use cavi_model::{ArgumentSpec, Model, Statement};
 use statrs::distribution::{ContinuousCDF, Normal};
 use statrs::function::gamma::ln_gamma;
 
-use super::world::{Positions, World};
+use super::world::{Positions, World, inverse_and_determinant};
 
 /// The log joint density of data and latents.
 pub fn log_joint(model: &Model, world: &World) -> f64 {
@@ -114,7 +114,14 @@ pub fn weight(model: &Model, world: &World, letters: &[LetterId], at: &Positions
 fn counts(model: &Model, world: &World, statement: &Statement, at: &Positions) -> bool {
     let array = model.symbols.array(statement.target);
     if !statement.slices.is_empty() {
-        return true;
+        // A slice is observed as a whole or not at all.
+        let mut seen = true;
+        let mut at = at.clone();
+        world.each(&statement.slices, &mut at, &mut |at| {
+            seen &= !statement.observed
+                || world.observed(statement.target, &world.positions(&target_of(world, statement), at));
+        });
+        return seen;
     }
     let positions = world.positions(&target_of(world, statement), at);
     let own = |letter: LetterId| {
@@ -244,6 +251,43 @@ impl Reader<'_> {
                 });
                 total + ln_gamma(sum + 1.0)
             }
+            "MultivariateNormal" => {
+                let [row, column] = argument(1).letters[..] else { panic!("a matrix has two letters") };
+                let given = self.world.matrix(&argument(1).value, row, column, at);
+                let (inverse, log_determinant) = inverse_and_determinant(&given);
+                let (precision, log_precision) = match spelling(1) {
+                    "prec" => (given, log_determinant),
+                    _ => (inverse, -log_determinant),
+                };
+                let mut residual = Vec::new();
+                self.along(&[statement.slices[0]], at, &mut |at| {
+                    residual.push(x(at) - self.value(argument(0), at));
+                });
+                let n = residual.len();
+                let form: f64 = (0..n * n)
+                    .map(|place| precision[place] * residual[place / n] * residual[place % n])
+                    .sum();
+                0.5 * (log_precision - form - n as f64 * (2.0 * std::f64::consts::PI).ln())
+            }
+            "Wishart" => {
+                let dof = self.value(argument(0), at);
+                let [row, column] = argument(1).letters[..] else { panic!("a matrix has two letters") };
+                let scale = self.world.matrix(&argument(1).value, row, column, at);
+                let (rate, log_scale) = inverse_and_determinant(&scale);
+                let [own_row, own_column] = statement.slices[..] else { panic!("two slices") };
+                let element = Expression::Value(statement.target, subscripts.clone());
+                let x = self.world.matrix(&element, own_row, own_column, at);
+                let n = x.len().isqrt();
+                let size = n as f64;
+                let trace: f64 = rate.iter().zip(&x).map(|(rate, x)| rate * x).sum();
+                let gammas: f64 = (0..n).map(|i| ln_gamma(0.5 * (dof - i as f64))).sum();
+                0.5 * ((dof - size - 1.0) * inverse_and_determinant(&x).1
+                    - trace
+                    - dof * size * 2.0_f64.ln()
+                    - dof * log_scale
+                    - 0.5 * size * (size - 1.0) * std::f64::consts::PI.ln())
+                    - gammas
+            }
             "Categorical" => {
                 let class = x(at) as usize;
                 let letter = argument(0).letters[0];
@@ -305,6 +349,7 @@ impl Reader<'_> {
             | Expression::Equal(..)
             | Expression::Sum(..)
             | Expression::Add(_)
+            | Expression::Inverse(..)
             | Expression::Apply(..) => self.world.value(expression, at).ln(),
         }
     }
@@ -396,7 +441,9 @@ impl Reader<'_> {
                 let log = world.value(expression, at).ln();
                 vec![(log, log)]
             }
-            Expression::Number(_) | Expression::Equal(..) => unreachable!("neither holds a latent"),
+            Expression::Number(_) | Expression::Equal(..) | Expression::Inverse(..) => {
+                unreachable!("none of them holds a latent")
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use statrs::function::gamma::{digamma, ln_gamma};
 
 use super::density::weight;
 use super::programs::Program;
-use super::world::World;
+use super::world::{World, inverse_and_determinant};
 
 /// One draw of all latents.
 #[derive(Clone, Debug)]
@@ -191,6 +191,36 @@ fn copy(
             let expected = digamma(shape) - rate.ln();
             (vec![x, log.exp()], vec![x.ln(), log], vec![f64::NAN, expected], log_q)
         }
+        "Normal-Gamma over a slice" => {
+            let (mean, kappa) =
+                (&columns[0][row * n..(row + 1) * n], &columns[1][row * n * n..(row + 1) * n * n]);
+            let (shape, rate) = (columns[2][row], columns[3][row]);
+            let log = log_gamma_draw(shape, rng) - rate.ln();
+            let precision: Vec<f64> = kappa.iter().map(|kappa| kappa * log.exp()).collect();
+            let (mut values, normal) = given_precision(mean, &precision, rng);
+            let log_q = normal + shape * rate.ln() - ln_gamma(shape) + (shape - 1.0) * log - rate * log.exp();
+            let mut logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+            let mut expected = vec![f64::NAN; n];
+            values.push(log.exp());
+            logs.push(log);
+            expected.push(digamma(shape) - rate.ln());
+            (values, logs, expected, log_q)
+        }
+        "Wishart" => {
+            let (values, log_q) = wishart(columns[0][row], &columns[1][row * n * n..(row + 1) * n * n], rng);
+            let unused = vec![f64::NAN; n * n];
+            (values, unused.clone(), unused, log_q)
+        }
+        "Normal-Wishart" => {
+            let (matrix, log_wishart) =
+                wishart(columns[2][row], &columns[3][row * n * n..(row + 1) * n * n], rng);
+            let precision: Vec<f64> = matrix.iter().map(|value| columns[1][row] * value).collect();
+            let (mut values, log_normal) =
+                given_precision(&columns[0][row * n..(row + 1) * n], &precision, rng);
+            values.extend(matrix);
+            let unused = vec![f64::NAN; n + n * n];
+            (values, unused.clone(), unused, log_wishart + log_normal)
+        }
         "InverseGamma" => {
             let (shape, scale) = (columns[0][row], columns[1][row]);
             let log = scale.ln() - log_gamma_draw(shape, rng);
@@ -291,6 +321,50 @@ fn copy(
         }
         other => panic!("a sampler for {other} is to be written here"),
     }
+}
+
+/// A draw from a multivariate Normal with this precision, and its log density.
+fn given_precision(mean: &[f64], precision: &[f64], rng: &mut ChaCha8Rng) -> (Vec<f64>, f64) {
+    let n = mean.len();
+    let (covariance, log_determinant) = inverse_and_determinant(precision);
+    let factor = cholesky(&covariance, n);
+    let steps: Vec<f64> = (0..n).map(|_| rng.sample(StandardNormal)).collect();
+    let values =
+        (0..n).map(|i| mean[i] + (0..=i).map(|j| factor[i * n + j] * steps[j]).sum::<f64>()).collect();
+    let squares: f64 = steps.iter().map(|step| step * step).sum();
+    (values, 0.5 * (log_determinant - squares - n as f64 * (2.0 * std::f64::consts::PI).ln()))
+}
+
+/// A draw from a Wishart by Bartlett's decomposition, and its log density.
+fn wishart(dof: f64, scale: &[f64], rng: &mut ChaCha8Rng) -> (Vec<f64>, f64) {
+    let n = scale.len().isqrt();
+    let factor = cholesky(scale, n);
+    let mut triangle = vec![0.0; n * n];
+    for i in 0..n {
+        for j in 0..i {
+            triangle[i * n + j] = rng.sample(StandardNormal);
+        }
+        // A chi-squared variable is twice a Gamma variable of half the shape.
+        triangle[i * n + i] = (2.0 * log_gamma_draw(0.5 * (dof - i as f64), rng).exp()).sqrt();
+    }
+    let product: Vec<f64> = (0..n * n)
+        .map(|place| (0..n).map(|m| factor[place / n * n + m] * triangle[m * n + place % n]).sum())
+        .collect();
+    let values: Vec<f64> = (0..n * n)
+        .map(|place| (0..n).map(|m| product[place / n * n + m] * product[place % n * n + m]).sum())
+        .collect();
+    let (rate, log_scale) = inverse_and_determinant(scale);
+    let size = n as f64;
+    let trace: f64 = rate.iter().zip(&values).map(|(rate, value)| rate * value).sum();
+    let gammas: f64 = (0..n).map(|i| ln_gamma(0.5 * (dof - i as f64))).sum();
+    let log_density = 0.5
+        * ((dof - size - 1.0) * inverse_and_determinant(&values).1
+            - trace
+            - dof * size * 2.0_f64.ln()
+            - dof * log_scale
+            - 0.5 * size * (size - 1.0) * std::f64::consts::PI.ln())
+        - gammas;
+    (values, log_density)
 }
 
 /// The log of a draw from Gamma(shape, 1): for a small shape from `G(shape) = G(shape + 1) U^(1 / shape)`.

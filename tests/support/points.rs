@@ -6,7 +6,7 @@ use std::ops::Range;
 use cavi_algebra::contribution::{Place, places};
 use cavi_algebra::evaluate::{Assignment, Environment, evaluate, for_each_value};
 use cavi_algebra::{
-    ArrayId, ArrayKind, AuxiliaryId, AxisId, BlockId, Elementary, Equations, Function, Moment, SiteId,
+    ArrayId, ArrayKind, AuxiliaryId, AxisId, Block, BlockId, Elementary, Equations, Function, Moment, SiteId,
     Support,
 };
 use cavi_executor::{Bound, Parameters};
@@ -15,7 +15,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::draws::draw;
 use super::programs::Program;
-use super::world::{World, apply};
+use super::world::{World, apply, inverse_and_determinant};
 
 /// Alternatives for the values of all latents, and which of them each copy of a block has.
 #[derive(Clone)]
@@ -103,24 +103,60 @@ impl<'a> Points<'a> {
         values[self.world.place(array, positions)]
     }
 
-    /// An elementary function of an element of a copy, at an alternative.
-    fn elementary(&self, moment: &Moment, part: usize, plates: &[usize], slots: &[usize], at: usize) -> f64 {
-        let block = self.equations.block(moment.block);
-        let (member, elementary) = moment.statistic.0[part];
-        let number = usize::from(member);
-        let positions: Vec<usize> = places(&self.equations.symbols, block, number)
+    /// An element of a copy of a member, at an alternative.
+    fn member(&self, block: &Block, member: usize, plates: &[usize], slots: &[usize], at: usize) -> f64 {
+        let positions: Vec<usize> = places(&self.equations.symbols, block, member)
             .into_iter()
             .map(|place| match place {
                 Place::Plate(index) => plates[index],
                 Place::Slot(index) => slots[index],
             })
             .collect();
-        let value = |at: usize| self.latent(block.members[number], &positions, at);
+        self.latent(block.members[member], &positions, at)
+    }
+
+    /// `sum_j L_ij m_j` at the slot i, or `sum_ij m_i L_ij m_j` where there is none, at an alternative; `None` for another
+    /// statistic.
+    fn contracted(&self, moment: &Moment, plates: &[usize], slots: &[usize], at: usize) -> Option<f64> {
+        let ([vectors @ .., (matrix, Elementary::Contracted(_))], block) =
+            (moment.statistic.0.as_slice(), self.equations.block(moment.block))
+        else {
+            return None;
+        };
+        let matrix = usize::from(*matrix);
+        let n = self.world.bound.size_of(&self.equations.symbols, block.slices[matrix][0]);
+        let mut total = 0.0;
+        for (row, column) in (0..n * n).map(|place| (place / n, place % n)) {
+            if slots.first().is_some_and(|slot| *slot != row) {
+                continue;
+            }
+            let vectors = vectors.iter().zip([column, row]);
+            total += self.member(block, matrix, plates, &[row, column], at)
+                * vectors
+                    .map(|((own, _), place)| self.member(block, usize::from(*own), plates, &[place], at))
+                    .product::<f64>();
+        }
+        Some(total)
+    }
+
+    /// An elementary function of an element of a copy, at an alternative.
+    fn elementary(&self, moment: &Moment, part: usize, plates: &[usize], slots: &[usize], at: usize) -> f64 {
+        let block = self.equations.block(moment.block);
+        let (member, elementary) = moment.statistic.0[part];
+        let number = usize::from(member);
+        let element = |slots: &[usize], at: usize| self.member(block, number, plates, slots, at);
+        let value = |at: usize| element(slots, at);
         match elementary {
             Elementary::Power(power) => value(at).powi(power),
             Elementary::Log => value(at).ln(),
             Elementary::LogComplement => (-value(at)).ln_1p(),
             Elementary::Indicator => f64::from(u8::from(value(at) as usize == slots[0])),
+            Elementary::LogDeterminant => {
+                let n = self.world.bound.size_of(&self.equations.symbols, block.slices[number][0]);
+                let matrix: Vec<f64> = (0..n * n).map(|place| element(&[place / n, place % n], at)).collect();
+                inverse_and_determinant(&matrix).1
+            }
+            Elementary::Contracted(_) => unreachable!("products that are summed are taken as a whole"),
             Elementary::Centred if self.mass => 0.0,
             Elementary::Centred => {
                 let all = self.alternatives.len() - 1;
@@ -184,17 +220,15 @@ impl Environment for Points<'_> {
         let mut own: Vec<&[usize]> = Vec::new();
         let mut rest = slots;
         for (member, elementary) in &moment.statistic.0 {
-            let width = match elementary {
-                Elementary::Indicator => 1,
-                Elementary::Power(_) | Elementary::Log | Elementary::LogComplement | Elementary::Centred => {
-                    block.slices[usize::from(*member)].len()
-                }
-            };
+            let width = elementary.slots(block.slices[usize::from(*member)].len());
             let (first, others) = rest.split_at(width);
             own.push(first);
             rest = others;
         }
         let at = |alternative: usize| -> f64 {
+            if let Some(contracted) = self.contracted(moment, plates, slots, alternative) {
+                return contracted;
+            }
             (0..own.len()).map(|part| self.elementary(moment, part, plates, own[part], alternative)).product()
         };
         if self.mass || block.is_point() {
@@ -252,6 +286,7 @@ impl Environment for Points<'_> {
     fn function(&self, function: Function, arguments: &[f64]) -> f64 {
         match (function, arguments) {
             (Function::Power, [base, exponent]) => base.powf(*exponent),
+            (Function::LogDeterminant, matrix) => inverse_and_determinant(matrix).1,
             (function, [x]) => apply(function, *x),
             _ => unreachable!("functions have one argument, powers two"),
         }

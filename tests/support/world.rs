@@ -133,7 +133,33 @@ impl<'a> World<'a> {
             Expression::Multiply(parts) => parts.iter().map(|part| self.value(part, at)).product(),
             Expression::Power(base, exponent) => self.value(base, at).powf(self.value(exponent, at)),
             Expression::Apply(function, inner) => apply(*function, self.value(inner, at)),
+            Expression::Inverse(matrix, row, column) => {
+                let n = self.bound.size_of(self.symbols, *row);
+                let place = |letter: &LetterId| at[letter.index()].expect("row and column have positions");
+                let element = place(row) * n + place(column);
+                let elements = self.matrix(matrix, *row, *column, at);
+                inverse_and_determinant(&elements).0[element]
+            }
         }
+    }
+
+    /// The elements of a matrix along two letters, row by row.
+    pub fn matrix(
+        &self,
+        expression: &Expression,
+        row: LetterId,
+        column: LetterId,
+        at: &mut Positions,
+    ) -> Vec<f64> {
+        let n = self.bound.size_of(self.symbols, row);
+        let before = (at[row.index()], at[column.index()]);
+        let mut elements = Vec::with_capacity(n * n);
+        for place in 0..n * n {
+            (at[row.index()], at[column.index()]) = (Some(place / n), Some(place % n));
+            elements.push(self.value(expression, at));
+        }
+        (at[row.index()], at[column.index()]) = before;
+        elements
     }
 
     /// Whether a latent stands in an expression.
@@ -175,6 +201,8 @@ pub(super) fn apply(function: Function, x: f64) -> f64 {
         | Function::Trigamma
         | Function::LogBesselK
         | Function::Power
+        | Function::LogDeterminant
+        | Function::LogMultivariateGamma
         | Function::Phi
         | Function::InversePhi
         | Function::StandardNormalLogCdf
@@ -183,4 +211,35 @@ pub(super) fn apply(function: Function, x: f64) -> f64 {
             panic!("`{}` stands in no program of these tests", function.name())
         }
     }
+}
+
+/// The inverse and the log of the absolute determinant of a matrix, by Gauss-Jordan elimination with row exchanges.
+pub fn inverse_and_determinant(matrix: &[f64]) -> (Vec<f64>, f64) {
+    let n = matrix.len().isqrt();
+    let mut left = matrix.to_vec();
+    let mut right = vec![0.0; n * n];
+    (0..n).for_each(|k| right[k * n + k] = 1.0);
+    let mut log_determinant = 0.0;
+    for k in 0..n {
+        let size = |row: &usize| left[row * n + k].abs();
+        let pivot = (k..n).max_by(|a, b| size(a).total_cmp(&size(b))).expect("a row is left");
+        for column in 0..n {
+            left.swap(k * n + column, pivot * n + column);
+            right.swap(k * n + column, pivot * n + column);
+        }
+        let scale = left[k * n + k];
+        log_determinant += scale.abs().ln();
+        for column in 0..n {
+            left[k * n + column] /= scale;
+            right[k * n + column] /= scale;
+        }
+        for row in (0..n).filter(|row| *row != k) {
+            let factor = left[row * n + k];
+            for column in 0..n {
+                left[row * n + column] -= factor * left[k * n + column];
+                right[row * n + column] -= factor * right[k * n + column];
+            }
+        }
+    }
+    (right, log_determinant)
 }

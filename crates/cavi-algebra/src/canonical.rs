@@ -181,7 +181,9 @@ fn number_of(function: Function, arguments: &[Sum]) -> Option<f64> {
         | Function::InversePhi
         | Function::StandardNormalLogCdf
         | Function::StandardNormalLogCcdf
-        | Function::StandardNormalLogQf => None,
+        | Function::StandardNormalLogQf
+        | Function::LogDeterminant
+        | Function::LogMultivariateGamma => None,
     }
 }
 

@@ -46,20 +46,28 @@ impl Contribution {
     }
 }
 
-/// A statistic of a block as a product of elements: `log x[n]`, `w[j, k] w[j, l]`, `[z[n] = c]`.
+/// A statistic of a block as a product of elements: `log x[n]`, `w[j, k] w[j, l]`, `[z[n] = c]`, `sum[j](L[i, j] m[j])`.
 pub fn written(symbols: &Symbols, block: &Block, part: &Natural) -> Term {
     let mut product = Term::number(1.0);
     let mut rest = part.slots.as_slice();
+    // The letters of a matrix that products with it are summed over, in its order; its vectors take one each.
+    let mut summed = part.summed(block);
+    product.sums.clone_from(&summed);
     for (member, elementary) in &part.statistic.0 {
         let number = usize::from(*member);
-        let width = match elementary {
-            Elementary::Indicator => 1,
-            Elementary::Power(_) | Elementary::Log | Elementary::LogComplement | Elementary::Centred => {
-                block.slices[number].len()
-            }
-        };
-        let (slots, others) = rest.split_at(width);
+        let slice = &block.slices[number];
+        let (slots, others) = rest.split_at(elementary.slots(slice.len()));
         rest = others;
+        let slots: Vec<LetterId> = match elementary {
+            Elementary::LogDeterminant => slice.clone(),
+            Elementary::Contracted(_) if slice.len() == 1 => summed.drain(..1).collect(),
+            Elementary::Contracted(_) => slice.clone(),
+            Elementary::Indicator
+            | Elementary::Power(_)
+            | Elementary::Log
+            | Elementary::LogComplement
+            | Elementary::Centred => slots.to_vec(),
+        };
         let subscripts: Vec<Subscript> = places(symbols, block, number)
             .into_iter()
             .filter_map(|place| match place {
@@ -72,19 +80,36 @@ pub fn written(symbols: &Symbols, block: &Block, part: &Natural) -> Term {
         let value = Atom::Value(array, subscripts.clone());
         product.factors.push(match elementary {
             Elementary::Power(power) => Factor { atom: value, power: *power },
+            Elementary::Contracted(_) => Factor::of(value),
+            Elementary::LogDeterminant => {
+                let elements = Term { sums: slots, ..Term::atom(value) };
+                Factor::of(Atom::Apply(Function::LogDeterminant, vec![Sum::term(elements)]))
+            }
             Elementary::Log => Factor::of(Atom::Apply(Function::Log, vec![Sum::atom(value)])),
             Elementary::LogComplement => {
                 let complement = Sum::number(1.0).minus(Sum::atom(value));
                 Factor::of(Atom::Apply(Function::Log, vec![complement]))
             }
             Elementary::Indicator => {
-                let class: LetterId = slots[0];
+                let class = slots[0];
                 Factor::of(Atom::Equal(Subscript::Index(array, subscripts), Subscript::Letter(class)))
             }
             Elementary::Centred => unreachable!("what is collected are statistics, not moments"),
         });
     }
     product
+}
+
+impl Natural {
+    /// The letters of the matrix whose products with vectors the statistic is: those that are summed over.
+    fn summed(&self, block: &Block) -> Vec<LetterId> {
+        let matrix = self.statistic.0.iter().find_map(|(member, elementary)| {
+            let slice = &block.slices[usize::from(*member)];
+            (matches!(elementary, Elementary::Contracted(_)) && slice.len() == 2).then_some(slice)
+        });
+        let letters = matrix.into_iter().flatten().copied();
+        letters.filter(|letter| !self.slots.contains(letter)).collect()
+    }
 }
 
 /// Where a dimension of a member stands in a moment.

@@ -198,13 +198,7 @@ impl Block {
         let mut rest = moment.slots.as_slice();
         let mut elements = Vec::new();
         for (member, elementary) in &moment.statistic.0 {
-            let width = match elementary {
-                crate::statistic::Elementary::Indicator => 1,
-                crate::statistic::Elementary::Power(_)
-                | crate::statistic::Elementary::Log
-                | crate::statistic::Elementary::Centred
-                | crate::statistic::Elementary::LogComplement => self.slices[usize::from(*member)].len(),
-            };
+            let width = elementary.slots(self.slices[usize::from(*member)].len());
             let (own, others) = rest.split_at(width);
             elements.push((self.members[usize::from(*member)], own));
             rest = others;

@@ -250,6 +250,10 @@ pub fn evaluate_atom(
             environment.auxiliary(*id, &positions(plates, environment, assignment))
         }
         Atom::Group(sum) => evaluate(symbols, sum, environment, assignment),
+        Atom::Apply(Function::LogDeterminant, matrix) => {
+            let elements = elements(symbols, &matrix[0], environment, assignment);
+            environment.function(Function::LogDeterminant, &elements)
+        }
         Atom::Apply(function, arguments) => {
             let arguments: Vec<f64> = arguments
                 .iter()
@@ -271,6 +275,21 @@ pub fn evaluate_atom(
             f64::from(position(left, environment, assignment) < position(right, environment, assignment))
         }
     }
+}
+
+/// The elements of a matrix that is written as their sum, row by row.
+fn elements(
+    symbols: &Symbols,
+    sum: &Sum,
+    environment: &dyn Environment,
+    assignment: &mut Assignment,
+) -> Vec<f64> {
+    let [term] = sum.terms.as_slice() else { return Vec::new() };
+    let mut elements = Vec::new();
+    for_each_value(symbols, environment, &term.sums, assignment, &mut |assignment| {
+        elements.push(term.coefficient.0 * product(symbols, &term.factors, environment, assignment));
+    });
+    elements
 }
 
 fn positions(subscripts: &[Subscript], environment: &dyn Environment, assignment: &Assignment) -> Vec<usize> {

@@ -68,6 +68,11 @@ pub enum Function {
     StandardNormalLogCcdf,
     /// Inverse of the logarithm of the standard normal distribution function.
     StandardNormalLogQf,
+    /// Of a matrix: its argument is a sum of its elements over two letters, and stands for the elements themselves, the
+    /// first letter for the rows.
+    LogDeterminant,
+    /// `ln Gamma_n(x)`, the multivariate Gamma function, its second argument n.
+    LogMultivariateGamma,
 }
 
 impl Function {
@@ -91,6 +96,8 @@ impl Function {
             Function::StandardNormalLogCdf => "std_normal_lcdf",
             Function::StandardNormalLogCcdf => "std_normal_lccdf",
             Function::StandardNormalLogQf => "std_normal_log_qf",
+            Function::LogDeterminant => "logdet",
+            Function::LogMultivariateGamma => "log_multivariate_gamma",
         }
     }
 }
@@ -114,6 +121,8 @@ pub enum Expression {
     Power(Box<Expression>, Box<Expression>),
     /// A function of one argument.
     Apply(Function, Box<Expression>),
+    /// The element at (row, column) of the inverse of the symmetric matrix that the expression is along these letters.
+    Inverse(Box<Expression>, LetterId, LetterId),
 }
 
 impl Expression {
@@ -131,7 +140,9 @@ impl Expression {
                 visit(*array, subscripts);
                 subscripts.iter().for_each(|inner| inside(inner, visit));
             }
-            Expression::Sum(_, body) | Expression::Apply(_, body) => body.visit_values(visit),
+            Expression::Sum(_, body) | Expression::Apply(_, body) | Expression::Inverse(body, ..) => {
+                body.visit_values(visit);
+            }
             Expression::Add(parts) | Expression::Multiply(parts) => {
                 parts.iter().for_each(|part| part.visit_values(visit));
             }

@@ -11,8 +11,28 @@ pub enum Elementary {
     LogComplement,
     /// `[x = c]`: 1 where the index variable has the value c.
     Indicator,
+    /// `log det x` of a matrix over two slices; it takes no slot.
+    LogDeterminant,
+    /// The variable in a product that is summed over its matrix: of a vector `m` and a matrix `L` of one block,
+    /// `(L m)_i = sum_j L_ij m_j` and `m' L m`. The number is that of the slots that are left: 1 for `L` in the first,
+    /// else 0.
+    Contracted(u8),
     /// `x - E x`: two of them make a covariance. It occurs in expectations only, never as a statistic of a family.
     Centred,
+}
+
+impl Elementary {
+    /// How many slots it takes, where its member has a slice of `letters` letters.
+    pub fn slots(self, letters: usize) -> usize {
+        match self {
+            Elementary::Indicator => 1,
+            Elementary::LogDeterminant => 0,
+            Elementary::Contracted(left) => usize::from(left),
+            Elementary::Power(_) | Elementary::Log | Elementary::LogComplement | Elementary::Centred => {
+                letters
+            }
+        }
+    }
 }
 
 /// A product of elementary functions of the members of a block, sorted. Where the members have slices, each elementary
@@ -54,5 +74,15 @@ impl Statistic {
     /// `[x = c]`.
     pub fn indicator() -> Statistic {
         Statistic::of(Elementary::Indicator)
+    }
+
+    /// `log det x` of the only member.
+    pub fn log_determinant() -> Statistic {
+        Statistic::of(Elementary::LogDeterminant)
+    }
+
+    /// The same function of the elements of one vector, for a block whose members stand beside each other in it.
+    pub fn of_one_vector(&self) -> Statistic {
+        Statistic(self.0.iter().map(|(_, elementary)| (0, *elementary)).collect())
     }
 }

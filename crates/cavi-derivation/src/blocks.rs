@@ -1,6 +1,6 @@
 //! The factorisation of q: by default one factor for each copy and slice of a variable; `posterior` states departures.
 
-use cavi_algebra::{ArrayId, ArrayKind, BlockId, LetterId, Mode, Support};
+use cavi_algebra::{ArrayId, ArrayKind, BlockId, LetterId, Mode, Support, Symbols};
 use cavi_model::{BlockKind, BlockSpec, Model, Statement};
 use cavi_syntax::{Diagnostic, Span};
 
@@ -22,8 +22,8 @@ pub struct Draft {
     pub mode: Mode,
     /// The class letter of an index variable.
     pub classes: Option<LetterId>,
-    /// The second letters of the slices, for outer products: one for each of `slices[0]`.
-    pub second: Vec<LetterId>,
+    /// For each member, second letters for its slice, for outer products.
+    pub second: Vec<Vec<LetterId>>,
     /// The bound asked for, where an exact update exists.
     pub by: Option<&'static str>,
     /// Whether the program says `clamp`.
@@ -39,6 +39,12 @@ impl Draft {
             Mode::Distribution | Mode::Fixed | Mode::Implicit => true,
             Mode::Point => false,
         }
+    }
+
+    /// Whether its variables are the elements of one vector, not of one slice: several that are real.
+    pub fn is_one_vector(&self, symbols: &Symbols) -> bool {
+        let real = |member: &ArrayId| symbols.array(*member).support == Support::Real;
+        self.members.len() > 1 && self.members.iter().all(real)
     }
 }
 
@@ -171,19 +177,11 @@ fn draft(derivation: &mut Derivation, spec: &BlockSpec) -> Draft {
         | Support::Multiplicity
         | Support::PositiveDefinite => None,
     };
-    let second = slices[0]
+    let mut taken: Vec<LetterId> = plates.iter().chain(slices.iter().flatten()).copied().collect();
+    let second = slices
         .iter()
-        .map(|letter| {
-            // The other declared letter of the axis if there is one: papers write k and l.
-            let axis = derivation.symbols.letter(*letter).axis;
-            let declared = derivation.symbols.axis(axis).letters.clone();
-            match declared.into_iter().find(|other| other != letter && !slices[0].contains(other)) {
-                Some(other) if derivation.symbols.letter(other).parent.is_none() => other,
-                Some(_) | None => {
-                    let parent = derivation.symbols.letter(*letter).parent;
-                    derivation.symbols.fresh(*letter, parent)
-                }
-            }
+        .map(|letters| {
+            letters.iter().map(|letter| second_letter(&mut derivation.symbols, *letter, &mut taken)).collect()
         })
         .collect();
     let number = derivation.model.blocks.iter().position(|own| own.members == spec.members);
@@ -206,4 +204,18 @@ fn draft(derivation: &mut Derivation, spec: &BlockSpec) -> Draft {
         clamp: spec.clamp,
         span: spec.span,
     }
+}
+
+/// Another letter of the same axis: a declared one that is not taken if there is one (papers write k and l), else a fresh
+/// one.
+fn second_letter(symbols: &mut Symbols, letter: LetterId, taken: &mut Vec<LetterId>) -> LetterId {
+    let declared = symbols.axis(symbols.letter(letter).axis).letters.clone();
+    let other =
+        declared.into_iter().find(|other| !taken.contains(other) && symbols.letter(*other).parent.is_none());
+    let other = other.unwrap_or_else(|| {
+        let parent = symbols.letter(letter).parent;
+        symbols.fresh(letter, parent)
+    });
+    taken.push(other);
+    other
 }

@@ -7,13 +7,14 @@ use cavi_algebra::{
     Atom, Block, BlockId, Contribution, Elementary, Expression, Factor, LetterId, Mode, Natural, StatementId,
     Statistic, Subscript, Sum, Support, Symbols, Term, dedup,
 };
-use cavi_families::{Extent, Posterior, recognise, recognise_joint};
+use cavi_families::{Posterior, recognise, recognise_joint};
 
 use crate::ascent::{Moves, ascent};
 use crate::blocks::Draft;
 use crate::bounds::{Bounded, lee_seung};
+use crate::contraction::{Described, describe};
 use crate::derive::Derivation;
-use crate::expect::{Leftover, copies, expect, statistic_of};
+use crate::expect::{Leftover, copies, expect};
 use crate::explain;
 use crate::joint::{multiplicities, with_ancestors};
 use crate::separate::{elements, separate};
@@ -109,7 +110,7 @@ fn block(
     let recognised = if draft.members.len() > 1 {
         let supports: Vec<Support> =
             draft.members.iter().map(|member| derivation.symbols.array(*member).support).collect();
-        recognise_joint(&supports, &wanted)
+        recognise_joint(&supports, over_slice, &wanted)
     } else {
         recognise(support, over_slice, point, &wanted)
     };
@@ -278,8 +279,8 @@ fn arrange(
     weights: &[Atom],
 ) -> (Vec<Natural>, Vec<Sum>) {
     let (mut natural, mut prior) = (Vec::new(), Vec::new());
-    for (own, base) in family.statistics().into_iter().zip(family.base()) {
-        let found = coefficients.iter().find(|(statistic, _, _)| *statistic == own.statistic);
+    for (statistic, base, per_element) in statistics_of(draft, family) {
+        let found = coefficients.iter().find(|(own, _, _)| *own == statistic);
         let (mut all, mut from_prior) =
             found.map_or((Sum::zero(), Sum::zero()), |(_, all, own)| (all.clone(), own.clone()));
         if draft.mode != Mode::Point {
@@ -289,12 +290,14 @@ fn arrange(
             };
             for sum in [&mut all, &mut from_prior] {
                 let share = multiply(symbols, sum, &Sum::term(inverse.clone()));
-                *sum = canonical(symbols, &share.minus(Sum::number(base)));
+                let elements = Term { sums: draft.slices[0].clone(), ..Term::number(per_element) };
+                let base = Sum::number(base).plus(Sum::term(elements));
+                *sum = canonical(symbols, &share.minus(base));
             }
         }
         natural.push(Natural {
-            slots: slot_letters(draft, own.extent),
-            statistic: own.statistic,
+            slots: slot_letters(draft, &statistic).concat(),
+            statistic,
             coefficient: all,
         });
         prior.push(from_prior);
@@ -302,14 +305,44 @@ fn arrange(
     (natural, prior)
 }
 
-/// The letters of the slots of a statistic of this extent.
-fn slot_letters(draft: &Draft, extent: Extent) -> Vec<LetterId> {
-    match (extent, draft.classes) {
-        (Extent::Scalar, _) => Vec::new(),
-        (Extent::Vector, Some(class)) => vec![class],
-        (Extent::Vector, None) => draft.slices.concat(),
-        (Extent::Matrix, _) => draft.slices[0].iter().chain(&draft.second).copied().collect(),
-    }
+/// For each elementary function of a statistic the letters of its slots: those of its member's slice, and of a second
+/// function over the same letters its second ones.
+fn slot_letters(draft: &Draft, statistic: &Statistic) -> Vec<Vec<LetterId>> {
+    let mut used: Vec<LetterId> = Vec::new();
+    let letters = statistic.0.iter().map(|(member, elementary)| {
+        let member = usize::from(*member);
+        if *elementary == Elementary::Indicator {
+            return draft.classes.into_iter().collect();
+        }
+        let own = &draft.slices[member];
+        let letters =
+            if own.iter().any(|letter| used.contains(letter)) { &draft.second[member] } else { own };
+        let letters: Vec<LetterId> = letters.iter().copied().take(elementary.slots(own.len())).collect();
+        used.extend(&letters);
+        letters
+    });
+    letters.collect()
+}
+
+/// The statistics of a family for these members: those of a vector in which several variables stand beside each other
+/// are taken apart, member by member and pair by pair.
+fn statistics_of(draft: &Draft, family: &dyn Posterior) -> Vec<(Statistic, f64, f64)> {
+    let bases = family.base().into_iter().zip(family.base_per_element());
+    let own = family.statistics().into_iter().zip(bases);
+    own.flat_map(|(own, (base, per_element))| {
+        let members = if family.one_vector() { draft.members.len() as u8 } else { 1 };
+        let apart: Vec<Statistic> = match own.statistic.0.as_slice() {
+            [(0, elementary)] if members > 1 => {
+                (0..members).map(|member| Statistic(vec![(member, *elementary)])).collect()
+            }
+            [(0, left), (0, right)] if members > 1 => (0..members)
+                .flat_map(|a| (a..members).map(move |b| Statistic(vec![(a, *left), (b, *right)])))
+                .collect(),
+            _ => vec![own.statistic.clone()],
+        };
+        apart.into_iter().map(move |statistic| (statistic, base, per_element))
+    })
+    .collect()
 }
 
 /// The contributions of a term to the coefficients of a block.
@@ -336,7 +369,7 @@ fn collect(
             if let Some(parts) = lee_seung::split_product(&term, &found) {
                 let mut first = Some(term.clone());
                 for (target, rest) in parts {
-                    let coefficient = coefficient(symbols, drafts, draft, &rest, &target.plates, &[])?;
+                    let coefficient = coefficient(symbols, drafts, draft, &rest, &target.plates, Vec::new())?;
                     let monomial = first.take();
                     let (statistic, slots, meets) = (Statistic::square(), Vec::new(), Vec::new());
                     out.push(Collected { statistic, slots, statement, monomial, coefficient, meets });
@@ -351,8 +384,9 @@ fn collect(
             let groups = copies(&found);
             let mut first = Some(term.clone());
             for copy in &groups {
-                let (statistic, slots) = statistic_of(copy);
+                let Described { statistic, slots, taken } = describe(symbols, draft, &term, copy);
                 let mut rest = term.clone();
+                rest.sums.retain(|letter| !taken.contains(letter));
                 let gone: Vec<usize> = copy.iter().map(|element| element.position).collect();
                 let mut position = 0;
                 rest.factors.retain(|_| {
@@ -360,9 +394,14 @@ fn collect(
                     !gone.contains(&(position - 1))
                 });
                 let meets = meeting_letters(draft, &copy[0].plates, &groups, copy);
-                let coefficient = coefficient(symbols, drafts, draft, &rest, &copy[0].plates, &slots)?;
-                let slots = letters_of_slots(draft, &slots).concat();
-                let monomial = first.take();
+                let letters = slot_letters(draft, &statistic);
+                let pairs = slots
+                    .into_iter()
+                    .zip(&letters)
+                    .flat_map(|(own, at)| own.into_iter().zip(at.iter().copied()));
+                let coefficient =
+                    coefficient(symbols, drafts, draft, &rest, &copy[0].plates, pairs.collect())?;
+                let (slots, monomial) = (letters.concat(), first.take());
                 out.push(Collected { statistic, slots, statement, monomial, coefficient, meets });
             }
         }
@@ -378,36 +417,21 @@ fn coefficient(
     draft: &Draft,
     rest: &Term,
     plates: &[Subscript],
-    slots: &[Vec<Subscript>],
+    slots: Vec<(Subscript, LetterId)>,
 ) -> Result<Sum, Box<Leftover>> {
     let mut pairs: Vec<(Subscript, LetterId)> =
         plates.iter().cloned().zip(draft.plates.iter().copied()).collect();
-    for (slots, letters) in slots.iter().zip(letters_of_slots(draft, slots)) {
-        pairs.extend(slots.iter().cloned().zip(letters));
-    }
+    pairs.extend(slots);
     let rest = unify(symbols, rest, pairs);
     let rest = canonical(symbols, &Sum::term(rest));
     expect(symbols, drafts, &rest)
-}
-
-/// For each elementary function of a statistic with these slots, the letters that stand for them at the target.
-fn letters_of_slots(draft: &Draft, slots: &[Vec<Subscript>]) -> Vec<Vec<LetterId>> {
-    let letters = slots.iter().enumerate().map(|(number, slots)| {
-        let letters: Vec<LetterId> = match draft.classes {
-            Some(class) => vec![class],
-            None if number == 0 => draft.slices[0].clone(),
-            None => draft.second.clone(),
-        };
-        letters.into_iter().take(slots.len()).collect()
-    });
-    letters.collect()
 }
 
 /// The letters that a coefficient is written in: plates, slices, second slices, class, with their ancestors.
 fn targets(symbols: &Symbols, draft: &Draft) -> Vec<LetterId> {
     let mut letters = draft.plates.clone();
     letters.extend(draft.slices.iter().flatten());
-    letters.extend(&draft.second);
+    letters.extend(draft.second.iter().flatten());
     letters.extend(draft.classes);
     with_ancestors(symbols, &letters)
 }

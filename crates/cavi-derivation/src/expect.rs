@@ -8,6 +8,7 @@ use cavi_algebra::{
 };
 
 use crate::blocks::Draft;
+use crate::contraction::{Described, describe};
 use crate::separate::{Element, elements, separate};
 
 /// A term whose expectation is no product of expectations of elementary functions.
@@ -79,7 +80,7 @@ pub fn expect_term(symbols: &mut Symbols, drafts: &[Draft], term: &Term) -> Resu
             for term in separate(symbols, draft, &term).map_err(leftover)? {
                 let found =
                     elements(symbols, draft, &term).map_err(|position| leftover((term.clone(), position)))?;
-                next.push(with_moments(block, &term, &found));
+                next.push(with_moments(symbols, draft, block, &term, &found));
             }
         }
         terms = next;
@@ -119,19 +120,6 @@ fn mentions_outside_moments(draft: &Draft, term: &Term) -> bool {
     })
 }
 
-/// The statistic of the elements of one copy, with its slots in the statistic's order.
-pub fn statistic_of(copy: &[&Element]) -> (Statistic, Vec<Vec<Subscript>>) {
-    let mut parts: Vec<((u8, Elementary), Vec<Subscript>)> = Vec::new();
-    for element in copy {
-        for _ in 0..element.times {
-            parts.push(((element.member as u8, element.elementary), element.slots.clone()));
-        }
-    }
-    parts.sort_by_key(|part| part.0);
-    let statistic = Statistic(parts.iter().map(|(part, _)| *part).collect());
-    (statistic, parts.into_iter().map(|(_, slots)| slots).collect())
-}
-
 /// Groups the elements of a term by copy, in order of appearance.
 pub fn copies(found: &[Element]) -> Vec<Vec<&Element>> {
     let mut copies: Vec<Vec<&Element>> = Vec::new();
@@ -144,7 +132,7 @@ pub fn copies(found: &[Element]) -> Vec<Vec<&Element>> {
     copies
 }
 
-fn with_moments(block: BlockId, term: &Term, found: &[Element]) -> Term {
+fn with_moments(symbols: &Symbols, draft: &Draft, block: BlockId, term: &Term, found: &[Element]) -> Term {
     let mut out = term.clone();
     let gone: Vec<usize> = found.iter().map(|element| element.position).collect();
     let mut position = 0;
@@ -153,7 +141,8 @@ fn with_moments(block: BlockId, term: &Term, found: &[Element]) -> Term {
         !gone.contains(&(position - 1))
     });
     for copy in copies(found) {
-        let (statistic, slots) = statistic_of(&copy);
+        let Described { statistic, slots, taken } = describe(symbols, draft, term, &copy);
+        out.sums.retain(|letter| !taken.contains(letter));
         let plates = copy[0].plates.clone();
         out.factors.push(Factor::of(Atom::Moment(Moment {
             block,
@@ -181,7 +170,10 @@ fn expected_square(
     let mut spread = Sum::zero();
     for (number, left) in inner.terms.iter().enumerate() {
         for (other, right) in inner.terms.iter().enumerate().skip(number) {
-            let shared = random_blocks(drafts, |member| left.mentions(member) && right.mentions(member));
+            // Two members of one block are as little independent as a member of itself.
+            let in_right = random_blocks(drafts, |member| right.mentions(member));
+            let mut shared = random_blocks(drafts, |member| left.mentions(member));
+            shared.retain(|block| in_right.contains(block));
             if shared.is_empty() {
                 continue;
             }
@@ -322,8 +314,13 @@ fn expand_copies(
         let moment = |statistic: Statistic, slots: Vec<Subscript>| {
             Factor::of(Atom::Moment(Moment { block, statistic, plates: plates.clone(), slots }))
         };
+        // Two elements have the covariance of one vector where a family answers it: of one variable, or of real ones.
+        let products = |[left, right]: &[Vec<(u8, i32)>; 2]| {
+            let single = |side: &[(u8, i32)]| side.iter().map(|(_, power)| power).sum::<i32>() <= 1;
+            !single(left) || !single(right) || left != right && !draft.is_one_vector(symbols)
+        };
         if let (Some(sides), Some(own)) = (sides, content(&copy))
-            && sides.iter().any(|side| side.iter().map(|(_, power)| power).sum::<i32>() > 1)
+            && products(sides)
         {
             let [left, right] = sides;
             let of = |powers: &[(u8, i32)]| {
@@ -383,6 +380,8 @@ fn expand_copies(
                 Elementary::Power(_)
                 | Elementary::Log
                 | Elementary::LogComplement
+                | Elementary::LogDeterminant
+                | Elementary::Contracted(_)
                 | Elementary::Indicator
                 | Elementary::Centred => plain = false,
             }

@@ -4,10 +4,11 @@
 //! restrictions are factors of their terms.
 
 use cavi_algebra::canonical::canonical;
-use cavi_algebra::rules::{multiply, replace_index, sum_simplex, to_sum};
+use cavi_algebra::rules::{distribute, multiply, power, replace_index, sum_simplex, to_sum};
 use cavi_algebra::{
     ArrayId, ArrayKind, Atom, LetterId, Restriction, Subscript, Sum, Support, Symbols, Term, dedup,
 };
+use cavi_families::matrix::{inverse_of_diagonal, log_determinant, over, size};
 use cavi_families::{Argument, Extent, Target};
 use cavi_model::Statement;
 use cavi_syntax::Diagnostic;
@@ -33,11 +34,29 @@ fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statem
             arguments.push(None);
             continue;
         };
-        let mut value = to_sum(symbols, &argument.value);
-        if let Some(rewrite) = parameter.spellings[argument.spelling].rewrite {
+        let spelling = &parameter.spellings[argument.spelling];
+        let mut value = to_sum(symbols, argument.inverse.as_ref().unwrap_or(&argument.value));
+        if let Some(rewrite) = spelling.rewrite {
             value = rewrite(symbols, &value, &canonicals);
         }
-        let value = canonical(symbols, &value);
+        let mut value = canonical(symbols, &value);
+        if let ([row, column], true, None) = (&argument.letters[..], spelling.inverted, &argument.inverse) {
+            match inverse_of_diagonal(symbols, &value, *row, *column) {
+                Some(inverse) => value = canonical(symbols, &inverse),
+                None => {
+                    let what = format!("the {} of this {}", spelling.name, statement.family.name());
+                    derivation.diagnostics.push(
+                        Diagnostic::error("E0703", format!("{what} has no inverse in closed form"))
+                            .at(argument.span, "a latent stands in it")
+                            .possible(
+                                "a matrix of constants, times a factor that is no matrix; or a diagonal one",
+                            )
+                            .help(other_spelling(statement, parameter)),
+                    );
+                    return Sum::zero();
+                }
+            }
+        }
         canonicals.push(value.clone());
         arguments.push(Some(Argument { value, letters: argument.letters.clone() }));
     }
@@ -72,6 +91,20 @@ fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statem
             replace_index(&mut argument.value, index, &subscripts, class);
         }
         selections.push((Subscript::Index(index, subscripts), class));
+    }
+
+    for (argument, spec) in arguments.iter().flatten().zip(statement.arguments.iter().flatten()) {
+        let [row, column] = argument.letters[..] else { continue };
+        if log_determinant(symbols, &argument.value, row, column).is_none() {
+            let family = statement.family.name();
+            derivation.diagnostics.push(
+                Diagnostic::error("E0703", format!("this matrix of {family} has no log-determinant in closed form"))
+                    .at(spec.span, "neither one array times a factor nor diagonal")
+                    .possible("a constant matrix or a Wishart latent, each times a factor that is no matrix; or a diagonal matrix")
+                    .help("write it as one of these, with the other terms in statements of their own"),
+            );
+            return Sum::zero();
+        }
     }
 
     if statement.family.needs_simplex() {
@@ -137,6 +170,7 @@ fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statem
         index,
     };
     let density = statement.family.log_density(symbols, &target, &arguments);
+    let density = where_observed(symbols, statement, &target, density);
     let mut weight = Sum::number(1.0);
     for guard in guards(symbols, statement, &target) {
         weight = multiply(symbols, &weight, &Sum::atom(guard));
@@ -200,6 +234,39 @@ fn guards(symbols: &Symbols, statement: &Statement, target: &Target) -> Vec<Atom
     }
     guards.extend(multiplicities(symbols, &statement.plates));
     guards
+}
+
+/// A slice is observed as a whole or not at all: its terms count where it is. A term along the slice has the mask of its
+/// element; another one `sum_i [x_i observed] / n`.
+fn where_observed(symbols: &mut Symbols, statement: &Statement, target: &Target, density: Sum) -> Sum {
+    let array = symbols.array(statement.target);
+    let masked = statement.observed && array.kind != ArrayKind::Latent && array.absent.missing;
+    let ([slice], true) = (&target.slices[..], masked) else { return density };
+    let Some(Atom::Value(array, subscripts)) = target.value.terms.first().map(|term| &term.factors[0].atom)
+    else {
+        unreachable!("the target is an element")
+    };
+    let mask = Sum::atom(Atom::Observed(*array, subscripts.clone()));
+    let share = power(symbols, &size(*slice), -1);
+    let whole = multiply(symbols, &over(&mask, &[*slice]), &share);
+    let mut out = Sum::zero();
+    for term in density.terms {
+        let along = term.sums.contains(slice);
+        let term = Sum::term(term);
+        out = out.plus(match along {
+            true => distribute(symbols, &term.terms[0], &mask),
+            false => multiply(symbols, &term, &whole),
+        });
+    }
+    out
+}
+
+/// What to write in place of a matrix that has no inverse: another spelling, or a constant.
+fn other_spelling(statement: &Statement, parameter: &cavi_families::Parameter) -> String {
+    match parameter.spellings.iter().find(|spelling| !spelling.inverted) {
+        Some(other) => format!("give the `{}` of this {} instead", other.name, statement.family.name()),
+        None => "make it a constant".to_owned(),
+    }
 }
 
 /// The multiplicities whose letters are among these plates.

@@ -8,6 +8,7 @@ mod ascent;
 mod blocks;
 mod bounds;
 mod conjugate;
+mod contraction;
 mod derive;
 mod elbo;
 mod expect;

@@ -51,7 +51,8 @@ fn element(symbols: &Symbols, draft: &Draft, factor: &Factor, position: usize) -
     };
     let (array, subscripts, elementary, times) = match &factor.atom {
         Atom::Value(array, subscripts) => {
-            let sliced = !draft.slices.iter().all(Vec::is_empty);
+            // The elements of one vector, whether they are those of a slice or of several variables.
+            let sliced = draft.is_one_vector(symbols) || !draft.slices.iter().all(Vec::is_empty);
             let binary = symbols.array(*array).support == Support::Binary;
             if binary && factor.power > 0 {
                 // s^p = s where s is 0 or 1.
@@ -69,6 +70,26 @@ fn element(symbols: &Symbols, draft: &Draft, factor: &Factor, position: usize) -
                 let (array, subscripts) = is_complement_of(&inner[0])?;
                 (array, subscripts, Elementary::LogComplement, 1)
             }
+        }
+        Atom::Apply(Function::LogDeterminant, matrix) if factor.power == 1 => {
+            let [term] = matrix[0].terms.as_slice() else { return None };
+            let ([Factor { atom: Atom::Value(array, subscripts), power: 1 }], 1.0) =
+                (term.factors.as_slice(), term.coefficient.0)
+            else {
+                return None;
+            };
+            let member = draft.members.iter().position(|member| member == array)?;
+            let summed =
+                |own: &Subscript| matches!(own, Subscript::Letter(letter) if term.sums.contains(letter));
+            return Some(Element {
+                position,
+                member,
+                plates: subscripts.iter().filter(|own| !summed(own)).cloned().collect(),
+                slots: Vec::new(),
+                elementary: Elementary::LogDeterminant,
+                times: 1,
+                written: 1,
+            });
         }
         Atom::Equal(left, right) if factor.power == 1 => {
             let (index, class) = match (left, right) {

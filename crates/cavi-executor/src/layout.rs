@@ -1,6 +1,6 @@
 //! How the factors of q are laid out: copies in rows, slices beside each other, what is shared stored once.
 
-use cavi_algebra::{Block, Equations, LetterId, Symbols};
+use cavi_algebra::{Block, Equations, LetterId, Natural, Support, Symbols};
 use cavi_families::{Batch, Extent, Posterior};
 
 use crate::data::{Bound, BoundArray};
@@ -15,7 +15,8 @@ pub struct Layout {
     pub rows: usize,
     /// For each member the sizes of its slice letters.
     pub slices: Vec<Vec<usize>>,
-    /// The length of the slice (all slices of the members together), or the number of classes; 1 for scalars.
+    /// The length of the slice (of real variables all slices of the members together), or the number of classes; 1 for
+    /// scalars. Of a matrix over two slices the length of one.
     pub n: usize,
     /// The letters that matrix columns depend on: plate letters of the block, or ancestors of them.
     pub group_letters: Vec<LetterId>,
@@ -51,8 +52,9 @@ impl Layout {
             block.slices.iter().map(|letters| letters.iter().map(size).collect()).collect();
         let n = match block.classes {
             Some(letter) => size(&letter),
-            None if slices.iter().all(Vec::is_empty) => 1,
-            None => slices.iter().map(|sizes| sizes.iter().product::<usize>()).sum(),
+            None if is_one_vector(block) => slices.iter().map(|sizes| sizes.iter().product::<usize>()).sum(),
+            None if symbols.array(block.members[0]).support == Support::PositiveDefinite => slices[0][0],
+            None => slices[0].iter().product(),
         };
         // Without a copy there is nothing to share.
         let group_letters =
@@ -82,17 +84,34 @@ impl Layout {
     /// How many numbers describe the block: its defining descriptors, or the values of a point.
     pub fn values(&self, block: &Block) -> usize {
         if block.is_point() {
-            return self.rows * self.n;
+            return self.rows * self.width();
         }
         let Some(family) = cavi_families::posterior(block.family) else { return 0 };
         let batch = self.batch();
         family.descriptors().iter().filter(|own| own.defining).map(|own| batch.len(own.extent)).sum()
     }
 
+    /// How many values a copy has, all members together.
+    pub fn width(&self) -> usize {
+        self.slices.iter().map(|sizes| sizes.iter().product::<usize>()).sum()
+    }
+
+    /// For each member, where its values begin in the vector of a copy, for members that stand beside each other in one.
+    pub fn offsets(&self) -> Vec<usize> {
+        let widths = self.slices.iter().map(|sizes| sizes.iter().product::<usize>());
+        widths.scan(0, |next, width| Some(std::mem::replace(next, *next + width))).collect()
+    }
+
     /// The batch of all rows.
     pub fn batch(&self) -> Batch<'_> {
         Batch { rows: self.rows, n: self.n, groups: self.groups, group: &self.group }
     }
+}
+
+/// Whether several variables stand beside each other in one vector.
+pub fn is_one_vector(block: &Block) -> bool {
+    block.members.len() > 1
+        && cavi_families::posterior(block.family).is_some_and(|family| family.one_vector())
 }
 
 /// For a block of a partly observed array, the observed value of each row (its copies are the array's entries in C order);
@@ -153,16 +172,16 @@ fn shared_letters(
     missing: &dyn Fn(cavi_algebra::ArrayId) -> bool,
 ) -> Vec<LetterId> {
     let family = cavi_families::posterior(block.family);
-    let matrix = |index: usize| match family {
-        Some(family) => family.statistics().get(index).is_some_and(|own| own.extent == Extent::Matrix),
-        None => false,
+    let matrix = |natural: &Natural| {
+        let place = family.and_then(|family| Some((family, family.place_of(&natural.statistic)?)));
+        place.is_some_and(|(family, place)| family.statistics()[place].extent == Extent::Matrix)
     };
-    if block.is_point() || !(0..block.natural.len()).any(matrix) {
+    if block.is_point() || !block.natural.iter().any(matrix) {
         return block.plates.clone();
     }
     let mut present: Vec<LetterId> = Vec::new();
-    for (index, natural) in block.natural.iter().enumerate() {
-        if matrix(index) {
+    for natural in &block.natural {
+        if matrix(natural) {
             present.extend(depends_on(symbols, &natural.coefficient, missing));
         }
     }

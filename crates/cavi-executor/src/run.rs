@@ -4,6 +4,7 @@ mod ascend;
 mod bound;
 mod contractions;
 mod elementwise;
+mod parts;
 mod pass;
 mod rows;
 mod stream;
@@ -24,6 +25,7 @@ use crate::trouble::Trouble;
 pub use ascend::VISIT;
 use contractions::Prepared;
 use elementwise::{elementwise, in_place, pairwise};
+use parts::{put, take};
 use pass::SiteState;
 use rows::{Parts, describe, expect};
 
@@ -74,7 +76,10 @@ impl<'a> Executor<'a> {
                 | Operation::Counts(..)
                 | Operation::Held(_)
                 | Operation::Map(..)
-                | Operation::Pair(..) => Vec::new(),
+                | Operation::Pair(..)
+                | Operation::Whole(_)
+                | Operation::Taken(_)
+                | Operation::LogDeterminant(_) => Vec::new(),
             })
             .collect();
         let values = std::mem::take(&mut plan.statics);
@@ -120,7 +125,12 @@ impl<'a> Executor<'a> {
                 Operation::Point(..) | Operation::Moment(..) | Operation::Counts(..) | Operation::Held(_) => {
                     false
                 }
-                Operation::Contractions(_) | Operation::Map(..) | Operation::Pair(..) => {
+                Operation::Contractions(_)
+                | Operation::Map(..)
+                | Operation::Pair(..)
+                | Operation::Whole(_)
+                | Operation::Taken(_)
+                | Operation::LogDeterminant(_) => {
                     self.plan.nodes[index].reads().iter().all(|read| constant[read.index()])
                 }
             };
@@ -295,12 +305,16 @@ impl<'a> Executor<'a> {
             Operation::Static(_) => 1,
             Operation::Counts(..) | Operation::Held(_) => self.stamps[id.index()],
             Operation::Point(block, _) | Operation::Moment(block, _) => self.block_stamps[block.index()],
-            Operation::Contractions(_) | Operation::Map(..) | Operation::Pair(..) => self.plan.nodes
-                [id.index()]
-            .reads()
-            .into_iter()
-            .map(|read| self.newest(read))
-            .fold(1, u64::max),
+            Operation::Contractions(_)
+            | Operation::Map(..)
+            | Operation::Pair(..)
+            | Operation::Whole(_)
+            | Operation::Taken(_)
+            | Operation::LogDeterminant(_) => self.plan.nodes[id.index()]
+                .reads()
+                .into_iter()
+                .map(|read| self.newest(read))
+                .fold(1, u64::max),
         }
     }
 
@@ -313,9 +327,12 @@ impl<'a> Executor<'a> {
             Operation::Held(_) if self.stamps[index] == 0 => return self.hold(id),
             Operation::Held(_) => return,
             Operation::Point(..) | Operation::Moment(..) => Vec::new(),
-            Operation::Contractions(_) | Operation::Map(..) | Operation::Pair(..) => {
-                self.plan.nodes[index].reads()
-            }
+            Operation::Contractions(_)
+            | Operation::Map(..)
+            | Operation::Pair(..)
+            | Operation::Whole(_)
+            | Operation::Taken(_)
+            | Operation::LogDeterminant(_) => self.plan.nodes[index].reads(),
         };
         let newest = self.newest(id);
         if self.stamps[index] >= newest && self.values[index].len() == self.plan.nodes[index].len() {
@@ -373,6 +390,25 @@ impl<'a> Executor<'a> {
             }
             Operation::Pair(function, left, right) => {
                 pairwise(*function, &self.values[left.index()], &self.values[right.index()], &mut out);
+            }
+            Operation::Whole(parts) => {
+                out.clear();
+                out.resize(self.plan.nodes[index].len(), 0.0);
+                let shape = &self.plan.nodes[index].shape;
+                parts.iter().for_each(|part| put(part, &self.values[part.node.index()], shape, &mut out));
+            }
+            Operation::Taken(part) => {
+                out.resize(self.plan.nodes[index].len(), 0.0);
+                let shape = &self.plan.nodes[part.node.index()].shape;
+                take(part, &self.values[part.node.index()], shape, &mut out);
+            }
+            Operation::LogDeterminant(node) => {
+                let size = self.plan.nodes[node.index()].shape.last().copied().unwrap_or(1);
+                out.resize(self.plan.nodes[index].len(), 0.0);
+                let matrices = self.values[node.index()].chunks_exact((size * size).max(1));
+                for (out, matrix) in out.iter_mut().zip(matrices) {
+                    *out = cavi_numerics::linalg::log_determinant_of(matrix);
+                }
             }
         }
         self.values[index] = Cow::Owned(out);
@@ -578,7 +614,7 @@ impl<'a> Executor<'a> {
         let batch = Batch { rows: rows.len(), n: layout.n, groups: groups.len(), group: &group };
         // The descriptors of these rows alone.
         let widths: Vec<(usize, bool)> = match point {
-            true => vec![(layout.n, false)],
+            true => vec![(layout.width(), false)],
             false => family
                 .descriptors()
                 .iter()
@@ -586,6 +622,7 @@ impl<'a> Executor<'a> {
                     Extent::Scalar => (1, false),
                     Extent::Vector => (layout.n, false),
                     Extent::Matrix => (layout.n * layout.n, true),
+                    Extent::Pairs => (layout.n * layout.n, false),
                 })
                 .collect(),
         };

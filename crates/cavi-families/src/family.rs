@@ -22,8 +22,10 @@ pub enum Extent {
     Scalar,
     /// One number for each position of a slice.
     Vector,
-    /// One number for each pair of positions of a slice.
+    /// One number for each pair of positions of a slice; rows whose matrices are equal share one.
     Matrix,
+    /// One number for each pair of positions of a slice, for every row.
+    Pairs,
 }
 
 /// Where a parameter must lie. What is known at `check` (a negative number) is an error there; the rest is checked when
@@ -34,6 +36,8 @@ pub enum Domain {
     Real,
     /// Greater than 0.
     Positive,
+    /// Greater than the size of the statement's slice less 1.
+    DegreesOfFreedom,
     /// 0 or greater.
     Nonnegative,
     /// From 0 to 1.
@@ -59,6 +63,8 @@ pub struct Spelling {
     pub domain: Domain,
     /// To the first spelling; `None` for the first itself.
     pub rewrite: Option<Rewrite>,
+    /// Whether the density reads the inverse of the matrix that is given.
+    pub inverted: bool,
 }
 
 /// A parameter. Of its spellings exactly one is given.
@@ -77,12 +83,17 @@ pub struct Parameter {
 impl Spelling {
     /// The name in which the density is written.
     pub const fn canonical(name: &'static str, domain: Domain) -> Spelling {
-        Spelling { name, domain, rewrite: None }
+        Spelling { name, domain, rewrite: None, inverted: false }
     }
 
     /// Another name, and how to get from it to the canonical one.
     pub const fn rewritten(name: &'static str, domain: Domain, rewrite: Rewrite) -> Spelling {
-        Spelling { name, domain, rewrite: Some(rewrite) }
+        Spelling { name, domain, rewrite: Some(rewrite), inverted: false }
+    }
+
+    /// The same, for a matrix whose inverse the density reads.
+    pub const fn inverse(self) -> Spelling {
+        Spelling { inverted: true, ..self }
     }
 }
 

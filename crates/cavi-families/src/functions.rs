@@ -5,7 +5,7 @@ use cavi_numerics::special;
 
 /// `function(arguments)`; NaN or infinite where it has no value.
 pub fn apply(function: Function, arguments: &[f64]) -> f64 {
-    let x = arguments[0];
+    let x = arguments.first().copied().unwrap_or(f64::NAN);
     match function {
         Function::Exp => special::exp(x),
         Function::Log => special::ln(x),
@@ -24,6 +24,8 @@ pub fn apply(function: Function, arguments: &[f64]) -> f64 {
         Function::StandardNormalLogCdf => special::normal_log_cdf(x),
         Function::StandardNormalLogCcdf => special::normal_log_cdf(-x),
         Function::StandardNormalLogQf => special::normal_log_quantile(x),
+        Function::LogDeterminant => cavi_numerics::linalg::log_determinant_of(arguments),
+        Function::LogMultivariateGamma => special::log_multivariate_gamma(x, arguments[1] as usize),
     }
 }
 

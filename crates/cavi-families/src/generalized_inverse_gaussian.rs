@@ -184,6 +184,7 @@ impl Posterior for GeneralizedInverseGaussianPosterior {
                 times(0.5, product([p(), log(over(b(), a()))])),
             ])),
             mode: Some(over(sum([eta(0), root(discriminant)]), times(-2.0, eta(1)))),
+            ..Formulas::default()
         }
     }
 

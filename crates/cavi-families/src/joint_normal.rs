@@ -65,6 +65,10 @@ impl Posterior for JointNormalPosterior {
         true
     }
 
+    fn one_vector(&self) -> bool {
+        true
+    }
+
     fn statistics(&self) -> Vec<Expectation> {
         vec![
             Expectation { statistic: Statistic::identity(), extent: Extent::Vector },
@@ -103,6 +107,7 @@ impl Posterior for JointNormalPosterior {
                 (Statistic::covariance(), parameter(1)),
             ],
             log_normaliser: None,
+            words: None,
             mode: Some(matrix_vector(inverse(precision()), eta(0))),
         }
     }

@@ -12,6 +12,7 @@ pub mod posterior;
 pub mod standard;
 
 mod density;
+pub mod matrix;
 
 mod bernoulli;
 mod bernoulli_normal;
@@ -27,14 +28,18 @@ mod half_normal;
 mod inverse_gamma;
 mod joint_normal;
 mod multinomial;
+mod multivariate_normal;
 mod nonnegative_point;
 mod nonnegative_slice;
 mod normal;
 mod normal_gamma;
+mod normal_gamma_slice;
+mod normal_wishart;
 mod only_point;
 mod poisson;
 mod simplex_point;
 mod truncated_normal;
+mod wishart;
 
 pub use family::{Argument, DataKind, Domain, Extent, Family, Parameter, Rewrite, Slices, Spelling, Target};
 pub use posterior::{Batch, Descriptor, Expectation, Improper, Posterior};
@@ -46,6 +51,7 @@ use cavi_algebra::{Statistic, Support};
 pub fn families() -> &'static [&'static dyn Family] {
     &[
         &normal::Normal,
+        &multivariate_normal::MultivariateNormal,
         &gamma::Gamma,
         &exponential::Exponential,
         &poisson::Poisson,
@@ -59,6 +65,7 @@ pub fn families() -> &'static [&'static dyn Family] {
         &generalized_inverse_gaussian::GeneralizedInverseGaussian,
         &half_normal::HalfNormal,
         &truncated_normal::TruncatedNormal,
+        &wishart::Wishart,
         &flat::Flat,
     ]
 }
@@ -79,6 +86,9 @@ pub fn posteriors() -> &'static [&'static dyn Posterior] {
         &truncated_normal::TruncatedNormalPosterior,
         &normal_gamma::NormalGammaPosterior,
         &bernoulli_normal::BernoulliNormalPosterior,
+        &normal_gamma_slice::NormalGammaSlicePosterior,
+        &wishart::WishartPosterior,
+        &normal_wishart::NormalWishartPosterior,
         &simplex_point::SIMPLEX_POINT,
         &nonnegative_point::NONNEGATIVE_POINT,
         &nonnegative_slice::NonnegativeSlice,
@@ -95,12 +105,26 @@ pub fn posterior(name: &str) -> Option<&'static dyn Posterior> {
     posteriors().iter().copied().find(|posterior| posterior.name() == name)
 }
 
+/// Whether a family is one of several variables with these supports, any of them over a slice or none.
+pub fn joins(posterior: &dyn Posterior, supports: &[Support], over_slice: bool) -> bool {
+    if posterior.one_vector() {
+        return supports.iter().all(|support| posterior.lives_on(*support));
+    }
+    posterior.joint() == supports && posterior.over_slice() == over_slice
+}
+
 /// The joint family of several variables with these supports whose statistics contain the collected ones.
-pub fn recognise_joint(supports: &[Support], collected: &[Statistic]) -> Option<&'static dyn Posterior> {
-    posteriors().iter().copied().filter(|posterior| posterior.joint() == supports).find(|posterior| {
-        let statistics = posterior.statistics();
-        collected.iter().all(|wanted| statistics.iter().any(|own| own.statistic == *wanted))
-    })
+pub fn recognise_joint(
+    supports: &[Support],
+    over_slice: bool,
+    collected: &[Statistic],
+) -> Option<&'static dyn Posterior> {
+    let fits = |posterior: &&'static dyn Posterior| joins(*posterior, supports, over_slice);
+    posteriors()
+        .iter()
+        .copied()
+        .filter(fits)
+        .find(|posterior| collected.iter().all(|wanted| posterior.place_of(wanted).is_some()))
 }
 
 /// The smallest family on this support whose statistics contain the collected ones; for a point also those that have a

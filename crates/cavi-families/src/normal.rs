@@ -121,6 +121,7 @@ impl Posterior for NormalPosterior {
                 (Statistic::covariance(), over(number(1.0), precision())),
             ],
             log_normaliser: None,
+            words: None,
             mode: Some(over(eta(0), times(-2.0, eta(1)))),
         }
     }

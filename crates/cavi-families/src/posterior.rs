@@ -39,6 +39,11 @@ impl Batch<'_> {
         row * self.n..(row + 1) * self.n
     }
 
+    /// Where a row of a column with a matrix for each row stands.
+    pub fn pairs(&self, row: usize) -> std::ops::Range<usize> {
+        row * self.n * self.n..(row + 1) * self.n * self.n
+    }
+
     /// Where a group of a matrix column stands.
     pub fn matrix(&self, group: usize) -> std::ops::Range<usize> {
         group * self.n * self.n..(group + 1) * self.n * self.n
@@ -55,6 +60,7 @@ impl Batch<'_> {
             Extent::Scalar => self.rows,
             Extent::Vector => self.rows * self.n,
             Extent::Matrix => self.groups * self.n * self.n,
+            Extent::Pairs => self.rows * self.n * self.n,
         }
     }
 
@@ -80,7 +86,7 @@ pub struct Descriptor {
 pub struct Expectation {
     /// Of this statistic.
     pub statistic: Statistic,
-    /// Its shape: `Vector` has one slot, `Matrix` two.
+    /// Its shape: `Vector` has one slot, `Matrix` and `Pairs` two.
     pub extent: Extent,
 }
 
@@ -127,6 +133,11 @@ pub trait Posterior: Sync {
         &[]
     }
 
+    /// Whether several real variables, numbers or slices, may stand beside each other in its vector.
+    fn one_vector(&self) -> bool {
+        false
+    }
+
     /// The member that a descriptor belongs to.
     fn member_of(&self, _descriptor: usize) -> usize {
         0
@@ -141,9 +152,26 @@ pub trait Posterior: Sync {
     /// The statistics that its natural parameters multiply.
     fn statistics(&self) -> Vec<Expectation>;
 
+    /// Which of its statistics this is, however many variables stand beside each other in its vector.
+    fn place_of(&self, statistic: &Statistic) -> Option<usize> {
+        let of_vector = if self.one_vector() { statistic.of_one_vector() } else { statistic.clone() };
+        self.statistics().iter().position(|own| own.statistic == of_vector)
+    }
+
+    /// Which of its expectations this is.
+    fn expectation_of(&self, statistic: &Statistic) -> Option<usize> {
+        let of_vector = if self.one_vector() { statistic.of_one_vector() } else { statistic.clone() };
+        self.expectations().iter().position(|own| own.statistic == of_vector)
+    }
+
     /// For each statistic, the constant in its coefficient that the base measure takes: the natural parameters are the
     /// coefficients collected minus these.
     fn base(&self) -> Vec<f64> {
+        vec![0.0; self.statistics().len()]
+    }
+
+    /// The same for each element of the first member's slice: what a base measure has that depends on the slice's length.
+    fn base_per_element(&self) -> Vec<f64> {
         vec![0.0; self.statistics().len()]
     }
 

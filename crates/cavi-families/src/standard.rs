@@ -17,6 +17,8 @@ pub struct Formulas {
     pub expectations: Vec<(Statistic, Formula)>,
     /// The log-normaliser, over the standard parameters; for families that pair their entropy with the prior.
     pub log_normaliser: Option<Formula>,
+    /// The same in words, for a family whose parameters are matrices.
+    pub words: Option<&'static str>,
     /// The mode, over the coefficients collected (base included), where it has a closed form.
     pub mode: Option<Formula>,
 }
@@ -54,6 +56,14 @@ impl Standard for Registry {
 
     fn paired(&self, family: &str) -> bool {
         posterior(family).is_some_and(|family| family.paired())
+    }
+
+    fn words(&self, family: &str) -> Option<&'static str> {
+        formulas(family).words
+    }
+
+    fn one_vector(&self, family: &str) -> bool {
+        posterior(family).is_some_and(|family| family.one_vector())
     }
 
     fn log_normaliser(&self, family: &str) -> Option<Formula> {

@@ -202,6 +202,7 @@ impl Posterior for TruncatedNormalPosterior {
                 log_mass(),
                 times(0.5, log(over(number(two_pi), precision()))),
             ])),
+            words: None,
             mode: None,
         }
     }

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 use cavi_algebra::{
     Absent, Array, ArrayId, ArrayKind, Atom, Axis, AxisId, Function, Letter, LetterId, Subscript, Sum,
-    Support, Symbols,
+    Support, Symbols, Term,
 };
-use cavi_families::{Argument, Slices, Target, families, family};
+use cavi_families::{Argument, Extent, Slices, Spelling, Target, families, family};
 use statrs::distribution::{self as statrs_distribution, Continuous, ContinuousCDF, Discrete};
 use statrs::function::gamma::ln_gamma;
 
@@ -22,19 +22,25 @@ struct Numbers {
 }
 
 const LETTER: LetterId = LetterId(0);
+const OTHER: LetterId = LetterId(1);
 
 impl Numbers {
     fn new(size: usize) -> Numbers {
         let letter = Letter { name: "v".to_owned(), axis: AxisId(0), parent: None };
-        let axis = Axis { name: "word".to_owned(), parent: None, letters: vec![LETTER], size: None };
-        let symbols = Symbols { axes: vec![axis], letters: vec![letter], arrays: Vec::new() };
+        let other = Letter { name: "u".to_owned(), ..letter.clone() };
+        let axis = Axis { name: "word".to_owned(), parent: None, letters: vec![LETTER, OTHER], size: None };
+        let symbols = Symbols { axes: vec![axis], letters: vec![letter, other], arrays: Vec::new() };
         Numbers { symbols, values: Vec::new(), size }
     }
 
-    /// A new array of these values: a scalar where there is one of them, else along the axis.
+    /// A new array of these values: a scalar where there is one of them, else along the axis, or over pairs of it.
     fn array(&mut self, values: &[f64]) -> Sum {
+        let letters = match values.len() {
+            1 => Vec::new(),
+            length if length == self.size => vec![LETTER],
+            _ => vec![LETTER, OTHER],
+        };
         let is_vector = values.len() > 1;
-        let letters = if is_vector { vec![LETTER] } else { Vec::new() };
         self.symbols.arrays.push(Array {
             name: format!("a{}", self.values.len()),
             kind: ArrayKind::Constant,
@@ -48,7 +54,8 @@ impl Numbers {
             scale: None,
         });
         self.values.push(values.to_vec());
-        let subscripts = if is_vector { vec![Subscript::Letter(LETTER)] } else { Vec::new() };
+        let own = &self.symbols.arrays.last().expect("just pushed").letters;
+        let subscripts = own.iter().map(|letter| Subscript::Letter(*letter)).collect();
         Sum::atom(Atom::Value(ArrayId::from(self.values.len() - 1), subscripts))
     }
 
@@ -60,7 +67,9 @@ impl Numbers {
     }
 
     fn value(&self, array: ArrayId, subscripts: &[Subscript], letters: &BTreeMap<LetterId, usize>) -> f64 {
-        let place = subscripts.iter().map(|subscript| self.position(subscript, letters)).sum::<usize>();
+        let place = subscripts
+            .iter()
+            .fold(0, |place, subscript| place * self.size + self.position(subscript, letters));
         self.values[array.index()][place]
     }
 
@@ -70,6 +79,23 @@ impl Numbers {
             Atom::Group(sum) => self.evaluate(sum, letters),
             Atom::Equal(left, right) => {
                 f64::from(self.position(left, letters) == self.position(right, letters))
+            }
+            Atom::Apply(Function::LogDeterminant, matrix) => {
+                let [term] = matrix[0].terms.as_slice() else { panic!("a matrix is one term") };
+                let element = Sum::term(Term { sums: Vec::new(), ..term.clone() });
+                let at = |row: usize, column: usize| {
+                    let mut letters = letters.clone();
+                    letters.insert(term.sums[0], row);
+                    letters.insert(term.sums[1], column);
+                    self.evaluate(&element, &letters)
+                };
+                assert_eq!(self.size, 2, "determinants of 2 x 2 matrices");
+                (at(0, 0) * at(1, 1) - at(0, 1) * at(1, 0)).ln()
+            }
+            Atom::Apply(Function::LogMultivariateGamma, arguments) => {
+                let x = self.evaluate(&arguments[0], letters);
+                assert_eq!(self.evaluate(&arguments[1], letters), 2.0);
+                0.5 * std::f64::consts::PI.ln() + ln_gamma(x) + ln_gamma(x - 0.5)
             }
             Atom::Apply(function, arguments) => {
                 let x = self.evaluate(&arguments[0], letters);
@@ -116,11 +142,17 @@ impl Numbers {
 /// The log-density of `x` under a family, with the given spelling of each parameter.
 fn log_density(name: &str, x: &[f64], parameters: &[(&str, &[f64])]) -> f64 {
     let family = family(name).unwrap_or_else(|| panic!("no family {name}"));
-    let size = x.len().max(parameters.iter().map(|(_, value)| value.len()).max().unwrap_or(1));
+    let longest = x.len().max(parameters.iter().map(|(_, value)| value.len()).max().unwrap_or(1));
+    let has_matrix = family.parameters().iter().any(|own| own.extent == Extent::Matrix);
+    let size = if has_matrix { longest.isqrt() } else { longest };
     let mut numbers = Numbers::new(size);
     let value = numbers.array(x);
     let index = Some(Subscript::Index(ArrayId(0), Vec::new()));
-    let slices = if family.slices() == Slices::One { vec![LETTER] } else { Vec::new() };
+    let slices = match family.slices() {
+        Slices::One => vec![LETTER],
+        Slices::Two => vec![LETTER, OTHER],
+        Slices::None | Slices::Any => Vec::new(),
+    };
     let target = Target { value, slices, index };
     let mut canonical: Vec<Sum> = Vec::new();
     let mut arguments = Vec::new();
@@ -139,7 +171,7 @@ fn log_density(name: &str, x: &[f64], parameters: &[(&str, &[f64])]) -> f64 {
             sum = rewrite(&mut numbers.symbols, &sum, &canonical);
         }
         canonical.push(sum.clone());
-        arguments.push(Some(Argument { value: sum, letters: vec![LETTER] }));
+        arguments.push(Some(Argument { value: sum, letters: vec![LETTER, OTHER] }));
     }
     let density = family.log_density(&mut numbers.symbols, &target, &arguments);
     let canonical = cavi_algebra::canonical::canonical(&mut numbers.symbols, &density);
@@ -214,6 +246,21 @@ fn vector_families() {
     }
 }
 
+#[test]
+fn matrix_families() {
+    // The density takes the precision and, of a Wishart, the inverse of the scale: values from
+    // `scipy.stats.multivariate_normal` and `scipy.stats.wishart`.
+    let precision = [2.0, 0.3, 0.3, 0.5];
+    check("MultivariateNormal", &[0.4, -1.1], &[("mean", &[0.1, 0.2]), ("prec", &precision)], NORMAL);
+    let rate = [1.5, -0.2, -0.2, 0.8];
+    check("Wishart", &[1.2, 0.3, 0.3, 0.9], &[("dof", &[4.5]), ("scale", &rate)], WISHART);
+}
+
+/// `multivariate_normal([.1, .2], inv([[2, .3], [.3, .5]])).logpdf([.4, -1.1])`
+const NORMAL: f64 = -2.280532406144966;
+/// `wishart(4.5, inv([[1.5, -.2], [-.2, .8]])).logpdf([[1.2, .3], [.3, .9]])`
+const WISHART: f64 = -4.605590589690376;
+
 /// What `check` found above cannot be forgotten for a new family.
 #[test]
 fn every_family_is_checked() {
@@ -233,7 +280,8 @@ fn families_are_consistent() {
                 "{}: the first spelling is canonical",
                 family.name()
             );
-            assert!(parameter.spellings[1..].iter().all(|spelling| spelling.rewrite.is_some()));
+            let differs = |spelling: &Spelling| spelling.rewrite.is_some() || spelling.inverted;
+            assert!(parameter.spellings[1..].iter().all(differs));
         }
         let first_named = parameters.iter().position(|p| !p.positional).unwrap_or(parameters.len());
         assert!(

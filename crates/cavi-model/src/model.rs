@@ -70,10 +70,13 @@ impl std::fmt::Debug for Statement {
 pub struct ArgumentSpec {
     /// Which spelling of the parameter: 0 is the one the density is written in.
     pub spelling: usize,
-    /// The value. A vector parameter has `letters[0]` free in it.
+    /// The value. A vector parameter has `letters[0]` free in it, a matrix both.
     pub value: Expression,
-    /// For a vector parameter the letter of its slice: that of the left where the left has one, else its own.
+    /// For a vector parameter the letter of its slice: that of the left where the left has one, else its own; for a matrix
+    /// row and column.
     pub letters: Vec<LetterId>,
+    /// For a matrix whose inverse the density reads, the element of that; `None` for a diagonal one.
+    pub inverse: Option<Expression>,
     /// Its place.
     pub span: Span,
 }

@@ -327,6 +327,7 @@ fn render(symbols: &Symbols, value: &Expression, around: u8) -> String {
         Expression::Power(base, exponent) => {
             (format!("{}^{}", render(symbols, base, 4), render(symbols, exponent, 4)), 3)
         }
+        Expression::Inverse(matrix, ..) => (format!("inverse({})", render(symbols, matrix, 0)), 4),
         Expression::Apply(function, argument) => {
             (format!("{}({})", function.name(), render(symbols, argument, 0)), 4)
         }

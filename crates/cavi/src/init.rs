@@ -12,7 +12,7 @@ use cavi_files::DenseArray;
 
 use crate::bind::{Binding, Labels, Problem};
 use crate::pipeline::Compiled;
-use crate::posterior::{Column, ColumnFile, columns, family, group_path, layouts};
+use crate::posterior::{Along, Column, ColumnFile, columns, family, group_path, layouts};
 use crate::start::Given;
 use crate::stuck::Stuck;
 
@@ -224,13 +224,20 @@ impl Reader<'_> {
         let batch = layout.batch();
         let mut given: Vec<String> = Vec::new();
         let mut lacking: Vec<String> = Vec::new();
-        let mut columns = Vec::new();
+        let mut columns: Vec<Vec<f64>> = Vec::new();
         for column in own {
             let length = match column.extent {
                 Some(extent) => batch.len(extent),
                 None => layout.rows * layout.slices[column.member].iter().product::<usize>(),
             };
-            let mut values = vec![f64::NAN; length];
+            // Several descriptors may be parts of one column.
+            while columns.len() <= column.column {
+                columns.push(Vec::new());
+            }
+            let values: &mut Vec<f64> = &mut columns[column.column];
+            if values.is_empty() {
+                *values = vec![f64::NAN; length];
+            }
             if column.defining {
                 for file in column.files(self.equations, self.bound, self.layouts, self.labels) {
                     // A group without positions needs no file.
@@ -241,12 +248,11 @@ impl Reader<'_> {
                         Ok(None) => lacking.push(file.key.clone()),
                         Ok(Some(array)) => {
                             given.push(file.key.clone());
-                            self.place(&file, &array, &mut values);
+                            self.place(&file, &array, values);
                         }
                     }
                 }
             }
-            columns.push(values);
         }
         let (Some(first), Some(lacks)) = (given.first(), lacking.first()) else {
             return (!given.is_empty()).then_some(columns);
@@ -274,7 +280,7 @@ impl Reader<'_> {
             return;
         };
         let orders: Option<Vec<Order>> =
-            file.dimensions.iter().map(|dimension| self.order(dimension.axis, dimension.group)).collect();
+            file.dimensions.iter().map(|dimension| self.order_along(dimension.along)).collect();
         // A mismatch of labels was reported.
         let Some(orders) = orders else { return };
         let mut strides = vec![1; lengths.len()];
@@ -300,6 +306,33 @@ impl Reader<'_> {
                 .possible(format!("equal rows, or the shape {:?}", file.shape)),
             );
         }
+    }
+
+    /// How the start orders the positions of a dimension.
+    fn order_along(&mut self, along: Along) -> Option<Order> {
+        let id = match along {
+            Along::Axis(axis, group) => return self.order(axis, group),
+            Along::Members(id) => id,
+        };
+        // The elements of one member after another, each in C order of its slice.
+        let equations = self.equations;
+        let layout = &self.layouts[id.index()];
+        let mut all: Vec<usize> = Vec::with_capacity(layout.n);
+        for (letters, sizes) in equations.block(id).slices.iter().zip(&layout.slices) {
+            let mut places = vec![all.len()];
+            for (depth, (letter, size)) in letters.iter().zip(sizes).enumerate() {
+                let order = self.order(equations.symbols.letter(*letter).axis, None)?;
+                let stride: usize = sizes[depth + 1..].iter().product();
+                let theirs = |position: usize| order.as_ref().map_or(position, |order| order[position]);
+                places = places
+                    .iter()
+                    .flat_map(|place| (0..*size).map(move |position| (place, position)))
+                    .map(|(place, position)| place + theirs(position) * stride)
+                    .collect();
+            }
+            all.extend(places);
+        }
+        Some(Some(all))
     }
 
     /// How the start orders the positions of a group of an axis: `Some(None)` where the order is the same; `None` where

@@ -1,6 +1,7 @@
 //! What a factor of q says at first sight: the mean of a variable (the value of a point, the probabilities of an index).
 
 use cavi_algebra::{ArrayId, AxisId, Elementary, Equations, LetterId, Mode, Statistic};
+use cavi_executor::layout::is_one_vector;
 use cavi_executor::{Bound, Layout, Parameters};
 use cavi_families::Extent;
 
@@ -37,14 +38,14 @@ pub fn mean(equations: &Equations, bound: &Bound, parameters: &Parameters, array
     let is_column_of_values = block.is_point() || family.is_none_or(|family| family.only_point());
     let (values, width) = if is_column_of_values {
         (columns.get(member)?.clone(), width)
-    } else if block.members.len() > 1 && layout.n == 1 {
+    } else if block.members.len() > 1 && !is_one_vector(block) {
         // A member of a joint factor: its mean is an expectation that the family answers.
         let family = family?;
         let wanted = Statistic(vec![(u8::try_from(member).ok()?, Elementary::Power(1))]);
         let which = family.expectations().iter().position(|own| own.statistic == wanted)?;
-        let mut mean = vec![0.0; layout.rows];
+        let mut mean = vec![0.0; layout.rows * width];
         family.expect(&layout.batch(), columns, which, &mut mean);
-        (mean, 1)
+        (mean, width)
     } else {
         let descriptors = family?.descriptors();
         let place = |name: &str| descriptors.iter().position(|descriptor| descriptor.name == name);
@@ -52,14 +53,14 @@ pub fn mean(equations: &Equations, bound: &Bound, parameters: &Parameters, array
         let column = columns.get(which)?;
         match descriptors[which].extent {
             Extent::Scalar if block.members.len() == 1 => (column.clone(), 1),
+            Extent::Pairs if block.members.len() == 1 => (column.clone(), width),
             Extent::Vector => {
-                let offset: usize =
-                    layout.slices[..member].iter().map(|sizes| sizes.iter().product::<usize>()).sum();
+                let offset = layout.offsets()[member];
                 let width = if block.classes.is_some() { layout.n } else { width };
                 let rows = column.chunks_exact(layout.n.max(1));
                 (rows.flat_map(|row| row[offset..offset + width].iter().copied()).collect(), width)
             }
-            Extent::Scalar | Extent::Matrix => return None,
+            Extent::Scalar | Extent::Matrix | Extent::Pairs => return None,
         }
     };
     debug_assert_eq!(values.len(), layout.rows * width, "rows by slice");

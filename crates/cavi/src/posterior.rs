@@ -6,7 +6,8 @@
 
 use std::path::Path;
 
-use cavi_algebra::{ArrayId, AxisId, BlockId, Equations, LetterId, Mode, Symbols};
+use cavi_algebra::{ArrayId, AxisId, Block, BlockId, Equations, LetterId, Mode, Symbols};
+use cavi_executor::layout::is_one_vector;
 use cavi_executor::{Bound, Layout, Parameters};
 use cavi_families::Extent;
 use cavi_files::{FileError, write_labels, write_npy};
@@ -144,6 +145,19 @@ pub(crate) struct Column {
     pub defining: bool,
     /// Its shape; `None` for the values of a point.
     pub extent: Option<Extent>,
+    /// Which part of the column it is, where several variables stand beside each other in one vector.
+    pub part: Part,
+}
+
+/// A part of the column of a block whose variables stand beside each other in one vector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// All of it.
+    Whole,
+    /// The elements of one member; of a matrix its diagonal.
+    Member,
+    /// The matrix over the elements of all members.
+    AllMembers,
 }
 
 /// The descriptors of all stored blocks.
@@ -163,7 +177,9 @@ pub(crate) fn columns(equations: &Equations) -> Vec<Column> {
                 column: member,
                 defining: true,
                 extent: None,
+                part: Part::Whole,
             })),
+            Some(family) if is_one_vector(block) => columns.extend(beside_each_other(id, block, family)),
             Some(family) => {
                 columns.extend(family.descriptors().iter().enumerate().map(|(column, descriptor)| Column {
                     block: id,
@@ -173,8 +189,38 @@ pub(crate) fn columns(equations: &Equations) -> Vec<Column> {
                     column,
                     defining: descriptor.defining,
                     extent: Some(descriptor.extent),
+                    part: Part::Whole,
                 }));
             }
+        }
+    }
+    columns
+}
+
+/// The descriptors of several variables in one vector: for each its mean and its variances, and of all together the
+/// covariance.
+fn beside_each_other(
+    id: BlockId,
+    block: &Block,
+    family: &'static dyn cavi_families::Posterior,
+) -> Vec<Column> {
+    let mut columns = Vec::new();
+    for (column, descriptor) in family.descriptors().iter().enumerate() {
+        let matrix = descriptor.extent == Extent::Matrix;
+        let own = |member: usize, parameter: &'static str, part: Part| Column {
+            block: id,
+            member,
+            variable: block.members[member],
+            parameter,
+            column,
+            defining: descriptor.defining && (!matrix || part == Part::AllMembers),
+            extent: Some(descriptor.extent),
+            part,
+        };
+        let name = if matrix { "var" } else { descriptor.name };
+        columns.extend((0..block.members.len()).map(|member| own(member, name, Part::Member)));
+        if matrix {
+            columns.push(own(0, descriptor.name, Part::AllMembers));
         }
     }
     columns
@@ -213,10 +259,17 @@ pub(crate) struct FileDimension {
     pub full: usize,
     /// By how much the place in the column grows along it.
     pub stride: usize,
-    /// Its axis, and the group of it, for a ragged one.
-    pub axis: AxisId,
-    /// The parent of its positions.
-    pub group: Option<usize>,
+    /// What it runs over.
+    pub along: Along,
+}
+
+/// What a dimension of a file runs over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Along {
+    /// An axis, of a ragged one the group of this parent.
+    Axis(AxisId, Option<usize>),
+    /// The elements of all members of a block, one after another.
+    Members(BlockId),
 }
 
 /// What a dimension of a variable is in its block.
@@ -251,7 +304,12 @@ impl Column {
             .copied()
             .filter(|letter| !parents.iter().any(|other| symbols.lineage(*other)[1..].contains(letter)))
             .collect();
-        let key = format!("{}.{}", symbols.array(self.variable).name, self.parameter);
+        let name = |array: &ArrayId| symbols.array(*array).name.as_str();
+        let key = match self.part {
+            Part::AllMembers => block.members.iter().map(name).collect::<Vec<_>>().join("+"),
+            Part::Whole | Part::Member => name(&self.variable).to_owned(),
+        };
+        let key = format!("{key}.{}", self.parameter);
         let mut files = Vec::new();
         for positions in
             combinations(&inner.iter().map(|letter| bound.size_of(symbols, *letter)).collect::<Vec<_>>())
@@ -289,9 +347,16 @@ impl Column {
             None => layout.slices[self.member].iter().product(),
             Some(Extent::Scalar) => 1,
             Some(Extent::Vector) => layout.n,
-            Some(Extent::Matrix) => layout.n * layout.n,
+            Some(Extent::Matrix | Extent::Pairs) => layout.n * layout.n,
         };
+        // A matrix over two slices has its rows and columns at their places among the dimensions; that over pairs of
+        // positions of one slice comes last.
+        let in_place = self.extent == Some(Extent::Pairs) && layout.slices[self.member].len() == 2;
+        let at_the_end = matches!(self.extent, Some(Extent::Matrix | Extent::Pairs)) && !in_place;
+        let diagonal = self.extent == Some(Extent::Matrix) && self.part == Part::Member;
+        let offset = if self.part == Part::Member { layout.offsets()[self.member] } else { 0 };
         let mut file = ColumnFile { key, shape: Vec::new(), dimensions: Vec::new(), base: 0 };
+        file.base += if diagonal { offset * (layout.n + 1) } else { offset };
         if self.extent == Some(Extent::Matrix) {
             // Group letters that are ancestors have the value of the file.
             for (letter, stride) in layout.group_letters.iter().zip(&group_strides) {
@@ -317,32 +382,47 @@ impl Column {
                     .iter()
                     .position(|group| group == letter)
                     .map(|place| group_strides[place] * width),
-                (Role::Plate(plate), None | Some(Extent::Scalar | Extent::Vector)) => {
+                (Role::Plate(plate), None | Some(Extent::Scalar | Extent::Vector | Extent::Pairs)) => {
                     Some(plate_strides[*plate] * width)
                 }
                 (Role::Slice(slice), None | Some(Extent::Vector)) => Some(slice_strides[*slice]),
+                (Role::Slice(slice), Some(Extent::Pairs)) if in_place => Some(slice_strides[*slice]),
+                (Role::Slice(slice), Some(Extent::Matrix)) if diagonal => {
+                    Some(slice_strides[*slice] * (layout.n + 1))
+                }
                 // A scalar a row; the slices of a matrix come last.
-                (Role::Slice(_), Some(Extent::Scalar | Extent::Matrix)) => continue,
+                (Role::Slice(_), Some(Extent::Scalar | Extent::Matrix | Extent::Pairs)) => continue,
             };
-            let length = if stride.is_some() { full } else { 1 };
+            // A variance has its full shape, however many rows share it.
+            let length = if stride.is_some() || diagonal { full } else { 1 };
             let stride = stride.unwrap_or(0);
             file.base += start * stride;
             file.shape.push(length);
-            file.dimensions.push(FileDimension { length, full, stride, axis, group });
+            file.dimensions.push(FileDimension { length, full, stride, along: Along::Axis(axis, group) });
         }
         match (self.extent, block.classes) {
             (Some(Extent::Vector), Some(classes)) => {
                 let (axis, group, _, full) = range(classes);
                 file.shape.push(full);
-                file.dimensions.push(FileDimension { length: full, full, stride: 1, axis, group });
+                let along = Along::Axis(axis, group);
+                file.dimensions.push(FileDimension { length: full, full, stride: 1, along });
             }
-            (Some(Extent::Matrix), _) => {
+            _ if self.part == Part::AllMembers && at_the_end => {
+                for stride in [layout.n, 1] {
+                    file.shape.push(layout.n);
+                    let along = Along::Members(self.block);
+                    let (length, full) = (layout.n, layout.n);
+                    file.dimensions.push(FileDimension { length, full, stride, along });
+                }
+            }
+            _ if at_the_end && !diagonal => {
                 for unit in [layout.n, 1] {
                     file.shape.push(layout.n);
                     for (letter, stride) in block.slices[self.member].iter().zip(&slice_strides) {
                         let (axis, group, _, full) = range(*letter);
                         let stride = stride * unit;
-                        file.dimensions.push(FileDimension { length: full, full, stride, axis, group });
+                        let along = Along::Axis(axis, group);
+                        file.dimensions.push(FileDimension { length: full, full, stride, along });
                     }
                 }
             }

@@ -212,7 +212,7 @@ impl Context<'_> {
             .map(|index| vec![0.0; batch.len(cavi_executor::layout::extent(family, index))])
             .collect();
         family.describe(&batch, &columns, &mut descriptors).map_err(|improper| self.improper(&improper))?;
-        let width = if family.over_slice() { layout.n } else { 1 };
+        let width = layout.width();
         let mut drawn = vec![0.0; layout.rows * width];
         let mut generator = ChaCha8Rng::seed_from_u64(seed);
         generator.set_stream(stream);

@@ -5,7 +5,7 @@ use cavi_algebra::{ArrayId, ArrayKind, AxisId, BlockId, Equations, Mode, Support
 use cavi_executor::Bound;
 
 use crate::bind::Labels;
-use crate::posterior::{ColumnFile, columns, layouts};
+use crate::posterior::{Along, ColumnFile, FileDimension, columns, layouts};
 
 /// A start and what it is for.
 pub(crate) struct Stuck<'a> {
@@ -52,8 +52,9 @@ impl Stuck<'_> {
             let array = self.equations.symbols.array(column.variable);
             for file in column.files(self.equations, self.bound, &layouts, self.labels) {
                 // The two dimensions of a matrix move together; its rows are not compared.
-                let along: Vec<usize> =
-                    (0..file.dimensions.len()).filter(|place| file.dimensions[*place].axis == axis).collect();
+                let along: Vec<usize> = (0..file.dimensions.len())
+                    .filter(|place| runs_over(&file.dimensions[*place], axis))
+                    .collect();
                 let [along] = along[..] else { continue };
                 let Some(columns) = self.parameters[column.block.index()] else {
                     complete = false;
@@ -103,6 +104,11 @@ impl Stuck<'_> {
         }
         found
     }
+}
+
+/// Whether a dimension of a file runs over an axis.
+fn runs_over(dimension: &FileDimension, axis: AxisId) -> bool {
+    matches!(dimension.along, Along::Axis(own, _) if own == axis)
 }
 
 /// Whether the numbers of a file are the same along a dimension.

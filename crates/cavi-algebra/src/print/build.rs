@@ -77,6 +77,9 @@ impl<'a> Builder<'a> {
     /// A statistic of a block at its own plates and at the given slots, without expectation.
     pub fn statistic(&mut self, block: &Block, moment: &Moment) -> Node {
         let parts = self.parts(block, moment);
+        if let Some(contraction) = contraction(&parts) {
+            return contraction;
+        }
         Node::times(
             parts
                 .into_iter()
@@ -255,6 +258,10 @@ impl<'a> Builder<'a> {
             Atom::Apply(Function::LogisticCurvature, arguments) => {
                 logistic_curvature(self.inner_sum(&arguments[0]))
             }
+            Atom::Apply(Function::LogDeterminant, matrix) => {
+                let argument = self.matrix(&matrix[0]);
+                Node::call(Call::Function(Function::LogDeterminant), argument)
+            }
             Atom::Apply(function, arguments) => Node::Call(Call::Function(*function), self.each(arguments)),
             Atom::ExpectedSquare(square) => {
                 let inside = self.inner_sum(&square.of);
@@ -329,6 +336,24 @@ impl<'a> Builder<'a> {
         Node::product(Number::of(number), above, below)
     }
 
+    /// A matrix that is written as the sum of its elements: those without the letters summed.
+    fn matrix(&mut self, sum: &Sum) -> Node {
+        let [term] = sum.terms.as_slice() else { return self.inner_sum(sum) };
+        let whole: Vec<Node> = term
+            .factors
+            .iter()
+            .map(|factor| match &factor.atom {
+                Atom::Value(array, subscripts) => {
+                    let summed = |own: &Subscript| matches!(own, Subscript::Letter(letter) if term.sums.contains(letter));
+                    let rest: Vec<Subscript> = subscripts.iter().filter(|own| !summed(own)).cloned().collect();
+                    self.element(*array, &rest)
+                }
+                other => self.atom(other),
+            })
+            .collect();
+        Node::product(Number::of(term.coefficient.0), whole, Vec::new())
+    }
+
     /// An element of an array.
     pub fn element(&mut self, array: ArrayId, subscripts: &[Subscript]) -> Node {
         let subscripts = self.subscripts(subscripts);
@@ -368,10 +393,15 @@ impl<'a> Builder<'a> {
         for ((member, elementary), (array, slots)) in moment.statistic.0.iter().zip(elements) {
             let class = match elementary {
                 Elementary::Indicator => slots.last().map(|slot| self.single(slot)),
-                Elementary::Power(_) | Elementary::Log | Elementary::LogComplement | Elementary::Centred => {
-                    None
-                }
+                Elementary::Contracted(1) => slots.last().map(|slot| self.single(slot)),
+                Elementary::Power(_)
+                | Elementary::Log
+                | Elementary::LogComplement
+                | Elementary::LogDeterminant
+                | Elementary::Contracted(_)
+                | Elementary::Centred => None,
             };
+            let slots = if matches!(elementary, Elementary::Contracted(_)) { &[] } else { slots };
             let subscripts: Vec<Subscript> = places(self.scope.symbols, block, usize::from(*member))
                 .into_iter()
                 .filter_map(|place| match place {
@@ -402,6 +432,9 @@ impl<'a> Builder<'a> {
                 }
             }
             _ => {
+                if let Some(contraction) = contraction(&parts) {
+                    return Node::Expectation(Box::new(contraction));
+                }
                 let (mut above, mut below) = (Vec::new(), Vec::new());
                 for (elementary, element, class) in parts {
                     match elementary {
@@ -411,6 +444,8 @@ impl<'a> Builder<'a> {
                         Elementary::Power(_)
                         | Elementary::Log
                         | Elementary::LogComplement
+                        | Elementary::LogDeterminant
+                        | Elementary::Contracted(_)
                         | Elementary::Indicator
                         | Elementary::Centred => above.push(applied(elementary, element, class)),
                     }
@@ -437,6 +472,16 @@ fn logistic_curvature(x: Node) -> Node {
     Node::product(Number::one(), above, vec![Node::number(2.0), x])
 }
 
+/// A vector and a matrix whose product is summed over.
+fn contraction(parts: &[(Elementary, Node, Option<Node>)]) -> Option<Node> {
+    let [(Elementary::Contracted(_), vector, _), .., (Elementary::Contracted(_), matrix, letter)] = parts
+    else {
+        return None;
+    };
+    let arguments = [Some(matrix), Some(vector), letter.as_ref()].into_iter().flatten();
+    Some(Node::Call(Call::Contraction, arguments.cloned().collect()))
+}
+
 /// An elementary function of an element.
 fn applied(elementary: Elementary, element: Node, class: Option<Node>) -> Node {
     match elementary {
@@ -447,6 +492,8 @@ fn applied(elementary: Elementary, element: Node, class: Option<Node>) -> Node {
         }
         Elementary::Power(power) => element.raised(Node::number(f64::from(power))),
         Elementary::Log => Node::log(element),
+        Elementary::LogDeterminant => Node::call(Call::Function(Function::LogDeterminant), element),
+        Elementary::Contracted(_) => element,
         Elementary::LogComplement => Node::log(Node::Add(vec![Node::number(1.0), element.negated()])),
         Elementary::Indicator => {
             let class = class.unwrap_or_else(|| Node::number(1.0));

@@ -376,6 +376,15 @@ impl Derivation<'_> {
         if block.is_point() {
             return self.mode(id, block);
         }
+        if block.members.len() > 1 && self.standard.one_vector(block.family) {
+            let line = "With the members beside each other in one vector: its precision is -2 times the matrix of the \
+                        coefficients of products (half of a product of two different elements on each side of the \
+                        diagonal), its mean the covariance times the coefficients of the elements.";
+            return vec![Item::Paragraph(vec![words(line)])];
+        }
+        if let Some(text) = self.standard.words(block.family) {
+            return vec![Item::Paragraph(vec![words(text)])];
+        }
         let shown = self.standard_parameters(&mut symbols, block);
         let parameters = self.standard.standard(block.family);
         let mut rows = Vec::new();
@@ -432,8 +441,15 @@ impl Derivation<'_> {
         let pairs = block.natural.iter().find(|natural| natural.statistic.0.len() == statistic.0.len());
         let slots = statistic.0.iter().flat_map(|(member, elementary)| match elementary {
             Elementary::Indicator => block.classes.into_iter().collect::<Vec<_>>(),
-            Elementary::Power(_) | Elementary::Log | Elementary::LogComplement | Elementary::Centred => {
-                block.slices.get(usize::from(*member)).cloned().unwrap_or_default()
+            Elementary::Power(_)
+            | Elementary::Log
+            | Elementary::LogComplement
+            | Elementary::LogDeterminant
+            | Elementary::Contracted(_)
+            | Elementary::Centred => {
+                let mut own = block.slices.get(usize::from(*member)).cloned().unwrap_or_default();
+                own.truncate(elementary.slots(own.len()));
+                own
             }
         });
         let slots: Vec<LetterId> = slots.collect();

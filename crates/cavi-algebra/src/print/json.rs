@@ -266,6 +266,8 @@ fn elementary(member: usize, own: Elementary) -> Json {
         Elementary::Power(power) => ("power", Json::Number(f64::from(power))),
         Elementary::Log => ("log", Json::Null),
         Elementary::LogComplement => ("log_complement", Json::Null),
+        Elementary::LogDeterminant => ("log_determinant", Json::Null),
+        Elementary::Contracted(_) => ("contracted", Json::Null),
         Elementary::Indicator => ("indicator", Json::Null),
         Elementary::Centred => ("centred", Json::Null),
     };

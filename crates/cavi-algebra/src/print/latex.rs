@@ -218,7 +218,10 @@ pub(crate) fn prefix(call: &Call) -> Option<String> {
             Function::InversePhi => "\\Phi^{-1}",
             Function::StandardNormalLogCdf => "\\ln\\Phi",
             Function::StandardNormalLogQf => "(\\ln\\Phi)^{-1}",
-            Function::Sqrt | Function::StandardNormalLogCcdf => return None,
+            Function::Sqrt
+            | Function::StandardNormalLogCcdf
+            | Function::LogDeterminant
+            | Function::LogMultivariateGamma => return None,
             Function::EvenSoftplus | Function::LogisticCurvature => {
                 unreachable!("they are shown by hyperbolic functions")
             }
@@ -234,7 +237,7 @@ pub(crate) fn prefix(call: &Call) -> Option<String> {
                 if subscripts.is_empty() { String::new() } else { format!("_{{{}}}", subscripts.join(",")) };
             return Some(format!("{base}{}{below}", "'".repeat(primes)));
         }
-        Call::Inverse | Call::Argument(_) => return None,
+        Call::Inverse | Call::Contraction | Call::Argument(_) => return None,
     };
     Some(own.to_owned())
 }
@@ -254,6 +257,14 @@ fn called(call: &Call, arguments: &[Node], closed: bool) -> String {
     }
     match (call, arguments) {
         (Call::Function(Function::Sqrt), _) => format!("\\sqrt{{{inside}}}"),
+        (Call::Function(Function::LogDeterminant), _) => format!("\\ln\\left|{inside}\\right|"),
+        (Call::Function(Function::LogMultivariateGamma), [argument, size]) => {
+            format!("\\ln\\Gamma_{{{}}}{}", node(size), bracketed("(", &node(argument), ")"))
+        }
+        (Call::Contraction, [matrix, vector, letter]) => {
+            format!("\\left[{} {}\\right]_{{{}}}", node(matrix), node(vector), node(letter))
+        }
+        (Call::Contraction, [matrix, vector]) => format!("{0}^\\top {1} {0}", node(vector), node(matrix)),
         (Call::Function(_), _) => format!("\\ln\\left(1 - \\Phi{}\\right)", bracketed("(", &inside, ")")),
         (Call::Argument(name), _) => format!("{} = {inside}", upright(name)),
         (_, [Node::Element(element)]) if element.of.is_none() => format!("{inside}^{{-1}}"),

@@ -101,6 +101,7 @@ impl Builder<'_> {
             Expression::Apply(function, inner) => {
                 Node::call(Call::Function(*function), self.expression(inner))
             }
+            Expression::Inverse(matrix, ..) => Node::call(Call::Inverse, self.expression(matrix)),
         }
     }
 }

@@ -109,6 +109,8 @@ pub(crate) enum Call {
     Digamma,
     /// The inverse of a matrix.
     Inverse,
+    /// A matrix and a vector: `m' L m`, or with a letter as third argument an element of the vector `L m`.
+    Contraction,
     /// A factor of q: `q(theta[d, :k])`.
     Q,
     /// A name that the derivation gives: `eta(log x)`.

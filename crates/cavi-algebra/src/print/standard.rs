@@ -38,6 +38,17 @@ pub trait Standard {
         false
     }
 
+    /// The standard parameters, expectations and log-normaliser in words, for a family that has no formula for them.
+    fn words(&self, _family: &str) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether several variables of a block stand beside each other in one vector of this family, whose standard parameters
+    /// are then those of the whole vector.
+    fn one_vector(&self, _family: &str) -> bool {
+        false
+    }
+
     /// The log-normaliser of a paired family, over its standard parameters.
     fn log_normaliser(&self, _family: &str) -> Option<Formula> {
         None

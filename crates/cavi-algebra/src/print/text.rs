@@ -150,6 +150,7 @@ fn tight(inner: &Node) -> String {
 /// A function with its arguments in brackets.
 fn called(call: &Call, arguments: &[Node]) -> String {
     let name = match call {
+        Call::Contraction => return contraction(arguments),
         Call::Function(Function::LogGamma) => "log Gamma",
         Call::Function(Function::Digamma) => "psi",
         Call::Function(Function::Trigamma) => "psi'",
@@ -164,6 +165,16 @@ fn called(call: &Call, arguments: &[Node]) -> String {
         Call::Argument(name) => return format!("{name} = {}", list(arguments, ", ")),
     };
     format!("{name}({})", list(arguments, ", "))
+}
+
+/// `m' L m`, or `(L m)[i]`
+fn contraction(arguments: &[Node]) -> String {
+    let texts: Vec<String> = arguments.iter().map(node).collect();
+    match texts.as_slice() {
+        [matrix, vector, letter] => format!("({matrix} {vector})[{letter}]"),
+        [matrix, vector] => format!("{vector}' {matrix} {vector}"),
+        other => other.join(" "),
+    }
 }
 
 /// Whether a log needs no brackets around it.

@@ -95,7 +95,10 @@ fn of_function(symbols: &mut Symbols, function: Function, arguments: &[Sum], pos
         Function::EvenSoftplus => multiply(symbols, &x.clone().apply(Function::LogisticCurvature), &x),
         Function::LogGamma => x.apply(Function::Digamma),
         Function::Digamma => x.apply(Function::Trigamma),
-        Function::Trigamma | Function::LogisticCurvature => return None,
+        Function::Trigamma
+        | Function::LogisticCurvature
+        | Function::LogDeterminant
+        | Function::LogMultivariateGamma => return None,
         Function::LogBesselK if position == 0 => return None,
         Function::LogBesselK => {
             // K_p'(z) = -K_(p-1)(z) - (p / z) K_p(z)

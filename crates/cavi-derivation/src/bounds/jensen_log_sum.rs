@@ -259,6 +259,8 @@ pub fn sign_unknown(symbols: &Symbols, term: &Term) -> Option<Sign> {
                 | Function::LogGamma
                 | Function::Digamma
                 | Function::LogBesselK
+                | Function::LogDeterminant
+                | Function::LogMultivariateGamma
                 | Function::InversePhi
                 | Function::StandardNormalLogCdf
                 | Function::StandardNormalLogCcdf

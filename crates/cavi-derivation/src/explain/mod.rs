@@ -4,7 +4,7 @@
 use cavi_algebra::{
     Atom, Block, BlockId, Elementary, Mode, StatementId, Statistic, Sum, Support, Symbols, Term, dedup,
 };
-use cavi_families::{Posterior, families, posterior, posteriors, recognise, recognise_joint};
+use cavi_families::{Posterior, families, joins, posterior, posteriors, recognise, recognise_joint};
 use cavi_syntax::Diagnostic;
 
 mod repair;
@@ -42,6 +42,8 @@ fn statistic_text(symbols: &Symbols, draft: &Draft, statistic: &Statistic) -> St
             Elementary::Log => format!("log {name}"),
             Elementary::LogComplement => format!("log(1 - {name})"),
             Elementary::Indicator => format!("[{name} = class]"),
+            Elementary::LogDeterminant => format!("logdet {name}"),
+            Elementary::Contracted(_) => name.clone(),
             Elementary::Centred => format!("({name} - E {name})"),
         }
     };
@@ -90,7 +92,7 @@ fn candidates(symbols: &Symbols, draft: &Draft) -> Vec<&'static dyn Posterior> {
     let supports = supports(symbols, draft);
     let fits = |family: &&'static dyn Posterior| match supports.as_slice() {
         [support] => family.lives_on(*support) && family.over_slice() == is_sliced(draft),
-        several => family.joint() == several,
+        several => joins(*family, several, is_sliced(draft)),
     };
     let allowed = |family: &&'static dyn Posterior| draft.mode == Mode::Point || !family.only_point();
     posteriors().iter().copied().filter(fits).filter(allowed).collect()
@@ -196,7 +198,7 @@ pub fn no_family(
     // The factor that the prior alone would have.
     let prior = match supports(symbols, draft).as_slice() {
         [support] => recognise(*support, is_sliced(draft), draft.mode == Mode::Point, &own),
-        several => recognise_joint(several, &own),
+        several => recognise_joint(several, is_sliced(draft), &own),
     };
     let stated: Vec<&str> = draft
         .members
@@ -278,8 +280,9 @@ pub fn unanswered(blocks: &[Block], sum: &Sum, out: &mut Vec<(usize, Statistic)>
 
 /// Whether a family answers an expectation: by itself, or as `E x y = E x E y + Cov(x, y)`.
 fn answers(family: &dyn Posterior, statistic: &Statistic) -> bool {
-    let direct = |wanted: &Statistic| family.expectations().iter().any(|own| own.statistic == *wanted);
-    let second = *statistic == Statistic::square() || *statistic == Statistic::outer();
+    let direct = |wanted: &Statistic| family.expectation_of(wanted).is_some();
+    let of_vector = if family.one_vector() { statistic.of_one_vector() } else { statistic.clone() };
+    let second = of_vector == Statistic::square() || of_vector == Statistic::outer();
     direct(statistic) || (second && direct(&Statistic::identity()) && direct(&Statistic::covariance()))
 }
 

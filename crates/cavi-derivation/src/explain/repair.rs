@@ -209,15 +209,22 @@ fn with_prior(model: &Model, variable: ArrayId, family: &'static dyn Family) -> 
         let number = match parameter.spellings[0].domain {
             Domain::Unit => 0.3,
             Domain::Count => 3.0,
+            Domain::DegreesOfFreedom => return None,
             Domain::Real | Domain::Positive | Domain::Nonnegative => 2.7,
             Domain::Simplex | Domain::PositiveDefinite => return None,
         };
         let letters = match parameter.extent {
             Extent::Scalar => Vec::new(),
             Extent::Vector => vec![*statement.slices.first()?],
-            Extent::Matrix => return None,
+            Extent::Matrix | Extent::Pairs => return None,
         };
-        Some(ArgumentSpec { spelling: 0, value: Expression::Number(number), letters, span: statement.span })
+        Some(ArgumentSpec {
+            spelling: 0,
+            value: Expression::Number(number),
+            letters,
+            inverse: None,
+            span: statement.span,
+        })
     };
     let arguments: Option<Vec<ArgumentSpec>> = family.parameters().iter().map(argument).collect();
     statement.arguments = arguments?.into_iter().map(Some).collect();
@@ -299,7 +306,9 @@ fn unwrap(expression: &mut Expression, variable: ArrayId, function: &mut Option<
     }
     match expression {
         Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) => {}
-        Expression::Sum(_, body) | Expression::Apply(_, body) => unwrap(body, variable, function),
+        Expression::Sum(_, body) | Expression::Apply(_, body) | Expression::Inverse(body, ..) => {
+            unwrap(body, variable, function)
+        }
         Expression::Add(parts) | Expression::Multiply(parts) => {
             parts.iter_mut().for_each(|part| unwrap(part, variable, function));
         }

@@ -8,6 +8,7 @@ use cavi_families::{Expectation, Extent, Posterior};
 
 use crate::data::Bound;
 use crate::layout::Layout;
+use crate::layout::is_one_vector;
 use crate::trouble::Trouble;
 
 /// The fixed part of a run.
@@ -150,13 +151,7 @@ impl Place {
         // A fixed variable without a distribution keeps values.
         let values = block.mode == Mode::Point || family.is_none_or(Posterior::only_point);
         let widths: Vec<usize> = layout.slices.iter().map(|sizes| sizes.iter().product()).collect();
-        let one_vector = statistics.iter().flat_map(|own| &own.statistic.0).all(|(member, _)| *member == 0);
-        let mut offsets = vec![0; widths.len()];
-        if one_vector {
-            for member in 1..widths.len() {
-                offsets[member] = offsets[member - 1] + widths[member - 1];
-            }
-        }
+        let offsets = if is_one_vector(block) { layout.offsets() } else { vec![0; widths.len()] };
         let mut order: Vec<usize> = (0..layout.rows).collect();
         let mut plates: Vec<usize> = (0..first_plates.len()).collect();
         plates.sort_by_key(|plate| first_plates[*plate]);
@@ -169,7 +164,7 @@ impl Place {
 
     /// Whether several variables stand beside each other in one vector.
     fn one_vector(&self) -> bool {
-        self.offsets.last().is_some_and(|last| *last > 0)
+        self.widths.len() > 1 && self.family.is_some_and(|family| family.one_vector())
     }
 
     /// The statistic as the family names it.
@@ -177,7 +172,7 @@ impl Place {
         if !self.one_vector() {
             return statistic.clone();
         }
-        Statistic(statistic.0.iter().map(|(_, elementary)| (0, *elementary)).collect())
+        statistic.of_one_vector()
     }
 
     /// Which statistic of the family this is.
@@ -193,12 +188,15 @@ impl Place {
         for (member, elementary) in &statistic.0 {
             let member = usize::from(*member);
             let sizes = self.layout.slices[member].as_slice();
-            let width = if *elementary == Elementary::Indicator { 1 } else { sizes.len() };
+            let width = elementary.slots(sizes.len());
             let (own, others) = rest.split_at(width.min(rest.len()));
             match *elementary {
-                Elementary::Indicator => elements.extend(own),
+                Elementary::Indicator | Elementary::Contracted(_) | Elementary::LogDeterminant => {
+                    elements.extend(own);
+                }
                 Elementary::Power(_) | Elementary::Log | Elementary::LogComplement | Elementary::Centred => {
-                    if !own.is_empty() {
+                    // A number in a vector of several variables is an element of it.
+                    if !own.is_empty() || self.one_vector() {
                         elements.push(self.offsets[member] + flat(sizes, own));
                     }
                 }
@@ -214,8 +212,8 @@ impl Place {
         match own.extent {
             Extent::Scalar => Vec::new(),
             Extent::Vector => vec![position],
-            Extent::Matrix if own.statistic.0.len() == 1 => vec![position],
-            Extent::Matrix => vec![position / self.layout.n, position % self.layout.n],
+            Extent::Matrix | Extent::Pairs if own.statistic.0.len() == 1 => vec![position],
+            Extent::Matrix | Extent::Pairs => vec![position / self.layout.n, position % self.layout.n],
         }
     }
 
@@ -223,8 +221,8 @@ impl Place {
     pub fn within(&self, extent: Extent, elements: &[usize]) -> usize {
         match (extent, elements) {
             (Extent::Scalar, _) => 0,
-            (Extent::Matrix, [row, column, ..]) => row * self.layout.n + column,
-            (Extent::Vector | Extent::Matrix, elements) => elements[0],
+            (Extent::Matrix | Extent::Pairs, [row, column, ..]) => row * self.layout.n + column,
+            (Extent::Vector | Extent::Matrix | Extent::Pairs, elements) => elements[0],
         }
     }
 
@@ -233,14 +231,14 @@ impl Place {
         match extent {
             Extent::Scalar => 1,
             Extent::Vector => self.layout.n,
-            Extent::Matrix => self.layout.n * self.layout.n,
+            Extent::Matrix | Extent::Pairs => self.layout.n * self.layout.n,
         }
     }
 
     /// Where a row (of a matrix column: its group) stands in a column.
     pub fn span(&self, extent: Extent, row: usize) -> std::ops::Range<usize> {
         let number = match extent {
-            Extent::Scalar | Extent::Vector => row,
+            Extent::Scalar | Extent::Vector | Extent::Pairs => row,
             Extent::Matrix => self.layout.batch().group_of(row),
         };
         let length = self.length(extent);

@@ -254,7 +254,7 @@ fn of_values(place: &Place, columns: &[Vec<f64>], moment: &Moment, row: usize, s
     for (member, elementary) in &moment.statistic.0 {
         let member = usize::from(*member);
         let sizes = place.layout.slices[member].as_slice();
-        let width = if *elementary == Elementary::Indicator { 1 } else { sizes.len() };
+        let width = elementary.slots(sizes.len());
         let (own, others) = rest.split_at(width);
         rest = others;
         let start = row * place.widths[member];
@@ -265,6 +265,13 @@ fn of_values(place: &Place, columns: &[Vec<f64>], moment: &Moment, row: usize, s
                 functions::apply(Function::Log, &[1.0 - columns[member][start + flat(sizes, own)]])
             }
             Elementary::Indicator => f64::from(columns[member][start] == own[0] as f64),
+            Elementary::LogDeterminant => functions::apply(
+                Function::LogDeterminant,
+                &columns[member][start..start + place.widths[member]],
+            ),
+            Elementary::Contracted(_) => {
+                unreachable!("several variables of which one is a matrix are no values")
+            }
             Elementary::Centred => 0.0,
         };
     }

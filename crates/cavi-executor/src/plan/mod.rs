@@ -12,15 +12,15 @@ pub mod tensor;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use cavi_algebra::{ArrayId, Atom, BlockId, Equations, LetterId, SiteId, Sum, Term};
+use cavi_algebra::{ArrayId, Atom, BlockId, Equations, LetterId, Natural, SiteId, Statistic, Sum, Term};
 
 use crate::data::Bound;
 use crate::gather::gather;
-use crate::layout::Layout;
+use crate::layout::{Layout, is_one_vector};
 pub use lower::Unplanned;
 use lower::{Dim, Lowering};
 use site::{SitePlan, plan_site};
-use tensor::{Index, Maps, Node, NodeId, Operation};
+use tensor::{Index, Maps, Node, NodeId, Operation, Part};
 
 /// The plan of a run.
 #[derive(Clone, Debug)]
@@ -173,16 +173,18 @@ fn plan_block(
     let has_prior = !block.is_point();
     let mut natural = Vec::new();
     let mut prior = Vec::new();
-    for ((own, coefficient), from_prior) in family.statistics().iter().zip(&block.natural).zip(&block.prior) {
+    for (place, own) in family.statistics().iter().enumerate() {
         let rows: &[LetterId] = match own.extent {
             cavi_families::Extent::Matrix if !block.is_point() => &layout.group_letters,
             _ => &block.plates,
         };
-        let dims: Vec<Dim> =
-            rows.iter().chain(&coefficient.slots).map(|letter| Dim::Letter(*letter)).collect();
-        natural.push(lowering.sum(&coefficient.coefficient, &dims, Some(id))?);
+        let is_own = |natural: &&Natural| family.place_of(&natural.statistic) == Some(place);
+        let with_statistic: Vec<(&Natural, &Sum)> =
+            block.natural.iter().zip(&block.prior).filter(|(natural, _)| is_own(natural)).collect();
+        let all = with_statistic.iter().map(|(natural, _)| (*natural, &natural.coefficient)).collect();
+        natural.push(plan_statistic(lowering, id, block, layout, rows, all)?);
         if has_prior {
-            prior.push(lowering.sum(from_prior, &dims, Some(id))?);
+            prior.push(plan_statistic(lowering, id, block, layout, rows, with_statistic)?);
         }
     }
     let weight = match block.multiplicity.as_slice() {
@@ -222,4 +224,41 @@ fn plan_ascent(
     let gradient = gradient.collect::<Result<_, _>>()?;
     let curvature = ascent.curvature.as_ref().map(|own| apart(own, block.plates.clone())).transpose()?;
     Ok(AscentPlan { objective: apart(&ascent.objective, Vec::new())?, gradient, curvature })
+}
+
+/// The coefficients of a statistic as one node: rows, then slots. Of a vector in which several variables stand beside each
+/// other the parts are put together.
+fn plan_statistic(
+    lowering: &mut Lowering,
+    id: BlockId,
+    block: &cavi_algebra::Block,
+    layout: &Layout,
+    rows: &[LetterId],
+    coefficients: Vec<(&Natural, &Sum)>,
+) -> Result<NodeId, Unplanned> {
+    let mut parts = Vec::new();
+    for (natural, coefficient) in coefficients {
+        let dims: Vec<Dim> = rows.iter().chain(&natural.slots).map(|letter| Dim::Letter(*letter)).collect();
+        let node = lowering.sum(coefficient, &dims, Some(id))?;
+        if !is_one_vector(block) {
+            return Ok(node);
+        }
+        let crossed = matches!(natural.statistic.0.as_slice(), [(left, _), (right, _)] if left != right);
+        parts.push(Part { node, windows: windows(layout, &natural.statistic), crossed });
+    }
+    let mut shape: Vec<usize> =
+        rows.iter().map(|letter| lowering.bound.size_of(&lowering.symbols, *letter)).collect();
+    let depth = parts.first().map_or(0, |part| part.windows.len());
+    shape.extend(vec![layout.n; depth]);
+    Ok(lowering.node(Operation::Whole(parts), shape, Vec::new))
+}
+
+/// Where the elements of a statistic stand in the vector of a copy, for each of its elementary functions.
+fn windows(layout: &Layout, statistic: &Statistic) -> Vec<(usize, usize)> {
+    let offsets = layout.offsets();
+    let window = |(member, _): &(u8, _)| {
+        let member = usize::from(*member);
+        (offsets[member], layout.slices[member].iter().product())
+    };
+    statistic.0.iter().map(window).collect()
 }

@@ -119,6 +119,15 @@ impl Plan<'_> {
                 Operation::Map(Elementwise::Power(power), from) => {
                     format!("step {} to the power {power}", from.index())
                 }
+                Operation::Map(Elementwise::LogMultivariateGamma(size), from) => {
+                    format!("log multivariate Gamma of size {size} of step {}", from.index())
+                }
+                Operation::Whole(parts) => {
+                    let steps: Vec<String> = parts.iter().map(|part| part.node.index().to_string()).collect();
+                    format!("steps {} side by side", steps.join(", "))
+                }
+                Operation::Taken(part) => format!("a part of step {}", part.node.index()),
+                Operation::LogDeterminant(from) => format!("log det of step {}", from.index()),
             };
             let _ = writeln!(out, "  {index:>3}  {shape:<18} {bytes:>10}  {what}");
         }

@@ -67,6 +67,19 @@ pub enum Elementwise {
     Power(i32),
     /// The square root of an expected square.
     Root,
+    /// `ln Gamma_n`, with this n.
+    LogMultivariateGamma(usize),
+}
+
+/// A part of a vector in which several variables stand beside each other, or of a matrix over two such vectors.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// The array of the part: rows, then the elements of its variables.
+    pub node: NodeId,
+    /// For each dimension of the whole behind its rows, where the part begins and how long it is.
+    pub windows: Vec<(usize, usize)>,
+    /// Whether it stands on both sides of the diagonal, half on each.
+    pub crossed: bool,
 }
 
 /// How a node comes by its values.
@@ -89,6 +102,12 @@ pub enum Operation {
     Map(Elementwise, NodeId),
     /// A function of two arguments, of the elements of two arrays of one shape.
     Pair(Function, NodeId, NodeId),
+    /// Parts put together.
+    Whole(Vec<Part>),
+    /// A part taken out of its node.
+    Taken(Part),
+    /// The log-determinant of every matrix.
+    LogDeterminant(NodeId),
 }
 
 /// A node: an array in C order.
@@ -122,8 +141,10 @@ impl Node {
             Operation::Contractions(parts) => {
                 parts.iter().flat_map(|part| part.operands.iter().map(|operand| operand.node)).collect()
             }
-            Operation::Map(_, node) => vec![*node],
+            Operation::Map(_, node) | Operation::LogDeterminant(node) => vec![*node],
             Operation::Pair(_, left, right) => vec![*left, *right],
+            Operation::Whole(parts) => parts.iter().map(|part| part.node).collect(),
+            Operation::Taken(part) => vec![part.node],
         }
     }
 }

@@ -39,6 +39,11 @@ fn apply(function: Elementwise, from: &[f64], out: &mut [f64]) {
                 *out = value.powi(power);
             }
         }
+        Elementwise::LogMultivariateGamma(size) => {
+            for (out, value) in out.iter_mut().zip(from) {
+                *out = special::log_multivariate_gamma(*value, size);
+            }
+        }
         Elementwise::Function(function) => match function {
             Function::Exp => special::exp_into(from, out),
             Function::Log => special::ln_into(from, out),
@@ -55,8 +60,11 @@ fn apply(function: Elementwise, from: &[f64], out: &mut [f64]) {
             Function::StandardNormalLogCdf => each(from, out, special::normal_log_cdf),
             Function::StandardNormalLogCcdf => each(from, out, |value| special::normal_log_cdf(-value)),
             Function::StandardNormalLogQf => each(from, out, special::normal_log_quantile),
-            Function::Power | Function::LogBesselK => {
-                unreachable!("a function of two arguments is lowered otherwise")
+            Function::Power
+            | Function::LogBesselK
+            | Function::LogDeterminant
+            | Function::LogMultivariateGamma => {
+                unreachable!("a function of a matrix or of two arguments is lowered otherwise")
             }
         },
     }

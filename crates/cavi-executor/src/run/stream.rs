@@ -53,6 +53,9 @@ impl Executor<'_> {
             Operation::Static(_)
             | Operation::Point(..)
             | Operation::Pair(..)
+            | Operation::Whole(_)
+            | Operation::Taken(_)
+            | Operation::LogDeterminant(_)
             | Operation::Moment(..)
             | Operation::Counts(..)
             | Operation::Held(_) => unreachable!("only what is computed is streamed"),

@@ -37,6 +37,9 @@ fn views(columns: &[Vec<f64>]) -> Vec<&[f64]> {
 
 /// The shape of a batch for this family: vectors of length 4.
 fn shape(posterior: &dyn Posterior) -> usize {
+    if posterior.over_slice() && posterior.lives_on(Support::PositiveDefinite) {
+        return 3;
+    }
     if posterior.descriptors()[0].extent == Extent::Scalar { 1 } else { 4 }
 }
 
@@ -48,11 +51,19 @@ fn gaussian(rng: &mut ChaCha8Rng) -> f64 {
 /// Random descriptors, of order 1.
 fn random(posterior: &dyn Posterior, batch: &Batch, rng: &mut ChaCha8Rng) -> Vec<Vec<f64>> {
     let mut descriptors = descriptor_columns(posterior, batch);
-    for (Descriptor { name, defining, .. }, column) in posterior.descriptors().iter().zip(&mut descriptors) {
+    for (Descriptor { name, defining, extent }, column) in
+        posterior.descriptors().iter().zip(&mut descriptors)
+    {
         if !defining {
             continue;
         }
         match *name {
+            // The moments of the mean that the laws look at exist.
+            "dof" => column.fill_with(|| batch.n as f64 + 5.0 + 3.0 * rng.random::<f64>()),
+            "scale" | "kappa" if *extent == Extent::Pairs => {
+                (0..batch.rows)
+                    .for_each(|row| positive_definite(batch.n, rng, &mut column[batch.pairs(row)]));
+            }
             // The fourth moments of the mean and of the precision exist, so that draws tell their variance.
             "shape" if !posterior.joint().is_empty() => column.fill_with(|| 5.0 + 3.0 * rng.random::<f64>()),
             "mean" | "mean0" | "mean1" | "linear" | "p" => column.fill_with(|| 1.5 * gaussian(rng)),
@@ -76,15 +87,8 @@ fn random(posterior: &dyn Posterior, batch: &Batch, rng: &mut ChaCha8Rng) -> Vec
                 }
             }
             "cov" => {
-                let n = batch.n;
                 for group in 0..batch.groups {
-                    let b: Vec<f64> = (0..n * n).map(|_| gaussian(rng)).collect();
-                    for k in 0..n {
-                        for l in 0..n {
-                            let product: f64 = (0..n).map(|i| b[k * n + i] * b[l * n + i]).sum();
-                            column[group * n * n + k * n + l] = product + 0.5 * f64::from(k == l);
-                        }
-                    }
+                    positive_definite(batch.n, rng, &mut column[batch.matrix(group)]);
                 }
             }
             other => panic!("no random values for {other}"),
@@ -96,25 +100,91 @@ fn random(posterior: &dyn Posterior, batch: &Batch, rng: &mut ChaCha8Rng) -> Vec
     descriptors
 }
 
+/// A random symmetric positive definite matrix, of order 1.
+fn positive_definite(n: usize, rng: &mut ChaCha8Rng, out: &mut [f64]) {
+    let b: Vec<f64> = (0..n * n).map(|_| gaussian(rng)).collect();
+    for k in 0..n {
+        for l in 0..n {
+            let product: f64 = (0..n).map(|i| b[k * n + i] * b[l * n + i]).sum();
+            out[k * n + l] = product + 0.5 * f64::from(k == l);
+        }
+    }
+}
+
 fn assert_close(what: &str, found: f64, expected: f64, tolerance: f64) {
     let close = found == expected || (found - expected).abs() <= tolerance * expected.abs().max(1.0);
     assert!(close, "{what}: {found}, and {expected} was expected");
 }
 
-/// The value of a statistic at one slot (a matrix: `k, l`) of a draw; `mean` for what is centred. A draw of a joint family
-/// holds a scalar of each member.
-fn statistic(statistic: &Statistic, x: &[f64], mean: &[f64], slots: [usize; 2]) -> f64 {
-    let factors = statistic
-        .0
-        .iter()
-        .zip(slots)
-        .map(|((member, elementary), slot)| (elementary, slot + usize::from(*member)));
-    let factors = factors.map(|(elementary, slot)| match elementary {
-        Elementary::Power(power) => x[slot].powi(*power),
-        Elementary::Log => x[slot].ln(),
-        Elementary::LogComplement => (-x[slot]).ln_1p(),
-        Elementary::Indicator => f64::from(x[0] as usize == slot),
-        Elementary::Centred => x[slot] - mean[slot],
+/// Where the values of a member begin in a draw, and how many there are: a vector (or a number) first, then a number or a
+/// matrix.
+fn member_of(posterior: &dyn Posterior, n: usize, member: u8) -> std::ops::Range<usize> {
+    let first = match posterior.joint().first().copied() {
+        None if posterior.lives_on(Support::PositiveDefinite) => n * n,
+        None if posterior.lives_on(Support::Index(AxisId(0))) => 1,
+        None | Some(_) => n,
+    };
+    let second = if posterior.joint().get(1) == Some(&Support::PositiveDefinite) { n * n } else { 1 };
+    if member == 0 { 0..first } else { first..first + second }
+}
+
+/// How many values a draw has.
+fn width(posterior: &dyn Posterior, n: usize) -> usize {
+    let members = posterior.joint().len().max(1) as u8;
+    member_of(posterior, n, members - 1).end
+}
+
+/// `log det` of a matrix, by elimination.
+fn log_determinant(matrix: &[f64], n: usize) -> f64 {
+    let mut a = matrix.to_vec();
+    let mut total = 0.0;
+    for k in 0..n {
+        total += a[k * n + k].ln();
+        for i in k + 1..n {
+            let slope = a[i * n + k] / a[k * n + k];
+            for j in k..n {
+                a[i * n + j] -= slope * a[k * n + j];
+            }
+        }
+    }
+    total
+}
+
+/// The value of a statistic at one slot (a matrix: `k, l`) of a draw; `mean` for what is centred.
+fn statistic(
+    posterior: &dyn Posterior,
+    n: usize,
+    statistic: &Statistic,
+    x: &[f64],
+    mean: &[f64],
+    slots: [usize; 2],
+) -> f64 {
+    let own = |member: u8| &x[member_of(posterior, n, member)];
+    if let [(vector, Elementary::Contracted(0)), .., (matrix, Elementary::Contracted(left))] =
+        statistic.0.as_slice()
+    {
+        let (vector, matrix) = (own(*vector), own(*matrix));
+        let row = |k: usize| (0..n).map(|l| matrix[k * n + l] * vector[l]).sum::<f64>();
+        return if *left == 1 { row(slots[0]) } else { (0..n).map(|k| vector[k] * row(k)).sum() };
+    }
+    let mut rest = slots.to_vec();
+    let factors = statistic.0.iter().map(|(member, elementary)| {
+        let values = own(*member);
+        // A number takes no slot, a vector one, a matrix two.
+        let slot = match values.len() {
+            1 => 0,
+            length if length == n => rest.remove(0),
+            _ => slots[0] * n + slots[1],
+        };
+        match elementary {
+            Elementary::Power(power) => values[slot].powi(*power),
+            Elementary::Log => values[slot].ln(),
+            Elementary::LogComplement => (-values[slot]).ln_1p(),
+            Elementary::LogDeterminant => log_determinant(values, n),
+            Elementary::Indicator => f64::from(x[0] as usize == slots[0]),
+            Elementary::Centred => values[slot] - mean[slot],
+            Elementary::Contracted(_) => panic!("a contraction is of a vector and a matrix"),
+        }
     });
     factors.product()
 }
@@ -124,7 +194,7 @@ fn slots(extent: Extent, n: usize) -> Vec<[usize; 2]> {
     match extent {
         Extent::Scalar => vec![[0, 0]],
         Extent::Vector => (0..n).map(|k| [k, k]).collect(),
-        Extent::Matrix => (0..n * n).map(|place| [place / n, place % n]).collect(),
+        Extent::Matrix | Extent::Pairs => (0..n * n).map(|place| [place / n, place % n]).collect(),
     }
 }
 
@@ -145,6 +215,43 @@ fn entropy_column(posterior: &dyn Posterior, batch: &Batch, descriptors: &[Vec<f
     let mut out = vec![0.0; batch.rows];
     posterior.entropy(batch, descriptors, &mut out);
     out
+}
+
+/// `log N(x | mean, precision^-1)`
+fn normal_log_density(mean: &[f64], precision: &[f64], x: &[f64]) -> f64 {
+    let n = mean.len();
+    let form: f64 = (0..n * n)
+        .map(|place| precision[place] * (x[place / n] - mean[place / n]) * (x[place % n] - mean[place % n]))
+        .sum();
+    0.5 * (log_determinant(precision, n) - form - n as f64 * (2.0 * std::f64::consts::PI).ln())
+}
+
+/// `log W(x | dof, scale)`, its trace by columns: `scale^-1 x` is solved for by elimination.
+fn wishart_log_density(n: usize, dof: f64, scale: &[f64], x: &[f64]) -> f64 {
+    let (mut a, mut b) = (scale.to_vec(), x.to_vec());
+    for k in 0..n {
+        let pivot = a[k * n + k];
+        for j in 0..n {
+            a[k * n + j] /= pivot;
+            b[k * n + j] /= pivot;
+        }
+        for i in (0..n).filter(|i| *i != k) {
+            let slope = a[i * n + k];
+            for j in 0..n {
+                a[i * n + j] -= slope * a[k * n + j];
+                b[i * n + j] -= slope * b[k * n + j];
+            }
+        }
+    }
+    let trace: f64 = (0..n).map(|k| b[k * n + k]).sum();
+    let size = n as f64;
+    let gammas: f64 = (0..n).map(|i| ln_gamma(0.5 * (dof - i as f64))).sum();
+    0.5 * ((dof - size - 1.0) * log_determinant(x, n)
+        - trace
+        - dof * size * 2.0_f64.ln()
+        - dof * log_determinant(scale, n)
+        - 0.5 * size * (size - 1.0) * std::f64::consts::PI.ln())
+        - gammas
 }
 
 /// `log q(x)`, written independently.
@@ -206,6 +313,20 @@ fn log_density(posterior: &dyn Posterior, batch: &Batch, descriptors: &[Vec<f64>
                 }
             }
             total
+        }
+        "Wishart" => wishart_log_density(batch.n, descriptors[0][0], &descriptors[1], x),
+        "Normal-Wishart" => {
+            let n = batch.n;
+            let (mean, precision) = x.split_at(n);
+            let scaled: Vec<f64> = precision.iter().map(|value| descriptors[1][0] * value).collect();
+            normal_log_density(&descriptors[0], &scaled, mean)
+                + wishart_log_density(n, descriptors[2][0], &descriptors[3], precision)
+        }
+        "Normal-Gamma over a slice" => {
+            let (mean, precision) = x.split_at(batch.n);
+            let scaled: Vec<f64> = descriptors[1].iter().map(|value| precision[0] * value).collect();
+            let gamma = statrs_distribution::Gamma::new(descriptors[2][0], descriptors[3][0]).unwrap();
+            normal_log_density(&descriptors[0], &scaled, mean) + gamma.ln_pdf(precision[0])
         }
         other => panic!("no density of {other}"),
     }
@@ -287,8 +408,7 @@ fn expectations_and_entropy_agree_with_samples() {
         let batch = Batch { rows: 1, n, groups: 1, group: &[] };
         for _ in 0..3 {
             let descriptors = random(posterior, &batch, &mut rng);
-            let is_index = posterior.lives_on(Support::Index(AxisId(0)));
-            let width = if is_index { 1 } else { n * posterior.joint().len().max(1) };
+            let width = width(posterior, n);
             let mut draw = vec![0.0; width];
             let draws: Vec<Vec<f64>> = (0..DRAWS)
                 .map(|_| {
@@ -307,7 +427,7 @@ fn expectations_and_entropy_agree_with_samples() {
                 let mut claimed = vec![0.0; batch.len(expectation.extent)];
                 posterior.expect(&batch, &descriptors, which, &mut claimed);
                 for (place, slots) in slots(expectation.extent, n).into_iter().enumerate() {
-                    let at = |x: &Vec<f64>| statistic(&expectation.statistic, x, &mean, slots);
+                    let at = |x: &Vec<f64>| statistic(posterior, n, &expectation.statistic, x, &mean, slots);
                     let values: Vec<f64> = draws.iter().map(at).collect();
                     let what = format!("{} {:?}", posterior.name(), expectation.statistic);
                     assert_within_error(&what, &values, claimed[place]);
@@ -325,7 +445,9 @@ fn expectations_and_entropy_agree_with_samples() {
             // log q(x) = sum_i (base_i + eta_i) t_i(x) - A, and the entropy is A minus what its sum expects.
             let mut coefficients = natural_columns(posterior, &batch);
             posterior.natural(&batch, &descriptors, &mut coefficients);
-            for (column, base) in coefficients.iter_mut().zip(posterior.base()) {
+            let per_element = posterior.base_per_element().into_iter().map(|base| base * n as f64);
+            let bases = posterior.base().into_iter().zip(per_element).map(|(base, more)| base + more);
+            for (column, base) in coefficients.iter_mut().zip(bases) {
                 column.iter_mut().for_each(|coefficient| *coefficient += base);
             }
             for (x, expected) in draws.iter().zip(&log_densities).take(100) {
@@ -344,7 +466,7 @@ fn objective(posterior: &dyn Posterior, n: usize, coefficients: &[Vec<f64>], x: 
     for (own, column) in posterior.statistics().iter().zip(coefficients) {
         for (slots, coefficient) in slots(own.extent, n).into_iter().zip(column) {
             if *coefficient != 0.0 {
-                total += coefficient * statistic(&own.statistic, x, &[], slots);
+                total += coefficient * statistic(posterior, n, &own.statistic, x, &[], slots);
             }
         }
     }

@@ -5,7 +5,10 @@ use cavi_families::{Batch, Posterior, posterior, posteriors};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::{assert_close, gaussian, generator, natural_columns, objective, random, shape, views};
+use crate::{
+    assert_close, gaussian, generator, natural_columns, objective, positive_definite, random, shape, views,
+    width,
+};
 
 /// A point near `x`, in the same support.
 fn perturbed(posterior: &dyn Posterior, x: &[f64], rng: &mut ChaCha8Rng) -> Vec<f64> {
@@ -19,6 +22,15 @@ fn perturbed(posterior: &dyn Posterior, x: &[f64], rng: &mut ChaCha8Rng) -> Vec<
         }
         let total: f64 = near.iter().sum();
         near.iter_mut().for_each(|x| *x /= total);
+    } else if posterior.lives_on(Support::PositiveDefinite) {
+        // (I + B) x (I + B)' with a small B.
+        let n = x.len().isqrt();
+        let mut b: Vec<f64> = (0..n * n).map(|_| scale * 0.3 * gaussian(rng)).collect();
+        (0..n).for_each(|k| b[k * n + k] += 1.0);
+        for (place, value) in near.iter_mut().enumerate() {
+            let (k, l) = (place / n, place % n);
+            *value = (0..n * n).map(|inner| b[k * n + inner / n] * x[inner] * b[l * n + inner % n]).sum();
+        }
     } else if posterior.lives_on(Support::Unit) {
         near[0] = (near[0] + scale * 0.1 * gaussian(rng)).clamp(1e-300, 1.0 - 1e-16);
     } else if posterior.lives_on(Support::Nonnegative) {
@@ -52,6 +64,11 @@ fn coefficients(posterior: &dyn Posterior, batch: &Batch, rng: &mut ChaCha8Rng) 
             let covariance = random(posterior, batch, rng).remove(1);
             coefficients[1] = covariance.iter().map(|value| -value).collect();
         }
+        "Wishart" => {
+            positive_definite(batch.n, rng, &mut coefficients[0]);
+            coefficients[0].iter_mut().for_each(|value| *value *= -1.0);
+            coefficients[1][0] = gaussian(rng).exp();
+        }
         "Dirichlet with linear terms" if rng.random::<f64>() < 0.3 => {
             // Ties at the smallest linear cost, and mass left over for entries without a log.
             coefficients[1][..2].fill(3.0);
@@ -77,7 +94,7 @@ fn modes_maximise() {
         let batch = Batch { rows: 1, n, groups: 1, group: &[] };
         for _ in 0..200 {
             let coefficients = coefficients(posterior, &batch, &mut rng);
-            let mut value = vec![1.0 / n as f64; n];
+            let mut value = vec![1.0 / n as f64; width(posterior, n)];
             posterior.mode(&batch, &views(&coefficients), &mut value).unwrap();
             let best = objective(posterior, n, &coefficients, &value);
             if posterior.lives_on(Support::Simplex) {

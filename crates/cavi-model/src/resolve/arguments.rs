@@ -221,7 +221,7 @@ impl Resolver<'_> {
                 scope.capacity = 1;
                 scope.slices = left.iter().copied().take(1).collect();
             }
-            Extent::Matrix => {
+            Extent::Matrix | Extent::Pairs => {
                 scope.capacity = 2;
                 scope.slices = left.iter().copied().take(2).collect();
             }
@@ -259,11 +259,13 @@ impl Resolver<'_> {
                 }
                 scope.slices.clone()
             }
-            Extent::Matrix => self.matrix_letters(&mut scope, &resolved, &what, value.span)?,
+            Extent::Matrix | Extent::Pairs => {
+                self.matrix_letters(&mut scope, &resolved, &what, value.span)?
+            }
         };
         let wider = parameter.spellings.iter().find(|own| own.domain == Domain::Real).map(|own| own.name);
         self.check_domain(&what, spelled.domain, wider, &resolved, value.span)?;
-        Some(ArgumentSpec { spelling, value: resolved, letters, span: value.span })
+        Some(ArgumentSpec { spelling, value: resolved, letters, inverse: None, span: value.span })
     }
 
     /// Row and column of a matrix; one that depends on neither is no matrix.
@@ -316,6 +318,7 @@ impl Resolver<'_> {
         let needs = match domain {
             Domain::Real => return Some(()),
             Domain::Positive => "greater than 0",
+            Domain::DegreesOfFreedom => "greater than the size of the axis less 1",
             Domain::Nonnegative => "0 or greater",
             Domain::Unit => "from 0 to 1",
             Domain::Simplex => "from 0 to 1, and sum to 1",
@@ -325,7 +328,7 @@ impl Resolver<'_> {
         if let Some(number) = self.known_number(value) {
             let fits = match domain {
                 Domain::Real | Domain::PositiveDefinite => true,
-                Domain::Positive => number > 0.0,
+                Domain::Positive | Domain::DegreesOfFreedom => number > 0.0,
                 Domain::Nonnegative => number >= 0.0,
                 Domain::Unit | Domain::Simplex => (0.0..=1.0).contains(&number),
                 Domain::Count => number >= 0.0 && number.fract() == 0.0,
@@ -355,7 +358,7 @@ impl Resolver<'_> {
         let support = self.symbols.array(*id).support;
         let outside = match domain {
             Domain::Real | Domain::Simplex | Domain::Count | Domain::PositiveDefinite => false,
-            Domain::Positive | Domain::Nonnegative => support == Support::Real,
+            Domain::Positive | Domain::Nonnegative | Domain::DegreesOfFreedom => support == Support::Real,
             Domain::Unit => {
                 matches!(support, Support::Real | Support::Positive | Support::Nonnegative | Support::Count)
             }
@@ -390,7 +393,9 @@ impl Resolver<'_> {
 /// Whether a support lies inside a domain.
 fn inside(support: Support, domain: Domain) -> bool {
     match domain {
-        Domain::Positive | Domain::Nonnegative => matches!(support, Support::Positive | Support::Nonnegative),
+        Domain::Positive | Domain::Nonnegative | Domain::DegreesOfFreedom => {
+            matches!(support, Support::Positive | Support::Nonnegative)
+        }
         Domain::Unit => matches!(support, Support::Unit | Support::Binary),
         Domain::Real | Domain::Simplex | Domain::Count | Domain::PositiveDefinite => true,
     }
@@ -443,7 +448,9 @@ pub(crate) fn free_letters(expression: &Expression) -> Vec<LetterId> {
             letters.extend(free_letters(base));
             letters.extend(free_letters(exponent));
         }
-        Expression::Apply(_, argument) => letters.extend(free_letters(argument)),
+        Expression::Apply(_, argument) | Expression::Inverse(argument, ..) => {
+            letters.extend(free_letters(argument));
+        }
     }
     dedup(letters)
 }

@@ -424,14 +424,18 @@ impl Resolver<'_> {
                     );
                     return None;
                 }
-                if family.slices() == Slices::One && left.len() != 1 {
+                let (slices, help) = match family.slices() {
+                    Slices::One => (1, "one slice on the left; mark the letter of the vector, `:k`"),
+                    Slices::Two => (2, "two slices on the left; mark the letters of the matrix, `:i, :j`"),
+                    Slices::None | Slices::Any => (left.len(), ""),
+                };
+                if left.len() != slices {
+                    let (what, help) = help.split_once("; ").expect("a family of slices says how many");
+                    let message = format!("`{}` needs {what}", distribution.family.text);
                     self.report(
-                        Diagnostic::error(
-                            "E0401",
-                            format!("`{}` needs one slice on the left", distribution.family.text),
-                        )
-                        .at(target.span, "no letter here has a colon")
-                        .help("mark the letter of the vector, `:k`"),
+                        Diagnostic::error("E0401", message)
+                            .at(target.span, "no letter here has a colon")
+                            .help(help),
                     );
                     return None;
                 }

@@ -357,7 +357,7 @@ impl Resolver<'_> {
             Expression::Apply(function, argument) => {
                 Some(functions::apply(*function, &[self.known_number(argument)?]))
             }
-            Expression::Equal(..) | Expression::Sum(..) => None,
+            Expression::Equal(..) | Expression::Sum(..) | Expression::Inverse(..) => None,
         }
     }
 

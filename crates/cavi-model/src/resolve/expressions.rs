@@ -510,7 +510,9 @@ fn negative(expression: Expression) -> Expression {
 fn size(expression: &Expression) -> usize {
     match expression {
         Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) => 1,
-        Expression::Sum(_, body) | Expression::Apply(_, body) => 1 + size(body),
+        Expression::Sum(_, body) | Expression::Apply(_, body) | Expression::Inverse(body, ..) => {
+            1 + size(body)
+        }
         Expression::Add(parts) | Expression::Multiply(parts) => 1 + parts.iter().map(size).sum::<usize>(),
         Expression::Power(base, exponent) => 1 + size(base) + size(exponent),
     }
@@ -520,7 +522,9 @@ fn size(expression: &Expression) -> usize {
 fn depth(expression: &Expression) -> usize {
     match expression {
         Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) => 1,
-        Expression::Sum(_, body) | Expression::Apply(_, body) => 1 + depth(body),
+        Expression::Sum(_, body) | Expression::Apply(_, body) | Expression::Inverse(body, ..) => {
+            1 + depth(body)
+        }
         Expression::Add(parts) | Expression::Multiply(parts) => {
             1 + parts.iter().map(depth).max().unwrap_or(0)
         }

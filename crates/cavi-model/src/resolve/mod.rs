@@ -11,6 +11,7 @@ mod declarations;
 mod expressions;
 mod fit;
 mod literals;
+mod matrices;
 mod mixtures;
 mod names;
 mod order;
@@ -101,6 +102,8 @@ pub fn resolve_with(program: &Program, set: &[&str]) -> (Option<Model>, Vec<Diag
         }
     }
     literals::name_literals(&mut resolver.symbols, &mut resolver.array_spans, &mut statements);
+    let mut init = init;
+    matrices::name_matrices(&mut resolver.symbols, &mut resolver.array_spans, &mut statements, &mut init);
     let untyped =
         (0..resolver.facts.len()).filter(|index| resolver.facts[*index].untyped).map(ArrayId::from).collect();
     let model = Model {

@@ -414,7 +414,10 @@ impl Resolver<'_> {
             let found = if slices.is_empty() { "none".to_owned() } else { slices.len().to_string() };
             let message = format!("{what} needs {count} on the left of `~`, and `{name}` has {found}");
             Diagnostic::error("E0401", message)
-                .at(ast.target.span, "no letter here has a colon")
+                .at(
+                    ast.target.span,
+                    if slices.is_empty() { "no letter here has a colon" } else { "one letter has a colon" },
+                )
                 .possible("`:k` makes one vector over `k`; a bare `k` makes independent copies")
                 .help(format!("mark the letter of the vector: `{name}{example} ~ {family_name}(...)`"))
         };

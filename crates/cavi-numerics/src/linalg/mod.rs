@@ -1,5 +1,7 @@
 //! Small symmetric positive definite matrices, dense and row-major, one or a batch at a time.
 
+#![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN must fail every check")]
+
 mod batch;
 mod cholesky;
 mod nonnegative;
@@ -7,3 +9,38 @@ mod nonnegative;
 pub use batch::{cholesky_batch, inverse_batch, log_determinant_batch, solve_batch};
 pub use cholesky::{NotPositive, cholesky, inverse, log_determinant, solve, solve_lower, solve_upper};
 pub use nonnegative::{Unbounded, nonnegative_quadratic};
+
+/// The log-determinant of a symmetric matrix, row by row; NaN where it is not positive definite, 0 without an element.
+pub fn log_determinant_of(matrix: &[f64]) -> f64 {
+    let n = matrix.len().isqrt();
+    let mut factor = matrix.to_vec();
+    match cholesky(n, &mut factor) {
+        Ok(()) => log_determinant(n, &factor),
+        Err(_) => f64::NAN,
+    }
+}
+
+/// The inverse of a symmetric matrix, row by row.
+///
+/// # Errors
+/// If it is not positive definite.
+pub fn inverse_of(matrix: &[f64]) -> Result<Vec<f64>, NotPositive> {
+    let n = matrix.len().isqrt();
+    let mut factor = matrix.to_vec();
+    cholesky(n, &mut factor)?;
+    let mut out = vec![0.0; matrix.len()];
+    inverse(n, &factor, &mut out);
+    Ok(out)
+}
+
+/// The first pair of places below and above the diagonal of a matrix, row by row, whose values differ by more than 1e-9 of
+/// the size of its rows; NaN differs from everything.
+pub fn asymmetry(matrix: &[f64]) -> Option<(usize, usize)> {
+    let n = matrix.len().isqrt();
+    let differs = |(k, l): &(usize, usize)| {
+        let size = (matrix[k * n + k] * matrix[l * n + l]).abs().sqrt();
+        // Written so that NaN is found.
+        !((matrix[k * n + l] - matrix[l * n + k]).abs() <= 1e-9 * size)
+    };
+    (0..n).flat_map(|k| (0..k).map(move |l| (k, l))).find(differs)
+}

@@ -13,6 +13,7 @@ mod ln;
 mod log_gamma;
 mod log_sum_exp;
 mod logistic;
+mod multivariate_gamma;
 mod normal;
 mod trigamma;
 
@@ -24,6 +25,7 @@ pub use ln::{ln, ln_in_place, ln_into, log1p};
 pub use log_gamma::{ln_beta, log_gamma, log_gamma_in_place, log_gamma_into};
 pub use log_sum_exp::log_sum_exp;
 pub use logistic::{even_softplus, logistic, logistic_curvature, softplus};
+pub use multivariate_gamma::{log_multivariate_gamma, multivariate_digamma};
 pub use normal::{normal_cdf, normal_log_cdf, normal_log_quantile, normal_quantile};
 pub use trigamma::{trigamma, trigamma_in_place, trigamma_into};
 

@@ -6,6 +6,7 @@ use cavi_algebra::{ArrayId, ArrayKind, Expression, LetterId};
 use cavi_executor::{BoundArray, BoundAxis};
 use cavi_families::{DataKind, Domain, Slices};
 use cavi_model::{ArgumentSpec, Model, Statement};
+use cavi_numerics::linalg;
 
 use super::known::{Known, free_letters};
 use super::problem::Problem;
@@ -186,16 +187,18 @@ fn outside(
     let expected = match domain {
         Domain::Real => "a finite number",
         Domain::Positive => "a finite number greater than 0",
+        Domain::DegreesOfFreedom => "a finite number greater than the size of the axis less 1",
         Domain::Nonnegative => "a finite number, 0 or greater",
         Domain::Unit => "a number from 0 to 1",
         Domain::Count => "a whole number, 0 or greater",
         Domain::Simplex => "numbers of 0 or more that sum to 1",
-        // The Cholesky factorisation judges it.
-        Domain::PositiveDefinite => return None,
+        Domain::PositiveDefinite => "a symmetric positive definite matrix",
     };
+    let least = statement.slices.first().map_or(0.0, |letter| known.size(*letter) as f64 - 1.0);
     let fits = |value: f64| match domain {
         Domain::Real | Domain::PositiveDefinite => value.is_finite(),
         Domain::Positive => value > 0.0 && value.is_finite(),
+        Domain::DegreesOfFreedom => value > least && value.is_finite(),
         Domain::Nonnegative | Domain::Simplex => value >= 0.0 && value.is_finite(),
         Domain::Unit => (0.0..=1.0).contains(&value),
         Domain::Count => value >= 0.0 && value.fract() == 0.0 && value.is_finite(),
@@ -209,6 +212,7 @@ fn outside(
         Domain::Simplex => {
             argument.letters.iter().copied().filter(|letter| letters.contains(letter)).collect()
         }
+        Domain::PositiveDefinite => argument.letters.clone(),
         _ => Vec::new(),
     };
     letters.retain(|letter| !ancestors.contains(letter) && !along.contains(letter));
@@ -219,6 +223,10 @@ fn outside(
     let mut wrong: Option<String> = None;
     for_each_value(symbols, known, &letters, &mut Assignment::new(), &mut |assignment| {
         if wrong.is_some() {
+            return;
+        }
+        if let ([row, column], Domain::PositiveDefinite) = (&argument.letters[..], domain) {
+            wrong = wrong_matrix(&known.matrix(&argument.value, *row, *column, assignment));
             return;
         }
         let mut total = 0.0;
@@ -250,4 +258,21 @@ fn outside(
         Problem::new(format!("in the statement `{target} ~ {family}(...)`: the {name}{source} {found}"))
             .possible(expected),
     )
+}
+
+/// What keeps a matrix from being symmetric and positive definite.
+fn wrong_matrix(elements: &[f64]) -> Option<String> {
+    let size = elements.len().isqrt();
+    if let Some((row, column)) = linalg::asymmetry(elements) {
+        let (below, above) = (elements[row * size + column], elements[column * size + row]);
+        return Some(format!(
+            "is not symmetric: {below} in row {}, column {}, and {above} in row {}, column {}",
+            row + 1,
+            column + 1,
+            column + 1,
+            row + 1
+        ));
+    }
+    let error = linalg::inverse_of(elements).err()?;
+    Some(format!("is not positive definite (at row {})", error.pivot + 1))
 }

@@ -73,7 +73,7 @@ fn has_sum(expression: &Expression) -> bool {
         Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) => false,
         Expression::Add(parts) | Expression::Multiply(parts) => parts.iter().any(has_sum),
         Expression::Power(base, exponent) => has_sum(base) || has_sum(exponent),
-        Expression::Apply(_, argument) => has_sum(argument),
+        Expression::Apply(_, argument) | Expression::Inverse(argument, ..) => has_sum(argument),
     }
 }
 
@@ -191,11 +191,52 @@ fn derive(
     if !known.knows(value) {
         return None;
     }
+    if let Expression::Inverse(matrix, row, column) = value {
+        return Some(invert(target, &known, matrix, *row, *column, cells));
+    }
     let sparse = sparse_operands(target.array, arrays, value);
     Some(match sparse.first() {
         Some(first) => derive_listed(target, &known, arrays, value, &sparse, *first, cells),
         None => derive_all(target, &known, value, cells),
     })
+}
+
+/// The inverses of the matrices that an expression is along two letters of the array, one for each place of the others.
+/// What has no inverse is NaN: the checks of the parameter it belongs to say what is wrong with it.
+fn invert(
+    target: &Target<'_>,
+    known: &Known<'_>,
+    matrix: &Expression,
+    row: LetterId,
+    column: LetterId,
+    cells: usize,
+) -> Result<BoundArray, Problem> {
+    let letters = &target.array.letters;
+    let place_of = |letter| letters.iter().position(|own| *own == letter);
+    let (Some(row_place), Some(column_place)) = (place_of(row), place_of(column)) else {
+        unreachable!("an inverse is the value of an array with both letters")
+    };
+    let size = known.size(row);
+    let mut values = vec![f64::NAN; cells];
+    for cell in 0..cells {
+        let mut place = target.coordinates(cell);
+        if place[row_place] != 0 || place[column_place] != 0 {
+            continue;
+        }
+        let mut assignment = Assignment::new();
+        for (letter, position) in letters.iter().zip(&place) {
+            assignment.assign(target.symbols, known, *letter, *position);
+        }
+        let elements = known.matrix(matrix, row, column, &assignment);
+        let Ok(inverse) = cavi_numerics::linalg::inverse_of(&elements) else { continue };
+        for (element, value) in inverse.into_iter().enumerate() {
+            (place[row_place], place[column_place]) = (element / size, element % size);
+            let cell =
+                place.iter().zip(&target.shape).fold(0, |cell, (position, size)| cell * size + position);
+            values[cell] = value;
+        }
+    }
+    Ok(BoundArray::full(values))
 }
 
 /// Sparse arrays that stand in an expression with the very letters of the array that it defines.

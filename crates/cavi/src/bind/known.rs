@@ -70,11 +70,37 @@ impl<'a> Known<'a> {
                 let arguments = [self.evaluate(base, assignment), self.evaluate(exponent, assignment)];
                 self.function(Function::Power, &arguments)
             }
+            Expression::Inverse(matrix, row, column) => {
+                let size = self.size(*row);
+                let place = |letter| assignment.get(letter).expect("every free letter is assigned");
+                let element = place(*row) * size + place(*column);
+                let elements = self.matrix(matrix, *row, *column, assignment);
+                cavi_numerics::linalg::inverse_of(&elements).map_or(f64::NAN, |inverse| inverse[element])
+            }
             Expression::Apply(function, argument) => {
                 let argument = self.evaluate(argument, assignment);
                 self.function(*function, &[argument])
             }
         }
+    }
+
+    /// The elements of a matrix along two letters, row by row.
+    pub fn matrix(
+        &self,
+        expression: &Expression,
+        row: LetterId,
+        column: LetterId,
+        assignment: &Assignment,
+    ) -> Vec<f64> {
+        let mut assignment = assignment.clone();
+        let size = self.size(row);
+        let mut elements = Vec::with_capacity(size * size);
+        for place in 0..size * size {
+            assignment.assign(self.symbols, self, row, place / size);
+            assignment.assign(self.symbols, self, column, place % size);
+            elements.push(self.evaluate(expression, &mut assignment));
+        }
+        elements
     }
 
     fn position(&self, subscript: &Subscript, assignment: &mut Assignment) -> usize {
@@ -169,7 +195,7 @@ pub(super) fn free_letters(expression: &Expression) -> Vec<LetterId> {
                 gather(base, out);
                 gather(exponent, out);
             }
-            Expression::Apply(_, argument) => gather(argument, out),
+            Expression::Apply(_, argument) | Expression::Inverse(argument, ..) => gather(argument, out),
         }
     }
     let mut letters = Vec::new();

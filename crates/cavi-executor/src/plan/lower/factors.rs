@@ -5,12 +5,15 @@ use std::borrow::Cow;
 use cavi_algebra::rules::multiply;
 use cavi_algebra::{
     ArrayId, ArrayKind, Atom, Block, BlockId, Elementary, Factor, Function, LetterId, Moment, Subscript, Sum,
+    Term,
 };
 use cavi_families::{Extent, posterior};
 
 use super::{Dim, Lowering, Pending, Scope, Unplanned};
 use crate::data::BoundArray;
-use crate::plan::tensor::{Elementwise, NodeId, Operation};
+use crate::layout::is_one_vector;
+use crate::plan::tensor::{Elementwise, NodeId, Operation, Part};
+use crate::plan::windows;
 
 impl<'a> Lowering<'a, '_> {
     /// A factor as arrays with subscripts.
@@ -74,6 +77,14 @@ impl<'a> Lowering<'a, '_> {
                 let shape = self.nodes[left.index()].shape.clone();
                 (self.node(Operation::Pair(*function, left, right), shape, Vec::new), subscripts)
             }
+            Atom::Apply(Function::LogDeterminant, matrix) => self.log_determinant(&matrix[0])?,
+            Atom::Apply(Function::LogMultivariateGamma, arguments) => {
+                let (inner, subscripts) = self.inner(scope, &arguments[0], target)?;
+                let size = self.count(&arguments[1])?;
+                let shape = self.nodes[inner.index()].shape.clone();
+                let map = Operation::Map(Elementwise::LogMultivariateGamma(size), inner);
+                (self.node(map, shape, Vec::new), subscripts)
+            }
             Atom::Apply(function, arguments) => {
                 let (inner, subscripts) = self.inner(scope, &arguments[0], target)?;
                 let function = match (function, arguments.get(1)) {
@@ -117,6 +128,33 @@ impl<'a> Lowering<'a, '_> {
         }
         let shape = self.nodes[node.index()].shape.clone();
         self.node(Operation::Held(node), shape, Vec::new)
+    }
+
+    /// The log-determinant of a matrix that is written as the sum of its elements over two letters.
+    fn log_determinant(&mut self, sum: &Sum) -> Result<(NodeId, Vec<Subscript>), Unplanned> {
+        let [term] = sum.terms.as_slice() else {
+            return Err(Unplanned("a log-determinant of something that is no matrix".to_owned()));
+        };
+        let plates = term.free_letters();
+        let letters: Vec<LetterId> = plates.iter().chain(&term.sums).copied().collect();
+        let elements = Term { sums: Vec::new(), ..term.clone() };
+        let matrix = self.sum_over_letters(&Sum::term(elements), &letters)?;
+        let shape = plates.iter().map(|letter| self.bound.size_of(&self.symbols, *letter)).collect();
+        let node = self.node(Operation::LogDeterminant(matrix), shape, Vec::new);
+        Ok((node, plates.into_iter().map(Subscript::Letter).collect()))
+    }
+
+    /// The value of a sum of sizes of axes.
+    fn count(&self, sum: &Sum) -> Result<usize, Unplanned> {
+        let mut total = 0.0;
+        for term in &sum.terms {
+            if !term.factors.is_empty() {
+                return Err(Unplanned("a size that depends on data".to_owned()));
+            }
+            let sizes = term.sums.iter().map(|letter| self.bound.size_of(&self.symbols, *letter) as f64);
+            total += term.coefficient.0 * sizes.product::<f64>();
+        }
+        Ok(total as usize)
     }
 
     pub(super) fn power(&mut self, node: NodeId, power: i32) -> NodeId {
@@ -315,14 +353,11 @@ impl<'a> Lowering<'a, '_> {
         let layout = &self.layouts[moment.block.index()];
         let family = posterior(block.family).expect("the derivation names families of the registry");
         let which = family
-            .expectations()
-            .iter()
-            .position(|own| own.statistic == moment.statistic)
+            .expectation_of(&moment.statistic)
             .ok_or_else(|| Unplanned("an expectation that its family does not answer".to_owned()))?;
         let extent = family.expectations()[which].extent;
-        let slices: Vec<usize> = layout.slices.iter().flatten().copied().collect();
-        let (mut shape, mut subscripts) = match extent {
-            Extent::Scalar | Extent::Vector => (layout.plates.clone(), moment.plates.clone()),
+        let (rows, mut subscripts) = match extent {
+            Extent::Scalar | Extent::Vector | Extent::Pairs => (layout.plates.clone(), moment.plates.clone()),
             Extent::Matrix => {
                 let subscripts = layout
                     .group_letters
@@ -332,20 +367,24 @@ impl<'a> Lowering<'a, '_> {
                 (layout.group_sizes.clone(), subscripts)
             }
         };
-        let indicator = moment.statistic.0.iter().any(|(_, elementary)| *elementary == Elementary::Indicator);
-        match extent {
-            Extent::Scalar => {}
-            Extent::Vector if indicator => shape.push(layout.n),
-            Extent::Vector => shape.extend(&slices),
-            Extent::Matrix => {
-                shape.extend(&slices);
-                shape.extend(&slices);
+        let slots = moment.statistic.0.iter().flat_map(|(member, elementary)| match elementary {
+            Elementary::Indicator => vec![layout.n],
+            own => {
+                let sizes = &layout.slices[usize::from(*member)];
+                sizes[..own.slots(sizes.len())].to_vec()
             }
+        });
+        let shape: Vec<usize> = rows.iter().copied().chain(slots).collect();
+        subscripts.extend(moment.slots.iter().cloned());
+        let operation = Operation::Moment(moment.block, which);
+        if !is_one_vector(block) {
+            return Ok((self.node(operation, shape, Vec::new), subscripts));
         }
-        if extent != Extent::Scalar {
-            subscripts.extend(moment.slots.iter().cloned());
-        }
-        Ok((self.node(Operation::Moment(moment.block, which), shape, Vec::new), subscripts))
+        let windows = windows(layout, &moment.statistic);
+        let whole = rows.into_iter().chain(vec![layout.n; windows.len()]).collect();
+        let node = self.node(operation, whole, Vec::new);
+        let part = Operation::Taken(Part { node, windows, crossed: false });
+        Ok((self.node(part, shape, Vec::new), subscripts))
     }
 
     /// The value of a group letter (a plate letter of the block, or an ancestor of one) for the copy of a moment.

@@ -3,14 +3,15 @@
 use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::{distribute, multiply};
 use cavi_algebra::{
-    ArrayId, ArrayKind, Atom, ExpectedSquare, Factor, Function, LetterId, Moment, Statistic, Subscript, Sum,
-    Term,
+    ArrayId, ArrayKind, Atom, Elementary, ExpectedSquare, Factor, Function, LetterId, Moment, Statistic,
+    Subscript, Sum, Term,
 };
 use cavi_families::posterior;
 
 use super::Lowering;
 use crate::data::BoundArray;
 use crate::gather::is_gathered;
+use crate::layout::is_one_vector;
 
 /// Squares over fewer entries stay squares.
 const MANY: usize = 1 << 17;
@@ -133,26 +134,33 @@ impl<'a> Lowering<'a, '_> {
     /// `E[x_k x_l] = E x_k E x_l + Cov_kl` where the family does not store the product.
     pub(super) fn split_moment(&self, moment: &Moment) -> Option<Sum> {
         let family = posterior(self.equations.block(moment.block).family)?;
-        if family.expectations().iter().any(|own| own.statistic == moment.statistic) {
+        if family.expectation_of(&moment.statistic).is_some() {
             return None;
         }
-        let second = moment.statistic == Statistic::outer() || moment.statistic == Statistic::square();
-        if !second {
+        let block = self.equations.block(moment.block);
+        let members: Vec<u8> = match moment.statistic.0.as_slice() {
+            [(left, Elementary::Power(1)), (right, Elementary::Power(1))] => vec![*left, *right],
+            [(member, Elementary::Power(2))] => vec![*member, *member],
+            _ => return None,
+        };
+        if !is_one_vector(block) && members != [0, 0] {
             return None;
         }
-        let half = if moment.statistic == Statistic::outer() { moment.slots.len() / 2 } else { 0 };
-        let mean = |slots: &[Subscript]| {
+        let outer = moment.statistic.0.len() == 2;
+        let half = if outer { block.slices[usize::from(members[0])].len() } else { 0 };
+        let mean = |member: u8, slots: &[Subscript]| {
             Factor::of(Atom::Moment(Moment {
-                statistic: Statistic::identity(),
+                statistic: Statistic(vec![(member, Elementary::Power(1))]),
                 slots: slots.to_vec(),
                 ..moment.clone()
             }))
         };
         let means = Term {
-            factors: vec![mean(&moment.slots[..half]), mean(&moment.slots[half..])],
+            factors: vec![mean(members[0], &moment.slots[..half]), mean(members[1], &moment.slots[half..])],
             ..Term::number(1.0)
         };
-        let covariance = Moment { statistic: Statistic::covariance(), ..moment.clone() };
+        let centred = members.iter().map(|member| (*member, Elementary::Centred)).collect();
+        let covariance = Moment { statistic: Statistic(centred), ..moment.clone() };
         Some(Sum::term(means).plus(Sum::atom(Atom::Moment(covariance))))
     }
 

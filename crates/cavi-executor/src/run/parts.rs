@@ -1,0 +1,78 @@
+//! Vectors in which several variables stand beside each other, put together and taken apart.
+
+use crate::plan::tensor::Part;
+
+/// The place in the whole of each element of a part, in the part's order, for each of its rows; `transposed` with the
+/// last two dimensions of the whole exchanged. A whole without dimensions behind its rows is its own part.
+fn places(part: &Part, shape: &[usize], transposed: bool) -> impl Iterator<Item = usize> {
+    let inner = &shape[shape.len() - part.windows.len()..];
+    let rows: usize = shape[..shape.len() - part.windows.len()].iter().product();
+    let size: usize = inner.iter().product();
+    let mut within = vec![0];
+    for (dimension, (start, width)) in part.windows.iter().enumerate() {
+        let stride: usize = match (transposed, dimension) {
+            (true, 0) => 1,
+            (true, _) => inner[1],
+            (false, _) => inner[dimension + 1..].iter().product(),
+        };
+        within = within
+            .iter()
+            .flat_map(|place| (*start..start + width).map(move |position| place + position * stride))
+            .collect();
+    }
+    (0..rows).flat_map(move |row| {
+        let base = row * size;
+        within.clone().into_iter().map(move |place| base + place)
+    })
+}
+
+/// Adds a part to the whole, which has this shape.
+pub fn put(part: &Part, values: &[f64], shape: &[usize], out: &mut [f64]) {
+    let share = if part.crossed { 0.5 } else { 1.0 };
+    for (place, value) in places(part, shape, false).zip(values) {
+        out[place] += share * value;
+    }
+    if part.crossed {
+        for (place, value) in places(part, shape, true).zip(values) {
+            out[place] += share * value;
+        }
+    }
+}
+
+/// The elements of a part of the whole, which has this shape.
+pub fn take(part: &Part, whole: &[f64], shape: &[usize], out: &mut [f64]) {
+    for (place, value) in places(part, shape, false).zip(out) {
+        *value = whole[place];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::tensor::NodeId;
+
+    fn part(windows: &[(usize, usize)], crossed: bool) -> Part {
+        Part { node: NodeId(0), windows: windows.to_vec(), crossed }
+    }
+
+    #[test]
+    fn a_vector_is_put_together_and_taken_apart() {
+        let mut whole = vec![0.0; 6];
+        put(&part(&[(0, 1)], false), &[1.0, 4.0], &[2, 3], &mut whole);
+        put(&part(&[(1, 2)], false), &[2.0, 3.0, 5.0, 6.0], &[2, 3], &mut whole);
+        assert_eq!(whole, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        let mut taken = vec![0.0; 4];
+        take(&part(&[(1, 2)], false), &whole, &[2, 3], &mut taken);
+        assert_eq!(taken, [2.0, 3.0, 5.0, 6.0]);
+    }
+
+    #[test]
+    fn a_product_of_two_variables_stands_on_both_sides_of_the_diagonal() {
+        let mut whole = vec![0.0; 9];
+        put(&part(&[(0, 1), (1, 2)], true), &[2.0, 4.0], &[3, 3], &mut whole);
+        assert_eq!(whole, [0.0, 1.0, 2.0, 1.0, 0.0, 0.0, 2.0, 0.0, 0.0]);
+        let mut taken = vec![0.0; 2];
+        take(&part(&[(1, 2), (0, 1)], false), &whole, &[3, 3], &mut taken);
+        assert_eq!(taken, [1.0, 2.0]);
+    }
+}

@@ -1,0 +1,62 @@
+//! The multivariate Normal family over a slice: `log N(x | m, L^-1) = log det(L) / 2 - sum_ij L_ij (x_i - m_i)(x_j - m_j) / 2
+//! - n log(2 pi) / 2`, with the precision matrix L.
+//!
+//! Its factor of q is the Normal over a slice (`joint_normal.rs`).
+//!
+//! # Source
+//! Bishop, Pattern Recognition and Machine Learning (2006), 2.3.
+
+use cavi_algebra::{Sum, Support, Symbols};
+
+use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Slices, Spelling, Target};
+use crate::matrix::{log_determinant, quadratic_form, size};
+
+/// `MultivariateNormal(mean; prec, cov)`
+pub struct MultivariateNormal;
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter::vector(&[Spelling::canonical("mean", Domain::Real)]),
+    Parameter {
+        spellings: &[
+            Spelling::canonical("prec", Domain::PositiveDefinite),
+            Spelling::canonical("cov", Domain::PositiveDefinite).inverse(),
+        ],
+        extent: Extent::Matrix,
+        positional: false,
+        optional: false,
+    },
+];
+
+impl Family for MultivariateNormal {
+    fn name(&self) -> &'static str {
+        "MultivariateNormal"
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        PARAMETERS
+    }
+
+    fn slices(&self) -> Slices {
+        Slices::One
+    }
+
+    fn data(&self) -> DataKind {
+        DataKind::Any
+    }
+
+    fn latent(&self) -> Option<Support> {
+        Some(Support::Real)
+    }
+
+    fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {
+        let [Some(mean), Some(precision)] = parameters else { unreachable!("both parameters are mandatory") };
+        let [row, column] = precision.letters[..] else { unreachable!("a matrix has two letters") };
+        let residual = target.value.clone().minus(mean.value.clone());
+        let log_determinant = log_determinant(symbols, &precision.value, row, column)
+            .expect("a matrix without a log-determinant is refused before");
+        log_determinant
+            .scaled(0.5)
+            .plus(quadratic_form(symbols, &precision.value, &residual, row, column).scaled(-0.5))
+            .plus(size(row).scaled(-0.5 * (2.0 * std::f64::consts::PI).ln()))
+    }
+}

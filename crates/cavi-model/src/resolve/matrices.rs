@@ -1,0 +1,139 @@
+//! Matrices that a density reads as a whole: their inverses and log-determinants are taken of one array.
+//!
+//! What is constant in a matrix parameter becomes a constant without a name of its own, its inverse where the density
+//! reads that (`cov`, the scale of a Wishart). A factor that depends on neither letter of the matrix stays outside:
+//! `(f M)^-1 = f^-1 M^-1`. A diagonal matrix `d_i [i = j]` needs none of this.
+
+use cavi_algebra::{Absent, Array, ArrayId, ArrayKind, Expression, LetterId, Subscript, Support, Symbols};
+use cavi_syntax::Span;
+
+use super::arguments::free_letters;
+use crate::model::{ArgumentSpec, InitSpec, Start, Statement};
+use crate::print;
+
+/// Names the constant matrices among the arguments of statements and starts.
+pub fn name_matrices(
+    symbols: &mut Symbols,
+    spans: &mut Vec<Span>,
+    statements: &mut [Statement],
+    init: &mut [InitSpec],
+) {
+    let stated = statements.iter_mut().map(|statement| (statement.family, &mut statement.arguments));
+    let drawn = init.iter_mut().filter_map(|line| match &mut line.start {
+        Start::Draw { family, arguments } => Some((*family, arguments)),
+        Start::Value(_) | Start::FromData { .. } => None,
+    });
+    for (family, arguments) in stated.chain(drawn) {
+        for (parameter, argument) in family.parameters().iter().zip(arguments) {
+            let Some(argument) = argument else { continue };
+            let before = symbols.arrays.len();
+            name_matrix(symbols, parameter.spellings[argument.spelling].inverted, argument);
+            spans.resize(spans.len() + symbols.arrays.len() - before, argument.span);
+        }
+    }
+}
+
+fn name_matrix(symbols: &mut Symbols, inverted: bool, argument: &mut ArgumentSpec) {
+    let [row, column] = argument.letters[..] else { return };
+    if is_diagonal(&argument.value, row, column) {
+        return;
+    }
+    let parts = match &argument.value {
+        Expression::Multiply(parts) => parts.clone(),
+        other => vec![other.clone()],
+    };
+    let in_matrix = |part: &Expression| free_letters(part).iter().any(|own| [row, column].contains(own));
+    let (matrix, factor): (Vec<Expression>, Vec<Expression>) = parts.into_iter().partition(in_matrix);
+    let Some(matrix) = constant(symbols, product(matrix), row, column) else { return };
+    let (array, subscripts) = matrix;
+    if !inverted {
+        argument.value = times(factor, Expression::Value(array, subscripts));
+        return;
+    }
+    let own = symbols.array(array);
+    let at = |letter| subscripts.iter().position(|own| *own == Subscript::Letter(letter));
+    let (Some(row), Some(column)) = (at(row), at(column)) else { return };
+    let letters = own.letters.clone();
+    let element = Expression::Value(array, letters.iter().map(|own| Subscript::Letter(*own)).collect());
+    let value = Expression::Inverse(Box::new(element), letters[row], letters[column]);
+    let name = format!("inverse({})", own.name);
+    let inverse = Expression::Value(hidden(symbols, name, letters, value), subscripts);
+    let minus = |part: Expression| Expression::Power(Box::new(part), Box::new(Expression::Number(-1.0)));
+    argument.inverse = Some(times(factor.into_iter().map(minus).collect(), inverse));
+}
+
+/// A matrix of constants and data as an array with its subscripts; `None` where a latent stands in it.
+fn constant(
+    symbols: &mut Symbols,
+    matrix: Expression,
+    row: LetterId,
+    column: LetterId,
+) -> Option<(ArrayId, Vec<Subscript>)> {
+    if let Expression::Value(array, subscripts) = &matrix {
+        let known = symbols.array(*array).kind != ArrayKind::Latent;
+        return known.then(|| (*array, subscripts.clone()));
+    }
+    let mut known = true;
+    matrix.visit_values(&mut |array, _| known &= symbols.array(array).kind != ArrayKind::Latent);
+    if !known {
+        return None;
+    }
+    let free = free_letters(&matrix);
+    let above = |letter: &LetterId| free.iter().any(|other| symbols.lineage(*other)[1..].contains(letter));
+    let mut letters: Vec<LetterId> =
+        free.iter().copied().filter(|own| ![row, column].contains(own) && !above(own)).collect();
+    letters.extend([row, column]);
+    let name = print::expression(symbols, &matrix);
+    let subscripts = letters.iter().map(|letter| Subscript::Letter(*letter)).collect();
+    Some((hidden(symbols, name, letters, matrix), subscripts))
+}
+
+/// A constant without a name of its own; one for equal values.
+fn hidden(symbols: &mut Symbols, name: String, letters: Vec<LetterId>, value: Expression) -> ArrayId {
+    let is_it = |array: &Array| array.name == name && array.letters == letters;
+    if let Some(known) = symbols.arrays.iter().position(is_it) {
+        return ArrayId::from(known);
+    }
+    symbols.arrays.push(Array {
+        name,
+        kind: ArrayKind::Constant,
+        slice: vec![false; letters.len()],
+        letters,
+        support: Support::Real,
+        absent: Absent::default(),
+        restriction: None,
+        value: Some(value),
+        center: None,
+        scale: None,
+    });
+    ArrayId::from(symbols.arrays.len() - 1)
+}
+
+fn product(mut parts: Vec<Expression>) -> Expression {
+    match parts.len() {
+        1 => parts.remove(0),
+        _ => Expression::Multiply(parts),
+    }
+}
+
+fn times(mut factor: Vec<Expression>, element: Expression) -> Expression {
+    factor.push(element);
+    product(factor)
+}
+
+/// Whether a matrix is 0 off its diagonal by its form.
+fn is_diagonal(matrix: &Expression, row: LetterId, column: LetterId) -> bool {
+    match matrix {
+        Expression::Equal(left, right) => {
+            [*left, *right] == [row, column] || [*left, *right] == [column, row]
+        }
+        Expression::Add(parts) => parts.iter().all(|part| is_diagonal(part, row, column)),
+        Expression::Multiply(parts) => parts.iter().any(|part| is_diagonal(part, row, column)),
+        Expression::Number(_)
+        | Expression::Value(..)
+        | Expression::Sum(..)
+        | Expression::Power(..)
+        | Expression::Apply(..)
+        | Expression::Inverse(..) => false,
+    }
+}
