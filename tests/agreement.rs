@@ -8,15 +8,16 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 const TOLERANCE: f64 = 1e-12;
-/// L-BFGS stops where rounding decides, and along a flat direction that may be far apart; its gradients are held to
-/// differences of the objective elsewhere (`gradients.rs`).
-const CLIMBING: f64 = 1e-4;
+/// For the bound alone, where points move by L-BFGS: rounding decides where it stops, and along a flat direction that may
+/// be far apart. Their gradients are held to differences of the objective elsewhere (`gradients.rs`).
+const CLIMBING: f64 = 1e-5;
 
 /// Compares both runs after each of five sweeps; returns what is wrong.
 fn compare(program: &Program, bound: &Bound, schedule: &Schedule, from: &Parameters) -> Result<(), String> {
     let equations = &program.equations;
     let climbs = |block: &Block| block.ascent.as_ref().is_some_and(|own| own.curvature.is_none());
-    let tolerance = if equations.blocks.iter().any(climbs) { CLIMBING } else { TOLERANCE };
+    let climbs = equations.blocks.iter().any(climbs);
+    let tolerance = if climbs { CLIMBING } else { TOLERANCE };
     let mut executors = Vec::new();
     for threads in [1, 2] {
         let executor = Executor::new(equations, bound, from.clone(), threads);
@@ -49,7 +50,7 @@ fn compare(program: &Program, bound: &Bound, schedule: &Schedule, from: &Paramet
         let terms = interpreter.elbo_terms();
         let scale: f64 = terms.iter().map(|term| term.abs()).sum();
         let (distance, block, column) = farthest(equations, interpreter.parameters(), one.parameters());
-        if distance > tolerance {
+        if distance > tolerance && !climbs {
             return Err(format!("sweep {sweep}: block {block}, column {column} differs by {distance:e}"));
         }
         let slow = interpreter.elbo();

@@ -9,7 +9,7 @@ use cavi_algebra::{
 use cavi_tests::corpus::{Text, check_each, examples, models};
 use serde_json::Value;
 
-const FUNCTIONS: [Function; 17] = [
+const FUNCTIONS: [Function; 19] = [
     Function::Exp,
     Function::Log,
     Function::Sqrt,
@@ -21,6 +21,8 @@ const FUNCTIONS: [Function; 17] = [
     Function::Digamma,
     Function::Trigamma,
     Function::LogBesselK,
+    Function::LogDeterminant,
+    Function::LogMultivariateGamma,
     Function::Power,
     Function::Phi,
     Function::InversePhi,
@@ -92,6 +94,7 @@ impl Reader<'_> {
             "log_complement" => Elementary::LogComplement,
             "indicator" => Elementary::Indicator,
             "centred" => Elementary::Centred,
+            "contracted" => Elementary::Contracted(number(&value["power"]) as u8),
             other => panic!("a function of a statistic is called {other}"),
         };
         (number(&value["member"]) as u8, own)

@@ -267,7 +267,7 @@ fn elementary(member: usize, own: Elementary) -> Json {
         Elementary::Log => ("log", Json::Null),
         Elementary::LogComplement => ("log_complement", Json::Null),
         Elementary::LogDeterminant => ("log_determinant", Json::Null),
-        Elementary::Contracted(_) => ("contracted", Json::Null),
+        Elementary::Contracted(times) => ("contracted", Json::Number(f64::from(times))),
         Elementary::Indicator => ("indicator", Json::Null),
         Elementary::Centred => ("centred", Json::Null),
     };
@@ -459,8 +459,10 @@ impl Derivation<'_> {
     }
 
     fn standard_json(&self, names: &Names<'_>, id: BlockId, block: &Block) -> Json {
-        if block.natural.is_empty() {
-            // A point that ascends has no closed form.
+        // A point that ascends has no closed form; some families are told in words.
+        let beside = block.members.len() > 1 && self.standard.one_vector(block.family);
+        let in_words = !block.is_point() && (beside || self.standard.words(block.family).is_some());
+        if block.natural.is_empty() || in_words {
             return Json::List(Vec::new());
         }
         if block.is_point() {
