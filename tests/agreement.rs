@@ -1,6 +1,5 @@
 //! The interpreter and the executor agree, and the executor with itself on any number of threads.
 
-use cavi_algebra::Block;
 use cavi_algebra::{ArrayId, ArrayKind, Expression, LetterId};
 use cavi_executor::{Bound, BoundArray, BoundAxis, Executor, Interpreter, Parameters, Schedule, start};
 use cavi_tests::support::{Program, Shape, close, compile, farthest, programs, random_bound};
@@ -15,8 +14,7 @@ const CLIMBING: f64 = 1e-5;
 /// Compares both runs after each of five sweeps; returns what is wrong.
 fn compare(program: &Program, bound: &Bound, schedule: &Schedule, from: &Parameters) -> Result<(), String> {
     let equations = &program.equations;
-    let climbs = |block: &Block| block.ascent.as_ref().is_some_and(|own| own.curvature.is_none());
-    let climbs = equations.blocks.iter().any(climbs);
+    let climbs = program.climbs();
     let tolerance = if climbs { CLIMBING } else { TOLERANCE };
     let mut executors = Vec::new();
     for threads in [1, 2] {

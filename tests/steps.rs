@@ -153,7 +153,11 @@ impl Copy<'_> {
         if weight == 0.0 {
             return Ok(());
         }
-        for (natural, base) in block.natural.iter().zip(family.base()) {
+        let mut length = 0.0;
+        for_each_value(symbols, points, &block.slices[0], &mut assignment, &mut |_| length += 1.0);
+        let mut base = family.base();
+        base.iter_mut().zip(family.base_per_element()).for_each(|(base, each)| *base += length * each);
+        for (natural, base) in block.natural.iter().zip(base) {
             let mut worst = (0.0, String::new());
             for_each_value(symbols, points, &natural.slots, &mut assignment, &mut |assignment| {
                 let (mut total, mut scale) = (0.0, 1.0_f64);

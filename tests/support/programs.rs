@@ -73,6 +73,12 @@ impl Program {
         Schedule { items: vec![Item::group(items)] }
     }
 
+    /// Whether a point moves by L-BFGS.
+    pub fn climbs(&self) -> bool {
+        let by_gradient = |own: &cavi_algebra::Ascent| own.curvature.is_none();
+        self.equations.blocks.iter().any(|block| block.ascent.as_ref().is_some_and(by_gradient))
+    }
+
     /// Whether a log of a sum, or the softplus of log odds, is bounded anywhere.
     pub fn is_bounded(&self) -> bool {
         !(self.equations.sites.is_empty() && self.equations.auxiliaries.is_empty())

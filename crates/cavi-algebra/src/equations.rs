@@ -184,6 +184,12 @@ impl Equations {
     pub fn reads_allocation(&self, block: BlockId) -> bool {
         self.block(block).natural.iter().any(|natural| natural.coefficient.has_allocation())
     }
+
+    /// Whether the update of a block reads what a refresh brings to its optimum: an allocation or an auxiliary variable.
+    pub fn reads_held(&self, block: BlockId) -> bool {
+        let natural = &self.block(block).natural;
+        natural.iter().any(|own| own.coefficient.has_allocation() || own.coefficient.has_auxiliary())
+    }
 }
 
 impl Block {
@@ -210,19 +216,18 @@ impl Block {
 impl Sum {
     /// Whether an allocation stands anywhere in it.
     pub fn has_allocation(&self) -> bool {
-        self.terms.iter().flat_map(|term| &term.factors).any(|factor| match &factor.atom {
-            Atom::Allocation { .. } => true,
-            Atom::Group(sum) => sum.has_allocation(),
-            Atom::Apply(_, sums) => sums.iter().any(Sum::has_allocation),
-            Atom::ExpectedSquare(square) => square.mean.has_allocation() || square.spread.has_allocation(),
-            Atom::Value(..)
-            | Atom::Moment(_)
-            | Atom::LogPartition { .. }
-            | Atom::Auxiliary { .. }
-            | Atom::Observed(..)
-            | Atom::Equal(..)
-            | Atom::Different(..)
-            | Atom::Less(..) => false,
+        self.any_atom(&|atom| matches!(atom, Atom::Allocation { .. }))
+    }
+
+    /// Whether the auxiliary variable of a tangent stands anywhere in it.
+    pub fn has_auxiliary(&self) -> bool {
+        self.any_atom(&|atom| matches!(atom, Atom::Auxiliary { .. }))
+    }
+
+    fn any_atom(&self, test: &dyn Fn(&Atom) -> bool) -> bool {
+        let mut factors = self.terms.iter().flat_map(|term| &term.factors);
+        factors.any(|factor| {
+            test(&factor.atom) || factor.atom.nested().into_iter().any(|sum| sum.any_atom(test))
         })
     }
 }

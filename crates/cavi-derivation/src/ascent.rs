@@ -44,7 +44,7 @@ pub fn ascent(
         objective = objective.plus(expected);
     }
     let objective = canonical(symbols, &objective);
-    if objective.has_allocation() || reads_auxiliary(&objective) {
+    if objective.has_allocation() || objective.has_auxiliary() {
         return Ok(None);
     }
     let mut gradient = Vec::new();
@@ -58,13 +58,6 @@ pub fn ascent(
         None => (None, Vec::new()),
     };
     Ok(Some(Moves { ascent: Ascent { objective, gradient, curvature }, in_order }))
-}
-
-/// Whether the auxiliary variable of a tangent stands in a sum.
-fn reads_auxiliary(sum: &Sum) -> bool {
-    sum.terms.iter().flat_map(|term| &term.factors).any(|factor| {
-        matches!(factor.atom, Atom::Auxiliary { .. }) || factor.atom.nested().into_iter().any(reads_auxiliary)
-    })
 }
 
 /// Whether the members lie where a coordinate moves on the whole line.

@@ -1,7 +1,7 @@
 //! The order of a sweep: in one line as programs write it, and as an algorithm.
 
 use crate::equations::Mode;
-use crate::symbols::{BlockId, LetterId, SiteId};
+use crate::symbols::{AuxiliaryId, BlockId, LetterId, SiteId};
 
 use super::build::Builder;
 use super::derivation::{Derivation, separated};
@@ -66,19 +66,15 @@ impl Derivation<'_> {
             line.push(words("nothing is updated"));
         }
         line.push(words(", in this order"));
-        let allocations = !self.equations.sites.is_empty();
-        if allocations {
-            line.push(words("; allocations are at their optimum before each"));
+        if let Some(shared) = self.refreshed() {
+            line.push(words(format!("; {shared} are at their optimum before each")));
         }
         line.push(words("."));
         let mut lines = vec![line];
         let mut groups = Vec::new();
         items.iter().for_each(|item| item.groups(&mut groups));
-        for group in groups.into_iter().filter(|_| allocations) {
-            lines.push(vec![words(format!(
-                "{} share one refresh of the allocations.",
-                self.sweep_item(group)
-            ))]);
+        for (group, shared) in groups.into_iter().flat_map(|group| Some((group, self.refreshed()?))) {
+            lines.push(vec![words(format!("{} share one refresh of the {shared}.", self.sweep_item(group)))]);
         }
         let updated: Vec<BlockId> = items.iter().flat_map(SweepItem::blocks).collect();
         let left_out = (0..self.equations.blocks.len()).map(BlockId::from).filter(|id| {
@@ -87,6 +83,16 @@ impl Derivation<'_> {
         });
         lines.extend(left_out.map(|id| vec![words(format!("{} keeps its start.", self.names_of(id)))]));
         lines
+    }
+
+    /// What a refresh brings to its optimum, if anything.
+    fn refreshed(&self) -> Option<&'static str> {
+        match (self.equations.sites.is_empty(), self.equations.auxiliaries.is_empty()) {
+            (true, true) => None,
+            (false, true) => Some("allocations"),
+            (true, false) => Some("auxiliary variables"),
+            (false, false) => Some("allocations and auxiliary variables"),
+        }
     }
 
     /// The variables of a block: `mu`, or `mu and tau`.
@@ -160,7 +166,7 @@ impl Derivation<'_> {
             push(depth, vec![words(format!("Repeat {} times:", item.repeat))]);
             depth += 1;
         }
-        let reads = |item: &SweepItem| item.blocks().iter().any(|id| self.equations.reads_allocation(*id));
+        let reads = |item: &SweepItem| item.blocks().iter().any(|id| self.equations.reads_held(*id));
         let refresh = |lines: &mut Vec<Line>| {
             if refreshes && reads(item) {
                 lines.push(Line { depth, text: self.refresh() });
@@ -173,7 +179,11 @@ impl Derivation<'_> {
             }
             SweepStep::Group(items) => {
                 refresh(lines);
-                lines.push(Line { depth, text: vec![words("With these allocations held, in this order:")] });
+                let text = match self.refreshed() {
+                    Some(shared) => format!("With these {shared} held, in this order:"),
+                    None => "In this order:".to_owned(),
+                };
+                lines.push(Line { depth, text: vec![words(text)] });
                 items.iter().for_each(|own| self.algorithm_item(own, depth + 1, false, lines));
             }
             SweepStep::Sequence(items) => {
@@ -194,7 +204,12 @@ impl Derivation<'_> {
                 shown.push(Span::Math(builder.allocation(id, index, subscripts)));
             }
         }
-        let mut text = vec![words("Set the allocations ")];
+        for (number, own) in self.equations.auxiliaries.iter().enumerate() {
+            let mut builder = Builder::new(self.scope(), &own.plates);
+            let subscripts = builder.subscripts_of(&own.plates);
+            shown.push(Span::Math(builder.auxiliary(AuxiliaryId::from(number), subscripts)));
+        }
+        let mut text = vec![words(format!("Set the {} ", self.refreshed().unwrap_or_default()))];
         text.extend(separated(shown));
         text.push(words(" to their optimum."));
         text
