@@ -92,6 +92,7 @@ impl Reader<'_> {
             "power" => Elementary::Power(number(&value["power"]) as i32),
             "log" => Elementary::Log,
             "log_complement" => Elementary::LogComplement,
+            "log_determinant" => Elementary::LogDeterminant,
             "indicator" => Elementary::Indicator,
             "centred" => Elementary::Centred,
             "contracted" => Elementary::Contracted(number(&value["power"]) as u8),

@@ -16,6 +16,12 @@ pub struct NonnegativeSlice;
 
 const NO_DISTRIBUTION: &str = "a truncated Normal over a slice has no normaliser in closed form";
 
+/// The elements of all slices, a Gamma each: what a slice starts from.
+fn elements(batch: &Batch) -> Batch<'static> {
+    let rows = batch.rows * batch.n;
+    Batch { rows, n: 1, groups: rows, group: &[] }
+}
+
 impl Posterior for NonnegativeSlice {
     fn name(&self) -> &'static str {
         "Normal on non-negative slices"
@@ -41,7 +47,12 @@ impl Posterior for NonnegativeSlice {
     }
 
     fn descriptors(&self) -> &'static [Descriptor] {
-        GammaPosterior.descriptors()
+        const DESCRIPTORS: [Descriptor; 3] = [
+            Descriptor { name: "shape", extent: Extent::Vector, defining: true },
+            Descriptor { name: "rate", extent: Extent::Vector, defining: true },
+            Descriptor { name: "mean", extent: Extent::Vector, defining: false },
+        ];
+        &DESCRIPTORS
     }
 
     fn expectations(&self) -> Vec<Expectation> {
@@ -98,11 +109,12 @@ impl Posterior for NonnegativeSlice {
         unreachable!("{NO_DISTRIBUTION}")
     }
 
-    fn start(&self, _: &Batch, _: &mut dyn RngCore, _: &mut [Vec<f64>]) {
-        unreachable!("{NO_DISTRIBUTION}: a point starts by its support")
+    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [Vec<f64>]) {
+        GammaPosterior.start(&elements(batch), rng, descriptors);
     }
 
-    fn start_at(&self, _: &Batch, _: &[f64], _: &mut [Vec<f64>]) -> Result<(), Improper> {
-        Err(Improper { row: 0, reason: NO_DISTRIBUTION.to_owned() })
+    fn start_at(&self, batch: &Batch, centre: &[f64], descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+        let outcome = GammaPosterior.start_at(&elements(batch), centre, descriptors);
+        outcome.map_err(|improper| Improper { row: improper.row / batch.n.max(1), ..improper })
     }
 }

@@ -169,7 +169,7 @@ pub fn in_words(symbols: &Symbols, term: Term) -> String {
 /// Points that are to be optimised together and cannot be.
 pub fn no_gradient(derivation: &Derivation, draft: &Draft) -> Diagnostic {
     let variables = names(&derivation.symbols, draft);
-    Diagnostic::error("E0714", format!("`{variables}` cannot be optimised together"))
+    Diagnostic::error("E0715", format!("`{variables}` cannot be optimised together"))
         .at(draft.span, "stated here")
         .possible("several points that are numbers, and stand in no log of a sum")
         .help("give each variable a line of its own: `point a, b` are two blocks, `point (a, b)` is one")

@@ -125,8 +125,9 @@ fn a_rate_that_is_an_exponential() {
 fn one_mistake_is_one_error() {
     let concentration = "axis doc[d]\naxis word[v]\naxis topic[k] = 3\ndata n[d, v] : count, absent = 0\nalpha ~ Gamma(1, rate = 1)\ntheta[d, :k] ~ Dirichlet(alpha)\nbeta[k, :v] ~ Dirichlet(0.1)\nn[d, :v] ~ Multinomial(p = sum[k](theta[d, k] * beta[k, v]))\n";
     let constant = concentration.replace("alpha ~ Gamma(1, rate = 1)", "const alpha = 1");
-    let error = only_error(concentration, &[&constant]);
-    assert_says(&error, &["E0710", "`log Gamma(alpha)`", "const alpha"]);
+    let point = format!("{concentration}posterior {{\n  point alpha\n}}\n");
+    let error = only_error(concentration, &[&constant, &point]);
+    assert_says(&error, &["E0710", "`log Gamma(alpha)`", "posterior { point alpha }"]);
     let product =
         "axis item[n]\ndata x[n] : binary\na ~ Beta(1, 1)\nb ~ Beta(1, 1)\nx[n] ~ Bernoulli(a * b)\n";
     let error = only_error(product, &[]);
@@ -143,7 +144,7 @@ fn signs_inside_and_before_a_log() {
     let error = only_error(&covariates("real"), &[&covariates("nonnegative")]);
     assert_says(&error, &["E0704", "`x` is a real number", "declare `x` as `nonnegative`"]);
     let difference = "axis item[n]\ndata x[n] : count\na ~ Gamma(2, rate = 1)\nb ~ Gamma(1, rate = 1)\nx[n] ~ Poisson(a - b)\n";
-    assert_says(&only_error(difference, &[]), &["E0704", "it is a difference", "a latent of its own"]);
+    assert_says(&only_error(difference, &[]), &["E0704", "it is a difference", "put one latent in place"]);
     let negative = "axis item[n]\ndata x[n] : positive\na ~ Gamma(1, rate = 1)\nb ~ Gamma(1, rate = 1)\nx[n] ~ InverseGamma(2, 1 / (a + b))\n";
     assert_says(&only_error(negative, &[]), &["E0703", "has the coefficient `-2"]);
 }

@@ -182,7 +182,7 @@ fn statistic(
             Elementary::LogComplement => (-values[slot]).ln_1p(),
             Elementary::LogDeterminant => log_determinant(values, n),
             Elementary::Indicator => f64::from(x[0] as usize == slots[0]),
-            Elementary::Centred => values[slot] - mean[slot],
+            Elementary::Centred => values[slot] - mean[member_of(posterior, n, *member).start + slot],
             Elementary::Contracted(_) => panic!("a contraction is of a vector and a matrix"),
         }
     });
@@ -420,7 +420,8 @@ fn expectations_and_entropy_agree_with_samples() {
             for member in 0..posterior.joint().len().max(1) {
                 let identity = Statistic(vec![(member as u8, Elementary::Power(1))]);
                 if let Some(which) = posterior.expectations().iter().position(|e| e.statistic == identity) {
-                    posterior.expect(&batch, &descriptors, which, &mut mean[member..]);
+                    let first = member_of(posterior, n, member as u8).start;
+                    posterior.expect(&batch, &descriptors, which, &mut mean[first..]);
                 }
             }
             for (which, expectation) in posterior.expectations().iter().enumerate() {

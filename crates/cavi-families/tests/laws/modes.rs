@@ -34,7 +34,9 @@ fn perturbed(posterior: &dyn Posterior, x: &[f64], rng: &mut ChaCha8Rng) -> Vec<
     } else if posterior.lives_on(Support::Unit) {
         near[0] = (near[0] + scale * 0.1 * gaussian(rng)).clamp(1e-300, 1.0 - 1e-16);
     } else if posterior.lives_on(Support::Nonnegative) {
-        near[0] = (near[0] * (scale * gaussian(rng)).exp() + scale * 1e-3 * gaussian(rng)).max(1e-300);
+        for x in &mut near {
+            *x = (*x * (scale * gaussian(rng)).exp() + scale * 1e-3 * gaussian(rng)).max(1e-300);
+        }
     } else {
         panic!("no neighbours for {}", posterior.name());
     }
@@ -63,6 +65,10 @@ fn coefficients(posterior: &dyn Posterior, batch: &Batch, rng: &mut ChaCha8Rng) 
         "Normal over a slice" => {
             let covariance = random(posterior, batch, rng).remove(1);
             coefficients[1] = covariance.iter().map(|value| -value).collect();
+        }
+        "Normal on non-negative slices" => {
+            positive_definite(batch.n, rng, &mut coefficients[1]);
+            coefficients[1].iter_mut().for_each(|value| *value *= -1.0);
         }
         "Wishart" => {
             positive_definite(batch.n, rng, &mut coefficients[0]);
