@@ -131,7 +131,7 @@ fn one_mistake_is_one_error() {
     let product =
         "axis item[n]\ndata x[n] : binary\na ~ Beta(1, 1)\nb ~ Beta(1, 1)\nx[n] ~ Bernoulli(a * b)\n";
     let error = only_error(product, &[]);
-    assert_says(&error, &["E0704", "is no statistic of any family", "on its support: Beta"]);
+    assert_says(&error, &["E0704", "is no statistic of any family", "where the log needs it: Beta"]);
 }
 
 #[test]
