@@ -1,63 +1,12 @@
 //! The interpreter and the executor agree, and the executor with itself on any number of threads.
 
 use cavi_algebra::{ArrayId, ArrayKind, Expression, LetterId};
-use cavi_executor::{Bound, BoundArray, BoundAxis, Executor, Interpreter, Parameters, Schedule, start};
-use cavi_tests::support::{Program, Shape, close, compile, farthest, programs, random_bound};
+use cavi_executor::{Bound, BoundArray, BoundAxis, Executor, Parameters, start};
+use cavi_tests::support::{Program, Shape, close, compile, farthest, programs, random_bound, runs_agree};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 const TOLERANCE: f64 = 1e-12;
-/// For the bound alone, where points move by L-BFGS: rounding decides where it stops, and along a flat direction that may
-/// be far apart. Their gradients are held to differences of the objective elsewhere (`gradients.rs`).
-const CLIMBING: f64 = 1e-5;
-
-/// Compares both runs after each of five sweeps; returns what is wrong.
-fn compare(program: &Program, bound: &Bound, schedule: &Schedule, from: &Parameters) -> Result<(), String> {
-    let equations = &program.equations;
-    let climbs = program.climbs();
-    let tolerance = if climbs { CLIMBING } else { TOLERANCE };
-    let mut executors = Vec::new();
-    for threads in [1, 2] {
-        let executor = Executor::new(equations, bound, from.clone(), threads);
-        executors.push(executor.map_err(|unplanned| format!("no plan: {}", unplanned.0))?);
-    }
-    let mut interpreter = Interpreter::new(equations, bound, from.clone())
-        .map_err(|trouble| format!("interpreter: {trouble}"))?;
-    for sweep in 0..=5 {
-        if sweep > 0 {
-            let slow = interpreter.sweep(schedule);
-            for executor in &mut executors {
-                let fast = executor.sweep(schedule);
-                if slow.is_err() != fast.is_err() {
-                    return Err(format!("sweep {sweep}: interpreter {slow:?}, executor {fast:?}"));
-                }
-            }
-            if slow.is_err() {
-                // Improper for both, which happens where a flat prior meets no data.
-                return Ok(());
-            }
-        }
-        let [one, two] = executors.as_mut_slice() else { unreachable!("two executors") };
-        let (elbo, other) = (one.elbo(), two.elbo());
-        if elbo.to_bits() != other.to_bits() || one.parameters() != two.parameters() {
-            let (distance, block, column) = farthest(equations, one.parameters(), two.parameters());
-            return Err(format!(
-                "sweep {sweep}: threads differ, {elbo:e} and {other:e}, by {distance:e} in block {block}, column {column}"
-            ));
-        }
-        let terms = interpreter.elbo_terms();
-        let scale: f64 = terms.iter().map(|term| term.abs()).sum();
-        let (distance, block, column) = farthest(equations, interpreter.parameters(), one.parameters());
-        if distance > tolerance && !climbs {
-            return Err(format!("sweep {sweep}: block {block}, column {column} differs by {distance:e}"));
-        }
-        let slow = interpreter.elbo();
-        if !close(slow, elbo, scale, tolerance) {
-            return Err(format!("sweep {sweep}: the bound is {slow:.14e} and {elbo:.14e}"));
-        }
-    }
-    Ok(())
-}
 
 fn check(shape: Shape, seeds: std::ops::Range<u64>) {
     let mut wrong = Vec::new();
@@ -70,7 +19,9 @@ fn check(shape: Shape, seeds: std::ops::Range<u64>) {
             let bound = random_bound(&program.model, shape, &mut rng);
             let from = start(&program.equations, &bound, seed + 100);
             for (name, schedule) in [("its sweep", program.schedule()), ("one group", program.one_group())] {
-                let attempt = std::panic::AssertUnwindSafe(|| compare(&program, &bound, &schedule, &from));
+                let attempt = std::panic::AssertUnwindSafe(|| {
+                    runs_agree(&program, &bound, &schedule, &from, 5, TOLERANCE)
+                });
                 let outcome = std::panic::catch_unwind(attempt).unwrap_or_else(|_| Err("a panic".to_owned()));
                 if let Err(problem) = outcome {
                     wrong.push(format!("{}, seed {seed}, {name}: {problem}", program.name));

@@ -308,14 +308,34 @@ fn copy(
                 if hit { prob.ln() } else { (1.0 - prob).ln() },
             )
         }
+        "TruncatedNormal" if columns[1][row] == 0.0 => {
+            let rate = -columns[0][row];
+            let step: f64 = rand_distr::Exp1.sample(rng);
+            let x = step / rate;
+            (vec![x], vec![x.ln()], vec![f64::NAN], rate.ln() - step)
+        }
         "TruncatedNormal" => {
             let (linear, precision) = (columns[0][row], columns[1][row]);
             let (mean, deviation) = (linear / precision, precision.sqrt().recip());
             let standard = Normal::new(0.0, 1.0).expect("a standard normal");
-            let below = standard.cdf(-mean / deviation);
-            let level = below + (1.0 - below) * rng.random::<f64>();
-            let step = standard.inverse_cdf(level);
-            let log_q = -half_log_two_pi - deviation.ln() - 0.5 * step * step - (1.0 - below).ln();
+            let least = -mean / deviation;
+            let (step, log_above) = if least < 5.0 {
+                let above = standard.cdf(-least);
+                (-standard.inverse_cdf(above * (1.0 - rng.random::<f64>())), above.ln())
+            } else {
+                // By rejection from an Exponential (Robert 1995); the tail by Laplace's continued fraction.
+                let rate = 0.5 * (least + (least * least + 4.0).sqrt());
+                let step = loop {
+                    let wait: f64 = rand_distr::Exp1.sample(rng);
+                    let step = least + wait / rate;
+                    if rng.random::<f64>() <= (-0.5 * (step - rate) * (step - rate)).exp() {
+                        break step;
+                    }
+                };
+                let inverse_mills = (1..=60).rev().fold(least, |rest, k| least + f64::from(k) / rest);
+                (step, -0.5 * least * least - half_log_two_pi - inverse_mills.ln())
+            };
+            let log_q = -half_log_two_pi - deviation.ln() - 0.5 * step * step - log_above;
             let x = (mean + deviation * step).max(0.0);
             (vec![x], vec![x.ln()], vec![f64::NAN], log_q)
         }

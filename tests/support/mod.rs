@@ -1,22 +1,32 @@
 //! What the numeric tests share: programs, random data for them, and densities and draws written a second time, from the
 //! text of a program alone.
 
+mod agreement;
+mod ascent;
+mod average;
 mod builtin;
 mod density;
 mod draws;
+mod generate;
 mod given;
 mod points;
 mod programs;
 mod random;
+mod sketch;
 mod world;
 
+pub use agreement::runs_agree;
+pub use ascent::{items_ascend, members_ascend, updates_rest};
+pub use average::{bound_is_average, has_implicit};
 pub use builtin::{Matrix, Ready, bundled, corpus_model, file_of, matrix_file, text_of};
 pub use density::{Squares, log_joint, log_joint_bounded};
 pub use draws::{Draw, draw};
+pub use generate::generate;
 pub use given::{bound_of, column};
 pub use points::{Points, alternatives};
 pub use programs::{Program, compile, inline_programs, programs};
 pub use random::{Shape, random_bound};
+pub use sketch::Sketch;
 pub use world::World;
 
 use cavi_algebra::Equations;

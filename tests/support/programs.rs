@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cavi_algebra::Equations;
+use cavi_algebra::{Equations, Mode};
 use cavi_executor::{Item, Schedule, Step};
 use cavi_model::{Model, ScheduleItem, ScheduleKind};
 
@@ -60,7 +60,14 @@ impl Program {
     fn item(&self, item: &ScheduleItem) -> Option<Item> {
         let members = |items: &[ScheduleItem]| items.iter().filter_map(|item| self.item(item)).collect();
         let step = match &item.kind {
-            ScheduleKind::Variable(array) => Step::Block(self.equations.block_of(*array)?),
+            ScheduleKind::Variable(array) => {
+                let block = self.equations.block_of(*array)?;
+                // As in a fit: no sweep updates what is fixed.
+                if self.equations.block(block).mode == Mode::Fixed {
+                    return None;
+                }
+                Step::Block(block)
+            }
             ScheduleKind::Group(items) => Step::Group(members(items)),
             ScheduleKind::Sequence(items) => Step::Sequence(members(items)),
         };

@@ -80,7 +80,8 @@ fn block(
         derivation.complain(diagnostic, Some(&drafts[culprit.index()]), Some(statement));
         return None;
     }
-    // Statistics whose coefficient cancels are absent.
+    // Statistics whose coefficient cancels are absent from the family that is wanted, not from the prior: the bound takes
+    // the terms of the block's own statements from there.
     let mut statistics: Vec<Statistic> = Vec::new();
     for entry in &collected {
         if !statistics.contains(&entry.statistic) {
@@ -99,13 +100,14 @@ fn block(
         }
         let all = canonical(&mut derivation.symbols, &all);
         let own = canonical(&mut derivation.symbols, &own);
-        if !all.is_zero() {
+        if !(all.is_zero() && own.is_zero()) {
             coefficients.push((statistic, all, own));
         }
     }
     let support = derivation.symbols.array(draft.members[0]).support;
     let over_slice = draft.slices.iter().any(|letters| !letters.is_empty());
-    let wanted: Vec<Statistic> = coefficients.iter().map(|(statistic, _, _)| statistic.clone()).collect();
+    let present = || coefficients.iter().filter(|(_, all, _)| !all.is_zero());
+    let wanted: Vec<Statistic> = present().map(|(statistic, _, _)| statistic.clone()).collect();
     let point = draft.mode == Mode::Point;
     let recognised = if draft.members.len() > 1 {
         let supports: Vec<Support> =
@@ -128,7 +130,7 @@ fn block(
     // A term in 1 / x keeps the density from being infinite at 0; where it is 0, the fit says so.
     let inverse = Statistic::of(Elementary::Power(-1));
     if point && !draft.clamp && !wanted.contains(&inverse) {
-        for (statistic, _, own) in &coefficients {
+        for (statistic, _, own) in present() {
             if boundary_mode(&derivation.symbols, statistic, own) {
                 derivation.diagnostics.push(explain::infinite_mode(derivation, drafts, id, own));
                 return None;

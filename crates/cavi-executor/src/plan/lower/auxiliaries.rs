@@ -4,6 +4,7 @@
 use cavi_algebra::rules::{Substitution, substitute};
 use cavi_algebra::{Atom, AuxiliaryId, BlockId, Factor, LetterId, Subscript, Sum, Term};
 
+use super::scope::entry_of;
 use super::{Dim, Lowering, Unplanned};
 use crate::data::BoundArray;
 use crate::plan::tensor::{Elementwise, NodeId, Operation};
@@ -26,10 +27,7 @@ impl<'a> Lowering<'a, '_> {
         let mut subscripts = Vec::new();
         if let Some((array, entries)) = self.listed_entries(&own.square) {
             letters.retain(|letter| !entries.contains(letter));
-            subscripts.push(Subscript::Index(
-                array,
-                entries.iter().map(|letter| Subscript::Letter(*letter)).collect(),
-            ));
+            subscripts.push(entry_of(array, &entries));
             domain.push(Dim::Entries(array, entries));
         }
         subscripts.extend(letters.iter().map(|letter| Subscript::Letter(*letter)));

@@ -9,6 +9,7 @@ use cavi_algebra::{
 };
 use cavi_families::{Extent, posterior};
 
+use super::scope::entry_of;
 use super::{Dim, Lowering, Pending, Scope, Unplanned};
 use crate::data::BoundArray;
 use crate::layout::is_one_vector;
@@ -202,10 +203,7 @@ impl<'a> Lowering<'a, '_> {
                 letters.retain(|letter| !own.contains(letter));
                 domain.push(Dim::Entries(*array, coordinates.clone()));
                 // The entry itself is found again by its letters.
-                subscripts.push(Subscript::Index(
-                    *array,
-                    coordinates.iter().map(|l| Subscript::Letter(*l)).collect(),
-                ));
+                subscripts.push(entry_of(*array, coordinates));
             }
         }
         for letter in letters {
@@ -234,7 +232,7 @@ impl<'a> Lowering<'a, '_> {
         let (_, driver, coordinates) = scope.pattern.iter().find(|(_, _, known)| {
             letters.len() == subscripts.len() && letters.iter().all(|l| known.contains(l))
         })?;
-        let entry = Subscript::Index(*driver, coordinates.iter().map(|l| Subscript::Letter(*l)).collect());
+        let entry = entry_of(*driver, coordinates);
         let same = *driver == array && letters == *coordinates;
         let count = self.entries(*driver).len();
         let label = format!("{array:?} {letters:?} on the entries of {driver:?}");
@@ -319,8 +317,7 @@ impl<'a> Lowering<'a, '_> {
                     let shape = vec![values.len()];
                     let node =
                         self.node(Operation::Static(format!("mask of {array:?}")), shape, || ones(observed));
-                    let entry = Subscript::Index(array, subscripts.to_vec());
-                    return Ok(Some((node, vec![entry])));
+                    return Ok(Some((node, vec![entry_of(array, &letters)])));
                 }
                 let shape = bound.shape(&self.symbols, array);
                 let size: usize = shape.iter().product();

@@ -2,6 +2,7 @@
 
 use cavi_algebra::{ArrayId, Atom, LetterId, Subscript, Support};
 
+use super::scope::entry_of;
 use super::{Lowering, Pending, Scope, Unplanned};
 use crate::data::BoundArray;
 use crate::plan::eliminate::eliminate;
@@ -115,7 +116,6 @@ impl<'a> Lowering<'a, '_> {
                 ))
             }),
             Subscript::Index(array, inner) => {
-                // The entry of a pattern, found by its letters.
                 let letters: Vec<LetterId> = inner
                     .iter()
                     .filter_map(|subscript| match subscript {
@@ -123,10 +123,11 @@ impl<'a> Lowering<'a, '_> {
                         Subscript::Index(..) => None,
                     })
                     .collect();
-                let is_index = matches!(self.symbols.array(*array).support, Support::Index(_));
-                let entry = scope.pattern.iter().find(|(_, own, known)| own == array && *known == letters);
-                if let Some((base, _, _)) = entry {
-                    if !is_index {
+                let entry = scope.pattern.iter().find(|(_, own, known)| {
+                    own == array && (*known == letters || entry_of(*own, known) == *subscript)
+                });
+                if let Some((base, _, known)) = entry {
+                    if inner.len() > known.len() {
                         return Ok(Index::letter(*base));
                     }
                     let map = self.index_values(*array);

@@ -8,6 +8,15 @@ use super::{Dim, Lowering, Scope, Unplanned};
 use crate::data::BoundArray;
 use crate::plan::tensor::{Index, MapId};
 
+/// The number of an entry of a pattern by its letters, not the value that stands there, which index data have as well: the
+/// first letter is repeated, and no subscript of a program has more of its own than the array has dimensions.
+pub(super) fn entry_of(array: ArrayId, letters: &[LetterId]) -> Subscript {
+    Subscript::Index(
+        array,
+        letters.iter().chain(letters.first()).map(|own| Subscript::Letter(*own)).collect(),
+    )
+}
+
 impl<'a> Lowering<'a, '_> {
     pub(super) fn scope(&mut self, domain: &[Dim]) -> Scope {
         let mut scope = Scope {
