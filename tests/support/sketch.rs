@@ -125,7 +125,7 @@ impl Sketch {
             .posterior
             .iter()
             .map(|text| plain(text))
-            .filter(|text| !words(text).any(|word| gone(word)))
+            .filter(|text| !words(text).any(&gone))
             .collect();
         if !posterior.is_empty() {
             add("posterior {");
