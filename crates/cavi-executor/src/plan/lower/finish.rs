@@ -136,7 +136,7 @@ impl<'a> Lowering<'a, '_> {
                 match inner.as_slice() {
                     [only] => {
                         let inside = self.resolve(scope, only)?;
-                        let map = self.index_values(*array);
+                        let map = self.index_by_position(*array);
                         Ok(Index { letter: inside.letter, map: self.maps.compose(inside.map, Some(map)) })
                     }
                     _ => Err(Unplanned(format!(
@@ -146,6 +146,25 @@ impl<'a> Lowering<'a, '_> {
                 }
             }
         }
+    }
+
+    /// The values of an index array of one dimension, position by position; 0 where none is listed, which a mask leaves
+    /// out.
+    fn index_by_position(&mut self, array: ArrayId) -> MapId {
+        let BoundArray::Sparse { indices, values, .. } = self.bound.array(array) else {
+            return self.index_values(array);
+        };
+        let positions: usize = self.bound.shape(&self.symbols, array).iter().product();
+        let Support::Index(axis) = self.symbols.array(array).support else {
+            unreachable!("only index data stand in subscripts")
+        };
+        self.maps.named(&format!("positions {array:?}"), self.bound.size(axis), || {
+            let mut table = vec![0; positions];
+            for (place, value) in indices[0].iter().zip(values) {
+                table[*place as usize] = *value as u32;
+            }
+            table
+        })
     }
 
     /// The values of an index array, entry by entry.
