@@ -121,12 +121,8 @@ impl Sketch {
             let declared = self.support.iter().any(|line| line.declares[0] == name);
             declared && !named.contains(name)
         };
-        let posterior: Vec<String> = self
-            .posterior
-            .iter()
-            .map(|text| plain(text))
-            .filter(|text| !words(text).any(&gone))
-            .collect();
+        let posterior: Vec<String> =
+            self.posterior.iter().map(|text| plain(text)).filter(|text| !words(text).any(&gone)).collect();
         if !posterior.is_empty() {
             add("posterior {");
             posterior.iter().for_each(|line| add(&format!("  {line}")));
