@@ -67,7 +67,7 @@ fn block(
     }
     if draft.mode == Mode::Point && !leftovers.is_empty() {
         match ascent(&mut derivation.symbols, drafts, bounded, id) {
-            Ok(Some(moves)) => return Some((ascending(derivation, draft, moves), Vec::new())),
+            Ok(Some(moves)) => return climbing(derivation, drafts, id, &collected, moves),
             Ok(None) => {}
             Err(leftover) => leftovers.insert(0, leftover),
         }
@@ -120,7 +120,7 @@ fn block(
         if draft.mode == Mode::Point
             && let Ok(Some(moves)) = ascent(&mut derivation.symbols, drafts, bounded, id)
         {
-            return Some((ascending(derivation, draft, moves), Vec::new()));
+            return climbing(derivation, drafts, id, &collected, moves);
         }
         let places = collected_places(&collected);
         let (diagnostic, culprit) = explain::no_family(derivation, drafts, id, &wanted, &places);
@@ -198,6 +198,36 @@ fn contributions(
         });
     }
     contributions
+}
+
+/// A point that ascends, unless its prior is infinite on the boundary. What its own statements contribute is among the
+/// collected terms where they are linear in statistics, and a term in 1 / x keeps the density from being infinite.
+fn climbing(
+    derivation: &mut Derivation,
+    drafts: &[Draft],
+    id: BlockId,
+    collected: &[Collected],
+    moves: Moves,
+) -> Option<(Block, Vec<Contribution>)> {
+    let draft = &drafts[id.index()];
+    let is_own = |entry: &&Collected| {
+        draft.members.contains(&derivation.model.statements[entry.statement.index()].target)
+    };
+    let own: Vec<&Collected> = collected.iter().filter(is_own).collect();
+    let inverse = Statistic::of(Elementary::Power(-1));
+    for statistic in dedup(own.iter().map(|entry| &entry.statistic).collect::<Vec<_>>()) {
+        let parts = own.iter().filter(|entry| entry.statistic == *statistic);
+        let sum = parts.fold(Sum::zero(), |sum, entry| sum.plus(entry.coefficient.clone()));
+        let sum = canonical(&mut derivation.symbols, &sum);
+        let infinite = boundary_mode(&derivation.symbols, statistic, &sum);
+        if infinite && !own.iter().any(|entry| entry.statistic == inverse) {
+            let diagnostic = explain::infinite_mode(derivation, drafts, id, &sum);
+            let repair = "raise it to at least 1, or write `Flat(nonnegative)` in place of the prior";
+            derivation.diagnostics.push(diagnostic.help(repair));
+            return None;
+        }
+    }
+    Some((ascending(derivation, draft, moves), Vec::new()))
 }
 
 /// Points of several variables in one block are optimised together, whatever each would have by itself.
