@@ -165,6 +165,21 @@ fn surrogate(
         derivation.complain(diagnostic, None, Some(statement));
         return None;
     }
+    // The update of what weighs the log would read the bound itself, `sum_c phi_c (log f_c - log phi_c)`, and not only what
+    // is linear in the statistics of the addends.
+    let weighing = drafts.iter().filter(|draft| draft.is_random()).flat_map(|draft| &draft.members);
+    if let Some(latent) = weighing.copied().find(|member| rest.mentions(*member)) {
+        let name = derivation.symbols.array(latent).name.clone();
+        let diagnostic = Diagnostic::error(
+            "E0705",
+            format!("{log_text} is weighed by `{name}`, whose update would need the bound on it: this is not in this version"),
+        )
+        .at(span, "in this statement")
+        .possible("the log of a sum with a coefficient of data, constants and points; under a selection, a product")
+        .help(format!("write a product in place of the sum, or make `{name}` data"));
+        derivation.complain(diagnostic, None, Some(statement));
+        return None;
+    }
     let mut addends = Vec::new();
     let mut surrogate = Vec::new();
     let plates: Vec<LetterId> = rest.sums.clone();
