@@ -4,7 +4,7 @@
 
 use cavi_algebra::{Block, Equations, LetterId, Support};
 use cavi_numerics::newton::Unit;
-use cavi_numerics::special::{exp, ln};
+use cavi_numerics::special::{exp, ln, logistic};
 
 use crate::layout::Layout;
 
@@ -50,10 +50,7 @@ impl Coordinate {
         let one = |u: &f64| match self {
             Coordinate::Identity => *u,
             Coordinate::Log => exp(*u),
-            Coordinate::Logit => {
-                let small = exp(-u.abs());
-                (if *u < 0.0 { small } else { 1.0 }) / (1.0 + small)
-            }
+            Coordinate::Logit => logistic(*u),
         };
         u.iter().map(one).collect()
     }
