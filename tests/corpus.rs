@@ -138,6 +138,7 @@ impl Compiled {
             program: &model_lines(&self.program),
             stated: &cavi_model::stated(model, &self.text),
             standard: &cavi_families::standard(),
+            warmup: &[],
             schedule: None,
         };
         derivation.print(format)

@@ -20,6 +20,7 @@ const KINDS: &[(&str, usize)] = &[
     ("arguments", 6),
     ("blocks", 5),
     ("conjugacy", 8),
+    ("warmup", 2),
 ];
 
 fn errors_announced(text: &Text) -> usize {

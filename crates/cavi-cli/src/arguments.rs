@@ -229,6 +229,9 @@ pub struct RunArguments {
     /// Replaces the `sweep` line of the program: 'w, (theta, beta) repeat 3'
     #[arg(long, value_name = "ITEMS")]
     pub schedule: Option<String>,
+    /// Replaces the `warmup` lines of the program: 'means 60', 'shapes 0.6 over 40, means 20'
+    #[arg(long, value_name = "TEXT|none")]
+    pub warmup: Option<String>,
     /// Of the random start
     #[arg(long, value_name = "S", value_parser = whole, allow_hyphen_values = true)]
     pub seed: Option<u64>,
@@ -266,9 +269,6 @@ pub enum ProgressMode {
 /// Options that the command line fixes and this version does not have.
 #[derive(Args, Clone, Debug, Default)]
 pub struct LaterArguments {
-    /// Replaces the `warmup` lines of the program; this version knows `none` only
-    #[arg(long, value_name = "TEXT|none")]
-    pub warmup: Option<String>,
     /// `auto` or `none`; this version knows `none` only
     #[arg(long, value_name = "auto|none")]
     pub accelerate: Option<String>,

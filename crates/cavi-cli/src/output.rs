@@ -142,7 +142,7 @@ impl Summary<'_> {
                 "elbo_every": run.elbo_every,
                 "verify": run.verify,
                 "accelerate": "none",
-                "warmup": "none",
+                "warmup": warmup(fit),
                 "precision": "f64",
                 "data": list(|arguments| &arguments.inputs.data),
                 "columns": list(|arguments| &arguments.inputs.columns),
@@ -165,6 +165,12 @@ impl Summary<'_> {
     }
 }
 
+/// The warm-ups as `--warmup` takes them.
+fn warmup(fit: &Fit) -> String {
+    let lines: Vec<String> = fit.warmup.iter().map(ToString::to_string).collect();
+    if lines.is_empty() { "none".to_owned() } else { lines.join(", ") }
+}
+
 /// A JSON number; what JSON has no number for as the strings `-inf`, `inf` and `nan`.
 fn number(value: f64) -> Value {
     if value.is_finite() { json!(value) } else { Value::String(cavi_files::format_number(value)) }
@@ -176,7 +182,7 @@ fn trace(fit: &Fit) -> String {
     for row in &fit.trace {
         let cell = |value: Option<f64>| value.map_or(Cell::Empty, Cell::Number);
         table.row(&[
-            Cell::Integer(row.sweep as i64),
+            Cell::Integer(row.sweep),
             cell(row.elbo),
             cell(row.rel_change),
             Cell::Number(row.seconds),

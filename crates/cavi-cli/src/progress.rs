@@ -45,7 +45,7 @@ impl Display {
             Display::Plain { last, unwritten } => {
                 let due = last.is_none_or(|last| last.elapsed() >= INTERVAL);
                 if due || progress.sweep == 0 {
-                    // The last line of a run before this one.
+                    // The last line of what was before this one.
                     if let (0, Some(text)) = (progress.sweep, unwritten.take()) {
                         terminal::note(&text);
                     }
@@ -57,6 +57,7 @@ impl Display {
                 }
             }
             Display::Bar(bar) => {
+                bar.set_prefix(if progress.warming { "warm-up" } else { "sweep" });
                 bar.set_length(progress.sweeps);
                 bar.set_position(progress.sweep);
                 bar.set_message(message(progress));
@@ -80,7 +81,7 @@ impl Display {
 
 fn bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(10));
-    let style = ProgressStyle::with_template("sweep {pos}/{len} {bar:24} {msg}");
+    let style = ProgressStyle::with_template("{prefix} {pos}/{len} {bar:24} {msg}");
     if let Ok(style) = style {
         bar.set_style(style.progress_chars("=> "));
     }
@@ -89,7 +90,8 @@ fn bar() -> ProgressBar {
 
 /// `run 2/5  sweep 120  ELBO -12345.678  change 1.2e-5  35.1 sweeps/s  at most 25 s left`
 fn line(progress: &Progress) -> String {
-    format!("sweep {}/{}  {}\n", progress.sweep, progress.sweeps, message(progress))
+    let what = if progress.warming { "warm-up" } else { "sweep" };
+    format!("{what} {}/{}  {}\n", progress.sweep, progress.sweeps, message(progress))
 }
 
 fn message(progress: &Progress) -> String {
@@ -104,7 +106,7 @@ fn message(progress: &Progress) -> String {
         parts.push(format!("change {change:.1e}"));
     }
     if progress.sweep > 0 && progress.seconds > 0.0 {
-        let rate = progress.sweep as f64 / progress.seconds;
+        let rate = progress.done as f64 / progress.seconds;
         let left = (progress.sweeps - progress.sweep) as f64 / rate;
         parts.push(format!("{} sweeps/s", significant(rate)));
         parts.push(format!("at most {} left", duration(left)));
@@ -149,6 +151,8 @@ mod tests {
             restarts: 3,
             sweep: 20,
             sweeps: 100,
+            warming: false,
+            done: 20,
             elbo: Some(-12.5),
             rel_change: Some(2e-4),
             seconds: 2.0,

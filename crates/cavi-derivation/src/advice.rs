@@ -1,12 +1,13 @@
 //! What `check` says of a program that derives: an improper posterior is an error; factors that need not be stored and
 //! scales that only priors fix are notes.
 
-use cavi_algebra::{ArrayId, ArrayKind, Atom, Equations, Factor, Mode, Sum, Support};
-use cavi_families::Slices;
+use cavi_algebra::{ArrayId, ArrayKind, Atom, Equations, Expression, Factor, Mode, Sum, Support};
+use cavi_families::{Family, Slices};
 use cavi_model::{BlockKind, BlockSpec, Model, Statement};
 use cavi_syntax::Diagnostic;
 
 use crate::derive::attempt;
+use crate::warmup;
 
 /// Everything there is to say about a derived program.
 pub fn advise(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
@@ -14,13 +15,14 @@ pub fn advise(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
     if diagnostics.is_empty() {
         diagnostics.extend(could_be_implicit(model, equations));
         diagnostics.extend(free_scales(model, equations));
+        diagnostics.extend(would_warm_up(model, equations));
     }
     diagnostics
 }
 
 /// Whether the prior is a word for a support, with no density of its own.
-fn is_flat(statement: &Statement) -> bool {
-    statement.family.slices() == Slices::Any && statement.family.parameters().is_empty()
+pub fn is_flat(family: &dyn Family) -> bool {
+    family.slices() == Slices::Any && family.parameters().is_empty()
 }
 
 /// The variables on the right of a statement, those in subscripts included.
@@ -53,7 +55,7 @@ fn reaches_data(model: &Model, variable: ArrayId) -> bool {
 /// A flat prior under which no data stand: nothing says what the variable is.
 fn improper(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
-    for statement in model.statements.iter().filter(|statement| is_flat(statement)) {
+    for statement in model.statements.iter().filter(|statement| is_flat(statement.family)) {
         let fixed = equations
             .block_of(statement.target)
             .is_some_and(|block| equations.block(block).mode == Mode::Fixed);
@@ -133,6 +135,38 @@ fn could_be_implicit(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
     diagnostics
 }
 
+/// Below this, `exp psi(a)` is so far below a that allocations cut a component off before it can grow.
+const SMALL_SHAPE: f64 = 0.6;
+
+/// Allocations to components with small constant shapes or concentrations, in a program without a warm-up.
+fn would_warm_up(model: &Model, equations: &Equations) -> Option<Diagnostic> {
+    if !model.fit.warmup.is_empty() {
+        return None;
+    }
+    let value = |expression: &Expression| match expression {
+        Expression::Number(value) => Some(*value),
+        Expression::Value(array, _) => match model.symbols.array(*array).value {
+            Some(Expression::Number(value)) => Some(value),
+            _ => None,
+        },
+        _ => None,
+    };
+    let allocated = warmup::allocated(equations);
+    let (shape, small) = warmup::shapes(model).into_iter().find_map(|shape| {
+        let small = shape.value(model).and_then(value).filter(|value| *value < SMALL_SHAPE)?;
+        let block = equations.block_of(model.statements[shape.statement].target)?;
+        allocated.contains(&block).then_some((shape, small))
+    })?;
+    let statement = &model.statements[shape.statement];
+    let name = &model.symbols.array(statement.target).name;
+    let word = statement.family.parameters()[shape.argument].spellings[0].name;
+    Some(
+        Diagnostic::note("N0703", format!("a warm-up would help: `{name}` has the {word} {small}, and sweeps from a random start cut off small components"))
+            .at(statement.span, "its allocations are proportional to exp E log, not to the mean")
+            .help("write `fit { warmup means 60 }`: the first 60 sweeps then allocate by means"),
+    )
+}
+
 /// Variables that may be multiplied and divided by a number without a change of anything but their priors.
 fn free_scales(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
     let candidates: Vec<ArrayId> = equations
@@ -162,7 +196,7 @@ fn free_scales(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
             continue;
         }
         grouped.extend(&group);
-        let proper = |array: &ArrayId| model.statement_of(*array).is_some_and(|own| !is_flat(own));
+        let proper = |array: &ArrayId| model.statement_of(*array).is_some_and(|own| !is_flat(own.family));
         if !group.iter().any(proper) {
             continue;
         }

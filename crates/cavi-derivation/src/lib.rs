@@ -17,6 +17,7 @@ mod implicit;
 mod joint;
 mod order;
 mod separate;
+pub mod warmup;
 
 pub use derive::{Derivation, derive};
 pub use explain::describe_block;

@@ -286,6 +286,12 @@ impl<'a> Executor<'a> {
         &self.parameters
     }
 
+    /// Replaces the parameters of a block.
+    pub fn replace(&mut self, id: BlockId, columns: Vec<Vec<f64>>) {
+        self.parameters.blocks[id.index()] = columns;
+        self.touch(id);
+    }
+
     /// The sum of the absolute values of the terms of the bound when it was last taken.
     pub fn elbo_scale(&self) -> f64 {
         self.elbo_scale

@@ -23,7 +23,7 @@ use crate::standard::build::{eta, log_gamma_of, minus, normalised, over, paramet
 pub struct Dirichlet;
 
 const PARAMETERS: &[Parameter] =
-    &[Parameter::vector(&[Spelling::canonical("concentration", Domain::Positive)])];
+    &[Parameter::vector(&[Spelling::canonical("concentration", Domain::Positive)]).shape()];
 
 impl Family for Dirichlet {
     fn name(&self) -> &'static str {

@@ -78,6 +78,8 @@ pub struct Parameter {
     pub positional: bool,
     /// Whether it may be left out.
     pub optional: bool,
+    /// Whether it is a shape or a concentration: raised at first under `warmup shapes`.
+    pub shape: bool,
 }
 
 impl Spelling {
@@ -100,12 +102,12 @@ impl Spelling {
 impl Parameter {
     /// A mandatory number that may be given by position.
     pub const fn scalar(spellings: &'static [Spelling]) -> Parameter {
-        Parameter { spellings, extent: Extent::Scalar, positional: true, optional: false }
+        Parameter { spellings, extent: Extent::Scalar, positional: true, optional: false, shape: false }
     }
 
     /// A mandatory vector that may be given by position.
     pub const fn vector(spellings: &'static [Spelling]) -> Parameter {
-        Parameter { spellings, extent: Extent::Vector, positional: true, optional: false }
+        Parameter { spellings, extent: Extent::Vector, positional: true, optional: false, shape: false }
     }
 
     /// The same, given by name only.
@@ -116,6 +118,11 @@ impl Parameter {
     /// The same, and it may be left out.
     pub const fn optional(self) -> Parameter {
         Parameter { optional: true, ..self }
+    }
+
+    /// The same, and it is a shape or a concentration.
+    pub const fn shape(self) -> Parameter {
+        Parameter { shape: true, ..self }
     }
 }
 

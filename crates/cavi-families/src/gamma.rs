@@ -31,7 +31,7 @@ fn from_mean(symbols: &mut Symbols, value: &Sum, others: &[Sum]) -> Sum {
 }
 
 const PARAMETERS: &[Parameter] = &[
-    Parameter::scalar(&[Spelling::canonical("shape", Domain::Positive)]),
+    Parameter::scalar(&[Spelling::canonical("shape", Domain::Positive)]).shape(),
     Parameter::scalar(&[
         Spelling::canonical("rate", Domain::Positive),
         Spelling::rewritten("scale", Domain::Positive, from_scale),

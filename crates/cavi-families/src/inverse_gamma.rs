@@ -21,7 +21,7 @@ use crate::standard::build::{eta, log, log_gamma_of, minus, over, parameter, pro
 pub struct InverseGamma;
 
 const PARAMETERS: &[Parameter] = &[
-    Parameter::scalar(&[Spelling::canonical("shape", Domain::Positive)]),
+    Parameter::scalar(&[Spelling::canonical("shape", Domain::Positive)]).shape(),
     Parameter::scalar(&[Spelling::canonical("scale", Domain::Positive)]),
 ];
 

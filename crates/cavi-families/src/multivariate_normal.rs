@@ -24,6 +24,7 @@ const PARAMETERS: &[Parameter] = &[
         extent: Extent::Matrix,
         positional: false,
         optional: false,
+        shape: false,
     },
 ];
 

@@ -29,6 +29,7 @@ const PARAMETERS: &[Parameter] = &[
         extent: Extent::Matrix,
         positional: true,
         optional: false,
+        shape: false,
     },
 ];
 

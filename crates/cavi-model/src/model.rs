@@ -171,8 +171,8 @@ pub struct FitSpec {
     pub sweeps: Option<u64>,
     /// `accelerate = auto`
     pub accelerate: bool,
-    /// Warm-ups in order.
-    pub warmup: Vec<ast::Warmup>,
+    /// Warm-ups in order, with their places.
+    pub warmup: Vec<(ast::Warmup, Span)>,
 }
 
 /// An item of a schedule.

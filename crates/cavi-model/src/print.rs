@@ -130,12 +130,7 @@ fn print_fit(out: &mut String, model: &Model) {
     if fit.accelerate {
         lines.push("accelerate = auto".to_owned());
     }
-    for warmup in &fit.warmup {
-        lines.push(match warmup {
-            cavi_syntax::ast::Warmup::Means(sweeps) => format!("warmup means {sweeps}"),
-            cavi_syntax::ast::Warmup::Shapes(shape, sweeps) => format!("warmup shapes {shape} over {sweeps}"),
-        });
-    }
+    lines.extend(fit.warmup.iter().map(|(warmup, _)| format!("warmup {warmup}")));
     if !lines.is_empty() {
         section(out, "fit");
     }

@@ -226,13 +226,16 @@ fn fit_text(item: &FitItem) -> String {
             format!("stop when {} < {}{sweeps}", quantity.text, number_text(*tolerance))
         }
         FitItem::Setting { name, value } => format!("{} = {}", name.text, print_expression(value)),
-        FitItem::Warmup(warmups) => format!(
-            "warmup {}",
-            join(warmups, |warmup| match warmup {
-                Warmup::Means(sweeps) => format!("means {sweeps}"),
-                Warmup::Shapes(shape, sweeps) => format!("shapes {} over {sweeps}", number_text(*shape)),
-            })
-        ),
+        FitItem::Warmup(warmups) => format!("warmup {}", join(warmups, Warmup::to_string)),
+    }
+}
+
+impl std::fmt::Display for Warmup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Warmup::Means(sweeps) => write!(f, "means {sweeps}"),
+            Warmup::Shapes(shape, sweeps) => write!(f, "shapes {} over {sweeps}", number_text(*shape)),
+        }
     }
 }
 

@@ -9,10 +9,12 @@ use cavi_algebra::{ArrayId, BlockId, Equations};
 use cavi_executor::{Executor, Item, Parameters, Schedule, Step, Trouble};
 use cavi_model::Model;
 use cavi_syntax::Diagnostic;
+use cavi_syntax::ast::Warmup as Line;
 
 use crate::bind::Binding;
 use crate::pipeline::Compiled;
 use crate::start::{Given, Start};
+use crate::warmup::Warmup;
 
 /// How many sweeps a fit has at most, unless told otherwise.
 pub const SWEEPS: u64 = 1000;
@@ -20,6 +22,8 @@ pub const SWEEPS: u64 = 1000;
 pub const TOLERANCE: f64 = 1e-6;
 /// For how many sweeps running the change must be that small.
 pub const PATIENCE: u64 = 3;
+/// What `trace.csv` calls the sweeps before sweep 0.
+const WARMUP: &str = "warmup";
 /// By how much of the sum of the absolute values of its terms the bound may fall by rounding.
 const ROUNDING: f64 = 1e-10;
 
@@ -32,6 +36,8 @@ pub struct Settings {
     pub tolerance: Option<f64>,
     /// Replaces the program's `sweep` line.
     pub schedule: Option<Schedule>,
+    /// Replaces the program's `warmup` lines, which a run from given parameters drops.
+    pub warmup: Option<Vec<Line>>,
     /// Of the random starts; restart `r` has the seed `seed + r`.
     pub seed: Option<u64>,
     /// How many runs; the best is kept.
@@ -52,6 +58,7 @@ impl Default for Settings {
             sweeps: None,
             tolerance: None,
             schedule: None,
+            warmup: None,
             seed: None,
             restarts: None,
             threads: 1,
@@ -88,6 +95,10 @@ pub struct Progress {
     pub sweep: u64,
     /// How many there are at most.
     pub sweeps: u64,
+    /// Whether this is the warm-up, whose sweeps the two numbers count then.
+    pub warming: bool,
+    /// How many sweeps are done, those of the warm-up included.
+    pub done: u64,
     /// The bound, where it was computed.
     pub elbo: Option<f64>,
     /// Its relative change.
@@ -108,15 +119,15 @@ pub enum Control {
 /// A row of `trace.csv`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceRow {
-    /// The sweep; 0 is the start.
-    pub sweep: u64,
+    /// The sweep; 0 is the start, or what the warm-up left, whose sweeps are negative.
+    pub sweep: i64,
     /// The bound after it, if computed.
     pub elbo: Option<f64>,
     /// Its relative change since it was last computed.
     pub rel_change: Option<f64>,
     /// Since the first sweep's start.
     pub seconds: f64,
-    /// `fit`, `reset` or `clamp`.
+    /// `fit`, `reset`, `clamp` or `warmup`.
     pub phase: &'static str,
 }
 
@@ -146,6 +157,8 @@ pub struct Fit {
     pub runs: Vec<Run>,
     /// The settings, defaults filled in.
     pub settings: Resolved,
+    /// The warm-ups before the first run.
+    pub warmup: Vec<Line>,
     /// The time of the best run's sweeps.
     pub seconds: f64,
     /// The most memory that data, parameters and buffers took at one time.
@@ -218,7 +231,7 @@ pub fn fit(
         None => crate::schedule::of_program(model, equations).schedule,
     };
     let mut warnings = Vec::new();
-    let context = Context {
+    let mut context = Context {
         model,
         equations,
         binding,
@@ -226,7 +239,9 @@ pub fn fit(
         resolved,
         phase: phase(equations, &schedule),
         schedule,
+        warmups: Vec::new(),
     };
+    context.warmups = context.prepared(&mut warnings);
 
     let mut best: Option<Attempt> = None;
     let mut runs = Vec::new();
@@ -255,6 +270,7 @@ pub fn fit(
         trace: best.trace,
         best: best_index,
         runs,
+        warmup: context.lines(0).into_iter().cloned().collect(),
         settings: context.resolved,
         peak_bytes,
         interrupted: best.interrupted,
@@ -320,6 +336,8 @@ struct Context<'a> {
     resolved: Resolved,
     schedule: Schedule,
     phase: &'static str,
+    /// One for each of the lines of a run that no parameters are given for.
+    warmups: Vec<Warmup>,
 }
 
 /// A run and what it leaves.
@@ -339,6 +357,71 @@ enum Halt {
 }
 
 impl Context<'_> {
+    /// The warm-ups of a run.
+    fn lines(&self, restart: u64) -> Vec<&Line> {
+        match &self.settings.warmup {
+            Some(lines) => lines.iter().collect(),
+            None if restart == 0 && self.settings.given.is_some() => Vec::new(),
+            None => self.model.fit.warmup.iter().map(|(line, _)| line).collect(),
+        }
+    }
+
+    fn prepared(&self, warnings: &mut Vec<Diagnostic>) -> Vec<Warmup> {
+        let lines = self.lines(self.resolved.restarts - 1);
+        let mut warmups = Vec::new();
+        for line in lines {
+            let warmup = Warmup::new(self.model, self.equations, self.binding, line);
+            if warmup.raises_nothing(line) {
+                warnings.push(
+                    Diagnostic::warning(
+                        "W0805",
+                        "`warmup shapes` raises nothing: its sweeps are ordinary ones",
+                    )
+                    .possible("constant shapes and concentrations of priors that are less than its number")
+                    .help("leave it out, or give a greater number"),
+                );
+            }
+            warmups.push(warmup);
+        }
+        warmups
+    }
+
+    /// Runs the warm-ups of a run, and writes their rows.
+    fn warm_up(
+        &self,
+        restart: u64,
+        mut parameters: Parameters,
+        trace: &mut Vec<TraceRow>,
+        callback: &mut dyn FnMut(&Progress) -> Control,
+    ) -> Result<(Parameters, usize, bool), FitError> {
+        let warmups = if self.lines(restart).is_empty() { &[] } else { self.warmups.as_slice() };
+        let total: u64 = warmups.iter().map(|warmup| warmup.sweeps).sum();
+        let mut peak_bytes = 0;
+        let begin = Instant::now();
+        for warmup in warmups {
+            let mut after = || {
+                let sweep = trace.len() as i64 - total as i64;
+                let seconds = begin.elapsed().as_secs_f64();
+                trace.push(TraceRow { sweep, elbo: None, rel_change: None, seconds, phase: WARMUP });
+                self.tell(restart, trace, total, callback) == Control::Stop
+            };
+            let threads = self.settings.threads.max(1);
+            let warmed = warmup
+                .run(self.binding, &self.schedule, parameters, threads, &mut after)
+                .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
+            if let Some(trouble) = warmed.trouble {
+                let sweep = trace.len() as i64 - total as i64;
+                return Err(FitError::Wrong(vec![self.explain(&trouble, sweep)]));
+            }
+            parameters = warmed.parameters;
+            peak_bytes = peak_bytes.max(warmed.peak_bytes);
+            if warmed.stopped {
+                return Ok((parameters, peak_bytes, true));
+            }
+        }
+        Ok((parameters, peak_bytes, false))
+    }
+
     fn attempt(
         &self,
         restart: u64,
@@ -355,18 +438,21 @@ impl Context<'_> {
         }
         let from =
             (restart == 0).then(|| crate::points::traces(self.equations, &self.binding.bound, &parameters));
+        let mut trace = Vec::new();
+        let (parameters, warm_bytes, stopped) = self.warm_up(restart, parameters, &mut trace, callback)?;
+        // Before sweep 1 only those of the warm-up take time.
+        let warm = trace.last().map_or(0.0, |row: &TraceRow| row.seconds);
         let mut executor =
             Executor::new(self.equations, &self.binding.bound, parameters, self.settings.threads.max(1))
                 .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
 
         let mut elbo = executor.elbo();
         self.judge(elbo, 0, warnings)?;
-        let mut trace =
-            vec![TraceRow { sweep: 0, elbo: Some(elbo), rel_change: None, seconds: 0.0, phase: "fit" }];
+        trace.push(TraceRow { sweep: 0, elbo: Some(elbo), rel_change: None, seconds: warm, phase: "fit" });
         let mut small = 0;
         let mut converged = false;
         let mut failure = None;
-        let mut interrupted = self.tell(restart, &trace, callback) == Control::Stop;
+        let mut interrupted = self.tell(restart, &trace, 0, callback) == Control::Stop || stopped;
         let begin = Instant::now();
         let last = self.resolved.sweeps;
         for sweep in 1..=last {
@@ -376,7 +462,7 @@ impl Context<'_> {
             match self.sweep(&mut executor, sweep) {
                 Ok(()) => {}
                 Err(Halt::Trouble(trouble)) => {
-                    let diagnostic = self.explain(&trouble, sweep);
+                    let diagnostic = self.explain(&trouble, sweep as i64);
                     if sweep == 1 {
                         return Err(FitError::Wrong(vec![diagnostic]));
                     }
@@ -386,7 +472,9 @@ impl Context<'_> {
                 Err(Halt::Error(error)) => return Err(error),
             }
             let due = sweep % self.settings.elbo_every.max(1) == 0 || sweep == last;
-            let mut row = TraceRow { sweep, elbo: None, rel_change: None, seconds: 0.0, phase: self.phase };
+            let number = sweep as i64;
+            let mut row =
+                TraceRow { sweep: number, elbo: None, rel_change: None, seconds: 0.0, phase: self.phase };
             if due {
                 let before = elbo;
                 elbo = executor.elbo();
@@ -397,9 +485,10 @@ impl Context<'_> {
                 small = if change < self.resolved.tolerance && elbo.is_finite() { small + 1 } else { 0 };
                 converged = small >= self.resolved.patience;
             }
-            row.seconds = begin.elapsed().as_secs_f64();
+            row.seconds = warm + begin.elapsed().as_secs_f64();
             trace.push(row);
-            interrupted = self.tell(restart, &trace, callback) == Control::Stop && sweep < last && !converged;
+            interrupted =
+                self.tell(restart, &trace, 0, callback) == Control::Stop && sweep < last && !converged;
             if converged {
                 break;
             }
@@ -408,11 +497,11 @@ impl Context<'_> {
         if let Some(row) = trace.last_mut().filter(|row| row.elbo.is_none()) {
             let before = elbo;
             elbo = executor.elbo();
-            self.judge(elbo, row.sweep, warnings)?;
+            self.judge(elbo, row.sweep as u64, warnings)?;
             row.elbo = Some(elbo);
             row.rel_change = Some(rel_change(before, elbo));
         }
-        let sweeps = trace.last().map_or(0, |row| row.sweep);
+        let sweeps = trace.last().map_or(0, |row| row.sweep as u64);
         if let Some(from) = from.filter(|_| sweeps > 0 && failure.is_none()) {
             let bound = &self.binding.bound;
             warnings.extend(crate::points::undetermined(
@@ -427,7 +516,7 @@ impl Context<'_> {
             run: Run { seed, sweeps, converged, elbo },
             parameters: executor.parameters().clone(),
             trace,
-            peak_bytes: executor.peak_bytes(),
+            peak_bytes: executor.peak_bytes().max(warm_bytes),
             interrupted,
             failure,
         })
@@ -437,14 +526,17 @@ impl Context<'_> {
         &self,
         restart: u64,
         trace: &[TraceRow],
+        warmup: u64,
         callback: &mut dyn FnMut(&Progress) -> Control,
     ) -> Control {
         let row = &trace[trace.len() - 1];
         callback(&Progress {
             restart,
             restarts: self.resolved.restarts,
-            sweep: row.sweep,
-            sweeps: self.resolved.sweeps,
+            sweep: if row.phase == WARMUP { trace.len() as u64 } else { row.sweep as u64 },
+            sweeps: if row.phase == WARMUP { warmup } else { self.resolved.sweeps },
+            warming: row.phase == WARMUP,
+            done: (trace.len() - usize::from(row.phase != WARMUP)) as u64,
             elbo: row.elbo,
             rel_change: row.rel_change,
             seconds: row.seconds,
@@ -511,7 +603,7 @@ impl Context<'_> {
     }
 
     /// A failed update, at the statement of its block.
-    fn explain(&self, trouble: &Trouble, sweep: u64) -> Diagnostic {
+    fn explain(&self, trouble: &Trouble, sweep: i64) -> Diagnostic {
         let block = self.equations.block(trouble.block);
         let symbols = &self.equations.symbols;
         let places: Vec<String> = block

@@ -18,6 +18,7 @@ pub mod schedule;
 pub mod show;
 pub mod start;
 mod stuck;
+pub mod warmup;
 
 pub use cavi_executor::Schedule;
 pub use fit::{Control, Fit, FitError, Progress, Run, Settings, TraceRow, fit, plan};

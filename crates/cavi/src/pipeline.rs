@@ -59,6 +59,11 @@ pub fn compile_with(text: &str, file_name: &str, set: &[&str]) -> Compiled {
     compiled.diagnostics.extend(diagnostics);
     if let Some(equations) = &equations {
         compiled.diagnostics.extend(crate::schedule::check(&model, equations));
+        let warmups = model.fit.warmup.iter();
+        let wrong = warmups.filter_map(|(line, span)| {
+            crate::warmup::check(equations, line).map(|diagnostic| diagnostic.at(*span, "this warm-up"))
+        });
+        compiled.diagnostics.extend(wrong);
     }
     compiled.model = Some(model);
     compiled.equations = equations;

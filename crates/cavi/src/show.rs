@@ -3,7 +3,8 @@
 use cavi_algebra::print::{Derivation, SweepItem, SweepStep};
 use cavi_algebra::{ArrayKind, BlockId, Equations, Support};
 use cavi_model::Model;
-use cavi_syntax::ast::{Program, Statement, StatementKind};
+use cavi_syntax::Span;
+use cavi_syntax::ast::{Program, Statement, StatementKind, Warmup};
 
 use crate::pipeline::Compiled;
 
@@ -96,9 +97,25 @@ impl Compiled {
             program: &program,
             stated: &cavi_model::stated(model, &self.text),
             standard: &cavi_families::standard(),
+            warmup: &warmups(model),
             schedule: Some(&schedule),
         })
     }
+}
+
+/// The warm-ups in words.
+fn warmups(model: &Model) -> Vec<String> {
+    let sentence = |(line, _): &(Warmup, Span)| match line {
+        Warmup::Means(sweeps) => format!(
+            "Before the first sweep come {sweeps} others as a warm-up, in which allocations are proportional to the expectations of \
+             the addends and not to the exponentials of their expected logs; they raise no bound."
+        ),
+        Warmup::Shapes(least, sweeps) => format!(
+            "Before the first sweep come {sweeps} others as a warm-up, in which constant prior shapes and concentrations below \
+             {least} fall from {least} to their values in equal ratios; they raise no bound."
+        ),
+    };
+    model.fit.warmup.iter().map(sentence).collect()
 }
 
 /// An item of the schedule as the printer takes it.

@@ -26,6 +26,8 @@ pub struct Derivation<'a> {
     pub stated: &'a [Stated],
     /// How families print.
     pub standard: &'a dyn Standard,
+    /// What is done before the first sweep, a sentence each.
+    pub warmup: &'a [String],
     /// The items of a sweep, where the program has a schedule of its own; else the default order is printed.
     pub schedule: Option<&'a [SweepItem]>,
 }
@@ -37,7 +39,7 @@ pub fn derivation(
     standard: &dyn Standard,
     format: Format,
 ) -> String {
-    Derivation { equations, program, stated: &[], standard, schedule: None }.print(format)
+    Derivation { equations, program, stated: &[], standard, warmup: &[], schedule: None }.print(format)
 }
 
 impl Derivation<'_> {

@@ -82,6 +82,7 @@ impl Derivation<'_> {
                 && !updated.contains(id)
         });
         lines.extend(left_out.map(|id| vec![words(format!("{} keeps its start.", self.names_of(id)))]));
+        lines.extend(self.warmup.iter().map(|sentence| vec![words(sentence.clone())]));
         lines
     }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use cavi::bind::{Binding, Inputs, Problem};
 use cavi::{Compiled, Control, Fit, FitError, Schedule, Settings};
 use cavi_syntax::Diagnostic;
+use cavi_syntax::ast::Warmup;
 
 use crate::arguments::{FitArguments, InputArguments, LaterArguments, RunArguments};
 use crate::failure::Failure;
@@ -146,11 +147,13 @@ pub fn settings(compiled: &Compiled, arguments: &RunArguments) -> Result<Setting
         None => None,
         Some(text) => Some(schedule(compiled, text, arguments.quiet)?),
     };
+    let warmup = arguments.warmup.as_deref().map(|text| warmup(compiled, text)).transpose()?;
     let all = std::thread::available_parallelism().map_or(1, usize::from);
     Ok(Settings {
         sweeps: arguments.sweeps,
         tolerance: arguments.tol,
         schedule,
+        warmup,
         seed: arguments.seed,
         restarts: arguments.restarts,
         threads: arguments.threads.unwrap_or(all),
@@ -168,6 +171,11 @@ fn schedule(compiled: &Compiled, text: &str, quiet: bool) -> Result<Schedule, Fa
         terminal::note(&program::text_of(compiled, &resolved.about_program));
     }
     Ok(resolved.schedule)
+}
+
+fn warmup(compiled: &Compiled, text: &str) -> Result<Vec<Warmup>, Failure> {
+    cavi::warmup::parse(compiled, text)
+        .map_err(|diagnostics| Failure::Usage(program::text_in(&diagnostics, "--warmup", text)))
 }
 
 /// The failure of a fit that did not come about.
@@ -208,13 +216,6 @@ fn refuse_later(later: &LaterArguments) -> Result<(), Failure> {
             }
         }
     }
-    if let Some(text) = &later.warmup {
-        let warmups = cavi_syntax::parse_warmup(text)
-            .map_err(|diagnostics| Failure::Usage(program::text_in(&diagnostics, "--warmup", text)))?;
-        if !warmups.is_empty() {
-            return Err(Failure::later(&format!("`--warmup '{text}'`")));
-        }
-    }
     let given = [
         ("--heldout", !later.heldout.is_empty()),
         ("--checkpoint-every", later.checkpoint_every.is_some()),
@@ -232,11 +233,6 @@ fn refuse_later(later: &LaterArguments) -> Result<(), Failure> {
 /// Lines of the program's `fit` block that this version does not have.
 fn refuse_unsupported(compiled: &Compiled, later: &LaterArguments) -> Result<(), Failure> {
     let Some(model) = &compiled.model else { return Ok(()) };
-    if !model.fit.warmup.is_empty() && later.warmup.is_none() {
-        return Err(Failure::wrong(
-            "`warmup` is not in this version of Cavi; `--warmup none` drops the line",
-        ));
-    }
     if model.fit.accelerate && later.accelerate.is_none() {
         return Err(Failure::wrong(
             "`accelerate = auto` is not in this version of Cavi; `--accelerate none` drops the line",

@@ -182,7 +182,9 @@ impl Resolver<'_> {
                     self.setting(name, value, fit);
                 }
             }
-            FitItem::Warmup(warmup) => fit.warmup.extend(warmup.iter().cloned()),
+            FitItem::Warmup(warmup) => {
+                fit.warmup.extend(warmup.iter().map(|warmup| (warmup.clone(), span)));
+            }
         }
     }
 

@@ -126,9 +126,15 @@ fn one_block_is_explained_alone() {
         monomials: prior,
         parts: vec![natural(Statistic::log(), &[], Sum::number(1.0))],
     }];
-    let shown =
-        Derivation { equations: &equations, program: &[], stated: &[], standard: &Families, schedule: None }
-            .explain(BlockId(1), Format::Text);
+    let shown = Derivation {
+        equations: &equations,
+        program: &[],
+        stated: &[],
+        standard: &Families,
+        warmup: &[],
+        schedule: None,
+    }
+    .explain(BlockId(1), Format::Text);
     assert_eq!(shown, EXPLAINED, "{shown}");
 }
 

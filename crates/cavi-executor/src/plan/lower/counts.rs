@@ -1,7 +1,7 @@
 //! Allocations in an update: they stand for expected counts, which the pass over a site's entries gives.
 
 use cavi_algebra::rules::{Substitution, substitute};
-use cavi_algebra::{Atom, BlockId, Factor, Function, LetterId, Subscript, Term};
+use cavi_algebra::{Atom, BlockId, Factor, Function, LetterId, Moment, Subscript, Sum, Term};
 
 use super::{Lowering, Pending, Unplanned};
 use crate::plan::tensor::Operation;
@@ -88,6 +88,12 @@ impl<'a> Lowering<'a, '_> {
             [Factor { atom: Atom::Moment(moment), power: 1 }] if moment.block == block => {
                 Some(moment.plates.iter().chain(&moment.slots).cloned().collect())
             }
+            [Factor { atom: Atom::Apply(Function::Log, inner), power: 1 }]
+                if of_mean(&inner[0]).is_some() =>
+            {
+                let moment = of_mean(&inner[0]).filter(|moment| moment.block == block)?;
+                Some(moment.plates.iter().chain(&moment.slots).cloned().collect())
+            }
             [Factor { atom: Atom::Apply(Function::Log, inner), power: 1 }] => {
                 let [Term { factors, .. }] = inner[0].terms.as_slice() else { return None };
                 let [Factor { atom: Atom::Value(array, subscripts), .. }] = factors.as_slice() else {
@@ -108,4 +114,15 @@ impl<'a> Lowering<'a, '_> {
             _ => None,
         }
     }
+}
+
+/// The expectation that an allocation by means takes the log of, alone or inside a root or a complement.
+fn of_mean(sum: &Sum) -> Option<&Moment> {
+    let mut found = sum.terms.iter().flat_map(|term| &term.factors).map(|factor| match &factor.atom {
+        Atom::Moment(moment) => Some(moment),
+        Atom::Apply(Function::Power, inner) => of_mean(&inner[0]),
+        _ => None,
+    });
+    let only = found.next()??;
+    found.next().is_none().then_some(only)
 }

@@ -1,0 +1,159 @@
+//! Warm-ups: sweeps before those of the fit, with equations of their own ([`cavi_derivation::warmup`]).
+
+use cavi_algebra::evaluate::{Assignment, for_each_value};
+use cavi_algebra::{BlockId, Equations};
+use cavi_derivation::warmup::{Shape, shapes, with_free_shapes, with_means};
+use cavi_executor::{Executor, Parameters, Schedule, Trouble, Unplanned};
+use cavi_model::Model;
+use cavi_syntax::ast::Warmup as Line;
+use cavi_syntax::{Diagnostic, Span};
+
+use crate::bind::Binding;
+use crate::bind::known::Known;
+use crate::pipeline::Compiled;
+
+/// A warm-up, ready to run.
+pub(crate) struct Warmup {
+    equations: Equations,
+    /// How many sweeps.
+    pub sweeps: u64,
+    /// The least shape at first.
+    least: f64,
+    /// The shapes that are raised to it: the blocks that stand for them, and what the program says.
+    raised: Vec<(BlockId, Vec<f64>)>,
+}
+
+/// What a warm-up leaves.
+pub(crate) struct Warmed {
+    pub parameters: Parameters,
+    pub peak_bytes: usize,
+    /// The update that failed, and in which sweep, from 0.
+    pub trouble: Option<Trouble>,
+    /// Whether it was told to stop.
+    pub stopped: bool,
+}
+
+/// What is wrong with a warm-up of a program, if anything.
+pub(crate) fn check(equations: &Equations, line: &Line) -> Option<Diagnostic> {
+    match line {
+        Line::Means(_) if equations.sites.is_empty() && equations.auxiliaries.is_empty() => Some(
+            Diagnostic::error(
+                "E0613",
+                "`warmup means` is for programs with allocations, and this one has none",
+            )
+            .possible(
+                "a sum of products inside a Poisson, a Multinomial or another log, or an implicit factor",
+            )
+            .help("leave the line out"),
+        ),
+        Line::Shapes(least, _) if !(least.is_finite() && *least > 0.0) => Some(
+            Diagnostic::error("E0613", format!("`warmup shapes {least}` raises shapes to no shape"))
+                .possible("a number greater than 0")
+                .help("write `warmup shapes 0.6 over 40`"),
+        ),
+        Line::Means(_) | Line::Shapes(..) => None,
+    }
+}
+
+/// Reads warm-ups given apart from the program (`--warmup`).
+///
+/// # Errors
+/// What is wrong with them, with places in `text`.
+///
+/// # Panics
+/// If the program did not compile.
+pub fn parse(compiled: &Compiled, text: &str) -> Result<Vec<Line>, Vec<Diagnostic>> {
+    let Some(equations) = &compiled.equations else {
+        panic!("only a program that compiles is warmed up");
+    };
+    let lines = cavi_syntax::parse_warmup(text)?;
+    let all = Span { start: 0, end: text.len() };
+    let wrong = lines.iter().filter_map(|line| check(equations, line));
+    let wrong: Vec<Diagnostic> = wrong.map(|diagnostic| diagnostic.at(all, "this warm-up")).collect();
+    if wrong.is_empty() { Ok(lines) } else { Err(wrong) }
+}
+
+impl Warmup {
+    /// A line of a program, or of the option that replaces it.
+    pub fn new(model: &Model, equations: &Equations, binding: &Binding, line: &Line) -> Warmup {
+        let as_it_is =
+            |equations: Equations, sweeps| Warmup { equations, sweeps, least: 0.0, raised: Vec::new() };
+        match line {
+            Line::Means(sweeps) => as_it_is(with_means(equations), *sweeps),
+            Line::Shapes(least, sweeps) => {
+                let value = |shape: Shape| (shape, values(model, binding, shape));
+                let small = |(_, values): &(Shape, Vec<f64>)| values.iter().any(|value| value < least);
+                let (chosen, values): (Vec<Shape>, Vec<Vec<f64>>) =
+                    shapes(model).into_iter().map(value).filter(small).unzip();
+                match with_free_shapes(model, &chosen) {
+                    Some(free) => {
+                        let first = free.blocks.len() - chosen.len();
+                        let raised = (first..).map(BlockId::from).zip(values).collect();
+                        Warmup { equations: free, sweeps: *sweeps, least: *least, raised }
+                    }
+                    None => as_it_is(equations.clone(), *sweeps),
+                }
+            }
+        }
+    }
+
+    /// Whether it differs from ordinary sweeps.
+    pub fn raises_nothing(&self, line: &Line) -> bool {
+        matches!(line, Line::Shapes(..)) && self.raised.is_empty()
+    }
+
+    /// A shape in sweep `sweep` of `1..=sweeps`: `least (value / least)^((sweep - 1) / (sweeps - 1))` where the program says
+    /// less than the least, else what it says.
+    fn shape(&self, value: f64, sweep: u64) -> f64 {
+        if value >= self.least {
+            return value;
+        }
+        let along = if self.sweeps < 2 { 0.0 } else { (sweep - 1) as f64 / (self.sweeps - 1) as f64 };
+        self.least * (value / self.least).powf(along)
+    }
+
+    /// Runs its sweeps; `after` is called after each and says whether to stop.
+    ///
+    /// # Errors
+    /// If there is no plan.
+    pub fn run(
+        &self,
+        binding: &Binding,
+        schedule: &Schedule,
+        mut parameters: Parameters,
+        threads: usize,
+        after: &mut dyn FnMut() -> bool,
+    ) -> Result<Warmed, Unplanned> {
+        let own = parameters.blocks.len();
+        parameters.blocks.extend(self.raised.iter().map(|(_, values)| vec![values.clone()]));
+        let mut executor = Executor::new(&self.equations, &binding.bound, parameters, threads)?;
+        let mut trouble = None;
+        let mut stopped = false;
+        for sweep in 1..=self.sweeps {
+            for (block, values) in &self.raised {
+                executor
+                    .replace(*block, vec![values.iter().map(|value| self.shape(*value, sweep)).collect()]);
+            }
+            trouble = executor.sweep(schedule).err();
+            stopped = trouble.is_none() && after();
+            if stopped || trouble.is_some() {
+                break;
+            }
+        }
+        let mut parameters = executor.parameters().clone();
+        parameters.blocks.truncate(own);
+        Ok(Warmed { parameters, peak_bytes: executor.peak_bytes(), trouble, stopped })
+    }
+}
+
+/// The values of a shape, in C order of its letters.
+fn values(model: &Model, binding: &Binding, shape: Shape) -> Vec<f64> {
+    let known = Known::new(&model.symbols, &binding.bound.axes, &binding.bound.arrays);
+    let mut values = Vec::new();
+    let letters = shape.letters(model);
+    for_each_value(&model.symbols, &known, &letters, &mut Assignment::new(), &mut |assignment| {
+        let value = shape.value(model).and_then(|value| known.value_of(value, assignment));
+        values.push(value.unwrap_or(f64::NAN));
+    });
+    values
+}
