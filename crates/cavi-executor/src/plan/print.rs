@@ -21,10 +21,13 @@ impl Plan<'_> {
             .iter()
             .flat_map(|site| &site.addends)
             .map(|addend| {
+                let elements = addend.scalars.iter().map(|scalar| &scalar.element);
                 let rows: usize = addend
                     .modes
                     .iter()
-                    .map(|mode| match &mode.row {
+                    .map(|mode| &mode.row)
+                    .chain(elements)
+                    .map(|rows| match rows {
                         Rows::Coordinate(..) => 0,
                         Rows::Own(row) => row.len() * size_of::<u32>(),
                     })

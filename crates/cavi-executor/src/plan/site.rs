@@ -24,6 +24,9 @@ pub struct AddendPlan {
     pub categories: usize,
     /// Log terms without a summed letter, at each entry; `None` where there are none.
     pub offset: Option<NodeId>,
+    /// The same terms as numbers to multiply, where each is a number for each value of one coordinate, and where another
+    /// addend may need them so; else empty.
+    pub single: Vec<SinglePlan>,
     /// Log terms with summed letters.
     pub modes: Vec<ModePlan>,
     /// Log terms of blocks without a summed letter: their counts are scattered from the addend's share.
@@ -59,7 +62,16 @@ pub enum Rows {
     Own(Vec<u32>),
 }
 
-/// A log term without a summed letter.
+/// A log term without a summed letter: `exp(coefficient * E log)`.
+#[derive(Clone, Debug)]
+pub struct SinglePlan {
+    /// The values, one a row.
+    pub factor: NodeId,
+    /// The row of each entry; `None` for one number that all entries share.
+    pub row: Option<Rows>,
+}
+
+/// A log term of a block without a summed letter.
 #[derive(Clone, Debug)]
 pub struct ScalarPlan {
     /// Which log term of the addend.
@@ -67,7 +79,7 @@ pub struct ScalarPlan {
     /// Its block.
     pub block: BlockId,
     /// The element of the block (flattened) at each entry.
-    pub element: Vec<u32>,
+    pub element: Rows,
     /// The number of elements.
     pub size: usize,
 }
@@ -78,6 +90,7 @@ impl SitePlan {
         let mut inputs = vec![self.weight];
         for addend in &self.addends {
             inputs.extend(addend.offset);
+            inputs.extend(addend.single.iter().map(|single| single.factor));
             inputs.extend(addend.modes.iter().map(|mode| mode.factor));
         }
         inputs
@@ -110,6 +123,7 @@ pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplan
         let mut plan = AddendPlan {
             categories: sizes.iter().product(),
             offset: None,
+            single: Vec::new(),
             modes: Vec::new(),
             scalars: Vec::new(),
         };
@@ -132,6 +146,10 @@ pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplan
             Rows::Own(_) => usize::MAX,
         });
         if !offset.is_zero() {
+            let terms = offset.terms.iter().enumerate().filter(|_| site.addends.len() > 1);
+            let single: Option<Vec<SinglePlan>> =
+                terms.map(|(number, log)| single(lowering, number, log, &columns)).collect();
+            plan.single = single.unwrap_or_default();
             plan.offset = Some(lowering.sum(&offset, &domain, None)?);
         }
         addends.push(plan);
@@ -422,6 +440,16 @@ fn mode(
     Ok(ModePlan { log: number, block, factor, log_factor, rows: n_rows, row, counts })
 }
 
+/// A log term without a summed letter as a number for each value of one coordinate, or for all entries.
+fn single(lowering: &mut Lowering, number: usize, log: &Term, columns: &Columns) -> Option<SinglePlan> {
+    let plan = mode(lowering, number, None, log, &[], &[], columns).ok()?;
+    match plan.row {
+        row @ Rows::Coordinate(..) => Some(SinglePlan { factor: plan.factor, row: Some(row) }),
+        Rows::Own(_) if plan.rows == 1 => Some(SinglePlan { factor: plan.factor, row: None }),
+        Rows::Own(_) => None,
+    }
+}
+
 fn scalar(
     lowering: &mut Lowering,
     number: usize,
@@ -432,11 +460,17 @@ fn scalar(
     let subscripts = lowering.log_subscripts(block, log).expect("the owner's subscripts");
     let layout = &lowering.layouts[block.index()];
     let shape: Vec<usize> = layout.plates.iter().chain(layout.slices.iter().flatten()).copied().collect();
+    let size = shape.iter().product();
+    if let [only] = subscripts.as_slice()
+        && let Some((array, column)) = columns.coordinate(lowering, only)
+    {
+        return Ok(ScalarPlan { log: number, block, element: Rows::Coordinate(array, column), size });
+    }
     let mut element = vec![0_u32; columns.entries];
     for (size, subscript) in shape.iter().zip(&subscripts) {
         for (element, value) in element.iter_mut().zip(columns.values(lowering, subscript)?) {
             *element = *element * *size as u32 + value;
         }
     }
-    Ok(ScalarPlan { log: number, block, element, size: shape.iter().product() })
+    Ok(ScalarPlan { log: number, block, element: Rows::Own(element), size })
 }

@@ -24,6 +24,10 @@ use crate::trouble::Trouble;
 pub struct SiteState<'a> {
     /// For each addend, its entries' rows as the kernel reads them; `None` where it has no mode.
     patterns: Vec<Option<Pattern<'a>>>,
+    /// For each addend, the rows of the numbers that its offset is the product of.
+    single: Vec<Vec<Option<Cow<'a, [u32]>>>>,
+    /// For each addend, the elements of its terms without a summed letter.
+    elements: Vec<Vec<Cow<'a, [u32]>>>,
     /// The entry at each place of the pass; empty where it visits them as they are, or on a grid.
     order: Vec<u32>,
     /// The weights in that order, and the stamp of the node they were taken from.
@@ -36,6 +40,8 @@ pub struct SiteState<'a> {
     scales_stamp: u64,
     /// The ratio of each entry, where several addends or a count without a summed letter read it.
     ratios: Vec<f64>,
+    /// The sum of weight times offset of the only addend, and the state that it follows from.
+    offsets: (u64, f64),
     /// The state of the inputs at the last pass.
     stamp: u64,
     /// The blocks whose counts the last pass took.
@@ -47,18 +53,17 @@ pub struct SiteState<'a> {
 impl<'a> SiteState<'a> {
     /// Before the first pass. Rows that are no coordinates of the data move here from the plan.
     pub fn new(plan: &mut SitePlan, bound: &'a Bound) -> SiteState<'a> {
+        let column = |rows: &mut Rows| -> Cow<'a, [u32]> {
+            match rows {
+                Rows::Coordinate(array, column) => match bound.array(*array) {
+                    BoundArray::Sparse { indices, .. } => Cow::Borrowed(indices[*column].as_slice()),
+                    BoundArray::Dense { .. } => unreachable!("coordinates belong to sparse arrays"),
+                },
+                Rows::Own(row) => Cow::Owned(std::mem::take(row)),
+            }
+        };
         let columns = |addend: &mut AddendPlan| -> Vec<Cow<'a, [u32]>> {
-            addend
-                .modes
-                .iter_mut()
-                .map(|mode| match &mut mode.row {
-                    Rows::Coordinate(array, column) => match bound.array(*array) {
-                        BoundArray::Sparse { indices, .. } => Cow::Borrowed(indices[*column].as_slice()),
-                        BoundArray::Dense { .. } => unreachable!("coordinates belong to sparse arrays"),
-                    },
-                    Rows::Own(row) => Cow::Owned(std::mem::take(row)),
-                })
-                .collect()
+            addend.modes.iter_mut().map(|mode| column(&mut mode.row)).collect()
         };
         let mut all: Vec<Vec<Cow<'a, [u32]>>> = plan.addends.iter_mut().map(columns).collect();
         let main = main_addend(plan);
@@ -68,14 +73,22 @@ impl<'a> SiteState<'a> {
             (!pairs.is_sorted()).then(|| by_rows(&columns))
         });
         let order = order.unwrap_or_default();
+        let mut elements: Vec<Vec<Cow<'a, [u32]>>> = plan
+            .addends
+            .iter_mut()
+            .map(|addend| addend.scalars.iter_mut().map(|scalar| column(&mut scalar.element)).collect())
+            .collect();
+        let mut single: Vec<Vec<Option<Cow<'a, [u32]>>>> = plan
+            .addends
+            .iter_mut()
+            .map(|addend| addend.single.iter_mut().map(|single| single.row.as_mut().map(column)).collect())
+            .collect();
         if !order.is_empty() {
             let permuted =
                 |values: &[u32]| -> Vec<u32> { order.iter().map(|entry| values[*entry as usize]).collect() };
-            for column in all.iter_mut().flatten() {
+            let others = elements.iter_mut().flatten().chain(single.iter_mut().flatten().flatten());
+            for column in all.iter_mut().flatten().chain(others) {
                 *column = Cow::Owned(permuted(column));
-            }
-            for scalar in plan.addends.iter_mut().flat_map(|addend| &mut addend.scalars) {
-                scalar.element = permuted(&scalar.element);
             }
         }
         let pattern = |(addend, columns): (usize, Vec<Cow<'a, [u32]>>)| {
@@ -86,19 +99,22 @@ impl<'a> SiteState<'a> {
             })
         };
         let patterns = all.into_iter().enumerate().map(pattern).collect();
-        SiteState { patterns, order, ..SiteState::empty() }
+        SiteState { patterns, single, elements, order, ..SiteState::empty() }
     }
 
     /// What stands in while a pass runs.
     fn empty() -> SiteState<'a> {
         SiteState {
             patterns: Vec::new(),
+            single: Vec::new(),
+            elements: Vec::new(),
             order: Vec::new(),
             weights: Vec::new(),
             weights_stamp: None,
             scratch: Scratch::default(),
             scales: Vec::new(),
             scales_stamp: 0,
+            offsets: (0, 0.0),
             ratios: Vec::new(),
             stamp: 0,
             targets: Vec::new(),
@@ -211,7 +227,6 @@ impl Executor<'_> {
         if state.scales_stamp >= newest {
             return;
         }
-        offsets.iter().for_each(|offset| self.evaluate(*offset));
         let mut scales = std::mem::take(&mut state.scales);
         scales.resize(plan.addends.len(), Vec::new());
         for (number, (addend, scale)) in plan.addends.iter().zip(&mut scales).enumerate() {
@@ -219,6 +234,11 @@ impl Executor<'_> {
             if number == main || both == [None; 2] {
                 continue;
             }
+            if both[1].is_none() && !addend.single.is_empty() {
+                self.multiply(addend, &state.single[number], scale, plan.entries);
+                continue;
+            }
+            both.into_iter().flatten().for_each(|offset| self.evaluate(offset));
             let [own, of_main] = both.map(|node| node.map(|node| state.ordered(&self.values[node.index()])));
             scale.resize(plan.entries, 0.0);
             self.threads.for_each_chunk(scale, CHUNK, |chunk, scale| {
@@ -243,6 +263,55 @@ impl Executor<'_> {
                 self.forget(&[offset]);
             }
         }
+    }
+
+    /// The exponential of an offset at each entry, as the product of its numbers. What leaves the range of doubles on the way
+    /// is none, and the entry is then treated in log space.
+    fn multiply(
+        &mut self,
+        addend: &AddendPlan,
+        rows: &[Option<Cow<[u32]>>],
+        scale: &mut Vec<f64>,
+        entries: usize,
+    ) {
+        addend.single.iter().for_each(|single| self.evaluate(single.factor));
+        let factors: Vec<&[f64]> =
+            addend.single.iter().map(|single| self.values[single.factor.index()].as_ref()).collect();
+        scale.resize(entries, 0.0);
+        self.threads.for_each_chunk(scale, CHUNK, |chunk, scale| {
+            let place = chunk * CHUNK..chunk * CHUNK + scale.len();
+            scale.fill(1.0);
+            for (factor, rows) in factors.iter().zip(rows) {
+                match rows {
+                    None => scale.iter_mut().for_each(|scale| *scale *= factor[0]),
+                    Some(rows) => scale
+                        .iter_mut()
+                        .zip(&rows[place.clone()])
+                        .for_each(|(scale, row)| *scale *= factor[*row as usize]),
+                }
+            }
+        });
+    }
+
+    /// The sum of weight times offset over the entries, those in `rare` (ascending) left out.
+    fn offset_total(&self, plan: &SitePlan, offset: NodeId, state: &SiteState, rare: &[usize]) -> f64 {
+        let offsets = state.ordered(&self.values[offset.index()]);
+        let weights = self.weights(plan, &state.order, &state.weights);
+        let mut total = 0.0;
+        for (number, (offsets, weights)) in offsets.chunks(CHUNK).zip(weights.chunks(CHUNK)).enumerate() {
+            let mut products = [0.0; CHUNK];
+            let products = &mut products[..offsets.len()];
+            for ((product, offset), weight) in products.iter_mut().zip(offsets).zip(weights) {
+                *product = if *weight == 0.0 { 0.0 } else { weight * offset };
+            }
+            let first = number * CHUNK;
+            let bound = |place: usize| rare.partition_point(|own| *own < place);
+            for entry in &rare[bound(first)..bound(first + offsets.len())] {
+                products[entry - first] = 0.0;
+            }
+            total += cavi_numerics::reduce::sum(products);
+        }
+        total
     }
 
     /// What the addends beside the main one add to the partition of each entry, relative to the main one's offset. `sums` are
@@ -304,7 +373,10 @@ impl Executor<'_> {
             accumulators.push(own.collect());
         }
         let scalars_wanted = plan.addends.iter().any(has_scalars);
-        let mut ratios = (several || scalars_wanted).then(|| std::mem::take(&mut state.ratios));
+        let others_wanted = plan.addends.iter().enumerate().any(|(number, addend)| {
+            Some(number) != main && addend.modes.iter().any(|mode| wanted(mode.block))
+        });
+        let mut ratios = (others_wanted || scalars_wanted).then(|| std::mem::take(&mut state.ratios));
         if let Some(ratios) = &mut ratios {
             ratios.resize(entries, 0.0);
         }
@@ -321,7 +393,9 @@ impl Executor<'_> {
                     .collect();
                 let pattern = state.patterns[main].as_ref().expect("an addend with modes has a pattern");
                 let background = several.then(|| self.background(plan, main, &state.scales, &sums));
-                let offsets = addend.offset.map(|node| state.ordered(&self.values[node.index()]));
+                // The offset of the only addend moves no share: it is added to the bound after the pass.
+                let offsets = addend.offset.filter(|_| several);
+                let offsets = offsets.map(|node| state.ordered(&self.values[node.index()]));
                 let input = LogSum {
                     pattern,
                     factors: &factors,
@@ -336,7 +410,19 @@ impl Executor<'_> {
                     sums: None,
                 };
                 let totals = log_sum(&input, outputs, &mut state.scratch, &self.threads);
-                (totals.total, totals.rare)
+                let mut total = totals.total;
+                if let (Some(offset), false) = (addend.offset, several) {
+                    let newest = self.newest(offset).max(self.newest(plan.weight));
+                    if !totals.rare.is_empty() {
+                        total += self.offset_total(plan, offset, state, &totals.rare);
+                    } else {
+                        if state.offsets.0 < newest {
+                            state.offsets = (newest, self.offset_total(plan, offset, state, &[]));
+                        }
+                        total += state.offsets.1;
+                    }
+                }
+                (total, totals.rare)
             }
             // Every addend is one number an entry: log space throughout.
             None => (0.0, (0..entries).collect()),
@@ -370,7 +456,7 @@ impl Executor<'_> {
         if let (Some(_), Some(ratios)) = (main, &ratios) {
             let weights = self.weights(plan, &state.order, &state.weights);
             for (number, (addend, own)) in plan.addends.iter().zip(&mut scattered).enumerate() {
-                for (scalar, own) in addend.scalars.iter().zip(own) {
+                for (element, own) in state.elements[number].iter().zip(own) {
                     let Some(own) = own else { continue };
                     let share = |entry: usize| {
                         if ratios[entry] == 0.0 || !several {
@@ -379,7 +465,7 @@ impl Executor<'_> {
                         let sum = at(&sums[number], entry, addend.categories as f64);
                         ratios[entry] * at(&state.scales[number], entry, 1.0) * sum
                     };
-                    scatter(&scalar.element, own, &share, &self.threads);
+                    scatter(element, own, &share, &self.threads);
                 }
             }
         }
@@ -527,9 +613,9 @@ impl Executor<'_> {
                         }
                     }
                 }
-                for (scalar, own) in addend.scalars.iter().zip(&mut scattered[number]) {
+                for (element, own) in state.elements[number].iter().zip(&mut scattered[number]) {
                     if let Some(own) = own {
-                        own[scalar.element[*entry] as usize] += share;
+                        own[element[*entry] as usize] += share;
                     }
                 }
             }
