@@ -232,6 +232,9 @@ pub struct RunArguments {
     /// Replaces the `warmup` lines of the program: 'means 60', 'shapes 0.6 over 40, means 20'
     #[arg(long, value_name = "TEXT|none")]
     pub warmup: Option<String>,
+    /// Extrapolate from sweep to sweep; the ELBO still never falls [default: as the program says, else none]
+    #[arg(long, value_enum, value_name = "auto|none")]
+    pub accelerate: Option<Acceleration>,
     /// Of the random start
     #[arg(long, value_name = "S", value_parser = whole, allow_hyphen_values = true)]
     pub seed: Option<u64>,
@@ -255,6 +258,15 @@ pub struct RunArguments {
     pub quiet: bool,
 }
 
+/// Whether sweeps are extrapolated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Acceleration {
+    /// Where it leads higher
+    Auto,
+    /// A sweep is its items and nothing else
+    None,
+}
+
 /// How progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ProgressMode {
@@ -269,9 +281,6 @@ pub enum ProgressMode {
 /// Options that the command line fixes and this version does not have.
 #[derive(Args, Clone, Debug, Default)]
 pub struct LaterArguments {
-    /// `auto` or `none`; this version knows `none` only
-    #[arg(long, value_name = "auto|none")]
-    pub accelerate: Option<String>,
     /// `f64` or `f32`; this version knows `f64` only
     #[arg(long, value_name = "f64|f32")]
     pub precision: Option<String>,

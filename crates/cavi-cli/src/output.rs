@@ -141,7 +141,7 @@ impl Summary<'_> {
                 "restarts": settings.restarts,
                 "elbo_every": run.elbo_every,
                 "verify": run.verify,
-                "accelerate": "none",
+                "accelerate": if settings.accelerates { "auto" } else { "none" },
                 "warmup": warmup(fit),
                 "precision": "f64",
                 "data": list(|arguments| &arguments.inputs.data),

@@ -4,6 +4,7 @@ mod ascend;
 mod bound;
 mod contractions;
 mod elementwise;
+mod extrapolate;
 mod in_order;
 mod parts;
 mod pass;

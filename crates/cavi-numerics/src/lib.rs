@@ -18,6 +18,8 @@ pub mod linalg;
 
 pub mod newton;
 
+pub mod squarem;
+
 pub mod starts;
 
 pub mod reduce;

@@ -11,6 +11,7 @@ use cavi_model::Model;
 use cavi_syntax::Diagnostic;
 use cavi_syntax::ast::Warmup as Line;
 
+use crate::accelerate::Accelerator;
 use crate::bind::Binding;
 use crate::pipeline::Compiled;
 use crate::start::{Given, Start};
@@ -36,6 +37,8 @@ pub struct Settings {
     pub tolerance: Option<f64>,
     /// Replaces the program's `sweep` line.
     pub schedule: Option<Schedule>,
+    /// Steps on along the way of the last sweeps, the bound never lower; it is then computed after every sweep.
+    pub accelerate: Option<bool>,
     /// Replaces the program's `warmup` lines, which a run from given parameters drops.
     pub warmup: Option<Vec<Line>>,
     /// Of the random starts; restart `r` has the seed `seed + r`.
@@ -58,6 +61,7 @@ impl Default for Settings {
             sweeps: None,
             tolerance: None,
             schedule: None,
+            accelerate: None,
             warmup: None,
             seed: None,
             restarts: None,
@@ -82,6 +86,8 @@ pub struct Resolved {
     pub seed: u64,
     /// The number of runs.
     pub restarts: u64,
+    /// Whether sweeps are extrapolated.
+    pub accelerates: bool,
 }
 
 /// What the callback sees after each sweep; sweep 0 is the start.
@@ -323,6 +329,7 @@ impl Resolved {
             patience: stop.map_or(PATIENCE, |(_, sweeps)| sweeps),
             seed: settings.seed.or(model.fit.seed).unwrap_or(0),
             restarts: settings.restarts.or(model.fit.restarts).unwrap_or(1).max(1),
+            accelerates: settings.accelerate.unwrap_or(model.fit.accelerate),
         }
     }
 }
@@ -449,6 +456,9 @@ impl Context<'_> {
         let mut elbo = executor.elbo();
         self.judge(elbo, 0, warnings)?;
         trace.push(TraceRow { sweep: 0, elbo: Some(elbo), rel_change: None, seconds: warm, phase: "fit" });
+        // Where a sweep may fall, higher is no better.
+        let accelerates = self.resolved.accelerates && self.phase == "fit";
+        let mut accelerator = accelerates.then(|| Accelerator::new(self.schedule.blocks()));
         let mut small = 0;
         let mut converged = false;
         let mut failure = None;
@@ -459,7 +469,17 @@ impl Context<'_> {
             if interrupted {
                 break;
             }
-            match self.sweep(&mut executor, sweep) {
+            if let Some(accelerator) = &mut accelerator {
+                accelerator.step(&mut executor, elbo);
+            }
+            let mut outcome = self.sweep(&mut executor, sweep);
+            if let Some(accelerator) = accelerator.as_mut().filter(|own| own.has_stepped()) {
+                let reached = if outcome.is_ok() { executor.elbo() } else { f64::NAN };
+                if accelerator.went_back(&mut executor, reached) {
+                    outcome = self.sweep(&mut executor, sweep);
+                }
+            }
+            match outcome {
                 Ok(()) => {}
                 Err(Halt::Trouble(trouble)) => {
                     let diagnostic = self.explain(&trouble, sweep as i64);
@@ -471,7 +491,8 @@ impl Context<'_> {
                 }
                 Err(Halt::Error(error)) => return Err(error),
             }
-            let due = sweep % self.settings.elbo_every.max(1) == 0 || sweep == last;
+            let every = if accelerator.is_some() { 1 } else { self.settings.elbo_every.max(1) };
+            let due = sweep % every == 0 || sweep == last;
             let number = sweep as i64;
             let mut row =
                 TraceRow { sweep: number, elbo: None, rel_change: None, seconds: 0.0, phase: self.phase };

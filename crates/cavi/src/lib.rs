@@ -4,6 +4,7 @@
 //! memory: this crate never prints, exits, handles signals or touches a global thread pool. The command line is one
 //! client of it.
 
+mod accelerate;
 pub mod bind;
 pub mod init;
 pub mod posterior;

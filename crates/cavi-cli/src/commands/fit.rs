@@ -7,7 +7,7 @@ use cavi::{Compiled, Control, Fit, FitError, Schedule, Settings};
 use cavi_syntax::Diagnostic;
 use cavi_syntax::ast::Warmup;
 
-use crate::arguments::{FitArguments, InputArguments, LaterArguments, RunArguments};
+use crate::arguments::{Acceleration, FitArguments, InputArguments, LaterArguments, RunArguments};
 use crate::failure::Failure;
 use crate::output::{Directory, Summary};
 use crate::progress::{Display, duration};
@@ -24,7 +24,6 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     let inputs = inputs(&arguments.inputs)?;
     let ignored: &[&str] = if arguments.run.schedule.is_some() { &ABOUT_THE_SWEEP } else { &[] };
     let compiled = program::compile(&source, &inputs.set_names(), ignored, quiet)?;
-    refuse_unsupported(&compiled, &arguments.later)?;
     let binding = bind(&compiled, &inputs, quiet)?;
     let mut settings = settings(&compiled, &arguments.run)?;
     if let Some(init) = &arguments.init {
@@ -154,6 +153,7 @@ pub fn settings(compiled: &Compiled, arguments: &RunArguments) -> Result<Setting
         tolerance: arguments.tol,
         schedule,
         warmup,
+        accelerate: arguments.accelerate.map(|own| own == Acceleration::Auto),
         seed: arguments.seed,
         restarts: arguments.restarts,
         threads: arguments.threads.unwrap_or(all),
@@ -202,18 +202,11 @@ pub fn failure(compiled: &Compiled, error: FitError) -> Failure {
 
 /// Options of later versions, refused one by one.
 fn refuse_later(later: &LaterArguments) -> Result<(), Failure> {
-    let words = [
-        ("--accelerate", &later.accelerate, "none", "auto"),
-        ("--precision", &later.precision, "f64", "f32"),
-    ];
-    for (option, value, known, later) in words {
-        match value.as_deref() {
-            None => {}
-            Some(value) if value == known => {}
-            Some(value) if value == later => return Err(Failure::later(&format!("`{option} {value}`"))),
-            Some(value) => {
-                return Err(Failure::usage(format!("`{option} {value}`: expected `{known}` or `{later}`")));
-            }
+    match later.precision.as_deref() {
+        None | Some("f64") => {}
+        Some("f32") => return Err(Failure::later("`--precision f32`")),
+        Some(value) => {
+            return Err(Failure::usage(format!("`--precision {value}`: expected `f64` or `f32`")));
         }
     }
     let given = [
@@ -228,15 +221,4 @@ fn refuse_later(later: &LaterArguments) -> Result<(), Failure> {
         Some((option, _)) => Err(Failure::later(&format!("`{option}`"))),
         None => Ok(()),
     }
-}
-
-/// Lines of the program's `fit` block that this version does not have.
-fn refuse_unsupported(compiled: &Compiled, later: &LaterArguments) -> Result<(), Failure> {
-    let Some(model) = &compiled.model else { return Ok(()) };
-    if model.fit.accelerate && later.accelerate.is_none() {
-        return Err(Failure::wrong(
-            "`accelerate = auto` is not in this version of Cavi; `--accelerate none` drops the line",
-        ));
-    }
-    Ok(())
 }

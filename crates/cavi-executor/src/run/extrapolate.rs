@@ -1,0 +1,84 @@
+//! The state of a run as one vector: natural parameters of factors of q, and points on the whole line.
+
+use cavi_algebra::{BlockId, Mode};
+use cavi_families::Improper;
+
+use super::{Executor, family};
+use crate::coordinate::of_members;
+
+impl Executor<'_> {
+    /// The coordinates of these blocks, one after another: the natural parameters of a distribution; of a point its value,
+    /// its logarithm or log odds ([`crate::coordinate`]).
+    pub fn coordinates(&self, blocks: &[BlockId]) -> Vec<f64> {
+        let mut out = Vec::new();
+        for id in blocks {
+            let block = self.equations.block(*id);
+            let layout = &self.plan.layouts[id.index()];
+            let own = &self.parameters.blocks[id.index()];
+            match block.mode {
+                Mode::Point => {
+                    let members = of_members(self.equations, block, layout);
+                    members
+                        .iter()
+                        .zip(own)
+                        .for_each(|(coordinates, values)| out.extend(coordinates.all(values)));
+                }
+                Mode::Distribution => {
+                    let (family, batch) = (family(self.equations, *id), layout.batch());
+                    let statistics = family.statistics();
+                    let mut natural: Vec<Vec<f64>> =
+                        statistics.iter().map(|own| vec![0.0; batch.len(own.extent)]).collect();
+                    family.natural(&batch, own, &mut natural);
+                    natural.iter().for_each(|column| out.extend(column));
+                }
+                Mode::Fixed | Mode::Implicit => {}
+            }
+        }
+        out
+    }
+
+    /// Moves these blocks to the given coordinates. A coordinate that is not finite leaves its point where it is.
+    ///
+    /// # Errors
+    /// If a factor of q would be no distribution there; then some blocks have moved.
+    pub fn move_to(&mut self, blocks: &[BlockId], coordinates: &[f64]) -> Result<(), Improper> {
+        let mut rest = coordinates;
+        let mut take = |length: usize| {
+            let (own, others) = rest.split_at(length);
+            rest = others;
+            own
+        };
+        for id in blocks {
+            let block = self.equations.block(*id);
+            let layout = self.plan.layouts[id.index()].clone();
+            match block.mode {
+                Mode::Point => {
+                    let members = of_members(self.equations, block, &layout);
+                    for (own, values) in members.iter().zip(&mut self.parameters.blocks[id.index()]) {
+                        let moved = own.back(take(values.len()));
+                        let finite = values.iter_mut().zip(moved).filter(|(_, moved)| moved.is_finite());
+                        finite.for_each(|(value, moved)| *value = moved);
+                    }
+                }
+                Mode::Distribution => {
+                    let (family, batch) = (family(self.equations, *id), layout.batch());
+                    let statistics = family.statistics();
+                    let natural: Vec<&[f64]> =
+                        statistics.iter().map(|own| take(batch.len(own.extent))).collect();
+                    family.describe(&batch, &natural, &mut self.parameters.blocks[id.index()])?;
+                    // The family was asked once, when the run began.
+                    let _ = self.observe(*id);
+                }
+                Mode::Fixed | Mode::Implicit => {}
+            }
+            self.touch(*id);
+        }
+        Ok(())
+    }
+
+    /// Replaces the parameters of all blocks.
+    pub fn restore(&mut self, parameters: crate::layout::Parameters) {
+        self.parameters = parameters;
+        (0..self.equations.blocks.len()).map(BlockId::from).for_each(|id| self.touch(id));
+    }
+}
