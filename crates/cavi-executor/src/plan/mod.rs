@@ -175,7 +175,7 @@ fn plan_block(
     let mut prior = Vec::new();
     for (place, own) in family.statistics().iter().enumerate() {
         let rows: &[LetterId] = match own.extent {
-            cavi_families::Extent::Matrix if !block.is_point() => &layout.group_letters,
+            cavi_families::Extent::Matrix => &layout.group_letters,
             _ => &block.plates,
         };
         let is_own = |natural: &&Natural| family.place_of(&natural.statistic) == Some(place);
