@@ -51,6 +51,8 @@ pub struct ModePlan {
     /// How the counts (rows by categories) lie in the block's own order: shape of rows and categories, and where each
     /// dimension of the block's element comes from.
     pub counts: Option<Contraction>,
+    /// Whether it only says which values of a ragged letter belong to an entry: 1 for those of its group, else 0.
+    pub membership: bool,
 }
 
 /// The row of a mode at each entry.
@@ -138,6 +140,11 @@ pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplan
                 if let Some(block) = block {
                     plan.scalars.push(scalar(lowering, number, block, log, &columns)?);
                 }
+            }
+        }
+        for (place, letter) in letters.iter().enumerate() {
+            if let Some(parent) = lowering.symbols.letter(*letter).parent {
+                plan.modes.push(membership(lowering, place, parent, letters, &sizes, &columns)?);
             }
         }
         // Entries lie in order of their coordinates: the pass is best in the same order.
@@ -437,7 +444,47 @@ fn mode(
             Some(Contraction { coefficient: 1.0, sizes: loops, operands: Vec::new(), output })
         }
     };
-    Ok(ModePlan { log: number, block, factor, log_factor, rows: n_rows, row, counts })
+    Ok(ModePlan { log: number, block, factor, log_factor, rows: n_rows, row, counts, membership: false })
+}
+
+/// Which categories an entry has, where a summed letter is ragged: one row for each value of its parent, or a single one
+/// where the parent is summed too.
+fn membership(
+    lowering: &mut Lowering,
+    place: usize,
+    parent: LetterId,
+    letters: &[LetterId],
+    sizes: &[usize],
+    columns: &Columns,
+) -> Result<ModePlan, Unplanned> {
+    let axis = lowering.symbols.letter(letters[place]).axis;
+    let parents = lowering.bound.axes[axis.index()].parent.as_ref();
+    let parents = parents.expect("a ragged axis is bound with its parents");
+    let summed = letters.iter().position(|letter| *letter == parent);
+    let (rows, row) = match summed {
+        Some(_) => (1, vec![0; columns.entries]),
+        None => {
+            let size = lowering.bound.size_of(&lowering.symbols, parent);
+            (size, columns.values(lowering, &Subscript::Letter(parent))?)
+        }
+    };
+    let categories: usize = sizes.iter().product();
+    let value = |category: usize, place: usize| {
+        let inner: usize = sizes[place + 1..].iter().product();
+        category / inner.max(1) % sizes[place].max(1)
+    };
+    let belongs = |row: usize, category: usize| {
+        parents[value(category, place)] == summed.map_or(row, |parent| value(category, parent))
+    };
+    let all = || (0..rows).flat_map(|row| (0..categories).map(move |category| (row, category)));
+    let shape = vec![rows, categories];
+    let label = format!("groups of {axis:?} at {place} of {letters:?} in {summed:?}");
+    let factor: Vec<f64> = all().map(|(row, category)| f64::from(belongs(row, category))).collect();
+    let factor = lowering.node(Operation::Static(label), shape.clone(), || factor);
+    let log = Operation::Map(Elementwise::Function(cavi_algebra::Function::Log), factor);
+    let log_factor = lowering.node(log, shape, Vec::new);
+    let (log, row) = (usize::MAX, Rows::Own(row));
+    Ok(ModePlan { log, block: None, factor, log_factor, rows, row, counts: None, membership: true })
 }
 
 /// A log term without a summed letter as a number for each value of one coordinate, or for all entries.

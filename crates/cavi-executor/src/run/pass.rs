@@ -596,14 +596,19 @@ impl Executor<'_> {
             }
             let partition = special::log_sum_exp(&logs);
             total += weight * partition;
-            if partition == f64::NEG_INFINITY {
+            // A sum of one category leaves no choice, whatever its weight.
+            let only = self.only_category(plan, state, *entry);
+            if partition == f64::NEG_INFINITY && only.is_none() {
                 continue;
             }
             let mut place = 0;
             for (number, addend) in plan.addends.iter().enumerate() {
                 let mut share = 0.0;
                 for category in 0..addend.categories {
-                    let count = weight * special::exp(logs[place] - partition);
+                    let count = match only {
+                        Some(only) => weight * f64::from(only == place),
+                        None => weight * special::exp(logs[place] - partition),
+                    };
                     place += 1;
                     share += count;
                     for (place, own) in counts[number].iter_mut().enumerate() {
@@ -621,6 +626,26 @@ impl Executor<'_> {
             }
         }
         total
+    }
+
+    /// The place of the only category that an entry has, counted through the addends.
+    fn only_category(&self, plan: &SitePlan, state: &SiteState, entry: usize) -> Option<usize> {
+        let mut only = None;
+        let mut place = 0;
+        for (number, addend) in plan.addends.iter().enumerate() {
+            for category in 0..addend.categories {
+                let exists = addend.modes.iter().enumerate().all(|(mode, own)| {
+                    let row = || state.rows(number, mode)[entry] as usize;
+                    !own.membership
+                        || self.values[own.factor.index()][row() * addend.categories + category] != 0.0
+                });
+                if exists && only.replace(place).is_some() {
+                    return None;
+                }
+                place += 1;
+            }
+        }
+        only
     }
 
     /// Puts the counts into the nodes that updates read, in the blocks' own order.
