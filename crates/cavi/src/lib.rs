@@ -5,6 +5,7 @@
 //! client of it.
 
 pub mod bind;
+pub mod entries;
 pub mod init;
 pub mod posterior;
 
