@@ -237,6 +237,10 @@ fn check(own: &Text) {
             for (value, part) in items(&value["parts"]).iter().zip(&contribution.parts) {
                 same(&value["coefficient"], &part.coefficient);
             }
+            match &contribution.objective {
+                Some(objective) => same(&value["objective"], objective),
+                None => assert!(value["objective"].is_null()),
+            }
         }
         // What keeps its start has no update in the text.
         let updated = value["mode"] != "fixed";

@@ -7,10 +7,12 @@
 //!
 //! Values are drawn from the start of q. With q a point mass at them, expectations change nothing and every step is exact.
 //! With q spread evenly over a few alternatives for each copy, what is expected is the average over choices of them.
+//!
+//! Of a point without a closed form the expectations make up its objective, whose derivatives are slopes of it.
 
 use cavi_algebra::evaluate::{Assignment, evaluate, evaluate_atom, for_each_value};
-use cavi_algebra::{Block, BlockId, Contribution, Sum, Support, Symbols};
-use cavi_executor::start;
+use cavi_algebra::{Ascent, Block, BlockId, Contribution, Sum, Support, Symbols};
+use cavi_executor::{Bound, start};
 use cavi_families::posterior;
 use cavi_tests::support::{Points, Program, Shape, alternatives, programs, random_bound};
 use rand::{Rng, SeedableRng};
@@ -70,9 +72,9 @@ impl Copy<'_> {
     fn value(&self, contribution: &Contribution, step: Step, points: &Points) -> f64 {
         let mut symbols = self.program.equations.symbols.clone();
         let sum = step.sum(contribution, &mut symbols, self.block());
-        // The letters of the copy are free in what is expected, and summed in what stands before.
-        let mut assignment =
-            if step == Step::Expected { self.at(&symbols, points) } else { Assignment::new() };
+        // The letters of the copy are free in what is expected, and summed in what stands before and in an objective.
+        let of_one_copy = step == Step::Expected && contribution.objective.is_none();
+        let mut assignment = if of_one_copy { self.at(&symbols, points) } else { Assignment::new() };
         evaluate(&symbols, &sum, points, &mut assignment)
     }
 
@@ -139,6 +141,62 @@ impl Copy<'_> {
         Ok(())
     }
 
+    /// The objective of a point that ascends is the sum of the contributions; its derivatives are slopes of it, and of each
+    /// other, in an element of the copy.
+    fn check_ascent(
+        &self,
+        ascent: &Ascent,
+        contributions: &[Contribution],
+        setting: &Setting,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<(), String> {
+        let equations = &self.program.equations;
+        let symbols = &equations.symbols;
+        let points = Points::new(equations, setting.bound, setting.drawn);
+        let whole = |points: &Points| evaluate(symbols, &ascent.objective, points, &mut Assignment::new());
+        let parts = contributions.iter().map(|own| self.value(own, Step::Expected, &points));
+        let (found, sum) = (whole(&points), parts.sum::<f64>());
+        if !within((found - sum).abs(), 1e-9 * found.abs().max(1.0)) {
+            return Err(format!("the objective is {found}, its parts add up to {sum}"));
+        }
+        let number = rng.random_range(0..self.block().members.len());
+        let member = self.block().members[number];
+        let letters = &symbols.array(member).letters;
+        let shape = setting.bound.shape(symbols, member);
+        let place = rng.random_range(0..shape.iter().product());
+        let mut assignment = Assignment::new();
+        let mut rest = place;
+        for (letter, size) in letters.iter().zip(&shape).rev() {
+            assignment.assign(symbols, &points, *letter, rest % size);
+            rest /= size;
+        }
+        let value = setting.drawn[0][member.index()].as_ref().expect("every latent is drawn")[place];
+        let step = 1e-3 * value.abs().clamp(0.1, 10.0);
+        // Central differences of fourth order.
+        let slope = |at: &dyn Fn(&Points) -> f64| {
+            let moved = |by: f64| {
+                let mut drawn = setting.drawn.to_vec();
+                drawn[0][member.index()].as_mut().expect("every latent is drawn")[place] += by;
+                at(&Points::new(equations, setting.bound, &drawn))
+            };
+            (8.0 * (moved(step) - moved(-step)) - (moved(2.0 * step) - moved(-2.0 * step))) / (12.0 * step)
+        };
+        let at = |sum: &Sum, points: &Points| evaluate(symbols, sum, points, &mut assignment.clone());
+        let first = &ascent.gradient[number];
+        let mut checks = vec![("first", at(first, &points), slope(&whole), found)];
+        if let Some(second) = &ascent.curvature {
+            let found = at(first, &points);
+            checks.push(("second", at(second, &points), slope(&|points| at(first, points)), found));
+        }
+        for (name, stated, slope, size) in checks {
+            let allowed = 1e-6 * stated.abs().max(1.0) + 1e-13 * size.abs() / step;
+            if !within((stated - slope).abs(), allowed) {
+                return Err(format!("the {name} derivative is {stated}, by differences {slope}"));
+            }
+        }
+        Ok(())
+    }
+
     /// Natural parameters are the sums of the contributions, less the base measure and by the weight of a row.
     fn check_natural(&self, contributions: &[Contribution], points: &Points) -> Result<(), String> {
         let symbols = &self.program.equations.symbols;
@@ -181,6 +239,12 @@ impl Copy<'_> {
         }
         Ok(())
     }
+}
+
+/// Data, and alternatives for the values of all latents.
+struct Setting<'a> {
+    bound: &'a Bound,
+    drawn: &'a [Vec<Option<Vec<f64>>>],
 }
 
 fn check(program: &Program, seed: u64) -> Result<usize, String> {
@@ -237,7 +301,14 @@ fn check(program: &Program, seed: u64) -> Result<usize, String> {
             }
             steps += 4;
         }
-        copy.check_natural(contributions, &points).map_err(at)?;
+        match &equations.block(id).ascent {
+            Some(ascent) => {
+                let setting = Setting { bound: &bound, drawn: &drawn };
+                copy.check_ascent(ascent, contributions, &setting, &mut rng).map_err(at)?;
+                steps += 2;
+            }
+            None => copy.check_natural(contributions, &points).map_err(at)?,
+        }
     }
     Ok(steps)
 }

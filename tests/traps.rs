@@ -227,7 +227,8 @@ fn a_mode_belongs_to_the_declared_coordinates() {
     }
 }
 
-/// Trap 10: a zero stays under an allocation, and is warned about; a sum with one addend has none, and the zero goes.
+/// Trap 10: a zero stays under an allocation, and is warned about. Where a sum has one category, by the text or by the size
+/// of an axis, there is no choice to make, and the zero goes; a prior that speaks for more than 0 lifts it too.
 #[test]
 fn a_zero_stays_unless_it_stands_alone() {
     let data: Matrix =
@@ -235,26 +236,38 @@ fn a_zero_stays_unless_it_stands_alone() {
     let several = cavi_tests::support::text_of("nmf_kl");
     let alone = "axis image[i]\naxis pixel[j]\ndata x[i, j] : count\nw[i] ~ Flat(nonnegative)\nh[j] ~ Flat(nonnegative)\n\
                  x[i, j] ~ Poisson(w[i] * h[j])\nposterior {\n  point w\n  point h\n}\n";
-    let init = |place: &str| format!("const zero{place}\ninit {{\n  w{place} = zero{place}\n}}\n");
-    let matrix: Matrix = (0..5).map(|i| vec![f64::from(i != 2), 1.0 + 0.1 * f64::from(i)]).collect();
+    let lifted = several.replace("w[i, k] ~ Flat(nonnegative)", "w[i, :k] ~ Dirichlet(1.5)");
+    let lifted = lifted.replace("point w[i, k]", "point w[i, :k]");
+    let squares = cavi_tests::support::text_of("nmf_ls");
+    let two: Matrix = (0..5).map(|i| if i == 2 { vec![0.0, 1.0] } else { vec![0.4, 0.6] }).collect();
+    let one: Matrix = two.iter().map(|row| vec![row[0]]).collect();
+    let column_of_one = column("zero", &[1.0, 1.0, 0.0, 1.0, 1.0]);
     let cases = [
-        (
-            format!("{several}{}", init("[i, k]")),
-            vec![("part", 2.0)],
-            matrix_file("zero", &matrix, false),
-            4,
-            true,
-        ),
-        (format!("{alone}{}", init("[i]")), vec![], column("zero", &[1.0, 1.0, 0.0, 1.0, 1.0]), 2, false),
+        (several, 2, matrix_file("zero", &two, false), true),
+        (several, 1, matrix_file("zero", &one, false), false),
+        (lifted.as_str(), 2, matrix_file("zero", &two, false), false),
+        (alone, 0, column_of_one, false),
+        (squares, 2, matrix_file("zero", &two, false), true),
     ];
-    for (text, set, zero, place, stays) in cases {
-        let program = Ready::with_constants(&text, &set, vec![matrix_file("x", &data, false)], vec![zero]);
-        let settings = Settings { sweeps: Some(5), ..Settings::default() };
-        let fit = fit(&program, settings).unwrap_or_else(|error| panic!("{error:?}"));
-        let w = program.column(&fit.parameters, "w", 0);
-        assert_eq!(w[place] == 0.0, stays, "{w:?}");
-        let warned = fit.warnings.iter().any(|warning| warning.code == "W0803");
-        assert_eq!(warned, stays, "{:?}", fit.warnings);
+    for (text, parts, zero, stays) in cases {
+        let subscripts = if parts == 0 { "[i]" } else { "[i, k]" };
+        let text = format!("{text}const zero{subscripts}\ninit {{\n  w{subscripts} = zero{subscripts}\n}}\n");
+        let axis = if text.contains("note[k]") { "note" } else { "part" };
+        let size = (axis, f64::from(parts));
+        let sizes = if parts == 0 { &[][..] } else { std::slice::from_ref(&size) };
+        for sparse in [false, true] {
+            if sparse && !text.contains("absent") {
+                continue;
+            }
+            let file = matrix_file("x", &data, sparse);
+            let program = Ready::with_constants(&text, sizes, vec![file], vec![zero.clone()]);
+            let settings = Settings { sweeps: Some(5), ..Settings::default() };
+            let fit = fit(&program, settings).unwrap_or_else(|error| panic!("{error:?}"));
+            let w = program.column(&fit.parameters, "w", 0);
+            assert_eq!(w[2 * parts.max(1) as usize] == 0.0, stays, "{w:?}");
+            let warned = fit.warnings.iter().any(|warning| warning.code == "W0803");
+            assert_eq!(warned, stays, "{:?}", fit.warnings);
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use cavi_algebra::{ArrayId, AxisId, Expression, Function, LetterId, Subscript, Support, Symbols};
 use cavi_executor::{Bound, BoundArray};
-use statrs::function::gamma::ln_gamma;
+use statrs::function::gamma::{digamma, ln_gamma};
 
 /// Data, constants and one value for each latent.
 #[derive(Clone)]
@@ -197,9 +197,9 @@ pub(super) fn apply(function: Function, x: f64) -> f64 {
         Function::EvenSoftplus => (2.0 * (0.5 * x).cosh()).ln(),
         Function::LogisticCurvature => (0.5 * x).tanh() / (2.0 * x),
         Function::LogGamma => ln_gamma(x),
-        Function::Digamma
-        | Function::Trigamma
-        | Function::LogBesselK
+        Function::Digamma => digamma(x),
+        Function::Trigamma => trigamma(x),
+        Function::LogBesselK
         | Function::Power
         | Function::LogDeterminant
         | Function::LogMultivariateGamma
@@ -211,6 +211,17 @@ pub(super) fn apply(function: Function, x: f64) -> f64 {
             panic!("`{}` stands in no program of these tests", function.name())
         }
     }
+}
+
+/// `psi'(x) = 1 / x^2 + psi'(x + 1)` up to 20, from there `1/y + 1/(2 y^2) + 1/(6 y^3) - 1/(30 y^5) + 1/(42 y^7)`, whose next
+/// term is below 1e-13 of it (Abramowitz and Stegun, 6.4.6 and 6.4.12).
+fn trigamma(x: f64) -> f64 {
+    if x < 20.0 {
+        return 1.0 / (x * x) + trigamma(x + 1.0);
+    }
+    let square = 1.0 / (x * x);
+    let series = 1.0 / 6.0 - square * (1.0 / 30.0 - square / 42.0);
+    1.0 / x + 0.5 * square + square * series / x
 }
 
 /// The inverse and the log of the absolute determinant of a matrix, by Gauss-Jordan elimination with row exchanges.

@@ -3,7 +3,8 @@
 //! A log-density `log p` is rewritten four times. The terms that hold the block are *selected*; logs of sums in them are
 //! *bounded*, allocations held; squares are opened and copies that may coincide are made equal or different, which leaves
 //! *monomials*; the expectation of each under the other factors is the coefficient of a statistic. Seen as functions of
-//! one copy of the block, all but the bound keep their value up to a constant, and the bound touches from below.
+//! one copy of the block, all but the bound keep their value up to a constant, and the bound touches from below. A point
+//! without a closed form has no statistics: its terms are expected as they are, all copies together.
 
 use crate::canonical::canonical;
 use crate::equations::{Block, Natural};
@@ -22,16 +23,24 @@ pub struct Contribution {
     pub selected: Sum,
     /// The same with logs of sums bounded and implicit factors at their optimum, allocations held.
     pub bounded: Sum,
-    /// The same with squares opened and copies that may coincide set apart: products of statistics.
+    /// The same with squares opened and copies that may coincide set apart: products of statistics. Of a point that ascends,
+    /// as they were.
     pub monomials: Sum,
-    /// The expected coefficient of each statistic of one copy, over its plate letters and the letters of the slots.
+    /// The expected coefficient of each statistic of one copy, over its plate letters and the letters of the slots. Empty
+    /// for a point that ascends.
     pub parts: Vec<Natural>,
+    /// Of a point that ascends, the expected terms over all copies: its part of the objective.
+    pub objective: Option<Sum>,
 }
 
 impl Contribution {
     /// `sum_i sum_slots E[coefficient_i] t_i(x)`: the expected log-density as a function of one copy of the block, whose
-    /// plate letters are free in it. Of a block with a bound of its own (`by`), the coefficients hold the old values.
+    /// plate letters are free in it. Of a block with a bound of its own (`by`), the coefficients hold the old values. Of a
+    /// point that ascends, the expected log-density as a function of all copies.
     pub fn expected(&self, symbols: &mut Symbols, block: &Block) -> Sum {
+        if let Some(objective) = &self.objective {
+            return objective.clone();
+        }
         let mut out = Sum::zero();
         for part in &self.parts {
             let statistic = Sum::term(written(symbols, block, part));

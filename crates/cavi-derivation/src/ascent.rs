@@ -7,18 +7,20 @@
 use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::{Substitution, differentiate, substitute};
 use cavi_algebra::{
-    ArrayId, Ascent, Atom, BlockId, LetterId, Mode, StatementId, Subscript, Sum, Support, Symbols, Term,
-    dedup,
+    ArrayId, Ascent, Atom, BlockId, Contribution, LetterId, Mode, StatementId, Subscript, Sum, Support,
+    Symbols, Term, dedup,
 };
 
 use crate::blocks::Draft;
 use crate::bounds::Bounded;
 use crate::expect::{Leftover, expect};
 
-/// An ascent, and the plate letters along which copies move one after another.
+/// An ascent, how its objective came about, and the plate letters along which copies move one after another.
 pub struct Moves {
     /// Objective and derivatives.
     pub ascent: Ascent,
+    /// What each statement contributes to the objective.
+    pub contributions: Vec<Contribution>,
     /// Letters of the plates.
     pub in_order: Vec<LetterId>,
 }
@@ -35,13 +37,24 @@ pub fn ascent(
     if draft.mode != Mode::Point || draft.by.is_some() || draft.clamp || !moves(symbols, draft) {
         return Ok(None);
     }
-    let holds = |term: &Term| draft.members.iter().any(|member| term.mentions(*member));
     let mut objective = Sum::zero();
+    let mut contributions = Vec::new();
     for (index, statement) in bounded.statements.iter().enumerate() {
-        let own = Sum { terms: statement.held.terms.iter().filter(|term| holds(term)).cloned().collect() };
-        let expected =
-            expect(symbols, drafts, &own).map_err(|leftover| (StatementId::from(index), leftover))?;
-        objective = objective.plus(expected);
+        let own = draft.terms_of(&statement.held);
+        if own.is_zero() {
+            continue;
+        }
+        let statement_id = StatementId::from(index);
+        let expected = expect(symbols, drafts, &own).map_err(|leftover| (statement_id, leftover))?;
+        objective = objective.plus(expected.clone());
+        contributions.push(Contribution {
+            statement: statement_id,
+            selected: draft.terms_of(&statement.stated),
+            bounded: own.clone(),
+            monomials: own,
+            parts: Vec::new(),
+            objective: Some(canonical(symbols, &expected)),
+        });
     }
     let objective = canonical(symbols, &objective);
     if objective.has_allocation() || objective.has_auxiliary() {
@@ -57,7 +70,7 @@ pub fn ascent(
         Some((curvature, in_order)) => (Some(curvature), in_order),
         None => (None, Vec::new()),
     };
-    Ok(Some(Moves { ascent: Ascent { objective, gradient, curvature }, in_order }))
+    Ok(Some(Moves { ascent: Ascent { objective, gradient, curvature }, contributions, in_order }))
 }
 
 /// Whether the members lie where a coordinate moves on the whole line.

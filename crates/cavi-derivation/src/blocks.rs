@@ -1,6 +1,6 @@
 //! The factorisation of q: by default one factor for each copy and slice of a variable; `posterior` states departures.
 
-use cavi_algebra::{ArrayId, ArrayKind, BlockId, LetterId, Mode, Support, Symbols};
+use cavi_algebra::{ArrayId, ArrayKind, BlockId, LetterId, Mode, Sum, Support, Symbols, Term};
 use cavi_model::{BlockKind, BlockSpec, Model, Statement};
 use cavi_syntax::{Diagnostic, Span};
 
@@ -39,6 +39,12 @@ impl Draft {
             Mode::Distribution | Mode::Fixed | Mode::Implicit => true,
             Mode::Point => false,
         }
+    }
+
+    /// The terms of a sum that hold one of its variables.
+    pub fn terms_of(&self, sum: &Sum) -> Sum {
+        let holds = |term: &&Term| self.members.iter().any(|member| term.mentions(*member));
+        Sum { terms: sum.terms.iter().filter(holds).cloned().collect() }
     }
 
     /// Whether its variables are the elements of one vector, not of one slice: several that are real.

@@ -49,7 +49,7 @@ fn block(
 ) -> Option<(Block, Vec<Contribution>)> {
     let draft = &drafts[id.index()];
     if draft.mode == Mode::Point && draft.members.len() > 1 {
-        return Some((together(derivation, drafts, bounded, id)?, Vec::new()));
+        return together(derivation, drafts, bounded, id);
     }
     let mut collected: Vec<Collected> = Vec::new();
     let mut leftovers: Vec<(StatementId, Box<Leftover>)> = Vec::new();
@@ -168,8 +168,6 @@ fn contributions(
     bounded: &Bounded,
     collected: &[Collected],
 ) -> Vec<Contribution> {
-    let holds = |term: &&Term| draft.members.iter().any(|member| term.mentions(*member));
-    let selected = |sum: &Sum| Sum { terms: sum.terms.iter().filter(holds).cloned().collect() };
     let mut contributions = Vec::new();
     for statement in dedup(collected.iter().map(|entry| entry.statement).collect()) {
         let own = || collected.iter().filter(|entry| entry.statement == statement);
@@ -191,10 +189,11 @@ fn contributions(
         let rewritten = &bounded.statements[statement.index()];
         contributions.push(Contribution {
             statement,
-            selected: selected(&rewritten.stated),
-            bounded: selected(&rewritten.held),
+            selected: draft.terms_of(&rewritten.stated),
+            bounded: draft.terms_of(&rewritten.held),
             monomials: canonical(symbols, &Sum { terms: monomials }),
             parts,
+            objective: None,
         });
     }
     contributions
@@ -227,11 +226,16 @@ fn climbing(
             return None;
         }
     }
-    Some((ascending(derivation, draft, moves), Vec::new()))
+    Some(ascending(derivation, draft, moves))
 }
 
 /// Points of several variables in one block are optimised together, whatever each would have by itself.
-fn together(derivation: &mut Derivation, drafts: &[Draft], bounded: &Bounded, id: BlockId) -> Option<Block> {
+fn together(
+    derivation: &mut Derivation,
+    drafts: &[Draft],
+    bounded: &Bounded,
+    id: BlockId,
+) -> Option<(Block, Vec<Contribution>)> {
     let draft = &drafts[id.index()];
     match ascent(&mut derivation.symbols, drafts, bounded, id) {
         Ok(Some(moves)) => Some(ascending(derivation, draft, moves)),
@@ -250,12 +254,12 @@ fn together(derivation: &mut Derivation, drafts: &[Draft], bounded: &Bounded, id
 }
 
 /// A point that ascends. Its family is the one that starts it: the smallest on its support.
-fn ascending(derivation: &Derivation, draft: &Draft, moves: Moves) -> Block {
+fn ascending(derivation: &Derivation, draft: &Draft, moves: Moves) -> (Block, Vec<Contribution>) {
     let support = derivation.symbols.array(draft.members[0]).support;
     let over_slice = draft.slices.iter().any(|letters| !letters.is_empty());
     let start = recognise(support, over_slice, true, &[]).or_else(|| recognise(support, false, true, &[]));
     let start = start.expect("every support on which a point moves has a family");
-    Block {
+    let block = Block {
         members: draft.members.clone(),
         plates: draft.plates.clone(),
         slices: draft.slices.clone(),
@@ -269,7 +273,8 @@ fn ascending(derivation: &Derivation, draft: &Draft, moves: Moves) -> Block {
         by: None,
         clamp: false,
         ascent: Some(moves.ascent),
-    }
+    };
+    (block, moves.contributions)
 }
 
 fn collected_places(collected: &[Collected]) -> Vec<(Statistic, StatementId)> {

@@ -352,7 +352,7 @@ impl<'a> Interpreter<'a> {
         if let Some(row) = row {
             return self.coefficients(view, id, which, row, true);
         }
-        let (block, place) = self.context.block(id);
+        let (_, place) = self.context.block(id);
         let batch = place.layout.batch();
         let mut columns: Vec<Vec<f64>> =
             place.statistics.iter().map(|own| vec![0.0; batch.len(own.extent)]).collect();
@@ -368,7 +368,7 @@ impl<'a> Interpreter<'a> {
         }
         // A group that no row belongs to has its matrix all the same.
         let matrix = |own: &&cavi_families::Expectation| own.extent == Extent::Matrix;
-        if block.mode != Mode::Point && place.statistics.iter().any(|own| matrix(&own)) {
+        if place.statistics.iter().any(|own| matrix(&own)) {
             let letters = &place.layout.group_letters;
             for group in (0..place.layout.groups).filter(|group| !seen[*group]) {
                 let positions = unflat(&place.layout.group_sizes, group);

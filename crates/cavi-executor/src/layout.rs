@@ -176,7 +176,7 @@ fn shared_letters(
         let place = family.and_then(|family| Some((family, family.place_of(&natural.statistic)?)));
         place.is_some_and(|(family, place)| family.statistics()[place].extent == Extent::Matrix)
     };
-    if block.is_point() || !block.natural.iter().any(matrix) {
+    if !block.natural.iter().any(matrix) {
         return block.plates.clone();
     }
     let mut present: Vec<LetterId> = Vec::new();

@@ -87,11 +87,15 @@ impl Posterior for NonnegativeSlice {
         let [linear, square] = coefficients else { unreachable!("two statistics") };
         let n = batch.n;
         let mut q = vec![0.0; n * n];
+        let mut group = None;
         for row in 0..batch.rows {
-            let a = &square[batch.matrix(batch.group_of(row))];
-            for k in 0..n {
-                for l in 0..n {
-                    q[k * n + l] = -(a[k * n + l] + a[l * n + k]);
+            // Neighbouring rows of one group share the matrix.
+            if group.replace(batch.group_of(row)) != Some(batch.group_of(row)) {
+                let a = &square[batch.matrix(batch.group_of(row))];
+                for k in 0..n {
+                    for l in 0..n {
+                        q[k * n + l] = -(a[k * n + l] + a[l * n + k]);
+                    }
                 }
             }
             let own = batch.row(row);

@@ -6,6 +6,7 @@
 
 mod accelerate;
 pub mod bind;
+pub mod entries;
 pub mod init;
 pub mod posterior;
 

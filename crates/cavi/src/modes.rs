@@ -54,7 +54,7 @@ fn of_a_log(statistic: &Statistic) -> bool {
 }
 
 /// Whether a sum is made of constants and data alone; gathers them.
-fn reads_constants(sum: &Sum, found: &mut Vec<ArrayId>) -> bool {
+pub(crate) fn reads_constants(sum: &Sum, found: &mut Vec<ArrayId>) -> bool {
     sum.terms.iter().flat_map(|term| &term.factors).all(|factor| match &factor.atom {
         Atom::Value(array, _) => {
             if !found.contains(array) {

@@ -1,10 +1,16 @@
 //! Starts that no sweep leaves: positions of an axis that are alike in every variable, zeros under an update that
 //! multiplies. Both are allowed, and warned about.
 
-use cavi_algebra::{ArrayId, ArrayKind, AxisId, BlockId, Equations, Mode, Support};
+use cavi_algebra::evaluate::{Assignment, evaluate};
+use cavi_algebra::{
+    ArrayId, ArrayKind, Atom, AxisId, Block, BlockId, Elementary, Equations, LetterId, Mode, SiteId,
+    Statistic, Sum, Support, Term,
+};
 use cavi_executor::Bound;
 
 use crate::bind::Labels;
+use crate::bind::known::Known;
+use crate::modes::reads_constants;
 use crate::posterior::{Along, ColumnFile, FileDimension, columns, layouts};
 
 /// A start and what it is for.
@@ -81,28 +87,82 @@ impl Stuck<'_> {
         Some(Symmetric { axis, message })
     }
 
-    /// Zeros of points whose update multiplies, among the blocks that are asked for.
+    /// Zeros of points whose update multiplies, among the blocks that are asked for. The new value is 0 where nothing but
+    /// shares in proportion to the old one speaks for more.
     pub fn zeros(&self, asked: &dyn Fn(&BlockId) -> bool) -> Vec<(ArrayId, String)> {
         let mut found = Vec::new();
         for (index, columns) in self.parameters.iter().enumerate() {
             let (id, Some(columns)) = (BlockId::from(index), columns) else { continue };
             let block = self.equations.block(id);
-            if !asked(&id) || block.mode != Mode::Point || !self.equations.reads_allocation(id) {
+            if !asked(&id) || block.mode != Mode::Point {
                 continue;
             }
-            for (member, values) in block.members.iter().zip(*columns) {
-                let zeros = values.iter().filter(|value| **value == 0.0).count();
+            for (member, (array, values)) in block.members.iter().zip(*columns).enumerate() {
+                let Some((lifts, letters)) = self.lifts(block, member) else { continue };
+                let zeros = (0..values.len()).filter(|place| values[*place] == 0.0);
+                let zeros = zeros.filter(|place| !self.is_lifted(&lifts, &letters, *place)).count();
                 if zeros > 0 {
-                    let name = &self.equations.symbols.array(*member).name;
+                    let name = &self.equations.symbols.array(*array).name;
                     let word = if zeros == 1 { "zero" } else { "zeros" };
                     let message = format!(
                         "the start of `{name}` has {zeros} {word}, which the multiplicative update never leaves"
                     );
-                    found.push((*member, message));
+                    found.push((*array, message));
                 }
             }
         }
         found
+    }
+
+    /// The coefficient of the log of a member apart from its shares, with the letters of an element; `None` where the update does not multiply, or where
+    /// something that is not known before the fit may lift a zero: data, or an allocation that leaves no choice.
+    fn lifts(&self, block: &Block, member: usize) -> Option<(Sum, Vec<LetterId>)> {
+        if block.by.is_some() {
+            return Some((Sum::zero(), Vec::new()));
+        }
+        let log = Statistic(vec![(u8::try_from(member).ok()?, Elementary::Log)]);
+        let natural = block.natural.iter().find(|natural| natural.statistic == log)?;
+        let (shares, rest): (Vec<Term>, Vec<Term>) = natural
+            .coefficient
+            .terms
+            .iter()
+            .cloned()
+            .partition(|term| Sum::term(term.clone()).has_allocation());
+        let rest = Sum { terms: rest };
+        let chooses = shares.iter().flat_map(|term| &term.factors).all(|factor| match factor.atom {
+            Atom::Allocation { site, .. } => self.categories(site) > 1,
+            _ => true,
+        });
+        let summed = rest.terms.iter().any(|term| !term.sums.is_empty());
+        let known = !summed && reads_constants(&rest, &mut Vec::new());
+        (!shares.is_empty() && chooses && known)
+            .then(|| (rest, block.plates.iter().chain(&natural.slots).copied().collect()))
+    }
+
+    /// The categories of a site, all its addends together.
+    fn categories(&self, site: SiteId) -> usize {
+        let size = |letter: &LetterId| self.bound.size_of(&self.equations.symbols, *letter);
+        let addends = self.equations.site(site).addends.iter();
+        addends.map(|addend| addend.letters.iter().map(size).product::<usize>()).sum()
+    }
+
+    /// Whether the coefficient of an element's log is more than its shares.
+    fn is_lifted(&self, lifts: &Sum, letters: &[LetterId], place: usize) -> bool {
+        if lifts.is_zero() {
+            return false;
+        }
+        let symbols = &self.equations.symbols;
+        let known = Known::new(symbols, &self.bound.axes, &self.bound.arrays);
+        let mut assignment = Assignment::new();
+        let mut rest = place;
+        for letter in letters.iter().rev() {
+            let size = self.bound.size_of(symbols, *letter);
+            assignment.assign(symbols, &known, *letter, rest % size);
+            rest /= size;
+        }
+        // A value that is not known is none.
+        let value = evaluate(symbols, lifts, &known, &mut assignment);
+        value.is_nan() || value > 0.0
     }
 }
 

@@ -4,11 +4,11 @@ use crate::canonical::canonical;
 use crate::equations::{Ascent, Block};
 use crate::expression::Subscript;
 use crate::sum_of_products::Sum;
-use crate::symbols::{ArrayId, LetterId};
+use crate::symbols::{ArrayId, LetterId, Support};
 
 use super::build::Builder;
-use super::derivation::Derivation;
-use super::document::{Item, Row, words};
+use super::derivation::{Derivation, separated};
+use super::document::{Item, Row, Span, words};
 use super::node::{Call, Node};
 
 impl Derivation<'_> {
@@ -35,6 +35,48 @@ impl Derivation<'_> {
             None => "by L-BFGS on the derivatives: a step is taken only if the objective does not fall.",
         };
         vec![Item::Paragraph(vec![words(text)]), Item::Rows(rows), Item::Paragraph(vec![words(how)])]
+    }
+
+    /// Why it ascends, by which method, and in which coordinates.
+    pub(super) fn method(&self, block: &Block, ascent: &Ascent) -> Vec<Span> {
+        let how = match ascent.curvature {
+            Some(_) if block.plates.is_empty() => "it moves by Newton's method",
+            Some(_) => {
+                "its copies meet, if at all, in sums over themselves, so that each moves by Newton's method"
+            }
+            None => "all of it moves together, by L-BFGS",
+        };
+        let mut line = vec![words(format!(
+            "A maximiser in closed form is not known for these terms: {how} on the derivatives below, in "
+        ))];
+        let coordinates = block.members.iter().map(|member| {
+            let array = self.symbols().array(*member);
+            let subscripts: Vec<Subscript> =
+                array.letters.iter().map(|letter| Subscript::Letter(*letter)).collect();
+            let mut builder = Builder::new(self.scope(), &array.letters);
+            let element = builder.element(*member, &subscripts);
+            Span::Math(match array.support {
+                Support::Positive | Support::Nonnegative | Support::Simplex => Node::log(element),
+                Support::Unit => Node::call(Call::Named("logit".to_owned()), element),
+                Support::Real
+                | Support::Count
+                | Support::Binary
+                | Support::Index(_)
+                | Support::Multiplicity
+                | Support::PositiveDefinite => element,
+            })
+        });
+        line.extend(separated(coordinates.collect()));
+        let supports: Vec<Support> =
+            block.members.iter().map(|member| self.symbols().array(*member).support).collect();
+        line.push(words(if supports.contains(&Support::Simplex) {
+            ", up to a constant (softmax coordinates), and without a Jacobian."
+        } else if supports.iter().all(|support| *support == Support::Real) {
+            "."
+        } else {
+            ", without a Jacobian."
+        }));
+        line
     }
 
     /// `L'(x[k])`: the derivative in the element in brackets.

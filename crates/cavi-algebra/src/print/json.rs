@@ -396,6 +396,7 @@ impl Derivation<'_> {
                 ("bounded", self.expression(names, &[], &own.bounded)),
                 ("monomials", self.expression(names, &[], &own.monomials)),
                 ("parts", list(parts)),
+                ("objective", own.objective.as_ref().map(|own| self.expression(names, &[], own)).into()),
             ])
         });
         object([

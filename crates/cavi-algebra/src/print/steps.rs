@@ -20,6 +20,10 @@ impl Derivation<'_> {
             return Vec::new();
         };
         let block = self.equations.block(id);
+        // The update states the whole objective.
+        if block.ascent.is_some() && !all {
+            return Vec::new();
+        }
         let mut items = Vec::new();
         if all {
             items.push(Item::Heading("Statements that hold it"));
@@ -45,8 +49,16 @@ impl Derivation<'_> {
         }
         items.extend(all.then_some(Item::Heading("Expectation")));
         items.extend(self.expectation(block, contributions, all));
-        items.extend(all.then_some(Item::Heading("Family")));
-        items.push(Item::Paragraph(self.recognised(id, block)));
+        match &block.ascent {
+            Some(ascent) => {
+                items.push(Item::Heading("Method"));
+                items.push(Item::Paragraph(self.method(block, ascent)));
+            }
+            None => {
+                items.extend(all.then_some(Item::Heading("Family")));
+                items.push(Item::Paragraph(self.recognised(id, block)));
+            }
+        }
         items
     }
 
@@ -110,9 +122,10 @@ impl Derivation<'_> {
     fn expectation(&self, block: &Block, contributions: &[Contribution], lines: bool) -> Vec<Item> {
         let mut symbols = self.symbols().clone();
         let sums: Vec<Sum> = contributions.iter().map(|own| own.expected(&mut symbols, block)).collect();
-        let letters: Vec<LetterId> = block.plates.clone();
-        let mut builder = Builder::new(self.scope_with(&symbols), &letters);
+        let letters: &[LetterId] = if block.ascent.is_some() { &[] } else { &block.plates };
+        let mut builder = Builder::new(self.scope_with(&symbols), letters);
         let left = match block.mode {
+            Mode::Point if block.ascent.is_some() => Node::name(&self.scope().objective()),
             Mode::Point => {
                 let members = (0..block.members.len()).map(|member| builder.member(block, member)).collect();
                 Node::Call(Call::Named("objective".to_owned()), members)
@@ -141,6 +154,13 @@ impl Derivation<'_> {
         let words_of = match (block.by, random) {
             (Some(bound), _) => {
                 format!("The bound {bound} at the old values, which its coefficients hold, for one copy:")
+            }
+            (None, _) if block.ascent.is_some() => {
+                let copies = if block.plates.is_empty() { "" } else { ", for all copies" };
+                match random {
+                    true => format!("The expectation under all other factors{copies}:"),
+                    false => format!("The objective as a function of it, all else held{copies}:"),
+                }
             }
             (None, true) => "The expectation under all other factors, for one copy:".to_owned(),
             (None, false) => "The objective as a function of one copy, all else held:".to_owned(),

@@ -210,8 +210,13 @@ impl Environment for View<'_> {
         for (letter, position) in addend.letters.iter().zip(categories) {
             assignment.assign(symbols, &then, *letter, *position);
         }
+        let all = then.log_weights(site, plates);
+        if all.len() == 1 {
+            // A sum of one category leaves no choice, whatever its weight.
+            return 1.0;
+        }
         let log_weight = evaluate(symbols, &addend.log_weight, &then, &mut assignment);
-        share(log_weight, log_sum_exp(&then.log_weights(site, plates)))
+        share(log_weight, log_sum_exp(&all))
     }
 
     fn log_partition(&self, site: SiteId, plates: &[usize]) -> f64 {

@@ -138,10 +138,11 @@ fn streamed(lowering: &Lowering) -> Result<Vec<bool>, Unplanned> {
                 .chain(own.then_some(part.output.as_slice()))
                 .collect();
             let Some(first) = along.first() else { continue };
+            // By the values of a letter, or by listed entries that lie row after row.
             let in_rows = |dims: &&[Index]| {
+                let alone = || dims[1..].iter().all(|index| index.letter != dims[0].letter);
                 dims[0] == first[0]
-                    && dims[0].map.is_none()
-                    && dims[1..].iter().all(|index| index.letter != dims[0].letter)
+                    && dims[0].map.map_or_else(alone, |map| lowering.maps.table(map).is_sorted())
             };
             if !along.iter().all(in_rows) {
                 return Err(Unplanned(format!(
@@ -175,7 +176,7 @@ fn plan_block(
     let mut prior = Vec::new();
     for (place, own) in family.statistics().iter().enumerate() {
         let rows: &[LetterId] = match own.extent {
-            cavi_families::Extent::Matrix if !block.is_point() => &layout.group_letters,
+            cavi_families::Extent::Matrix => &layout.group_letters,
             _ => &block.plates,
         };
         let is_own = |natural: &&Natural| family.place_of(&natural.statistic) == Some(place);

@@ -51,9 +51,7 @@ impl Executor<'_> {
             .collect();
         let mut columns: Vec<Vec<f64>> = Vec::new();
         for (node, extent) in nodes.iter().zip(&extents) {
-            let shared = *extent == Extent::Matrix
-                && !point
-                && layout.group_letters != self.equations.block(id).plates;
+            let shared = *extent == Extent::Matrix && layout.group_letters != self.equations.block(id).plates;
             let column = if shared {
                 self.evaluate(*node);
                 let width = layout.n * layout.n;

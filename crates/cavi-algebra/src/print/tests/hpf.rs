@@ -125,6 +125,7 @@ fn one_block_is_explained_alone() {
         bounded: prior.clone(),
         monomials: prior,
         parts: vec![natural(Statistic::log(), &[], Sum::number(1.0))],
+        objective: None,
     }];
     let shown = Derivation {
         equations: &equations,
