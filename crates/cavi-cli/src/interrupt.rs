@@ -1,10 +1,10 @@
-//! Ctrl-C: the first one lets the current sweep finish and everything be written, the second one ends at once.
+//! Ctrl-C, SIGTERM, SIGHUP: the first one lets the current sweep finish and everything be written, the second one ends at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// From here on Ctrl-C is a request. Where no handler can be set, Ctrl-C ends the program as usual.
+/// From here on they are a request. Where no handler can be set, they end the program as usual.
 pub fn listen() {
     let _ = ctrlc::set_handler(|| {
         if ASKED.swap(true, Ordering::SeqCst) {
@@ -13,7 +13,7 @@ pub fn listen() {
     });
 }
 
-/// Whether Ctrl-C was pressed.
+/// Whether the program was asked to end.
 pub fn asked() -> bool {
     ASKED.load(Ordering::SeqCst)
 }

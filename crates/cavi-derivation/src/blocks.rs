@@ -105,6 +105,36 @@ pub fn blocks(derivation: &mut Derivation) -> Vec<Draft> {
     drafts
 }
 
+/// A position on an axis has no maximiser that sweeps could climb to, and what is observed in part is no point.
+fn refuse_point(derivation: &mut Derivation, spec: &BlockSpec) {
+    for member in &spec.members {
+        let own = derivation.model.symbols.array(*member);
+        let (message, help) = match (own.kind, own.support) {
+            (ArrayKind::Data, _) => (
+                format!("`{}` is data, whose missing entries are latent: they are no point", own.name),
+                format!(
+                    "leave `point {}` out: the missing entries then have the q of their own statement",
+                    own.name
+                ),
+            ),
+            (_, Support::Index(_)) => (
+                format!("`{}` is a position on an axis, and no point", own.name),
+                format!(
+                    "leave `point {}` out, or write `implicit {}`: its q is then always at its optimum",
+                    own.name, own.name
+                ),
+            ),
+            _ => continue,
+        };
+        derivation.diagnostics.push(
+            Diagnostic::error("E0796", message)
+                .at(spec.span, "stated here")
+                .possible("points that are numbers: real, positive, between 0 and 1, or on a simplex")
+                .help(help),
+        );
+    }
+}
+
 fn draft(derivation: &mut Derivation, spec: &BlockSpec) -> Draft {
     let mode = match spec.kind {
         BlockKind::Joint => Mode::Distribution,
@@ -134,6 +164,9 @@ fn draft(derivation: &mut Derivation, spec: &BlockSpec) -> Draft {
         );
         None
     });
+    if mode == Mode::Point {
+        refuse_point(derivation, spec);
+    }
     if spec.clamp && mode != Mode::Point {
         derivation.diagnostics.push(
             Diagnostic::error("E0792", "`clamp` is for points")

@@ -479,7 +479,12 @@ impl<'a> Interpreter<'a> {
 
     /// The evidence lower bound, allocations at their optimum.
     pub fn elbo(&self) -> f64 {
-        self.elbo_terms().into_iter().collect::<Accumulator>().total()
+        let terms = self.elbo_terms();
+        // An observation that cannot be outweighs an infinite density.
+        if terms.contains(&f64::NEG_INFINITY) && !terms.iter().any(|term| term.is_nan()) {
+            return f64::NEG_INFINITY;
+        }
+        terms.into_iter().collect::<Accumulator>().total()
     }
 
     /// The addends of [`Interpreter::elbo`]: the terms of the statements, then one for each block with a distribution.

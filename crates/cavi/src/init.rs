@@ -211,6 +211,14 @@ impl Reader<'_> {
                 Err(problem) => self.problems.push(problem),
             }
         }
+        if self.problems.is_empty() && init.given.is_empty() {
+            let shown = self.store.path.display();
+            self.problems.push(
+                Problem::new(format!("{shown}: gives no variable of the program a start"))
+                    .possible("files or keys `VAR.PARAM` with the parameters that define a factor of q (`w.shape` and `w.rate`)")
+                    .help("leave `--init` out to start at random"),
+            );
+        }
         if self.problems.is_empty() {
             let given: Vec<Option<&[Vec<f64>]>> = init.parameters.iter().map(Option::as_deref).collect();
             let (bound, labels) = (self.bound, self.labels);

@@ -89,6 +89,11 @@ pub fn start(
     Ok(Start { parameters, warnings })
 }
 
+/// Whether the values of an array are positions on an axis.
+fn is_index(symbols: &Symbols, array: ArrayId) -> bool {
+    matches!(symbols.array(array).support, Support::Index(_))
+}
+
 /// One line of the `init` block.
 struct Context<'a> {
     model: &'a Model,
@@ -169,7 +174,16 @@ impl Context<'_> {
     /// One draw at every position of the array: the statement alone is a model whose posterior is its prior.
     fn draw(&self, statement: Statement, seed: u64, stream: u64) -> Result<Vec<f64>, Box<Diagnostic>> {
         let target = statement.target;
+        let mut symbols = self.model.symbols.clone();
+        // A draw of another family than the prior's lies where that family lives.
+        if let Some(support) = statement.family.latent().filter(|_| !is_index(&symbols, target)) {
+            let own = &mut symbols.arrays[target.index()].support;
+            if !(own.is_nonnegative() && support == Support::Real) {
+                *own = support;
+            }
+        }
         let alone = Model {
+            symbols,
             statements: vec![statement],
             blocks: Vec::new(),
             block_plates: Vec::new(),

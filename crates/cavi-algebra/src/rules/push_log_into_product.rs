@@ -1,13 +1,16 @@
-//! `log(c a^p b) = log c + p log a + log b`, `log exp(e) = e`, `log logistic(e) = e - softplus(e)` and
-//! `log(1 - logistic(e)) = -softplus(e)`; the log of any other sum of several terms stays.
+//! `log(c a^p b) = log c + p log a + log b`, `log exp(e) = e`, `log logistic(e) = e - softplus(e)`,
+//! `log(1 - logistic(e)) = -softplus(e)`, and `log Phi(e)`, `log(1 - Phi(e))` as functions of their own, without cancellation;
+//! the log of any other sum of several terms stays.
 
 use crate::expression::Function;
 use crate::sum_of_products::{Atom, Coefficient, Factor, Sum, Term};
 
 /// The log of a sum, taken inside a product.
 pub fn push_log_into_product(sum: &Sum) -> Sum {
-    if let Some(inner) = complement_of_logistic(sum) {
-        return inner.clone().apply(Function::Softplus).scaled(-1.0);
+    match complement_of_function(sum) {
+        Some((Function::Logistic, inner)) => return inner.clone().apply(Function::Softplus).scaled(-1.0),
+        Some((Function::Phi, inner)) => return inner.clone().apply(Function::StandardNormalLogCcdf),
+        Some(_) | None => {}
     }
     let [term] = sum.terms.as_slice() else {
         return sum.clone().apply(Function::Log);
@@ -22,6 +25,7 @@ pub fn push_log_into_product(sum: &Sum) -> Sum {
             Atom::Apply(Function::Logistic, inner) => {
                 inner[0].clone().minus(inner[0].clone().apply(Function::Softplus))
             }
+            Atom::Apply(Function::Phi, inner) => inner[0].clone().apply(Function::StandardNormalLogCdf),
             Atom::Group(inner) => push_log_into_product(inner),
             Atom::Apply(Function::Sqrt, inner) => push_log_into_product(&inner[0]).scaled(0.5),
             Atom::Value(..)
@@ -45,16 +49,14 @@ pub fn push_log_into_product(sum: &Sum) -> Sum {
     out
 }
 
-/// The `e` of `1 - logistic(e)`.
-fn complement_of_logistic(sum: &Sum) -> Option<&Sum> {
+/// The `f` and the `e` of `1 - f(e)`.
+fn complement_of_function(sum: &Sum) -> Option<(Function, &Sum)> {
     let [a, b] = sum.terms.as_slice() else { return None };
     let (one, other) = if a.is_number() { (a, b) } else { (b, a) };
     let complement = one.is_number() && one.coefficient.0 == 1.0 && other.coefficient.0 == -1.0;
     match other.factors.as_slice() {
-        [Factor { atom: Atom::Apply(Function::Logistic, inner), power: 1 }]
-            if complement && other.sums.is_empty() =>
-        {
-            Some(&inner[0])
+        [Factor { atom: Atom::Apply(function, inner), power: 1 }] if complement && other.sums.is_empty() => {
+            Some((*function, &inner[0]))
         }
         _ => None,
     }

@@ -518,6 +518,39 @@ fn size(expression: &Expression) -> usize {
     }
 }
 
+/// More products than this, opened from a product of sums, are no model that someone meant.
+const MOST_OPENED: f64 = 128.0;
+
+/// Whether products of sums in it open into too many products.
+pub fn opens_too_far(expression: &Expression) -> bool {
+    opened(expression).is_none()
+}
+
+/// The number of products that an expression opens into; `None` where products of sums make it too many.
+fn opened(expression: &Expression) -> Option<f64> {
+    let within = |count: f64| (count <= MOST_OPENED).then_some(count);
+    match expression {
+        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) => Some(1.0),
+        Expression::Sum(_, body) => opened(body),
+        // What a function takes stays inside it.
+        Expression::Apply(_, body) | Expression::Inverse(body, ..) => opened(body).map(|_| 1.0),
+        Expression::Add(parts) => parts.iter().map(opened).sum(),
+        Expression::Multiply(parts) => {
+            let counts: Vec<f64> = parts.iter().map(opened).collect::<Option<_>>()?;
+            let several = counts.iter().filter(|count| **count > 1.0).count();
+            let product = counts.iter().product();
+            if several > 1 { within(product) } else { Some(product) }
+        }
+        Expression::Power(base, exponent) => {
+            let count = opened(base)?;
+            match **exponent {
+                Expression::Number(power) if count > 1.0 && power > 1.0 => within(count.powf(power)),
+                _ => Some(count),
+            }
+        }
+    }
+}
+
 /// How many levels an expression has.
 fn depth(expression: &Expression) -> usize {
     match expression {

@@ -79,6 +79,7 @@ pub fn resolve_with(program: &Program, set: &[&str]) -> (Option<Model>, Vec<Diag
     // What reads a name may stand in a line that could not be read.
     if program.unread.is_empty() {
         resolver.check_not_empty(program);
+        resolver.check_products();
         resolver.check_use();
     }
     let mut diagnostics = resolver.diagnostics;
@@ -258,6 +259,24 @@ impl Resolver<'_> {
                 .possible("a model has data, a prior for each unknown, and a likelihood for the data")
                 .help("for example `axis item[n]`, `data x[n] : real`, `m ~ Normal(0, sd = 10)`, `x[n] ~ Normal(m, sd = 1)`"),
         );
+    }
+
+    /// Products of sums are opened: there may not be too many.
+    fn check_products(&mut self) {
+        let statements = self.drafts.iter().filter_map(|draft| draft.statement.as_ref());
+        let arguments = statements.flat_map(|statement| statement.arguments.iter().flatten());
+        let wide = arguments.filter(|argument| expressions::opens_too_far(&argument.value));
+        for span in wide.map(|argument| argument.span).collect::<Vec<Span>>() {
+            self.report(
+                Diagnostic::error(
+                    "E0219",
+                    "the program grows too large where these products of sums are opened",
+                )
+                .at(span, "every product of an addend of each")
+                .possible("products of at most 128 addends in all")
+                .help("give a factor that holds a sum a statement of its own, or make part of it constant"),
+            );
+        }
     }
 
     /// Warns of data and constants that nothing reads.

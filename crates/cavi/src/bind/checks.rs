@@ -176,6 +176,67 @@ pub(super) fn domains(model: &Model, known: &Known<'_>, problems: &mut Vec<Probl
     }
 }
 
+/// Counts of trials are at most their totals, where these are known.
+pub(super) fn totals(
+    model: &Model,
+    arrays: &[Option<BoundArray>],
+    known: &Known<'_>,
+    problems: &mut Vec<Problem>,
+) {
+    for statement in model.statements.iter().filter(|own| own.observed && own.slices.is_empty()) {
+        let place =
+            statement.family.parameters().iter().position(|own| own.spellings[0].domain == Domain::Count);
+        let total = place.and_then(|place| statement.arguments[place].as_ref());
+        let Some(total) = total.filter(|total| known.knows(&total.value)) else { continue };
+        let Some(bound) = &arrays[statement.target.index()] else { continue };
+        let (symbols, array) = (&model.symbols, model.symbols.array(statement.target));
+        let mut wrong: Option<(Vec<usize>, f64, f64)> = None;
+        let mut look = |positions: Vec<usize>, value: f64| {
+            let mut assignment = Assignment::new();
+            for (letter, position) in array.letters.iter().zip(&positions) {
+                assignment.assign(symbols, known, *letter, *position);
+            }
+            if let Some(total) = known.value_of(&total.value, &mut assignment)
+                && value > total
+                && wrong.is_none()
+            {
+                wrong = Some((positions, value, total));
+            }
+        };
+        match bound {
+            BoundArray::Sparse { indices, values, observed, .. } => {
+                for entry in (0..values.len()).filter(|entry| observed.as_ref().is_none_or(|own| own[*entry]))
+                {
+                    look(indices.iter().map(|column| column[entry] as usize).collect(), values[entry]);
+                }
+            }
+            BoundArray::Dense { values, observed } => {
+                let sizes: Vec<usize> = array.letters.iter().map(|letter| known.size(*letter)).collect();
+                for cell in (0..values.len()).filter(|cell| observed.as_ref().is_none_or(|own| own[*cell])) {
+                    let mut rest = cell;
+                    let mut positions = vec![0; sizes.len()];
+                    for (position, size) in positions.iter_mut().zip(&sizes).rev() {
+                        *position = rest % size.max(&1);
+                        rest /= size.max(&1);
+                    }
+                    look(positions, values[cell]);
+                }
+            }
+        }
+        if let Some((positions, value, total)) = wrong {
+            let place: Vec<String> = positions.iter().map(usize::to_string).collect();
+            problems.push(
+                Problem::new(format!(
+                    "`{}` is {value} at [{}] (counted from 0), and its total there is {total}",
+                    array.name,
+                    place.join(", ")
+                ))
+                .possible("as many successes as trials, or fewer"),
+            );
+        }
+    }
+}
+
 fn outside(
     model: &Model,
     known: &Known<'_>,

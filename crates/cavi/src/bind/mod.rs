@@ -106,6 +106,7 @@ pub fn bind(model: &Model, inputs: &Inputs) -> Result<Binding, Vec<Problem>> {
     checks::whole_slices(model, &arrays, &axes.bound, &mut problems);
     checks::strictly_inside(model, &arrays, &mut problems);
     checks::domains(model, &Known::new(symbols, &axes.bound, &arrays), &mut problems);
+    checks::totals(model, &arrays, &Known::new(symbols, &axes.bound, &arrays), &mut problems);
     stop(&mut problems)?;
 
     let notes = notes(model, &arrays, &axes);
