@@ -129,6 +129,8 @@ impl Ready {
         assert!(compiled.is_ok(), "{:?}\n{text}", compiled.diagnostics);
         let model = compiled.model.as_ref().expect("it compiles");
         let binding = bind(model, &inputs).unwrap_or_else(|problems| panic!("{problems:?}\n{text}"));
+        let (compiled, binding) = cavi::entries::restated(compiled, binding);
+        let model = compiled.model.as_ref().expect("it compiles");
         let equations = compiled.equations.as_ref().expect("it compiles");
         let schedule = cavi::schedule::of_program(model, equations).schedule;
         Ready { compiled, binding, schedule }

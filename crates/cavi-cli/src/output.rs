@@ -104,7 +104,10 @@ impl Summary<'_> {
         let best = fit.run();
         let mut sizes = Map::new();
         if let Some(model) = &self.compiled.model {
-            for (axis, bound) in model.symbols.axes.iter().zip(&self.binding.bound.axes) {
+            let of_program =
+                |index: &usize| self.binding.entries.iter().all(|own| own.axis.index() != *index);
+            for index in (0..model.symbols.axes.len()).filter(of_program) {
+                let (axis, bound) = (&model.symbols.axes[index], &self.binding.bound.axes[index]);
                 let size = match &bound.starts {
                     None => json!(bound.size),
                     Some(starts) => {

@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use cavi_algebra::{ArrayId, BlockId, Equations};
+use cavi_algebra::{ArrayId, AxisId, BlockId, Equations};
 use cavi_executor::{Executor, Item, Parameters, Schedule, Step, Trouble};
 use cavi_model::Model;
 use cavi_syntax::Diagnostic;
@@ -606,16 +606,22 @@ impl Context<'_> {
     fn explain(&self, trouble: &Trouble, sweep: i64) -> Diagnostic {
         let block = self.equations.block(trouble.block);
         let symbols = &self.equations.symbols;
-        let places: Vec<String> = block
-            .plates
-            .iter()
-            .zip(&trouble.copy)
-            .map(|(letter, position)| {
-                let letter = symbols.letter(*letter);
-                let path = self.binding.labels.path(symbols, &self.binding.bound, letter.axis, *position);
-                format!("{} = {}", letter.name, path.join("/"))
-            })
-            .collect();
+        let place = |name: &str, axis: AxisId, position: usize| {
+            let path = self.binding.labels.path(symbols, &self.binding.bound, axis, position);
+            format!("{name} = {}", path.join("/"))
+        };
+        let mut places: Vec<String> = Vec::new();
+        for (letter, position) in block.plates.iter().zip(&trouble.copy) {
+            let letter = symbols.letter(*letter);
+            match self.binding.entries.iter().find(|own| own.axis == letter.axis) {
+                None => places.push(place(&letter.name, letter.axis, *position)),
+                Some(entries) => {
+                    places.extend(entries.coordinates.iter().zip(&entries.columns).map(|(axis, column)| {
+                        place(&symbols.axis(*axis).name, *axis, column[*position] as usize)
+                    }))
+                }
+            }
+        }
         let mut message = format!("`{}` has no update in sweep {sweep}", self.name(trouble.block));
         if !places.is_empty() {
             message = format!("{message} at {}", places.join(", "));

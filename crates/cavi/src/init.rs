@@ -11,6 +11,7 @@ use cavi_executor::{Bound, Layout};
 use cavi_files::DenseArray;
 
 use crate::bind::{Binding, Labels, Problem};
+use crate::entries::EntryAxis;
 use crate::pipeline::Compiled;
 use crate::posterior::{Along, Column, ColumnFile, columns, family, group_path, layouts};
 use crate::start::Given;
@@ -46,7 +47,7 @@ pub fn read(
         return Err(vec![Problem::new("the program has no equations, and a start has nothing to belong to")]);
     };
     let layouts = layouts(equations, &binding.bound);
-    let init = read_init(path, equations, &binding.bound, &layouts, &binding.labels)?;
+    let init = read_init(path, equations, &binding.bound, &layouts, &binding.labels, &binding.entries)?;
     Ok((Given { blocks: init.parameters }, init.warnings))
 }
 
@@ -61,10 +62,11 @@ pub fn read_init(
     bound: &Bound,
     layouts: &[Layout],
     labels: &Labels,
+    entries: &[EntryAxis],
 ) -> Result<Init, Vec<Problem>> {
     let store = Store::open(path).map_err(|problem| vec![problem])?;
-    let mut reader =
-        Reader { store, equations, bound, layouts, labels, problems: Vec::new(), orders: BTreeMap::new() };
+    let (problems, orders) = (Vec::new(), BTreeMap::new());
+    let mut reader = Reader { store, equations, bound, layouts, labels, entries, problems, orders };
     reader.check_names();
     let init = reader.run();
     if reader.problems.is_empty() { Ok(init) } else { Err(reader.problems) }
@@ -155,6 +157,7 @@ struct Reader<'a> {
     bound: &'a Bound,
     layouts: &'a [Layout],
     labels: &'a Labels,
+    entries: &'a [EntryAxis],
     problems: Vec<Problem>,
     /// What was found out about the labels of each group of an axis.
     orders: BTreeMap<(AxisId, Option<usize>), Order>,
@@ -341,7 +344,11 @@ impl Reader<'_> {
         if let Some(order) = self.orders.get(&(axis, group)) {
             return Some(order.clone());
         }
-        let order = match self.find_order(axis, group) {
+        let found = match self.entries.iter().find(|own| own.axis == axis) {
+            Some(entries) => self.order_of_entries(entries),
+            None => self.find_order(axis, group),
+        };
+        let order = match found {
             Ok(order) => Some(order),
             Err(problem) => {
                 self.problems.push(problem);
@@ -350,6 +357,49 @@ impl Reader<'_> {
         };
         self.orders.insert((axis, group), order.clone().flatten());
         order
+    }
+
+    /// How the start orders listed entries: by `VAR.index.npy` of a variable that lives there; without one the order counts.
+    fn order_of_entries(&mut self, entries: &EntryAxis) -> Result<Order, Problem> {
+        let symbols = &self.equations.symbols;
+        for (variable, declared) in &entries.latents {
+            let key = format!("{}.index", symbols.array(*variable).name);
+            let Some(index) = self.store.read(&key)? else { continue };
+            let count = entries.columns[0].len();
+            if index.shape != [count, declared.len()] {
+                let found = format!("{}: found the shape {:?}", self.store.name(&key), index.shape);
+                return Err(Problem::new(found).possible(format!(
+                    "the shape {:?}: a row for each listed entry, a column for each axis",
+                    [count, declared.len()]
+                )));
+            }
+            let theirs: BTreeMap<Vec<usize>, usize> = index
+                .values
+                .chunks(declared.len())
+                .enumerate()
+                .map(|(place, entry)| (entry.iter().map(|own| *own as usize).collect(), place))
+                .collect();
+            // Positions on axes with labels are those of the start's labels.
+            let mut orders: Vec<Order> = Vec::new();
+            for coordinate in declared {
+                orders.push(self.order(entries.coordinates[*coordinate], None).unwrap_or_default());
+            }
+            let place = |entry: usize| {
+                let position = |(coordinate, order): (&usize, &Order)| {
+                    let own = entries.columns[*coordinate][entry] as usize;
+                    order.as_ref().map_or(own, |order| order[own])
+                };
+                let wanted: Vec<usize> = declared.iter().zip(&orders).map(position).collect();
+                theirs.get(&wanted).copied().ok_or_else(|| {
+                    Problem::new(format!("{}: the start has no entry {wanted:?}", self.store.name(&key)))
+                        .help("a start has the entries that the data list")
+                })
+            };
+            let order: Vec<usize> = (0..count).map(place).collect::<Result<_, _>>()?;
+            let same = order.iter().enumerate().all(|(own, theirs)| own == *theirs);
+            return Ok((!same).then_some(order));
+        }
+        Ok(None)
     }
 
     fn find_order(&self, axis: AxisId, group: Option<usize>) -> Result<Order, Problem> {

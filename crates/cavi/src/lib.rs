@@ -1,10 +1,11 @@
 //! How do the stages connect?
 //!
-//! [`compile`] goes from text to equations, [`bind`] puts data to a program, [`fit()`] runs it. Everything happens in
-//! memory: this crate never prints, exits, handles signals or touches a global thread pool. The command line is one
-//! client of it.
+//! [`compile`] goes from text to equations, [`bind`] puts data to a program, [`entries::restated`] lets latents live at
+//! listed entries, [`fit()`] runs it. Everything happens in memory: this crate never prints, exits, handles signals or
+//! touches a global thread pool. The command line is one client of it.
 
 pub mod bind;
+pub mod entries;
 pub mod init;
 pub mod posterior;
 

@@ -10,9 +10,10 @@ use cavi_algebra::{ArrayId, AxisId, Block, BlockId, Equations, LetterId, Mode, S
 use cavi_executor::layout::is_one_vector;
 use cavi_executor::{Bound, Layout, Parameters};
 use cavi_families::Extent;
-use cavi_files::{FileError, write_labels, write_npy};
+use cavi_files::{FileError, write_labels, write_npy, write_npy_i64};
 
 use crate::bind::{Binding, Labels};
+use crate::entries::EntryAxis;
 use crate::pipeline::Compiled;
 
 /// Writes `posterior/` and `axes/` into a directory.
@@ -31,7 +32,37 @@ pub fn write(
     let equations = compiled.equations.as_ref().expect("a program with parameters was derived");
     let layouts = layouts(equations, &binding.bound);
     write_posterior(equations, &binding.bound, &layouts, parameters, &binding.labels, directory)?;
-    write_axes(&equations.symbols, &binding.bound, &binding.labels, directory)
+    write_entries(equations, &binding.entries, directory)?;
+    write_axes(&equations.symbols, &binding.bound, &binding.labels, &binding.entries, directory)
+}
+
+/// Writes `posterior/VAR.index.npy` for variables that live at listed entries: the positions of each entry on the axes of
+/// the variable, in their declared order.
+///
+/// # Errors
+/// If a file cannot be written.
+pub fn write_entries(
+    equations: &Equations,
+    entries: &[EntryAxis],
+    directory: &Path,
+) -> Result<(), FileError> {
+    for own in entries {
+        for (variable, order) in &own.latents {
+            let id = equations.block_of(*variable);
+            if id.is_none_or(|id| equations.block(id).mode == Mode::Implicit) {
+                continue;
+            }
+            let count = own.columns[0].len();
+            let position = |entry: usize, coordinate: &usize| i64::from(own.columns[*coordinate][entry]);
+            let values: Vec<i64> = (0..count)
+                .flat_map(|entry| order.iter().map(move |coordinate| position(entry, coordinate)))
+                .collect();
+            let name = &equations.symbols.array(*variable).name;
+            let path = directory.join("posterior").join(format!("{name}.index.npy"));
+            write_npy_i64(&path, &[count, order.len()], &values)?;
+        }
+    }
+    Ok(())
 }
 
 /// The layout of every block.
@@ -63,7 +94,7 @@ pub fn write_posterior(
     Ok(())
 }
 
-/// Writes `axes/`: the labels of every axis, or 0-based numbers.
+/// Writes `axes/`: the labels of every axis, or 0-based numbers. Listed entries are no axis of the program's.
 ///
 /// # Errors
 /// If a file cannot be written, or two groups of a ragged axis would have one file.
@@ -71,11 +102,15 @@ pub fn write_axes(
     symbols: &Symbols,
     bound: &Bound,
     labels: &Labels,
+    entries: &[EntryAxis],
     directory: &Path,
 ) -> Result<(), FileError> {
     let directory = directory.join("axes");
     for (index, axis) in symbols.axes.iter().enumerate() {
         let id = AxisId::from(index);
+        if entries.iter().any(|own| own.axis == id) {
+            continue;
+        }
         let own = &bound.axes[index];
         let label = |position: usize| labels.label(bound, id, position).into_owned();
         let Some((starts, parent)) = own.starts.as_ref().zip(axis.parent) else {

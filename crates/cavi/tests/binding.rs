@@ -108,7 +108,7 @@ fn every_case_binds_and_has_the_axes_it_should_have() {
         let name = case.file_name().expect("a name").to_string_lossy().into_owned();
         let scratch = Scratch::new(&format!("axes-{name}"));
         let symbols = &compiled.model.as_ref().expect("it was bound").symbols;
-        cavi::posterior::write_axes(symbols, &binding.bound, &binding.labels, &scratch.0)
+        cavi::posterior::write_axes(symbols, &binding.bound, &binding.labels, &[], &scratch.0)
             .expect("it is written");
         let expected = files(&case.join("expected/sweeps_1/axes"));
         assert_eq!(files(&scratch.0.join("axes")), expected, "{name}");
@@ -127,9 +127,15 @@ fn starts_are_read_and_written_back_byte_for_byte() {
             continue;
         }
         let layouts = cavi::posterior::layouts(equations, &binding.bound);
-        let init =
-            cavi::init::read_init(&case.join("start"), equations, &binding.bound, &layouts, &binding.labels)
-                .unwrap_or_else(|problems| panic!("{name}: {}", text(&problems)));
+        let init = cavi::init::read_init(
+            &case.join("start"),
+            equations,
+            &binding.bound,
+            &layouts,
+            &binding.labels,
+            &[],
+        )
+        .unwrap_or_else(|problems| panic!("{name}: {}", text(&problems)));
         assert!(init.warnings.is_empty(), "{name}: {:?}", init.warnings);
         let start = cavi_executor::start(equations, &binding.bound, 1);
         let blocks = init.parameters.into_iter().zip(start.blocks);
@@ -147,8 +153,9 @@ fn starts_are_read_and_written_back_byte_for_byte() {
             assert_eq!(written[file][..128], bytes[..128], "{name}: {}", file.display());
         }
         // A fit's directory is a start too.
-        let again = cavi::init::read_init(&scratch.0, equations, &binding.bound, &layouts, &binding.labels)
-            .unwrap_or_else(|problems| panic!("{name}: {}", text(&problems)));
+        let again =
+            cavi::init::read_init(&scratch.0, equations, &binding.bound, &layouts, &binding.labels, &[])
+                .unwrap_or_else(|problems| panic!("{name}: {}", text(&problems)));
         let again: Vec<_> = again.parameters.into_iter().flatten().collect();
         let stored: Vec<_> = parameters.blocks.into_iter().filter(|columns| !columns.is_empty()).collect();
         assert_eq!(again, stored, "{name}");
@@ -171,7 +178,7 @@ fn spoiled(case: &str, spoil: impl Fn(&Path)) -> String {
     }
     spoil(&scratch.0);
     let layouts = cavi::posterior::layouts(equations, &binding.bound);
-    match cavi::init::read_init(&scratch.0, equations, &binding.bound, &layouts, &binding.labels) {
+    match cavi::init::read_init(&scratch.0, equations, &binding.bound, &layouts, &binding.labels, &[]) {
         Ok(init) => init.warnings.join("\n"),
         Err(problems) => text(&problems),
     }

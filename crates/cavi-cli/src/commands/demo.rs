@@ -29,7 +29,7 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
     let inputs = Inputs { set, ..bundled(example) };
     let source = program::find(name)?;
     let compiled = program::compile(&source, &inputs.set_names(), &[], quiet)?;
-    let binding = fit::bind(&compiled, &inputs, quiet)?;
+    let (compiled, binding) = fit::bind(compiled, &inputs, quiet)?;
     let settings = fit::settings(&compiled, &arguments.run)?;
     let directory = arguments.out.as_deref().map(Directory::prepare).transpose()?;
 

@@ -25,7 +25,7 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     let ignored: &[&str] = if arguments.run.schedule.is_some() { &ABOUT_THE_SWEEP } else { &[] };
     let compiled = program::compile(&source, &inputs.set_names(), ignored, quiet)?;
     refuse_unsupported(&compiled, &arguments.later)?;
-    let binding = bind(&compiled, &inputs, quiet)?;
+    let (compiled, binding) = bind(compiled, &inputs, quiet)?;
     let mut settings = settings(&compiled, &arguments.run)?;
     if let Some(init) = &arguments.init {
         settings.given = Some(given(&compiled, &binding, init, quiet)?);
@@ -99,8 +99,8 @@ pub fn inputs(arguments: &InputArguments) -> Result<Inputs, Failure> {
         .map_err(|problems| Failure::Usage(text_of(&problems)))
 }
 
-/// Reads the data and puts them to the program.
-pub fn bind(compiled: &Compiled, inputs: &Inputs, quiet: bool) -> Result<Binding, Failure> {
+/// Reads the data and puts them to the program, restated where latents live at listed entries.
+pub fn bind(compiled: Compiled, inputs: &Inputs, quiet: bool) -> Result<(Compiled, Binding), Failure> {
     let given = |name: &&str| inputs.data.iter().any(|input| input.name == **name);
     let unbound: Vec<Problem> = compiled
         .required_data()
@@ -120,7 +120,7 @@ pub fn bind(compiled: &Compiled, inputs: &Inputs, quiet: bool) -> Result<Binding
     if !quiet {
         binding.notes.iter().for_each(|note| terminal::note(&format!("note: {note}\n")));
     }
-    Ok(binding)
+    Ok(cavi::entries::restated(compiled, binding))
 }
 
 fn text_of(problems: &[Problem]) -> String {

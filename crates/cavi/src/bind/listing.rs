@@ -5,7 +5,7 @@ use cavi_executor::BoundArray;
 use cavi_files::Content;
 
 use super::pieces::Piece;
-use super::place::{Target, needs_absent, too_large};
+use super::place::{Coordinates, Target, needs_absent, too_large};
 use super::problem::Problem;
 use super::values::values;
 
@@ -23,8 +23,13 @@ pub(super) struct Listing {
 }
 
 impl Listing {
-    /// Reads the listed entries of an array into the form that suits it.
-    pub fn read(target: &Target<'_>, own: &[&Piece]) -> Result<BoundArray, Problem> {
+    /// Reads the listed entries of an array into the form that suits it; where it is asked for, with their coordinates in
+    /// the order of the file.
+    pub fn read(
+        target: &Target<'_>,
+        own: &[&Piece],
+        in_file_order: bool,
+    ) -> Result<(BoundArray, Option<Coordinates>), Problem> {
         let mut listing = Listing { columns: vec![Vec::new(); target.shape.len()], ..Listing::default() };
         for piece in own {
             listing.append(target, piece)?;
@@ -32,7 +37,16 @@ impl Listing {
         listing.restrict(target, own)?;
         listing.sort(target);
         listing.merge(target, own)?;
-        listing.finish(target, own)
+        let listed = in_file_order.then(|| listing.in_file_order());
+        Ok((listing.finish(target, own)?, listed))
+    }
+
+    /// The coordinates of the entries in the order of the file.
+    fn in_file_order(&self) -> Coordinates {
+        let Some(sources) = &self.sources else { return self.columns.clone() };
+        let mut order: Vec<usize> = (0..sources.len()).collect();
+        order.sort_by_key(|entry| sources[*entry]);
+        self.columns.iter().map(|column| order.iter().map(|entry| column[*entry]).collect()).collect()
     }
 
     fn append(&mut self, target: &Target<'_>, piece: &Piece) -> Result<(), Problem> {

@@ -36,6 +36,7 @@ pub use problem::Problem;
 pub(crate) use problem::list;
 pub use standardise::Standardised;
 
+use crate::entries::{EntryAxis, components};
 use known::Known;
 use place::Target;
 
@@ -52,6 +53,11 @@ pub struct Binding {
     pub standardised: Vec<Standardised>,
     /// Data whose missing entries are latent, since they stand on a right-hand side too.
     pub partly_latent: Vec<ArrayId>,
+    /// For each array at whose listed entries latents may live, the coordinates of these in the order of the file, a column
+    /// a dimension; `None` for others, and where a dense file was read.
+    pub listed: Vec<Option<Vec<Vec<u32>>>>,
+    /// The axes of listed entries that a program was restated over.
+    pub entries: Vec<EntryAxis>,
 }
 
 /// Binds a program to what it is run on.
@@ -82,7 +88,9 @@ pub fn bind(model: &Model, inputs: &Inputs) -> Result<Binding, Vec<Problem>> {
     let axes = axes::resolve(symbols, inputs, &pieces, &text, &mut problems);
     stop(&mut problems)?;
 
-    let mut arrays = place::place(symbols, &axes, &pieces, &mut problems);
+    let with_latents: Vec<ArrayId> =
+        components(model).iter().flat_map(|own| own.data.iter().map(|member| member.array)).collect();
+    let (mut arrays, listed) = place::place(symbols, &axes, &pieces, &with_latents, &mut problems);
     drop(pieces);
     stop(&mut problems)?;
 
@@ -102,7 +110,8 @@ pub fn bind(model: &Model, inputs: &Inputs) -> Result<Binding, Vec<Problem>> {
 
     let notes = notes(model, &arrays, &axes);
     let bound = Bound { axes: axes.bound, arrays };
-    Ok(Binding { bound, labels: Labels { axes: axes.labels }, notes, standardised, partly_latent })
+    let labels = Labels { axes: axes.labels };
+    Ok(Binding { bound, labels, notes, standardised, partly_latent, listed, entries: Vec::new() })
 }
 
 /// Gives up if there is a problem: what follows would only repeat it.

@@ -125,14 +125,20 @@ impl<'a> Target<'a> {
     }
 }
 
-/// The arrays that files are bound to; `None` for the others.
+/// Coordinates of entries, a column a dimension.
+pub(super) type Coordinates = Vec<Vec<u32>>;
+
+/// The arrays that files are bound to; `None` for the others. For those `with_latents` that list their entries also the
+/// coordinates of these in the order of the file.
 pub(super) fn place(
     symbols: &Symbols,
     axes: &Axes,
     pieces: &[Piece],
+    with_latents: &[ArrayId],
     problems: &mut Vec<Problem>,
-) -> Vec<Option<BoundArray>> {
+) -> (Vec<Option<BoundArray>>, Vec<Option<Coordinates>>) {
     let mut arrays: Vec<Option<BoundArray>> = vec![None; symbols.arrays.len()];
+    let mut listed: Vec<Option<Coordinates>> = vec![None; symbols.arrays.len()];
     for id in (0..symbols.arrays.len()).map(ArrayId::from) {
         let own: Vec<&Piece> = pieces.iter().filter(|piece| piece.array == id).collect();
         let [first, ..] = own.as_slice() else { continue };
@@ -158,13 +164,19 @@ pub(super) fn place(
             continue;
         }
         let all_dense = own.iter().all(|piece| matches!(piece.content, Content::Dense(_)));
-        let placed = if all_dense { dense(&target, &own, pieces) } else { Listing::read(&target, &own) };
+        let placed = match all_dense {
+            true => dense(&target, &own, pieces).map(|array| (array, None)),
+            false => Listing::read(&target, &own, with_latents.contains(&id)),
+        };
         match placed {
-            Ok(array) => arrays[id.index()] = Some(array),
+            Ok((array, coordinates)) => {
+                arrays[id.index()] = Some(array);
+                listed[id.index()] = coordinates;
+            }
             Err(problem) => problems.push(problem),
         }
     }
-    arrays
+    (arrays, listed)
 }
 
 /// The rows of documents: the index of each, and its count.
