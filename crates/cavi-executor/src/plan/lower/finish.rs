@@ -76,13 +76,16 @@ impl<'a> Lowering<'a, '_> {
             }
             let base = scope.sizes.len();
             scope.sizes.push(size);
-            self.tie(scope, letter, Index::letter(base))?;
+            self.tie(scope, letter, Index::letter(base));
             self.bind(scope, letter, Index::letter(base));
         }
         for guard in guards {
             if let Some(access) = self.guard(scope, guard)? {
                 extra.push(access);
             }
+        }
+        for (left, right) in scope.tied.clone() {
+            extra.extend(self.where_they_hold(scope, left, right, false)?);
         }
         let mut operands = Vec::new();
         for pending in &pending {
@@ -205,6 +208,20 @@ impl<'a> Lowering<'a, '_> {
                 self.rebind(scope, left.letter, right);
                 return Ok(None);
             }
+        }
+        self.where_they_hold(scope, left, right, less)
+    }
+
+    /// Zeros and ones: where two indices are equal, or where the first is less than the second.
+    fn where_they_hold(
+        &mut self,
+        scope: &Scope,
+        left: Index,
+        right: Index,
+        less: bool,
+    ) -> Result<Option<Access>, Unplanned> {
+        if left == right && !less {
+            return Ok(None);
         }
         let value =
             |maps: &Maps, index: Index, at: usize| index.map.map_or(at as u32, |map| maps.table(map)[at]);

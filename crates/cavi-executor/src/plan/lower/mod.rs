@@ -67,6 +67,8 @@ struct Scope {
     output: Vec<Index>,
     /// The array whose listed entries a loop letter runs over.
     pattern: Vec<(usize, ArrayId, Vec<LetterId>)>,
+    /// Indices that have to be equal: ancestors of two letters that are ragged in one.
+    tied: Vec<(Index, Index)>,
     /// Loop letters that others have replaced: they are not run over.
     replaced: Vec<usize>,
 }

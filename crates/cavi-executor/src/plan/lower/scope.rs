@@ -24,6 +24,7 @@ impl<'a> Lowering<'a, '_> {
             index: BTreeMap::new(),
             output: Vec::new(),
             pattern: Vec::new(),
+            tied: Vec::new(),
             replaced: Vec::new(),
         };
         for dim in domain {
@@ -140,7 +141,7 @@ impl<'a> Lowering<'a, '_> {
             match scope.index.get(letter).copied() {
                 Some(old) => self.rebind(scope, old.letter, index),
                 None => {
-                    self.tie(scope, *letter, index)?;
+                    self.tie(scope, *letter, index);
                     self.bind(scope, *letter, index);
                 }
             }
@@ -149,8 +150,9 @@ impl<'a> Lowering<'a, '_> {
         Ok(())
     }
 
-    /// Makes the ancestors of a letter, where they have values already, follow from the index it is about to get.
-    pub(super) fn tie(&mut self, scope: &mut Scope, letter: LetterId, index: Index) -> Result<(), Unplanned> {
+    /// Makes the ancestors of a letter, where they have values already, follow from the index it is about to get. Where
+    /// another letter gave them these, the two have to agree.
+    pub(super) fn tie(&mut self, scope: &mut Scope, letter: LetterId, index: Index) {
         let lineage = self.symbols.lineage(letter);
         let mut index = index;
         for pair in lineage.windows(2) {
@@ -161,21 +163,19 @@ impl<'a> Lowering<'a, '_> {
                 continue;
             }
             if known.map.is_some() || scope.pattern.iter().any(|(own, _, _)| *own == known.letter) {
-                return Err(Unplanned(format!(
-                    "two letters that are ragged in `{}` meet in one term",
-                    self.symbols.letter(pair[1]).name
-                )));
+                scope.tied.push((known, index));
+                return;
             }
             self.rebind(scope, known.letter, index);
         }
-        Ok(())
     }
 
     /// Everything that followed from loop letter `old` follows from `new` instead.
     pub(super) fn rebind(&mut self, scope: &mut Scope, old: usize, new: Index) {
         scope.replaced.push(old);
         let maps = &mut self.maps;
-        for index in scope.index.values_mut().chain(&mut scope.output) {
+        let tied = scope.tied.iter_mut().flat_map(|(left, right)| [left, right]);
+        for index in scope.index.values_mut().chain(&mut scope.output).chain(tied) {
             if index.letter == old {
                 *index = Index { letter: new.letter, map: maps.compose(new.map, index.map) };
             }
