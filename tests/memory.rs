@@ -1,7 +1,7 @@
 //! What a run holds is of the order of its data and parameters (law 4 of the design).
 
 use cavi_executor::{BoundArray, BoundAxis, Executor, start};
-use cavi_tests::support::{Ready, bound_of, compile, file_of};
+use cavi_tests::support::{Ready, bound_of, close, compile, farthest, file_of};
 
 /// Copies of a point slice whose quadratic coefficients do not depend on the copy share one matrix.
 #[test]
@@ -48,4 +48,48 @@ fn latents_of_entries_are_as_many_as_the_entries() {
     // One number for each cell would take 1.6 GB.
     let allowed = 60 * (entries + 3 * (rows + columns)) * size_of::<f64>();
     assert!(run.peak_bytes() < allowed, "{} bytes", run.peak_bytes());
+}
+
+/// A sparse design in a sum in a log: the fit is that of the filled one, whose size it does not have.
+#[test]
+fn a_sparse_design_in_a_log_is_not_filled_out() {
+    let text = "axis doc[d]\naxis word[v]\naxis topic[k]\ndata n[d, v] : count, absent = 0\n\
+                data e[d, k] : nonnegative, absent = 0\nc[v] ~ Gamma(1, rate = 2)\nt[d] ~ Gamma(2, rate = 2)\n\
+                beta[k, v] ~ Gamma(0.5, rate = 1)\n\
+                n[d, v] ~ Poisson(c[v] + sum[k](e[d, k]^2 * beta[k, v] * t[d]))\n";
+    let program = compile("design", text).unwrap_or_else(|problem| panic!("{problem}"));
+    let (docs, words, topics) = (400, 8, 300);
+    let list = |rows: usize, columns: usize, step: usize, value: fn(usize) -> f64| {
+        let cells: Vec<usize> = (0..rows * columns).step_by(step).collect();
+        let values: Vec<f64> = cells.iter().map(|cell| value(*cell)).collect();
+        let column = |place: fn(usize, usize) -> usize| {
+            cells.iter().map(|cell| place(*cell, columns) as u32).collect::<Vec<u32>>()
+        };
+        let indices = vec![column(|cell, size| cell / size), column(|cell, size| cell % size)];
+        (cells, values.clone(), BoundArray::Sparse { indices, values, observed: None, unlisted_zero: true })
+    };
+    let (_, _, counts) = list(docs, words, 3, |cell| (cell % 4) as f64);
+    let (cells, values, sparse) = list(docs, topics, 97, |cell| 0.5 + (cell % 5) as f64);
+    let mut filled = vec![0.0; docs * topics];
+    cells.iter().zip(values).for_each(|(cell, value)| filled[*cell] = value);
+    let sizes = [docs, words, topics].map(BoundAxis::plain);
+    let bounds = [sparse, BoundArray::full(filled)]
+        .map(|design| bound_of(&program, &sizes, &[("n", counts.clone()), ("e", design)]));
+    let from = start(&program.equations, &bounds[0], 1);
+    let [(one, bytes), (other, all)] = bounds.each_ref().map(|bound| {
+        let mut run = Executor::new(&program.equations, bound, from.clone(), 1)
+            .unwrap_or_else(|unplanned| panic!("{}", unplanned.0));
+        let mut elbos = vec![run.elbo()];
+        for _ in 0..3 {
+            run.sweep(&program.schedule()).unwrap_or_else(|trouble| panic!("{trouble}"));
+            elbos.push(run.elbo());
+        }
+        ((elbos, run.parameters().clone()), run.peak_bytes())
+    });
+    for (one, other) in one.0.iter().zip(&other.0) {
+        assert!(close(*one, *other, 1.0, 1e-11), "{one} and {other}");
+    }
+    let (distance, block, column) = farthest(&program.equations, &one.1, &other.1);
+    assert!(distance < 1e-9, "block {block}, column {column}: {distance}");
+    assert!(bytes < docs * topics * size_of::<f64>() && bytes < all, "{bytes} and {all} bytes");
 }

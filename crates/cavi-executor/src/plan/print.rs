@@ -5,7 +5,7 @@ use std::fmt::Write;
 use cavi_algebra::{ArrayId, Equations};
 
 use crate::plan::Plan;
-use crate::plan::site::Rows;
+use crate::plan::site::{Listed, Rows};
 use crate::plan::tensor::{Contraction, Elementwise, Node, Operation};
 
 impl Plan<'_> {
@@ -34,7 +34,7 @@ impl Plan<'_> {
                     .sum();
                 let counts: usize =
                     addend.modes.iter().map(|mode| mode.rows * addend.categories * size_of::<f64>()).sum();
-                rows + 4 * counts
+                rows + 4 * counts + addend.listed.as_ref().map_or(0, Listed::bytes)
             })
             .sum();
         // Several addends have a number each at every entry.
@@ -64,8 +64,11 @@ impl Plan<'_> {
                     .iter()
                     .map(|mode| format!("{} x {}", mode.rows, addend.categories))
                     .collect();
-                let kernel =
-                    if modes.is_empty() { "one number an entry" } else { "fused sampled contraction" };
+                let kernel = match &addend.listed {
+                    Some(_) => "listed categories in log space",
+                    None if modes.is_empty() => "one number an entry",
+                    None => "fused sampled contraction",
+                };
                 let flops = site.entries * addend.categories * (3 * addend.modes.len()).max(1);
                 let _ = writeln!(
                     out,

@@ -1,6 +1,9 @@
 //! The plan of a site: which pass over which entries gives its log partitions and expected counts.
 
-use cavi_algebra::{ArrayId, Atom, BlockId, LetterId, SiteId, Subscript, Sum, Term};
+use cavi_algebra::{
+    ArrayId, ArrayKind, Atom, BlockId, Coefficient, Factor, Function, LetterId, SiteId, Subscript, Sum, Term,
+};
+use cavi_numerics::special;
 
 use crate::data::BoundArray;
 use crate::plan::lower::{Dim, Lowering, Unplanned};
@@ -29,8 +32,39 @@ pub struct AddendPlan {
     pub single: Vec<SinglePlan>,
     /// Log terms with summed letters.
     pub modes: Vec<ModePlan>,
+    /// A sparse factor that says which categories an entry has at all.
+    pub listed: Option<Listed>,
     /// Log terms of blocks without a summed letter: their counts are scattered from the addend's share.
     pub scalars: Vec<ScalarPlan>,
+}
+
+/// Sparse data over summed letters, too large to be filled out: the categories that they list for each row, and the logs of
+/// their values. The others have weight 0.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// The row of each entry.
+    pub row: Vec<u32>,
+    /// Where the categories of each row begin.
+    pub starts: Vec<usize>,
+    /// The categories, row after row.
+    pub categories: Vec<u32>,
+    /// `coefficient * log value` of each.
+    pub logs: Vec<f64>,
+}
+
+impl Listed {
+    /// The categories of an entry, with their logs.
+    pub fn of(&self, entry: usize) -> impl Iterator<Item = (usize, f64)> {
+        let row = self.row[entry] as usize;
+        let range = self.starts[row]..self.starts[row + 1];
+        self.categories[range.clone()].iter().zip(&self.logs[range]).map(|(own, log)| (*own as usize, *log))
+    }
+
+    /// The bytes it takes.
+    pub fn bytes(&self) -> usize {
+        (self.row.len() + self.categories.len()) * size_of::<u32>()
+            + (self.starts.len() + self.logs.len()) * size_of::<f64>()
+    }
 }
 
 /// A log term with summed letters, as a matrix: one row for each value of its other letters.
@@ -127,6 +161,7 @@ pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplan
             offset: None,
             single: Vec::new(),
             modes: Vec::new(),
+            listed: None,
             scalars: Vec::new(),
         };
         let mut offset = Sum::zero();
@@ -134,6 +169,12 @@ pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplan
             let own = log.free_letters();
             let block = owner(lowering, log);
             if own.iter().any(|letter| letters.contains(letter)) {
+                if plan.listed.is_none() {
+                    plan.listed = listed(lowering, log, letters, &sizes, &columns)?;
+                    if plan.listed.is_some() {
+                        continue;
+                    }
+                }
                 plan.modes.push(mode(lowering, number, block, log, letters, &sizes, &columns)?);
             } else {
                 offset.terms.push(log.clone());
@@ -192,7 +233,7 @@ fn domain(lowering: &Lowering, weight: &Sum, plates: &[LetterId]) -> Vec<Dim> {
             let letters = letters?;
             let distinct =
                 letters.iter().enumerate().all(|(place, letter)| !letters[..place].contains(letter));
-            let sparse = lowering.symbols.array(*array).kind != cavi_algebra::ArrayKind::Latent
+            let sparse = lowering.symbols.array(*array).kind != ArrayKind::Latent
                 && matches!(lowering.bound.array(*array), BoundArray::Sparse { .. });
             (sparse && distinct).then_some((*array, letters))
         }
@@ -312,7 +353,7 @@ impl Columns {
 fn log_array(lowering: &mut Lowering, log: &Term) -> Result<(NodeId, Vec<Subscript>), Unplanned> {
     let letters = log.free_letters();
     let mut plain = log.clone();
-    plain.coefficient = cavi_algebra::Coefficient(1.0);
+    plain.coefficient = Coefficient(1.0);
     // One array over its own subscripts, each as a letter of its own.
     let mut subscripts: Vec<Subscript> = Vec::new();
     plain.visit_subscripts(&mut |subscript| {
@@ -403,9 +444,7 @@ fn mode(
     };
     // A point's own value needs no logarithm and back.
     let value = match &lowering.nodes[array.index()].operation {
-        Operation::Map(Elementwise::Function(cavi_algebra::Function::Log), value)
-            if log.coefficient.0 == 1.0 =>
-        {
+        Operation::Map(Elementwise::Function(Function::Log), value) if log.coefficient.0 == 1.0 => {
             Some(*value)
         }
         _ => None,
@@ -422,7 +461,7 @@ fn mode(
             lowering.node(Operation::Contractions(vec![arranged]), loops.clone(), Vec::new)
         }
         None => {
-            let exp = Operation::Map(Elementwise::Function(cavi_algebra::Function::Exp), log_factor);
+            let exp = Operation::Map(Elementwise::Function(Function::Exp), log_factor);
             lowering.node(exp, loops.clone(), Vec::new)
         }
     };
@@ -445,6 +484,62 @@ fn mode(
         }
     };
     Ok(ModePlan { log: number, block, factor, log_factor, rows: n_rows, row, counts, membership: false })
+}
+
+/// The log of sparse data over all summed letters that are too large to be filled out.
+fn listed(
+    lowering: &Lowering,
+    log: &Term,
+    letters: &[LetterId],
+    sizes: &[usize],
+    columns: &Columns,
+) -> Result<Option<Listed>, Unplanned> {
+    let [Factor { atom: Atom::Apply(Function::Log, inner), power: 1 }] = log.factors.as_slice() else {
+        return Ok(None);
+    };
+    let [Term { factors, coefficient: Coefficient(1.0), .. }] = inner[0].terms.as_slice() else {
+        return Ok(None);
+    };
+    let [Factor { atom: Atom::Value(array, subscripts), power: 1 }] = factors.as_slice() else {
+        return Ok(None);
+    };
+    if lowering.symbols.array(*array).kind == ArrayKind::Latent {
+        return Ok(None);
+    }
+    let BoundArray::Sparse { indices, values, unlisted_zero: true, .. } = lowering.bound.array(*array) else {
+        return Ok(None);
+    };
+    let shape = lowering.bound.shape(&lowering.symbols, *array);
+    let place = |letter: &LetterId| subscripts.iter().position(|own| *own == Subscript::Letter(*letter));
+    let Some(places) = letters.iter().map(place).collect::<Option<Vec<usize>>>() else { return Ok(None) };
+    if shape.iter().product::<usize>() <= lowering.limit {
+        return Ok(None);
+    }
+    let rows: Vec<usize> = (0..shape.len()).filter(|place| !places.contains(place)).collect();
+    let mut row = vec![0_u32; columns.entries];
+    for place in &rows {
+        for (row, value) in row.iter_mut().zip(columns.values(lowering, &subscripts[*place])?) {
+            *row = *row * shape[*place] as u32 + value;
+        }
+    }
+    let number = |entry: usize, dimensions: &[usize], sizes: &[usize]| {
+        let own = dimensions.iter().zip(sizes);
+        own.fold(0, |number, (place, size)| number * size + indices[*place][entry] as usize)
+    };
+    let row_sizes: Vec<usize> = rows.iter().map(|place| shape[*place]).collect();
+    let mut order: Vec<(usize, usize, usize)> = (0..values.len())
+        .map(|entry| (number(entry, &rows, &row_sizes), number(entry, &places, sizes), entry))
+        .collect();
+    order.sort_unstable();
+    let mut starts = vec![0; row_sizes.iter().product::<usize>() + 1];
+    order.iter().for_each(|(row, _, _)| starts[row + 1] += 1);
+    (1..starts.len()).for_each(|row| starts[row] += starts[row - 1]);
+    Ok(Some(Listed {
+        row,
+        starts,
+        categories: order.iter().map(|(_, category, _)| *category as u32).collect(),
+        logs: order.iter().map(|(_, _, entry)| log.coefficient.0 * special::ln(values[*entry])).collect(),
+    }))
 }
 
 /// Which categories an entry has, where a summed letter is ragged: one row for each value of its parent, or a single one
@@ -481,7 +576,7 @@ fn membership(
     let label = format!("groups of {axis:?} at {place} of {letters:?} in {summed:?}");
     let factor: Vec<f64> = all().map(|(row, category)| f64::from(belongs(row, category))).collect();
     let factor = lowering.node(Operation::Static(label), shape.clone(), || factor);
-    let log = Operation::Map(Elementwise::Function(cavi_algebra::Function::Log), factor);
+    let log = Operation::Map(Elementwise::Function(Function::Log), factor);
     let log_factor = lowering.node(log, shape, Vec::new);
     let (log, row) = (usize::MAX, Rows::Own(row));
     Ok(ModePlan { log, block: None, factor, log_factor, rows, row, counts: None, membership: true })

@@ -152,8 +152,12 @@ impl<'a> SiteState<'a> {
     }
 }
 
-/// The addend that the kernel treats: the first of those with the most categories.
+/// The addend that the kernel treats: the first of those with the most categories. Where the categories differ from entry
+/// to entry, all is done in log space.
 fn main_addend(plan: &SitePlan) -> Option<usize> {
+    if plan.addends.iter().any(|addend| addend.listed.is_some()) {
+        return None;
+    }
     (0..plan.addends.len())
         .filter(|addend| !plan.addends[*addend].modes.is_empty())
         .max_by_key(|addend| (plan.addends[*addend].categories, std::cmp::Reverse(*addend)))
@@ -580,19 +584,15 @@ impl Executor<'_> {
             logs.clear();
             for (number, addend) in plan.addends.iter().enumerate() {
                 let offset = addend.offset.map_or(0.0, |node| self.values[node.index()][state.entry(*entry)]);
-                for category in 0..addend.categories {
-                    let log: f64 = addend
-                        .modes
-                        .iter()
-                        .enumerate()
-                        .map(|(place, mode)| {
-                            let row = state.rows(number, place)[*entry] as usize;
-                            let place = row * addend.categories + category;
-                            self.values[mode.log_factor.index()][place]
-                        })
-                        .sum();
-                    logs.push(offset + log);
-                }
+                let of_modes = |category: usize| -> f64 {
+                    let log = |(place, mode): (usize, &ModePlan)| {
+                        let row = state.rows(number, place)[*entry] as usize;
+                        self.values[mode.log_factor.index()][row * addend.categories + category]
+                    };
+                    addend.modes.iter().enumerate().map(log).sum()
+                };
+                let own = categories(addend, state.entry(*entry));
+                logs.extend(own.map(|(category, log)| offset + log + of_modes(category)));
             }
             let partition = special::log_sum_exp(&logs);
             total += weight * partition;
@@ -604,9 +604,9 @@ impl Executor<'_> {
             let mut place = 0;
             for (number, addend) in plan.addends.iter().enumerate() {
                 let mut share = 0.0;
-                for category in 0..addend.categories {
+                for (category, _) in categories(addend, state.entry(*entry)) {
                     let count = match only {
-                        Some(only) => weight * f64::from(only == place),
+                        Some(only) => weight * f64::from(only == (number, category)),
                         None => weight * special::exp(logs[place] - partition),
                     };
                     place += 1;
@@ -628,10 +628,9 @@ impl Executor<'_> {
         total
     }
 
-    /// The place of the only category that an entry has, counted through the addends.
-    fn only_category(&self, plan: &SitePlan, state: &SiteState, entry: usize) -> Option<usize> {
+    /// The only category that an entry has, with its addend.
+    fn only_category(&self, plan: &SitePlan, state: &SiteState, entry: usize) -> Option<(usize, usize)> {
         let mut only = None;
-        let mut place = 0;
         for (number, addend) in plan.addends.iter().enumerate() {
             for category in 0..addend.categories {
                 let exists = addend.modes.iter().enumerate().all(|(mode, own)| {
@@ -639,10 +638,9 @@ impl Executor<'_> {
                     !own.membership
                         || self.values[own.factor.index()][row() * addend.categories + category] != 0.0
                 });
-                if exists && only.replace(place).is_some() {
+                if exists && only.replace((number, category)).is_some() {
                     return None;
                 }
-                place += 1;
             }
         }
         only
@@ -730,6 +728,13 @@ impl Executor<'_> {
             .position(|node| node.operation == Operation::Counts(id, addend, log))
             .map(|index| NodeId(index as u32))
     }
+}
+
+/// The categories of an addend at an entry, each with the log of what lists it: all of them where nothing does.
+fn categories(addend: &AddendPlan, entry: usize) -> impl Iterator<Item = (usize, f64)> {
+    let listed = addend.listed.iter().flat_map(move |listed| listed.of(entry));
+    let all = if addend.listed.is_some() { 0 } else { addend.categories };
+    (0..all).map(|category| (category, 0.0)).chain(listed)
 }
 
 /// A number of an entry, or the number of every entry where there is no array of them.
