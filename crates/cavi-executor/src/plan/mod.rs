@@ -138,10 +138,11 @@ fn streamed(lowering: &Lowering) -> Result<Vec<bool>, Unplanned> {
                 .chain(own.then_some(part.output.as_slice()))
                 .collect();
             let Some(first) = along.first() else { continue };
+            // By the values of a letter, or by listed entries that lie row after row.
             let in_rows = |dims: &&[Index]| {
+                let alone = || dims[1..].iter().all(|index| index.letter != dims[0].letter);
                 dims[0] == first[0]
-                    && dims[0].map.is_none()
-                    && dims[1..].iter().all(|index| index.letter != dims[0].letter)
+                    && dims[0].map.map_or_else(alone, |map| lowering.maps.table(map).is_sorted())
             };
             if !along.iter().all(in_rows) {
                 return Err(Unplanned(format!(

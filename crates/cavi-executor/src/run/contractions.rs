@@ -26,8 +26,9 @@ pub struct Prepared {
     coefficient: f64,
     sizes: Vec<usize>,
     operands: Vec<(NodeId, Vec<Reach>)>,
-    /// The letter of the first dimension of each operand that has one.
-    along: Vec<(NodeId, usize)>,
+    /// For each operand, and for the output behind them, its first dimension and how a row of it is reached: empty for a
+    /// number.
+    rows: Vec<Option<(Index, Vec<Reach>)>>,
     output: Vec<Index>,
     shape: Vec<usize>,
     reach: Vec<Reach>,
@@ -45,15 +46,21 @@ impl Prepared {
             })
             .collect();
         let reach = reaches(&contraction.output, shape, &sizes, maps);
+        let in_rows = |dims: &[Index], shape: &[usize]| {
+            let (first, others) = dims.split_first()?;
+            Some((*first, reaches(others, &shape[1..], &sizes, maps)))
+        };
+        let rows = contraction
+            .operands
+            .iter()
+            .map(|operand| in_rows(&operand.dims, &nodes[operand.node.index()].shape))
+            .chain([in_rows(&contraction.output, shape)])
+            .collect();
         Prepared {
             coefficient: contraction.coefficient,
             sizes,
             operands,
-            along: contraction
-                .operands
-                .iter()
-                .filter_map(|operand| operand.dims.first().map(|index| (operand.node, index.letter)))
-                .collect(),
+            rows,
             output: contraction.output.clone(),
             shape: shape.to_vec(),
             reach,
@@ -62,13 +69,16 @@ impl Prepared {
 
     /// The tables it reads.
     pub fn maps(&self) -> Vec<MapId> {
-        let own = self.operands.iter().flat_map(|(_, reach)| reach).chain(&self.reach);
+        let rows = self.rows.iter().flatten();
+        let within = rows.clone().flat_map(|(_, reach)| reach);
+        let own = self.operands.iter().flat_map(|(_, reach)| reach).chain(&self.reach).chain(within);
         let tables = own.filter_map(|reach| match reach {
             Reach::Table(map, _) => Some(*map),
             Reach::Stride(_) | Reach::Joined(_) => None,
         });
         // Along fixed letters the output is worked out anew.
-        tables.chain(self.output.iter().filter_map(|index| index.map)).collect()
+        let along = rows.filter_map(|(index, _)| index.map);
+        tables.chain(along).chain(self.output.iter().filter_map(|index| index.map)).collect()
     }
 
     /// Whether it adds a multiple of an array to one of the same shape, element by element.
@@ -187,23 +197,24 @@ impl Prepared {
         self.operands.iter().map(|(node, _)| *node)
     }
 
-    /// The letter of the first dimension of the output.
-    pub fn first_letter(&self) -> usize {
-        self.output[0].letter
+    /// The first dimension of the output.
+    pub fn output_rows(&self) -> Index {
+        self.output[0]
     }
 
-    /// The letter along which a streamed operand is read in rows, and its range.
-    pub fn row_letter(&self, streamed: &[bool]) -> Option<(usize, usize)> {
-        let letter = self.along.iter().find(|(node, _)| streamed[node.index()]).map(|(_, letter)| *letter)?;
-        Some((letter, self.sizes[letter]))
+    /// The dimension along which a streamed operand is read in rows, and the number of rows.
+    pub fn rows(&self, streamed: &[bool], maps: &Maps) -> Option<(Index, usize)> {
+        let place = self.operands.iter().position(|(node, _)| streamed[node.index()])?;
+        let (index, _) = self.rows[place].as_ref()?;
+        Some((*index, index.map.map_or(self.sizes[index.letter], |map| maps.range(map))))
     }
 
-    /// Adds the part of the contraction in which a letter has one value. Operands in `rows` stand there with that row alone;
-    /// so does the output where `out_in_rows`.
+    /// Adds the part of the contraction in which a dimension has one value: that of a letter, or the entries that a sorted
+    /// table puts there. Operands in `rows` stand there with that row alone; so does the output where `out_in_rows`.
     #[expect(clippy::too_many_arguments, reason = "one call of a kernel with all that it reads")]
     pub fn run_row(
         &self,
-        (letter, value): (usize, usize),
+        (along, row): (Index, usize),
         values: &[Cow<[f64]>],
         rows: &BTreeMap<NodeId, Vec<f64>>,
         maps: &Maps,
@@ -211,39 +222,45 @@ impl Prepared {
         out_in_rows: bool,
         threads: &Threads,
     ) {
+        let range = match along.map {
+            None => row..row + 1,
+            Some(map) => {
+                let bound = |value: usize| maps.table(map).partition_point(|own| (*own as usize) < value);
+                bound(row)..bound(row + 1)
+            }
+        };
         let mut sizes = self.sizes.clone();
-        sizes[letter] = 1;
+        sizes[along.letter] = range.len();
         if sizes.contains(&0) {
             return;
         }
-        let offset = |steps: &mut Vec<Step>| {
-            let offset = match steps[letter] {
-                Step::Stride(stride) => stride * value,
-                Step::Table { table, scale } => table[value] as usize * scale,
+        let steps_of = |place: usize, in_rows: bool| {
+            let whole = self.operands.get(place).map_or(&self.reach, |(_, reach)| reach);
+            let mut steps = match &self.rows[place] {
+                Some((_, within)) if in_rows => steps(within, maps),
+                _ => steps(whole, maps),
             };
-            steps[letter] = Step::Stride(0);
-            offset
+            let own = &mut steps[along.letter];
+            let (offset, step) = match *own {
+                Step::Stride(stride) => (stride * range.start, Step::Stride(stride)),
+                Step::Table { table, scale } if range.len() == 1 => {
+                    (table[range.start] as usize * scale, Step::Stride(0))
+                }
+                Step::Table { table, scale } => (0, Step::Table { table: &table[range.clone()], scale }),
+            };
+            *own = step;
+            (offset, steps)
         };
         let mut operands = Vec::with_capacity(self.operands.len());
-        for (node, reach) in &self.operands {
-            let mut steps = steps(reach, maps);
-            let start = offset(&mut steps);
-            let values: &[f64] = match rows.get(node) {
-                Some(row) => row,
-                None => &values[node.index()][start..],
-            };
-            operands.push(Operand { values, steps });
+        for (place, (node, _)) in self.operands.iter().enumerate() {
+            let row = rows.get(node);
+            let (start, steps) = steps_of(place, row.is_some());
+            let values: &[f64] = row.map_or(&values[node.index()], Vec::as_slice);
+            operands.push(Operand { values: &values[start..], steps });
         }
-        let mut own = steps(&self.reach, maps);
-        let start = offset(&mut own);
-        let start = if out_in_rows { 0 } else { start };
-        contract(
-            &sizes,
-            self.coefficient,
-            &operands,
-            Output { values: &mut out[start..], steps: own },
-            threads,
-        );
+        let (start, own) = steps_of(self.operands.len(), out_in_rows);
+        let output = Output { values: &mut out[start..], steps: own };
+        contract(&sizes, self.coefficient, &operands, output, threads);
     }
 
     /// Whether dimensions of the output can be held at one value: each is a letter of its own.
@@ -316,6 +333,8 @@ fn reaches(dims: &[Index], shape: &[usize], sizes: &[usize], maps: &Maps) -> Vec
                 plain if plain.iter().all(|(map, _)| map.is_none()) => {
                     Reach::Stride(plain.iter().map(|(_, stride)| stride).sum())
                 }
+                // Too large to be kept: it is read in rows.
+                _ if shape.iter().product::<usize>() > u32::MAX as usize => Reach::Joined(Vec::new()),
                 several => Reach::Joined(
                     (0..sizes[letter])
                         .map(|value| {

@@ -6,19 +6,19 @@ use std::collections::BTreeMap;
 use super::Executor;
 use super::contractions::Prepared;
 use super::elementwise::elementwise;
-use crate::plan::tensor::{NodeId, Operation};
+use crate::plan::tensor::{Index, NodeId, Operation};
 
 impl Executor<'_> {
     /// Adds contractions that read streamed nodes to `out`, row after row. Those without one are left out.
     pub(super) fn run_streamed(&self, parts: &[Prepared], out: &mut [f64]) {
-        let along = |part| Some((part, Prepared::row_letter(part, &self.plan.streamed)?));
-        let parts: Vec<(&Prepared, (usize, usize))> = parts.iter().filter_map(along).collect();
+        let along = |part| Some((part, Prepared::rows(part, &self.plan.streamed, &self.plan.maps)?));
+        let parts: Vec<(&Prepared, (Index, usize))> = parts.iter().filter_map(along).collect();
         let most = parts.iter().map(|(_, (_, size))| *size).max().unwrap_or(0);
         for row in 0..most {
             let mut rows = BTreeMap::new();
-            for (part, (letter, _)) in parts.iter().filter(|(_, (_, size))| row < *size) {
+            for (part, (index, _)) in parts.iter().filter(|(_, (_, size))| row < *size) {
                 self.rows_read(part, row, &mut rows);
-                let at = (*letter, row);
+                let at = (*index, row);
                 part.run_row(at, &self.values, &rows, &self.plan.maps, out, false, &self.threads);
             }
         }
@@ -46,7 +46,7 @@ impl Executor<'_> {
             Operation::Contractions(_) => {
                 for prepared in &self.prepared[node.index()] {
                     self.rows_read(prepared, row, rows);
-                    let at = (prepared.first_letter(), row);
+                    let at = (prepared.output_rows(), row);
                     prepared.run_row(at, &self.values, rows, &self.plan.maps, &mut out, true, &self.threads);
                 }
             }
