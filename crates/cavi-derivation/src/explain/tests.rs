@@ -162,14 +162,14 @@ fn notes_on_factors_and_scales() {
     let notes = |text: &str| -> Vec<&'static str> { derived(text).1.iter().map(|own| own.code).collect() };
     let tokens = "axis doc[d]\naxis token[t] in doc[d]\naxis word[v]\naxis topic[k] = 3\ndata w[d, t] : index word\ntheta[d, :k] ~ Dirichlet(0.1)\nbeta[k, :v] ~ Dirichlet(0.1)\nz[d, t] ~ Categorical(theta[d])\nw[d, t] ~ Categorical(beta[z[d, t]])\n";
     assert_eq!(notes(tokens), ["N0701"]);
-    assert_eq!(notes(&format!("{tokens}posterior {{\n  implicit z[d, t]\n}}\n")), [""; 0]);
+    assert_eq!(notes(&format!("{tokens}posterior {{\n  implicit z[d, t]\n}}\n")), ["N0703"]);
     let factors = |prior: &str, rest: &str| {
         format!(
             "axis row[i]\naxis column[j]\naxis factor[k] = 3\ndata x[i, j] : count, absent = 0\nw[i, k] ~ Gamma(1, rate = 1)\n{prior}\nx[i, j] ~ Poisson(sum[k](w[i, k] * h[k, j]){rest})\n"
         )
     };
     assert_eq!(notes(&factors("h[k, j] ~ Gamma(1, rate = 1)", "")), ["N0702"]);
-    assert_eq!(notes(&factors("h[k, :j] ~ Dirichlet(0.1)", "")), [""; 0]);
+    assert_eq!(notes(&factors("h[k, :j] ~ Dirichlet(0.1)", "")), ["N0703"]);
     assert_eq!(notes(&factors("h[k, j] ~ Gamma(1, rate = 1)", " + sum[k](h[k, j])")), [""; 0]);
 }
 

@@ -336,7 +336,7 @@ impl Restating {
     }
 }
 
-/// Puts the entry's letter in the place of the first of these, and takes out the others.
+/// Takes out these letters, and puts that of the entry first.
 fn replace_all(letters: &mut Vec<LetterId>, of: &[LetterId], entry: LetterId) {
     letters.retain(|letter| !of.contains(letter));
     letters.insert(0, entry);
