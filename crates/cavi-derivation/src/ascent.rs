@@ -35,12 +35,10 @@ pub fn ascent(
     if draft.mode != Mode::Point || draft.by.is_some() || draft.clamp || !moves(symbols, draft) {
         return Ok(None);
     }
-    let holds = |term: &Term| draft.members.iter().any(|member| term.mentions(*member));
     let mut objective = Sum::zero();
-    for (index, statement) in bounded.statements.iter().enumerate() {
-        let own = Sum { terms: statement.held.terms.iter().filter(|term| holds(term)).cloned().collect() };
-        let expected =
-            expect(symbols, drafts, &own).map_err(|leftover| (StatementId::from(index), leftover))?;
+    for statement in (0..bounded.statements.len()).map(StatementId::from) {
+        let own = Sum { terms: bounded.held_by(draft, statement).cloned().collect() };
+        let expected = expect(symbols, drafts, &own).map_err(|leftover| (statement, leftover))?;
         objective = objective.plus(expected);
     }
     let objective = canonical(symbols, &objective);

@@ -177,7 +177,7 @@ impl Prepared {
         }
     }
 
-    /// Whether it reads a node that is worked out a row at a time.
+    /// Whether it reads a node that is worked out a few rows at a time.
     pub fn streams(&self, streamed: &[bool]) -> bool {
         self.operands.iter().any(|(node, _)| streamed[node.index()])
     }
@@ -198,12 +198,12 @@ impl Prepared {
         Some((letter, self.sizes[letter]))
     }
 
-    /// Adds the part of the contraction in which a letter has one value. Operands in `rows` stand there with that row alone;
-    /// so does the output where `out_in_rows`.
+    /// Adds the part of the contraction in which a letter has the values of a range. Operands in `rows` stand there with those
+    /// rows alone; so does the output where `out_in_rows`.
     #[expect(clippy::too_many_arguments, reason = "one call of a kernel with all that it reads")]
-    pub fn run_row(
+    pub fn run_some(
         &self,
-        (letter, value): (usize, usize),
+        (letter, range): (usize, Range<usize>),
         values: &[Cow<[f64]>],
         rows: &BTreeMap<NodeId, Vec<f64>>,
         maps: &Maps,
@@ -212,17 +212,16 @@ impl Prepared {
         threads: &Threads,
     ) {
         let mut sizes = self.sizes.clone();
-        sizes[letter] = 1;
+        sizes[letter] = range.len();
         if sizes.contains(&0) {
             return;
         }
-        let offset = |steps: &mut Vec<Step>| {
-            let offset = match steps[letter] {
-                Step::Stride(stride) => stride * value,
-                Step::Table { table, scale } => table[value] as usize * scale,
-            };
-            steps[letter] = Step::Stride(0);
-            offset
+        let offset = |steps: &mut Vec<Step>| match steps[letter] {
+            Step::Stride(stride) => stride * range.start,
+            Step::Table { table, scale } => {
+                steps[letter] = Step::Table { table: &table[range.start..range.end], scale };
+                0
+            }
         };
         let mut operands = Vec::with_capacity(self.operands.len());
         for (node, reach) in &self.operands {

@@ -104,6 +104,8 @@ impl Executor<'_> {
                     .copy_from_slice(&own[place * width..(place + 1) * width]);
             }
         }
+        // The family was asked once, when the run began.
+        let _ = self.observe(id);
         self.touch(id);
         Ok(())
     }

@@ -154,6 +154,17 @@ impl Columns<'_> {
         Cow::Owned(out)
     }
 
+    /// The values of all columns.
+    pub fn whole(&self, parts: &Parts) -> Vec<Cow<'_, [f64]>> {
+        let column = |column: usize| match parts.count() {
+            1 => self.part(parts, 0, column),
+            several => Cow::Owned(
+                (0..several).flat_map(|part| self.part(parts, part, column).into_owned()).collect(),
+            ),
+        };
+        (0..self.nodes.len()).map(column).collect()
+    }
+
     fn all(&self, parts: &Parts, part: usize) -> Vec<Cow<'_, [f64]>> {
         (0..self.nodes.len()).map(|column| self.part(parts, part, column)).collect()
     }

@@ -1,7 +1,8 @@
-//! Arrays that are worked out a row at a time where they are read: what a bound needs for every entry of data whose zeros are
-//! not listed. A row is forgotten once the contractions that read it have added their part.
+//! Arrays that are worked out a few rows at a time where they are read: what a bound needs for every entry of data whose zeros
+//! are not listed, the allocation of every entry. Rows are forgotten once the contractions that read them have added their part.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::Executor;
 use super::contractions::Prepared;
@@ -14,41 +15,52 @@ impl Executor<'_> {
         let along = |part| Some((part, Prepared::row_letter(part, &self.plan.streamed)?));
         let parts: Vec<(&Prepared, (usize, usize))> = parts.iter().filter_map(along).collect();
         let most = parts.iter().map(|(_, (_, size))| *size).max().unwrap_or(0);
-        for row in 0..most {
+        for range in self.ranges(most) {
             let mut rows = BTreeMap::new();
-            for (part, (letter, _)) in parts.iter().filter(|(_, (_, size))| row < *size) {
-                self.rows_read(part, row, &mut rows);
-                let at = (*letter, row);
-                part.run_row(at, &self.values, &rows, &self.plan.maps, out, false, &self.threads);
+            // What has another number of rows shares none with the others.
+            for (part, (letter, size)) in parts.iter().filter(|(_, (_, size))| range.start < *size) {
+                let range = range.start..range.end.min(*size);
+                self.rows_read(part, &range, &mut rows);
+                let at = (*letter, range);
+                part.run_some(at, &self.values, &rows, &self.plan.maps, out, false, &self.threads);
             }
         }
     }
 
-    /// Works out one row of each streamed node that a contraction reads.
-    fn rows_read(&self, prepared: &Prepared, row: usize, rows: &mut BTreeMap<NodeId, Vec<f64>>) {
+    /// All rows, as many together as the plan works out at once.
+    pub(super) fn ranges(&self, rows: usize) -> impl Iterator<Item = Range<usize>> {
+        let step = self.plan.rows_at_once();
+        (0..rows).step_by(step).map(move |first| first..rows.min(first + step))
+    }
+
+    /// Works out some rows of each streamed node that a contraction reads.
+    fn rows_read(&self, prepared: &Prepared, range: &Range<usize>, rows: &mut BTreeMap<NodeId, Vec<f64>>) {
         for node in prepared.reads().filter(|node| self.plan.streamed[node.index()]) {
-            self.row(node, row, rows);
+            self.rows(node, range, rows);
         }
     }
 
-    /// Works out one row of a streamed node; what it reads that is kept is up to date.
-    fn row(&self, node: NodeId, row: usize, rows: &mut BTreeMap<NodeId, Vec<f64>>) {
+    /// Works out some rows of a streamed node; what it reads that is kept is up to date.
+    pub(super) fn rows(&self, node: NodeId, range: &Range<usize>, rows: &mut BTreeMap<NodeId, Vec<f64>>) {
         if rows.contains_key(&node) {
             return;
         }
         let shape = &self.plan.nodes[node.index()].shape;
-        let mut out = vec![0.0; shape[1..].iter().product()];
+        let mut out = vec![0.0; range.len() * shape[1..].iter().product::<usize>()];
         match &self.plan.nodes[node.index()].operation {
             Operation::Map(function, from) => {
-                self.row(*from, row, rows);
+                self.rows(*from, range, rows);
                 elementwise(*function, &rows[from], &mut out, &self.threads);
             }
             Operation::Contractions(_) => {
                 for prepared in &self.prepared[node.index()] {
-                    self.rows_read(prepared, row, rows);
-                    let at = (prepared.first_letter(), row);
-                    prepared.run_row(at, &self.values, rows, &self.plan.maps, &mut out, true, &self.threads);
+                    self.rows_read(prepared, range, rows);
+                    let at = (prepared.first_letter(), range.clone());
+                    prepared.run_some(at, &self.values, rows, &self.plan.maps, &mut out, true, &self.threads);
                 }
+            }
+            Operation::Site(what, weights) => {
+                self.allotted_rows(*what, weights, range, rows, &mut out);
             }
             Operation::Static(_)
             | Operation::Point(..)
