@@ -392,13 +392,14 @@ impl<'a> Executor<'a> {
                 for prepared in self.prepared[index].iter().filter(kept) {
                     prepared.run(&self.values, &self.plan.maps, &mut out, &self.threads);
                 }
-                self.run_streamed(&self.prepared[index], &mut out);
+                self.run_streamed(&self.prepared[index], &mut out, false);
                 // The logs of points at 0 are infinite, and 0 ln 0 is 0.
                 if out.iter().any(|value| value.is_nan()) {
                     out.fill(0.0);
-                    for prepared in &self.prepared[index] {
+                    for prepared in self.prepared[index].iter().filter(kept) {
                         prepared.run_guarded(&self.values, &self.plan.maps, &mut out);
                     }
+                    self.run_streamed(&self.prepared[index], &mut out, true);
                 }
             }
             Operation::Map(function, node) => {

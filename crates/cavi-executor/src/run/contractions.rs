@@ -147,34 +147,13 @@ impl Prepared {
 
     /// Adds the contraction to `out` product by product; one with a factor that is exactly 0 is 0, whatever the others are.
     pub fn run_guarded(&self, values: &[Cow<[f64]>], maps: &Maps, out: &mut [f64]) {
-        let operands: Vec<(&[f64], Vec<Step>)> = self
+        let operands: Vec<Operand> = self
             .operands
             .iter()
-            .map(|(node, reach)| (values[node.index()].as_ref(), steps(reach, maps)))
+            .map(|(node, reach)| Operand { values: &values[node.index()], steps: steps(reach, maps) })
             .collect();
-        let own = steps(&self.reach, maps);
-        let offset = |steps: &[Step], at: &[usize]| -> usize {
-            let each = steps.iter().zip(at).map(|(step, value)| match step {
-                Step::Stride(stride) => stride * value,
-                Step::Table { table, scale } => table[*value] as usize * scale,
-            });
-            each.sum()
-        };
-        if self.sizes.contains(&0) {
-            return;
-        }
-        let mut at = vec![0; self.sizes.len()];
-        loop {
-            let factors = || operands.iter().map(|(values, steps)| values[offset(steps, &at)]);
-            if factors().all(|factor| factor != 0.0) {
-                out[offset(&own, &at)] += self.coefficient * factors().product::<f64>();
-            }
-            let Some(next) = (0..at.len()).rev().find(|letter| at[*letter] + 1 < self.sizes[*letter]) else {
-                return;
-            };
-            at[next] += 1;
-            at[next + 1..].fill(0);
-        }
+        let output = Output { values: out, steps: steps(&self.reach, maps) };
+        contract_guarded(&self.sizes, self.coefficient, &operands, output);
     }
 
     /// Whether it reads a node that is worked out a few rows at a time.
@@ -199,7 +178,7 @@ impl Prepared {
     }
 
     /// Adds the part of the contraction in which a letter has the values of a range. Operands in `rows` stand there with those
-    /// rows alone; so does the output where `out_in_rows`.
+    /// rows alone; so does the output of a way that says so.
     #[expect(clippy::too_many_arguments, reason = "one call of a kernel with all that it reads")]
     pub fn run_some(
         &self,
@@ -208,7 +187,7 @@ impl Prepared {
         rows: &BTreeMap<NodeId, Vec<f64>>,
         maps: &Maps,
         out: &mut [f64],
-        out_in_rows: bool,
+        way: Way,
         threads: &Threads,
     ) {
         let mut sizes = self.sizes.clone();
@@ -235,14 +214,13 @@ impl Prepared {
         }
         let mut own = steps(&self.reach, maps);
         let start = offset(&mut own);
-        let start = if out_in_rows { 0 } else { start };
-        contract(
-            &sizes,
-            self.coefficient,
-            &operands,
-            Output { values: &mut out[start..], steps: own },
-            threads,
-        );
+        let start = if way.out_in_rows { 0 } else { start };
+        let output = Output { values: &mut out[start..], steps: own };
+        if way.guarded {
+            contract_guarded(&sizes, self.coefficient, &operands, output);
+        } else {
+            contract(&sizes, self.coefficient, &operands, output, threads);
+        }
     }
 
     /// Whether dimensions of the output can be held at one value: each is a letter of its own.
@@ -293,6 +271,41 @@ impl Prepared {
         let mut own = steps(&reach, maps);
         fixed.iter().for_each(|(letter, _)| own[*letter] = Step::Stride(0));
         contract(&sizes, self.coefficient, &operands, Output { values: out, steps: own }, threads);
+    }
+}
+
+/// How some rows of a contraction are added.
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    /// Whether the output has these rows alone.
+    pub out_in_rows: bool,
+    /// Whether a product with a factor that is exactly 0 is 0, whatever the others are.
+    pub guarded: bool,
+}
+
+/// As [`contract`], product by product; one with a factor that is exactly 0 is 0, whatever the others are.
+fn contract_guarded(sizes: &[usize], coefficient: f64, operands: &[Operand], output: Output) {
+    let offset = |steps: &[Step], at: &[usize]| -> usize {
+        let each = steps.iter().zip(at).map(|(step, value)| match step {
+            Step::Stride(stride) => stride * value,
+            Step::Table { table, scale } => table[*value] as usize * scale,
+        });
+        each.sum()
+    };
+    if sizes.contains(&0) {
+        return;
+    }
+    let mut at = vec![0; sizes.len()];
+    loop {
+        let factors = || operands.iter().map(|operand| operand.values[offset(&operand.steps, &at)]);
+        if factors().all(|factor| factor != 0.0) {
+            output.values[offset(&output.steps, &at)] += coefficient * factors().product::<f64>();
+        }
+        let Some(next) = (0..at.len()).rev().find(|letter| at[*letter] + 1 < sizes[*letter]) else {
+            return;
+        };
+        at[next] += 1;
+        at[next + 1..].fill(0);
     }
 }
 

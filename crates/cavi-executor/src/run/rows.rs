@@ -151,6 +151,14 @@ impl Columns<'_> {
         for prepared in &executor.prepared[node.index()] {
             prepared.run_rows(&executor.values, &executor.plan.maps, letters.clone(), &mut out);
         }
+        // Nothing times infinity is nothing.
+        if out.iter().any(|value| value.is_nan()) {
+            let mut all = vec![0.0; executor.plan.nodes[node.index()].len()];
+            for prepared in &executor.prepared[node.index()] {
+                prepared.run_guarded(&executor.values, &executor.plan.maps, &mut all);
+            }
+            out.copy_from_slice(&all[letters.start * each..letters.end * each]);
+        }
         Cow::Owned(out)
     }
 

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::Executor;
-use super::contractions::Prepared;
+use super::contractions::{Prepared, Way};
 use super::elementwise::elementwise;
 use crate::plan::tensor::{NodeId, Operation};
 
 impl Executor<'_> {
     /// Adds contractions that read streamed nodes to `out`, row after row. Those without one are left out.
-    pub(super) fn run_streamed(&self, parts: &[Prepared], out: &mut [f64]) {
+    pub(super) fn run_streamed(&self, parts: &[Prepared], out: &mut [f64], guarded: bool) {
         let along = |part| Some((part, Prepared::row_letter(part, &self.plan.streamed)?));
         let parts: Vec<(&Prepared, (usize, usize))> = parts.iter().filter_map(along).collect();
         let most = parts.iter().map(|(_, (_, size))| *size).max().unwrap_or(0);
@@ -22,7 +22,8 @@ impl Executor<'_> {
                 let range = range.start..range.end.min(*size);
                 self.rows_read(part, &range, &mut rows);
                 let at = (*letter, range);
-                part.run_some(at, &self.values, &rows, &self.plan.maps, out, false, &self.threads);
+                let way = Way { out_in_rows: false, guarded };
+                part.run_some(at, &self.values, &rows, &self.plan.maps, out, way, &self.threads);
             }
         }
     }
@@ -53,10 +54,20 @@ impl Executor<'_> {
                 elementwise(*function, &rows[from], &mut out, &self.threads);
             }
             Operation::Contractions(_) => {
-                for prepared in &self.prepared[node.index()] {
-                    self.rows_read(prepared, range, rows);
-                    let at = (prepared.first_letter(), range.clone());
-                    prepared.run_some(at, &self.values, rows, &self.plan.maps, &mut out, true, &self.threads);
+                let parts = &self.prepared[node.index()];
+                parts.iter().for_each(|prepared| self.rows_read(prepared, range, rows));
+                // As for what is kept: nothing times infinity is nothing.
+                for guarded in [false, true] {
+                    for prepared in parts {
+                        let at = (prepared.first_letter(), range.clone());
+                        let way = Way { out_in_rows: true, guarded };
+                        let (values, maps) = (&self.values, &self.plan.maps);
+                        prepared.run_some(at, values, rows, maps, &mut out, way, &self.threads);
+                    }
+                    if guarded || !out.iter().any(|value| value.is_nan()) {
+                        break;
+                    }
+                    out.fill(0.0);
                 }
             }
             Operation::Site(what, weights) => {
