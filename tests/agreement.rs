@@ -2,7 +2,9 @@
 
 use cavi_algebra::{ArrayId, ArrayKind, Expression, LetterId};
 use cavi_executor::{Bound, BoundArray, BoundAxis, Executor, Parameters, start};
-use cavi_tests::support::{Program, Shape, close, compile, farthest, programs, random_bound, runs_agree};
+use cavi_tests::support::{
+    Program, Shape, bound_of, close, compile, farthest, programs, random_bound, runs_agree,
+};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -192,5 +194,45 @@ fn larger_data_in_parts() {
         let (distance, block, column) = farthest(equations, &ends[0].0, &ends[2].0);
         assert!(distance <= TOLERANCE, "{name}: block {block}, column {column} differs by {distance:e}");
         assert!(close(ends[0].1, ends[2].1, ends[0].2, TOLERANCE), "{name}: {} and {}", ends[0].1, ends[2].1);
+    }
+}
+
+/// Log weights of more categories than there are data and parameters: they are worked out a few rows at a time.
+#[test]
+fn allocations_that_are_not_kept() {
+    let head = "axis row[n]\naxis column[j]\naxis class[c]\naxis part[k]\ndata x[n, j] : count, absent = 0\n\
+                p[:c] ~ Dirichlet(1)\nz[n] ~ Categorical(p)\n";
+    let rest = "w[c, k] ~ Gamma(0.8, rate = 0.5)\nh[k, j] ~ Gamma(0.6, rate = 1)\n\
+                x[n, j] ~ Poisson(sum[k](w[z[n], k] * h[k, j]))\n";
+    let program = compile("not_kept", &format!("{head}{rest}")).expect("it compiles");
+    for sparse in [false, true] {
+        let (rows, columns) = (45, 60);
+        let axes = [rows, columns, 2, 13].map(BoundAxis::plain);
+        let values: Vec<f64> = (0..rows * columns).map(|place| ((place * 7) % 5) as f64).collect();
+        let listed = || (0..rows * columns).filter(|place| values[*place] > 0.0);
+        let x = match sparse {
+            false => BoundArray::full(values.clone()),
+            true => BoundArray::Sparse {
+                indices: vec![
+                    listed().map(|place| (place / columns) as u32).collect(),
+                    listed().map(|place| (place % columns) as u32).collect(),
+                ],
+                values: listed().map(|place| values[place]).collect(),
+                observed: None,
+                unlisted_zero: true,
+            },
+        };
+        // Listed, four fifths of the entries: about as many log weights as there may be.
+        let axes = if sparse {
+            [axes[0].clone(), axes[1].clone(), BoundAxis::plain(3), axes[3].clone()]
+        } else {
+            axes
+        };
+        let bound = bound_of(&program, &axes, &[("x", x)]);
+        let from = start(&program.equations, &bound, 3);
+        let executor = Executor::new(&program.equations, &bound, from.clone(), 1).expect("it has a plan");
+        assert!(executor.plan_text().contains("streamed"), "as large as it is meant to be");
+        let schedule = if sparse { program.one_group() } else { program.schedule() };
+        runs_agree(&program, &bound, &schedule, &from, 1, TOLERANCE).expect("both runs agree");
     }
 }

@@ -179,15 +179,32 @@ fn label<'a>(name: &str, old: &BTreeMap<&str, &'a str>) -> &'a str {
     old.get(name).unwrap_or_else(|| panic!("`{name}` is a name that nobody wrote"))
 }
 
+/// An expression with the labels of the original in the place of its names.
+fn in_words(text: &str, old: &BTreeMap<&str, &str>) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let in_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+        let length = match in_word(first) {
+            true => rest.find(|letter| !in_word(letter)).unwrap_or(rest.len()),
+            false => first.len_utf8(),
+        };
+        let (word, after) = rest.split_at(length);
+        out.push_str(old.get(word).copied().unwrap_or(word));
+        rest = after;
+    }
+    out
+}
+
 /// Puts the labels of the original back. What starts with no letter is a number that the derivation keeps as a constant.
 fn labels_back(symbols: &mut Symbols, old: &BTreeMap<&str, &str>) {
     let back = |name: &mut String| {
         if !name.starts_with(char::is_alphabetic) {
             return;
         }
-        // The inverse of a constant has a name made from its own.
-        if let Some(inside) = name.strip_prefix("inverse(").and_then(|rest| rest.strip_suffix(')')) {
-            *name = format!("inverse({})", label(inside, old));
+        // A matrix that is worked out has a name made from those that were written.
+        if name.contains(['(', '[']) {
+            *name = in_words(name, old);
             return;
         }
         *name = label(name, old).to_owned();

@@ -1,6 +1,7 @@
 //! The objective never falls, and an update leaves nothing to gain.
 
 use cavi_algebra::{BlockId, Mode, Support};
+use cavi_executor::observed::Observed;
 use cavi_executor::{Bound, Executor, Interpreter, Item, Layout, Parameters, Schedule, Step, start};
 use cavi_families::{Extent, Posterior};
 
@@ -121,7 +122,33 @@ fn rests(program: &Program, bound: &Bound, interpreter: &mut Interpreter, id: Bl
         if block.in_order.is_empty() { vec![0, layout.rows - 1] } else { vec![layout.rows - 1] };
     let outcome = match block.mode {
         Mode::Point => point_rests(program, interpreter, id, &layout, &best, &rows, centre, rounding),
-        Mode::Distribution => factor_rests(program, interpreter, id, &layout, &best, &rows, centre, rounding),
+        Mode::Distribution => match Observed::of(&program.equations, bound, block) {
+            None => {
+                factor_rests(program, interpreter, id, &layout, &best, &rows, centre, rounding, &|own| own)
+            }
+            // What was observed is a point mass: of the others each by itself.
+            Some(observed) => {
+                let mut missing = (0..layout.rows).filter(|row| observed.row(*row).is_none()).take(2);
+                missing.try_for_each(|row| {
+                    let one = Layout { rows: 1, groups: 1, group: Vec::new(), ..layout.clone() };
+                    let part = |column: &Vec<f64>| {
+                        let width = column.len() / layout.rows;
+                        row * width..(row + 1) * width
+                    };
+                    let own: Vec<Vec<f64>> =
+                        best.iter().map(|column| column[part(column)].to_vec()).collect();
+                    let whole = |columns: Vec<Vec<f64>>| {
+                        let mut whole = best.clone();
+                        for (whole, own) in whole.iter_mut().zip(&columns) {
+                            let part = part(whole);
+                            whole[part].copy_from_slice(own);
+                        }
+                        whole
+                    };
+                    factor_rests(program, interpreter, id, &one, &own, &[0], centre, rounding, &whole)
+                })
+            }
+        },
         Mode::Fixed | Mode::Implicit => Ok(()),
     };
     interpreter.set_block(id, best);
@@ -186,6 +213,7 @@ fn factor_rests(
     rows: &[usize],
     centre: f64,
     rounding: f64,
+    whole: &dyn Fn(Vec<Vec<f64>>) -> Vec<Vec<f64>>,
 ) -> Result<(), String> {
     let block = program.equations.block(id);
     let family: &dyn Posterior = cavi_families::posterior(block.family).ok_or("no such family")?;
@@ -218,7 +246,7 @@ fn factor_rests(
                     }
                     let columns: Vec<&[f64]> = natural.iter().map(Vec::as_slice).collect();
                     let mut descriptors = best.to_vec();
-                    family.describe(&batch, &columns, &mut descriptors).ok().map(|()| descriptors)
+                    family.describe(&batch, &columns, &mut descriptors).ok().map(|()| whole(descriptors))
                 };
                 let (Some(minus), Some(plus)) = (described(-step), described(step)) else { continue };
                 let (minus, plus) = (at(interpreter, id, minus), at(interpreter, id, plus));

@@ -125,7 +125,7 @@ impl Ready {
         });
         let set = numbers.chain(files);
         let inputs = Inputs { data, set: set.collect(), ..Inputs::default() };
-        let compiled = cavi::compile_with(text, "program.cavi", &inputs.set_names());
+        let compiled = cavi::compile_with(text, "program.cavi", &inputs.set_values());
         assert!(compiled.is_ok(), "{:?}\n{text}", compiled.diagnostics);
         let model = compiled.model.as_ref().expect("it compiles");
         let binding = bind(model, &inputs).unwrap_or_else(|problems| panic!("{problems:?}\n{text}"));

@@ -63,7 +63,11 @@ fn block_draw(
     let n = layout.n;
     for row in 0..layout.rows {
         let plates = unflat(&layout.plates, row);
-        let (values, logs, expected, log_q) = if block.is_point() {
+        let seen = seen(program, bound, id, &layout, &plates);
+        let (values, logs, expected, log_q) = if let Some(values) = seen {
+            let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+            (values, logs.clone(), logs, 0.0)
+        } else if block.is_point() {
             let values: Vec<f64> = columns
                 .iter()
                 .flat_map(|column| {
@@ -107,6 +111,28 @@ fn block_draw(
             }
         }
     }
+}
+
+/// The value of a copy that was observed, of an array that is latent elsewhere.
+fn seen(
+    program: &Program,
+    bound: &Bound,
+    id: BlockId,
+    layout: &Layout,
+    plates: &[usize],
+) -> Option<Vec<f64>> {
+    let member = program.equations.block(id).members[0];
+    let array = bound.arrays[member.index()].as_ref()?;
+    let shape = bound.shape(&program.equations.symbols, member);
+    let dimensions = dimensions(program, id, 0);
+    let sizes = &layout.slices[0];
+    let element = |within: usize| {
+        let positions: Vec<usize> = plates.iter().copied().chain(unflat(sizes, within)).collect();
+        let declared: Vec<usize> = dimensions.iter().map(|place| positions[*place]).collect();
+        let (value, seen) = array.entry(&shape, &declared);
+        seen.then_some(value)
+    };
+    (0..sizes.iter().product()).map(element).collect()
 }
 
 /// For each declared dimension of a member, its place among the block's plates and the member's slices.

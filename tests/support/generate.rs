@@ -3,6 +3,8 @@
 //!
 //! Most choices are those that have a closed form; some are not, and then the compiler is to say so.
 
+mod matrices;
+
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -28,7 +30,7 @@ enum Role {
     Class,
     /// A switch of a weight.
     Switch,
-    /// A mean that is joint with its precision.
+    /// A mean that is joint with its precision, or a vector.
     Pair,
 }
 
@@ -66,6 +68,7 @@ pub fn generate(number: u64) -> Sketch {
     }
     sketch.axis("cell", &["h"], "axis cell[h] in view[m]");
     sketch.axis("node", &["i", "o"], "axis node[i, o]");
+    sketch.axis("trait", &["u", "w"], "axis trait[u, w] = 2");
     for (name, letter, size) in
         [("factor", "k", 2), ("part", "l", 2), ("rank", "r", 2), ("class", "c", 2), ("answer", "a", 3)]
     {
@@ -492,7 +495,8 @@ impl Generator {
         let letters = subscripts(&scope.plates);
         let some = self.some(&scope.plates, 0.6);
         let mut used = Vec::new();
-        match self.weighted(&[6.0, 5.0, 2.5, 1.5, 1.7, 3.2, 2.0, 2.2, 1.5, 1.5, 1.4, 1.6, 3.0, 1.0, 0.8, 0.8])
+        match self
+            .weighted(&[6.0, 5.0, 2.5, 1.5, 1.7, 3.2, 2.0, 2.2, 1.5, 1.5, 1.4, 1.6, 3.0, 1.0, 0.8, 0.8, 4.5])
         {
             0 => {
                 let mean = self.sum(Role::Real, &scope);
@@ -576,7 +580,8 @@ impl Generator {
             }
             13 => self.positive(&scope),
             14 => self.labels(),
-            _ => self.network(),
+            15 => self.network(),
+            _ => self.vectors(&scope),
         }
     }
 

@@ -54,6 +54,9 @@ pub fn distance(a: &[f64], b: &[f64], floor: f64) -> f64 {
     largest
 }
 
+/// Points are compared to at least this: one that other terms fit exactly is 0, or as much as rounding left of the data.
+const POINT: f64 = 1e-4;
+
 /// The largest distance between the columns of two states, with its block and column. The mean of a Normal is compared to a
 /// thousandth of its standard deviation: as a component dies out, its mean goes to 0 faster than any power, and keeps no
 /// relative digit.
@@ -67,7 +70,11 @@ pub fn farthest(equations: &Equations, a: &Parameters, b: &Parameters) -> (f64, 
         let spread =
             if normal { a[1].iter().fold(0.0_f64, |size, var| size.max(var.abs())).sqrt() } else { 0.0 };
         for (column, (a, b)) in a.iter().zip(b).enumerate() {
-            let floor = if column == 0 { 1e-3 * spread } else { 0.0 };
+            let floor = match own.is_point() {
+                true => POINT,
+                false if column == 0 => 1e-3 * spread,
+                false => 0.0,
+            };
             let own = distance(a, b, floor);
             if own > farthest.0 {
                 farthest = (own, block, column);

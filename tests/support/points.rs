@@ -6,8 +6,8 @@ use std::ops::Range;
 use cavi_algebra::contribution::{Place, places};
 use cavi_algebra::evaluate::{Assignment, Environment, evaluate, for_each_value};
 use cavi_algebra::{
-    ArrayId, ArrayKind, AuxiliaryId, AxisId, Block, BlockId, Elementary, Equations, Function, Moment, SiteId,
-    Support,
+    ArrayId, ArrayKind, AuxiliaryId, AxisId, Block, BlockId, Elementary, Equations, Function, LetterId,
+    Moment, SiteId, Support,
 };
 use cavi_executor::{Bound, Parameters};
 use rand::{Rng, SeedableRng};
@@ -55,6 +55,10 @@ pub fn alternatives(
                 let size: usize = bound.shape(symbols, id).iter().product();
                 let classes = bound.axes[axis.index()].size;
                 latents[index] = Some((0..size).map(|_| rng.random_range(0..classes) as f64).collect());
+            }
+            if array.support == Support::Binary && program.equations.block_of(id).is_none() {
+                let size: usize = bound.shape(symbols, id).iter().product();
+                latents[index] = Some((0..size).map(|_| f64::from(rng.random_range(0..2_u8))).collect());
             }
             let positive = matches!(
                 array.support,
@@ -165,7 +169,7 @@ impl<'a> Points<'a> {
         }
     }
 
-    /// The value of the index latent of an implicit factor that a site stands for.
+    /// The value of the latent of an implicit factor that a site stands for.
     fn implicit(&self, site: SiteId, plates: &[usize]) -> Option<usize> {
         let site = self.equations.site(site);
         let target = self.equations.statements[site.statement.index()].target;
@@ -243,7 +247,9 @@ impl Environment for Points<'_> {
             return held.allocation(site, addend, plates, categories);
         }
         if let Some(class) = self.implicit(site, plates).filter(|_| self.mass) {
-            return f64::from(u8::from(categories == [class]));
+            // Of a binary factor the first addend is 1, the second 0.
+            let chosen = if categories.is_empty() { addend == 1 - class } else { categories == [class] };
+            return f64::from(u8::from(chosen));
         }
         let symbols = &self.equations.symbols;
         let stated = self.equations.site(site);
@@ -279,8 +285,25 @@ impl Environment for Points<'_> {
         evaluate(&self.equations.symbols, &own.square, self, &mut assignment).sqrt()
     }
 
-    fn log_partition(&self, _: SiteId, _: &[usize]) -> f64 {
-        unreachable!("the steps of an update hold no log partition")
+    fn log_partition(&self, site: SiteId, plates: &[usize]) -> f64 {
+        let symbols = &self.equations.symbols;
+        let stated = self.equations.site(site);
+        let mut assignment = Assignment::new();
+        for (letter, position) in stated.plates.iter().zip(plates) {
+            assignment.assign(symbols, self, *letter, *position);
+        }
+        let mut total = 0.0;
+        for (number, addend) in stated.addends.iter().enumerate() {
+            for_each_value(symbols, self, &addend.letters, &mut assignment, &mut |assignment| {
+                let at = |letter: &LetterId| assignment.get(*letter).expect("it was just given");
+                let categories: Vec<usize> = addend.letters.iter().map(at).collect();
+                let share = self.allocation(site, number, plates, &categories);
+                if share > 0.0 {
+                    total += share * (evaluate(symbols, &addend.log_weight, self, assignment) - share.ln());
+                }
+            });
+        }
+        total
     }
 
     fn function(&self, function: Function, arguments: &[f64]) -> f64 {

@@ -106,9 +106,12 @@ fn evaluated(model: &Model, bound: &Bound, array: &Array, value: &Expression) ->
     world.each(&array.letters, &mut at, &mut |at| {
         values.push(world.value(value, at));
         let mut observed = true;
-        value.visit_values(&mut |read, subscripts| {
-            observed &= world.observed(read, &world.positions(subscripts, at));
-        });
+        // What is constant has no missing entries, and may be summed over.
+        if array.kind == ArrayKind::Data {
+            value.visit_values(&mut |read, subscripts| {
+                observed &= world.observed(read, &world.positions(subscripts, at));
+            });
+        }
         seen.push(observed);
     });
     let missing = seen.contains(&false);

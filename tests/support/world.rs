@@ -132,6 +132,12 @@ impl<'a> World<'a> {
             Expression::Add(parts) => parts.iter().map(|part| self.value(part, at)).sum(),
             Expression::Multiply(parts) => parts.iter().map(|part| self.value(part, at)).product(),
             Expression::Power(base, exponent) => self.value(base, at).powf(self.value(exponent, at)),
+            Expression::Apply(Function::LogDeterminant, elements) => match &**elements {
+                Expression::Sum(letters, matrix) => {
+                    inverse_and_determinant(&self.matrix(matrix, letters[0], letters[1], at)).1
+                }
+                _ => panic!("a log-determinant has its elements as a sum"),
+            },
             Expression::Apply(function, inner) => apply(*function, self.value(inner, at)),
             Expression::Inverse(matrix, row, column) => {
                 let n = self.bound.size_of(self.symbols, *row);

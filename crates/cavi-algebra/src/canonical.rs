@@ -189,7 +189,7 @@ fn number_of(function: Function, arguments: &[Sum]) -> Option<f64> {
 
 /// The term with its summed letters renamed by axis and order of appearance, so that two terms that differ in nothing
 /// else are equal. (Ids from the top of the range stand for the letters.)
-fn nameless(symbols: &Symbols, term: &Term) -> Term {
+pub fn nameless(symbols: &Symbols, term: &Term) -> Term {
     // Sort the factors by a shape that ignores summed letters, then number the letters as they appear.
     let mut out = term.clone();
     let blank = |term: &Term| {

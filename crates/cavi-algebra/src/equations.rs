@@ -214,9 +214,9 @@ impl Block {
 }
 
 impl Sum {
-    /// Whether an allocation stands anywhere in it.
+    /// Whether an allocation stands anywhere in it, or the bound that goes with one.
     pub fn has_allocation(&self) -> bool {
-        self.any_atom(&|atom| matches!(atom, Atom::Allocation { .. }))
+        self.any_atom(&|atom| matches!(atom, Atom::Allocation { .. } | Atom::LogPartition { .. }))
     }
 
     /// Whether the auxiliary variable of a tangent stands anywhere in it.

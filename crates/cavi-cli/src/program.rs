@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cavi::Compiled;
+use cavi::{Compiled, Set};
 use cavi_syntax::{Diagnostic, Severity, nearest, render};
 
 use crate::failure::Failure;
@@ -65,7 +65,7 @@ pub fn hint(name: &str) -> String {
 ///
 /// # Errors
 /// If the program has an error.
-pub fn compile(source: &Source, set: &[&str], ignored: &[&str], quiet: bool) -> Result<Compiled, Failure> {
+pub fn compile(source: &Source, set: &[Set], ignored: &[&str], quiet: bool) -> Result<Compiled, Failure> {
     let mut compiled = cavi::compile_with(&source.text, &source.name, set);
     compiled.diagnostics.retain(|diagnostic| !ignored.contains(&diagnostic.code));
     if !compiled.is_ok() {

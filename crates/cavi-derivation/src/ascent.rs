@@ -39,17 +39,16 @@ pub fn ascent(
     }
     let mut objective = Sum::zero();
     let mut contributions = Vec::new();
-    for (index, statement) in bounded.statements.iter().enumerate() {
-        let own = draft.terms_of(&statement.held);
+    for statement in (0..bounded.statements.len()).map(StatementId::from) {
+        let own = Sum { terms: bounded.held_by(draft, statement).cloned().collect() };
         if own.is_zero() {
             continue;
         }
-        let statement_id = StatementId::from(index);
-        let expected = expect(symbols, drafts, &own).map_err(|leftover| (statement_id, leftover))?;
+        let expected = expect(symbols, drafts, &own).map_err(|leftover| (statement, leftover))?;
         objective = objective.plus(expected.clone());
         contributions.push(Contribution {
-            statement: statement_id,
-            selected: draft.terms_of(&statement.stated),
+            statement,
+            selected: draft.terms_of(&bounded.statements[statement.index()].stated),
             bounded: own.clone(),
             monomials: own,
             parts: Vec::new(),

@@ -70,7 +70,7 @@ pub fn partly_latent(model: &Model) -> Vec<ArrayId> {
     model
         .statements
         .iter()
-        .filter(|statement| statement.observed && statement.slices.is_empty())
+        .filter(|statement| statement.observed)
         .filter(|statement| statement.family.latent().is_some())
         .map(|statement| statement.target)
         .filter(|target| model.symbols.array(*target).absent.missing && read.contains(target))

@@ -4,11 +4,12 @@
 use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::{Substitution, distribute, multiply, rename_apart, substitute};
 use cavi_algebra::{
-    Atom, Block, BlockId, Contribution, Elementary, Expression, Factor, LetterId, Mode, Natural, StatementId,
-    Statistic, Subscript, Sum, Support, Symbols, Term, dedup,
+    Atom, Block, BlockId, Contribution, Elementary, Factor, LetterId, Mode, Natural, StatementId, Statistic,
+    Subscript, Sum, Support, Symbols, Term, dedup,
 };
 use cavi_families::{Posterior, recognise, recognise_joint};
 
+use crate::absent::number_of;
 use crate::ascent::{Moves, ascent};
 use crate::blocks::Draft;
 use crate::bounds::{Bounded, lee_seung};
@@ -53,12 +54,8 @@ fn block(
     }
     let mut collected: Vec<Collected> = Vec::new();
     let mut leftovers: Vec<(StatementId, Box<Leftover>)> = Vec::new();
-    for (index, statement) in bounded.statements.iter().enumerate() {
-        let statement_id = StatementId::from(index);
-        for term in &statement.held.terms {
-            if !draft.members.iter().any(|member| term.mentions(*member)) {
-                continue;
-            }
+    for statement_id in (0..bounded.statements.len()).map(StatementId::from) {
+        for term in bounded.held_by(draft, statement_id) {
             match collect(&mut derivation.symbols, drafts, id, statement_id, term) {
                 Ok(found) => collected.extend(found),
                 Err(leftover) => leftovers.push((statement_id, leftover)),
@@ -190,7 +187,7 @@ fn contributions(
         contributions.push(Contribution {
             statement,
             selected: draft.terms_of(&rewritten.stated),
-            bounded: draft.terms_of(&rewritten.held),
+            bounded: Sum { terms: bounded.held_by(draft, statement).cloned().collect() },
             monomials: canonical(symbols, &Sum { terms: monomials }),
             parts,
             objective: None,
@@ -290,20 +287,14 @@ fn boundary_mode(symbols: &Symbols, statistic: &Statistic, prior: &Sum) -> bool 
 
 /// The value of a sum of constants that are plain numbers.
 fn constant_value(symbols: &Symbols, sum: &Sum) -> Option<f64> {
-    let mut total = 0.0;
-    for term in &sum.terms {
-        let mut value = term.coefficient.0;
-        for factor in &term.factors {
-            let Atom::Value(array, _) = &factor.atom else { return None };
-            let Some(Expression::Number(number)) = symbols.array(*array).value else { return None };
-            value *= number.powi(factor.power);
-        }
-        if !term.sums.is_empty() {
-            return None;
-        }
-        total += value;
-    }
-    Some(total)
+    let value = |term: &Term| {
+        let factors = term.factors.iter().map(|factor| match &factor.atom {
+            Atom::Value(array, _) => Some(number_of(symbols, *array)?.powi(factor.power)),
+            _ => None,
+        });
+        Some(term.coefficient.0 * factors.product::<Option<f64>>()?).filter(|_| term.sums.is_empty())
+    };
+    sum.terms.iter().map(value).sum()
 }
 
 /// The coefficients in the order of the family's statistics. Those of a distribution are natural parameters: the base

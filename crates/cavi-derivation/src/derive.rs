@@ -24,6 +24,8 @@ pub struct Derivation<'m> {
     pub diagnostics: Vec<Diagnostic>,
     /// What the errors are about whose repairs are looked for.
     pub complaints: Vec<Complaint>,
+    /// Whether what is 0 by the values of the constants is left out.
+    pub by_value: bool,
 }
 
 /// Derives the updates and the bound of a model. The equations are there only if no diagnostic is an error.
@@ -37,10 +39,28 @@ pub fn derive(model: &Model) -> (Option<Equations>, Vec<Diagnostic>) {
     (if failed { None } else { equations }, diagnostics)
 }
 
-/// The derivation alone: repairs are found by attempts.
-pub(crate) fn attempt(model: &Model) -> (Option<Equations>, Vec<Diagnostic>, Vec<Complaint>) {
-    let mut derivation =
-        Derivation { model, symbols: model.symbols.clone(), diagnostics: Vec::new(), complaints: Vec::new() };
+/// What a derivation comes to.
+type Outcome = (Option<Equations>, Vec<Diagnostic>, Vec<Complaint>);
+
+/// The derivation alone: repairs are found by attempts. One that fails for all values of the constants is tried for those
+/// that they have.
+pub(crate) fn attempt(model: &Model) -> Outcome {
+    let general = attempt_by(model, false);
+    if general.0.is_some() {
+        return general;
+    }
+    let by_value = attempt_by(model, true);
+    if by_value.0.is_some() { by_value } else { general }
+}
+
+fn attempt_by(model: &Model, by_value: bool) -> Outcome {
+    let mut derivation = Derivation {
+        model,
+        symbols: model.symbols.clone(),
+        diagnostics: Vec::new(),
+        complaints: Vec::new(),
+        by_value,
+    };
     let equations = derivation.run();
     let failed = derivation.failed();
     (if failed { None } else { equations }, derivation.diagnostics, derivation.complaints)

@@ -1,161 +1,215 @@
-//! Implicit factors: a categorical that is always at its optimum is an allocation.
+//! Implicit factors: a categorical or a Bernoulli that is always at its optimum is an allocation.
 //!
 //! Where the log joint has `sum_c [z = c] l_c` for a copy of z, the optimal `q(z = c)` is proportional to `exp E l_c`, and
 //! what it adds to the bound, its entropy included, is `log sum_c exp E l_c`: the log partition of a site whose categories
-//! are the classes. Nothing is given up, and nothing of z is stored.
+//! are the classes. For a binary s with the coefficient l these are s = 1 with `exp E l`, and s = 0 with 1. Nothing is
+//! given up, and nothing of the factor is stored.
+//!
+//! A bound inside a component is optimised first: `l_c` has the log partition of its allocation, or its tangent where that
+//! is tight. What other blocks read is `sum_c phi_c l_c`, both bounds held.
 
 use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::rename_apart;
-use cavi_algebra::{Addend, Atom, Factor, Function, Mode, Site, SiteId, StatementId, Subscript, Sum, Term};
-use cavi_syntax::Diagnostic;
+use cavi_algebra::{
+    Addend, ArrayId, Atom, BlockId, Elementary, Factor, LetterId, Mode, Site, SiteId, StatementId, Subscript,
+    Sum, Symbols, Term,
+};
+use cavi_syntax::{Diagnostic, Span};
 
 use crate::blocks::Draft;
 use crate::bounds::Bounded;
-use crate::conjugate::unify;
+use crate::conjugate::{opened, unify};
 use crate::derive::Derivation;
 use crate::joint::{multiplicities, with_ancestors};
-use crate::separate::{elements, separate};
+use crate::separate::{Element, elements, separate};
 
 /// Turns implicit factors into sites, and takes their blocks off the list.
 pub fn implicit_to_sites(derivation: &mut Derivation, drafts: &mut Vec<Draft>, bounded: &mut Bounded) {
     let implicit: Vec<Draft> = drafts.iter().filter(|draft| draft.mode == Mode::Implicit).cloned().collect();
     for draft in &implicit {
-        to_site(derivation, draft, &implicit, bounded);
+        if let Err(diagnostic) = to_site(derivation, draft, &implicit, bounded) {
+            derivation.diagnostics.push(*diagnostic);
+        }
     }
     drafts.retain(|draft| draft.mode != Mode::Implicit);
 }
 
-fn to_site(derivation: &mut Derivation, draft: &Draft, implicit: &[Draft], bounded: &mut Bounded) {
+fn to_site(
+    derivation: &mut Derivation,
+    draft: &Draft,
+    implicit: &[Draft],
+    bounded: &mut Bounded,
+) -> Result<(), Box<Diagnostic>> {
     let z = draft.members[0];
     let name = derivation.symbols.array(z).name.clone();
-    let Some(class) = draft.classes else {
-        derivation.diagnostics.push(
-            Diagnostic::error("E0794", format!("`{name}` has no classes to be implicit over"))
-                .at(draft.span, "stated here")
-                .possible("a latent whose value is a position on an axis")
-                .help("leave the line out: the factor is then stored"),
-        );
-        return;
+    let others: Vec<ArrayId> =
+        implicit.iter().map(|other| other.members[0]).filter(|other| *other != z).collect();
+    let place = Place {
+        site: SiteId::from(bounded.sites.len()),
+        plates: with_ancestors(&derivation.symbols, &draft.plates),
+        classes: draft.classes.into_iter().collect(),
     };
-    let id = SiteId::from(bounded.sites.len());
-    let plates = with_ancestors(&derivation.symbols, &draft.plates);
-    let weights = multiplicities(&derivation.symbols, &draft.plates);
-    let letters = |letters: &[cavi_algebra::LetterId]| -> Vec<Subscript> {
-        letters.iter().map(|letter| Subscript::Letter(*letter)).collect()
+    let refused = |span: Span, what: String| {
+        let diagnostic = Diagnostic::error("E0794", format!("`{name}` cannot be implicit: {what}"))
+            .at(span, "in this statement")
+            .also(draft.span, "stated here")
+            .possible("terms that hold one copy of it by its value, and no other implicit factor")
+            .help(format!("leave `implicit {name}` out: the factor is then stored"));
+        Box::new(diagnostic)
     };
+    let symbols = &mut derivation.symbols;
+    let weights = multiplicities(symbols, &draft.plates);
+    // Bounds inside a component are weighed by its share.
+    let sites = bounded.sites.iter_mut().map(|own| {
+        let inside = own.addends.iter().any(|addend| addend.log_weight.mentions(z));
+        (own.statement, &mut own.weight, inside)
+    });
+    let tangents =
+        bounded.auxiliaries.iter_mut().map(|own| (own.statement, &mut own.weight, own.square.mentions(z)));
+    for (statement, weight, inside) in sites.chain(tangents) {
+        let span = derivation.model.statements[statement.index()].span;
+        if inside {
+            return Err(refused(
+                span,
+                "it stands inside a bound, whose optimum would depend on it".to_owned(),
+            ));
+        }
+        *weight = weighed(symbols, draft, &place, weight).map_err(|what| refused(span, what))?;
+    }
     let mut log_weight = Sum::zero();
     let mut home = None;
     for (number, statement) in bounded.statements.iter_mut().enumerate() {
-        if derivation.model.statements[number].target == z {
+        let stated = &derivation.model.statements[number];
+        if stated.target == z {
             home = Some(number);
         }
-        let mut held = Sum::zero();
-        for term in std::mem::take(&mut statement.held).terms {
-            if !term.mentions(z) {
-                held.terms.push(term);
-                continue;
-            }
-            let span = derivation.model.statements[number].span;
-            let refused = |what: String| {
-                Diagnostic::error("E0794", format!("`{name}` cannot be implicit: {what}"))
-                    .at(span, "in this statement")
-                    .also(draft.span, "stated here")
-                    .possible("terms that are logs of single factors: a class drawn from a slice, an entry drawn from another")
-                    .help(format!("leave `implicit {name}` out: the factor is then stored"))
-            };
-            let other = implicit
-                .iter()
-                .flat_map(|other| &other.members)
-                .find(|other| **other != z && term.mentions(**other));
-            if let Some(other) = other {
-                let other = &derivation.symbols.array(*other).name;
-                derivation.diagnostics.push(refused(format!("a term holds the implicit `{other}` as well")));
-                return;
-            }
-            let Ok(apart) = separate(&mut derivation.symbols, draft, &term) else {
-                derivation
-                    .diagnostics
-                    .push(refused("a term holds it in another way than by its value".to_owned()));
-                return;
-            };
-            for term in apart {
-                // The summed letters of the term become those of the site.
-                let mut target = plates.clone();
-                target.push(class);
-                let term = rename_apart(&mut derivation.symbols, &term, &target);
-                let found = elements(&derivation.symbols, draft, &term).unwrap_or_default();
-                let [element] = found.as_slice() else {
-                    derivation.diagnostics.push(refused("a term holds two of its copies".to_owned()));
-                    return;
-                };
-                let mut rest = term.clone();
-                rest.factors.remove(element.position);
-                let pairs = element.plates.iter().cloned().zip(draft.plates.iter().copied());
-                let pairs = pairs.chain(element.slots.iter().cloned().zip([class])).collect();
-                let rest = unify(&mut derivation.symbols, &rest, pairs);
-                // Its weight is that of the rows.
-                let inverse = weights.iter().map(|atom| Factor { atom: atom.clone(), power: -1 });
-                let mut share = rest.clone();
-                share.factors.extend(inverse);
-                let share = canonical(&mut derivation.symbols, &Sum::term(share));
-                if !share.terms.iter().all(is_log) {
-                    derivation
-                        .diagnostics
-                        .push(refused("one of its terms is not the log of a single factor".to_owned()));
-                    return;
-                }
-                log_weight = log_weight.plus(share);
-                let allocation = Atom::Allocation {
-                    site: id,
-                    addend: 0,
-                    plates: letters(&plates),
-                    categories: letters(&[class]),
-                };
-                let mut allocated = rest;
-                allocated.factors.push(Factor::of(allocation));
-                allocated.sums = plates.iter().copied().chain([class]).chain(allocated.sums).collect();
-                held.terms.push(allocated);
-            }
+        let error = |what| refused(stated.span, what);
+        let (mut held, chosen) = apart(symbols, draft, &others, &place, &statement.held).map_err(error)?;
+        for coefficient in chosen {
+            let mut allocated = coefficient;
+            allocated
+                .factors
+                .push(Factor::of(place.share(&letters(&place.plates), &letters(&place.classes))));
+            let own = place.plates.iter().chain(&place.classes).copied();
+            allocated.sums = own.chain(allocated.sums).collect();
+            held.terms.push(allocated);
         }
-        statement.held = canonical(&mut derivation.symbols, &held);
-        statement.tight.terms.retain(|term| !term.mentions(z));
+        statement.held = canonical(symbols, &held);
+        let (tight, chosen) = apart(symbols, draft, &others, &place, &statement.tight).map_err(error)?;
+        for coefficient in chosen {
+            // Its weight is that of the rows.
+            let mut share = coefficient;
+            share.factors.extend(weights.iter().map(|atom| Factor { atom: atom.clone(), power: -1 }));
+            log_weight = log_weight.plus(canonical(symbols, &Sum::term(share)));
+        }
+        statement.tight = canonical(symbols, &tight);
     }
     let weight =
         Term { factors: weights.iter().map(|atom| Factor::of(atom.clone())).collect(), ..Term::number(1.0) };
     let mut partition = weight.clone();
-    partition.sums = plates.clone();
-    partition.factors.push(Factor::of(Atom::LogPartition { site: id, plates: letters(&plates) }));
+    partition.sums = place.plates.clone();
+    partition
+        .factors
+        .push(Factor::of(Atom::LogPartition { site: place.site, plates: letters(&place.plates) }));
     let home = home.expect("every latent has a statement");
     bounded.statements[home].tight.terms.push(partition);
+    let mut addends = vec![Addend { log_weight: canonical(symbols, &log_weight), letters: place.classes }];
+    if draft.classes.is_none() {
+        addends.push(Addend { letters: Vec::new(), log_weight: Sum::zero() });
+    }
     bounded.sites.push(Site {
         statement: StatementId::from(home),
-        plates,
+        plates: place.plates,
         weight: Sum::term(weight),
-        addends: vec![Addend { letters: vec![class], log_weight }],
+        addends,
     });
+    Ok(())
 }
 
-/// Whether a term is a multiple of the log of one element, where its entry is observed.
-fn is_log(term: &Term) -> bool {
-    let mut logs = 0;
-    term.sums.is_empty()
-        && term.factors.iter().all(|factor| match &factor.atom {
-            Atom::Apply(Function::Log, inner) => {
-                logs += 1;
-                factor.power == 1 && inner[0].terms.len() == 1
+/// The site that an implicit factor becomes.
+struct Place {
+    site: SiteId,
+    plates: Vec<LetterId>,
+    /// The letter of its categories; none for a binary factor.
+    classes: Vec<LetterId>,
+}
+
+impl Place {
+    /// The share of a class of a copy; of a binary factor that of 1.
+    fn share(&self, plates: &[Subscript], classes: &[Subscript]) -> Atom {
+        Atom::Allocation { site: self.site, addend: 0, plates: plates.to_vec(), categories: classes.to_vec() }
+    }
+}
+
+fn letters(letters: &[LetterId]) -> Vec<Subscript> {
+    letters.iter().map(|letter| Subscript::Letter(*letter)).collect()
+}
+
+/// Splits a sum into the terms without the factor, and the coefficients of a class at the letters of the site.
+fn apart(
+    symbols: &mut Symbols,
+    draft: &Draft,
+    others: &[ArrayId],
+    place: &Place,
+    sum: &Sum,
+) -> Result<(Sum, Vec<Term>), String> {
+    let z = draft.members[0];
+    let (mut without, mut chosen) = (Sum::zero(), Vec::new());
+    let by_value = "a term holds it in another way than by its value";
+    for term in &sum.terms {
+        if !term.mentions(z) {
+            without.terms.push(term.clone());
+            continue;
+        }
+        if let Some(other) = others.iter().find(|other| term.mentions(**other)) {
+            return Err(format!("a term holds the implicit `{}` as well", symbols.array(*other).name));
+        }
+        let open = opened(symbols, draft, BlockId(0), term, true).map_err(|_| by_value.to_owned())?;
+        for term in open.terms {
+            if !term.mentions(z) {
+                without.terms.push(term);
+                continue;
             }
-            Atom::Observed(..) => true,
-            Atom::Value(..)
-            | Atom::Moment(_)
-            | Atom::Allocation { .. }
-            | Atom::LogPartition { .. }
-            | Atom::Auxiliary { .. }
-            | Atom::Group(_)
-            | Atom::Apply(..)
-            | Atom::ExpectedSquare(_)
-            | Atom::Equal(..)
-            | Atom::Different(..)
-            | Atom::Less(..) => false,
-        })
-        && logs == 1
+            for term in separate(symbols, draft, &term).map_err(|_| by_value.to_owned())? {
+                // The summed letters of the term become those of the site.
+                let target: Vec<LetterId> = place.plates.iter().chain(&place.classes).copied().collect();
+                let term = rename_apart(symbols, &term, &target);
+                let (element, rest) = element(symbols, draft, &term)?;
+                let pairs = element.plates.into_iter().zip(draft.plates.iter().copied());
+                let pairs = pairs.chain(element.slots.into_iter().zip(place.classes.iter().copied()));
+                chosen.push(unify(symbols, &rest, pairs.collect()));
+            }
+        }
+    }
+    Ok((without, chosen))
+}
+
+/// The one element of the factor in a term, and the rest of the term.
+fn element(symbols: &Symbols, draft: &Draft, term: &Term) -> Result<(Element, Term), String> {
+    let mut found = elements(symbols, draft, term)
+        .map_err(|_| "a term holds it in another way than by its value".to_owned())?;
+    let Some(element) = found.pop().filter(|_| found.is_empty()) else {
+        return Err("a term holds two of its copies".to_owned());
+    };
+    if !matches!(element.elementary, Elementary::Indicator | Elementary::Power(1)) {
+        return Err("a term holds it in another way than by its value".to_owned());
+    }
+    let mut rest = term.clone();
+    rest.factors.remove(element.position);
+    Ok((element, rest))
+}
+
+/// The weight of a bound with the share of the class in the place of the factor.
+fn weighed(symbols: &Symbols, draft: &Draft, place: &Place, weight: &Sum) -> Result<Sum, String> {
+    let mut out = Sum::zero();
+    for term in &weight.terms {
+        if !term.mentions(draft.members[0]) {
+            out.terms.push(term.clone());
+            continue;
+        }
+        let (element, mut rest) = element(symbols, draft, term)?;
+        rest.factors.push(Factor::of(place.share(&element.plates, &element.slots)));
+        out.terms.push(rest);
+    }
+    Ok(out)
 }

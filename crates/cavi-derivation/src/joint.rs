@@ -13,6 +13,7 @@ use cavi_families::{Argument, Extent, Target};
 use cavi_model::Statement;
 use cavi_syntax::Diagnostic;
 
+use crate::absent::without_absent;
 use crate::blocks::Draft;
 use crate::derive::Derivation;
 use crate::explain::families_on;
@@ -188,7 +189,8 @@ fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statem
         .map(|term| Term { sums: sums.iter().copied().chain(term.sums).collect(), ..term });
     let density = canonical(symbols, &Sum { terms: terms.collect() });
     let density = sum_simplex(symbols, &density);
-    canonical(symbols, &density)
+    let density = canonical(symbols, &density);
+    if derivation.by_value { without_absent(symbols, &density) } else { density }
 }
 
 /// The subscripts of the target, in the letters of the statement.

@@ -3,6 +3,7 @@
 //! In comes a resolved model; out go its [`Equations`](cavi_algebra::Equations): blocks of q with their natural parameters, sites with their
 //! allocations, the evidence lower bound. This crate knows no family by name and no data.
 
+mod absent;
 mod advice;
 mod ascent;
 mod blocks;

@@ -20,7 +20,8 @@ use cavi_families::{Extent, Improper, Posterior};
 
 use crate::data::Bound;
 use crate::gather::gather;
-use crate::layout::{Parameters, observed_rows};
+use crate::layout::Parameters;
+use crate::observed::Observed;
 use crate::schedule::{Item, Schedule, Step};
 use crate::trouble::Trouble;
 use context::{Context, Place, assignment, unflat};
@@ -77,7 +78,7 @@ impl<'a> Interpreter<'a> {
         let mut interpreter = Interpreter { context, now, held };
         for index in 0..equations.blocks.len() {
             let id = BlockId::from(index);
-            if observed_rows(equations, bound, equations.block(id)).is_some() {
+            if interpreter.context.places[index].observed.is_some() {
                 let (_, family) = interpreter.family(id)?;
                 let mut columns = interpreter.now.parameters.blocks[index].clone();
                 interpreter.observe(id, None, family, &mut columns);
@@ -254,23 +255,15 @@ impl<'a> Interpreter<'a> {
 
     /// Rows of a partly observed array that are observed are point masses at their values.
     fn observe(&self, id: BlockId, row: Option<usize>, family: &dyn Posterior, columns: &mut [Vec<f64>]) {
-        let block = self.context.equations.block(id);
-        let Some(observed) = observed_rows(self.context.equations, self.context.bound, block) else { return };
         let (_, place) = self.context.block(id);
-        match row {
+        let Some(observed) = &place.observed else { return };
+        let has_masses = match row {
             Some(row) => {
-                if let Some(value) = observed[row] {
-                    family.observe(&one(place.layout.n), 0, value, columns);
-                }
+                observed.row(row).is_none_or(|value| family.observe(&one(place.layout.n), 0, value, columns))
             }
-            None => {
-                for (row, value) in observed.iter().enumerate() {
-                    if let Some(value) = value {
-                        family.observe(&place.layout.batch(), row, *value, columns);
-                    }
-                }
-            }
-        }
+            None => observed.observe(family, &place.layout.batch(), columns),
+        };
+        assert!(has_masses, "a family that data have has point masses");
     }
 
     /// Coefficients to the value of a point.
@@ -550,11 +543,15 @@ impl<'a> Interpreter<'a> {
         }
         let extents: Vec<Extent> = place.statistics.iter().map(|own| own.extent).collect();
         let mut sum = Accumulator::default();
-        let observed = observed_rows(self.context.equations, self.context.bound, block);
         for (row, entropy) in entropy.iter().enumerate() {
             let weight = self.weight(view, id, row);
-            let seen = observed.as_ref().is_some_and(|observed| observed[row].is_some());
-            if weight == 0.0 || seen {
+            if weight == 0.0 {
+                continue;
+            }
+            if let Some(value) = place.observed.as_ref().and_then(|observed| observed.row(row)) {
+                let prior = self.coefficients(view, id, Which::Prior, row, true);
+                let prior: Vec<&[f64]> = prior.iter().map(Vec::as_slice).collect();
+                sum.add(weight * Observed::pair(family, value, &prior));
                 continue;
             }
             let mut own_sum = Accumulator::default();

@@ -3,7 +3,7 @@
 use cavi_algebra::{Block, Equations, LetterId, Natural, Support, Symbols};
 use cavi_families::{Batch, Extent, Posterior};
 
-use crate::data::{Bound, BoundArray};
+use crate::data::Bound;
 
 /// The rows of a block. Row `r` is the copy whose plate letters have the values of `r` in mixed radix, in the order of
 /// [`Block::plates`]; a ragged letter counts through all its groups.
@@ -57,8 +57,9 @@ impl Layout {
             None => slices[0].iter().product(),
         };
         // Without a copy there is nothing to share.
-        let group_letters =
-            if rows == 0 { block.plates.clone() } else { shared_letters(symbols, block, missing) };
+        // What is observed in part is a point mass in some rows.
+        let own = rows == 0 || block.members.iter().any(|member| bound.arrays[member.index()].is_some());
+        let group_letters = if own { block.plates.clone() } else { shared_letters(symbols, block, missing) };
         let group_sizes: Vec<usize> = group_letters.iter().map(size).collect();
         let groups = group_sizes.iter().product();
         let own = group_letters == block.plates;
@@ -112,32 +113,6 @@ impl Layout {
 pub fn is_one_vector(block: &Block) -> bool {
     block.members.len() > 1
         && cavi_families::posterior(block.family).is_some_and(|family| family.one_vector())
-}
-
-/// For a block of a partly observed array, the observed value of each row (its copies are the array's entries in C order);
-/// `None` for a block of a latent.
-pub fn observed_rows(equations: &Equations, bound: &Bound, block: &Block) -> Option<Vec<Option<f64>>> {
-    let [member] = block.members.as_slice() else { return None };
-    match bound.arrays.get(member.index())?.as_ref()? {
-        BoundArray::Dense { values, observed } => {
-            let seen = |row: usize| observed.as_ref().is_none_or(|observed| observed[row]);
-            Some(values.iter().enumerate().map(|(row, value)| seen(row).then_some(*value)).collect())
-        }
-        BoundArray::Sparse { indices, values, observed, unlisted_zero } => {
-            let shape = bound.shape(&equations.symbols, *member);
-            let unlisted = unlisted_zero.then_some(0.0);
-            let mut rows = vec![unlisted; shape.iter().product()];
-            for (entry, value) in values.iter().enumerate() {
-                let place = shape
-                    .iter()
-                    .zip(indices)
-                    .fold(0, |place, (size, own)| place * size + own[entry] as usize);
-                let seen = observed.as_ref().is_none_or(|observed| observed[entry]);
-                rows[place] = seen.then_some(*value);
-            }
-            Some(rows)
-        }
-    }
 }
 
 /// The value of a plate letter or of an ancestor of one, given the values of the plate letters.

@@ -6,6 +6,7 @@ mod gather;
 pub mod initialise;
 pub mod interpret;
 pub mod layout;
+pub mod observed;
 pub mod plan;
 pub mod run;
 pub mod schedule;

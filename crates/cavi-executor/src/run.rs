@@ -9,6 +9,7 @@ mod in_order;
 mod parts;
 mod pass;
 mod rows;
+mod shares;
 mod stream;
 
 use std::borrow::Cow;
@@ -19,7 +20,8 @@ use cavi_families::{Batch, Extent, Improper, Posterior};
 use cavi_numerics::Threads;
 
 use crate::data::Bound;
-use crate::layout::{Layout, Parameters, observed_rows};
+use crate::layout::{Layout, Parameters};
+use crate::observed::Observed;
 use crate::plan::tensor::{NodeId, Operation};
 use crate::plan::{Plan, Unplanned, plan};
 use crate::schedule::{Item, Schedule, Step};
@@ -52,8 +54,8 @@ pub struct Executor<'a> {
     held: Vec<Vec<NodeId>>,
     threads: Threads,
     elbo_scale: f64,
-    /// For each block of a partly observed array, the observed value of each row.
-    observed: Vec<Option<Vec<Option<f64>>>>,
+    /// What is observed of each block of a partly observed array.
+    observed: Vec<Option<Observed>>,
 }
 
 impl<'a> Executor<'a> {
@@ -82,14 +84,18 @@ impl<'a> Executor<'a> {
                 | Operation::Pair(..)
                 | Operation::Whole(_)
                 | Operation::Taken(_)
-                | Operation::LogDeterminant(_) => Vec::new(),
+                | Operation::LogDeterminant(_)
+                | Operation::Site(..) => Vec::new(),
             })
             .collect();
         let values = std::mem::take(&mut plan.statics);
         let sites = plan
             .sites
             .iter_mut()
-            .map(|site| SiteState::new(Arc::get_mut(site).expect("the plan is not shared yet"), bound))
+            .map(|site| match site {
+                Some(site) => SiteState::new(Arc::get_mut(site).expect("the plan is not shared yet"), bound),
+                None => SiteState::empty(),
+            })
             .collect();
         let count = plan.nodes.len();
         let transient = transient(&plan);
@@ -107,7 +113,7 @@ impl<'a> Executor<'a> {
             held: Vec::new(),
             threads: Threads::new(threads),
             elbo_scale: 0.0,
-            observed: equations.blocks.iter().map(|block| observed_rows(equations, bound, block)).collect(),
+            observed: equations.blocks.iter().map(|block| Observed::of(equations, bound, block)).collect(),
             plan,
         };
         for index in 0..equations.blocks.len() {
@@ -133,7 +139,8 @@ impl<'a> Executor<'a> {
                 | Operation::Pair(..)
                 | Operation::Whole(_)
                 | Operation::Taken(_)
-                | Operation::LogDeterminant(_) => {
+                | Operation::LogDeterminant(_)
+                | Operation::Site(..) => {
                     self.plan.nodes[index].reads().iter().all(|read| constant[read.index()])
                 }
             };
@@ -144,7 +151,7 @@ impl<'a> Executor<'a> {
         {
             wanted[root.index()] = true;
         }
-        for input in self.plan.sites.iter().flat_map(|site| site.inputs()) {
+        for input in self.plan.sites.iter().flatten().flat_map(|site| site.inputs()) {
             wanted[input.index()] = true;
         }
         for index in (0..count).filter(|index| !constant[*index]) {
@@ -181,19 +188,15 @@ impl<'a> Executor<'a> {
         let Some(observed) = &self.observed[id.index()] else { return Ok(()) };
         let family = family(self.equations, id);
         let batch = self.plan.layouts[id.index()].batch();
-        for (row, value) in observed.iter().enumerate() {
-            if let Some(value) = value
-                && !family.observe(&batch, row, *value, &mut self.parameters.blocks[id.index()])
-            {
-                let array = self.equations.symbols.array(self.equations.block(id).members[0]);
-                return Err(Unplanned(format!(
-                    "`{}` is observed in part, and a {} factor of q has no point masses",
-                    array.name,
-                    family.name()
-                )));
-            }
+        if observed.observe(family, &batch, &mut self.parameters.blocks[id.index()]) {
+            return Ok(());
         }
-        Ok(())
+        let array = self.equations.symbols.array(self.equations.block(id).members[0]);
+        Err(Unplanned(format!(
+            "`{}` is observed in part, and a {} factor of q has no point masses",
+            array.name,
+            family.name()
+        )))
     }
 
     /// The held nodes that the update of a block reads.
@@ -319,7 +322,8 @@ impl<'a> Executor<'a> {
             | Operation::Pair(..)
             | Operation::Whole(_)
             | Operation::Taken(_)
-            | Operation::LogDeterminant(_) => self.plan.nodes[id.index()]
+            | Operation::LogDeterminant(_)
+            | Operation::Site(..) => self.plan.nodes[id.index()]
                 .reads()
                 .into_iter()
                 .map(|read| self.newest(read))
@@ -341,7 +345,8 @@ impl<'a> Executor<'a> {
             | Operation::Pair(..)
             | Operation::Whole(_)
             | Operation::Taken(_)
-            | Operation::LogDeterminant(_) => self.plan.nodes[index].reads(),
+            | Operation::LogDeterminant(_)
+            | Operation::Site(..) => self.plan.nodes[index].reads(),
         };
         let newest = self.newest(id);
         if self.stamps[index] >= newest && self.values[index].len() == self.plan.nodes[index].len() {
@@ -377,6 +382,9 @@ impl<'a> Executor<'a> {
                 out.resize(layout.batch().len(family.expectations()[*which].extent), 0.0);
                 let descriptors = &self.parameters.blocks[block.index()];
                 expect(family, &Parts::new(family, layout), descriptors, *which, &mut out, &self.threads);
+                if let Some(observed) = &self.observed[block.index()] {
+                    observed.expect(family, &layout.batch(), *which, &mut out);
+                }
             }
             Operation::Contractions(_) => {
                 out.clear();
@@ -385,13 +393,14 @@ impl<'a> Executor<'a> {
                 for prepared in self.prepared[index].iter().filter(kept) {
                     prepared.run(&self.values, &self.plan.maps, &mut out, &self.threads);
                 }
-                self.run_streamed(&self.prepared[index], &mut out);
+                self.run_streamed(&self.prepared[index], &mut out, false);
                 // The logs of points at 0 are infinite, and 0 ln 0 is 0.
                 if out.iter().any(|value| value.is_nan()) {
                     out.fill(0.0);
-                    for prepared in &self.prepared[index] {
+                    for prepared in self.prepared[index].iter().filter(kept) {
                         prepared.run_guarded(&self.values, &self.plan.maps, &mut out);
                     }
+                    self.run_streamed(&self.prepared[index], &mut out, true);
                 }
             }
             Operation::Map(function, node) => {
@@ -418,6 +427,10 @@ impl<'a> Executor<'a> {
                 for (out, matrix) in out.iter_mut().zip(matrices) {
                     *out = cavi_numerics::linalg::log_determinant_of(matrix);
                 }
+            }
+            Operation::Site(what, weights) => {
+                out.resize(self.plan.nodes[index].len(), 0.0);
+                self.allotted(*what, weights, &mut out);
             }
         }
         self.values[index] = Cow::Owned(out);
@@ -567,7 +580,7 @@ impl<'a> Executor<'a> {
 
     /// Whether the update of a block reads counts of a site.
     fn reads(&self, site: usize, block: BlockId) -> bool {
-        self.plan.sites[site].addends.iter().any(|addend| {
+        self.plan.sites[site].iter().flat_map(|site| &site.addends).any(|addend| {
             addend.modes.iter().any(|mode| mode.block == Some(block))
                 || addend.scalars.iter().any(|scalar| scalar.block == block)
         })
@@ -612,7 +625,9 @@ fn transient(plan: &Plan) -> Vec<bool> {
     let roots = plan.blocks.iter().flat_map(|block| {
         block.natural.iter().chain(&block.prior).chain(&block.weight).copied().chain(block.ascent_nodes())
     });
-    for root in roots.chain(plan.elbo.iter().copied()).chain(plan.sites.iter().flat_map(|site| site.inputs()))
+    for root in roots
+        .chain(plan.elbo.iter().copied())
+        .chain(plan.sites.iter().flatten().flat_map(|site| site.inputs()))
     {
         alone[root.index()] = false;
     }

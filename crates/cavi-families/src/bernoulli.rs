@@ -138,8 +138,8 @@ impl Posterior for BernoulliPosterior {
         Ok(())
     }
 
-    fn observe(&self, _batch: &Batch, row: usize, value: f64, descriptors: &mut [Vec<f64>]) -> bool {
-        descriptors[0][row] = value;
+    fn observe(&self, _batch: &Batch, row: usize, value: &[f64], descriptors: &mut [Vec<f64>]) -> bool {
+        descriptors[0][row] = value[0];
         true
     }
 

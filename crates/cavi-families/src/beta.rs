@@ -16,6 +16,7 @@ use rand::{Rng, RngCore};
 use crate::density::log_complement;
 use crate::dirichlet::{log_gamma_draw, total_of_log_coefficients};
 use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Spelling, Target};
+use crate::observed;
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_positive};
 use crate::standard::Formulas;
 use crate::standard::build::{eta, log_gamma_of, minus, over, parameter, psi, sum};
@@ -175,6 +176,11 @@ impl Posterior for BetaPosterior {
             }
         }
         Ok(())
+    }
+
+    fn observe(&self, _batch: &Batch, row: usize, value: &[f64], descriptors: &mut [Vec<f64>]) -> bool {
+        observed::describe(descriptors, row, &[f64::INFINITY, f64::INFINITY, value[0]]);
+        true
     }
 
     fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {

@@ -158,10 +158,10 @@ impl Posterior for CategoricalPosterior {
         Ok(())
     }
 
-    fn observe(&self, batch: &Batch, row: usize, value: f64, descriptors: &mut [Vec<f64>]) -> bool {
+    fn observe(&self, batch: &Batch, row: usize, value: &[f64], descriptors: &mut [Vec<f64>]) -> bool {
         let own = &mut descriptors[0][row * batch.n..(row + 1) * batch.n];
         own.fill(0.0);
-        own[value as usize] = 1.0;
+        own[value[0] as usize] = 1.0;
         true
     }
 

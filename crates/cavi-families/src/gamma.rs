@@ -12,6 +12,7 @@ use cavi_numerics::special::{digamma_into, ln_into, log_gamma_into};
 use rand::{Rng, RngCore};
 
 use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Spelling, Target};
+use crate::observed;
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_positive};
 use crate::standard::Formulas;
 use crate::standard::build::{eta, log, log_gamma_of, minus, over, parameter, product, psi, sum};
@@ -198,6 +199,11 @@ impl Posterior for GammaPosterior {
             };
         }
         Ok(())
+    }
+
+    fn observe(&self, _batch: &Batch, row: usize, value: &[f64], descriptors: &mut [Vec<f64>]) -> bool {
+        observed::describe(descriptors, row, &[f64::INFINITY, f64::INFINITY, value[0]]);
+        true
     }
 
     fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {

@@ -29,6 +29,7 @@ use rand::{Rng, RngCore};
 use rand_distr::Exp1;
 
 use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Spelling, Target};
+use crate::observed;
 use crate::posterior::{
     Batch, Descriptor, Expectation, Improper, Posterior, require_finite, require_positive,
 };
@@ -261,6 +262,11 @@ impl Posterior for GeneralizedInverseGaussianPosterior {
             };
         }
         Ok(())
+    }
+
+    fn observe(&self, _batch: &Batch, row: usize, value: &[f64], descriptors: &mut [Vec<f64>]) -> bool {
+        observed::describe(descriptors, row, &[0.0, f64::INFINITY, f64::INFINITY, value[0]]);
+        true
     }
 
     fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {

@@ -201,6 +201,10 @@ impl Posterior for JointNormalPosterior {
         let by_group: Vec<f64> = (0..batch.groups)
             .map(|group| {
                 scratch.copy_from_slice(&descriptors[1][batch.matrix(group)]);
+                // What was observed is a point mass.
+                if n > 0 && scratch.iter().all(|value| *value == 0.0) {
+                    return f64::NEG_INFINITY;
+                }
                 linalg::cholesky(n, &mut scratch).expect("a covariance is positive definite");
                 0.5 * (constant + linalg::log_determinant(n, &scratch))
             })
@@ -241,6 +245,12 @@ impl Posterior for JointNormalPosterior {
             linalg::solve(n, &factors[place], value);
         }
         Ok(())
+    }
+
+    fn observe(&self, batch: &Batch, row: usize, value: &[f64], descriptors: &mut [Vec<f64>]) -> bool {
+        descriptors[0][batch.row(row)].copy_from_slice(value);
+        descriptors[1][batch.matrix(batch.group_of(row))].fill(0.0);
+        true
     }
 
     fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {

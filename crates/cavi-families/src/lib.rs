@@ -8,6 +8,7 @@
 
 pub mod family;
 pub mod functions;
+pub mod observed;
 pub mod posterior;
 pub mod standard;
 

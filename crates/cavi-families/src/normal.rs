@@ -191,8 +191,8 @@ impl Posterior for NormalPosterior {
         Ok(())
     }
 
-    fn observe(&self, _batch: &Batch, row: usize, value: f64, descriptors: &mut [Vec<f64>]) -> bool {
-        descriptors[0][row] = value;
+    fn observe(&self, _batch: &Batch, row: usize, value: &[f64], descriptors: &mut [Vec<f64>]) -> bool {
+        descriptors[0][row] = value[0];
         descriptors[1][row] = 0.0;
         true
     }

@@ -217,9 +217,10 @@ pub trait Posterior: Sync {
     /// distribution as long as the maximum is attained.
     fn mode(&self, batch: &Batch, coefficients: &[&[f64]], value: &mut [f64]) -> Result<(), Improper>;
 
-    /// Makes a row of q a point mass at an observed value: what the observed entries of a partly observed variable are.
-    /// False where this family has no such limit among its descriptors.
-    fn observe(&self, _batch: &Batch, _row: usize, _value: f64, _descriptors: &mut [Vec<f64>]) -> bool {
+    /// Makes a row of q a point mass at an observed value (of a slice: at its elements): what the observed entries of a partly
+    /// observed variable are. What defines q may be infinite there; the expectations are those of
+    /// [`crate::observed::at_value`]. False where no data have this family.
+    fn observe(&self, _batch: &Batch, _row: usize, _value: &[f64], _descriptors: &mut [Vec<f64>]) -> bool {
         false
     }
 

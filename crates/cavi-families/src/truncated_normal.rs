@@ -26,6 +26,7 @@ use rand_distr::{Exp1, StandardNormal};
 
 use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Spelling, Target};
 use crate::normal::{SCALES, log_normal_density};
+use crate::observed;
 use crate::posterior::{
     Batch, Descriptor, Expectation, Improper, Posterior, require_finite, require_positive,
 };
@@ -274,6 +275,12 @@ impl Posterior for TruncatedNormalPosterior {
             };
         }
         Ok(())
+    }
+
+    fn observe(&self, _batch: &Batch, row: usize, value: &[f64], descriptors: &mut [Vec<f64>]) -> bool {
+        let linear = if value[0] == 0.0 { 0.0 } else { f64::INFINITY };
+        observed::describe(descriptors, row, &[linear, f64::INFINITY, value[0], 0.0]);
+        true
     }
 
     fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {

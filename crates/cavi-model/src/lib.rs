@@ -16,5 +16,5 @@ pub use model::{
     Start, Statement,
 };
 pub use print::print;
-pub use resolve::{resolve, resolve_schedule, resolve_with};
+pub use resolve::{Set, resolve, resolve_schedule, resolve_with};
 pub use stated::stated;

@@ -188,7 +188,7 @@ fn constants_set_from_outside_are_not_judged() {
     let text = "axis row[i]\nconst a = -1\ndata x[i] : count\nr ~ Gamma(a, rate = 1)\nx[i] ~ Poisson(r)\n";
     let (program, _) = parse(text);
     assert!(resolve(&program).0.is_none());
-    assert!(cavi_model::resolve_with(&program, &["a"]).0.is_some());
+    assert!(cavi_model::resolve_with(&program, &[cavi_model::Set { name: "a", value: None }]).0.is_some());
 }
 
 #[test]

@@ -7,8 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use cavi_algebra::{ArrayId, ArrayKind, AxisId, BlockId, Equations, Support};
+use cavi_executor::observed::Observed;
 use cavi_executor::{Bound, Layout};
 use cavi_files::DenseArray;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 
 use crate::bind::{Binding, Labels, Problem};
 use crate::entries::EntryAxis;
@@ -467,8 +470,27 @@ impl Reader<'_> {
         let symbols = &self.equations.symbols;
         let name = |member: usize| &symbols.array(block.members[member]).name;
         if let Some(family) = family(self.equations, id) {
+            // A point mass is not among the proper ones: it is put there afterwards.
+            let observed = Observed::of(self.equations, self.bound, block);
+            if let Some(observed) = &observed {
+                let mut proper = columns.clone();
+                family.start(&layout.batch(), &mut ChaCha8Rng::seed_from_u64(0), &mut proper);
+                for (column, proper) in columns.iter_mut().zip(&proper) {
+                    let width = column.len() / layout.rows.max(1);
+                    for (row, _) in observed.rows() {
+                        let own = row * width..(row + 1) * width;
+                        column[own.clone()].copy_from_slice(&proper[own]);
+                    }
+                }
+            }
             return match family.complete(&layout.batch(), &mut columns) {
-                Ok(()) => Ok(columns),
+                Ok(()) => {
+                    if let Some(observed) = &observed {
+                        let has_masses = observed.observe(family, &layout.batch(), &mut columns);
+                        debug_assert!(has_masses, "a family that data have has point masses");
+                    }
+                    Ok(columns)
+                }
                 Err(improper) => Err(Problem::new(format!(
                     "{}: the start of `{}`{}: {}",
                     self.store.path.display(),

@@ -1,7 +1,7 @@
 //! From text to equations: the whole meaning side on one screen.
 
 use cavi_algebra::Equations;
-use cavi_model::Model;
+use cavi_model::{Model, Set};
 use cavi_syntax::Diagnostic;
 use cavi_syntax::ast::Program;
 
@@ -36,7 +36,7 @@ pub fn compile(text: &str, file_name: &str) -> Compiled {
 }
 
 /// As [`compile`], for a program some of whose constants get their values from outside (`--set`).
-pub fn compile_with(text: &str, file_name: &str, set: &[&str]) -> Compiled {
+pub fn compile_with(text: &str, file_name: &str, set: &[Set]) -> Compiled {
     let (program, diagnostics) = cavi_syntax::parse(text);
     let mut compiled = Compiled {
         file_name: file_name.to_owned(),

@@ -1,6 +1,6 @@
 //! From the items of a `sweep` line to the blocks that a run updates.
 
-use cavi_algebra::{ArrayId, ArrayKind, Atom, BlockId, Equations, Mode, Sum};
+use cavi_algebra::{ArrayId, ArrayKind, BlockId, Equations, Mode};
 use cavi_executor::{Item, Schedule, Step};
 use cavi_model::{Model, ScheduleItem, ScheduleKind};
 use cavi_syntax::{Diagnostic, Span};
@@ -130,7 +130,7 @@ impl Resolver<'_> {
     /// Warns of a group none of whose members reads an allocation.
     fn shares(&mut self, members: &[Item], span: Span) {
         let blocks = members.iter().flat_map(Item::blocks);
-        let readers = blocks.filter(|block| reads_allocation(self.equations, *block)).count();
+        let readers = blocks.filter(|block| self.equations.reads_held(*block)).count();
         if readers < 2 && members.len() > 1 {
             self.diagnostics.push(
                 Diagnostic::warning("W0603", "the members of this group share no allocation")
@@ -177,16 +177,4 @@ impl Resolver<'_> {
         }
         diagnostics
     }
-}
-
-/// Whether the update of a block reads an allocation, or what counts as one: an implicit factor, an auxiliary variable.
-fn reads_allocation(equations: &Equations, block: BlockId) -> bool {
-    fn reads(equations: &Equations, sum: &Sum) -> bool {
-        sum.terms.iter().flat_map(|term| &term.factors).any(|factor| match &factor.atom {
-            Atom::Allocation { .. } | Atom::Auxiliary { .. } => true,
-            Atom::Moment(moment) => equations.block(moment.block).mode == Mode::Implicit,
-            atom => atom.nested().into_iter().any(|inner| reads(equations, inner)),
-        })
-    }
-    equations.block(block).natural.iter().any(|natural| reads(equations, &natural.coefficient))
 }

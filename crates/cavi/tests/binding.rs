@@ -36,7 +36,7 @@ fn open(case: &Path) -> (cavi::Compiled, Inputs) {
     let inputs = Inputs::parse(&of("--data"), &none, &none, &of("--labels"), &of("--set"))
         .expect("well-formed options");
     let text = std::fs::read_to_string(case.join("program.cavi")).expect("a program");
-    let compiled = cavi::compile_with(&text, "program.cavi", &inputs.set_names());
+    let compiled = cavi::compile_with(&text, "program.cavi", &inputs.set_values());
     (compiled, inputs)
 }
 

@@ -1,6 +1,6 @@
 //! `cavi check MODEL`: everything that is wrong with a program, and what it will do.
 
-use cavi::Compiled;
+use cavi::{Compiled, Set};
 use cavi_syntax::{Diagnostic, Severity, Span, position};
 use serde_json::{Value, json};
 
@@ -11,8 +11,7 @@ use crate::{program, terminal};
 /// Diagnostics to standard error, the chosen factorisation to standard output.
 pub fn run(arguments: &CheckArguments) -> Result<(), Failure> {
     let source = program::find(&arguments.model)?;
-    let set = names(&arguments.set)?;
-    let set: Vec<&str> = set.iter().map(String::as_str).collect();
+    let set = values(&arguments.set)?;
     let compiled = cavi::compile_with(&source.text, &source.name, &set);
     if arguments.json {
         let list: Vec<Value> =
@@ -28,12 +27,14 @@ pub fn run(arguments: &CheckArguments) -> Result<(), Failure> {
     terminal::print(&summary(&compiled))
 }
 
-/// The names in `--set NAME=VALUE`; of the values `check` makes no use.
-pub fn names(set: &[String]) -> Result<Vec<String>, Failure> {
+/// What `--set NAME=VALUE` says; a file is not read.
+pub fn values(set: &[String]) -> Result<Vec<Set<'_>>, Failure> {
     set.iter()
         .map(|text| match text.split_once('=') {
             Some((name, value)) if !name.is_empty() && !value.is_empty() => {
-                Ok(name.split('[').next().unwrap_or(name).trim().to_owned())
+                let whole = name.split('[').next().unwrap_or(name);
+                let value = value.trim().parse().ok().filter(|_| whole == name);
+                Ok(Set { name: whole.trim(), value })
             }
             Some(_) | None => Err(Failure::usage(format!("`--set {text}` is not of the form `NAME=VALUE`"))),
         })

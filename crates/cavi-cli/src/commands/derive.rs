@@ -10,8 +10,7 @@ use crate::{program, terminal};
 /// The derivation in one of four formats, or how one variable comes by its update.
 pub fn run(arguments: &DeriveArguments) -> Result<(), Failure> {
     let source = program::find(&arguments.model)?;
-    let set = super::check::names(&arguments.set)?;
-    let set: Vec<&str> = set.iter().map(String::as_str).collect();
+    let set = super::check::values(&arguments.set)?;
     let compiled = program::compile(&source, &set, &[], false)?;
     let format = match arguments.format {
         DerivationFormat::Text => Format::Text,

@@ -23,7 +23,7 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     let source = program::find(&arguments.model)?;
     let inputs = inputs(&arguments.inputs)?;
     let ignored: &[&str] = if arguments.run.schedule.is_some() { &ABOUT_THE_SWEEP } else { &[] };
-    let compiled = program::compile(&source, &inputs.set_names(), ignored, quiet)?;
+    let compiled = program::compile(&source, &inputs.set_values(), ignored, quiet)?;
     let (compiled, binding) = bind(compiled, &inputs, quiet)?;
     let mut settings = settings(&compiled, &arguments.run)?;
     if let Some(init) = &arguments.init {

@@ -4,6 +4,10 @@
 //! The categories of a sum are its addends, each with the values of its summed letters. The bound needs a coefficient
 //! that cannot be negative.
 //!
+//! Under a selection the bound applies inside each component: `[z = m] log sum_c f_mc` is bounded with shares `phi_mc`. The
+//! update of a latent that stands in an addend reads `E[z = m] phi_mc`; that of z the whole
+//! `sum_c phi_mc (E log f_mc - log phi_mc)`, which is `log sum_c exp E log f_mc` at the optimum of the shares.
+//!
 //! # Source
 //! Lee and Seung (2001), the auxiliary function of theorem 3; Cemgil (2009), section 3.1.
 
@@ -31,12 +35,16 @@ pub fn replace(
 ) -> Option<Replacement> {
     let position = log_of_sum(drafts, term)?;
     let id = SiteId::from(sites.len());
-    let Some((site, held)) = surrogate(derivation, drafts, statement, id, term, position) else {
+    let Some((site, mut held)) = surrogate(derivation, drafts, statement, id, term, position) else {
         return Some(Replacement { held: Vec::new(), tight: Vec::new() });
     };
     let plates = site.plates.iter().map(|letter| Subscript::Letter(*letter)).collect();
     let mut partition = term.clone();
     partition.factors[position] = Factor::of(Atom::LogPartition { site: id, plates });
+    // The update of what weighs the log reads the whole bound on it, not only what its addends have.
+    if drafts.iter().flat_map(|draft| &draft.members).any(|member| site.weight.mentions(*member)) {
+        held.push(partition.clone());
+    }
     sites.push(site);
     Some(Replacement { held, tight: vec![partition] })
 }
@@ -165,18 +173,20 @@ fn surrogate(
         derivation.complain(diagnostic, None, Some(statement));
         return None;
     }
-    // The update of what weighs the log would read the bound itself, `sum_c phi_c (log f_c - log phi_c)`, and not only what
-    // is linear in the statistics of the addends.
-    let weighing = drafts.iter().filter(|draft| draft.is_random()).flat_map(|draft| &draft.members);
-    if let Some(latent) = weighing.copied().find(|member| rest.mentions(*member)) {
-        let name = derivation.symbols.array(latent).name.clone();
+    // What both weighs the log and stands in it would see the bound in neither way alone.
+    let both = drafts.iter().find(|draft| {
+        let mut members = draft.members.iter();
+        members.clone().any(|member| rest.mentions(*member)) && members.any(|own| inner[0].mentions(*own))
+    });
+    if let Some(draft) = both {
+        let name = derivation.symbols.array(draft.members[0]).name.clone();
         let diagnostic = Diagnostic::error(
             "E0705",
-            format!("{log_text} is weighed by `{name}`, whose update would need the bound on it: this is not in this version"),
+            format!("{log_text} is weighed by the block of `{name}`, which stands in it as well"),
         )
         .at(span, "in this statement")
-        .possible("the log of a sum with a coefficient of data, constants and points; under a selection, a product")
-        .help(format!("write a product in place of the sum, or make `{name}` data"));
+        .possible("the log of a sum whose coefficient shares no block with the sum")
+        .help("give what weighs it a block of its own in `posterior`, or make it data");
         derivation.complain(diagnostic, None, Some(statement));
         return None;
     }

@@ -5,7 +5,7 @@ mod jensen_log_sum;
 pub mod lee_seung;
 
 use cavi_algebra::canonical::canonical;
-use cavi_algebra::{Auxiliary, Site, StatementId, Sum, Term};
+use cavi_algebra::{ArrayId, Atom, Auxiliary, Factor, Site, StatementId, Sum, Term};
 
 use crate::blocks::Draft;
 use crate::derive::Derivation;
@@ -30,6 +30,24 @@ pub struct BoundedStatement {
     pub held: Sum,
     /// With allocations and auxiliary variables at their optimum: what the bound is evaluated from.
     pub tight: Sum,
+}
+
+impl Bounded {
+    /// The terms of a statement, allocations held, from which the update of a block is collected. Where the block weighs the
+    /// log of a sum, the whole bound on the log stands for what its addends have.
+    pub fn held_by<'b>(&'b self, draft: &'b Draft, statement: StatementId) -> impl Iterator<Item = &'b Term> {
+        let of = |holds: &dyn Fn(ArrayId) -> bool| draft.members.iter().any(|member| holds(*member));
+        self.statements[statement.index()].held.terms.iter().filter(move |term| {
+            let addend = |factor: &Factor| match &factor.atom {
+                Atom::Allocation { site, .. } => {
+                    let weight = &self.sites[site.index()].weight;
+                    of(&|member| weight.mentions(member))
+                }
+                _ => false,
+            };
+            of(&|member| term.mentions(member)) && !term.factors.iter().any(addend)
+        })
+    }
 }
 
 /// What a bound puts in the place of a term.

@@ -9,6 +9,7 @@ use cavi_families::{Expectation, Extent, Posterior};
 use crate::data::Bound;
 use crate::layout::Layout;
 use crate::layout::is_one_vector;
+use crate::observed::Observed;
 use crate::trouble::Trouble;
 
 /// The fixed part of a run.
@@ -39,6 +40,8 @@ pub struct Place {
     /// The rows in the order in which copies that meet are updated: lexicographic in the subscripts that the first
     /// member declares.
     pub order: Vec<usize>,
+    /// What is observed of a partly observed array.
+    pub observed: Option<Observed>,
 }
 
 /// Where a latent is: its block, its number in it, and which of its dimensions are plates and slices of the block.
@@ -159,7 +162,8 @@ impl Place {
             let values = unflat(&layout.plates, *row);
             plates.iter().map(|plate| values[*plate]).collect::<Vec<usize>>()
         });
-        Place { layout, family, statistics, expectations, values, widths, offsets, order }
+        let observed = Observed::of(equations, bound, block);
+        Place { layout, family, statistics, expectations, values, widths, offsets, order, observed }
     }
 
     /// Whether several variables stand beside each other in one vector.

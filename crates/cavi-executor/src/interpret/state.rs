@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use cavi_algebra::evaluate::{Assignment, Environment, evaluate, for_each_value};
 use cavi_algebra::{ArrayId, AuxiliaryId, AxisId, BlockId, Elementary, Function, Mode, Moment, SiteId};
+use cavi_families::observed::at_value;
 use cavi_families::{Batch, Extent, functions};
 
 use super::context::{Context, Place, assignment, flat, log_sum_exp};
@@ -70,6 +71,9 @@ impl State {
         for (which, own) in place.expectations.iter().enumerate() {
             let mut column = vec![0.0; batch.len(own.extent)];
             family.expect(&batch, columns, which, &mut column);
+            if let Some(observed) = &place.observed {
+                observed.expect(family, &batch, which, &mut column);
+            }
             expectations.push(column);
         }
         self.expectations[id.index()] = expectations;
@@ -83,6 +87,9 @@ impl State {
         for (which, own) in place.expectations.iter().enumerate() {
             let mut column = vec![0.0; place.length(own.extent)];
             family.expect(&one(place.layout.n), &columns, which, &mut column);
+            if let Some(value) = place.observed.as_ref().and_then(|observed| observed.row(row)) {
+                at_value(&own.statistic, value, &mut column);
+            }
             self.expectations[id.index()][which][place.span(own.extent, row)].copy_from_slice(&column);
         }
     }

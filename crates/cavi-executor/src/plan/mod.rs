@@ -12,7 +12,7 @@ pub mod tensor;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use cavi_algebra::{ArrayId, Atom, BlockId, Equations, LetterId, Natural, SiteId, Statistic, Sum, Term};
+use cavi_algebra::{ArrayId, BlockId, Equations, LetterId, Natural, SiteId, Statistic, Sum, Term};
 
 use crate::data::Bound;
 use crate::gather::gather;
@@ -35,11 +35,11 @@ pub struct Plan<'a> {
     pub layouts: Vec<Layout>,
     /// One for each block.
     pub blocks: Vec<BlockPlan>,
-    /// One for each site.
-    pub sites: Vec<Arc<SitePlan>>,
-    /// Scalar nodes of the bound: one for each term without a log partition.
+    /// One for each site; none where its allocations are steps.
+    pub sites: Vec<Option<Arc<SitePlan>>>,
+    /// Scalar nodes of the bound: one for each term without the log partition of a pass.
     pub elbo: Vec<NodeId>,
-    /// The nodes that are worked out a row at a time where they are read, and never kept.
+    /// The nodes that are worked out a few rows at a time where they are read, and never kept.
     pub streamed: Vec<bool>,
     /// The sites whose totals enter the bound, with their signs.
     pub elbo_sites: Vec<(SiteId, f64)>,
@@ -89,6 +89,16 @@ pub struct AscentPlan {
     pub curvature: Option<Vec<NodeId>>,
 }
 
+impl Plan<'_> {
+    /// As many rows of what is streamed are worked out together: a few thousand values.
+    pub fn rows_at_once(&self) -> usize {
+        const VALUES: usize = 1 << 13;
+        let streamed = self.nodes.iter().zip(&self.streamed).filter(|(_, streamed)| **streamed);
+        let longest = streamed.map(|(node, _)| node.shape[1..].iter().product()).max();
+        (VALUES / longest.unwrap_or(1_usize).max(1)).max(1)
+    }
+}
+
 /// Plans a program for its data.
 pub fn plan<'a>(equations: &'a Equations, bound: &'a Bound) -> Result<Plan<'a>, Unplanned> {
     let missing = |array: ArrayId| bound.array(array).has_missing();
@@ -97,7 +107,9 @@ pub fn plan<'a>(equations: &'a Equations, bound: &'a Bound) -> Result<Plan<'a>, 
     let mut lowering = Lowering::new(equations, bound, &layouts);
     let mut sites = Vec::new();
     for site in 0..equations.sites.len() {
-        sites.push(Arc::new(plan_site(&mut lowering, SiteId::from(site))?));
+        let site = SiteId::from(site);
+        let pass = lowering.by_pass(site).then(|| plan_site(&mut lowering, site)).transpose()?;
+        sites.push(pass.map(Arc::new));
     }
     let mut blocks = Vec::new();
     for (index, block) in equations.blocks.iter().enumerate() {
@@ -107,9 +119,9 @@ pub fn plan<'a>(equations: &'a Equations, bound: &'a Bound) -> Result<Plan<'a>, 
     let mut elbo_sites = Vec::new();
     for (_, sum) in &equations.elbo.terms {
         let (logs, rest): (Vec<Term>, Vec<Term>) =
-            gather(equations, sum).into_iter().partition(|term| partition(term).is_some());
+            gather(equations, sum).into_iter().partition(|term| lowering.passed(term).is_some());
         for term in &logs {
-            let site = partition(term).expect("chosen for it");
+            let site = lowering.passed(term).expect("chosen for it");
             elbo_sites.push((site, 1.0));
         }
         // One node a term: those of data and constants alone are computed once.
@@ -125,7 +137,8 @@ pub fn plan<'a>(equations: &'a Equations, bound: &'a Bound) -> Result<Plan<'a>, 
 /// The nodes with more values than may be kept. What reads one runs along its first dimension, row after row.
 fn streamed(lowering: &Lowering) -> Result<Vec<bool>, Unplanned> {
     let large = |node: &Node| {
-        let computed = matches!(node.operation, Operation::Contractions(_) | Operation::Map(..));
+        let computed =
+            matches!(node.operation, Operation::Contractions(_) | Operation::Map(..) | Operation::Site(..));
         computed && node.len() > lowering.limit
     };
     let streamed: Vec<bool> = lowering.nodes.iter().map(large).collect();
@@ -146,21 +159,13 @@ fn streamed(lowering: &Lowering) -> Result<Vec<bool>, Unplanned> {
             };
             if !along.iter().all(in_rows) {
                 return Err(Unplanned(format!(
-                    "auxiliary variables for {} entries are too many to keep, and are not read in rows",
+                    "auxiliary variables or allocations for {} entries are too many to keep, and are not read in rows",
                     node.len()
                 )));
             }
         }
     }
     Ok(streamed)
-}
-
-/// The site whose log partition stands in a term. The term's other factors are the site's weight.
-fn partition(term: &Term) -> Option<SiteId> {
-    term.factors.iter().find_map(|factor| match &factor.atom {
-        Atom::LogPartition { site, .. } => Some(*site),
-        _ => None,
-    })
 }
 
 fn plan_block(

@@ -6,19 +6,21 @@ use cavi_algebra::{ArrayId, Equations};
 
 use crate::plan::Plan;
 use crate::plan::site::{Listed, Rows};
-use crate::plan::tensor::{Contraction, Elementwise, Node, Operation};
+use crate::plan::tensor::{Allotted, Contraction, Elementwise, Node, NodeId, Operation};
 
 impl Plan<'_> {
     /// The bytes that nodes, tables and entry rows take, all at once.
     pub fn bytes(&self, equations: &Equations) -> usize {
         let kept = |(node, streamed): (&Node, &bool)| {
-            let values = if *streamed { node.len() / node.shape[0] } else { node.len() };
+            let rows = self.rows_at_once().min(node.shape.first().copied().unwrap_or(1));
+            let values = if *streamed { rows * (node.len() / node.shape[0]) } else { node.len() };
             values * size_of::<f64>()
         };
         let nodes: usize = self.nodes.iter().zip(&self.streamed).map(kept).sum();
         let sites: usize = self
             .sites
             .iter()
+            .flatten()
             .flat_map(|site| &site.addends)
             .map(|addend| {
                 let elements = addend.scalars.iter().map(|scalar| &scalar.element);
@@ -41,6 +43,7 @@ impl Plan<'_> {
         let entries: usize = self
             .sites
             .iter()
+            .flatten()
             .filter(|site| site.addends.len() > 1)
             .map(|site| site.entries * site.addends.len() * size_of::<f64>())
             .sum();
@@ -57,6 +60,7 @@ impl Plan<'_> {
     pub fn text(&self, equations: &Equations) -> String {
         let mut out = String::new();
         for (number, site) in self.sites.iter().enumerate() {
+            let Some(site) = site else { continue };
             let _ = writeln!(out, "site {}: {} entries", number + 1, site.entries);
             for addend in &site.addends {
                 let modes: Vec<String> = addend
@@ -134,6 +138,18 @@ impl Plan<'_> {
                 }
                 Operation::Taken(part) => format!("a part of step {}", part.node.index()),
                 Operation::LogDeterminant(from) => format!("log det of step {}", from.index()),
+                Operation::Site(what, weights) => {
+                    let mut steps: Vec<NodeId> = weights.now.iter().chain(&weights.then).copied().collect();
+                    steps.dedup();
+                    let steps: Vec<String> = steps.iter().map(|step| step.index().to_string()).collect();
+                    let steps = steps.join(", ");
+                    match what {
+                        Allotted::Shares(addend) => {
+                            format!("allocation to addend {} by steps {steps}", addend + 1)
+                        }
+                        Allotted::Partition => format!("log partition of steps {steps}"),
+                    }
+                }
             };
             let _ = writeln!(out, "  {index:>3}  {shape:<18} {bytes:>10}  {what}");
         }

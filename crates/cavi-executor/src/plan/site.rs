@@ -133,19 +133,12 @@ impl SitePlan {
     }
 }
 
-/// Plans a site.
+/// Plans a site that has a pass.
 pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplanned> {
     let mut site = lowering.equations.site(id).clone();
-    // The mask of data without a missing entry is 1.
-    let bound = lowering.bound;
+    // The masks are those of data without a missing entry, which are 1.
     for term in site.addends.iter_mut().flat_map(|addend| &mut addend.log_weight.terms) {
-        term.factors.retain(|factor| match &factor.atom {
-            Atom::Observed(array, _) => bound.array(*array).has_missing(),
-            _ => true,
-        });
-        if term.factors.iter().any(|factor| matches!(factor.atom, Atom::Observed(..))) {
-            return Err(Unplanned("an implicit variable has data with missing entries".to_owned()));
-        }
+        term.factors.retain(|factor| !matches!(factor.atom, Atom::Observed(..)));
     }
     let domain = domain(lowering, &site.weight, &site.plates);
     let weight = lowering.sum(&site.weight, &domain, None)?;
@@ -213,7 +206,7 @@ fn owner(lowering: &Lowering, log: &Term) -> Option<BlockId> {
 }
 
 /// The listed entries of the sparse array that the weight holds, or else all values of the site's letters.
-fn domain(lowering: &Lowering, weight: &Sum, plates: &[LetterId]) -> Vec<Dim> {
+pub fn domain(lowering: &Lowering, weight: &Sum, plates: &[LetterId]) -> Vec<Dim> {
     let innermost: Vec<LetterId> = plates
         .iter()
         .copied()

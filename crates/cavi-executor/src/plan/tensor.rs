@@ -108,6 +108,29 @@ pub enum Operation {
     Taken(Part),
     /// The log-determinant of every matrix.
     LogDeterminant(NodeId),
+    /// What the log weights of a site's categories at every entry give.
+    Site(Allotted, LogWeights),
+}
+
+/// The log weights of a site: one array an addend, of the entries by its categories.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogWeights {
+    /// As they are; shares need none.
+    pub now: Vec<NodeId>,
+    /// As they were at the last refresh; for the bound, as they are.
+    pub then: Vec<NodeId>,
+    /// How many of their dimensions number the entries: the first ones.
+    pub rank: usize,
+}
+
+/// What follows from the log weights of a site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allotted {
+    /// The share `exp(l_c - log sum exp l)` of each category of this addend, at the last refresh.
+    Shares(usize),
+    /// `sum_c phi_c (l_c - log phi_c)`, the shares as they were and the weights as they are: where they are the same,
+    /// `log sum_c exp l_c`.
+    Partition,
 }
 
 /// A node: an array in C order.
@@ -145,6 +168,7 @@ impl Node {
             Operation::Pair(_, left, right) => vec![*left, *right],
             Operation::Whole(parts) => parts.iter().map(|part| part.node).collect(),
             Operation::Taken(part) => vec![part.node],
+            Operation::Site(_, weights) => weights.now.iter().chain(&weights.then).copied().collect(),
         }
     }
 }

@@ -1,9 +1,12 @@
 //! The evidence lower bound of a run: scalar nodes, totals of sites, entropies.
 
+use std::borrow::Cow;
+
 use cavi_algebra::BlockId;
 
 use super::rows::{Parts, entropies};
 use super::{Executor, family};
+use crate::observed::Observed;
 
 impl Executor<'_> {
     /// The evidence lower bound, allocations at their optimum.
@@ -18,8 +21,8 @@ impl Executor<'_> {
             let total = self.site_total(site);
             parts.push(sign * total);
             // The log of a partition near 1 is as exact as the partition, not as itself: 1e-15 of the weight.
-            let weights = &self.values[self.plan.sites[site.index()].weight.index()];
-            scale += 1e-5 * cavi_numerics::reduce::sum(weights);
+            let pass = self.plan.sites[site.index()].as_ref().expect("a site with a total has a pass");
+            scale += 1e-5 * cavi_numerics::reduce::sum(&self.values[pass.weight.index()]);
         }
         for block in 0..self.equations.blocks.len() {
             if !self.equations.blocks[block].is_point() {
@@ -54,7 +57,15 @@ impl Executor<'_> {
         let mut rows = entropies(family, &parts, descriptors, &columns, &self.threads);
         // What is observed has no entropy.
         if let Some(observed) = &self.observed[id.index()] {
-            rows.iter_mut().zip(observed).filter(|(_, seen)| seen.is_some()).for_each(|(row, _)| *row = 0.0);
+            let prior = columns.whole(&parts);
+            for (row, value) in observed.rows() {
+                let each = |column: &Cow<[f64]>| column.len() / layout.rows;
+                let own: Vec<&[f64]> = prior
+                    .iter()
+                    .map(|column| &column[row * each(column)..(row + 1) * each(column)])
+                    .collect();
+                rows[row] = Observed::pair(family, value, &own);
+            }
         }
         if let Some(node) = block_plan.weight {
             for (row, weight) in rows.iter_mut().zip(self.values[node.index()].iter()) {

@@ -157,37 +157,16 @@ impl Prepared {
 
     /// Adds the contraction to `out` product by product; one with a factor that is exactly 0 is 0, whatever the others are.
     pub fn run_guarded(&self, values: &[Cow<[f64]>], maps: &Maps, out: &mut [f64]) {
-        let operands: Vec<(&[f64], Vec<Step>)> = self
+        let operands: Vec<Operand> = self
             .operands
             .iter()
-            .map(|(node, reach)| (values[node.index()].as_ref(), steps(reach, maps)))
+            .map(|(node, reach)| Operand { values: &values[node.index()], steps: steps(reach, maps) })
             .collect();
-        let own = steps(&self.reach, maps);
-        let offset = |steps: &[Step], at: &[usize]| -> usize {
-            let each = steps.iter().zip(at).map(|(step, value)| match step {
-                Step::Stride(stride) => stride * value,
-                Step::Table { table, scale } => table[*value] as usize * scale,
-            });
-            each.sum()
-        };
-        if self.sizes.contains(&0) {
-            return;
-        }
-        let mut at = vec![0; self.sizes.len()];
-        loop {
-            let factors = || operands.iter().map(|(values, steps)| values[offset(steps, &at)]);
-            if factors().all(|factor| factor != 0.0) {
-                out[offset(&own, &at)] += self.coefficient * factors().product::<f64>();
-            }
-            let Some(next) = (0..at.len()).rev().find(|letter| at[*letter] + 1 < self.sizes[*letter]) else {
-                return;
-            };
-            at[next] += 1;
-            at[next + 1..].fill(0);
-        }
+        let output = Output { values: out, steps: steps(&self.reach, maps) };
+        contract_guarded(&self.sizes, self.coefficient, &operands, output);
     }
 
-    /// Whether it reads a node that is worked out a row at a time.
+    /// Whether it reads a node that is worked out a few rows at a time.
     pub fn streams(&self, streamed: &[bool]) -> bool {
         self.operands.iter().any(|(node, _)| streamed[node.index()])
     }
@@ -209,58 +188,81 @@ impl Prepared {
         Some((*index, index.map.map_or(self.sizes[index.letter], |map| maps.range(map))))
     }
 
-    /// Adds the part of the contraction in which a dimension has one value: that of a letter, or the entries that a sorted
-    /// table puts there. Operands in `rows` stand there with that row alone; so does the output where `out_in_rows`.
+    /// Adds the part of the contraction in which a dimension has the values of a range: those of a letter, or the entries that a
+    /// sorted table puts there. Operands in `rows` stand there with those rows alone; so does the output of a way that says so.
     #[expect(clippy::too_many_arguments, reason = "one call of a kernel with all that it reads")]
-    pub fn run_row(
+    pub fn run_some(
         &self,
-        (along, row): (Index, usize),
+        (along, range): (Index, Range<usize>),
         values: &[Cow<[f64]>],
         rows: &BTreeMap<NodeId, Vec<f64>>,
         maps: &Maps,
         out: &mut [f64],
-        out_in_rows: bool,
+        way: Way,
         threads: &Threads,
     ) {
-        let range = match along.map {
-            None => row..row + 1,
+        // Rows run together where the letter counts them, and is looked up nowhere else in what is held in rows.
+        let counted = |place: usize| match &self.rows[place] {
+            Some((_, within)) => matches!(within[along.letter], Reach::Stride(_)),
+            None => false,
+        };
+        let mut held = (0..self.operands.len()).filter(|place| rows.contains_key(&self.operands[*place].0));
+        let together =
+            along.map.is_none() && held.all(counted) && (!way.out_in_rows || counted(self.operands.len()));
+        let parts: Vec<(usize, Range<usize>)> = match along.map {
+            None if together => vec![(range.start, range.clone())],
+            None => range.clone().map(|row| (row, row..row + 1)).collect(),
             Some(map) => {
                 let bound = |value: usize| maps.table(map).partition_point(|own| (*own as usize) < value);
-                bound(row)..bound(row + 1)
+                range.clone().map(|row| (row, bound(row)..bound(row + 1))).collect()
             }
         };
-        let mut sizes = self.sizes.clone();
-        sizes[along.letter] = range.len();
-        if sizes.contains(&0) {
-            return;
-        }
-        let steps_of = |place: usize, in_rows: bool| {
-            let whole = self.operands.get(place).map_or(&self.reach, |(_, reach)| reach);
-            let mut steps = match &self.rows[place] {
-                Some((_, within)) if in_rows => steps(within, maps),
-                _ => steps(whole, maps),
+        for (row, letters) in parts {
+            let mut sizes = self.sizes.clone();
+            sizes[along.letter] = letters.len();
+            if sizes.contains(&0) {
+                continue;
+            }
+            // The steps of an operand (or, behind them, of the output), and where its values begin; `each` is the length of a
+            // row of what is held in rows.
+            let reached = |place: usize, each: Option<usize>| {
+                let whole = self.operands.get(place).map_or(&self.reach, |(_, reach)| reach);
+                let (mut steps, first) = match (&self.rows[place], each) {
+                    (Some((_, within)), Some(each)) => (steps(within, maps), (row - range.start) * each),
+                    _ => (steps(whole, maps), 0),
+                };
+                let own = &mut steps[along.letter];
+                let (offset, step) = match *own {
+                    Step::Stride(stride) => {
+                        let rows = if together { each.unwrap_or(0) } else { 0 };
+                        (stride * letters.start, Step::Stride(stride + rows))
+                    }
+                    Step::Table { table, scale } if letters.len() == 1 => {
+                        (table[letters.start] as usize * scale, Step::Stride(0))
+                    }
+                    Step::Table { table, scale } => {
+                        (0, Step::Table { table: &table[letters.clone()], scale })
+                    }
+                };
+                *own = step;
+                (first + offset, steps)
             };
-            let own = &mut steps[along.letter];
-            let (offset, step) = match *own {
-                Step::Stride(stride) => (stride * range.start, Step::Stride(stride)),
-                Step::Table { table, scale } if range.len() == 1 => {
-                    (table[range.start] as usize * scale, Step::Stride(0))
-                }
-                Step::Table { table, scale } => (0, Step::Table { table: &table[range.clone()], scale }),
-            };
-            *own = step;
-            (offset, steps)
-        };
-        let mut operands = Vec::with_capacity(self.operands.len());
-        for (place, (node, _)) in self.operands.iter().enumerate() {
-            let row = rows.get(node);
-            let (start, steps) = steps_of(place, row.is_some());
-            let values: &[f64] = row.map_or(&values[node.index()], Vec::as_slice);
-            operands.push(Operand { values: &values[start..], steps });
+            let mut operands = Vec::with_capacity(self.operands.len());
+            for (place, (node, _)) in self.operands.iter().enumerate() {
+                let held = rows.get(node);
+                let (start, steps) = reached(place, held.map(|held| held.len() / range.len()));
+                let values: &[f64] = held.map_or(&values[node.index()], Vec::as_slice);
+                operands.push(Operand { values: &values[start..], steps });
+            }
+            let each = way.out_in_rows.then_some(out.len() / range.len());
+            let (start, steps) = reached(self.operands.len(), each);
+            let output = Output { values: &mut out[start..], steps };
+            if way.guarded {
+                contract_guarded(&sizes, self.coefficient, &operands, output);
+            } else {
+                contract(&sizes, self.coefficient, &operands, output, threads);
+            }
         }
-        let (start, own) = steps_of(self.operands.len(), out_in_rows);
-        let output = Output { values: &mut out[start..], steps: own };
-        contract(&sizes, self.coefficient, &operands, output, threads);
     }
 
     /// Whether dimensions of the output can be held at one value: each is a letter of its own.
@@ -311,6 +313,41 @@ impl Prepared {
         let mut own = steps(&reach, maps);
         fixed.iter().for_each(|(letter, _)| own[*letter] = Step::Stride(0));
         contract(&sizes, self.coefficient, &operands, Output { values: out, steps: own }, threads);
+    }
+}
+
+/// How some rows of a contraction are added.
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    /// Whether the output has these rows alone.
+    pub out_in_rows: bool,
+    /// Whether a product with a factor that is exactly 0 is 0, whatever the others are.
+    pub guarded: bool,
+}
+
+/// As [`contract`], product by product; one with a factor that is exactly 0 is 0, whatever the others are.
+fn contract_guarded(sizes: &[usize], coefficient: f64, operands: &[Operand], output: Output) {
+    let offset = |steps: &[Step], at: &[usize]| -> usize {
+        let each = steps.iter().zip(at).map(|(step, value)| match step {
+            Step::Stride(stride) => stride * value,
+            Step::Table { table, scale } => table[*value] as usize * scale,
+        });
+        each.sum()
+    };
+    if sizes.contains(&0) {
+        return;
+    }
+    let mut at = vec![0; sizes.len()];
+    loop {
+        let factors = || operands.iter().map(|operand| operand.values[offset(&operand.steps, &at)]);
+        if factors().all(|factor| factor != 0.0) {
+            output.values[offset(&output.steps, &at)] += coefficient * factors().product::<f64>();
+        }
+        let Some(next) = (0..at.len()).rev().find(|letter| at[*letter] + 1 < sizes[*letter]) else {
+            return;
+        };
+        at[next] += 1;
+        at[next + 1..].fill(0);
     }
 }
 

@@ -102,6 +102,8 @@ impl Executor<'_> {
                     .copy_from_slice(&own[place * width..(place + 1) * width]);
             }
         }
+        // The family was asked once, when the run began.
+        let _ = self.observe(id);
         self.touch(id);
         Ok(())
     }
@@ -109,21 +111,13 @@ impl Executor<'_> {
     /// A natural parameter at the rows whose plate letters have the given values.
     fn evaluate_slice(&mut self, node: NodeId, fixed: &[(usize, usize)], rows: &[usize]) -> Vec<f64> {
         let index = node.index();
-        let total = self.plan.nodes[index].len();
         let dims: Vec<(usize, usize)> = fixed.to_vec();
         let sliceable = matches!(self.plan.nodes[index].operation, Operation::Contractions(_))
             && self.prepared[index]
                 .iter()
                 .all(|prepared| prepared.can_fix(&dims) && !prepared.streams(&self.plan.streamed));
-        let all: usize = self.rows_of(node, fixed, rows);
         if !sliceable {
-            self.evaluate(node);
-            let values = &self.values[index];
-            let width = total.checked_div(all).unwrap_or(0);
-            return rows
-                .iter()
-                .flat_map(|row| values[row * width..(row + 1) * width].iter().copied())
-                .collect();
+            return self.rows_of_all(node, fixed, rows);
         }
         for read in self.plan.nodes[index].reads() {
             self.evaluate(read);
@@ -137,7 +131,19 @@ impl Executor<'_> {
         for prepared in &self.prepared[index] {
             prepared.run_fixed(&self.values, &self.plan.maps, &dims, &mut out, &self.threads);
         }
+        // Nothing times infinity is nothing: the whole is worked out with that in mind.
+        if out.iter().any(|value| value.is_nan()) {
+            return self.rows_of_all(node, fixed, rows);
+        }
         out
+    }
+
+    /// These rows of a natural parameter that is worked out as a whole.
+    fn rows_of_all(&mut self, node: NodeId, fixed: &[(usize, usize)], rows: &[usize]) -> Vec<f64> {
+        self.evaluate(node);
+        let values = &self.values[node.index()];
+        let width = values.len().checked_div(self.rows_of(node, fixed, rows)).unwrap_or(0);
+        rows.iter().flat_map(|row| values[row * width..(row + 1) * width].iter().copied()).collect()
     }
 
     /// The number of rows of the block that a natural parameter belongs to.

@@ -102,8 +102,8 @@ impl<'a> SiteState<'a> {
         SiteState { patterns, single, elements, order, ..SiteState::empty() }
     }
 
-    /// What stands in while a pass runs.
-    fn empty() -> SiteState<'a> {
+    /// What stands in while a pass runs, and for a site without one.
+    pub(super) fn empty() -> SiteState<'a> {
         SiteState {
             patterns: Vec::new(),
             single: Vec::new(),
@@ -193,7 +193,7 @@ impl Executor<'_> {
 
     /// Runs the pass, unless the last one saw the same inputs and took these counts.
     pub(super) fn pass(&mut self, id: SiteId, targets: &[BlockId]) -> Result<(), Trouble> {
-        let plan = self.plan.sites[id.index()].clone();
+        let Some(plan) = self.plan.sites[id.index()].clone() else { return Ok(()) };
         let newest = plan.inputs().into_iter().map(|input| self.newest(input)).fold(1, u64::max);
         let state = &self.sites[id.index()];
         if state.stamp >= newest && targets.iter().all(|target| state.targets.contains(target)) {

@@ -151,7 +151,26 @@ impl Columns<'_> {
         for prepared in &executor.prepared[node.index()] {
             prepared.run_rows(&executor.values, &executor.plan.maps, letters.clone(), &mut out);
         }
+        // Nothing times infinity is nothing.
+        if out.iter().any(|value| value.is_nan()) {
+            let mut all = vec![0.0; executor.plan.nodes[node.index()].len()];
+            for prepared in &executor.prepared[node.index()] {
+                prepared.run_guarded(&executor.values, &executor.plan.maps, &mut all);
+            }
+            out.copy_from_slice(&all[letters.start * each..letters.end * each]);
+        }
         Cow::Owned(out)
+    }
+
+    /// The values of all columns.
+    pub fn whole(&self, parts: &Parts) -> Vec<Cow<'_, [f64]>> {
+        let column = |column: usize| match parts.count() {
+            1 => self.part(parts, 0, column),
+            several => Cow::Owned(
+                (0..several).flat_map(|part| self.part(parts, part, column).into_owned()).collect(),
+            ),
+        };
+        (0..self.nodes.len()).map(column).collect()
     }
 
     fn all(&self, parts: &Parts, part: usize) -> Vec<Cow<'_, [f64]>> {

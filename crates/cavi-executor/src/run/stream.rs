@@ -1,54 +1,77 @@
-//! Arrays that are worked out a row at a time where they are read: what a bound needs for every entry of data whose zeros are
-//! not listed. A row is forgotten once the contractions that read it have added their part.
+//! Arrays that are worked out a few rows at a time where they are read: what a bound needs for every entry of data whose zeros
+//! are not listed, the allocation of every entry. Rows are forgotten once the contractions that read them have added their part.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::Executor;
-use super::contractions::Prepared;
+use super::contractions::{Prepared, Way};
 use super::elementwise::elementwise;
 use crate::plan::tensor::{Index, NodeId, Operation};
 
 impl Executor<'_> {
     /// Adds contractions that read streamed nodes to `out`, row after row. Those without one are left out.
-    pub(super) fn run_streamed(&self, parts: &[Prepared], out: &mut [f64]) {
+    pub(super) fn run_streamed(&self, parts: &[Prepared], out: &mut [f64], guarded: bool) {
         let along = |part| Some((part, Prepared::rows(part, &self.plan.streamed, &self.plan.maps)?));
         let parts: Vec<(&Prepared, (Index, usize))> = parts.iter().filter_map(along).collect();
         let most = parts.iter().map(|(_, (_, size))| *size).max().unwrap_or(0);
-        for row in 0..most {
+        for range in self.ranges(most) {
             let mut rows = BTreeMap::new();
-            for (part, (index, _)) in parts.iter().filter(|(_, (_, size))| row < *size) {
-                self.rows_read(part, row, &mut rows);
-                let at = (*index, row);
-                part.run_row(at, &self.values, &rows, &self.plan.maps, out, false, &self.threads);
+            // What has another number of rows shares none with the others.
+            for (part, (index, size)) in parts.iter().filter(|(_, (_, size))| range.start < *size) {
+                let range = range.start..range.end.min(*size);
+                self.rows_read(part, &range, &mut rows);
+                let at = (*index, range);
+                let way = Way { out_in_rows: false, guarded };
+                part.run_some(at, &self.values, &rows, &self.plan.maps, out, way, &self.threads);
             }
         }
     }
 
-    /// Works out one row of each streamed node that a contraction reads.
-    fn rows_read(&self, prepared: &Prepared, row: usize, rows: &mut BTreeMap<NodeId, Vec<f64>>) {
+    /// All rows, as many together as the plan works out at once.
+    pub(super) fn ranges(&self, rows: usize) -> impl Iterator<Item = Range<usize>> {
+        let step = self.plan.rows_at_once();
+        (0..rows).step_by(step).map(move |first| first..rows.min(first + step))
+    }
+
+    /// Works out some rows of each streamed node that a contraction reads.
+    fn rows_read(&self, prepared: &Prepared, range: &Range<usize>, rows: &mut BTreeMap<NodeId, Vec<f64>>) {
         for node in prepared.reads().filter(|node| self.plan.streamed[node.index()]) {
-            self.row(node, row, rows);
+            self.rows(node, range, rows);
         }
     }
 
-    /// Works out one row of a streamed node; what it reads that is kept is up to date.
-    fn row(&self, node: NodeId, row: usize, rows: &mut BTreeMap<NodeId, Vec<f64>>) {
+    /// Works out some rows of a streamed node; what it reads that is kept is up to date.
+    pub(super) fn rows(&self, node: NodeId, range: &Range<usize>, rows: &mut BTreeMap<NodeId, Vec<f64>>) {
         if rows.contains_key(&node) {
             return;
         }
         let shape = &self.plan.nodes[node.index()].shape;
-        let mut out = vec![0.0; shape[1..].iter().product()];
+        let mut out = vec![0.0; range.len() * shape[1..].iter().product::<usize>()];
         match &self.plan.nodes[node.index()].operation {
             Operation::Map(function, from) => {
-                self.row(*from, row, rows);
+                self.rows(*from, range, rows);
                 elementwise(*function, &rows[from], &mut out, &self.threads);
             }
             Operation::Contractions(_) => {
-                for prepared in &self.prepared[node.index()] {
-                    self.rows_read(prepared, row, rows);
-                    let at = (prepared.output_rows(), row);
-                    prepared.run_row(at, &self.values, rows, &self.plan.maps, &mut out, true, &self.threads);
+                let parts = &self.prepared[node.index()];
+                parts.iter().for_each(|prepared| self.rows_read(prepared, range, rows));
+                // As for what is kept: nothing times infinity is nothing.
+                for guarded in [false, true] {
+                    for prepared in parts {
+                        let at = (prepared.output_rows(), range.clone());
+                        let way = Way { out_in_rows: true, guarded };
+                        let (values, maps) = (&self.values, &self.plan.maps);
+                        prepared.run_some(at, values, rows, maps, &mut out, way, &self.threads);
+                    }
+                    if guarded || !out.iter().any(|value| value.is_nan()) {
+                        break;
+                    }
+                    out.fill(0.0);
                 }
+            }
+            Operation::Site(what, weights) => {
+                self.allotted_rows(*what, weights, range, rows, &mut out);
             }
             Operation::Static(_)
             | Operation::Point(..)

@@ -5,6 +5,7 @@ use cavi_syntax::ast::{self, BinaryOperator, ExpressionKind};
 use cavi_syntax::{Diagnostic, Span, nearest, print_expression};
 
 use super::declarations::State;
+use super::inverses::MATRIX_FUNCTIONS;
 use super::names::join;
 use super::places::{Bound, How, Scope};
 use super::substitute::{Binding, substitute};
@@ -24,9 +25,6 @@ const FUNCTIONS: &[Function] = &[
     Function::StandardNormalLogCcdf,
     Function::StandardNormalLogQf,
 ];
-
-/// Functions of the language reference that come in a later version.
-const LATER_FUNCTIONS: &[&str] = &["inverse", "logdet"];
 
 /// Kernels of Gaussian processes, which come in a later version.
 const KERNELS: &[&str] = &["squared_exponential", "matern32", "matern52", "exponential", "periodic", "white"];
@@ -122,10 +120,12 @@ impl Resolver<'_> {
         name: &ast::Name,
         arguments: &[ast::Argument],
     ) -> Option<Expression> {
-        let Some(function) = FUNCTIONS.iter().copied().find(|function| function.name() == name.text) else {
+        let function = FUNCTIONS.iter().copied().find(|function| function.name() == name.text);
+        let of_matrix = MATRIX_FUNCTIONS.contains(&name.text.as_str());
+        if function.is_none() && !of_matrix {
             self.unknown_function(name);
             return None;
-        };
+        }
         let [argument] = arguments else {
             self.report(
                 Diagnostic::error(
@@ -144,40 +144,41 @@ impl Resolver<'_> {
             );
             return None;
         }
-        // A function of a whole vector or matrix is taken element by element.
+        let Some(function) = function else { return self.matrix_function(scope, name, &argument.value) };
+        // Other functions of a whole vector or matrix are taken element by element.
         let value = self.expression(scope, &argument.value)?;
         Some(Expression::Apply(function, Box::new(value)))
     }
 
     fn unknown_function(&mut self, name: &ast::Name) {
-        let names: Vec<&str> = FUNCTIONS.iter().map(|function| function.name()).collect();
+        let of_numbers = FUNCTIONS.iter().map(|function| function.name());
+        let names: Vec<&str> = of_numbers.chain(MATRIX_FUNCTIONS.iter().copied()).collect();
         let possible = format!("functions: {}", join(&names));
-        let diagnostic =
-            if LATER_FUNCTIONS.contains(&name.text.as_str()) || KERNELS.contains(&name.text.as_str()) {
-                Diagnostic::error("E0218", format!("`{}` comes in a later version", name.text))
-                    .at(name.span, "part of the language, and not built yet")
-                    .possible(possible)
-                    .help("give its value as a constant, `const NAME[...]` with `--set`")
-            } else if cavi_families::family(&name.text).is_some() {
-                Diagnostic::error("E0209", format!("`{}` is a family, not a function", name.text))
-                    .at(name.span, "a family stands right after `~`")
-                    .possible(possible)
-                    .help(format!(
-                        "give the variable a statement of its own: `v ~ {}(...)`, and write `v` here",
-                        name.text
-                    ))
-            } else {
-                let diagnostic = Diagnostic::error("E0209", format!("there is no function `{}`", name.text))
-                    .at(name.span, "unknown function")
-                    .possible(possible);
-                match nearest(&name.text, names.iter().copied()) {
-                    Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-                    None if self.names.contains_key(&name.text) => {
-                        diagnostic.help(format!("subscripts have square brackets: `{}[...]`", name.text))
-                    }
-                    None => diagnostic.help("build it from these, sums, products and powers"),
+        let diagnostic = if KERNELS.contains(&name.text.as_str()) {
+            Diagnostic::error("E0218", format!("`{}` comes in a later version", name.text))
+                .at(name.span, "part of the language, and not built yet")
+                .possible(possible)
+                .help("give its value as a constant, `const NAME[...]` with `--set`")
+        } else if cavi_families::family(&name.text).is_some() {
+            Diagnostic::error("E0209", format!("`{}` is a family, not a function", name.text))
+                .at(name.span, "a family stands right after `~`")
+                .possible(possible)
+                .help(format!(
+                    "give the variable a statement of its own: `v ~ {}(...)`, and write `v` here",
+                    name.text
+                ))
+        } else {
+            let diagnostic = Diagnostic::error("E0209", format!("there is no function `{}`", name.text))
+                .at(name.span, "unknown function")
+                .possible(possible);
+            match nearest(&name.text, names.iter().copied()) {
+                Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+                None if self.names.contains_key(&name.text) => {
+                    diagnostic.help(format!("subscripts have square brackets: `{}[...]`", name.text))
                 }
-            };
+                None => diagnostic.help("build it from these, sums, products and powers"),
+            }
+        };
         self.report(diagnostic);
     }
 

@@ -4,12 +4,130 @@
 //! reads that (`cov`, the scale of a Wishart). A factor that depends on neither letter of the matrix stays outside:
 //! `(f M)^-1 = f^-1 M^-1`. A diagonal matrix `d_i [i = j]` needs none of this.
 
-use cavi_algebra::{Absent, Array, ArrayId, ArrayKind, Expression, LetterId, Subscript, Support, Symbols};
+use cavi_algebra::{
+    Absent, Array, ArrayId, ArrayKind, Expression, Function, LetterId, Subscript, Support, Symbols,
+};
 use cavi_syntax::Span;
 
 use super::arguments::free_letters;
 use crate::model::{ArgumentSpec, InitSpec, Start, Statement};
 use crate::print;
+
+/// Names the inverses and the log-determinants of matrices wherever they stand: each is a constant without a name of its own.
+pub fn name_matrix_functions(
+    symbols: &mut Symbols,
+    spans: &mut Vec<Span>,
+    statements: &mut [Statement],
+    init: &mut [InitSpec],
+) {
+    // Those that are named here are inverses and log-determinants themselves.
+    for index in 0..symbols.arrays.len() {
+        if let Some(mut value) = symbols.arrays[index].value.take() {
+            let span = spans[index];
+            let before = symbols.arrays.len();
+            name_functions(symbols, &mut value);
+            spans.resize(spans.len() + symbols.arrays.len() - before, span);
+            symbols.arrays[index].value = Some(value);
+        }
+    }
+    let mut name = |symbols: &mut Symbols, expression: &mut Expression, span: Span| {
+        let before = symbols.arrays.len();
+        name_functions(symbols, expression);
+        spans.resize(spans.len() + symbols.arrays.len() - before, span);
+    };
+    for argument in statements.iter_mut().flat_map(|statement| statement.arguments.iter_mut().flatten()) {
+        name(symbols, &mut argument.value, argument.span);
+    }
+    for line in init {
+        match &mut line.start {
+            Start::Value(value) => name(symbols, value, line.span),
+            Start::Draw { arguments, .. } => {
+                arguments.iter_mut().flatten().for_each(|own| name(symbols, &mut own.value, own.span));
+            }
+            Start::FromData { .. } => {}
+        }
+    }
+}
+
+fn name_functions(symbols: &mut Symbols, expression: &mut Expression) {
+    match expression {
+        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) => {}
+        Expression::Sum(_, body) => name_functions(symbols, body),
+        Expression::Add(parts) | Expression::Multiply(parts) => {
+            parts.iter_mut().for_each(|part| name_functions(symbols, part));
+        }
+        Expression::Power(base, exponent) => {
+            name_functions(symbols, base);
+            name_functions(symbols, exponent);
+        }
+        Expression::Inverse(matrix, row, column) => {
+            name_functions(symbols, matrix);
+            let (array, subscripts) =
+                constant(symbols, (**matrix).clone(), *row, *column).expect("what is inverted is known");
+            *expression = inverse(symbols, array, subscripts, *row, *column);
+        }
+        Expression::Apply(function, argument) => {
+            name_functions(symbols, argument);
+            let (Function::LogDeterminant, Expression::Sum(letters, matrix)) = (*function, &**argument)
+            else {
+                return;
+            };
+            let (row, column) = (letters[0], letters[1]);
+            let (array, subscripts) =
+                constant(symbols, (**matrix).clone(), row, column).expect("what has a determinant is known");
+            *expression = log_determinant(symbols, array, subscripts, row, column);
+        }
+    }
+}
+
+/// The letters of an array of a matrix, and its row and column among them.
+fn letters_of(
+    symbols: &Symbols,
+    array: ArrayId,
+    subscripts: &[Subscript],
+    row: LetterId,
+    column: LetterId,
+) -> (Vec<LetterId>, usize, usize) {
+    let at = |letter| {
+        let place = subscripts.iter().position(|own| *own == Subscript::Letter(letter));
+        place.expect("rows and columns are among the subscripts of the matrix")
+    };
+    (symbols.array(array).letters.clone(), at(row), at(column))
+}
+
+/// The element of the inverse of a named matrix.
+fn inverse(
+    symbols: &mut Symbols,
+    array: ArrayId,
+    subscripts: Vec<Subscript>,
+    row: LetterId,
+    column: LetterId,
+) -> Expression {
+    let (letters, row, column) = letters_of(symbols, array, &subscripts, row, column);
+    let element = Expression::Value(array, letters.iter().map(|own| Subscript::Letter(*own)).collect());
+    let value = Expression::Inverse(Box::new(element), letters[row], letters[column]);
+    let name = format!("inverse({})", symbols.array(array).name);
+    Expression::Value(hidden(symbols, name, letters, value), subscripts)
+}
+
+/// The log-determinant of a named matrix.
+fn log_determinant(
+    symbols: &mut Symbols,
+    array: ArrayId,
+    subscripts: Vec<Subscript>,
+    row: LetterId,
+    column: LetterId,
+) -> Expression {
+    let (letters, row, column) = letters_of(symbols, array, &subscripts, row, column);
+    let element = Expression::Value(array, letters.iter().map(|own| Subscript::Letter(*own)).collect());
+    let elements = Expression::Sum(vec![letters[row], letters[column]], Box::new(element));
+    let value = Expression::Apply(Function::LogDeterminant, Box::new(elements));
+    let name = format!("logdet({})", symbols.array(array).name);
+    let kept: Vec<usize> = (0..letters.len()).filter(|place| ![row, column].contains(place)).collect();
+    let own = kept.iter().map(|place| letters[*place]).collect();
+    let subscripts = kept.iter().map(|place| subscripts[*place].clone()).collect();
+    Expression::Value(hidden(symbols, name, own, value), subscripts)
+}
 
 /// Names the constant matrices among the arguments of statements and starts.
 pub fn name_matrices(
@@ -50,14 +168,11 @@ fn name_matrix(symbols: &mut Symbols, inverted: bool, argument: &mut ArgumentSpe
         argument.value = times(factor, Expression::Value(array, subscripts));
         return;
     }
-    let own = symbols.array(array);
-    let at = |letter| subscripts.iter().position(|own| *own == Subscript::Letter(letter));
-    let (Some(row), Some(column)) = (at(row), at(column)) else { return };
-    let letters = own.letters.clone();
-    let element = Expression::Value(array, letters.iter().map(|own| Subscript::Letter(*own)).collect());
-    let value = Expression::Inverse(Box::new(element), letters[row], letters[column]);
-    let name = format!("inverse({})", own.name);
-    let inverse = Expression::Value(hidden(symbols, name, letters, value), subscripts);
+    let named = |letter| subscripts.contains(&Subscript::Letter(letter));
+    if !named(row) || !named(column) {
+        return;
+    }
+    let inverse = inverse(symbols, array, subscripts, row, column);
     let minus = |part: Expression| Expression::Power(Box::new(part), Box::new(Expression::Number(-1.0)));
     argument.inverse = Some(times(factor.into_iter().map(minus).collect(), inverse));
 }

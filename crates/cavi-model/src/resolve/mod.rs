@@ -10,6 +10,7 @@ mod data;
 mod declarations;
 mod expressions;
 mod fit;
+mod inverses;
 mod literals;
 mod matrices;
 mod mixtures;
@@ -22,7 +23,7 @@ mod substitute;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cavi_algebra::{ArrayId, ArrayKind, AxisId, LetterId, Support, Symbols};
+use cavi_algebra::{ArrayId, ArrayKind, AxisId, Expression, LetterId, Support, Symbols};
 use cavi_syntax::ast::{Program, StatementKind};
 use cavi_syntax::{Diagnostic, Span, ast};
 
@@ -45,11 +46,20 @@ pub fn resolve(program: &Program) -> (Option<Model>, Vec<Diagnostic>) {
     resolve_with(program, &[])
 }
 
-/// As [`resolve`], for a program some of whose constants get their values from outside (`--set`): the constants in
-/// `set` have no value in the model, whatever the text says.
-pub fn resolve_with(program: &Program, set: &[&str]) -> (Option<Model>, Vec<Diagnostic>) {
+/// A constant that gets its value from outside (`--set`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Set<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The number that it is or that fills it; `None` where it comes from a file.
+    pub value: Option<f64>,
+}
+
+/// As [`resolve`], for a program some of whose constants get their values from outside: whatever the text says, those in
+/// `set` have the value given there, or none in the model.
+pub fn resolve_with(program: &Program, set: &[Set]) -> (Option<Model>, Vec<Diagnostic>) {
     let mut resolver = Resolver {
-        set: set.iter().map(|name| (*name).to_owned()).collect(),
+        set: set.iter().map(|set| set.name.to_owned()).collect(),
         diagnostics: Vec::new(),
         symbols: Symbols::default(),
         axis_spans: Vec::new(),
@@ -96,14 +106,20 @@ pub fn resolve_with(program: &Program, set: &[&str]) -> (Option<Model>, Vec<Diag
     let statements: Option<Vec<_>> = resolver.drafts.into_iter().map(|draft| draft.statement).collect();
     let statements = statements.expect("a statement that is not resolved has an error of its own");
     let mut statements = statements;
-    // What is set from outside has no value here, so that nothing later judges by the text.
-    for array in &mut resolver.symbols.arrays {
-        if array.kind == ArrayKind::Constant && resolver.set.contains(&array.name) {
-            array.value = None;
+    // Nothing later judges what is set from outside by the text.
+    for array in resolver.symbols.arrays.iter_mut().filter(|array| array.kind == ArrayKind::Constant) {
+        if let Some(set) = set.iter().rfind(|set| set.name == array.name) {
+            array.value = set.value.map(Expression::Number);
         }
     }
     literals::name_literals(&mut resolver.symbols, &mut resolver.array_spans, &mut statements);
     let mut init = init;
+    matrices::name_matrix_functions(
+        &mut resolver.symbols,
+        &mut resolver.array_spans,
+        &mut statements,
+        &mut init,
+    );
     matrices::name_matrices(&mut resolver.symbols, &mut resolver.array_spans, &mut statements, &mut init);
     let untyped =
         (0..resolver.facts.len()).filter(|index| resolver.facts[*index].untyped).map(ArrayId::from).collect();

@@ -36,7 +36,11 @@ pub(super) fn substitute(
         Expression::Apply(function, argument) => {
             Expression::Apply(*function, Box::new(substitute(symbols, scope, argument, bindings)?))
         }
-        Expression::Inverse(..) => unreachable!("inverses are named after the program is resolved"),
+        Expression::Inverse(matrix, row, column) => Expression::Inverse(
+            Box::new(substitute(symbols, scope, matrix, bindings)?),
+            as_letter(*row, bindings)?,
+            as_letter(*column, bindings)?,
+        ),
         Expression::Sum(letters, body) => {
             let mut inner = bindings.to_vec();
             // Ancestors come first, whatever the order in which the letters are written.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use cavi_files::{ColumnOf, Content, Dimension, FileError, ReadOptions, Wanted};
+use cavi_model::Set;
 
 use super::arithmetic;
 use super::problem::Problem;
@@ -122,7 +123,7 @@ impl Inputs {
     /// let texts = |text: &str| vec![text.to_owned()];
     /// let inputs = Inputs::parse(&texts("x[rna]=rna.csv"), &[], &[], &[], &texts("k=2 * 5")).unwrap();
     /// assert_eq!(inputs.data[0].group.as_deref(), Some("rna"));
-    /// assert_eq!(inputs.set_names(), ["k"]);
+    /// assert_eq!(inputs.set_values()[0].name, "k");
     /// ```
     pub fn parse(
         data: &[String],
@@ -174,9 +175,13 @@ impl Inputs {
         if problems.is_empty() { Ok(inputs) } else { Err(problems) }
     }
 
-    /// The names that `--set` gives values, for [`cavi_model::resolve_with`].
-    pub fn set_names(&self) -> Vec<&str> {
-        self.set.iter().map(|input| input.name.as_str()).collect()
+    /// What `--set` gives values, for [`cavi_model::resolve_with`].
+    pub fn set_values(&self) -> Vec<Set<'_>> {
+        let value = |input: &SetInput| match input.value {
+            SetValue::Number(value) if input.group.is_none() => Some(value),
+            SetValue::Number(_) | SetValue::Source(_) => None,
+        };
+        self.set.iter().map(|input| Set { name: &input.name, value: value(input) }).collect()
     }
 }
 

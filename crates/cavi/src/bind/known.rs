@@ -77,6 +77,13 @@ impl<'a> Known<'a> {
                 let elements = self.matrix(matrix, *row, *column, assignment);
                 cavi_numerics::linalg::inverse_of(&elements).map_or(f64::NAN, |inverse| inverse[element])
             }
+            Expression::Apply(Function::LogDeterminant, elements) => match &**elements {
+                Expression::Sum(letters, matrix) => {
+                    let elements = self.matrix(matrix, letters[0], letters[1], assignment);
+                    self.function(Function::LogDeterminant, &elements)
+                }
+                _ => unreachable!("a log-determinant has its elements as a sum"),
+            },
             Expression::Apply(function, argument) => {
                 let argument = self.evaluate(argument, assignment);
                 self.function(*function, &[argument])

@@ -39,7 +39,7 @@ fn run(program: &str, options: &[&str], files: &[(&str, &str)]) -> Result<(Bindi
     }
     let (tree, diagnostics) = cavi_syntax::parse(program);
     assert!(!diagnostics.iter().any(cavi_syntax::Diagnostic::is_error), "{diagnostics:?}");
-    let (model, diagnostics) = cavi_model::resolve_with(&tree, &inputs.set_names());
+    let (model, diagnostics) = cavi_model::resolve_with(&tree, &inputs.set_values());
     let model = model.unwrap_or_else(|| panic!("{diagnostics:?}"));
     let binding = bind(&model, &inputs)
         .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;

@@ -33,15 +33,17 @@ impl<'a> Lowering<'a, '_> {
         subscripts.extend(letters.iter().map(|letter| Subscript::Letter(*letter)));
         domain.extend(letters.into_iter().map(Dim::Letter));
         let size = domain.iter().fold(1_usize, |size, dim| size.saturating_mul(self.size(dim)));
-        // Too many to keep: they are worked out a row at a time, from the expectations of the last refresh.
+        // Too many to keep: they are worked out a few rows at a time, from the expectations of the last refresh.
         let streaming = size > self.limit;
-        (self.streaming, self.holding) = (streaming, streaming && target.is_some());
+        let outer = (self.streaming, self.holding);
+        let held = target.is_some() || outer.1;
+        (self.streaming, self.holding) = (streaming, streaming && held);
         let square = self.sum(&own.square, &domain, None);
-        (self.streaming, self.holding) = (false, false);
+        (self.streaming, self.holding) = outer;
         let square = square?;
         let shape = self.nodes[square.index()].shape.clone();
         let mut node = self.node(Operation::Map(Elementwise::Root, square), shape.clone(), Vec::new);
-        if target.is_some() && !streaming {
+        if held && !streaming {
             node = self.node(Operation::Held(node), shape, Vec::new);
         }
         // From the letters of the square to the subscripts of this copy.

@@ -13,7 +13,7 @@ use super::scope::entry_of;
 use super::{Dim, Lowering, Pending, Scope, Unplanned};
 use crate::data::BoundArray;
 use crate::layout::is_one_vector;
-use crate::plan::tensor::{Elementwise, NodeId, Operation, Part};
+use crate::plan::tensor::{Allotted, Elementwise, NodeId, Operation, Part};
 use crate::plan::windows;
 
 impl<'a> Lowering<'a, '_> {
@@ -109,12 +109,13 @@ impl<'a> Lowering<'a, '_> {
                     subscripts,
                 )
             }
-            Atom::ExpectedSquare(_)
-            | Atom::Allocation { .. }
-            | Atom::LogPartition { .. }
-            | Atom::Equal(..)
-            | Atom::Different(..)
-            | Atom::Less(..) => {
+            Atom::Allocation { site, addend, plates, categories } => {
+                self.site(*site, Allotted::Shares(*addend), plates, categories, target)?
+            }
+            Atom::LogPartition { site, plates } => {
+                self.site(*site, Allotted::Partition, plates, &[], target)?
+            }
+            Atom::ExpectedSquare(_) | Atom::Equal(..) | Atom::Different(..) | Atom::Less(..) => {
                 return Err(Unplanned("a factor in a place where none is expected".to_owned()));
             }
         };

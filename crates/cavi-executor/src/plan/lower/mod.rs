@@ -6,6 +6,7 @@ mod factors;
 mod finish;
 mod rewrite;
 mod scope;
+mod shares;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -50,7 +51,7 @@ pub struct Lowering<'a, 'l> {
     pub maps: Maps,
     /// The most values that an intermediate array may have.
     pub limit: usize,
-    /// Whether what is lowered is worked out a row at a time, so that no array of it is kept.
+    /// Whether what is lowered is worked out a few rows at a time, so that no array of it is kept.
     streaming: bool,
     /// Whether expectations are those of the last refresh.
     holding: bool,
@@ -196,7 +197,7 @@ impl<'a, 'l> Lowering<'a, 'l> {
         }
         let term = rename_apart(&mut self.symbols, term, &taken);
         let mut scope = self.scope(domain);
-        if term.factors.iter().any(|factor| matches!(factor.atom, Atom::Allocation { .. })) {
+        if self.is_counted(&term) {
             let (counts, coefficient) = self.counts(&term, target)?;
             parts.extend(self.finish(&mut scope, coefficient, vec![counts], &[], &[])?);
             return Ok(());

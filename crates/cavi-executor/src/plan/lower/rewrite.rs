@@ -24,7 +24,7 @@ impl<'a> Lowering<'a, '_> {
         let mut out = Sum::zero();
         'next: while let Some(mut term) = queue.pop() {
             // An allocation comes with the weight of its site, masks and restrictions included: the pass has counted them.
-            if term.factors.iter().any(|factor| matches!(factor.atom, Atom::Allocation { .. })) {
+            if self.is_counted(&term) {
                 out.terms.push(term);
                 continue;
             }

@@ -1,0 +1,159 @@
+//! Sites whose log weights are more than the logs of single factors, or whose weight moves: their allocations and log
+//! partitions as arrays. Where the log weights are more than data and parameters together, none is kept: `run/stream.rs`.
+
+use cavi_algebra::rules::{Substitution, substitute};
+use cavi_algebra::{
+    ArrayKind, Atom, BlockId, Elementary, Factor, Function, LetterId, SiteId, Statistic, Subscript, Term,
+};
+
+use super::scope::entry_of;
+use super::{Dim, Lowering, Unplanned};
+use crate::plan::site::domain;
+use crate::plan::tensor::{Allotted, LogWeights, NodeId, Operation};
+
+impl<'a> Lowering<'a, '_> {
+    /// Whether one pass over the entries of a site gives its log partitions and counts: its weight stays, and its log weights
+    /// are logs of single factors.
+    pub fn by_pass(&self, id: SiteId) -> bool {
+        let site = self.equations.site(id);
+        let mut weight = site.weight.terms.iter().flat_map(|term| &term.factors);
+        let mut logs = site.addends.iter().flat_map(|addend| &addend.log_weight.terms);
+        !weight.any(|factor| self.moves(&factor.atom)) && logs.all(|term| self.is_log(term))
+    }
+
+    /// Whether an atom follows from a factor of q.
+    fn moves(&self, atom: &Atom) -> bool {
+        match atom {
+            Atom::Moment(_)
+            | Atom::Allocation { .. }
+            | Atom::LogPartition { .. }
+            | Atom::Auxiliary { .. }
+            | Atom::ExpectedSquare(_) => true,
+            Atom::Value(array, _) => self.symbols.array(*array).kind == ArrayKind::Latent,
+            Atom::Group(_) | Atom::Apply(..) => {
+                let mut inner = atom.nested().into_iter().flat_map(|sum| &sum.terms);
+                inner.any(|term| term.factors.iter().any(|factor| self.moves(&factor.atom)))
+            }
+            Atom::Observed(..) | Atom::Equal(..) | Atom::Different(..) | Atom::Less(..) => false,
+        }
+    }
+
+    /// Whether a log weight is what a pass takes: the log of one element of a block, or nothing that moves. The mask of data
+    /// without a missing entry is 1.
+    fn is_log(&self, term: &Term) -> bool {
+        let full =
+            |atom: &Atom| matches!(atom, Atom::Observed(array, _) if !self.bound.array(*array).has_missing());
+        let mut atoms = term.factors.iter().filter(|factor| !full(&factor.atom));
+        let logs = match (atoms.next(), atoms.next()) {
+            (Some(Factor { atom: Atom::Moment(moment), power: 1 }), None) => {
+                matches!(moment.statistic, Statistic(ref own) if matches!(own[..], [(_, Elementary::Log)]))
+            }
+            (Some(Factor { atom: Atom::Apply(Function::Log, inner), power: 1 }), None) => {
+                matches!(inner[0].terms.as_slice(), [only] if only.sums.is_empty() && only.factors.len() == 1)
+            }
+            _ => !term.factors.iter().any(|factor| self.moves(&factor.atom)),
+        };
+        let masked =
+            term.factors.iter().any(|own| matches!(own.atom, Atom::Observed(..)) && !full(&own.atom));
+        logs && !masked && term.sums.is_empty()
+    }
+
+    /// What a site that has no pass gives at a copy, as an array with subscripts. In an update (`target` given) the shares
+    /// are those of the last refresh.
+    pub(super) fn site(
+        &mut self,
+        id: SiteId,
+        what: Allotted,
+        plates: &[Subscript],
+        categories: &[Subscript],
+        target: Option<BlockId>,
+    ) -> Result<(NodeId, Vec<Subscript>), Unplanned> {
+        let equations = self.equations;
+        let site = equations.site(id);
+        let domain = domain(self, &site.weight, &site.plates);
+        let mut weights = self.log_weights(id, &domain, target.is_some())?;
+        if what != Allotted::Partition {
+            weights.now.clear();
+        }
+        let own: &[LetterId] = match what {
+            Allotted::Shares(addend) => &site.addends[addend].letters,
+            Allotted::Partition => &[],
+        };
+        let entries = domain.iter().map(|dim| self.size(dim));
+        let each = own.iter().map(|letter| self.bound.size_of(&self.symbols, *letter));
+        let shape = entries.chain(each).collect();
+        let node = self.node(Operation::Site(what, weights), shape, Vec::new);
+        // From the letters of the site to the subscripts of this copy.
+        let mut subscripts: Vec<Subscript> = Vec::new();
+        for dim in domain {
+            subscripts.push(match dim {
+                Dim::Entries(array, letters) => entry_of(array, &letters),
+                Dim::Letter(letter) => Subscript::Letter(letter),
+            });
+        }
+        subscripts.extend(own.iter().map(|letter| Subscript::Letter(*letter)));
+        let from = site.plates.iter().chain(own).copied();
+        let map: Substitution = from.zip(plates.iter().chain(categories).cloned()).collect();
+        let carried = subscripts.iter().map(|own| Factor::of(Atom::Equal(own.clone(), own.clone())));
+        let carried = Term { factors: carried.collect(), ..Term::number(1.0) };
+        let moved = substitute(&mut self.symbols, &carried, &map);
+        let subscripts = moved.factors.into_iter().map(|factor| match factor.atom {
+            Atom::Equal(left, _) => left,
+            _ => unreachable!("the carrier holds equalities only"),
+        });
+        Ok((node, subscripts.collect()))
+    }
+
+    /// The log weights of a site over its entries and categories, as they are and, where held, as they were.
+    fn log_weights(&mut self, id: SiteId, domain: &[Dim], held: bool) -> Result<LogWeights, Unplanned> {
+        let equations = self.equations;
+        let site = equations.site(id);
+        let domains: Vec<Vec<Dim>> = site
+            .addends
+            .iter()
+            .map(|addend| {
+                domain.iter().cloned().chain(addend.letters.iter().copied().map(Dim::Letter)).collect()
+            })
+            .collect();
+        let size =
+            |domain: &Vec<Dim>| domain.iter().fold(1_usize, |size, dim| size.saturating_mul(self.size(dim)));
+        let streaming = domains.iter().any(|domain| size(domain) > self.limit);
+        let outer = (self.streaming, self.holding);
+        let mut lowered = |holding: bool| -> Result<Vec<NodeId>, Unplanned> {
+            (self.streaming, self.holding) = (streaming, holding);
+            let each = site.addends.iter().zip(&domains);
+            let nodes = each.map(|(addend, domain)| self.sum(&addend.log_weight, domain, None)).collect();
+            (self.streaming, self.holding) = outer;
+            nodes
+        };
+        let now = lowered(streaming && outer.1)?;
+        let then = match (held || outer.1, streaming) {
+            (false, _) => now.clone(),
+            (true, true) => lowered(true)?,
+            (true, false) => {
+                let held = now.iter().map(|node| {
+                    let shape = self.nodes[node.index()].shape.clone();
+                    self.node(Operation::Held(*node), shape, Vec::new)
+                });
+                held.collect()
+            }
+        };
+        let now = if outer.1 { then.clone() } else { now };
+        Ok(LogWeights { now, then, rank: domain.len() })
+    }
+
+    /// Whether a term holds an allocation that a pass counts.
+    pub(super) fn is_counted(&self, term: &Term) -> bool {
+        term.factors
+            .iter()
+            .any(|factor| matches!(factor.atom, Atom::Allocation { site, .. } if self.by_pass(site)))
+    }
+
+    /// The site whose log partition stands in a term and comes with a pass. The term's other factors are the site's weight.
+    pub fn passed(&self, term: &Term) -> Option<SiteId> {
+        term.factors.iter().find_map(|factor| match &factor.atom {
+            Atom::LogPartition { site, .. } if self.by_pass(*site) => Some(*site),
+            _ => None,
+        })
+    }
+}

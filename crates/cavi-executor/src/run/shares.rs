@@ -1,0 +1,129 @@
+//! Shares and log partitions of sites that have no pass, from the log weights of their categories at every entry.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use cavi_numerics::{Threads, special};
+
+use super::Executor;
+use crate::plan::tensor::{Allotted, LogWeights, NodeId};
+
+/// Log weights as numbers: for each addend, the entries by its categories.
+struct Values<'v> {
+    now: Vec<&'v [f64]>,
+    then: Vec<&'v [f64]>,
+    /// The number of categories of each addend.
+    widths: Vec<usize>,
+}
+
+impl Executor<'_> {
+    /// What a site gives at every entry; its log weights that are kept are up to date.
+    pub(super) fn allotted(&self, what: Allotted, weights: &LogWeights, out: &mut [f64]) {
+        let streams = |node: &NodeId| self.plan.streamed[node.index()];
+        let shape = &self.plan.nodes[weights.then[0].index()].shape[..weights.rank];
+        let entries: usize = shape.iter().product();
+        if entries == 0 {
+            return;
+        }
+        if !weights.now.iter().chain(&weights.then).any(streams) {
+            let whole = |node: &NodeId| self.values[node.index()].as_ref();
+            let widths =
+                weights.then.iter().map(|node| self.plan.nodes[node.index()].len() / entries).collect();
+            let now = weights.now.iter().map(whole).collect();
+            let values = Values { now, then: weights.then.iter().map(whole).collect(), widths };
+            return fill(what, &values, out, &self.threads);
+        }
+        let each = out.len() / shape[0];
+        for range in self.ranges(shape[0]) {
+            let out = &mut out[range.start * each..range.end * each];
+            self.allotted_rows(what, weights, &range, &mut BTreeMap::new(), out);
+        }
+    }
+
+    /// What a site gives at the entries of some rows: those whose first dimension has a value of the range.
+    pub(super) fn allotted_rows(
+        &self,
+        what: Allotted,
+        weights: &LogWeights,
+        range: &Range<usize>,
+        rows: &mut BTreeMap<NodeId, Vec<f64>>,
+        out: &mut [f64],
+    ) {
+        let shape = &self.plan.nodes[weights.then[0].index()].shape[1..weights.rank];
+        let entries = range.len() * shape.iter().product::<usize>();
+        let own: Vec<NodeId> = weights.now.iter().chain(&weights.then).copied().collect();
+        for node in own.iter().filter(|node| self.plan.streamed[node.index()]) {
+            self.rows(*node, range, rows);
+        }
+        let length = |node: &NodeId| {
+            let node = &self.plan.nodes[node.index()];
+            node.len() / node.shape[0]
+        };
+        let value = |node: &NodeId| -> Cow<[f64]> {
+            match rows.get(node) {
+                Some(row) => Cow::Borrowed(row),
+                None => {
+                    let own = range.start * length(node)..range.end * length(node);
+                    Cow::Borrowed(&self.values[node.index()][own])
+                }
+            }
+        };
+        let now: Vec<Cow<[f64]>> = weights.now.iter().map(value).collect();
+        let then: Vec<Cow<[f64]>> = weights.then.iter().map(value).collect();
+        let values = Values {
+            now: now.iter().map(AsRef::as_ref).collect(),
+            then: then.iter().map(AsRef::as_ref).collect(),
+            widths: weights.then.iter().map(|node| range.len() * length(node) / entries.max(1)).collect(),
+        };
+        fill(what, &values, out, &self.threads);
+    }
+}
+
+/// Fills `out` entry by entry.
+fn fill(what: Allotted, values: &Values, out: &mut [f64], threads: &Threads) {
+    /// Entries that one task works out.
+    const CHUNK: usize = 1 << 10;
+    let width = match what {
+        Allotted::Shares(addend) => values.widths[addend],
+        Allotted::Partition => 1,
+    };
+    if width == 0 {
+        return;
+    }
+    threads.for_each_chunk(out, CHUNK * width, |chunk, out| {
+        let mut then = Vec::with_capacity(values.widths.iter().sum());
+        for (place, out) in out.chunks_exact_mut(width).enumerate() {
+            let entry = chunk * CHUNK + place;
+            let at = |addend: usize| entry * values.widths[addend]..(entry + 1) * values.widths[addend];
+            then.clear();
+            for addend in 0..values.widths.len() {
+                then.extend_from_slice(&values.then[addend][at(addend)]);
+            }
+            let partition = special::log_sum_exp(&then);
+            let share = |log_weight: f64| match partition == f64::NEG_INFINITY {
+                true => 0.0,
+                false => special::exp(log_weight - partition),
+            };
+            match what {
+                Allotted::Shares(addend) => {
+                    let own = &values.then[addend][at(addend)];
+                    out.iter_mut().zip(own).for_each(|(out, own)| *out = share(*own));
+                }
+                Allotted::Partition => {
+                    let now = (0..values.widths.len()).flat_map(|addend| &values.now[addend][at(addend)]);
+                    out[0] = if partition == f64::NEG_INFINITY {
+                        // There was nothing to allocate in proportion to, so that nothing is held.
+                        special::log_sum_exp(&now.copied().collect::<Vec<f64>>())
+                    } else {
+                        let change = |(now, then): (&f64, &f64)| {
+                            let share = share(*then);
+                            if share == 0.0 { 0.0 } else { share * (now - then) }
+                        };
+                        partition + now.zip(&then).map(change).sum::<f64>()
+                    };
+                }
+            }
+        }
+    });
+}
