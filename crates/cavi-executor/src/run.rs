@@ -534,9 +534,12 @@ impl<'a> Executor<'a> {
             self.forget(&nodes);
             return Ok(());
         }
-        // Copies meet: one after another along the letters in which they do.
+        // Copies meet: one after another along the letters in which they do. What is observed keeps its value.
+        let mut kept = weightless;
+        kept.extend(self.observed[id.index()].iter().flat_map(|own| own.rows().map(|(row, _)| row)));
+        kept.sort_unstable();
         for fixed in self.one_after_another(id) {
-            self.update_slice(id, &fixed, &weightless)?;
+            self.update_slice(id, &fixed, &kept)?;
         }
         Ok(())
     }

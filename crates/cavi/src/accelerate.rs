@@ -15,8 +15,9 @@ pub(crate) struct Accelerator {
 }
 
 impl Accelerator {
-    /// Of the blocks that a sweep updates.
-    pub fn new(blocks: Vec<BlockId>) -> Accelerator {
+    /// Of the blocks that a sweep updates; those of which something is observed stay where their updates put them.
+    pub fn new(executor: &Executor<'_>, blocks: Vec<BlockId>) -> Accelerator {
+        let blocks = blocks.into_iter().filter(|block| !executor.is_observed(*block)).collect();
         Accelerator { blocks, iterates: Vec::new(), stride: Stride::default(), before: None }
     }
 

@@ -276,7 +276,7 @@ pub fn fit(
         trace: best.trace,
         best: best_index,
         runs,
-        warmup: context.lines(0).into_iter().cloned().collect(),
+        warmup: context.lines().into_iter().cloned().collect(),
         settings: context.resolved,
         peak_bytes,
         interrupted: best.interrupted,
@@ -364,17 +364,17 @@ enum Halt {
 }
 
 impl Context<'_> {
-    /// The warm-ups of a run.
-    fn lines(&self, restart: u64) -> Vec<&Line> {
+    /// The warm-ups of every run.
+    fn lines(&self) -> Vec<&Line> {
         match &self.settings.warmup {
             Some(lines) => lines.iter().collect(),
-            None if restart == 0 && self.settings.given.is_some() => Vec::new(),
+            None if self.settings.given.is_some() => Vec::new(),
             None => self.model.fit.warmup.iter().map(|(line, _)| line).collect(),
         }
     }
 
     fn prepared(&self, warnings: &mut Vec<Diagnostic>) -> Vec<Warmup> {
-        let lines = self.lines(self.resolved.restarts - 1);
+        let lines = self.lines();
         let mut warmups = Vec::new();
         for line in lines {
             let warmup = Warmup::new(self.model, self.equations, self.binding, line);
@@ -401,11 +401,10 @@ impl Context<'_> {
         trace: &mut Vec<TraceRow>,
         callback: &mut dyn FnMut(&Progress) -> Control,
     ) -> Result<(Parameters, usize, bool), FitError> {
-        let warmups = if self.lines(restart).is_empty() { &[] } else { self.warmups.as_slice() };
-        let total: u64 = warmups.iter().map(|warmup| warmup.sweeps).sum();
+        let total: u64 = self.warmups.iter().map(|warmup| warmup.sweeps).sum();
         let mut peak_bytes = 0;
         let begin = Instant::now();
-        for warmup in warmups {
+        for warmup in &self.warmups {
             let mut after = || {
                 let sweep = trace.len() as i64 - total as i64;
                 let seconds = begin.elapsed().as_secs_f64();
@@ -458,7 +457,7 @@ impl Context<'_> {
         trace.push(TraceRow { sweep: 0, elbo: Some(elbo), rel_change: None, seconds: warm, phase: "fit" });
         // Where a sweep may fall, higher is no better.
         let accelerates = self.resolved.accelerates && self.phase == "fit";
-        let mut accelerator = accelerates.then(|| Accelerator::new(self.schedule.blocks()));
+        let mut accelerator = accelerates.then(|| Accelerator::new(&executor, self.schedule.blocks()));
         let mut small = 0;
         let mut converged = false;
         let mut failure = None;

@@ -7,6 +7,11 @@ use super::{Executor, family};
 use crate::coordinate::of_members;
 
 impl Executor<'_> {
+    /// Whether a block is that of data, some of whose entries are observed.
+    pub fn is_observed(&self, id: BlockId) -> bool {
+        self.observed[id.index()].is_some()
+    }
+
     /// The coordinates of these blocks, one after another: the natural parameters of a distribution; of a point its value,
     /// its logarithm or log odds ([`crate::coordinate`]).
     pub fn coordinates(&self, blocks: &[BlockId]) -> Vec<f64> {
@@ -65,9 +70,11 @@ impl Executor<'_> {
                     let statistics = family.statistics();
                     let natural: Vec<&[f64]> =
                         statistics.iter().map(|own| take(batch.len(own.extent))).collect();
+                    if natural.iter().any(|column| column.iter().any(|own| !own.is_finite())) {
+                        let reason = "natural parameters that are no numbers".to_owned();
+                        return Err(Improper { row: 0, reason });
+                    }
                     family.describe(&batch, &natural, &mut self.parameters.blocks[id.index()])?;
-                    // The family was asked once, when the run began.
-                    let _ = self.observe(*id);
                 }
                 Mode::Fixed | Mode::Implicit => {}
             }

@@ -28,12 +28,12 @@ impl Executor<'_> {
         (0..steps).map(fixed).collect()
     }
 
-    /// Updates the copies whose plate letters have the given values.
+    /// Updates the copies whose plate letters have the given values, but for those (ascending) that are kept.
     pub(super) fn update_slice(
         &mut self,
         id: BlockId,
         fixed: &[(usize, usize)],
-        weightless: &[usize],
+        kept: &[usize],
     ) -> Result<(), Trouble> {
         let layout = self.plan.layouts[id.index()].clone();
         let rows = rows_with(&layout.plates, fixed);
@@ -95,7 +95,7 @@ impl Executor<'_> {
         {
             let to = if *grouped { &groups } else { &rows };
             for (place, row) in to.iter().enumerate() {
-                if (!grouped || layout.group.is_empty()) && weightless.contains(row) {
+                if (!grouped || layout.group.is_empty()) && kept.binary_search(row).is_ok() {
                     continue;
                 }
                 column[row * width..(row + 1) * width]
