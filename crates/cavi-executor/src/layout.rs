@@ -1,6 +1,6 @@
 //! How the factors of q are laid out: copies in rows, slices beside each other, what is shared stored once.
 
-use cavi_algebra::{Block, Equations, LetterId, Natural, Support, Symbols};
+use cavi_algebra::{ArrayId, Block, Equations, LetterId, Natural, Support, Symbols};
 use cavi_families::{Batch, Extent, Posterior};
 
 use crate::data::Bound;
@@ -58,7 +58,7 @@ impl Layout {
         };
         // Without a copy there is nothing to share.
         // What is observed in part is a point mass in some rows.
-        let own = rows == 0 || block.members.iter().any(|member| bound.arrays[member.index()].is_some());
+        let own = rows == 0 || block.members.iter().any(|member| is_data(bound, *member));
         let group_letters = if own { block.plates.clone() } else { shared_letters(symbols, block, missing) };
         let group_sizes: Vec<usize> = group_letters.iter().map(size).collect();
         let groups = group_sizes.iter().product();
@@ -107,6 +107,11 @@ impl Layout {
     pub fn batch(&self) -> Batch<'_> {
         Batch { rows: self.rows, n: self.n, groups: self.groups, group: &self.group }
     }
+}
+
+/// Whether a member of a block is data, observed in part.
+fn is_data(bound: &Bound, member: ArrayId) -> bool {
+    bound.arrays.get(member.index()).is_some_and(Option::is_some)
 }
 
 /// Whether several variables stand beside each other in one vector.
