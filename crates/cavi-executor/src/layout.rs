@@ -42,7 +42,7 @@ impl Layout {
         equations: &Equations,
         bound: &Bound,
         block: &Block,
-        missing: &dyn Fn(cavi_algebra::ArrayId) -> bool,
+        missing: &dyn Fn(ArrayId) -> bool,
     ) -> Layout {
         let symbols = &equations.symbols;
         let size = |letter: &LetterId| bound.size_of(symbols, *letter);
@@ -146,11 +146,7 @@ fn value_of(
 
 /// The plate letters that the matrix coefficients of a block depend on. A mask of data without a missing entry does not
 /// count.
-fn shared_letters(
-    symbols: &Symbols,
-    block: &Block,
-    missing: &dyn Fn(cavi_algebra::ArrayId) -> bool,
-) -> Vec<LetterId> {
+fn shared_letters(symbols: &Symbols, block: &Block, missing: &dyn Fn(ArrayId) -> bool) -> Vec<LetterId> {
     let family = cavi_families::posterior(block.family);
     let matrix = |natural: &Natural| {
         let place = family.and_then(|family| Some((family, family.place_of(&natural.statistic)?)));
@@ -185,7 +181,7 @@ fn shared_letters(
 fn depends_on(
     symbols: &Symbols,
     sum: &cavi_algebra::Sum,
-    missing: &dyn Fn(cavi_algebra::ArrayId) -> bool,
+    missing: &dyn Fn(ArrayId) -> bool,
 ) -> Vec<LetterId> {
     let mut letters = Vec::new();
     for term in &sum.terms {
