@@ -186,9 +186,14 @@ fn every_program_with_allocations_warms_up() {
             versions.push(("means", with_means(&program.equations)));
         }
         let shapes = shapes(&program.model);
-        if !shapes.is_empty() {
-            let free = with_free_shapes(&program.model, &shapes)
-                .unwrap_or_else(|| panic!("{} has no equations with free shapes", program.name));
+        // Where a shape of 1 is absent by its value, no other shape has a closed form; such a program has no allocations.
+        let free = with_free_shapes(&program.model, &shapes).filter(|_| !shapes.is_empty());
+        assert!(
+            free.is_some() || shapes.is_empty() || allocated(&program.equations).is_empty(),
+            "{} has no equations with free shapes",
+            program.name
+        );
+        if let Some(free) = free {
             assert_eq!(free.blocks.len(), program.equations.blocks.len() + shapes.len(), "{}", program.name);
             versions.push(("shapes", free));
         }

@@ -228,7 +228,7 @@ impl Generator {
     }
 
     fn part(&mut self, letters: &str, depth: usize) -> (String, bool) {
-        match self.weighted(&[2.5, 3.5, 2.0, 1.5, 1.0, 1.5]) {
+        match self.weighted(&[4.5, 5.5, 1.5, 1.2, 1.0, 1.2]) {
             0 => match self.above(Role::Precision, letters, depth, 0.4) {
                 Some(own) => (format!("HalfNormal({{prec = {own}|sd = 1}})"), false),
                 None => ("HalfNormal(sd = 1)".to_owned(), false),
@@ -496,7 +496,7 @@ impl Generator {
         let some = self.some(&scope.plates, 0.6);
         let mut used = Vec::new();
         match self
-            .weighted(&[6.0, 5.0, 2.5, 1.5, 1.7, 3.2, 2.0, 2.2, 1.5, 1.5, 1.4, 1.6, 3.0, 1.0, 0.8, 0.8, 4.5])
+            .weighted(&[6.0, 5.0, 2.5, 1.5, 1.7, 3.2, 2.0, 2.2, 1.8, 2.2, 1.4, 1.6, 4.2, 1.0, 0.8, 0.8, 4.5])
         {
             0 => {
                 let mean = self.sum(Role::Real, &scope);

@@ -1,6 +1,6 @@
 //! How the factors of q are laid out: copies in rows, slices beside each other, what is shared stored once.
 
-use cavi_algebra::{Block, Equations, LetterId, Natural, Support, Symbols};
+use cavi_algebra::{ArrayId, Block, Equations, LetterId, Natural, Support, Symbols};
 use cavi_families::{Batch, Extent, Posterior};
 
 use crate::data::Bound;
@@ -42,7 +42,7 @@ impl Layout {
         equations: &Equations,
         bound: &Bound,
         block: &Block,
-        missing: &dyn Fn(cavi_algebra::ArrayId) -> bool,
+        missing: &dyn Fn(ArrayId) -> bool,
     ) -> Layout {
         let symbols = &equations.symbols;
         let size = |letter: &LetterId| bound.size_of(symbols, *letter);
@@ -58,7 +58,7 @@ impl Layout {
         };
         // Without a copy there is nothing to share.
         // What is observed in part is a point mass in some rows.
-        let own = rows == 0 || block.members.iter().any(|member| bound.arrays[member.index()].is_some());
+        let own = rows == 0 || block.members.iter().any(|member| is_data(bound, *member));
         let group_letters = if own { block.plates.clone() } else { shared_letters(symbols, block, missing) };
         let group_sizes: Vec<usize> = group_letters.iter().map(size).collect();
         let groups = group_sizes.iter().product();
@@ -109,6 +109,11 @@ impl Layout {
     }
 }
 
+/// Whether a member of a block is data, observed in part.
+fn is_data(bound: &Bound, member: ArrayId) -> bool {
+    bound.arrays.get(member.index()).is_some_and(Option::is_some)
+}
+
 /// Whether several variables stand beside each other in one vector.
 pub fn is_one_vector(block: &Block) -> bool {
     block.members.len() > 1
@@ -141,11 +146,7 @@ fn value_of(
 
 /// The plate letters that the matrix coefficients of a block depend on. A mask of data without a missing entry does not
 /// count.
-fn shared_letters(
-    symbols: &Symbols,
-    block: &Block,
-    missing: &dyn Fn(cavi_algebra::ArrayId) -> bool,
-) -> Vec<LetterId> {
+fn shared_letters(symbols: &Symbols, block: &Block, missing: &dyn Fn(ArrayId) -> bool) -> Vec<LetterId> {
     let family = cavi_families::posterior(block.family);
     let matrix = |natural: &Natural| {
         let place = family.and_then(|family| Some((family, family.place_of(&natural.statistic)?)));
@@ -180,7 +181,7 @@ fn shared_letters(
 fn depends_on(
     symbols: &Symbols,
     sum: &cavi_algebra::Sum,
-    missing: &dyn Fn(cavi_algebra::ArrayId) -> bool,
+    missing: &dyn Fn(ArrayId) -> bool,
 ) -> Vec<LetterId> {
     let mut letters = Vec::new();
     for term in &sum.terms {
