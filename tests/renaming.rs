@@ -185,9 +185,13 @@ fn labels_back(symbols: &mut Symbols, old: &BTreeMap<&str, &str>) {
         if !name.starts_with(char::is_alphabetic) {
             return;
         }
-        // The inverse of a constant has a name made from its own.
+        // The inverse of a constant has a name made from its own, and the whitening matrix of a variable from that one's.
         if let Some(inside) = name.strip_prefix("inverse(").and_then(|rest| rest.strip_suffix(')')) {
             *name = format!("inverse({})", label(inside, old));
+            return;
+        }
+        if let Some(inside) = name.strip_prefix("C_").and_then(|rest| rest.strip_suffix("'^-1")) {
+            *name = format!("C_{}'^-1", label(inside, old));
             return;
         }
         *name = label(name, old).to_owned();

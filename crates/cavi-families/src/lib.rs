@@ -11,6 +11,7 @@ pub mod functions;
 pub mod posterior;
 pub mod standard;
 
+pub mod covariance;
 mod density;
 pub mod matrix;
 
@@ -23,6 +24,7 @@ mod dirichlet;
 mod exponential;
 mod flat;
 mod gamma;
+mod gaussian_process;
 mod generalized_inverse_gaussian;
 mod half_normal;
 mod inverse_gamma;
@@ -66,6 +68,7 @@ pub fn families() -> &'static [&'static dyn Family] {
         &half_normal::HalfNormal,
         &truncated_normal::TruncatedNormal,
         &wishart::Wishart,
+        &gaussian_process::GaussianProcess,
         &flat::Flat,
     ]
 }

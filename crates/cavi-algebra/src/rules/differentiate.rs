@@ -95,7 +95,8 @@ fn of_function(symbols: &mut Symbols, function: Function, arguments: &[Sum], pos
         Function::EvenSoftplus => multiply(symbols, &x.clone().apply(Function::LogisticCurvature), &x),
         Function::LogGamma => x.apply(Function::Digamma),
         Function::Digamma => x.apply(Function::Trigamma),
-        Function::Trigamma
+        Function::SinePi
+        | Function::Trigamma
         | Function::LogisticCurvature
         | Function::LogDeterminant
         | Function::LogMultivariateGamma => return None,

@@ -1,6 +1,7 @@
 //! Expressions with their names resolved; deterministic names are expanded as they are met.
 
 use cavi_algebra::{ArrayId, ArrayKind, Expression, Function, Support};
+use cavi_families::covariance::KERNELS;
 use cavi_syntax::ast::{self, BinaryOperator, ExpressionKind};
 use cavi_syntax::{Diagnostic, Span, nearest, print_expression};
 
@@ -27,9 +28,6 @@ const FUNCTIONS: &[Function] = &[
 
 /// Functions of the language reference that come in a later version.
 const LATER_FUNCTIONS: &[&str] = &["inverse", "logdet"];
-
-/// Kernels of Gaussian processes, which come in a later version.
-const KERNELS: &[&str] = &["squared_exponential", "matern32", "matern52", "exponential", "periodic", "white"];
 
 /// Definitions may write so many parts into a program when they are expanded.
 const LARGEST: usize = 500_000;
@@ -152,32 +150,36 @@ impl Resolver<'_> {
     fn unknown_function(&mut self, name: &ast::Name) {
         let names: Vec<&str> = FUNCTIONS.iter().map(|function| function.name()).collect();
         let possible = format!("functions: {}", join(&names));
-        let diagnostic =
-            if LATER_FUNCTIONS.contains(&name.text.as_str()) || KERNELS.contains(&name.text.as_str()) {
-                Diagnostic::error("E0218", format!("`{}` comes in a later version", name.text))
-                    .at(name.span, "part of the language, and not built yet")
-                    .possible(possible)
-                    .help("give its value as a constant, `const NAME[...]` with `--set`")
-            } else if cavi_families::family(&name.text).is_some() {
-                Diagnostic::error("E0209", format!("`{}` is a family, not a function", name.text))
-                    .at(name.span, "a family stands right after `~`")
-                    .possible(possible)
-                    .help(format!(
-                        "give the variable a statement of its own: `v ~ {}(...)`, and write `v` here",
-                        name.text
-                    ))
-            } else {
-                let diagnostic = Diagnostic::error("E0209", format!("there is no function `{}`", name.text))
-                    .at(name.span, "unknown function")
-                    .possible(possible);
-                match nearest(&name.text, names.iter().copied()) {
-                    Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-                    None if self.names.contains_key(&name.text) => {
-                        diagnostic.help(format!("subscripts have square brackets: `{}[...]`", name.text))
-                    }
-                    None => diagnostic.help("build it from these, sums, products and powers"),
+        let diagnostic = if LATER_FUNCTIONS.contains(&name.text.as_str()) {
+            Diagnostic::error("E0218", format!("`{}` comes in a later version", name.text))
+                .at(name.span, "part of the language, and not built yet")
+                .possible(possible)
+                .help("give its value as a constant, `const NAME[...]` with `--set`")
+        } else if KERNELS.iter().any(|kernel| kernel.name == name.text) {
+            Diagnostic::error("E0209", format!("`{}` is a kernel, not a function", name.text))
+                .at(name.span, "a kernel is what a Gaussian process is given")
+                .possible(possible)
+                .help(format!("write `d[:i] ~ GaussianProcess({}(...), at = t[i])`", name.text))
+        } else if cavi_families::family(&name.text).is_some() {
+            Diagnostic::error("E0209", format!("`{}` is a family, not a function", name.text))
+                .at(name.span, "a family stands right after `~`")
+                .possible(possible)
+                .help(format!(
+                    "give the variable a statement of its own: `v ~ {}(...)`, and write `v` here",
+                    name.text
+                ))
+        } else {
+            let diagnostic = Diagnostic::error("E0209", format!("there is no function `{}`", name.text))
+                .at(name.span, "unknown function")
+                .possible(possible);
+            match nearest(&name.text, names.iter().copied()) {
+                Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+                None if self.names.contains_key(&name.text) => {
+                    diagnostic.help(format!("subscripts have square brackets: `{}[...]`", name.text))
                 }
-            };
+                None => diagnostic.help("build it from these, sums, products and powers"),
+            }
+        };
         self.report(diagnostic);
     }
 
@@ -509,8 +511,8 @@ fn negative(expression: Expression) -> Expression {
 /// The number of parts of an expression.
 fn size(expression: &Expression) -> usize {
     match expression {
-        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) => 1,
-        Expression::Sum(_, body) | Expression::Apply(_, body) | Expression::Inverse(body, ..) => {
+        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) | Expression::Position(_) => 1,
+        Expression::Sum(_, body) | Expression::Apply(_, body) | Expression::OfMatrix(_, body, ..) => {
             1 + size(body)
         }
         Expression::Add(parts) | Expression::Multiply(parts) => 1 + parts.iter().map(size).sum::<usize>(),
@@ -521,8 +523,8 @@ fn size(expression: &Expression) -> usize {
 /// How many levels an expression has.
 fn depth(expression: &Expression) -> usize {
     match expression {
-        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) => 1,
-        Expression::Sum(_, body) | Expression::Apply(_, body) | Expression::Inverse(body, ..) => {
+        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) | Expression::Position(_) => 1,
+        Expression::Sum(_, body) | Expression::Apply(_, body) | Expression::OfMatrix(_, body, ..) => {
             1 + depth(body)
         }
         Expression::Add(parts) | Expression::Multiply(parts) => {

@@ -4,7 +4,9 @@
 //! reads that (`cov`, the scale of a Wishart). A factor that depends on neither letter of the matrix stays outside:
 //! `(f M)^-1 = f^-1 M^-1`. A diagonal matrix `d_i [i = j]` needs none of this.
 
-use cavi_algebra::{Absent, Array, ArrayId, ArrayKind, Expression, LetterId, Subscript, Support, Symbols};
+use cavi_algebra::{
+    Absent, Array, ArrayId, ArrayKind, Expression, LetterId, MatrixFunction, Subscript, Support, Symbols,
+};
 use cavi_syntax::Span;
 
 use super::arguments::free_letters;
@@ -18,6 +20,12 @@ pub fn name_matrices(
     statements: &mut [Statement],
     init: &mut [InitSpec],
 ) {
+    for statement in statements.iter_mut() {
+        let before = symbols.arrays.len();
+        let span = statement.span;
+        name_whitening(symbols, statement);
+        spans.resize(spans.len() + symbols.arrays.len() - before, span);
+    }
     let stated = statements.iter_mut().map(|statement| (statement.family, &mut statement.arguments));
     let drawn = init.iter_mut().filter_map(|line| match &mut line.start {
         Start::Draw { family, arguments } => Some((*family, arguments)),
@@ -27,15 +35,39 @@ pub fn name_matrices(
         for (parameter, argument) in family.parameters().iter().zip(arguments) {
             let Some(argument) = argument else { continue };
             let before = symbols.arrays.len();
-            name_matrix(symbols, parameter.spellings[argument.spelling].inverted, argument);
+            let read_as = parameter.spellings[argument.spelling].read_as;
+            name_matrix(symbols, read_as == Some(MatrixFunction::Inverse), argument);
             spans.resize(spans.len() + symbols.arrays.len() - before, argument.span);
         }
     }
 }
 
+/// The whitening matrix of a covariance, over what the covariance depends on: `C_d'^-1` for a variable d.
+fn name_whitening(symbols: &mut Symbols, statement: &mut Statement) {
+    let target = symbols.array(statement.target);
+    let (name, own) = (format!("C_{}'^-1", target.name), target.letters.clone());
+    for (parameter, argument) in statement.family.parameters().iter().zip(&mut statement.arguments) {
+        let Some(argument) = argument else { continue };
+        let spelling = parameter.spellings[argument.spelling];
+        let ([row, column], Some(MatrixFunction::Whitening)) = (&argument.letters[..], spelling.read_as)
+        else {
+            continue;
+        };
+        let (row, column, free) = (*row, *column, free_letters(&argument.value));
+        let reads = |letter: &LetterId| symbols.lineage(*letter).iter().any(|above| free.contains(above));
+        let mut letters: Vec<LetterId> =
+            own.iter().copied().filter(|letter| *letter != row && reads(letter)).collect();
+        letters.extend([row, column]);
+        let covariance = Box::new(argument.value.clone());
+        let value = Expression::OfMatrix(MatrixFunction::Whitening, covariance, row, column);
+        let subscripts = letters.iter().map(|letter| Subscript::Letter(*letter)).collect();
+        argument.inverse = Some(Expression::Value(hidden(symbols, name.clone(), letters, value), subscripts));
+    }
+}
+
 fn name_matrix(symbols: &mut Symbols, inverted: bool, argument: &mut ArgumentSpec) {
     let [row, column] = argument.letters[..] else { return };
-    if is_diagonal(&argument.value, row, column) {
+    if argument.inverse.is_some() || is_diagonal(&argument.value, row, column) {
         return;
     }
     let parts = match &argument.value {
@@ -55,7 +87,8 @@ fn name_matrix(symbols: &mut Symbols, inverted: bool, argument: &mut ArgumentSpe
     let (Some(row), Some(column)) = (at(row), at(column)) else { return };
     let letters = own.letters.clone();
     let element = Expression::Value(array, letters.iter().map(|own| Subscript::Letter(*own)).collect());
-    let value = Expression::Inverse(Box::new(element), letters[row], letters[column]);
+    let value =
+        Expression::OfMatrix(MatrixFunction::Inverse, Box::new(element), letters[row], letters[column]);
     let name = format!("inverse({})", own.name);
     let inverse = Expression::Value(hidden(symbols, name, letters, value), subscripts);
     let minus = |part: Expression| Expression::Power(Box::new(part), Box::new(Expression::Number(-1.0)));
@@ -134,6 +167,7 @@ fn is_diagonal(matrix: &Expression, row: LetterId, column: LetterId) -> bool {
         | Expression::Sum(..)
         | Expression::Power(..)
         | Expression::Apply(..)
-        | Expression::Inverse(..) => false,
+        | Expression::Position(_)
+        | Expression::OfMatrix(..) => false,
     }
 }

@@ -10,6 +10,7 @@ mod data;
 mod declarations;
 mod expressions;
 mod fit;
+mod kernels;
 mod literals;
 mod matrices;
 mod mixtures;

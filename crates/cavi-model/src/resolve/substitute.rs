@@ -36,7 +36,8 @@ pub(super) fn substitute(
         Expression::Apply(function, argument) => {
             Expression::Apply(*function, Box::new(substitute(symbols, scope, argument, bindings)?))
         }
-        Expression::Inverse(..) => unreachable!("inverses are named after the program is resolved"),
+        Expression::Position(letter) => Expression::Position(as_letter(*letter, bindings)?),
+        Expression::OfMatrix(..) => unreachable!("matrices are named after the program is resolved"),
         Expression::Sum(letters, body) => {
             let mut inner = bindings.to_vec();
             // Ancestors come first, whatever the order in which the letters are written.

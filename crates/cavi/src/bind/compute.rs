@@ -1,8 +1,10 @@
 //! Constants and derived data, in the order in which they need each other.
 
 use cavi_algebra::evaluate::Assignment;
-use cavi_algebra::{Array, ArrayId, ArrayKind, Expression, LetterId, Subscript, Symbols};
+use cavi_algebra::{Array, ArrayId, ArrayKind, Expression, LetterId, MatrixFunction, Subscript, Symbols};
 use cavi_executor::{BoundArray, BoundAxis};
+
+use cavi_numerics::linalg;
 
 use super::axes::Axes;
 use super::inputs::{Inputs, SetValue};
@@ -70,10 +72,12 @@ fn reads_scalars(symbols: &Symbols, expression: &Expression) -> bool {
 fn has_sum(expression: &Expression) -> bool {
     match expression {
         Expression::Sum(..) => true,
-        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) => false,
+        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) | Expression::Position(_) => {
+            false
+        }
         Expression::Add(parts) | Expression::Multiply(parts) => parts.iter().any(has_sum),
         Expression::Power(base, exponent) => has_sum(base) || has_sum(exponent),
-        Expression::Apply(_, argument) | Expression::Inverse(argument, ..) => has_sum(argument),
+        Expression::Apply(_, argument) | Expression::OfMatrix(_, argument, ..) => has_sum(argument),
     }
 }
 
@@ -107,6 +111,7 @@ pub(super) fn compute(
     axes: &Axes,
     arrays: &mut [Option<BoundArray>],
     ready: &mut Ready<'_>,
+    jitters: &mut Vec<(String, f64)>,
     problems: &mut Vec<Problem>,
 ) {
     let ids = || (0..symbols.arrays.len()).map(ArrayId::from);
@@ -125,7 +130,7 @@ pub(super) fn compute(
         let before = waiting.len();
         let mut rest = Vec::new();
         for id in waiting {
-            match compute_one(symbols, inputs, axes, arrays, id) {
+            match compute_one(symbols, inputs, axes, arrays, id, jitters) {
                 None => rest.push(id),
                 Some(Err(problem)) => problems.push(problem),
                 Some(Ok(mut array)) => {
@@ -151,13 +156,15 @@ fn compute_one(
     axes: &Axes,
     arrays: &[Option<BoundArray>],
     id: ArrayId,
+    jitters: &mut Vec<(String, f64)>,
 ) -> Option<Result<BoundArray, Problem>> {
     let target = Target::new(symbols, axes, id);
     let array = target.array;
     let name = &array.name;
     let Some(cells) = target.cells().filter(|cells| *cells <= LARGEST_DENSE) else {
         return match (&array.value, array.kind) {
-            (Some(value), ArrayKind::Data) => derive(&target, axes, arrays, value, usize::MAX),
+            (Some(value), ArrayKind::Data) => derive(&target, axes, arrays, value, usize::MAX, jitters),
+            (Some(Expression::OfMatrix(..)), _) => Some(Err(too_large(&target))),
             _ => Some(Err(Problem::new(format!("`{name}` would have {:?} entries", target.shape))
                 .possible(format!("at most {LARGEST_DENSE} entries in all")))),
         };
@@ -175,7 +182,7 @@ fn compute_one(
         }
         (_, _, None) => Some(Err(Problem::new(format!("the constant `{name}` has no value"))
             .help(format!("`--set {name}=VALUE`, a number or a file")))),
-        (_, _, Some(value)) => derive(&target, axes, arrays, value, cells),
+        (_, _, Some(value)) => derive(&target, axes, arrays, value, cells, jitters),
     }
 }
 
@@ -186,13 +193,14 @@ fn derive(
     arrays: &[Option<BoundArray>],
     value: &Expression,
     cells: usize,
+    jitters: &mut Vec<(String, f64)>,
 ) -> Option<Result<BoundArray, Problem>> {
     let known = Known::new(target.symbols, &axes.bound, arrays);
     if !known.knows(value) {
         return None;
     }
-    if let Expression::Inverse(matrix, row, column) = value {
-        return Some(invert(target, &known, matrix, *row, *column, cells));
+    if let Expression::OfMatrix(function, matrix, row, column) = value {
+        return Some(of_matrices(target, &known, (*function, matrix), (*row, *column), cells, jitters));
     }
     let sparse = sparse_operands(target.array, arrays, value);
     Some(match sparse.first() {
@@ -201,20 +209,20 @@ fn derive(
     })
 }
 
-/// The inverses of the matrices that an expression is along two letters of the array, one for each place of the others.
-/// What has no inverse is NaN: the checks of the parameter it belongs to say what is wrong with it.
-fn invert(
+/// What a function makes of the matrices that an expression is along two letters of the array, one for each place of the
+/// others.
+fn of_matrices(
     target: &Target<'_>,
     known: &Known<'_>,
-    matrix: &Expression,
-    row: LetterId,
-    column: LetterId,
+    (function, matrix): (MatrixFunction, &Expression),
+    (row, column): (LetterId, LetterId),
     cells: usize,
+    jitters: &mut Vec<(String, f64)>,
 ) -> Result<BoundArray, Problem> {
     let letters = &target.array.letters;
     let place_of = |letter| letters.iter().position(|own| *own == letter);
     let (Some(row_place), Some(column_place)) = (place_of(row), place_of(column)) else {
-        unreachable!("an inverse is the value of an array with both letters")
+        unreachable!("a matrix is the value of an array with both letters")
     };
     let size = known.size(row);
     let mut values = vec![f64::NAN; cells];
@@ -228,8 +236,15 @@ fn invert(
             assignment.assign(target.symbols, known, *letter, *position);
         }
         let elements = known.matrix(matrix, row, column, &assignment);
-        let Ok(inverse) = cavi_numerics::linalg::inverse_of(&elements) else { continue };
-        for (element, value) in inverse.into_iter().enumerate() {
+        let made = match function {
+            // What has no inverse is NaN: the checks of the parameter it belongs to say what is wrong with it.
+            MatrixFunction::Inverse => match linalg::inverse_of(&elements) {
+                Ok(inverse) => inverse,
+                Err(_) => continue,
+            },
+            MatrixFunction::Whitening => whiten(target, &elements, jitters)?,
+        };
+        for (element, value) in made.into_iter().enumerate() {
             (place[row_place], place[column_place]) = (element / size, element % size);
             let cell =
                 place.iter().zip(&target.shape).fold(0, |cell, (position, size)| cell * size + position);
@@ -237,6 +252,72 @@ fn invert(
         }
     }
     Ok(BoundArray::full(values))
+}
+
+/// The whitening matrix of a covariance.
+fn whiten(
+    target: &Target<'_>,
+    covariance: &[f64],
+    jitters: &mut Vec<(String, f64)>,
+) -> Result<Vec<f64>, Problem> {
+    let size = covariance.len().isqrt();
+    let name = variable(target);
+    if let Some(place) = covariance.iter().position(|value| !value.is_finite()) {
+        let (row, column) = (place / size + 1, place % size + 1);
+        return Err(Problem::new(format!(
+            "the covariance of `{name}` is {} in row {row}, column {column}",
+            covariance[place]
+        ))
+        .possible("finite numbers, from finite places and hyper-parameters greater than 0"));
+    }
+    if let Some((row, column)) = linalg::asymmetry(covariance) {
+        return Err(Problem::new(format!(
+            "the covariance of `{name}` is not symmetric: {} in row {}, column {}, and {} in row {}, column {}",
+            covariance[row * size + column],
+            row + 1,
+            column + 1,
+            covariance[column * size + row],
+            column + 1,
+            row + 1
+        )));
+    }
+    let (whitening, jitter) = linalg::whitening(covariance).map_err(|error| {
+        Problem::new(format!(
+            "the covariance of `{name}` is not positive semi-definite (at row {})",
+            error.pivot + 1
+        ))
+        .possible("hyper-parameters greater than 0; a matrix that is a covariance, up to a jitter of 1e-6 of its diagonal")
+        .help("add a small `white(sd = ...)` to the kernel, or to the diagonal of the matrix")
+    })?;
+    if jitter > 0.0 {
+        match jitters.iter_mut().find(|(own, _)| own == name) {
+            Some((_, largest)) => *largest = largest.max(jitter),
+            None => jitters.push((name.to_owned(), jitter)),
+        }
+    }
+    Ok(whitening)
+}
+
+/// The variable that a whitening matrix belongs to: it is named for it.
+fn variable<'a>(target: &'a Target<'_>) -> &'a str {
+    let name = &target.array.name;
+    name.strip_prefix("C_").and_then(|name| name.strip_suffix("'^-1")).unwrap_or(name)
+}
+
+/// Refuses a covariance of too many points.
+fn too_large(target: &Target<'_>) -> Problem {
+    let numbers: f64 = target.shape.iter().map(|size| *size as f64).product();
+    let points = target.shape.last().copied().unwrap_or(0);
+    Problem::new(format!(
+        "the covariance of `{}` over {points} points would have {numbers:.1e} numbers, {:.1} GB",
+        variable(target),
+        8e-9 * numbers
+    ))
+    .possible(format!(
+        "at most {LARGEST_DENSE} numbers, {:.1} GB: about 16,000 points",
+        8e-9 * LARGEST_DENSE as f64
+    ))
+    .help("fit fewer points: every other one, or means over short stretches")
 }
 
 /// Sparse arrays that stand in an expression with the very letters of the array that it defines.
