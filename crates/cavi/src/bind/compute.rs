@@ -7,6 +7,7 @@ use cavi_executor::{BoundArray, BoundAxis};
 use cavi_numerics::linalg;
 
 use super::axes::Axes;
+use super::covariance;
 use super::inputs::{Inputs, SetValue};
 use super::known::Known;
 use super::place::{Target, compact};
@@ -164,7 +165,7 @@ fn compute_one(
     let Some(cells) = target.cells().filter(|cells| *cells <= LARGEST_DENSE) else {
         return match (&array.value, array.kind) {
             (Some(value), ArrayKind::Data) => derive(&target, axes, arrays, value, usize::MAX, jitters),
-            (Some(Expression::OfMatrix(..)), _) => Some(Err(too_large(&target))),
+            (Some(Expression::OfMatrix(..)), _) => Some(Err(covariance::too_large(&target))),
             _ => Some(Err(Problem::new(format!("`{name}` would have {:?} entries", target.shape))
                 .possible(format!("at most {LARGEST_DENSE} entries in all")))),
         };
@@ -225,6 +226,9 @@ fn of_matrices(
         unreachable!("a matrix is the value of an array with both letters")
     };
     let size = known.size(row);
+    if function == MatrixFunction::Whitening {
+        covariance::check_memory(target, cells)?;
+    }
     let mut values = vec![f64::NAN; cells];
     for cell in 0..cells {
         let mut place = target.coordinates(cell);
@@ -242,7 +246,7 @@ fn of_matrices(
                 Ok(inverse) => inverse,
                 Err(_) => continue,
             },
-            MatrixFunction::Whitening => whiten(target, &elements, jitters)?,
+            MatrixFunction::Whitening => covariance::whiten(target, &elements, jitters)?,
         };
         for (element, value) in made.into_iter().enumerate() {
             (place[row_place], place[column_place]) = (element / size, element % size);
@@ -252,72 +256,6 @@ fn of_matrices(
         }
     }
     Ok(BoundArray::full(values))
-}
-
-/// The whitening matrix of a covariance.
-fn whiten(
-    target: &Target<'_>,
-    covariance: &[f64],
-    jitters: &mut Vec<(String, f64)>,
-) -> Result<Vec<f64>, Problem> {
-    let size = covariance.len().isqrt();
-    let name = variable(target);
-    if let Some(place) = covariance.iter().position(|value| !value.is_finite()) {
-        let (row, column) = (place / size + 1, place % size + 1);
-        return Err(Problem::new(format!(
-            "the covariance of `{name}` is {} in row {row}, column {column}",
-            covariance[place]
-        ))
-        .possible("finite numbers, from finite places and hyper-parameters greater than 0"));
-    }
-    if let Some((row, column)) = linalg::asymmetry(covariance) {
-        return Err(Problem::new(format!(
-            "the covariance of `{name}` is not symmetric: {} in row {}, column {}, and {} in row {}, column {}",
-            covariance[row * size + column],
-            row + 1,
-            column + 1,
-            covariance[column * size + row],
-            column + 1,
-            row + 1
-        )));
-    }
-    let (whitening, jitter) = linalg::whitening(covariance).map_err(|error| {
-        Problem::new(format!(
-            "the covariance of `{name}` is not positive semi-definite (at row {})",
-            error.pivot + 1
-        ))
-        .possible("hyper-parameters greater than 0; a matrix that is a covariance, up to a jitter of 1e-6 of its diagonal")
-        .help("add a small `white(sd = ...)` to the kernel, or to the diagonal of the matrix")
-    })?;
-    if jitter > 0.0 {
-        match jitters.iter_mut().find(|(own, _)| own == name) {
-            Some((_, largest)) => *largest = largest.max(jitter),
-            None => jitters.push((name.to_owned(), jitter)),
-        }
-    }
-    Ok(whitening)
-}
-
-/// The variable that a whitening matrix belongs to: it is named for it.
-fn variable<'a>(target: &'a Target<'_>) -> &'a str {
-    let name = &target.array.name;
-    name.strip_prefix("C_").and_then(|name| name.strip_suffix("'^-1")).unwrap_or(name)
-}
-
-/// Refuses a covariance of too many points.
-fn too_large(target: &Target<'_>) -> Problem {
-    let numbers: f64 = target.shape.iter().map(|size| *size as f64).product();
-    let points = target.shape.last().copied().unwrap_or(0);
-    Problem::new(format!(
-        "the covariance of `{}` over {points} points would have {numbers:.1e} numbers, {:.1} GB",
-        variable(target),
-        8e-9 * numbers
-    ))
-    .possible(format!(
-        "at most {LARGEST_DENSE} numbers, {:.1} GB: about 16,000 points",
-        8e-9 * LARGEST_DENSE as f64
-    ))
-    .help("fit fewer points: every other one, or means over short stretches")
 }
 
 /// Sparse arrays that stand in an expression with the very letters of the array that it defines.

@@ -18,6 +18,7 @@ mod values;
 
 mod arithmetic;
 mod compute;
+mod covariance;
 pub(crate) mod known;
 mod standardise;
 
