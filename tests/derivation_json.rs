@@ -9,8 +9,9 @@ use cavi_algebra::{
 use cavi_tests::corpus::{Text, check_each, examples, models};
 use serde_json::Value;
 
-const FUNCTIONS: [Function; 19] = [
+const FUNCTIONS: [Function; 20] = [
     Function::Exp,
+    Function::SinePi,
     Function::Log,
     Function::Sqrt,
     Function::Logistic,

@@ -202,7 +202,12 @@ fn labels_back(symbols: &mut Symbols, old: &BTreeMap<&str, &str>) {
         if !name.starts_with(char::is_alphabetic) {
             return;
         }
-        // A matrix that is worked out has a name made from those that were written.
+        // A matrix that is worked out has a name made from those that were written; the whitening matrix of a variable one from
+        // that one's.
+        if let Some(inside) = name.strip_prefix("C_").and_then(|rest| rest.strip_suffix("'^-1")) {
+            *name = format!("C_{}'^-1", label(inside, old));
+            return;
+        }
         if name.contains(['(', '[']) {
             *name = in_words(name, old);
             return;

@@ -82,6 +82,7 @@ const EXAMPLES: &[Example] = &[
         Role::Data("x") => "counts.csv",
         Role::Labels("genome") => "samples.txt",
     ]),
+    example!("nmf_gp", [Role::Data("x") => "relative.csv"]),
     example!("nmf_ls", [
         Role::Data("x") => "magnitude.npy",
         Role::Labels("frequency") => "frequencies.txt",

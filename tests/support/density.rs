@@ -269,6 +269,16 @@ impl Reader<'_> {
                     .sum();
                 0.5 * (log_precision - form - n as f64 * (2.0 * std::f64::consts::PI).ln())
             }
+            "GaussianProcess" => {
+                let [row, column] = argument(0).letters[..] else { panic!("a matrix has two letters") };
+                let covariance = self.world.matrix(&argument(0).value, row, column, at);
+                let (inverse, log_determinant) = inverse_and_determinant(&covariance);
+                let mut d = Vec::new();
+                self.along(&[statement.slices[0]], at, &mut |at| d.push(x(at)));
+                let n = d.len();
+                let form: f64 = (0..n * n).map(|place| inverse[place] * d[place / n] * d[place % n]).sum();
+                -0.5 * (log_determinant + form + n as f64 * (2.0 * std::f64::consts::PI).ln())
+            }
             "Wishart" => {
                 let dof = self.value(argument(0), at);
                 let [row, column] = argument(1).letters[..] else { panic!("a matrix has two letters") };
@@ -349,7 +359,8 @@ impl Reader<'_> {
             | Expression::Equal(..)
             | Expression::Sum(..)
             | Expression::Add(_)
-            | Expression::Inverse(..)
+            | Expression::Position(_)
+            | Expression::OfMatrix(..)
             | Expression::Apply(..) => self.world.value(expression, at).ln(),
         }
     }
@@ -441,7 +452,10 @@ impl Reader<'_> {
                 let log = world.value(expression, at).ln();
                 vec![(log, log)]
             }
-            Expression::Number(_) | Expression::Equal(..) | Expression::Inverse(..) => {
+            Expression::Number(_)
+            | Expression::Equal(..)
+            | Expression::Position(_)
+            | Expression::OfMatrix(..) => {
                 unreachable!("none of them holds a latent")
             }
         }

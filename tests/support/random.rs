@@ -70,18 +70,21 @@ pub fn random_bound(model: &Model, shape: Shape, rng: &mut ChaCha8Rng) -> Bound 
     for id in order(ArrayKind::Constant, false) {
         bound.arrays[id.index()] = Some(BoundArray::full(constant(model, &bound, id, rng)));
     }
-    fill_in_order(model, &mut bound, order(ArrayKind::Constant, true).collect());
+    let mut waiting = fill_in_order(model, &mut bound, order(ArrayKind::Constant, true).collect());
     for id in order(ArrayKind::Data, false) {
         bound.arrays[id.index()] = Some(data(model, &bound, id, shape, rng));
     }
-    fill_in_order(model, &mut bound, order(ArrayKind::Data, true).collect());
+    // Data that follow from others, and constants that follow from data.
+    waiting.extend(order(ArrayKind::Data, true));
+    let waiting = fill_in_order(model, &mut bound, waiting);
+    assert!(waiting.is_empty(), "the constants and data of a program form no cycle");
     totals(model, &mut bound, rng);
     bound
 }
 
-/// Arrays computed from others, each after those it reads.
-fn fill_in_order(model: &Model, bound: &mut Bound, mut waiting: Vec<ArrayId>) {
-    while !waiting.is_empty() {
+/// Arrays computed from others, each after those it reads. Leaves those that read what is not there.
+fn fill_in_order(model: &Model, bound: &mut Bound, mut waiting: Vec<ArrayId>) -> Vec<ArrayId> {
+    loop {
         let before = waiting.len();
         waiting.retain(|id| {
             let array = model.symbols.array(*id);
@@ -95,7 +98,9 @@ fn fill_in_order(model: &Model, bound: &mut Bound, mut waiting: Vec<ArrayId>) {
             bound.arrays[id.index()] = Some(filled);
             false
         });
-        assert!(waiting.len() < before, "the constants of a program form no cycle");
+        if waiting.len() == before {
+            return waiting;
+        }
     }
 }
 
@@ -106,10 +111,14 @@ fn evaluated(model: &Model, bound: &Bound, array: &Array, value: &Expression) ->
     world.each(&array.letters, &mut at, &mut |at| {
         values.push(world.value(value, at));
         let mut observed = true;
-        // What is constant has no missing entries, and may be summed over.
+        // What is constant has no missing entries; along a letter that is summed nothing is missing.
         if array.kind == ArrayKind::Data {
             value.visit_values(&mut |read, subscripts| {
-                observed &= world.observed(read, &world.positions(subscripts, at));
+                let mut letters = Vec::new();
+                subscripts.iter().for_each(|subscript| subscript.letters(&mut letters));
+                if letters.iter().all(|letter| at[letter.index()].is_some()) {
+                    observed &= world.observed(read, &world.positions(subscripts, at));
+                }
             });
         }
         seen.push(observed);

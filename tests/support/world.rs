@@ -1,8 +1,13 @@
 //! Values for everything a program names, and expressions evaluated on them: a second reading of a program's text, which
 //! shares no code with the algebra.
 
-use cavi_algebra::{ArrayId, AxisId, Expression, Function, LetterId, Subscript, Support, Symbols};
+use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
+
+use cavi_algebra::{
+    ArrayId, AxisId, Expression, Function, LetterId, MatrixFunction, Subscript, Support, Symbols,
+};
 use cavi_executor::{Bound, BoundArray};
+use statrs::function::erf::{erfc, erfc_inv};
 use statrs::function::gamma::{digamma, ln_gamma};
 
 /// Data, constants and one value for each latent.
@@ -139,12 +144,16 @@ impl<'a> World<'a> {
                 _ => panic!("a log-determinant has its elements as a sum"),
             },
             Expression::Apply(function, inner) => apply(*function, self.value(inner, at)),
-            Expression::Inverse(matrix, row, column) => {
+            Expression::Position(letter) => at[letter.index()].expect("every letter has a position") as f64,
+            Expression::OfMatrix(function, matrix, row, column) => {
                 let n = self.bound.size_of(self.symbols, *row);
                 let place = |letter: &LetterId| at[letter.index()].expect("row and column have positions");
                 let element = place(row) * n + place(column);
                 let elements = self.matrix(matrix, *row, *column, at);
-                inverse_and_determinant(&elements).0[element]
+                match function {
+                    MatrixFunction::Inverse => inverse_and_determinant(&elements).0[element],
+                    MatrixFunction::Whitening => whitening(&elements)[element],
+                }
             }
         }
     }
@@ -192,7 +201,7 @@ fn listed(indices: &[Vec<u32>], positions: &[usize]) -> Option<usize> {
         .find(|entry| indices.iter().zip(positions).all(|(column, own)| column[*entry] as usize == *own))
 }
 
-/// Functions from the standard library, but for the Gamma function.
+/// Functions from the standard library, but for those of Gamma and normal distributions.
 pub(super) fn apply(function: Function, x: f64) -> f64 {
     match function {
         Function::Exp => x.exp(),
@@ -205,15 +214,16 @@ pub(super) fn apply(function: Function, x: f64) -> f64 {
         Function::LogGamma => ln_gamma(x),
         Function::Digamma => digamma(x),
         Function::Trigamma => trigamma(x),
+        Function::SinePi => (std::f64::consts::PI * x).sin(),
+        Function::Phi => 0.5 * erfc(-x * FRAC_1_SQRT_2),
+        Function::StandardNormalLogCdf => (0.5 * erfc(-x * FRAC_1_SQRT_2)).ln(),
+        Function::StandardNormalLogCcdf => (0.5 * erfc(x * FRAC_1_SQRT_2)).ln(),
+        Function::InversePhi => -SQRT_2 * erfc_inv(2.0 * x),
+        Function::StandardNormalLogQf => -SQRT_2 * erfc_inv(2.0 * x.exp()),
         Function::LogBesselK
         | Function::Power
         | Function::LogDeterminant
-        | Function::LogMultivariateGamma
-        | Function::Phi
-        | Function::InversePhi
-        | Function::StandardNormalLogCdf
-        | Function::StandardNormalLogCcdf
-        | Function::StandardNormalLogQf => {
+        | Function::LogMultivariateGamma => {
             panic!("`{}` stands in no program of these tests", function.name())
         }
     }
@@ -228,6 +238,29 @@ fn trigamma(x: f64) -> f64 {
     let square = 1.0 / (x * x);
     let series = 1.0 / 6.0 - square * (1.0 / 30.0 - square / 42.0);
     1.0 / x + 0.5 * square + square * series / x
+}
+
+/// The inverse of the Cholesky factor, by columns: `L L' = A`, then `L X = I`.
+fn whitening(matrix: &[f64]) -> Vec<f64> {
+    let n = matrix.len().isqrt();
+    let mut factor = vec![0.0; n * n];
+    for column in 0..n {
+        for row in column..n {
+            let done: f64 = (0..column).map(|p| factor[row * n + p] * factor[column * n + p]).sum();
+            let rest = matrix[row * n + column] - done;
+            factor[row * n + column] =
+                if row == column { rest.sqrt() } else { rest / factor[column * n + column] };
+        }
+    }
+    let mut inverse = vec![0.0; n * n];
+    for column in 0..n {
+        for row in column..n {
+            let done: f64 = (column..row).map(|p| factor[row * n + p] * inverse[p * n + column]).sum();
+            let unit = if row == column { 1.0 } else { 0.0 };
+            inverse[row * n + column] = (unit - done) / factor[row * n + row];
+        }
+    }
+    inverse
 }
 
 /// The inverse and the log of the absolute determinant of a matrix, by Gauss-Jordan elimination with row exchanges.

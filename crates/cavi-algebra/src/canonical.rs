@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::expression::{Function, Subscript};
+use crate::expression::{Expression, Function, MatrixFunction, Subscript};
 use crate::rules::{Substitution, distribute, power, substitute};
 use crate::sum_of_products::{Atom, Coefficient, Factor, Sum, Term};
 use crate::symbols::{ArrayKind, AxisId, LetterId, Symbols};
@@ -90,7 +90,7 @@ fn simplify(symbols: &mut Symbols, mut term: Term) -> Simplified {
             }
             Atom::Group(inner) => {
                 let single = inner.terms.len() <= 1 && inner.terms.iter().all(|inner| inner.sums.is_empty());
-                if single || factor.power == 1 {
+                if single || factor.power == 1 && !whitens(symbols, inner) {
                     let (inner, exponent) = ((**inner).clone(), factor.power);
                     term.factors.remove(position);
                     let inside = power(symbols, &inner, exponent);
@@ -150,6 +150,19 @@ fn simplify(symbols: &mut Symbols, mut term: Term) -> Simplified {
     Simplified::Done(term)
 }
 
+/// Whether a sum is an element of a whitened slice. It is one number: multiplied out with the matrix, its product would hold
+/// elements of the inverse of the covariance, whose errors are the square of those of the factors.
+fn whitens(symbols: &Symbols, sum: &Sum) -> bool {
+    let whitening = |factor: &Factor| match &factor.atom {
+        Atom::Value(array, _) => {
+            let value = &symbols.array(*array).value;
+            matches!(value, Some(Expression::OfMatrix(MatrixFunction::Whitening, ..)))
+        }
+        _ => false,
+    };
+    sum.terms.iter().flat_map(|term| &term.factors).any(whitening)
+}
+
 fn mentions_latent(symbols: &Symbols, subscript: &Subscript) -> bool {
     match subscript {
         Subscript::Letter(_) => false,
@@ -170,6 +183,7 @@ fn number_of(function: Function, arguments: &[Sum]) -> Option<f64> {
         Function::Power => Some(value.powf(arguments.get(1)?.as_number()?)),
         Function::LogGamma if value == 1.0 || value == 2.0 => Some(0.0),
         Function::LogGamma
+        | Function::SinePi
         | Function::Digamma
         | Function::Trigamma
         | Function::LogBesselK

@@ -39,6 +39,9 @@ pub struct StatementEquation {
     pub observed: bool,
     /// `log p(target | ...)`, summed over the plates.
     pub log_density: Sum,
+    /// The matrix that turns a slice of the target into independent standard normals, where the statement has one. Its letters
+    /// are those of the target that tell the matrices apart, then row and column; the row has the letter of the slice.
+    pub whitening: Option<ArrayId>,
 }
 
 /// What kind of factor of q a block is.
@@ -173,6 +176,11 @@ impl Equations {
     /// The auxiliary variable of an id.
     pub fn auxiliary(&self, id: AuxiliaryId) -> &Auxiliary {
         &self.auxiliaries[id.index()]
+    }
+
+    /// The matrix that whitens the slices of a variable, where its statement has one.
+    pub fn whitening_of(&self, array: ArrayId) -> Option<ArrayId> {
+        self.statements.iter().find(|statement| statement.target == array)?.whitening
     }
 
     /// The block that holds a variable.

@@ -40,6 +40,8 @@ pub enum Function {
     Log,
     /// Square root.
     Sqrt,
+    /// sin(pi x), which periodic covariances are made of.
+    SinePi,
     /// 1 / (1 + exp(-x)).
     Logistic,
     /// log(1 + exp(x)).
@@ -82,6 +84,7 @@ impl Function {
             Function::Exp => "exp",
             Function::Log => "log",
             Function::Sqrt => "sqrt",
+            Function::SinePi => "sin_pi",
             Function::Logistic => "logistic",
             Function::Softplus => "softplus",
             Function::EvenSoftplus => "even_softplus",
@@ -121,8 +124,21 @@ pub enum Expression {
     Power(Box<Expression>, Box<Expression>),
     /// A function of one argument.
     Apply(Function, Box<Expression>),
-    /// The element at (row, column) of the inverse of the symmetric matrix that the expression is along these letters.
-    Inverse(Box<Expression>, LetterId, LetterId),
+    /// The position of a letter on its axis, from 0. Positions of Gaussian processes are such numbers; programs never write
+    /// one.
+    Position(LetterId),
+    /// The element at (row, column) of a matrix made from the symmetric one that the expression is along these letters.
+    OfMatrix(MatrixFunction, Box<Expression>, LetterId, LetterId),
+}
+
+/// What is made from a symmetric positive definite matrix A.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MatrixFunction {
+    /// `A^-1`
+    Inverse,
+    /// `L^-1` of the Cholesky factor L, `L L' = A`: lower triangular. It whitens: `L^-1 x` has the covariance I where x has
+    /// A. Where A is no more than positive semi-definite, of `A + jitter I` with the smallest jitter that has a factor.
+    Whitening,
 }
 
 impl Expression {
@@ -135,12 +151,12 @@ impl Expression {
             }
         }
         match self {
-            Expression::Number(_) | Expression::Equal(..) => {}
+            Expression::Number(_) | Expression::Equal(..) | Expression::Position(_) => {}
             Expression::Value(array, subscripts) => {
                 visit(*array, subscripts);
                 subscripts.iter().for_each(|inner| inside(inner, visit));
             }
-            Expression::Sum(_, body) | Expression::Apply(_, body) | Expression::Inverse(body, ..) => {
+            Expression::Sum(_, body) | Expression::Apply(_, body) | Expression::OfMatrix(_, body, ..) => {
                 body.visit_values(visit);
             }
             Expression::Add(parts) | Expression::Multiply(parts) => {

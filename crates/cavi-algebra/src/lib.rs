@@ -18,7 +18,7 @@ pub use contribution::Contribution;
 pub use equations::{
     Addend, Ascent, Auxiliary, Block, Elbo, Equations, Mode, Natural, Site, StatementEquation,
 };
-pub use expression::{Expression, Function, Subscript};
+pub use expression::{Expression, Function, MatrixFunction, Subscript};
 pub use statistic::{Elementary, Statistic};
 pub use sum_of_products::{Atom, Coefficient, ExpectedSquare, Factor, Moment, Sum, Term, dedup};
 pub use symbols::{

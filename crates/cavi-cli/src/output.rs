@@ -160,6 +160,7 @@ impl Summary<'_> {
             "interrupted": fit.interrupted,
             "failure": fit.failure.as_ref().map(|failure| failure.message.clone()),
             "elbo": number(best.elbo),
+            "jitter": self.jitter(),
             "runs": runs,
             "seconds": number(fit.seconds),
             "peak_bytes": fit.peak_bytes,
@@ -172,6 +173,15 @@ impl Summary<'_> {
 fn warmup(fit: &Fit) -> String {
     let lines: Vec<String> = fit.warmup.iter().map(ToString::to_string).collect();
     if lines.is_empty() { "none".to_owned() } else { lines.join(", ") }
+}
+
+impl Summary<'_> {
+    /// What was added to the diagonal of each covariance without a Cholesky factor; nothing where there is none.
+    fn jitter(&self) -> Option<Value> {
+        let jitters = &self.binding.jitters;
+        let each = || jitters.iter().map(|(name, jitter)| (name.clone(), json!(jitter)));
+        (!jitters.is_empty()).then(|| Value::Object(each().collect()))
+    }
 }
 
 /// A JSON number; what JSON has no number for as the strings `-inf`, `inf` and `nan`.

@@ -26,7 +26,9 @@ fn value_of(symbols: &Symbols, expression: &Expression) -> Option<f64> {
             Some(power(value_of(symbols, base)?, value_of(symbols, exponent)?))
         }
         Expression::Apply(function, argument) => Some(apply(*function, &[value_of(symbols, argument)?])),
-        Expression::Equal(..) | Expression::Sum(..) | Expression::Inverse(..) => None,
+        Expression::Equal(..) | Expression::Position(_) | Expression::Sum(..) | Expression::OfMatrix(..) => {
+            None
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::ascent::{Moves, ascent};
 use crate::blocks::Draft;
 use crate::bounds::{Bounded, lee_seung};
 use crate::contraction::{Described, describe};
-use crate::derive::Derivation;
+use crate::derive::{Derivation, whitening};
 use crate::expect::{Leftover, copies, expect};
 use crate::explain;
 use crate::joint::{multiplicities, with_ancestors};
@@ -62,7 +62,14 @@ fn block(
             }
         }
     }
-    if draft.mode == Mode::Point && !leftovers.is_empty() {
+    // The maximum over a whitened slice is a solve whose matrix is as ill-conditioned as the covariance; up the gradient in
+    // the whitened coordinates nothing is lost.
+    let is_whitened = derivation
+        .model
+        .statements
+        .iter()
+        .any(|statement| draft.members.contains(&statement.target) && whitening(statement).is_some());
+    if draft.mode == Mode::Point && (is_whitened || !leftovers.is_empty()) {
         match ascent(&mut derivation.symbols, drafts, bounded, id) {
             Ok(Some(moves)) => return climbing(derivation, drafts, id, &collected, moves),
             Ok(None) => {}

@@ -1,7 +1,9 @@
 //! The derivation on one screen: log joint, bounds, blocks, updates, bound, order.
 
-use cavi_algebra::{ArrayKind, Equations, StatementEquation, StatementId, Symbols};
-use cavi_model::Model;
+use cavi_algebra::{
+    ArrayId, ArrayKind, Equations, Expression, MatrixFunction, StatementEquation, StatementId, Symbols,
+};
+use cavi_model::{Model, Statement};
 use cavi_syntax::Diagnostic;
 
 use crate::advice::advise;
@@ -66,6 +68,19 @@ fn attempt_by(model: &Model, by_value: bool) -> Outcome {
     (if failed { None } else { equations }, derivation.diagnostics, derivation.complaints)
 }
 
+/// The matrix that whitens the target of a statement.
+pub(crate) fn whitening(statement: &Statement) -> Option<ArrayId> {
+    let parameters = statement.family.parameters().iter().zip(&statement.arguments);
+    parameters.into_iter().find_map(|(parameter, argument)| {
+        let argument = argument.as_ref()?;
+        let read_as = parameter.spellings[argument.spelling].read_as;
+        match &argument.inverse {
+            Some(Expression::Value(array, _)) if read_as == Some(MatrixFunction::Whitening) => Some(*array),
+            _ => None,
+        }
+    })
+}
+
 impl Derivation<'_> {
     fn run(&mut self) -> Option<Equations> {
         for array in partly_latent(self.model) {
@@ -97,6 +112,7 @@ impl Derivation<'_> {
                 family: statement.family.name(),
                 observed: statement.observed,
                 log_density,
+                whitening: whitening(statement),
             }
         });
         Some(Equations {

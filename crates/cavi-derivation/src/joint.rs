@@ -41,7 +41,9 @@ fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statem
             value = rewrite(symbols, &value, &canonicals);
         }
         let mut value = canonical(symbols, &value);
-        if let ([row, column], true, None) = (&argument.letters[..], spelling.inverted, &argument.inverse) {
+        if let ([row, column], true, None) =
+            (&argument.letters[..], spelling.read_as.is_some(), &argument.inverse)
+        {
             match inverse_of_diagonal(symbols, &value, *row, *column) {
                 Some(inverse) => value = canonical(symbols, &inverse),
                 None => {
@@ -265,7 +267,7 @@ fn where_observed(symbols: &mut Symbols, statement: &Statement, target: &Target,
 
 /// What to write in place of a matrix that has no inverse: another spelling, or a constant.
 fn other_spelling(statement: &Statement, parameter: &cavi_families::Parameter) -> String {
-    match parameter.spellings.iter().find(|spelling| !spelling.inverted) {
+    match parameter.spellings.iter().find(|spelling| spelling.read_as.is_none()) {
         Some(other) => format!("give the `{}` of this {} instead", other.name, statement.family.name()),
         None => "make it a constant".to_owned(),
     }

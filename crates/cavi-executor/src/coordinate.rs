@@ -1,11 +1,14 @@
 //! The whole line for a number on a part of it: a point moves in `log x` where it is positive, in `log(x / (1 - x))`
-//! where it is between 0 and 1, and in `log w`, up to a constant of the slice, on a simplex. The objective is that of the
-//! point itself, without a Jacobian, so its maximiser stays the same.
+//! where it is between 0 and 1, and in `log w`, up to a constant of the slice, on a simplex. A slice d whose prior is a
+//! Normal of known covariance `C' C` moves in `delta = W d`, `W = C'^-1`, in which the prior is a sphere. The objective is
+//! that of the point itself, without a Jacobian, so its maximiser stays the same.
 
-use cavi_algebra::{Block, Equations, LetterId, Support};
+use cavi_algebra::{ArrayId, Block, Equations, LetterId, Support};
+use cavi_numerics::linalg::{multiply_lower, solve_lower, solve_upper};
 use cavi_numerics::newton::Unit;
 use cavi_numerics::special::{exp, ln, logistic};
 
+use crate::data::{Bound, BoundArray};
 use crate::layout::Layout;
 
 /// Which function of the point moves.
@@ -78,31 +81,96 @@ impl Coordinate {
     }
 }
 
-/// The elements of an array in C order, and where a slice on the simplex runs through them.
+/// The elements of an array in C order, and where a slice on the simplex, or one that is whitened, runs through them.
 #[derive(Clone, Debug)]
-pub struct Coordinates {
+pub struct Coordinates<'a> {
     one: Coordinate,
     /// The length of a simplex slice and the stride of its elements.
     simplex: Option<(usize, usize)>,
+    whitened: Option<Whitened<'a>>,
 }
 
-impl Coordinates {
+/// Slices that move in coordinates in which their prior is standard normal.
+#[derive(Clone, Debug)]
+struct Whitened<'a> {
+    /// The matrices W, lower triangular, one after another.
+    matrices: &'a [f64],
+    /// The length of a slice and the stride of its elements.
+    slice: (usize, usize),
+    /// The matrix of each slice.
+    of: Vec<usize>,
+}
+
+impl Whitened<'_> {
+    /// Every slice put through a function of its matrix.
+    fn each(&self, x: &[f64], function: fn(usize, &[f64], &mut [f64])) -> Vec<f64> {
+        let (length, stride) = self.slice;
+        let mut out = x.to_vec();
+        let mut own = vec![0.0; length];
+        for (start, matrix) in starts(x.len(), length, stride).zip(&self.of) {
+            let places = || (0..length).map(|i| start + i * stride);
+            own.iter_mut().zip(places()).for_each(|(own, at)| *own = x[at]);
+            let size = length * length;
+            function(length, &self.matrices[matrix * size..(matrix + 1) * size], &mut own);
+            own.iter().zip(places()).for_each(|(own, at)| out[at] = *own);
+        }
+        out
+    }
+}
+
+impl<'a> Coordinates<'a> {
     /// The coordinates of an array with dimensions of these sizes, of which `slice` is that of a simplex.
-    pub fn of(support: Support, sizes: &[usize], slice: Option<usize>) -> Coordinates {
+    pub fn of(support: Support, sizes: &[usize], slice: Option<usize>) -> Coordinates<'a> {
         let simplex = match (support, slice) {
             (Support::Simplex, Some(place)) => Some((sizes[place], sizes[place + 1..].iter().product())),
             _ => None,
         };
-        Coordinates { one: Coordinate::of(support), simplex }
+        Coordinates { one: Coordinate::of(support), simplex, whitened: None }
     }
 
-    /// The coordinates of the elements.
+    /// The coordinates of an array with these dimensions whose slices a matrix whitens. The letters of the matrix are some of
+    /// the dimensions, in their order, then its row, which is the letter of the slice, and its column.
+    fn whitened_by(
+        equations: &Equations,
+        bound: &'a Bound,
+        whitening: ArrayId,
+        letters: &[LetterId],
+        sizes: &[usize],
+    ) -> Coordinates<'a> {
+        let BoundArray::Dense { values, .. } = bound.array(whitening) else {
+            unreachable!("a matrix that is computed is dense")
+        };
+        let own = &equations.symbols.array(whitening).letters;
+        let [plates @ .., row, _] = own.as_slice() else { unreachable!("a matrix has a row and a column") };
+        let place = |letter: &LetterId| {
+            letters.iter().position(|other| other == letter).expect("its letters are those of the variable")
+        };
+        let along = place(row);
+        let stride_of = |place: usize| sizes[place + 1..].iter().product::<usize>();
+        let slice = (sizes[along], stride_of(along));
+        let matrix = |start: usize| {
+            plates.iter().map(place).fold(0, |number, own| {
+                number * sizes[own] + start / stride_of(own).max(1) % sizes[own].max(1)
+            })
+        };
+        let of = starts(sizes.iter().product(), slice.0, slice.1).map(matrix).collect();
+        let whitened = Whitened { matrices: values, slice, of };
+        Coordinates { one: Coordinate::Identity, simplex: None, whitened: Some(whitened) }
+    }
+
+    /// The coordinates of the elements: of a whitened slice `W d`.
     pub fn all(&self, x: &[f64]) -> Vec<f64> {
+        if let Some(whitened) = &self.whitened {
+            return whitened.each(x, multiply_lower);
+        }
         if self.simplex.is_some() { Coordinate::Log.all(x) } else { self.one.all(x) }
     }
 
-    /// The elements, from their coordinates: on a simplex `w_v = exp u_v / sum exp u`.
+    /// The elements, from their coordinates: on a simplex `w_v = exp u_v / sum exp u`, of a whitened slice `W^-1 delta`.
     pub fn back(&self, u: &[f64]) -> Vec<f64> {
+        if let Some(whitened) = &self.whitened {
+            return whitened.each(u, solve_lower);
+        }
         let Some((length, stride)) = self.simplex else { return self.one.back(u) };
         let mut w = u.to_vec();
         for start in starts(u.len(), length, stride) {
@@ -114,8 +182,12 @@ impl Coordinates {
         w
     }
 
-    /// The gradient in the coordinates, from the one in the elements: on a simplex `w_v (g_v - sum w g)`.
+    /// The gradient in the coordinates, from the one in the elements: on a simplex `w_v (g_v - sum w g)`, of a whitened slice
+    /// `W'^-1 g`.
     pub fn gradient(&self, x: &[f64], gradient: &[f64]) -> Vec<f64> {
+        if let Some(whitened) = &self.whitened {
+            return whitened.each(gradient, solve_upper);
+        }
         let Some((length, stride)) = self.simplex else {
             let each = x.iter().zip(gradient);
             return each.map(|(x, own)| self.one.derivatives(*x, *own, 0.0).0).collect();
@@ -137,13 +209,21 @@ fn starts(elements: usize, length: usize, stride: usize) -> impl Iterator<Item =
 }
 
 /// The coordinates of every member of a block that ascends.
-pub fn of_members(equations: &Equations, block: &Block, layout: &Layout) -> Vec<Coordinates> {
+pub fn of_members<'a>(
+    equations: &Equations,
+    bound: &'a Bound,
+    block: &Block,
+    layout: &Layout,
+) -> Vec<Coordinates<'a>> {
     let members = block.members.iter().zip(&block.slices).zip(&layout.slices);
     members
         .map(|((member, slices), sizes)| {
             let array = equations.symbols.array(*member);
             let letters: Vec<LetterId> = block.plates.iter().chain(slices).copied().collect();
             let sizes: Vec<usize> = layout.plates.iter().chain(sizes).copied().collect();
+            if let Some(whitening) = equations.whitening_of(*member) {
+                return Coordinates::whitened_by(equations, bound, whitening, &letters, &sizes);
+            }
             let own = equations.symbols.slices(*member);
             let slice = letters.iter().position(|letter| own.contains(letter));
             Coordinates::of(array.support, &sizes, slice)

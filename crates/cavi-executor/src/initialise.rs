@@ -6,6 +6,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
+use crate::coordinate::of_members;
 use crate::data::Bound;
 use crate::layout::{Layout, Parameters, extent};
 
@@ -29,9 +30,18 @@ pub fn start(equations: &Equations, bound: &Bound, seed: u64) -> Parameters {
             (Mode::Point, _) | (Mode::Distribution | Mode::Fixed, None) => {
                 let supports = block.members.iter().map(|member| equations.symbols.array(*member).support);
                 let sizes = layout.slices.iter();
-                supports
+                let drawn = supports
                     .zip(sizes)
-                    .map(|(support, sizes)| values(support, layout.rows, sizes, bound, &mut rng))
+                    .map(|(support, sizes)| values(support, layout.rows, sizes, bound, &mut rng));
+                let drawn: Vec<Vec<f64>> = drawn.collect();
+                // A whitened point is drawn from its prior: elsewhere a smooth one has next to no density.
+                let coordinates = of_members(equations, bound, block, &layout);
+                let members = block.members.iter().zip(drawn.into_iter().zip(&coordinates));
+                members
+                    .map(|(member, (drawn, own))| match equations.whitening_of(*member) {
+                        Some(_) => own.back(&drawn),
+                        None => drawn,
+                    })
                     .collect()
             }
         };

@@ -37,6 +37,7 @@ use rows::{Parts, describe, expect};
 /// A run: the state of every block, and the values that follow from it.
 pub struct Executor<'a> {
     equations: &'a Equations,
+    bound: &'a Bound,
     plan: Plan<'a>,
     prepared: Vec<Vec<Prepared>>,
     values: Vec<Cow<'a, [f64]>>,
@@ -102,6 +103,7 @@ impl<'a> Executor<'a> {
         let mut executor = Executor {
             transient,
             equations,
+            bound,
             prepared,
             values,
             stamps: vec![0; count],

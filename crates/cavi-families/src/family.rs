@@ -1,6 +1,6 @@
 //! What a statement `target ~ Family(parameters)` assumes.
 
-use cavi_algebra::{LetterId, Subscript, Sum, Support, Symbols};
+use cavi_algebra::{LetterId, MatrixFunction, Subscript, Sum, Support, Symbols};
 
 /// How many slices the left of a statement of this family has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +48,8 @@ pub enum Domain {
     Count,
     /// A symmetric positive definite matrix.
     PositiveDefinite,
+    /// A symmetric matrix, positive semi-definite up to rounding.
+    Covariance,
 }
 
 /// Rewrites a parameter given under another name to the canonical one: `sd = s` to `prec = s^-2`. `others` are the
@@ -63,8 +65,8 @@ pub struct Spelling {
     pub domain: Domain,
     /// To the first spelling; `None` for the first itself.
     pub rewrite: Option<Rewrite>,
-    /// Whether the density reads the inverse of the matrix that is given.
-    pub inverted: bool,
+    /// What the density reads in place of the matrix that is given.
+    pub read_as: Option<MatrixFunction>,
 }
 
 /// A parameter. Of its spellings exactly one is given.
@@ -85,17 +87,17 @@ pub struct Parameter {
 impl Spelling {
     /// The name in which the density is written.
     pub const fn canonical(name: &'static str, domain: Domain) -> Spelling {
-        Spelling { name, domain, rewrite: None, inverted: false }
+        Spelling { name, domain, rewrite: None, read_as: None }
     }
 
     /// Another name, and how to get from it to the canonical one.
     pub const fn rewritten(name: &'static str, domain: Domain, rewrite: Rewrite) -> Spelling {
-        Spelling { name, domain, rewrite: Some(rewrite), inverted: false }
+        Spelling { name, domain, rewrite: Some(rewrite), read_as: None }
     }
 
-    /// The same, for a matrix whose inverse the density reads.
-    pub const fn inverse(self) -> Spelling {
-        Spelling { inverted: true, ..self }
+    /// The same, for a matrix in whose place the density reads another.
+    pub const fn read_as(self, function: MatrixFunction) -> Spelling {
+        Spelling { read_as: Some(function), ..self }
     }
 }
 
@@ -186,6 +188,16 @@ pub trait Family: Sync {
     /// The support of a latent with this prior; `None` where it has no q (Poisson). `Support::Index` is completed by
     /// the resolver with the axis of `p`.
     fn latent(&self) -> Option<Support>;
+
+    /// Whether no factor of q has it as a prior: it is for points, and for what is fixed.
+    fn only_point(&self) -> bool {
+        false
+    }
+
+    /// Whether its first parameter is a kernel over the places of the slice, or under its other name a matrix.
+    fn has_kernel(&self) -> bool {
+        false
+    }
 
     /// Whether the vector parameter must sum to 1 by the simplex rule.
     fn needs_simplex(&self) -> bool {

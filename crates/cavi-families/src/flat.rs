@@ -28,6 +28,10 @@ impl Family for Flat {
         Some(Support::Real)
     }
 
+    fn only_point(&self) -> bool {
+        true
+    }
+
     fn log_density(&self, _symbols: &mut Symbols, _target: &Target, _parameters: &[Option<Argument>]) -> Sum {
         Sum::zero()
     }

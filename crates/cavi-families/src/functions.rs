@@ -10,6 +10,7 @@ pub fn apply(function: Function, arguments: &[f64]) -> f64 {
         Function::Exp => special::exp(x),
         Function::Log => special::ln(x),
         Function::Sqrt => x.sqrt(),
+        Function::SinePi => special::sin_pi(x),
         Function::LogGamma => special::log_gamma(x),
         Function::Digamma => special::digamma(x),
         Function::Trigamma => special::trigamma(x),

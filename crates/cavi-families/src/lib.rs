@@ -12,6 +12,7 @@ pub mod observed;
 pub mod posterior;
 pub mod standard;
 
+pub mod covariance;
 mod density;
 pub mod matrix;
 
@@ -24,6 +25,7 @@ mod dirichlet;
 mod exponential;
 mod flat;
 mod gamma;
+mod gaussian_process;
 mod generalized_inverse_gaussian;
 mod half_normal;
 mod inverse_gamma;
@@ -67,6 +69,7 @@ pub fn families() -> &'static [&'static dyn Family] {
         &half_normal::HalfNormal,
         &truncated_normal::TruncatedNormal,
         &wishart::Wishart,
+        &gaussian_process::GaussianProcess,
         &flat::Flat,
     ]
 }

@@ -6,7 +6,7 @@
 //! # Source
 //! Bishop, Pattern Recognition and Machine Learning (2006), 2.3.
 
-use cavi_algebra::{Sum, Support, Symbols};
+use cavi_algebra::{MatrixFunction, Sum, Support, Symbols};
 
 use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Slices, Spelling, Target};
 use crate::matrix::{log_determinant, quadratic_form, size};
@@ -19,7 +19,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         spellings: &[
             Spelling::canonical("prec", Domain::PositiveDefinite),
-            Spelling::canonical("cov", Domain::PositiveDefinite).inverse(),
+            Spelling::canonical("cov", Domain::PositiveDefinite).read_as(MatrixFunction::Inverse),
         ],
         extent: Extent::Matrix,
         positional: false,

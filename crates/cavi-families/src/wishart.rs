@@ -8,7 +8,7 @@
 //! Bishop, Pattern Recognition and Machine Learning (2006), appendix B; Bartlett (1933) for draws.
 
 use cavi_algebra::rules::multiply;
-use cavi_algebra::{Function, Statistic, Sum, Support, Symbols};
+use cavi_algebra::{Function, MatrixFunction, Statistic, Sum, Support, Symbols};
 use cavi_numerics::linalg;
 use cavi_numerics::special::{log_multivariate_gamma, multivariate_digamma};
 use rand::{Rng, RngCore};
@@ -25,7 +25,7 @@ pub struct Wishart;
 const PARAMETERS: &[Parameter] = &[
     Parameter::scalar(&[Spelling::canonical("dof", Domain::DegreesOfFreedom)]),
     Parameter {
-        spellings: &[Spelling::canonical("scale", Domain::PositiveDefinite).inverse()],
+        spellings: &[Spelling::canonical("scale", Domain::PositiveDefinite).read_as(MatrixFunction::Inverse)],
         extent: Extent::Matrix,
         positional: true,
         optional: false,

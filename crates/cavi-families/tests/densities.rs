@@ -254,12 +254,18 @@ fn matrix_families() {
     check("MultivariateNormal", &[0.4, -1.1], &[("mean", &[0.1, 0.2]), ("prec", &precision)], NORMAL);
     let rate = [1.5, -0.2, -0.2, 0.8];
     check("Wishart", &[1.2, 0.3, 0.3, 0.9], &[("dof", &[4.5]), ("scale", &rate)], WISHART);
+    // Of a process the inverse of the Cholesky factor of the covariance.
+    let whitening = [1.25, 0.0, -0.4, 0.8];
+    check("GaussianProcess", &[0.4, -1.1], &[("kernel", &whitening)], PROCESS);
 }
 
 /// `multivariate_normal([.1, .2], inv([[2, .3], [.3, .5]])).logpdf([.4, -1.1])`
 const NORMAL: f64 = -2.280532406144966;
 /// `wishart(4.5, inv([[1.5, -.2], [-.2, .8]])).logpdf([[1.2, .3], [.3, .9]])`
 const WISHART: f64 = -4.605590589690376;
+
+/// `W = array([[1.25, 0], [-.4, .8]]); multivariate_normal([0, 0], inv(W.T @ W)).logpdf([.4, -1.1])`
+const PROCESS: f64 = -2.5036770664093457;
 
 /// What `check` found above cannot be forgotten for a new family.
 #[test]
@@ -280,7 +286,7 @@ fn families_are_consistent() {
                 "{}: the first spelling is canonical",
                 family.name()
             );
-            let differs = |spelling: &Spelling| spelling.rewrite.is_some() || spelling.inverted;
+            let differs = |spelling: &Spelling| spelling.rewrite.is_some() || spelling.read_as.is_some();
             assert!(parameter.spellings[1..].iter().all(differs));
         }
         let first_named = parameters.iter().position(|p| !p.positional).unwrap_or(parameters.len());

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use cavi_algebra::{
-    ArrayId, ArrayKind, AxisId, Expression, LetterId, Restriction, Subscript, Support, Symbols,
+    ArrayId, ArrayKind, AxisId, Expression, LetterId, MatrixFunction, Restriction, Subscript, Support,
+    Symbols,
 };
 use cavi_families::Family;
 
@@ -322,7 +323,14 @@ fn render(symbols: &Symbols, value: &Expression, around: u8) -> String {
         Expression::Power(base, exponent) => {
             (format!("{}^{}", render(symbols, base, 4), render(symbols, exponent, 4)), 3)
         }
-        Expression::Inverse(matrix, ..) => (format!("inverse({})", render(symbols, matrix, 0)), 4),
+        Expression::Position(letter) => (format!("position of {}", letter_name(symbols, *letter)), 1),
+        Expression::OfMatrix(function, matrix, ..) => {
+            let name = match function {
+                MatrixFunction::Inverse => "inverse",
+                MatrixFunction::Whitening => "whitening",
+            };
+            (format!("{name}({})", render(symbols, matrix, 0)), 4)
+        }
         Expression::Apply(function, argument) => {
             (format!("{}({})", function.name(), render(symbols, argument, 0)), 4)
         }

@@ -1,5 +1,6 @@
 //! Statements for the printer of derivations: names resolved, deterministic names expanded.
 
+use cavi_algebra::MatrixFunction;
 use cavi_algebra::print::{Stated, StatedArgument, letters_of};
 
 use crate::model::{Model, Statement};
@@ -13,12 +14,20 @@ fn one(model: &Model, statement: &Statement, text: &str) -> Stated {
     let parameters = statement.family.parameters();
     let arguments = parameters.iter().zip(&statement.arguments).filter_map(|(parameter, argument)| {
         let argument = argument.as_ref()?;
-        let name = parameter.spellings[argument.spelling].name;
+        let spelling = parameter.spellings[argument.spelling];
+        let whitened = spelling.read_as == Some(MatrixFunction::Whitening);
+        if statement.family.has_kernel() && !whitened {
+            // The places of the points stand in their covariance.
+            return None;
+        }
         let named = !parameter.positional || argument.spelling > 0;
+        let name = if whitened { Some("cov") } else { named.then_some(spelling.name) };
+        let target = &model.symbols.array(statement.target).name;
         Some(StatedArgument {
-            name: named.then_some(name),
+            name,
             value: argument.value.clone(),
             letters: argument.letters.clone(),
+            symbol: whitened.then(|| format!("K_{target}")),
         })
     });
     let word = || crate::print::support(&model.symbols, model.symbols.array(statement.target).support);

@@ -34,7 +34,10 @@ impl Derivation<'_> {
             Some(_) => "by Newton's method: where the first derivative is 0, guarded by its sign.",
             None => "by L-BFGS on the derivatives: a step is taken only if the objective does not fall.",
         };
-        vec![Item::Paragraph(vec![words(text)]), Item::Rows(rows), Item::Paragraph(vec![words(how)])]
+        let mut items =
+            vec![Item::Paragraph(vec![words(text)]), Item::Rows(rows), Item::Paragraph(vec![words(how)])];
+        items.extend(self.whitened(block, &name));
+        items
     }
 
     /// Why it ascends, by which method, and in which coordinates.

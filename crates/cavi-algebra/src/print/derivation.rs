@@ -54,6 +54,7 @@ impl Derivation<'_> {
         items.push(Item::Rows(
             self.equations.statements.iter().map(|statement| self.log_density(statement)).collect(),
         ));
+        items.extend(self.processes());
         items.push(Item::Heading("Factorisation"));
         items
             .push(Item::List(self.equations.blocks.iter().map(|block| self.factor(block, format)).collect()));

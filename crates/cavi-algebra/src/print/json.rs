@@ -6,10 +6,10 @@
 use std::fmt::Write as _;
 
 use crate::equations::{Ascent, Block, Mode, Natural};
-use crate::expression::Subscript;
+use crate::expression::{Expression, Subscript};
 use crate::statistic::Elementary;
 use crate::sum_of_products::{Atom, Factor, Moment, Sum, Term};
-use crate::symbols::{AuxiliaryId, AxisId, BlockId, LetterId, SiteId, StatementId, Symbols};
+use crate::symbols::{ArrayId, AuxiliaryId, AxisId, BlockId, LetterId, SiteId, StatementId, Symbols};
 
 use super::build::Builder;
 use super::derivation::Derivation;
@@ -167,7 +167,7 @@ impl Names<'_> {
         list(letters.iter().map(|letter| self.letter(*letter)))
     }
 
-    fn array(&self, array: crate::symbols::ArrayId) -> Json {
+    fn array(&self, array: ArrayId) -> Json {
         self.symbols.array(array).name.as_str().into()
     }
 
@@ -433,6 +433,20 @@ impl Derivation<'_> {
             ("objective", self.expression(names, &[], &ascent.objective)),
             ("gradient", list(gradient)),
             ("curvature", curvature.into()),
+            ("whitened", list(block.members.iter().map(|member| self.covariance_json(names, *member)))),
+        ])
+    }
+
+    /// The covariance of a variable that moves in whitened coordinates, and the name of the matrix that whitens it.
+    fn covariance_json(&self, names: &Names<'_>, member: ArrayId) -> Json {
+        let Some(whitening) = self.equations.whitening_of(member) else { return Json::Null };
+        let array = self.symbols().array(whitening);
+        let Some(Expression::OfMatrix(_, covariance, ..)) = &array.value else { return Json::Null };
+        let node = Builder::new(self.scope(), &array.letters).expression(covariance);
+        object([
+            ("matrix", array.name.clone().into()),
+            ("letters", names.letters(&array.letters)),
+            ("covariance", written(&node)),
         ])
     }
 

@@ -219,6 +219,7 @@ pub(crate) fn prefix(call: &Call) -> Option<String> {
             Function::StandardNormalLogCdf => "\\ln\\Phi",
             Function::StandardNormalLogQf => "(\\ln\\Phi)^{-1}",
             Function::Sqrt
+            | Function::SinePi
             | Function::StandardNormalLogCcdf
             | Function::LogDeterminant
             | Function::LogMultivariateGamma => return None,
@@ -256,6 +257,13 @@ fn called(call: &Call, arguments: &[Node], closed: bool) -> String {
         return format!("{prefix}{}", bracketed("(", &inside, ")"));
     }
     match (call, arguments) {
+        (Call::Function(Function::SinePi), argument) => {
+            let inside = match argument {
+                [Node::Add(_)] => bracketed("(", &inside, ")"),
+                _ => inside,
+            };
+            format!("\\sin{}", bracketed("(", &format!("\\pi \\, {inside}"), ")"))
+        }
         (Call::Function(Function::Sqrt), _) => format!("\\sqrt{{{inside}}}"),
         (Call::Function(Function::LogDeterminant), _) => format!("\\ln\\left|{inside}\\right|"),
         (Call::Function(Function::LogMultivariateGamma), [argument, size]) => {

@@ -21,6 +21,7 @@ mod model;
 mod node;
 mod number;
 mod page;
+mod processes;
 mod scope;
 mod standard;
 mod steps;

@@ -1,6 +1,6 @@
 //! The statements of a program in the notation of mathematics: `x_n ~ Normal(mu, prec = tau), for each n`.
 
-use crate::expression::Expression;
+use crate::expression::{Expression, MatrixFunction};
 use crate::symbols::{ArrayId, LetterId, Symbols};
 
 use super::Scope;
@@ -34,6 +34,8 @@ pub struct StatedArgument {
     pub value: Expression,
     /// The letters that run through it where it is a vector or a matrix.
     pub letters: Vec<LetterId>,
+    /// The symbol that stands for it, where its value is shown apart.
+    pub symbol: Option<String>,
 }
 
 impl Stated {
@@ -47,7 +49,10 @@ impl Stated {
         let plates = builder.subscripts_of(&plates);
         let mut arguments: Vec<Node> = self.word.iter().map(|word| Node::name(word)).collect();
         for argument in &self.arguments {
-            let value = builder.vector(&argument.value, &argument.letters);
+            let value = match &argument.symbol {
+                Some(symbol) => Node::name(symbol),
+                None => builder.vector(&argument.value, &argument.letters),
+            };
             arguments.push(match argument.name {
                 Some(name) => Node::call(Call::Argument(name), value),
                 None => value,
@@ -78,9 +83,12 @@ impl Builder<'_> {
             Expression::Sum(letters, body) => self.summed(letters, |builder| builder.expression(body)),
             Expression::Add(parts) => Node::add(parts.iter().map(|part| self.expression(part)).collect()),
             Expression::Multiply(parts) => {
-                let (mut above, mut below) = (Vec::new(), Vec::new());
+                let (mut front, mut above, mut below) = (Number::one(), Vec::new(), Vec::new());
                 for part in parts {
                     match part {
+                        Expression::Number(value) if *value < 0.0 && front == Number::one() => {
+                            front = Number::of(*value);
+                        }
                         Expression::Power(base, exponent) if **exponent == Expression::Number(-1.0) => {
                             below.push(self.expression(base));
                         }
@@ -88,7 +96,11 @@ impl Builder<'_> {
                     }
                 }
                 let above = Node::times(above);
-                if below.is_empty() { above } else { Node::product(Number::one(), vec![above], below) }
+                if below.is_empty() && front == Number::one() {
+                    above
+                } else {
+                    Node::product(front, vec![above], below)
+                }
             }
             Expression::Power(base, exponent) => {
                 let base = self.expression(base);
@@ -101,7 +113,15 @@ impl Builder<'_> {
             Expression::Apply(function, inner) => {
                 Node::call(Call::Function(*function), self.expression(inner))
             }
-            Expression::Inverse(matrix, ..) => Node::call(Call::Inverse, self.expression(matrix)),
+            Expression::Position(letter) => {
+                self.subscripts_of(&[*letter]).pop().expect("a letter is shown as something")
+            }
+            Expression::OfMatrix(MatrixFunction::Inverse, matrix, ..) => {
+                Node::call(Call::Inverse, self.expression(matrix))
+            }
+            Expression::OfMatrix(MatrixFunction::Whitening, ..) => {
+                unreachable!("a whitening matrix is shown by its name")
+            }
         }
     }
 }

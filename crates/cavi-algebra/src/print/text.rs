@@ -151,6 +151,11 @@ fn tight(inner: &Node) -> String {
 fn called(call: &Call, arguments: &[Node]) -> String {
     let name = match call {
         Call::Contraction => return contraction(arguments),
+        Call::Function(Function::SinePi) => {
+            let inside = list(arguments, ", ");
+            let bracketed = matches!(arguments, [Node::Add(_)]);
+            return if bracketed { format!("sin(pi * ({inside}))") } else { format!("sin(pi * {inside})") };
+        }
         Call::Function(Function::LogGamma) => "log Gamma",
         Call::Function(Function::Digamma) => "psi",
         Call::Function(Function::Trigamma) => "psi'",

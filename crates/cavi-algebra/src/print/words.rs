@@ -88,6 +88,13 @@ pub(crate) fn name(text: &str) -> Name {
     if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
         return Name { base: text.to_owned(), primes: 0, subscripts: Vec::new() };
     }
+    // The inverse of a transpose.
+    if let Some(bare) = text.strip_suffix("'^-1") {
+        let Name { base, subscripts, .. } = name(bare);
+        let below =
+            if subscripts.is_empty() { String::new() } else { format!("_{{{}}}", subscripts.join(",")) };
+        return Name { base: format!("({base}{below}'^{{-1}})"), primes: 0, subscripts: Vec::new() };
+    }
     // A derivative has its primes at the end.
     let bare = text.trim_end_matches('\'');
     let primes = text.len() - bare.len();

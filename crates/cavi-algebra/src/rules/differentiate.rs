@@ -7,8 +7,8 @@ use crate::expression::{Function, Subscript};
 use crate::sum_of_products::{Atom, Coefficient, Factor, Sum, Term};
 use crate::symbols::{ArrayId, LetterId, Symbols};
 
-/// `sqrt(2 pi)`
-const ROOT_TWO_PI: f64 = 2.506_628_274_631_000_7;
+/// `log(2 pi) / 2`
+const LOG_ROOT_TWO_PI: f64 = 0.918_938_533_204_672_8;
 
 /// The derivative of a sum in the element `array[letters]`. The letters are free in the result; the sum may have some of
 /// them free already. Expectations, allocations and indicators are constants of it, as they are in a bound whose
@@ -81,10 +81,11 @@ fn of_atom(symbols: &mut Symbols, atom: &Atom, array: ArrayId, letters: &[Letter
 fn of_function(symbols: &mut Symbols, function: Function, arguments: &[Sum], position: usize) -> Option<Sum> {
     let x = arguments[0].clone();
     let value = Sum::atom(Atom::Apply(function, arguments.to_vec()));
-    // exp(a + b x^2), for the densities of the normal distribution.
-    let gaussian = |symbols: &mut Symbols, x: &Sum, share: f64, shift: Sum| {
-        let square = power(symbols, x, 2).scaled(share);
-        canonical(symbols, &shift.plus(square)).apply(Function::Exp)
+    // phi(x)^p exp(a), for the density phi of the standard normal distribution: with p = -1 the slope of its quantiles.
+    let gaussian = |symbols: &mut Symbols, x: &Sum, p: f64, shift: Sum| {
+        let square = power(symbols, x, 2).scaled(-0.5 * p);
+        let constant = Sum::number(-LOG_ROOT_TWO_PI * p);
+        canonical(symbols, &shift.plus(square).plus(constant)).apply(Function::Exp)
     };
     let derivative = match function {
         Function::Exp => value,
@@ -95,7 +96,8 @@ fn of_function(symbols: &mut Symbols, function: Function, arguments: &[Sum], pos
         Function::EvenSoftplus => multiply(symbols, &x.clone().apply(Function::LogisticCurvature), &x),
         Function::LogGamma => x.apply(Function::Digamma),
         Function::Digamma => x.apply(Function::Trigamma),
-        Function::Trigamma
+        Function::SinePi
+        | Function::Trigamma
         | Function::LogisticCurvature
         | Function::LogDeterminant
         | Function::LogMultivariateGamma => return None,
@@ -117,16 +119,12 @@ fn of_function(symbols: &mut Symbols, function: Function, arguments: &[Sum], pos
             multiply(symbols, &exponent, &Sum::atom(Atom::Apply(Function::Power, vec![x, less])))
         }
         Function::Power => multiply(symbols, &value, &x.apply(Function::Log)),
-        Function::Phi => gaussian(symbols, &x, -0.5, Sum::zero()).scaled(ROOT_TWO_PI.recip()),
-        Function::InversePhi => gaussian(symbols, &value, 0.5, Sum::zero()).scaled(ROOT_TWO_PI),
+        Function::Phi => gaussian(symbols, &x, 1.0, Sum::zero()),
+        Function::InversePhi => gaussian(symbols, &value, -1.0, Sum::zero()),
         // phi / Phi as one exponential: nothing underflows in the tails.
-        Function::StandardNormalLogCdf => {
-            gaussian(symbols, &x, -0.5, value.scaled(-1.0)).scaled(ROOT_TWO_PI.recip())
-        }
-        Function::StandardNormalLogCcdf => {
-            gaussian(symbols, &x, -0.5, value.scaled(-1.0)).scaled(-ROOT_TWO_PI.recip())
-        }
-        Function::StandardNormalLogQf => gaussian(symbols, &value, 0.5, x).scaled(ROOT_TWO_PI),
+        Function::StandardNormalLogCdf => gaussian(symbols, &x, 1.0, value.scaled(-1.0)),
+        Function::StandardNormalLogCcdf => gaussian(symbols, &x, 1.0, value.scaled(-1.0)).scaled(-1.0),
+        Function::StandardNormalLogQf => gaussian(symbols, &value, -1.0, x),
     };
     Some(derivative)
 }

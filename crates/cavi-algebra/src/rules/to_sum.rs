@@ -43,7 +43,9 @@ pub fn to_sum(symbols: &mut Symbols, expression: &Expression) -> Sum {
                 Some(_) | None => Sum::atom(Atom::Apply(Function::Power, vec![base, exponent])),
             }
         }
-        Expression::Inverse(..) => unreachable!("an inverse is the value of a constant, read by its name"),
+        Expression::OfMatrix(..) | Expression::Position(_) => {
+            unreachable!("they stand in the values of constants, which are read by their names")
+        }
         Expression::Apply(Function::Log, body) => {
             let body = to_sum(symbols, body);
             push_log_into_product(&body)

@@ -281,6 +281,7 @@ pub fn sign_unknown(symbols: &Symbols, term: &Term) -> Option<Sign> {
                     }
                 }
                 Function::Log
+                | Function::SinePi
                 | Function::LogGamma
                 | Function::Digamma
                 | Function::LogBesselK

@@ -211,7 +211,7 @@ fn with_prior(model: &Model, variable: ArrayId, family: &'static dyn Family) -> 
             Domain::Count => 3.0,
             Domain::DegreesOfFreedom => return None,
             Domain::Real | Domain::Positive | Domain::Nonnegative => 2.7,
-            Domain::Simplex | Domain::PositiveDefinite => return None,
+            Domain::Simplex | Domain::PositiveDefinite | Domain::Covariance => return None,
         };
         let letters = match parameter.extent {
             Extent::Scalar => Vec::new(),
@@ -305,8 +305,8 @@ fn unwrap(expression: &mut Expression, variable: ArrayId, function: &mut Option<
         return;
     }
     match expression {
-        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) => {}
-        Expression::Sum(_, body) | Expression::Apply(_, body) | Expression::Inverse(body, ..) => {
+        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) | Expression::Position(_) => {}
+        Expression::Sum(_, body) | Expression::Apply(_, body) | Expression::OfMatrix(_, body, ..) => {
             unwrap(body, variable, function)
         }
         Expression::Add(parts) | Expression::Multiply(parts) => {

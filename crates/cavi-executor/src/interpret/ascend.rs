@@ -40,7 +40,7 @@ impl Interpreter<'_> {
     /// All elements of all members along the gradient.
     fn together(&mut self, id: BlockId, ascent: &Ascent) -> Result<(), Trouble> {
         let (block, place) = self.context.block(id);
-        let coordinates = of_members(self.context.equations, block, &place.layout);
+        let coordinates = of_members(self.context.equations, self.context.bound, block, &place.layout);
         let start = self.now.parameters.blocks[id.index()].clone();
         let from: Vec<f64> = coordinates.iter().zip(&start).flat_map(|(own, x)| own.all(x)).collect();
         // What lies on the boundary stays there.
@@ -137,9 +137,9 @@ impl Interpreter<'_> {
 }
 
 /// The values of the members at these coordinates, one member after another.
-fn members(coordinates: &[Coordinates], like: &[Vec<f64>], u: &[f64]) -> Vec<Vec<f64>> {
+fn members(coordinates: &[Coordinates<'_>], like: &[Vec<f64>], u: &[f64]) -> Vec<Vec<f64>> {
     let mut rest = u;
-    let own = |(own, like): (&Coordinates, &Vec<f64>)| {
+    let own = |(own, like): (&Coordinates<'_>, &Vec<f64>)| {
         let (member, others) = rest.split_at(like.len());
         rest = others;
         own.back(member)

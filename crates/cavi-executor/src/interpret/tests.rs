@@ -80,6 +80,7 @@ impl Program {
                 family: "",
                 observed: true,
                 log_density: Sum { terms: log_density },
+                whitening: None,
             }],
             sweep: (0..blocks.len()).map(BlockId::from).collect(),
             contributions: vec![Vec::new(); blocks.len()],

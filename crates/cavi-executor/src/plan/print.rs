@@ -2,11 +2,14 @@
 
 use std::fmt::Write;
 
-use cavi_algebra::{ArrayId, Equations};
+use cavi_algebra::{ArrayId, Block, Equations, LetterId};
+use cavi_numerics::lbfgs::HISTORY;
 
-use crate::plan::Plan;
+use crate::layout::Layout;
 use crate::plan::site::{Listed, Rows};
 use crate::plan::tensor::{Allotted, Contraction, Elementwise, Node, NodeId, Operation};
+use crate::plan::{AscentPlan, Plan};
+use crate::run::VISIT;
 
 impl Plan<'_> {
     /// The bytes that nodes, tables and entry rows take, all at once.
@@ -51,7 +54,12 @@ impl Plan<'_> {
             .blocks
             .iter()
             .zip(&self.layouts)
-            .map(|(block, layout)| 2 * layout.values(block) * size_of::<f64>())
+            .map(|(block, layout)| {
+                let values = layout.values(block) * size_of::<f64>();
+                // Besides the state and its copy, what L-BFGS remembers.
+                let together = block.ascent.as_ref().is_some_and(|ascent| ascent.curvature.is_none());
+                if together { (2 + 2 * HISTORY) * values } else { 2 * values }
+            })
             .sum();
         nodes + self.maps.bytes() + sites + entries + parameters
     }
@@ -83,11 +91,34 @@ impl Plan<'_> {
                 );
             }
         }
-        for (block, plan) in equations.blocks.iter().zip(&self.blocks) {
+        for (number, (block, plan)) in equations.blocks.iter().zip(&self.blocks).enumerate() {
             let names: Vec<&str> =
                 block.members.iter().map(|member| equations.symbols.array(*member).name.as_str()).collect();
             let order = if plan.in_order.is_empty() { "at once" } else { "in order" };
-            let _ = writeln!(out, "block {} ({}): copies {order}", names.join(", "), block.family);
+            let layout = &self.layouts[number];
+            let how = match &plan.ascent {
+                None => format!("({}): copies {order}", block.family),
+                Some(AscentPlan { curvature: Some(_), .. }) => {
+                    format!("(no closed form): ascends by Newton's method, copies {order}")
+                }
+                Some(AscentPlan { curvature: None, .. }) => format!(
+                    "(no closed form): ascends by L-BFGS, {} numbers together, at most {VISIT} steps a visit",
+                    layout.rows * layout.width()
+                ),
+            };
+            let _ = writeln!(out, "block {} {how}", names.join(", "));
+            for (member, (points, matrices)) in whitened(equations, block, layout) {
+                let vectors = layout.rows * layout.slices[member].iter().product::<usize>() / points.max(1);
+                let _ = writeln!(
+                    out,
+                    "  {}: {} over {points} points, factorised once ({}, {}), {} an evaluation",
+                    names[member],
+                    if matrices == 1 { "a covariance".to_owned() } else { format!("{matrices} covariances") },
+                    count(matrices * points * points * size_of::<f64>(), "B"),
+                    count(matrices * points * points * points / 2, "flops"),
+                    count(4 * vectors * points * points, "flops"),
+                );
+            }
             for node in &plan.natural {
                 let _ = writeln!(out, "  natural parameter: step {}", node.index());
             }
@@ -156,6 +187,24 @@ impl Plan<'_> {
         let _ = writeln!(out, "memory: {}", count(self.bytes(equations), "B"));
         out
     }
+}
+
+/// The members of a block that are whitened, each with the number of points of a slice and of matrices.
+fn whitened(equations: &Equations, block: &Block, layout: &Layout) -> Vec<(usize, (usize, usize))> {
+    let size = |member: usize, letter: &LetterId| {
+        let plate = block.plates.iter().position(|own| own == letter).map(|place| layout.plates[place]);
+        let slot = || block.slices[member].iter().position(|own| own == letter);
+        plate.or_else(|| Some(layout.slices[member][slot()?])).unwrap_or(1)
+    };
+    let members = block.members.iter().enumerate();
+    members
+        .filter_map(|(member, array)| {
+            let letters = &equations.symbols.array(equations.whitening_of(*array)?).letters;
+            let [plates @ .., row, _] = letters.as_slice() else { return None };
+            let matrices = plates.iter().map(|letter| size(member, letter)).product();
+            Some((member, (size(member, row), matrices)))
+        })
+        .collect()
 }
 
 /// A contraction in words.

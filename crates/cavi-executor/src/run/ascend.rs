@@ -37,7 +37,7 @@ impl Executor<'_> {
         gradient: &[Vec<NodeId>],
     ) -> Result<(), Trouble> {
         let block = self.equations.block(id);
-        let coordinates = of_members(self.equations, block, &self.plan.layouts[id.index()]);
+        let coordinates = of_members(self.equations, self.bound, block, &self.plan.layouts[id.index()]);
         let start = self.parameters.blocks[id.index()].clone();
         let lengths: Vec<usize> = start.iter().map(Vec::len).collect();
         let from: Vec<f64> = coordinates.iter().zip(&start).flat_map(|(own, x)| own.all(x)).collect();
@@ -75,7 +75,7 @@ impl Executor<'_> {
     }
 
     /// Gives the members of a block the values of these coordinates, one member after another.
-    fn put(&mut self, id: BlockId, coordinates: &[Coordinates], u: &[f64]) {
+    fn put(&mut self, id: BlockId, coordinates: &[Coordinates<'_>], u: &[f64]) {
         let mut rest = u;
         for (own, column) in coordinates.iter().zip(&mut self.parameters.blocks[id.index()]) {
             let (member, others) = rest.split_at(column.len());

@@ -51,6 +51,7 @@ fn apply(function: Elementwise, from: &[f64], out: &mut [f64]) {
             Function::Digamma => special::digamma_into(from, out),
             Function::Trigamma => special::trigamma_into(from, out),
             Function::Sqrt => out.iter_mut().zip(from).for_each(|(out, value)| *out = value.sqrt()),
+            Function::SinePi => each(from, out, special::sin_pi),
             Function::Logistic => each(from, out, special::logistic),
             Function::Softplus => each(from, out, special::softplus),
             Function::EvenSoftplus => each(from, out, special::even_softplus),

@@ -22,7 +22,7 @@ impl Executor<'_> {
             let own = &self.parameters.blocks[id.index()];
             match block.mode {
                 Mode::Point => {
-                    let members = of_members(self.equations, block, layout);
+                    let members = of_members(self.equations, self.bound, block, layout);
                     members
                         .iter()
                         .zip(own)
@@ -58,7 +58,7 @@ impl Executor<'_> {
             let layout = self.plan.layouts[id.index()].clone();
             match block.mode {
                 Mode::Point => {
-                    let members = of_members(self.equations, block, &layout);
+                    let members = of_members(self.equations, self.bound, block, &layout);
                     for (own, values) in members.iter().zip(&mut self.parameters.blocks[id.index()]) {
                         let moved = own.back(take(values.len()));
                         let finite = values.iter_mut().zip(moved).filter(|(_, moved)| moved.is_finite());

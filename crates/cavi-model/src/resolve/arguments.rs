@@ -8,6 +8,9 @@ use super::Resolver;
 use super::places::{Bound, Scope};
 use crate::model::ArgumentSpec;
 
+/// The parameter and the spelling of a kernel, for a family that has one.
+const KERNEL: (usize, usize) = (0, 0);
+
 /// A parameter that an argument gives: its place, and which of its spellings.
 #[derive(Clone, Copy)]
 struct Place {
@@ -47,6 +50,7 @@ impl Resolver<'_> {
         let mut named: Vec<bool> = vec![false; parameters.len()];
         let mut failed = false;
         let mut position = 0;
+        let mut kernel: Option<&ast::Expression> = None;
         for argument in arguments {
             let place = match &argument.name {
                 Some(word) => self.named_place(name, parameters, word),
@@ -69,10 +73,45 @@ impl Resolver<'_> {
                 continue;
             }
             named[place.parameter] = true;
+            if family.has_kernel() && (place.parameter, place.spelling) == KERNEL {
+                // Its value needs the places of the points, which may come behind it.
+                kernel = Some(&argument.value);
+                continue;
+            }
+            if family.has_kernel() && place.parameter > 0 {
+                match self.positions(&argument.value, &bound, left, lenient) {
+                    Some(spec) => given[place.parameter] = Some((spec, span, place.spelling)),
+                    None => failed = true,
+                }
+                continue;
+            }
             match self.argument(name, parameter, place.spelling, &argument.value, &bound, left, lenient) {
                 Some(spec) => given[place.parameter] = Some((spec, span, place.spelling)),
                 None => failed = true,
             }
+        }
+        if let Some(value) = kernel {
+            let at = given.get(1).and_then(|given| given.as_ref()).map(|(spec, _, _)| spec.clone());
+            match self.kernel(value, &bound, left, at.as_ref(), lenient) {
+                Some(spec) => given[KERNEL.0] = Some((spec, value.span, KERNEL.1)),
+                None => failed = true,
+            }
+        } else if family.has_kernel()
+            && let [Some(_), Some((at, span, _))] = &given[..]
+        {
+            self.report(
+                Diagnostic::error(
+                    "E0522",
+                    format!("`{}` has both a covariance matrix and places", name.text),
+                )
+                .at(*span, "the matrix says how the points vary together: nothing reads their places")
+                .possible("a kernel with `at`, or `cov` alone")
+                .help(format!(
+                    "drop `at`, or write a kernel: `squared_exponential(length = 2), at = {}`",
+                    crate::print::expression(&self.symbols, &at.value)
+                )),
+            );
+            failed = true;
         }
         for (parameter, given) in parameters.iter().zip(&named) {
             if !given && !parameter.optional {
@@ -215,6 +254,7 @@ impl Resolver<'_> {
         let what = format!("the {} of `{}`", spelled.name, family.text);
         let mut scope = Scope::new(bound.to_vec(), what.clone());
         scope.lenient = lenient;
+        scope.known_only = (spelled.domain == Domain::Covariance).then_some("a covariance");
         match parameter.extent {
             Extent::Scalar => {}
             Extent::Vector => {
@@ -292,22 +332,26 @@ impl Resolver<'_> {
             return None;
         };
         if scope.slices.len() == 1 {
-            let axis = self.symbols.letter(row).axis;
-            let other = self.symbols.axis(axis).letters.iter().copied().find(|letter| !scope.holds(*letter));
-            let parent = self.symbols.letter(row).parent;
-            let column = match (other, parent) {
-                (Some(letter), None) => letter,
-                (Some(letter), Some(parent)) => self.inside(letter, parent),
-                (None, parent) => self.symbols.fresh(row, parent),
-            };
-            scope.slices.push(column);
+            scope.slices.push(self.column_of(scope, row));
         }
         Some(scope.slices.clone())
     }
 
+    /// The letter of the columns of a matrix with these rows: another one of the axis.
+    pub(super) fn column_of(&mut self, scope: &Scope, row: LetterId) -> LetterId {
+        let axis = self.symbols.letter(row).axis;
+        let other = self.symbols.axis(axis).letters.iter().copied().find(|letter| !scope.holds(*letter));
+        let parent = self.symbols.letter(row).parent;
+        match (other, parent) {
+            (Some(letter), None) => letter,
+            (Some(letter), Some(parent)) => self.inside(letter, parent),
+            (None, parent) => self.symbols.fresh(row, parent),
+        }
+    }
+
     /// What is known of a value at this stage must lie where the parameter needs it.
     /// `wider` is the name under which the parameter may be any number.
-    fn check_domain(
+    pub(super) fn check_domain(
         &mut self,
         what: &str,
         domain: Domain,
@@ -323,11 +367,11 @@ impl Resolver<'_> {
             Domain::Unit => "from 0 to 1",
             Domain::Simplex => "from 0 to 1, and sum to 1",
             Domain::Count => "a whole number, 0 or greater",
-            Domain::PositiveDefinite => return Some(()),
+            Domain::PositiveDefinite | Domain::Covariance => return Some(()),
         };
         if let Some(number) = self.known_number(value) {
             let fits = match domain {
-                Domain::Real | Domain::PositiveDefinite => true,
+                Domain::Real | Domain::PositiveDefinite | Domain::Covariance => true,
                 Domain::Positive | Domain::DegreesOfFreedom => number > 0.0,
                 Domain::Nonnegative => number >= 0.0,
                 Domain::Unit | Domain::Simplex => (0.0..=1.0).contains(&number),
@@ -357,7 +401,11 @@ impl Resolver<'_> {
         }
         let support = self.symbols.array(*id).support;
         let outside = match domain {
-            Domain::Real | Domain::Simplex | Domain::Count | Domain::PositiveDefinite => false,
+            Domain::Real
+            | Domain::Simplex
+            | Domain::Count
+            | Domain::PositiveDefinite
+            | Domain::Covariance => false,
             Domain::Positive | Domain::Nonnegative | Domain::DegreesOfFreedom => support == Support::Real,
             Domain::Unit => {
                 matches!(support, Support::Real | Support::Positive | Support::Nonnegative | Support::Count)
@@ -397,7 +445,9 @@ fn inside(support: Support, domain: Domain) -> bool {
             matches!(support, Support::Positive | Support::Nonnegative)
         }
         Domain::Unit => matches!(support, Support::Unit | Support::Binary),
-        Domain::Real | Domain::Simplex | Domain::Count | Domain::PositiveDefinite => true,
+        Domain::Real | Domain::Simplex | Domain::Count | Domain::PositiveDefinite | Domain::Covariance => {
+            true
+        }
     }
 }
 
@@ -434,6 +484,7 @@ pub(crate) fn free_letters(expression: &Expression) -> Vec<LetterId> {
     let mut letters = Vec::new();
     match expression {
         Expression::Number(_) => {}
+        Expression::Position(letter) => letters.push(*letter),
         Expression::Value(_, subscripts) => {
             subscripts.iter().for_each(|subscript: &Subscript| subscript.letters(&mut letters))
         }
@@ -448,7 +499,7 @@ pub(crate) fn free_letters(expression: &Expression) -> Vec<LetterId> {
             letters.extend(free_letters(base));
             letters.extend(free_letters(exponent));
         }
-        Expression::Apply(_, argument) | Expression::Inverse(argument, ..) => {
+        Expression::Apply(_, argument) | Expression::OfMatrix(_, argument, ..) => {
             letters.extend(free_letters(argument));
         }
     }

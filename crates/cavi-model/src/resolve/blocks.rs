@@ -81,37 +81,44 @@ impl Resolver<'_> {
                 | StatementKind::Report(_) => {}
             }
         }
-        self.check_flat(&seen);
+        self.check_points(&seen);
         (blocks, plates, init)
     }
 
-    /// Improper densities are for points.
-    fn check_flat(&mut self, seen: &[(ArrayId, BlockKind, Span)]) {
+    /// Some priors are for points.
+    fn check_points(&mut self, seen: &[(ArrayId, BlockKind, Span)]) {
         for index in 0..self.drafts.len() {
             let draft = &self.drafts[index];
             let FamilyState::Done(Some(family)) = draft.family else { continue };
             let id = draft.target;
-            if !takes_support_word(family) || self.symbols.array(id).kind == ArrayKind::Data {
+            if !family.only_point() || self.symbols.array(id).kind == ArrayKind::Data {
                 continue;
             }
             let block = seen.iter().find(|(other, _, _)| *other == id);
             if block.is_some_and(|(_, kind, _)| matches!(kind, BlockKind::Point | BlockKind::Fixed)) {
                 continue;
             }
-            let (name, family) = (&self.symbols.array(id).name, &draft.ast.family);
-            if self.reported.contains(name) {
-                // A line of `posterior` that could not be read may be about it.
+            let (name, resolved, family) = (&self.symbols.array(id).name, &family, &draft.ast.family);
+            if self.reported.contains(name) || self.shapes[id.index()].is_none() {
+                // A line of `posterior` that could not be read may be about it, or one that could not be understood.
                 continue;
             }
-            let spelled = self.shapes[id.index()]
-                .as_ref()
-                .map_or_else(|| name.clone(), |shape| self.spell(name, shape));
-            let mut diagnostic = Diagnostic::error(
-                "E0606",
-                format!("`{name}` is `{}`, which is no distribution", family.text),
-            )
-            .at(family.span, "improper: only a point, or what is fixed, may have it")
-            .help(format!("write `point {spelled}` in `posterior`, or give it a proper prior"));
+            let (what, why, help) = if takes_support_word(*resolved) {
+                (
+                    "which is no distribution",
+                    "improper: only a point, or what is fixed, may have it",
+                    "give it a proper prior",
+                )
+            } else {
+                (
+                    "and has no block `point`",
+                    "a prior for points: no factor of q has it",
+                    "for a distribution of known covariance take `MultivariateNormal(0, cov = S)`",
+                )
+            };
+            let mut diagnostic = Diagnostic::error("E0606", format!("`{name}` is `{}`, {what}", family.text))
+                .at(family.span, why)
+                .help(format!("write `point {name}` in `posterior`, or {help}"));
             if let Some((_, _, span)) = block {
                 diagnostic = diagnostic.also(*span, "neither `point` nor `fixed`");
             }
@@ -413,14 +420,18 @@ impl Resolver<'_> {
             InitItem::Value { value, .. } => self.init_value(value, bound)?,
             InitItem::Draw(distribution) => {
                 let family = self.family(distribution, false)?;
-                if family.latent().is_none() || takes_support_word(family) {
+                if family.latent().is_none() || family.only_point() {
                     self.report(
                         Diagnostic::error(
                             "E0509",
                             format!("a start cannot be drawn from `{}`", distribution.family.text),
                         )
                         .at(distribution.family.span, "no family of a factor of q")
-                        .help("draw from a prior: `w ~ Gamma(1, rate = 1)`"),
+                        .help(if family.has_kernel() {
+                            "leave it out: without a line here the start is a draw from the process"
+                        } else {
+                            "draw from a prior: `w ~ Gamma(1, rate = 1)`"
+                        }),
                     );
                     return None;
                 }

@@ -357,7 +357,10 @@ impl Resolver<'_> {
             Expression::Apply(function, argument) => {
                 Some(functions::apply(*function, &[self.known_number(argument)?]))
             }
-            Expression::Equal(..) | Expression::Sum(..) | Expression::Inverse(..) => None,
+            Expression::Equal(..)
+            | Expression::Sum(..)
+            | Expression::Position(_)
+            | Expression::OfMatrix(..) => None,
         }
     }
 

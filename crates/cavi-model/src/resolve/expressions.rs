@@ -1,6 +1,7 @@
 //! Expressions with their names resolved; deterministic names are expanded as they are met.
 
 use cavi_algebra::{ArrayId, ArrayKind, Expression, Function, Support};
+use cavi_families::covariance::KERNELS;
 use cavi_syntax::ast::{self, BinaryOperator, ExpressionKind};
 use cavi_syntax::{Diagnostic, Span, nearest, print_expression};
 
@@ -25,9 +26,6 @@ const FUNCTIONS: &[Function] = &[
     Function::StandardNormalLogCcdf,
     Function::StandardNormalLogQf,
 ];
-
-/// Kernels of Gaussian processes, which come in a later version.
-const KERNELS: &[&str] = &["squared_exponential", "matern32", "matern52", "exponential", "periodic", "white"];
 
 /// Definitions may write so many parts into a program when they are expanded.
 const LARGEST: usize = 500_000;
@@ -154,11 +152,11 @@ impl Resolver<'_> {
         let of_numbers = FUNCTIONS.iter().map(|function| function.name());
         let names: Vec<&str> = of_numbers.chain(MATRIX_FUNCTIONS.iter().copied()).collect();
         let possible = format!("functions: {}", join(&names));
-        let diagnostic = if KERNELS.contains(&name.text.as_str()) {
-            Diagnostic::error("E0218", format!("`{}` comes in a later version", name.text))
-                .at(name.span, "part of the language, and not built yet")
+        let diagnostic = if KERNELS.iter().any(|kernel| kernel.name == name.text) {
+            Diagnostic::error("E0209", format!("`{}` is a kernel, not a function", name.text))
+                .at(name.span, "a kernel is what a Gaussian process is given")
                 .possible(possible)
-                .help("give its value as a constant, `const NAME[...]` with `--set`")
+                .help(format!("write `d[:i] ~ GaussianProcess({}(...), at = t[i])`", name.text))
         } else if cavi_families::family(&name.text).is_some() {
             Diagnostic::error("E0209", format!("`{}` is a family, not a function", name.text))
                 .at(name.span, "a family stands right after `~`")
@@ -510,8 +508,8 @@ fn negative(expression: Expression) -> Expression {
 /// The number of parts of an expression.
 fn size(expression: &Expression) -> usize {
     match expression {
-        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) => 1,
-        Expression::Sum(_, body) | Expression::Apply(_, body) | Expression::Inverse(body, ..) => {
+        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) | Expression::Position(_) => 1,
+        Expression::Sum(_, body) | Expression::Apply(_, body) | Expression::OfMatrix(_, body, ..) => {
             1 + size(body)
         }
         Expression::Add(parts) | Expression::Multiply(parts) => 1 + parts.iter().map(size).sum::<usize>(),
@@ -531,10 +529,12 @@ pub fn opens_too_far(expression: &Expression) -> bool {
 fn opened(expression: &Expression) -> Option<f64> {
     let within = |count: f64| (count <= MOST_OPENED).then_some(count);
     match expression {
-        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) => Some(1.0),
+        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) | Expression::Position(_) => {
+            Some(1.0)
+        }
         Expression::Sum(_, body) => opened(body),
         // What a function takes stays inside it.
-        Expression::Apply(_, body) | Expression::Inverse(body, ..) => opened(body).map(|_| 1.0),
+        Expression::Apply(_, body) | Expression::OfMatrix(_, body, ..) => opened(body).map(|_| 1.0),
         Expression::Add(parts) => parts.iter().map(opened).sum(),
         Expression::Multiply(parts) => {
             let counts: Vec<f64> = parts.iter().map(opened).collect::<Option<_>>()?;
@@ -555,8 +555,8 @@ fn opened(expression: &Expression) -> Option<f64> {
 /// How many levels an expression has.
 fn depth(expression: &Expression) -> usize {
     match expression {
-        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) => 1,
-        Expression::Sum(_, body) | Expression::Apply(_, body) | Expression::Inverse(body, ..) => {
+        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) | Expression::Position(_) => 1,
+        Expression::Sum(_, body) | Expression::Apply(_, body) | Expression::OfMatrix(_, body, ..) => {
             1 + depth(body)
         }
         Expression::Add(parts) | Expression::Multiply(parts) => {

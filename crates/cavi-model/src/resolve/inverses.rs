@@ -3,7 +3,7 @@
 //! The rows and columns of the matrix are two letters of one axis: the slices of the argument it stands in, or those that it
 //! is written with. The element of the inverse has the same two letters; a log-determinant has neither.
 
-use cavi_algebra::{Expression, Function, LetterId};
+use cavi_algebra::{Expression, Function, LetterId, MatrixFunction};
 use cavi_syntax::{Diagnostic, ast};
 
 use super::Resolver;
@@ -53,7 +53,7 @@ impl Resolver<'_> {
                 );
                 return None;
             }
-            return Some(Expression::Inverse(Box::new(value), row, column));
+            return Some(Expression::OfMatrix(MatrixFunction::Inverse, Box::new(value), row, column));
         }
         let elements = Expression::Sum(vec![row, column], Box::new(value));
         Some(Expression::Apply(Function::LogDeterminant, Box::new(elements)))

@@ -5,7 +5,8 @@
 //! `(f M)^-1 = f^-1 M^-1`. A diagonal matrix `d_i [i = j]` needs none of this.
 
 use cavi_algebra::{
-    Absent, Array, ArrayId, ArrayKind, Expression, Function, LetterId, Subscript, Support, Symbols,
+    Absent, Array, ArrayId, ArrayKind, Expression, Function, LetterId, MatrixFunction, Subscript, Support,
+    Symbols,
 };
 use cavi_syntax::Span;
 
@@ -51,7 +52,11 @@ pub fn name_matrix_functions(
 
 fn name_functions(symbols: &mut Symbols, expression: &mut Expression) {
     match expression {
-        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) => {}
+        Expression::Number(_)
+        | Expression::Value(..)
+        | Expression::Equal(..)
+        | Expression::Position(_)
+        | Expression::OfMatrix(MatrixFunction::Whitening, ..) => {}
         Expression::Sum(_, body) => name_functions(symbols, body),
         Expression::Add(parts) | Expression::Multiply(parts) => {
             parts.iter_mut().for_each(|part| name_functions(symbols, part));
@@ -60,7 +65,7 @@ fn name_functions(symbols: &mut Symbols, expression: &mut Expression) {
             name_functions(symbols, base);
             name_functions(symbols, exponent);
         }
-        Expression::Inverse(matrix, row, column) => {
+        Expression::OfMatrix(MatrixFunction::Inverse, matrix, row, column) => {
             name_functions(symbols, matrix);
             let (array, subscripts) =
                 constant(symbols, (**matrix).clone(), *row, *column).expect("what is inverted is known");
@@ -105,7 +110,8 @@ fn inverse(
 ) -> Expression {
     let (letters, row, column) = letters_of(symbols, array, &subscripts, row, column);
     let element = Expression::Value(array, letters.iter().map(|own| Subscript::Letter(*own)).collect());
-    let value = Expression::Inverse(Box::new(element), letters[row], letters[column]);
+    let value =
+        Expression::OfMatrix(MatrixFunction::Inverse, Box::new(element), letters[row], letters[column]);
     let name = format!("inverse({})", symbols.array(array).name);
     Expression::Value(hidden(symbols, name, letters, value), subscripts)
 }
@@ -136,6 +142,12 @@ pub fn name_matrices(
     statements: &mut [Statement],
     init: &mut [InitSpec],
 ) {
+    for statement in statements.iter_mut() {
+        let before = symbols.arrays.len();
+        let span = statement.span;
+        name_whitening(symbols, statement);
+        spans.resize(spans.len() + symbols.arrays.len() - before, span);
+    }
     let stated = statements.iter_mut().map(|statement| (statement.family, &mut statement.arguments));
     let drawn = init.iter_mut().filter_map(|line| match &mut line.start {
         Start::Draw { family, arguments } => Some((*family, arguments)),
@@ -145,15 +157,39 @@ pub fn name_matrices(
         for (parameter, argument) in family.parameters().iter().zip(arguments) {
             let Some(argument) = argument else { continue };
             let before = symbols.arrays.len();
-            name_matrix(symbols, parameter.spellings[argument.spelling].inverted, argument);
+            let read_as = parameter.spellings[argument.spelling].read_as;
+            name_matrix(symbols, read_as == Some(MatrixFunction::Inverse), argument);
             spans.resize(spans.len() + symbols.arrays.len() - before, argument.span);
         }
     }
 }
 
+/// The whitening matrix of a covariance, over what the covariance depends on: `C_d'^-1` for a variable d.
+fn name_whitening(symbols: &mut Symbols, statement: &mut Statement) {
+    let target = symbols.array(statement.target);
+    let (name, own) = (format!("C_{}'^-1", target.name), target.letters.clone());
+    for (parameter, argument) in statement.family.parameters().iter().zip(&mut statement.arguments) {
+        let Some(argument) = argument else { continue };
+        let spelling = parameter.spellings[argument.spelling];
+        let ([row, column], Some(MatrixFunction::Whitening)) = (&argument.letters[..], spelling.read_as)
+        else {
+            continue;
+        };
+        let (row, column, free) = (*row, *column, free_letters(&argument.value));
+        let reads = |letter: &LetterId| symbols.lineage(*letter).iter().any(|above| free.contains(above));
+        let mut letters: Vec<LetterId> =
+            own.iter().copied().filter(|letter| *letter != row && reads(letter)).collect();
+        letters.extend([row, column]);
+        let covariance = Box::new(argument.value.clone());
+        let value = Expression::OfMatrix(MatrixFunction::Whitening, covariance, row, column);
+        let subscripts = letters.iter().map(|letter| Subscript::Letter(*letter)).collect();
+        argument.inverse = Some(Expression::Value(hidden(symbols, name.clone(), letters, value), subscripts));
+    }
+}
+
 fn name_matrix(symbols: &mut Symbols, inverted: bool, argument: &mut ArgumentSpec) {
     let [row, column] = argument.letters[..] else { return };
-    if is_diagonal(&argument.value, row, column) {
+    if argument.inverse.is_some() || is_diagonal(&argument.value, row, column) {
         return;
     }
     let parts = match &argument.value {
@@ -249,6 +285,7 @@ fn is_diagonal(matrix: &Expression, row: LetterId, column: LetterId) -> bool {
         | Expression::Sum(..)
         | Expression::Power(..)
         | Expression::Apply(..)
-        | Expression::Inverse(..) => false,
+        | Expression::Position(_)
+        | Expression::OfMatrix(..) => false,
     }
 }

@@ -11,6 +11,7 @@ mod declarations;
 mod expressions;
 mod fit;
 mod inverses;
+mod kernels;
 mod literals;
 mod matrices;
 mod mixtures;

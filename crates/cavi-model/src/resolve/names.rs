@@ -7,28 +7,6 @@ use cavi_syntax::{Diagnostic, Span, ast, nearest};
 use super::mixtures::in_place_of;
 use super::{Named, Resolver};
 
-/// Families of the language reference that come in a later version.
-const LATER_FAMILIES: &[&str] = &[
-    "Normal",
-    "MultivariateNormal",
-    "Gamma",
-    "InverseGamma",
-    "Exponential",
-    "Beta",
-    "Dirichlet",
-    "Categorical",
-    "Bernoulli",
-    "Binomial",
-    "Multinomial",
-    "Poisson",
-    "Wishart",
-    "HalfNormal",
-    "TruncatedNormal",
-    "GeneralizedInverseGaussian",
-    "Flat",
-    "GaussianProcess",
-];
-
 impl Resolver<'_> {
     /// The letter of a name; an error where there is none.
     pub fn letter(&mut self, name: &ast::Name) -> Option<LetterId> {
@@ -174,11 +152,6 @@ impl Resolver<'_> {
                 .at(name.span, "no family")
                 .possible(list)
                 .help(lines)
-        } else if LATER_FAMILIES.contains(&name.text.as_str()) {
-            Diagnostic::error("E0217", format!("`{}` comes in a later version", name.text))
-                .at(name.span, "part of the language, and not built yet")
-                .possible(list)
-                .help("use one of the families above")
         } else {
             let diagnostic = Diagnostic::error("E0208", format!("there is no family `{}`", name.text))
                 .at(name.span, "unknown family")

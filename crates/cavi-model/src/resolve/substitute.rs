@@ -36,7 +36,9 @@ pub(super) fn substitute(
         Expression::Apply(function, argument) => {
             Expression::Apply(*function, Box::new(substitute(symbols, scope, argument, bindings)?))
         }
-        Expression::Inverse(matrix, row, column) => Expression::Inverse(
+        Expression::Position(letter) => Expression::Position(as_letter(*letter, bindings)?),
+        Expression::OfMatrix(function, matrix, row, column) => Expression::OfMatrix(
+            *function,
             Box::new(substitute(symbols, scope, matrix, bindings)?),
             as_letter(*row, bindings)?,
             as_letter(*column, bindings)?,

@@ -65,6 +65,13 @@ pub fn solve_upper(n: usize, factor: &[f64], b: &mut [f64]) {
     run(instruction_set(), n, factor, b);
 }
 
+/// Replaces `b` by `L b`.
+pub fn multiply_lower(n: usize, factor: &[f64], b: &mut [f64]) {
+    dispatch!(fn run(n: usize, factor: &[f64], b: &mut [f64]) = multiply_lower_body);
+    assert_eq!((factor.len(), b.len()), (n * n, n), "a square matrix and a vector");
+    run(instruction_set(), n, factor, b);
+}
+
 /// Writes `A^-1`, exactly symmetric, to `out`.
 pub fn inverse(n: usize, factor: &[f64], out: &mut [f64]) {
     dispatch!(fn run(n: usize, factor: &[f64], out: &mut [f64]) = inverse_body);
@@ -115,6 +122,13 @@ fn cholesky_body<const FMA: bool>(n: usize, a: &mut [f64]) -> Result<(), NotPosi
         row[i + 1..].fill(0.0);
     }
     Ok(())
+}
+
+#[inline(always)]
+fn multiply_lower_body<const FMA: bool>(n: usize, factor: &[f64], b: &mut [f64]) {
+    for i in (0..n).rev() {
+        b[i] = dot::<FMA>(&factor[i * n..i * n + i + 1], &b[..i + 1]);
+    }
 }
 
 #[inline(always)]

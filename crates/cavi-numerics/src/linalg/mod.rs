@@ -5,10 +5,14 @@
 mod batch;
 mod cholesky;
 mod nonnegative;
+mod whitening;
 
 pub use batch::{cholesky_batch, inverse_batch, log_determinant_batch, solve_batch};
-pub use cholesky::{NotPositive, cholesky, inverse, log_determinant, solve, solve_lower, solve_upper};
+pub use cholesky::{
+    NotPositive, cholesky, inverse, log_determinant, multiply_lower, solve, solve_lower, solve_upper,
+};
 pub use nonnegative::{Unbounded, nonnegative_quadratic};
+pub use whitening::whitening;
 
 /// The log-determinant of a symmetric matrix, row by row; NaN where it is not positive definite, 0 without an element.
 pub fn log_determinant_of(matrix: &[f64]) -> f64 {

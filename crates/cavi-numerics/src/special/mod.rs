@@ -15,6 +15,7 @@ mod log_sum_exp;
 mod logistic;
 mod multivariate_gamma;
 mod normal;
+mod sin_pi;
 mod trigamma;
 
 pub use bessel_k::{BesselK, bessel_k, log_bessel_k};
@@ -27,6 +28,7 @@ pub use log_sum_exp::log_sum_exp;
 pub use logistic::{even_softplus, logistic, logistic_curvature, softplus};
 pub use multivariate_gamma::{log_multivariate_gamma, multivariate_digamma};
 pub use normal::{normal_cdf, normal_log_cdf, normal_log_quantile, normal_quantile};
+pub use sin_pi::sin_pi;
 pub use trigamma::{trigamma, trigamma_in_place, trigamma_into};
 
 /// The scalar and the slice versions of an element-wise body.

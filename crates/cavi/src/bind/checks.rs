@@ -166,6 +166,10 @@ pub(super) fn domains(model: &Model, known: &Known<'_>, problems: &mut Vec<Probl
         for (parameter, argument) in parameters.zip(&statement.arguments) {
             let Some(argument) = argument else { continue };
             let spelling = parameter.spellings[argument.spelling];
+            // What is wrong with a covariance has shown when it was factorised.
+            if spelling.domain == Domain::Covariance {
+                continue;
+            }
             if known.knows(&argument.value)
                 && let Some(problem) =
                     outside(model, known, statement, spelling.name, spelling.domain, argument)
@@ -254,10 +258,11 @@ fn outside(
         Domain::Count => "a whole number, 0 or greater",
         Domain::Simplex => "numbers of 0 or more that sum to 1",
         Domain::PositiveDefinite => "a symmetric positive definite matrix",
+        Domain::Covariance => "a symmetric positive semi-definite matrix",
     };
     let least = statement.slices.first().map_or(0.0, |letter| known.size(*letter) as f64 - 1.0);
     let fits = |value: f64| match domain {
-        Domain::Real | Domain::PositiveDefinite => value.is_finite(),
+        Domain::Real | Domain::PositiveDefinite | Domain::Covariance => value.is_finite(),
         Domain::Positive => value > 0.0 && value.is_finite(),
         Domain::DegreesOfFreedom => value > least && value.is_finite(),
         Domain::Nonnegative | Domain::Simplex => value >= 0.0 && value.is_finite(),

@@ -1,10 +1,13 @@
 //! Constants and derived data, in the order in which they need each other.
 
 use cavi_algebra::evaluate::Assignment;
-use cavi_algebra::{Array, ArrayId, ArrayKind, Expression, LetterId, Subscript, Symbols};
+use cavi_algebra::{Array, ArrayId, ArrayKind, Expression, LetterId, MatrixFunction, Subscript, Symbols};
 use cavi_executor::{BoundArray, BoundAxis};
 
+use cavi_numerics::linalg;
+
 use super::axes::Axes;
+use super::covariance;
 use super::inputs::{Inputs, SetValue};
 use super::known::Known;
 use super::place::{Target, compact};
@@ -70,10 +73,12 @@ fn reads_scalars(symbols: &Symbols, expression: &Expression) -> bool {
 fn has_sum(expression: &Expression) -> bool {
     match expression {
         Expression::Sum(..) => true,
-        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) => false,
+        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) | Expression::Position(_) => {
+            false
+        }
         Expression::Add(parts) | Expression::Multiply(parts) => parts.iter().any(has_sum),
         Expression::Power(base, exponent) => has_sum(base) || has_sum(exponent),
-        Expression::Apply(_, argument) | Expression::Inverse(argument, ..) => has_sum(argument),
+        Expression::Apply(_, argument) | Expression::OfMatrix(_, argument, ..) => has_sum(argument),
     }
 }
 
@@ -107,6 +112,7 @@ pub(super) fn compute(
     axes: &Axes,
     arrays: &mut [Option<BoundArray>],
     ready: &mut Ready<'_>,
+    jitters: &mut Vec<(String, f64)>,
     problems: &mut Vec<Problem>,
 ) {
     let ids = || (0..symbols.arrays.len()).map(ArrayId::from);
@@ -125,7 +131,7 @@ pub(super) fn compute(
         let before = waiting.len();
         let mut rest = Vec::new();
         for id in waiting {
-            match compute_one(symbols, inputs, axes, arrays, id) {
+            match compute_one(symbols, inputs, axes, arrays, id, jitters) {
                 None => rest.push(id),
                 Some(Err(problem)) => problems.push(problem),
                 Some(Ok(mut array)) => {
@@ -151,13 +157,15 @@ fn compute_one(
     axes: &Axes,
     arrays: &[Option<BoundArray>],
     id: ArrayId,
+    jitters: &mut Vec<(String, f64)>,
 ) -> Option<Result<BoundArray, Problem>> {
     let target = Target::new(symbols, axes, id);
     let array = target.array;
     let name = &array.name;
     let Some(cells) = target.cells().filter(|cells| *cells <= LARGEST_DENSE) else {
         return match (&array.value, array.kind) {
-            (Some(value), ArrayKind::Data) => derive(&target, axes, arrays, value, usize::MAX),
+            (Some(value), ArrayKind::Data) => derive(&target, axes, arrays, value, usize::MAX, jitters),
+            (Some(Expression::OfMatrix(..)), _) => Some(Err(covariance::too_large(&target))),
             _ => Some(Err(Problem::new(format!("`{name}` would have {:?} entries", target.shape))
                 .possible(format!("at most {LARGEST_DENSE} entries in all")))),
         };
@@ -175,7 +183,7 @@ fn compute_one(
         }
         (_, _, None) => Some(Err(Problem::new(format!("the constant `{name}` has no value"))
             .help(format!("`--set {name}=VALUE`, a number or a file")))),
-        (_, _, Some(value)) => derive(&target, axes, arrays, value, cells),
+        (_, _, Some(value)) => derive(&target, axes, arrays, value, cells, jitters),
     }
 }
 
@@ -186,13 +194,14 @@ fn derive(
     arrays: &[Option<BoundArray>],
     value: &Expression,
     cells: usize,
+    jitters: &mut Vec<(String, f64)>,
 ) -> Option<Result<BoundArray, Problem>> {
     let known = Known::new(target.symbols, &axes.bound, arrays);
     if !known.knows(value) {
         return None;
     }
-    if let Expression::Inverse(matrix, row, column) = value {
-        return Some(invert(target, &known, matrix, *row, *column, cells));
+    if let Expression::OfMatrix(function, matrix, row, column) = value {
+        return Some(of_matrices(target, &known, (*function, matrix), (*row, *column), cells, jitters));
     }
     let sparse = sparse_operands(target.array, arrays, value);
     Some(match sparse.first() {
@@ -201,22 +210,25 @@ fn derive(
     })
 }
 
-/// The inverses of the matrices that an expression is along two letters of the array, one for each place of the others.
-/// What has no inverse is NaN: the checks of the parameter it belongs to say what is wrong with it.
-fn invert(
+/// What a function makes of the matrices that an expression is along two letters of the array, one for each place of the
+/// others.
+fn of_matrices(
     target: &Target<'_>,
     known: &Known<'_>,
-    matrix: &Expression,
-    row: LetterId,
-    column: LetterId,
+    (function, matrix): (MatrixFunction, &Expression),
+    (row, column): (LetterId, LetterId),
     cells: usize,
+    jitters: &mut Vec<(String, f64)>,
 ) -> Result<BoundArray, Problem> {
     let letters = &target.array.letters;
     let place_of = |letter| letters.iter().position(|own| *own == letter);
     let (Some(row_place), Some(column_place)) = (place_of(row), place_of(column)) else {
-        unreachable!("an inverse is the value of an array with both letters")
+        unreachable!("a matrix is the value of an array with both letters")
     };
     let size = known.size(row);
+    if function == MatrixFunction::Whitening {
+        covariance::check_memory(target, cells)?;
+    }
     let mut values = vec![f64::NAN; cells];
     for cell in 0..cells {
         let mut place = target.coordinates(cell);
@@ -228,8 +240,15 @@ fn invert(
             assignment.assign(target.symbols, known, *letter, *position);
         }
         let elements = known.matrix(matrix, row, column, &assignment);
-        let Ok(inverse) = cavi_numerics::linalg::inverse_of(&elements) else { continue };
-        for (element, value) in inverse.into_iter().enumerate() {
+        let made = match function {
+            // What has no inverse is NaN: the checks of the parameter it belongs to say what is wrong with it.
+            MatrixFunction::Inverse => match linalg::inverse_of(&elements) {
+                Ok(inverse) => inverse,
+                Err(_) => continue,
+            },
+            MatrixFunction::Whitening => covariance::whiten(target, &elements, jitters)?,
+        };
+        for (element, value) in made.into_iter().enumerate() {
             (place[row_place], place[column_place]) = (element / size, element % size);
             let cell =
                 place.iter().zip(&target.shape).fold(0, |cell, (position, size)| cell * size + position);

@@ -70,12 +70,12 @@ impl<'a> Known<'a> {
                 let arguments = [self.evaluate(base, assignment), self.evaluate(exponent, assignment)];
                 self.function(Function::Power, &arguments)
             }
-            Expression::Inverse(matrix, row, column) => {
-                let size = self.size(*row);
-                let place = |letter| assignment.get(letter).expect("every free letter is assigned");
-                let element = place(*row) * size + place(*column);
-                let elements = self.matrix(matrix, *row, *column, assignment);
-                cavi_numerics::linalg::inverse_of(&elements).map_or(f64::NAN, |inverse| inverse[element])
+            Expression::Position(letter) => {
+                let place = assignment.get(*letter).expect("every free letter is assigned");
+                place as f64
+            }
+            Expression::OfMatrix(..) => {
+                unreachable!("a matrix made from another is the value of an array, computed as a whole")
             }
             Expression::Apply(Function::LogDeterminant, elements) => match &**elements {
                 Expression::Sum(letters, matrix) => {
@@ -186,6 +186,7 @@ pub(super) fn free_letters(expression: &Expression) -> Vec<LetterId> {
     fn gather(expression: &Expression, out: &mut Vec<LetterId>) {
         match expression {
             Expression::Number(_) => {}
+            Expression::Position(letter) => out.push(*letter),
             Expression::Value(_, subscripts) => {
                 subscripts.iter().for_each(|subscript| subscript.letters(out))
             }
@@ -202,7 +203,7 @@ pub(super) fn free_letters(expression: &Expression) -> Vec<LetterId> {
                 gather(base, out);
                 gather(exponent, out);
             }
-            Expression::Apply(_, argument) | Expression::Inverse(argument, ..) => gather(argument, out),
+            Expression::Apply(_, argument) | Expression::OfMatrix(_, argument, ..) => gather(argument, out),
         }
     }
     let mut letters = Vec::new();

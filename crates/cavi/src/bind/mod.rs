@@ -18,6 +18,7 @@ mod values;
 
 mod arithmetic;
 mod compute;
+mod covariance;
 pub(crate) mod known;
 mod standardise;
 
@@ -49,6 +50,8 @@ pub struct Binding {
     pub labels: Labels,
     /// What a user may want to know.
     pub notes: Vec<String>,
+    /// For each variable whose covariance has no Cholesky factor in double precision, what was added to its diagonal.
+    pub jitters: Vec<(String, f64)>,
     /// What `center over` and `scale over` have subtracted and divided by.
     pub standardised: Vec<Standardised>,
     /// Data whose missing entries are latent, since they stand on a right-hand side too.
@@ -99,7 +102,8 @@ pub fn bind(model: &Model, inputs: &Inputs) -> Result<Binding, Vec<Problem>> {
         standardised.extend(standardise::standardise(&Target::new(symbols, &axes, id), bound)?);
         Ok(())
     };
-    compute::compute(symbols, inputs, &axes, &mut arrays, &mut ready, &mut problems);
+    let mut jitters = Vec::new();
+    compute::compute(symbols, inputs, &axes, &mut arrays, &mut ready, &mut jitters, &mut problems);
     stop(&mut problems)?;
 
     let partly_latent = checks::missing_on_the_right(model, &arrays, &mut problems);
@@ -109,10 +113,11 @@ pub fn bind(model: &Model, inputs: &Inputs) -> Result<Binding, Vec<Problem>> {
     checks::totals(model, &arrays, &Known::new(symbols, &axes.bound, &arrays), &mut problems);
     stop(&mut problems)?;
 
-    let notes = notes(model, &arrays, &axes);
+    let mut notes = missing(model, &arrays, &axes);
+    notes.extend(jitters.iter().map(|(name, jitter)| jittered(name, *jitter)));
     let bound = Bound { axes: axes.bound, arrays };
     let labels = Labels { axes: axes.labels };
-    Ok(Binding { bound, labels, notes, standardised, partly_latent, listed, entries: Vec::new() })
+    Ok(Binding { bound, labels, notes, jitters, standardised, partly_latent, listed, entries: Vec::new() })
 }
 
 /// Gives up if there is a problem: what follows would only repeat it.
@@ -120,8 +125,17 @@ fn stop(problems: &mut Vec<Problem>) -> Result<(), Vec<Problem>> {
     if problems.is_empty() { Ok(()) } else { Err(std::mem::take(problems)) }
 }
 
+/// What was added to a covariance without a Cholesky factor.
+fn jittered(name: &str, jitter: f64) -> String {
+    format!(
+        "the covariance of `{name}` has no Cholesky factor in double precision: {jitter:.1e} was added to its diagonal, the \
+         least that gives it one (`white(sd = {:.1e})` in its kernel says the same)",
+        jitter.sqrt()
+    )
+}
+
 /// How many entries of the data are missing.
-fn notes(model: &Model, arrays: &[Option<BoundArray>], axes: &axes::Axes) -> Vec<String> {
+fn missing(model: &Model, arrays: &[Option<BoundArray>], axes: &axes::Axes) -> Vec<String> {
     let mut notes = Vec::new();
     for (index, array) in model.symbols.arrays.iter().enumerate() {
         let Some(bound) = arrays[index].as_ref().filter(|_| array.kind == ArrayKind::Data) else { continue };

@@ -439,3 +439,59 @@ fn empty_axes_are_allowed() {
     let mtx = "%%MatrixMarket matrix coordinate integer general\n0 3 0\n";
     check(MATRIX, &options, &[("x.mtx", mtx)], "doc: \nword: 0 1 2\nx:  else 0");
 }
+
+/// A process under a covariance of two or more points.
+fn process(covariance: &str) -> String {
+    format!(
+        "axis time[i, l]\ndata y[i] : real\nconst S[i, l]\nconst t[i]\nf[:i] ~ GaussianProcess({covariance})\n\
+         y[i] ~ Normal(f[i] + 0 * (S[i, i] + t[i]), sd = 1)\nposterior {{\n  point f\n}}\n"
+    )
+}
+
+#[test]
+fn a_covariance_is_a_symmetric_positive_semidefinite_matrix() {
+    let files = |s: &'static str| [("y.csv", "1\n2\n"), ("s.csv", s), ("t.csv", "0\n0\n")];
+    let options = ["--data y=y.csv", "--set S=s.csv", "--set t=t.csv"];
+    let refused = |s: &'static str, message: &str| {
+        refuse(&process("cov = S"), &options, &files(s), &[message]);
+    };
+    refused(
+        "1,0.5\n0.4,1\n",
+        "the covariance of `f` is not symmetric: 0.4 in row 2, column 1, and 0.5 in row 1, column 2",
+    );
+    refused("1,2\n2,1\n", "the covariance of `f` is not positive semi-definite (at row 2)");
+    refused("-1,0\n0,1\n", "the covariance of `f` is not positive semi-definite (at row 1)");
+    let (binding, _) = run(&process("cov = S"), &options, &files("2,1\n1,2\n")).expect("a covariance");
+    assert!(binding.jitters.is_empty() && binding.notes.is_empty());
+}
+
+/// Two points at one place: the smallest jitter that works is added and said.
+#[test]
+fn a_singular_covariance_takes_a_jitter_that_is_reported() {
+    let files = [("y.csv", "1\n2\n"), ("s.csv", "1,0\n0,1\n"), ("t.csv", "3\n3\n")];
+    let options = ["--data y=y.csv", "--set S=s.csv", "--set t=t.csv"];
+    let (binding, _) =
+        run(&process("matern32(length = 2, sd = 3), at = t"), &options, &files).expect("it binds");
+    let [(name, jitter)] = binding.jitters.as_slice() else { panic!("one jitter") };
+    assert!(name == "f" && *jitter > 0.0 && *jitter < 9e-13, "{jitter}");
+    assert!(
+        binding.notes[0].starts_with("the covariance of `f` has no Cholesky factor"),
+        "{:?}",
+        binding.notes
+    );
+    let with = "matern32(length = 2, sd = 3) + white(sd = 1e-3), at = t";
+    let (binding, _) = run(&process(with), &options, &files).expect("it binds");
+    assert!(binding.jitters.is_empty());
+}
+
+#[test]
+fn a_covariance_over_too_many_points_is_refused() {
+    let program = "axis time[i]\naxis item[n]\ndata x[n] : real\nf[:i] ~ GaussianProcess(exponential(length = 2))\n\
+         x[n] ~ Normal(sum[i](f[i]), sd = 1)\nposterior {\n  point f\n}\n";
+    refuse(
+        program,
+        &["--data x=x.csv", "--set time=20000"],
+        &[("x.csv", "1\n2\n")],
+        &["the covariance of `f` over 20000 points would have 4.0e8 numbers, 3.2 GB", "fit fewer points"],
+    );
+}

@@ -186,7 +186,8 @@ fn rebinds(expression: &Expression, letters: &[LetterId]) -> bool {
         }
         Expression::Power(base, exponent) => rebinds(base, letters) || rebinds(exponent, letters),
         Expression::Apply(_, body) => rebinds(body, letters),
-        Expression::Inverse(body, row, column) => {
+        Expression::Position(letter) => letters.contains(letter),
+        Expression::OfMatrix(_, body, row, column) => {
             letters.contains(row) || letters.contains(column) || rebinds(body, letters)
         }
     }
