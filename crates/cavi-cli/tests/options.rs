@@ -23,7 +23,7 @@ const WRONG: &[(&[&str], i32, &[&str])] = &[
     (&["--progress", "loud"], 2, &["`--progress loud`", "`auto` or `plain` or `none`"]),
     (&["--precision", "f16"], 2, &["`--precision f16`", "`f64` or `f32`"]),
     (&["--precision", "f32"], 2, &["`--precision f32`", "not in this version"]),
-    (&["--accelerate", "fast"], 2, &["--accelerate", "fast", "auto, none"]),
+    (&["--accelerate", "fast"], 2, &["`--accelerate fast`", "`auto` or `none`"]),
     (&["--heldout", "x=0.1"], 2, &["`--heldout`", "not in this version"]),
     (&["--resume", "o"], 2, &["`--resume`", "not in this version"]),
     (&["--checkpoint-every", "5"], 2, &["`--checkpoint-every`", "not in this version"]),

@@ -12,7 +12,11 @@ use crate::bind::known::Known;
 
 /// An error for each point without `clamp` whose prior has somewhere a negative coefficient of a log.
 pub(crate) fn check(model: &Model, equations: &Equations, binding: &Binding) -> Vec<Diagnostic> {
+    // A term in 1 / x keeps the density from being infinite at 0.
+    let inverse = Statistic::of(Elementary::Power(-1));
+    let bounded = |block: &&Block| block.natural.iter().any(|natural| natural.statistic == inverse);
     let points = equations.blocks.iter().filter(|block| block.is_point() && !block.clamp);
+    let points = points.filter(|block| !bounded(block));
     points.filter_map(|block| infinite(model, equations, binding, block)).collect()
 }
 

@@ -2,7 +2,8 @@
 //! left over, and what would compile.
 
 use cavi_algebra::{
-    Atom, Block, BlockId, Elementary, Mode, StatementId, Statistic, Sum, Support, Symbols, Term, dedup,
+    ArrayId, Atom, Block, BlockId, Elementary, Mode, StatementId, Statistic, Sum, Support, Symbols, Term,
+    dedup,
 };
 use cavi_families::{Posterior, families, joins, posterior, posteriors, recognise, recognise_joint};
 use cavi_syntax::Diagnostic;
@@ -13,6 +14,7 @@ mod tests;
 
 pub use repair::{Complaint, suggest};
 
+use crate::absent::number_of;
 use crate::blocks::Draft;
 use crate::derive::Derivation;
 use crate::expect::Leftover;
@@ -344,8 +346,13 @@ pub fn infinite_mode(derivation: &Derivation, drafts: &[Draft], block: BlockId, 
     let variable = names(&derivation.symbols, draft);
     let text = cavi_algebra::print::text::sum(cavi_algebra::print::Scope::before(&derivation.symbols), prior);
     let statement = derivation.model.statement_of(draft.members[0]);
+    let symbols = &derivation.symbols;
+    let constants = (0..symbols.arrays.len()).map(ArrayId::from).filter(|array| prior.mentions(*array));
+    let named = |array| Some(format!("`{}` is {}", symbols.array(array).name, number_of(symbols, array)?));
+    let values: Vec<String> = constants.filter_map(named).collect();
+    let by = if values.is_empty() { String::new() } else { format!(": {}", values.join(", ")) };
     Diagnostic::error("E0713", format!("the mode of `{variable}` is an infinite density at 0"))
-        .at(statement.map_or(draft.span, |statement| statement.span), format!("its prior has `{text}` times the log, which is negative"))
+        .at(statement.map_or(draft.span, |statement| statement.span), format!("its prior has `{text}` times the log, which is negative{by}"))
         .also(draft.span, "a point takes the mode")
         .possible("a prior whose coefficient of the log is 0 or more: a shape or concentration of at least 1")
         .help(format!("raise it to at least 1, drop `point`, or write `point {variable} clamp` (no ascent is claimed then)"))
