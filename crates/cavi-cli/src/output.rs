@@ -77,7 +77,7 @@ impl Directory {
             return Ok(());
         }
         fs::remove_file(summary)?;
-        for name in ["posterior", "axes"] {
+        for name in ["posterior", "axes", "standardised"] {
             let directory = self.path.join(name);
             if directory.is_dir() {
                 fs::remove_dir_all(directory)?;

@@ -135,6 +135,38 @@ fn refuse_point(derivation: &mut Derivation, spec: &BlockSpec) {
     }
 }
 
+/// A matrix has the slices of its statement alone, and beside real variables a joint factor has one number or one matrix.
+fn refuse_slices(
+    derivation: &mut Derivation,
+    spec: &BlockSpec,
+    members: &[ArrayId],
+    slices: &[Vec<LetterId>],
+) {
+    if spec.kind == BlockKind::Point && members.len() > 1 {
+        return;
+    }
+    for (place, (member, own)) in members.iter().zip(slices).enumerate() {
+        let array = derivation.symbols.array(*member);
+        let written = derivation.symbols.slices(*member);
+        let alone = match array.support {
+            Support::PositiveDefinite => true,
+            Support::Real => false,
+            _ => place > 0,
+        };
+        if !alone || *own == written {
+            continue;
+        }
+        let name = array.name.clone();
+        let diagnostic =
+            Diagnostic::error("E0797", format!("no family has a factor of several `{name}` at once"))
+                .at(spec.span, "more slices than in its statement")
+                .possible("one number or one matrix for each copy: `q(mu[:j], tau)`, `q(mu[k, :j], lam[k])`")
+                .help(format!("leave the `:` of `{name}` out: the copies are then independent"));
+        derivation.diagnostics.push(diagnostic);
+        return;
+    }
+}
+
 fn draft(derivation: &mut Derivation, spec: &BlockSpec) -> Draft {
     let mode = match spec.kind {
         BlockKind::Joint => Mode::Distribution,
@@ -202,6 +234,7 @@ fn draft(derivation: &mut Derivation, spec: &BlockSpec) -> Draft {
                 .help("leave the `:` out, so that q is independent over the letter, or declare the axis without `in`"),
         );
     }
+    refuse_slices(derivation, spec, &members, &slices);
     let plates = derivation.symbols.array(first).letters.iter().copied();
     let plates: Vec<LetterId> = plates.filter(|letter| !slices[0].contains(letter)).collect();
     let classes = match derivation.symbols.array(first).support {

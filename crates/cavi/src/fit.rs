@@ -226,6 +226,9 @@ pub fn fit(
         panic!("only a program that compiles is fitted");
     };
     refuse_latent_entries(model, equations, binding)?;
+    if let Some(refusal) = crate::memory::refusal(model, equations, &binding.bound) {
+        return Err(FitError::Wrong(vec![refusal]));
+    }
     let refusals = crate::modes::check(model, equations, binding);
     if !refusals.is_empty() {
         return Err(FitError::Wrong(refusals));
@@ -297,6 +300,9 @@ pub fn plan(compiled: &Compiled, binding: &Binding) -> Result<String, FitError> 
         panic!("only a program that compiles is planned");
     };
     refuse_latent_entries(model, equations, binding)?;
+    if let Some(refusal) = crate::memory::refusal(model, equations, &binding.bound) {
+        return Err(FitError::Wrong(vec![refusal]));
+    }
     let start = crate::start::start(model, equations, binding, None, 0).map_err(FitError::Wrong)?;
     let executor = Executor::new(equations, &binding.bound, start.parameters, 1)
         .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;

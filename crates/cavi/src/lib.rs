@@ -13,6 +13,7 @@ pub mod posterior;
 pub mod findings;
 pub mod fit;
 pub mod means;
+mod memory;
 mod modes;
 pub mod pipeline;
 mod points;

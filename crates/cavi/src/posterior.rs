@@ -33,6 +33,12 @@ pub fn write(
     let layouts = layouts(equations, &binding.bound);
     write_posterior(equations, &binding.bound, &layouts, parameters, &binding.labels, directory)?;
     write_entries(equations, &binding.entries, directory)?;
+    for own in &binding.standardised {
+        let name = &equations.symbols.array(own.array).name;
+        for (part, shape, values) in own.parts(&equations.symbols, &binding.bound) {
+            write_npy(&directory.join("standardised").join(format!("{name}.{part}.npy")), &shape, values)?;
+        }
+    }
     write_axes(&equations.symbols, &binding.bound, &binding.labels, &binding.entries, directory)
 }
 

@@ -88,18 +88,26 @@ impl Resolver<'_> {
 
     /// Reads what follows the commas of a data statement.
     pub fn data_options(&mut self, id: ArrayId, data: &ast::Data) {
-        let mut absent_before = false;
+        let mut before: Vec<&str> = Vec::new();
         for option in &data.options {
+            let (what, span, help) = match option {
+                DataOption::Absent { span, .. } => ("`absent`", *span, "`absent = 0, NA` says both"),
+                DataOption::Center(letter) => ("`center over`", letter.span, "centre over one letter"),
+                DataOption::Scale(letter) => ("`scale over`", letter.span, "scale over one letter"),
+                DataOption::Different(letter, _) | DataOption::Less(letter, _) => {
+                    ("a restriction of the entries", letter.span, "`i != j` or `i < j`, one of them")
+                }
+            };
+            if before.contains(&what) {
+                self.report(
+                    Diagnostic::error("E0508", format!("{what} is given twice"))
+                        .at(span, "the second time")
+                        .help(help),
+                );
+            }
+            before.push(what);
             match option {
                 DataOption::Absent { zero, missing, span } => {
-                    if absent_before {
-                        self.report(
-                            Diagnostic::error("E0508", "`absent` is given twice")
-                                .at(*span, "the second time")
-                                .help("`absent = 0, NA` says both"),
-                        );
-                    }
-                    absent_before = true;
                     self.absent(id, *zero, *missing, *span);
                 }
                 DataOption::Center(letter) => {

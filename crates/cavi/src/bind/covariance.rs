@@ -79,7 +79,7 @@ pub(super) fn too_large(target: &Target<'_>) -> Problem {
 pub(super) fn check_memory(target: &Target<'_>, cells: usize) -> Result<(), Problem> {
     let points = target.shape.last().copied().unwrap_or(0);
     let needed = size_of::<f64>() * (cells + 2 * points * points);
-    match available() {
+    match crate::memory::available() {
         Some(available) if needed > available => Err(Problem::new(format!(
             "the covariance of `{}` over {points} points takes {:.1} GB of memory while it is factorised",
             variable(target),
@@ -89,12 +89,4 @@ pub(super) fn check_memory(target: &Target<'_>, cells: usize) -> Result<(), Prob
         .help(FEWER)),
         Some(_) | None => Ok(()),
     }
-}
-
-/// The bytes that the system says are available; `None` where it does not say.
-fn available() -> Option<usize> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kilobytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(1024 * kilobytes)
 }

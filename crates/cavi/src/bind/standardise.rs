@@ -2,8 +2,8 @@
 //! then divide by their standard deviation (divisor n; 0 counts as 1).
 
 use cavi_algebra::evaluate::Accumulator;
-use cavi_algebra::{ArrayId, LetterId};
-use cavi_executor::BoundArray;
+use cavi_algebra::{ArrayId, LetterId, Symbols};
+use cavi_executor::{Bound, BoundArray};
 
 use super::compute::LARGEST_DENSE;
 use super::place::Target;
@@ -18,6 +18,26 @@ pub struct Standardised {
     pub centre: Option<(LetterId, Vec<f64>)>,
     /// The letter of `scale over`, and the standard deviations.
     pub scale: Option<(LetterId, Vec<f64>)>,
+}
+
+impl Standardised {
+    /// What was subtracted (`center`) and divided by (`scale`), each with the shape of the array, in which the letter over
+    /// which it was taken has length 1 (a ragged one the number of its groups).
+    pub fn parts(&self, symbols: &Symbols, bound: &Bound) -> Vec<(&'static str, Vec<usize>, &[f64])> {
+        let shape = |letter: LetterId| -> Vec<usize> {
+            let own = |other: &LetterId| match *other == letter {
+                true => {
+                    let axis = &bound.axes[symbols.letter(letter).axis.index()];
+                    axis.starts.as_ref().map_or(1, |starts| starts.len() - 1)
+                }
+                false => bound.size_of(symbols, *other),
+            };
+            symbols.array(self.array).letters.iter().map(own).collect()
+        };
+        let parts = [("center", &self.centre), ("scale", &self.scale)];
+        let given = parts.into_iter().filter_map(|(name, part)| Some((name, part.as_ref()?)));
+        given.map(|(name, (letter, values))| (name, shape(*letter), values.as_slice())).collect()
+    }
 }
 
 /// Standardises an array as its declaration says; `None` where it says nothing.

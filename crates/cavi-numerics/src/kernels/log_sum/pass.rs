@@ -187,17 +187,29 @@ unsafe fn chunk<V: Vector, const M: usize>(task: &mut Task, visit: Visit) {
             }
         }
         Visit::Group { grid, chunk, group } => {
-            // A run is short and far from the next: its columns and weights are asked for some rows ahead.
+            // A run is short and far from the next: what it reads and writes of each entry is asked for some rows ahead.
             const AHEAD: usize = 6;
             let columns = task.input.pattern.column(1);
+            let written = |values: &Option<&mut [f64]>| values.as_ref().map(|values| values.as_ptr());
+            let start = task.range.start;
+            let of_entries = [
+                Some(task.input.weights.as_ptr()),
+                task.input.addends.map(<[f64]>::as_ptr),
+                task.input.offsets.map(<[f64]>::as_ptr),
+                // These begin with the chunk.
+                written(&task.ratios).map(|own| own.wrapping_sub(start)),
+                written(&task.sums).map(|own| own.wrapping_sub(start)),
+            ];
             for strip in grid.strips(group) {
                 let (first, from, to) = grid.runs(chunk, strip);
                 for (own, (from_entry, to_entry)) in from.iter().zip(to).enumerate() {
                     if let Some(next) = from.get(own + AHEAD) {
                         let next = *next as usize;
                         prefetch(columns.as_ptr().wrapping_add(next));
-                        prefetch(task.input.weights.as_ptr().wrapping_add(next));
-                        prefetch(task.input.weights.as_ptr().wrapping_add(next + 8));
+                        for values in of_entries.into_iter().flatten() {
+                            prefetch(values.wrapping_add(next));
+                            prefetch(values.wrapping_add(next + 8));
+                        }
                     }
                     let run = *from_entry as usize..*to_entry as usize;
                     if !run.is_empty() {

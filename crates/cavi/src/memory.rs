@@ -1,0 +1,42 @@
+//! Whether the memory of this machine holds a fit at all, before any is taken.
+
+use cavi_algebra::{Equations, LetterId, Mode};
+use cavi_executor::Bound;
+use cavi_model::Model;
+use cavi_syntax::Diagnostic;
+
+/// The bytes that the system says are available; `None` where it does not say.
+pub(crate) fn available() -> Option<usize> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kilobytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(1024 * kilobytes)
+}
+
+/// An error if the parameters alone, of which a fit keeps at least two numbers for each element, need more memory than there
+/// is; at the largest variable.
+pub(crate) fn refusal(model: &Model, equations: &Equations, bound: &Bound) -> Option<Diagnostic> {
+    let available = available()? as f64;
+    let size = |letter: &LetterId| bound.size_of(&equations.symbols, *letter) as f64;
+    let mut largest = (0.0, None);
+    let mut total = 0.0;
+    for block in equations.blocks.iter().filter(|block| block.mode != Mode::Implicit) {
+        let rows: f64 = block.plates.iter().map(size).product();
+        let slices = block.slices.iter().map(|letters| letters.iter().map(size).product::<f64>());
+        let classes = block.classes.iter().map(size).product::<f64>();
+        let elements = rows * slices.sum::<f64>().max(1.0) * classes;
+        total += elements;
+        if elements > largest.0 {
+            largest = (elements, Some(block.members[0]));
+        }
+    }
+    let needed = 2.0 * size_of::<f64>() as f64 * total;
+    let array = largest.1.filter(|_| needed > available)?;
+    let name = &model.symbols.array(array).name;
+    Some(
+        Diagnostic::error("E0804", format!("the parameters take {:.1} GB of memory or more", 1e-9 * needed))
+            .at(model.array_spans[array.index()], format!("`{name}` has {:.3e} elements", largest.0))
+            .possible(format!("{:.1} GB are available", 1e-9 * available))
+            .help("fewer positions on its axes (`--set AXIS=SIZE`), or a machine with more memory"),
+    )
+}
