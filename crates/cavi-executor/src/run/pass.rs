@@ -462,12 +462,14 @@ impl Executor<'_> {
             for (number, (addend, own)) in plan.addends.iter().zip(&mut scattered).enumerate() {
                 for (element, own) in state.elements[number].iter().zip(own) {
                     let Some(own) = own else { continue };
-                    let share = |entry: usize| {
-                        if ratios[entry] == 0.0 || !several {
-                            return if ratios[entry] == 0.0 { 0.0 } else { weights[entry] };
-                        }
-                        let sum = at(&sums[number], entry, addend.categories as f64);
-                        ratios[entry] * at(&state.scales[number], entry, 1.0) * sum
+                    let (scales, sums) = (state.scales.get(number), &sums[number]);
+                    let scales = scales.map_or(&[][..], Vec::as_slice);
+                    let categories = addend.categories as f64;
+                    // Where the ratio is 0 the entry has no weight, or is treated in log space.
+                    let share = |entry: usize| match ratios[entry] {
+                        0.0 => 0.0,
+                        _ if !several => weights[entry],
+                        ratio => ratio * at(scales, entry, 1.0) * at(sums, entry, categories),
                     };
                     scatter(element, own, &share, &self.threads);
                 }
@@ -752,8 +754,15 @@ fn scatter(element: &[u32], own: &mut [f64], value: &(impl Fn(usize) -> f64 + Sy
     threads.for_each_chunk(own, size, |chunk, own| {
         let first = chunk * size;
         let bound = |place: usize| element.partition_point(|own| (*own as usize) < place);
-        for entry in bound(first)..bound(first + own.len()) {
-            own[element[entry] as usize - first] += value(entry);
+        let (mut entry, end) = (bound(first), bound(first + own.len()));
+        while entry < end {
+            let place = element[entry];
+            let mut sum = 0.0;
+            while entry < end && element[entry] == place {
+                sum += value(entry);
+                entry += 1;
+            }
+            own[place as usize - first] += sum;
         }
     });
 }

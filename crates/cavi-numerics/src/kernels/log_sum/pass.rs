@@ -381,14 +381,32 @@ unsafe fn group<V: Vector, const M: usize, const N: usize>(
     }
     // SAFETY: each row has `length` values.
     unsafe {
+        // Few entries alone would wait for each sum before the next: theirs are taken in several parts.
         let mut partial = [V::splat(0.0); 4];
         let mut k = 0;
+        while N == 1 && k + 4 * V::LANES <= whole {
+            products::<V, M, N, 0, true>(&rows, k, 0, &mut partial);
+            products::<V, M, N, 1, true>(&rows, k + V::LANES, 0, &mut partial);
+            products::<V, M, N, 2, true>(&rows, k + 2 * V::LANES, 0, &mut partial);
+            products::<V, M, N, 3, true>(&rows, k + 3 * V::LANES, 0, &mut partial);
+            k += 4 * V::LANES;
+        }
+        while N == 2 && k + 2 * V::LANES <= whole {
+            products::<V, M, N, 0, true>(&rows, k, 0, &mut partial);
+            products::<V, M, N, 2, true>(&rows, k + V::LANES, 0, &mut partial);
+            k += 2 * V::LANES;
+        }
         while k < whole {
-            products::<V, M, N, true>(&rows, k, 0, &mut partial);
+            products::<V, M, N, 0, true>(&rows, k, 0, &mut partial);
             k += V::LANES;
         }
         if rest > 0 {
-            products::<V, M, N, false>(&rows, whole, rest, &mut partial);
+            products::<V, M, N, 0, false>(&rows, whole, rest, &mut partial);
+        }
+        if N == 1 {
+            partial[0] = partial[0].plus(partial[1]).plus(partial[2].plus(partial[3]));
+        } else if N == 2 {
+            partial = [partial[0].plus(partial[2]), partial[1].plus(partial[3]), partial[2], partial[3]];
         }
         let s = V::sums(partial);
         let mut s: [f64; N] = *s.first_chunk::<N>().expect("at most four entries");
@@ -421,12 +439,12 @@ unsafe fn group<V: Vector, const M: usize, const N: usize>(
     }
 }
 
-/// `partial[n] += prod_i G_i` at the lanes from `k` on.
+/// `partial[AT + n] += prod_i G_i` at the lanes from `k` on.
 ///
 /// # Safety
 /// As [`group`].
 #[inline(always)]
-unsafe fn products<V: Vector, const M: usize, const N: usize, const FULL: bool>(
+unsafe fn products<V: Vector, const M: usize, const N: usize, const AT: usize, const FULL: bool>(
     rows: &Rows<M, N>,
     k: usize,
     count: usize,
@@ -437,14 +455,14 @@ unsafe fn products<V: Vector, const M: usize, const N: usize, const FULL: bool>(
         let shared = V::get::<FULL>(rows.factors[0][0].add(k), count);
         for n in 0..N {
             if M == 1 {
-                partial[n] = partial[n].plus(shared);
+                partial[(AT + n) % 4] = partial[(AT + n) % 4].plus(shared);
                 continue;
             }
             let mut others = V::get::<FULL>(rows.factors[1][n].add(k), count);
             for factors in &rows.factors[2..] {
                 others = others.times(V::get::<FULL>(factors[n].add(k), count));
             }
-            partial[n] = shared.times_plus(others, partial[n]);
+            partial[(AT + n) % 4] = shared.times_plus(others, partial[(AT + n) % 4]);
         }
     }
 }
