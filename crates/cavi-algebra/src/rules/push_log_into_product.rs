@@ -1,5 +1,5 @@
 //! `log(c a^p b) = log c + p log a + log b`, `log exp(e) = e`, `log logistic(e) = e - softplus(e)`,
-//! `log(1 - logistic(e)) = -softplus(e)`, and `log Phi(e)`, `log(1 - Phi(e))` as functions of their own, without cancellation;
+//! `log(1 - logistic(e)) = -softplus(e)`, `log sum_k (exp(e) f_k) = e + log sum_k f_k`, and `log Phi(e)`, `log(1 - Phi(e))` as functions of their own, without cancellation;
 //! the log of any other sum of several terms stays.
 
 use crate::expression::Function;
@@ -15,8 +15,11 @@ pub fn push_log_into_product(sum: &Sum) -> Sum {
     let [term] = sum.terms.as_slice() else {
         return sum.clone().apply(Function::Log);
     };
-    if !term.sums.is_empty() || (term.coefficient.0 <= 0.0) {
+    if term.coefficient.0 <= 0.0 {
         return sum.clone().apply(Function::Log);
+    }
+    if !term.sums.is_empty() {
+        return exponentials_apart(term);
     }
     let mut out = Sum::number(term.coefficient.0.ln());
     for factor in &term.factors {
@@ -47,6 +50,23 @@ pub fn push_log_into_product(sum: &Sum) -> Sum {
         out = out.plus(log.scaled(f64::from(factor.power)));
     }
     out
+}
+
+/// `log sum_k (exp(e) f_k) = e + log sum_k f_k`, where `e` holds no letter that is summed over.
+fn exponentials_apart(term: &Term) -> Sum {
+    let mut rest = term.clone();
+    let mut out = Sum::zero();
+    rest.factors.retain(|factor| match &factor.atom {
+        Atom::Apply(Function::Exp, inner)
+            if inner[0].free_letters().iter().all(|letter| !term.sums.contains(letter)) =>
+        {
+            out = std::mem::replace(&mut out, Sum::zero())
+                .plus(inner[0].clone().scaled(f64::from(factor.power)));
+            false
+        }
+        _ => true,
+    });
+    out.plus(Sum::term(rest).apply(Function::Log))
 }
 
 /// The `f` and the `e` of `1 - f(e)`.
