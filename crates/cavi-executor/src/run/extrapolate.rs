@@ -13,7 +13,7 @@ impl Executor<'_> {
     }
 
     /// The coordinates of these blocks, one after another: the natural parameters of a distribution; of a point its value,
-    /// its logarithm or log odds ([`crate::coordinate`]).
+    /// its logarithm, its log odds, or what whitens it.
     pub fn coordinates(&self, blocks: &[BlockId]) -> Vec<f64> {
         let mut out = Vec::new();
         for id in blocks {
