@@ -1,7 +1,8 @@
 //! Tiny priors, large counts, rows of zeros, one factor, one cell: interpreter and executor agree, nothing is NaN, and the
 //! bound does not fall.
 
-use cavi_executor::{Bound, BoundArray, Executor, Interpreter, start};
+use cavi_algebra::{ArrayId, ArrayKind};
+use cavi_executor::{Bound, BoundArray, BoundAxis, Executor, Interpreter, start};
 use cavi_tests::support::{
     Program, Shape, close, compile, farthest, inline_programs, programs, random_bound,
 };
@@ -108,7 +109,7 @@ fn clear(program: &Program, bound: &mut Bound, row: Option<usize>) {
         if !array.absent.zero || array.letters.is_empty() {
             continue;
         }
-        let shape = bound.shape(&program.model.symbols, cavi_algebra::ArrayId::from(index));
+        let shape = bound.shape(&program.model.symbols, ArrayId::from(index));
         let width: usize = shape[1..].iter().product();
         match &mut bound.arrays[index] {
             Some(BoundArray::Dense { values, .. }) => match row {
@@ -170,4 +171,34 @@ fn tiny_priors() {
         .map(|text| compile("tiny", text).unwrap_or_else(|problem| panic!("{problem}")))
         .collect();
     check_all(&all, |_, _| {}, Shape { smallest: 3, ..Shape::small(false) }, 46, 1e-10);
+}
+
+/// An axis may have size 0 (`contract.md`): posteriors are the priors, and a distribution over no category adds nothing. What
+/// is left of the bound is that of the other axes, 0 here.
+#[test]
+fn a_simplex_over_nothing_adds_nothing() {
+    let text = "axis doc[d]\naxis word[v]\naxis topic[k] = 2\ndata n[d, v] : count, absent = 0\n\
+                theta[d, :k] ~ Dirichlet(0.3)\nbeta[k, :v] ~ Dirichlet(0.2)\n\
+                n[d, :v] ~ Multinomial(p = sum[k](theta[d, k] * beta[k, v]))\n";
+    let program = compile("nothing", text).unwrap_or_else(|problem| panic!("{problem}"));
+    for sizes in [[3, 0, 2], [0, 0, 2], [0, 4, 2], [3, 0, 0]] {
+        let axes = sizes.into_iter().map(BoundAxis::plain).collect();
+        let mut bound = Bound { axes, arrays: vec![None; program.model.symbols.arrays.len()] };
+        let data = program.model.symbols.find("n").expect("the data");
+        bound.arrays[data.index()] = Some(BoundArray::full(vec![0.0; sizes[0] * sizes[1]]));
+        let constants = program.model.symbols.arrays.iter().enumerate();
+        for (index, _) in constants.filter(|(_, own)| own.kind == ArrayKind::Constant) {
+            let places = bound.shape(&program.model.symbols, ArrayId::from(index)).iter().product();
+            bound.arrays[index] = Some(BoundArray::full(vec![0.3; places]));
+        }
+        let from = start(&program.equations, &bound, 1);
+        let mut fast = Executor::new(&program.equations, &bound, from.clone(), 1)
+            .unwrap_or_else(|unplanned| panic!("{}", unplanned.0));
+        let mut slow =
+            Interpreter::new(&program.equations, &bound, from).unwrap_or_else(|trouble| panic!("{trouble}"));
+        fast.sweep(&program.schedule()).unwrap_or_else(|trouble| panic!("{trouble}"));
+        slow.sweep(&program.schedule()).unwrap_or_else(|trouble| panic!("{trouble}"));
+        assert!(fast.elbo().abs() < 1e-12, "{sizes:?}: {}", fast.elbo());
+        assert!(slow.elbo().abs() < 1e-12, "{sizes:?}: {}", slow.elbo());
+    }
 }

@@ -254,6 +254,12 @@ pub fn evaluate_atom(
             let elements = elements(symbols, &matrix[0], environment, assignment);
             environment.function(Function::LogDeterminant, &elements)
         }
+        // The normaliser of a distribution over no category: it has one value, of density 1.
+        Atom::Apply(Function::LogGamma, arguments)
+            if is_over_nothing(symbols, &arguments[0], environment) =>
+        {
+            0.0
+        }
         Atom::Apply(function, arguments) => {
             let arguments: Vec<f64> = arguments
                 .iter()
@@ -290,6 +296,15 @@ fn elements(
         elements.push(term.coefficient.0 * product(symbols, &term.factors, environment, assignment));
     });
     elements
+}
+
+/// Whether every term of a sum runs over an axis without a position.
+fn is_over_nothing(symbols: &Symbols, sum: &Sum, environment: &dyn Environment) -> bool {
+    let is_empty = |letter: &LetterId| {
+        let letter = symbols.letter(*letter);
+        letter.parent.is_none() && environment.positions(letter.axis, None).is_empty()
+    };
+    !sum.terms.is_empty() && sum.terms.iter().all(|term| term.sums.iter().any(is_empty))
 }
 
 fn positions(subscripts: &[Subscript], environment: &dyn Environment, assignment: &Assignment) -> Vec<usize> {

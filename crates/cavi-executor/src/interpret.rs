@@ -473,8 +473,9 @@ impl<'a> Interpreter<'a> {
     /// The evidence lower bound, allocations at their optimum.
     pub fn elbo(&self) -> f64 {
         let terms = self.elbo_terms();
-        // An observation that cannot be outweighs an infinite density.
-        if terms.contains(&f64::NEG_INFINITY) && !terms.iter().any(|term| term.is_nan()) {
+        // Under `clamp`, an observation that cannot be outweighs an infinite density.
+        let clamps = self.context.equations.blocks.iter().any(|block| block.clamp);
+        if clamps && terms.contains(&f64::NEG_INFINITY) && !terms.iter().any(|term| term.is_nan()) {
             return f64::NEG_INFINITY;
         }
         terms.into_iter().collect::<Accumulator>().total()

@@ -167,6 +167,11 @@ impl Posterior for DirichletPosterior {
         let mut each = vec![0.0; batch.n];
         for row in 0..batch.rows {
             let concentration = &descriptors[0][batch.row(row)];
+            if concentration.is_empty() {
+                // Over no category there is one value, of density 1.
+                out[row] = 0.0;
+                continue;
+            }
             log_gamma_into(concentration, &mut each);
             out[row] = reduce::sum(&each) - log_gamma(reduce::sum(concentration));
         }

@@ -33,8 +33,9 @@ impl Executor<'_> {
         }
         scale += parts.iter().map(|part| part.abs()).sum::<f64>();
         self.elbo_scale = scale;
-        // An observation that cannot be outweighs an infinite density.
-        if parts.contains(&f64::NEG_INFINITY) && !parts.iter().any(|part| part.is_nan()) {
+        // Under `clamp`, an observation that cannot be outweighs an infinite density.
+        let clamps = self.equations.blocks.iter().any(|block| block.clamp);
+        if clamps && parts.contains(&f64::NEG_INFINITY) && !parts.iter().any(|part| part.is_nan()) {
             return f64::NEG_INFINITY;
         }
         parts.iter().sum()

@@ -86,6 +86,11 @@ impl<'a> Lowering<'a, '_> {
                 let map = Operation::Map(Elementwise::LogMultivariateGamma(size), inner);
                 (self.node(map, shape, Vec::new), subscripts)
             }
+            // The normaliser of a distribution over no category: it has one value, of density 1.
+            Atom::Apply(Function::LogGamma, arguments) if self.is_over_nothing(&arguments[0]) => {
+                let nothing = Operation::Static("no category".to_owned());
+                (self.node(nothing, Vec::new(), || vec![0.0]), Vec::new())
+            }
             Atom::Apply(function, arguments) => {
                 let (inner, subscripts) = self.inner(scope, &arguments[0], target)?;
                 let function = match (function, arguments.get(1)) {
@@ -144,6 +149,12 @@ impl<'a> Lowering<'a, '_> {
         let shape = plates.iter().map(|letter| self.bound.size_of(&self.symbols, *letter)).collect();
         let node = self.node(Operation::LogDeterminant(matrix), shape, Vec::new);
         Ok((node, plates.into_iter().map(Subscript::Letter).collect()))
+    }
+
+    /// Whether every term of a sum runs over an axis without a position.
+    fn is_over_nothing(&self, sum: &Sum) -> bool {
+        let is_empty = |letter: &LetterId| self.bound.size_of(&self.symbols, *letter) == 0;
+        !sum.terms.is_empty() && sum.terms.iter().all(|term| term.sums.iter().any(is_empty))
     }
 
     /// The value of a sum of sizes of axes.
