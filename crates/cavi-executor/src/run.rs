@@ -8,8 +8,10 @@ mod extrapolate;
 mod in_order;
 mod parts;
 mod pass;
+mod rare;
 mod rows;
 mod shares;
+mod site_state;
 mod stream;
 
 use std::borrow::Cow;
@@ -31,8 +33,8 @@ use contractions::Prepared;
 use elementwise::{elementwise, in_place, pairwise};
 use in_order::rows_with;
 use parts::{put, take};
-use pass::SiteState;
 use rows::{Parts, describe, expect};
+use site_state::SiteState;
 
 /// A run: the state of every block, and the values that follow from it.
 pub struct Executor<'a> {

@@ -66,10 +66,19 @@ fn bench(length: usize, stride: usize, columns: &[Vec<u32>], weights: &[f64], fa
         let mut kernel = |pattern: &Pattern, weights: &[f64], threads: &Threads, with_targets: bool| {
             let views: Vec<Factor> =
                 factors[..pattern.modes()].iter().map(|f| Factor { values: f, stride }).collect();
-            let input = LogSum { pattern, factors: &views, length, weights, addends: None, offsets: None };
+            let input = LogSum {
+                pattern,
+                factors: &views,
+                length,
+                weights,
+                addends: None,
+                offsets: None,
+                ratios: None,
+            };
             let wanted = if with_targets { pattern.modes() } else { 0 };
             let outputs = Outputs {
                 accumulators: accumulators[..wanted].iter_mut().map(|a| Some(&mut a[..])).collect(),
+                total: true,
                 ..Outputs::default()
             };
             log_sum(&input, outputs, &mut scratch, threads).total

@@ -10,170 +10,15 @@ use std::borrow::Cow;
 
 use cavi_algebra::{BlockId, SiteId};
 use cavi_numerics::kernels::contract::{Operand, Output, Step, contract};
-use cavi_numerics::kernels::log_sum::{Factor, LogSum, Outputs, Scratch, log_sum};
-use cavi_numerics::kernels::pattern::{Pattern, by_rows};
+use cavi_numerics::kernels::log_sum::{self, Factor, LogSum, Outputs, Scratch, log_sum};
+use cavi_numerics::kernels::pattern::Pattern;
 use cavi_numerics::{Threads, special};
 
 use super::Executor;
-use crate::data::{Bound, BoundArray};
-use crate::plan::site::{AddendPlan, ModePlan, Rows, SitePlan};
+use super::site_state::{SiteState, main_addend};
+use crate::plan::site::{AddendPlan, ModePlan, SitePlan};
 use crate::plan::tensor::{NodeId, Operation};
 use crate::trouble::Trouble;
-
-/// What a site keeps between passes.
-pub struct SiteState<'a> {
-    /// For each addend, its entries' rows as the kernel reads them; `None` where it has no mode.
-    patterns: Vec<Option<Pattern<'a>>>,
-    /// For each addend, the rows of the numbers that its offset is the product of.
-    single: Vec<Vec<Option<Cow<'a, [u32]>>>>,
-    /// For each addend, the elements of its terms without a summed letter.
-    elements: Vec<Vec<Cow<'a, [u32]>>>,
-    /// The entry at each place of the pass; empty where it visits them as they are, or on a grid.
-    order: Vec<u32>,
-    /// The weights in that order, and the stamp of the node they were taken from.
-    weights: Vec<f64>,
-    weights_stamp: Option<u64>,
-    scratch: Scratch,
-    /// For each addend the exponential of its offset less the main addend's; empty where both are 0.
-    scales: Vec<Vec<f64>>,
-    /// The state of the offsets that the scales follow from.
-    scales_stamp: u64,
-    /// The ratio of each entry, where several addends or a count without a summed letter read it.
-    ratios: Vec<f64>,
-    /// The sum of weight times offset of the only addend, and the state that it follows from.
-    offsets: (u64, f64),
-    /// The state of the inputs at the last pass.
-    stamp: u64,
-    /// The blocks whose counts the last pass took.
-    targets: Vec<BlockId>,
-    /// The sum of weight times log partition at the last pass.
-    total: f64,
-}
-
-impl<'a> SiteState<'a> {
-    /// Before the first pass. Rows that are no coordinates of the data move here from the plan.
-    pub fn new(plan: &mut SitePlan, bound: &'a Bound) -> SiteState<'a> {
-        let column = |rows: &mut Rows| -> Cow<'a, [u32]> {
-            match rows {
-                Rows::Coordinate(array, column) => match bound.array(*array) {
-                    BoundArray::Sparse { indices, .. } => Cow::Borrowed(indices[*column].as_slice()),
-                    BoundArray::Dense { .. } => unreachable!("coordinates belong to sparse arrays"),
-                },
-                Rows::Own(row) => Cow::Owned(std::mem::take(row)),
-            }
-        };
-        let columns = |addend: &mut AddendPlan| -> Vec<Cow<'a, [u32]>> {
-            addend.modes.iter_mut().map(|mode| column(&mut mode.row)).collect()
-        };
-        let mut all: Vec<Vec<Cow<'a, [u32]>>> = plan.addends.iter_mut().map(columns).collect();
-        let main = main_addend(plan);
-        let order = main.filter(|main| wants_order(plan, *main)).and_then(|main| {
-            let columns: Vec<&[u32]> = all[main].iter().map(|column| column.as_ref()).collect();
-            let pairs = columns[0].iter().zip(columns[1]);
-            (!pairs.is_sorted()).then(|| by_rows(&columns))
-        });
-        let order = order.unwrap_or_default();
-        let mut elements: Vec<Vec<Cow<'a, [u32]>>> = plan
-            .addends
-            .iter_mut()
-            .map(|addend| addend.scalars.iter_mut().map(|scalar| column(&mut scalar.element)).collect())
-            .collect();
-        let mut single: Vec<Vec<Option<Cow<'a, [u32]>>>> = plan
-            .addends
-            .iter_mut()
-            .map(|addend| addend.single.iter_mut().map(|single| single.row.as_mut().map(column)).collect())
-            .collect();
-        if !order.is_empty() {
-            let permuted =
-                |values: &[u32]| -> Vec<u32> { order.iter().map(|entry| values[*entry as usize]).collect() };
-            let others = elements.iter_mut().flatten().chain(single.iter_mut().flatten().flatten());
-            for column in all.iter_mut().flatten().chain(others) {
-                *column = Cow::Owned(permuted(column));
-            }
-        }
-        let pattern = |(addend, columns): (usize, Vec<Cow<'a, [u32]>>)| {
-            let on_grid = Some(addend) == main;
-            (!columns.is_empty()).then(|| match on_grid {
-                true => Pattern::on_grid(columns, plan.addends[addend].categories),
-                false => Pattern::new(columns),
-            })
-        };
-        let patterns = all.into_iter().enumerate().map(pattern).collect();
-        SiteState { patterns, single, elements, order, ..SiteState::empty() }
-    }
-
-    /// What stands in while a pass runs, and for a site without one.
-    pub(super) fn empty() -> SiteState<'a> {
-        SiteState {
-            patterns: Vec::new(),
-            single: Vec::new(),
-            elements: Vec::new(),
-            order: Vec::new(),
-            weights: Vec::new(),
-            weights_stamp: None,
-            scratch: Scratch::default(),
-            scales: Vec::new(),
-            scales_stamp: 0,
-            offsets: (0, 0.0),
-            ratios: Vec::new(),
-            stamp: 0,
-            targets: Vec::new(),
-            total: 0.0,
-        }
-    }
-
-    /// The bytes of what the pass keeps beside the plan: grids, and entries in another order.
-    pub(super) fn bytes(&self) -> usize {
-        let patterns = || self.patterns.iter().flatten();
-        let grids: usize = patterns().map(Pattern::grid_bytes).sum();
-        if self.order.is_empty() {
-            return grids;
-        }
-        let columns: usize = patterns().map(|pattern| pattern.modes() * pattern.len()).sum();
-        grids + (self.order.len() + columns) * size_of::<u32>() + self.order.len() * size_of::<f64>()
-    }
-
-    /// Values of the entries in the order of the pass.
-    fn ordered<'v>(&self, values: &'v [f64]) -> Cow<'v, [f64]> {
-        if self.order.is_empty() {
-            return Cow::Borrowed(values);
-        }
-        Cow::Owned(self.order.iter().map(|entry| values[*entry as usize]).collect())
-    }
-
-    /// The entry at a place of the pass.
-    fn entry(&self, place: usize) -> usize {
-        if self.order.is_empty() { place } else { self.order[place] as usize }
-    }
-
-    /// The row of each entry in one mode of an addend.
-    fn rows(&self, addend: usize, mode: usize) -> &[u32] {
-        self.patterns[addend].as_ref().expect("an addend with modes has a pattern").column(mode)
-    }
-}
-
-/// The addend that the kernel treats: the first of those with the most categories. Where the categories differ from entry
-/// to entry, all is done in log space.
-fn main_addend(plan: &SitePlan) -> Option<usize> {
-    if plan.addends.iter().any(|addend| addend.listed.is_some()) {
-        return None;
-    }
-    (0..plan.addends.len())
-        .filter(|addend| !plan.addends[*addend].modes.is_empty())
-        .max_by_key(|addend| (plan.addends[*addend].categories, std::cmp::Reverse(*addend)))
-}
-
-/// Whether sorting the entries by their rows pays for a second copy of their coordinates and weights: the rows that they
-/// gather in the second mode outgrow a cache of a megabyte, and each is gathered many times.
-fn wants_order(plan: &SitePlan, main: usize) -> bool {
-    const LEAST_BYTES: usize = 1 << 20;
-    const LEAST_ENTRIES: usize = 1 << 16;
-    let addend = &plan.addends[main];
-    let [_, second, ..] = addend.modes.as_slice() else { return false };
-    let bytes = second.rows * addend.categories * size_of::<f64>();
-    let many = plan.entries >= LEAST_ENTRIES.max(8 * second.rows);
-    many && bytes >= LEAST_BYTES && u32::try_from(plan.entries).is_ok()
-}
 
 /// Entries whose numbers are worked out by one task.
 const CHUNK: usize = 1 << 14;
@@ -184,19 +29,25 @@ impl Executor<'_> {
         let targets = self.next[id.index()].clone();
         let targets: Vec<BlockId> =
             targets.into_iter().filter(|block| self.reads(id.index(), *block)).collect();
-        // A negative weight was refused before.
-        match self.pass(id, &targets) {
-            Ok(()) => self.sites[id.index()].total,
+        // A negative weight was refused before; a site without a plan adds nothing.
+        match self.pass_for(id, &targets, true) {
+            Ok(()) => self.sites[id.index()].total.unwrap_or(0.0),
             Err(_) => f64::NAN,
         }
     }
 
-    /// Runs the pass, unless the last one saw the same inputs and took these counts.
+    /// Runs the pass for the counts of these blocks, unless the last one saw the same inputs and took them.
     pub(super) fn pass(&mut self, id: SiteId, targets: &[BlockId]) -> Result<(), Trouble> {
+        self.pass_for(id, targets, false)
+    }
+
+    fn pass_for(&mut self, id: SiteId, targets: &[BlockId], wants_total: bool) -> Result<(), Trouble> {
         let Some(plan) = self.plan.sites[id.index()].clone() else { return Ok(()) };
         let newest = plan.inputs().into_iter().map(|input| self.newest(input)).fold(1, u64::max);
         let state = &self.sites[id.index()];
-        if state.stamp >= newest && targets.iter().all(|target| state.targets.contains(target)) {
+        let has_all = (state.total.is_some() || !wants_total)
+            && targets.iter().all(|target| state.targets.contains(target));
+        if state.stamp >= newest && has_all {
             return Ok(());
         }
         self.evaluate(plan.weight);
@@ -216,8 +67,9 @@ impl Executor<'_> {
             }
             state.weights_stamp = weights_stamp;
         }
-        let total = self.run_pass(id, &plan, targets, &mut state);
-        state.total = total;
+        let total = self.run_pass(id, &plan, targets, wants_total, &mut state);
+        let last = state.total.filter(|_| state.stamp >= newest);
+        state.total = if wants_total { Some(total) } else { last };
         state.stamp = newest;
         state.targets = targets.to_vec();
         self.sites[id.index()] = state;
@@ -325,12 +177,12 @@ impl Executor<'_> {
         plan: &SitePlan,
         main: usize,
         scales: &'s [Vec<f64>],
-        sums: &[Vec<f64>],
+        sums: &[(u64, Vec<f64>)],
     ) -> Cow<'s, [f64]> {
         let others: Vec<usize> = (0..plan.addends.len()).filter(|number| *number != main).collect();
         if let [only] = others.as_slice()
             && plan.addends[*only].categories == 1
-            && sums[*only].is_empty()
+            && sums[*only].1.is_empty()
             && !scales[*only].is_empty()
         {
             return Cow::Borrowed(&scales[*only]);
@@ -341,27 +193,35 @@ impl Executor<'_> {
                 let categories = plan.addends[*number].categories as f64;
                 for (place, background) in background.iter_mut().enumerate() {
                     let entry = chunk * CHUNK + place;
-                    *background += at(&scales[*number], entry, 1.0) * at(&sums[*number], entry, categories);
+                    *background += at(&scales[*number], entry, 1.0) * at(&sums[*number].1, entry, categories);
                 }
             }
         });
         Cow::Owned(background)
     }
 
-    fn run_pass(&mut self, id: SiteId, plan: &SitePlan, targets: &[BlockId], state: &mut SiteState) -> f64 {
+    /// The pass itself: counts of the `targets`, and the total if wanted. Of several addends, sums whose factors have not
+    /// moved since they were taken are not taken again.
+    fn run_pass(
+        &mut self,
+        id: SiteId,
+        plan: &SitePlan,
+        targets: &[BlockId],
+        wants_total: bool,
+        state: &mut SiteState,
+    ) -> f64 {
         let entries = plan.entries;
         let main = main_addend(plan);
         let several = plan.addends.len() > 1;
         let wanted = |block: Option<BlockId>| block.is_some_and(|block| targets.contains(&block));
         let has_scalars =
             |addend: &AddendPlan| addend.scalars.iter().any(|scalar| targets.contains(&scalar.block));
-        let mut sums: Vec<Vec<f64>> = vec![Vec::new(); plan.addends.len()];
         if let (Some(main), true) = (main, several) {
             self.rescale(plan, main, state);
+            state.sums.resize_with(plan.addends.len(), Default::default);
             for (number, addend) in plan.addends.iter().enumerate() {
-                // The main addend's own sums are needed only for its counts of terms without a summed letter.
-                if !addend.modes.is_empty() && (number != main || has_scalars(addend)) {
-                    sums[number] = self.addend_sums(plan, number, state);
+                if number != main && !addend.modes.is_empty() {
+                    self.addend_sums(plan, number, state);
                 }
             }
         }
@@ -380,42 +240,67 @@ impl Executor<'_> {
         let others_wanted = plan.addends.iter().enumerate().any(|(number, addend)| {
             Some(number) != main && addend.modes.iter().any(|mode| wanted(mode.block))
         });
-        let mut ratios = (others_wanted || scalars_wanted).then(|| std::mem::take(&mut state.ratios));
+        let known = main.is_some_and(|main| several && state.sums[main].0 >= self.newest_factor(plan, main));
+        let mut ratios =
+            (known || others_wanted || scalars_wanted).then(|| std::mem::take(&mut state.ratios));
         if let Some(ratios) = &mut ratios {
             ratios.resize(entries, 0.0);
         }
         let (mut total, rare) = match main {
             Some(main) => {
                 let addend = &plan.addends[main];
-                let factors: Vec<Factor> = addend
-                    .modes
-                    .iter()
-                    .map(|mode| Factor {
-                        values: &self.values[mode.factor.index()],
-                        stride: addend.categories,
-                    })
-                    .collect();
-                let pattern = state.patterns[main].as_ref().expect("an addend with modes has a pattern");
-                let background = several.then(|| self.background(plan, main, &state.scales, &sums));
+                let mut sums = if several { std::mem::take(&mut state.sums[main].1) } else { Vec::new() };
+                let background = several.then(|| self.background(plan, main, &state.scales, &state.sums));
                 // The offset of the only addend moves no share: it is added to the bound after the pass.
                 let offsets = addend.offset.filter(|_| several);
                 let offsets = offsets.map(|node| state.ordered(&self.values[node.index()]));
-                let input = LogSum {
-                    pattern,
-                    factors: &factors,
-                    length: addend.categories,
-                    weights: self.weights(plan, &state.order, &state.weights),
-                    addends: background.as_deref(),
-                    offsets: offsets.as_deref(),
+                let weights = self.weights(plan, &state.order, &state.weights);
+                let (addends, offsets) = (background.as_deref(), offsets.as_deref());
+                let totals = match &mut ratios {
+                    Some(ratios) if known => {
+                        let totals = log_sum::ratios(
+                            &sums,
+                            weights,
+                            addends,
+                            offsets,
+                            wants_total,
+                            ratios,
+                            &self.threads,
+                        );
+                        let own = &mut accumulators[main];
+                        self.accumulate(plan, main, ratios, &state.patterns, &mut state.scratch, own);
+                        totals
+                    }
+                    _ => {
+                        sums.resize(if several { entries } else { 0 }, 0.0);
+                        let input = LogSum {
+                            pattern: state.patterns[main]
+                                .as_ref()
+                                .expect("an addend with modes has a pattern"),
+                            factors: &self.factors(addend),
+                            length: addend.categories,
+                            weights,
+                            addends,
+                            offsets,
+                            ratios: None,
+                        };
+                        let outputs = Outputs {
+                            accumulators: accumulators[main]
+                                .iter_mut()
+                                .map(|own| own.as_deref_mut())
+                                .collect(),
+                            ratios: ratios.as_deref_mut(),
+                            sums: several.then_some(&mut sums),
+                            total: wants_total,
+                        };
+                        log_sum(&input, outputs, &mut state.scratch, &self.threads)
+                    }
                 };
-                let outputs = Outputs {
-                    accumulators: accumulators[main].iter_mut().map(|own| own.as_deref_mut()).collect(),
-                    ratios: ratios.as_deref_mut(),
-                    sums: None,
-                };
-                let totals = log_sum(&input, outputs, &mut state.scratch, &self.threads);
+                if several {
+                    state.sums[main] = (self.newest_factor(plan, main), sums);
+                }
                 let mut total = totals.total;
-                if let (Some(offset), false) = (addend.offset, several) {
+                if let (Some(offset), false, true) = (addend.offset, several, wants_total) {
                     let newest = self.newest(offset).max(self.newest(plan.weight));
                     if !totals.rare.is_empty() {
                         total += self.offset_total(plan, offset, state, &totals.rare);
@@ -462,8 +347,8 @@ impl Executor<'_> {
             for (number, (addend, own)) in plan.addends.iter().zip(&mut scattered).enumerate() {
                 for (element, own) in state.elements[number].iter().zip(own) {
                     let Some(own) = own else { continue };
-                    let (scales, sums) = (state.scales.get(number), &sums[number]);
-                    let scales = scales.map_or(&[][..], Vec::as_slice);
+                    let scales = state.scales.get(number).map_or(&[][..], Vec::as_slice);
+                    let sums = state.sums.get(number).map_or(&[][..], |sums| &sums.1);
                     let categories = addend.categories as f64;
                     // Where the ratio is 0 the entry has no weight, or is treated in log space.
                     let share = |entry: usize| match ratios[entry] {
@@ -498,29 +383,66 @@ impl Executor<'_> {
         if order.is_empty() { &self.values[plan.weight.index()] } else { ordered }
     }
 
-    /// The partition of one addend at every entry, without its offset.
-    fn addend_sums(&self, plan: &SitePlan, number: usize, state: &mut SiteState) -> Vec<f64> {
+    /// The factors of an addend's modes, as the kernel reads them.
+    fn factors(&self, addend: &AddendPlan) -> Vec<Factor<'_>> {
+        let factor =
+            |mode: &ModePlan| Factor { values: &self.values[mode.factor.index()], stride: addend.categories };
+        addend.modes.iter().map(factor).collect()
+    }
+
+    /// The newest state that an addend's factors follow from.
+    fn newest_factor(&self, plan: &SitePlan, number: usize) -> u64 {
+        plan.addends[number].modes.iter().map(|mode| self.newest(mode.factor)).fold(1, u64::max)
+    }
+
+    /// Brings the sums of one addend over its categories, without its offset, up to date.
+    fn addend_sums(&self, plan: &SitePlan, number: usize, state: &mut SiteState) {
+        let newest = self.newest_factor(plan, number);
+        if state.sums[number].0 >= newest {
+            return;
+        }
         let addend = &plan.addends[number];
-        let Some(pattern) = &state.patterns[number] else {
-            return vec![addend.categories as f64; plan.entries];
-        };
-        let factors: Vec<Factor> = addend
-            .modes
-            .iter()
-            .map(|mode| Factor { values: &self.values[mode.factor.index()], stride: addend.categories })
-            .collect();
-        let mut sums = vec![0.0; plan.entries];
+        let mut sums = std::mem::take(&mut state.sums[number].1);
+        sums.resize(plan.entries, 0.0);
         let input = LogSum {
-            pattern,
-            factors: &factors,
+            pattern: state.patterns[number].as_ref().expect("an addend with modes has a pattern"),
+            factors: &self.factors(addend),
             length: addend.categories,
             weights: self.weights(plan, &state.order, &state.weights),
             addends: None,
             offsets: None,
+            ratios: None,
         };
-        let outputs = Outputs { accumulators: Vec::new(), ratios: None, sums: Some(&mut sums) };
+        let outputs = Outputs { sums: Some(&mut sums), ..Outputs::default() };
         log_sum(&input, outputs, &mut state.scratch, &self.threads);
-        sums
+        state.sums[number] = (newest, sums);
+    }
+
+    /// Adds the ratios, times the other modes' factors, to the accumulators of one addend.
+    fn accumulate(
+        &self,
+        plan: &SitePlan,
+        number: usize,
+        ratios: &[f64],
+        patterns: &[Option<Pattern>],
+        scratch: &mut Scratch,
+        accumulators: &mut [Option<Vec<f64>>],
+    ) {
+        if accumulators.iter().all(Option::is_none) {
+            return;
+        }
+        let addend = &plan.addends[number];
+        let input = LogSum {
+            pattern: patterns[number].as_ref().expect("an addend with modes has a pattern"),
+            factors: &self.factors(addend),
+            length: addend.categories,
+            weights: ratios,
+            addends: None,
+            offsets: None,
+            ratios: Some(ratios),
+        };
+        let accumulators = accumulators.iter_mut().map(|own| own.as_deref_mut()).collect();
+        log_sum(&input, Outputs { accumulators, ..Outputs::default() }, scratch, &self.threads);
     }
 
     /// The accumulated ratios of the addends that the main kernel did not treat.
@@ -529,123 +451,21 @@ impl Executor<'_> {
         plan: &SitePlan,
         main: usize,
         ratios: &[f64],
-        state: &SiteState,
+        state: &mut SiteState,
         accumulators: &mut [Vec<Option<Vec<f64>>>],
     ) {
-        for (number, addend) in plan.addends.iter().enumerate() {
-            if number == main || addend.modes.is_empty() {
+        for (number, own) in accumulators.iter_mut().enumerate() {
+            if number == main || own.iter().all(Option::is_none) {
                 continue;
             }
-            // Where the ratio is 0 the entry has no weight, or is treated in log space.
+            // Where the ratio is 0 the entry has no weight, or is treated in log space. Without a scale it is 1.
             let scales = &state.scales[number];
             let mut scaled = ratios.to_vec();
             let product =
                 |(ratio, scale): (&mut f64, &f64)| *ratio = if *ratio == 0.0 { 0.0 } else { *ratio * scale };
             scaled.iter_mut().zip(scales).for_each(product);
-            let table =
-                |place: usize| Step::Table { table: state.rows(number, place), scale: addend.categories };
-            for (place, own) in accumulators[number].iter_mut().enumerate() {
-                let Some(own) = own else { continue };
-                let mut operands =
-                    vec![Operand { values: &scaled, steps: vec![Step::Stride(1), Step::Stride(0)] }];
-                for (other, mode) in addend.modes.iter().enumerate() {
-                    if other != place {
-                        let values = &self.values[mode.factor.index()];
-                        operands.push(Operand { values, steps: vec![table(other), Step::Stride(1)] });
-                    }
-                }
-                let output = Output { values: own, steps: vec![table(place), Step::Stride(1)] };
-                contract(&[plan.entries, addend.categories], 1.0, &operands, output, &self.threads);
-            }
+            self.accumulate(plan, number, &scaled, &state.patterns, &mut state.scratch, own);
         }
-    }
-
-    /// Entries whose partition leaves the range of doubles, in log space. Returns what they add to the total.
-    fn rare_entries(
-        &mut self,
-        plan: &SitePlan,
-        rare: &[usize],
-        state: &SiteState,
-        counts: &mut [Vec<Option<Vec<f64>>>],
-        scattered: &mut [Vec<Option<Vec<f64>>>],
-    ) -> f64 {
-        if rare.is_empty() {
-            return 0.0;
-        }
-        for addend in &plan.addends {
-            addend.modes.iter().for_each(|mode| self.evaluate(mode.log_factor));
-            addend.offset.into_iter().for_each(|offset| self.evaluate(offset));
-        }
-        let mut total = 0.0;
-        let mut logs: Vec<f64> = Vec::new();
-        for entry in rare {
-            let weight = self.values[plan.weight.index()][state.entry(*entry)];
-            if weight == 0.0 {
-                continue;
-            }
-            logs.clear();
-            for (number, addend) in plan.addends.iter().enumerate() {
-                let offset = addend.offset.map_or(0.0, |node| self.values[node.index()][state.entry(*entry)]);
-                let of_modes = |category: usize| -> f64 {
-                    let log = |(place, mode): (usize, &ModePlan)| {
-                        let row = state.rows(number, place)[*entry] as usize;
-                        self.values[mode.log_factor.index()][row * addend.categories + category]
-                    };
-                    addend.modes.iter().enumerate().map(log).sum()
-                };
-                let own = categories(addend, state.entry(*entry));
-                logs.extend(own.map(|(category, log)| offset + log + of_modes(category)));
-            }
-            let partition = special::log_sum_exp(&logs);
-            total += weight * partition;
-            // A sum of one category leaves no choice, whatever its weight.
-            let only = self.only_category(plan, state, *entry);
-            if partition == f64::NEG_INFINITY && only.is_none() {
-                continue;
-            }
-            let mut place = 0;
-            for (number, addend) in plan.addends.iter().enumerate() {
-                let mut share = 0.0;
-                for (category, _) in categories(addend, state.entry(*entry)) {
-                    let count = match only {
-                        Some(only) => weight * f64::from(only == (number, category)),
-                        None => weight * special::exp(logs[place] - partition),
-                    };
-                    place += 1;
-                    share += count;
-                    for (place, own) in counts[number].iter_mut().enumerate() {
-                        if let Some(own) = own {
-                            let row = state.rows(number, place)[*entry] as usize;
-                            own[row * addend.categories + category] += count;
-                        }
-                    }
-                }
-                for (element, own) in state.elements[number].iter().zip(&mut scattered[number]) {
-                    if let Some(own) = own {
-                        own[element[*entry] as usize] += share;
-                    }
-                }
-            }
-        }
-        total
-    }
-
-    /// The only category that an entry has, with its addend.
-    fn only_category(&self, plan: &SitePlan, state: &SiteState, entry: usize) -> Option<(usize, usize)> {
-        let mut only = None;
-        for (number, addend) in plan.addends.iter().enumerate() {
-            for category in 0..addend.categories {
-                let exists = addend.modes.iter().enumerate().all(|(mode, own)| {
-                    let row = || state.rows(number, mode)[entry] as usize;
-                    !own.membership
-                        || self.values[own.factor.index()][row() * addend.categories + category] != 0.0
-                });
-                if exists && only.replace((number, category)).is_some() {
-                    return None;
-                }
-            }
-        }
-        only
     }
 
     /// Puts the counts into the nodes that updates read, in the blocks' own order.
@@ -730,13 +550,6 @@ impl Executor<'_> {
             .position(|node| node.operation == Operation::Counts(id, addend, log))
             .map(|index| NodeId(index as u32))
     }
-}
-
-/// The categories of an addend at an entry, each with the log of what lists it: all of them where nothing does.
-fn categories(addend: &AddendPlan, entry: usize) -> impl Iterator<Item = (usize, f64)> {
-    let listed = addend.listed.iter().flat_map(move |listed| listed.of(entry));
-    let all = if addend.listed.is_some() { 0 } else { addend.categories };
-    (0..all).map(|category| (category, 0.0)).chain(listed)
 }
 
 /// A number of an entry, or the number of every entry where there is no array of them.

@@ -11,11 +11,17 @@
 //!
 //! `k` runs over a contiguous row of each factor. Entries of weight 0 contribute nothing. An entry whose `s_e` is below
 //! 1e-250 or not finite is left out, and its position returned, so that the caller may treat it in logarithms.
+//!
+//! Where the products of an entry have not moved since its sum over `k` was taken, [`ratios`] does the first two lines and
+//! the last from that sum, and [`log_sum`] with these ratios ([`LogSum::ratios`]) the third alone.
 
+mod known;
 mod pass;
 
 #[cfg(test)]
 mod tests;
+
+pub use known::ratios;
 
 use super::Pattern;
 use crate::{InstructionSet, Threads, instruction_set};
@@ -47,23 +53,27 @@ pub struct LogSum<'a> {
     pub addends: Option<&'a [f64]>,
     /// The offset `o_e` of each entry's logarithm; 0 if absent.
     pub offsets: Option<&'a [f64]>,
+    /// The ratios `r_e`, where they are known: only accumulators are then wanted, and no entry is left out.
+    pub ratios: Option<&'a [f64]>,
 }
 
-/// What [`log_sum`] writes or adds to. `Outputs::default()` asks for the total alone.
+/// What [`log_sum`] writes or adds to. `Outputs::default()` asks for the entries left out alone.
 #[derive(Debug, Default)]
 pub struct Outputs<'a> {
     /// One a mode, added to, with the stride of that mode's factor; `None` (or a shorter list) where not wanted.
     pub accumulators: Vec<Option<&'a mut [f64]>>,
     /// `r_e` of each entry, 0 where the weight is 0 or the entry is left out.
     pub ratios: Option<&'a mut [f64]>,
-    /// `s_e` of each entry, whatever its weight.
+    /// `s_e - c_e`, the sum over `k`, of each entry, whatever its weight.
     pub sums: Option<&'a mut [f64]>,
+    /// Whether the total is wanted, which takes a logarithm an entry.
+    pub total: bool,
 }
 
 /// What [`log_sum`] returns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Totals {
-    /// The sum of `x_e (ln s_e + o_e)` over the entries not left out.
+    /// The sum of `x_e (ln s_e + o_e)` over the entries not left out; 0 where it was not wanted.
     pub total: f64,
     /// The positions of the entries left out, ascending.
     pub rare: Vec<usize>,
@@ -144,7 +154,8 @@ fn log_sum_on(
         let copy = rest.split_off_mut(..if chunk == 0 { 0 } else { copy_length }).unwrap_or_default();
         let (ratios, sums) = (split_off(&mut ratios, range.len()), split_off(&mut sums, range.len()));
         let private = if chunk == 0 { &[][..] } else { &private };
-        tasks.push(pass::Task::new(input, range, first.clone(), private, copy, ratios, sums));
+        let own = pass::Written { ratios, sums, total: outputs.total };
+        tasks.push(pass::Task::new(input, range, first.clone(), private, copy, own));
     }
     let rounds = pattern.grid().map_or(1, |grid| grid.len());
     for round in 0..rounds {
@@ -184,6 +195,9 @@ fn check(input: &LogSum, outputs: &Outputs) {
     assert!(input.offsets.is_none_or(|o| o.len() == entries), "one offset an entry");
     assert!(outputs.ratios.as_ref().is_none_or(|r| r.len() == entries), "one ratio an entry");
     assert!(outputs.sums.as_ref().is_none_or(|s| s.len() == entries), "one sum an entry");
+    assert!(input.ratios.is_none_or(|r| r.len() == entries), "one ratio an entry");
+    let of_sums = outputs.total || outputs.ratios.is_some() || outputs.sums.is_some();
+    assert!(input.ratios.is_none() || !of_sums, "known ratios leave no sum to take");
     for (mode, factor) in input.factors.iter().enumerate() {
         let rows = pattern.size(mode);
         let needed = if rows == 0 { 0 } else { (rows - 1) * factor.stride + input.length };

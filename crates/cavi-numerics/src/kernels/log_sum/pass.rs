@@ -23,9 +23,15 @@ pub(super) struct Task<'a> {
     /// The accumulators of this task alone that the pointers may lead to, cleared when the first round begins.
     copy: &'a mut [f64],
     is_clear: bool,
-    ratios: Option<&'a mut [f64]>,
-    sums: Option<&'a mut [f64]>,
+    written: Written<'a>,
     totals: Totals,
+}
+
+/// What one chunk writes for each of its entries, and whether it takes the total.
+pub(super) struct Written<'a> {
+    pub ratios: Option<&'a mut [f64]>,
+    pub sums: Option<&'a mut [f64]>,
+    pub total: bool,
 }
 
 // SAFETY: tasks write through their pointers at rows that no other task writes or reads meanwhile: see `log_sum_on`.
@@ -39,15 +45,14 @@ impl<'a> Task<'a> {
         mut accumulators: Vec<*mut f64>,
         private: &[(usize, Range<usize>)],
         copy: &'a mut [f64],
-        ratios: Option<&'a mut [f64]>,
-        sums: Option<&'a mut [f64]>,
+        written: Written<'a>,
     ) -> Self {
         let own = copy.as_mut_ptr();
         for (mode, place) in private {
             assert!(place.end <= copy.len());
             accumulators[*mode] = own.wrapping_add(place.start);
         }
-        Self { input, range, accumulators, copy, is_clear: false, ratios, sums, totals: Totals::default() }
+        Self { input, range, accumulators, copy, is_clear: false, written, totals: Totals::default() }
     }
 
     /// What the chunk adds to the totals.
@@ -193,22 +198,25 @@ unsafe fn chunk<V: Vector, const M: usize>(task: &mut Task, visit: Visit) {
             let written = |values: &Option<&mut [f64]>| values.as_ref().map(|values| values.as_ptr());
             let start = task.range.start;
             let of_entries = [
-                Some(task.input.weights.as_ptr()),
+                task.input.ratios.or(Some(task.input.weights)).map(<[f64]>::as_ptr),
                 task.input.addends.map(<[f64]>::as_ptr),
                 task.input.offsets.map(<[f64]>::as_ptr),
                 // These begin with the chunk.
-                written(&task.ratios).map(|own| own.wrapping_sub(start)),
-                written(&task.sums).map(|own| own.wrapping_sub(start)),
+                written(&task.written.ratios).map(|own| own.wrapping_sub(start)),
+                written(&task.written.sums).map(|own| own.wrapping_sub(start)),
             ];
             for strip in grid.strips(group) {
                 let (first, from, to) = grid.runs(chunk, strip);
                 for (own, (from_entry, to_entry)) in from.iter().zip(to).enumerate() {
                     if let Some(next) = from.get(own + AHEAD) {
-                        let next = *next as usize;
-                        prefetch(columns.as_ptr().wrapping_add(next));
+                        let next = *next as usize..to[own + AHEAD] as usize;
+                        prefetch(columns.as_ptr().wrapping_add(next.start));
+                        prefetch(columns.as_ptr().wrapping_add(next.end));
                         for values in of_entries.into_iter().flatten() {
-                            prefetch(values.wrapping_add(next));
-                            prefetch(values.wrapping_add(next + 8));
+                            for entry in next.clone().step_by(8) {
+                                prefetch(values.wrapping_add(entry));
+                            }
+                            prefetch(values.wrapping_add(next.end));
                         }
                     }
                     let run = *from_entry as usize..*to_entry as usize;
@@ -279,8 +287,6 @@ unsafe fn row<V: Vector, const M: usize>(
 fn settle(task: &mut Task, e: usize, s: f64, block: &mut Block, rare: &mut Vec<usize>) -> Option<f64> {
     let weight = task.input.weights[e];
     let is_common = (SMALLEST..f64::INFINITY).contains(&s);
-    let position = block.count;
-    block.count += 1;
     let ratio = if weight == 0.0 {
         None
     } else if is_common {
@@ -289,15 +295,16 @@ fn settle(task: &mut Task, e: usize, s: f64, block: &mut Block, rare: &mut Vec<u
         rare.push(e);
         None
     };
-    block.sums[position] = if is_common { s } else { 1.0 };
-    block.weights[position] = if ratio.is_some() { weight } else { 0.0 };
-    if let Some(offsets) = task.input.offsets {
-        block.offsets[position] = offsets[e];
+    if task.written.total {
+        let position = block.count;
+        block.count += 1;
+        block.sums[position] = if is_common { s } else { 1.0 };
+        block.weights[position] = if ratio.is_some() { weight } else { 0.0 };
+        if let Some(offsets) = task.input.offsets {
+            block.offsets[position] = offsets[e];
+        }
     }
-    if let Some(sums) = &mut task.sums {
-        sums[e - task.range.start] = s;
-    }
-    if let Some(ratios) = &mut task.ratios {
+    if let Some(ratios) = &mut task.written.ratios {
         ratios[e - task.range.start] = ratio.unwrap_or(0.0);
     }
     ratio
@@ -327,18 +334,17 @@ fn settle_all<const N: usize>(
         }
         return (ratios, contributes);
     }
-    let position = block.count;
-    block.count += N;
-    block.sums[position..position + N].copy_from_slice(s);
-    block.weights[position..position + N].copy_from_slice(weights);
-    if let Some(offsets) = task.input.offsets {
-        block.offsets[position..position + N].copy_from_slice(&offsets[e..e + N]);
+    if task.written.total {
+        let position = block.count;
+        block.count += N;
+        block.sums[position..position + N].copy_from_slice(s);
+        block.weights[position..position + N].copy_from_slice(weights);
+        if let Some(offsets) = task.input.offsets {
+            block.offsets[position..position + N].copy_from_slice(&offsets[e..e + N]);
+        }
     }
     let start = e - task.range.start;
-    if let Some(sums) = &mut task.sums {
-        sums[start..start + N].copy_from_slice(s);
-    }
-    if let Some(out) = &mut task.ratios {
+    if let Some(out) = &mut task.written.ratios {
         out[start..start + N].copy_from_slice(&ratios);
     }
     (ratios, [true; N])
@@ -379,6 +385,14 @@ unsafe fn group<V: Vector, const M: usize, const N: usize>(
             rows.accumulators[i][n] = modes.accumulators[i].wrapping_add(row);
         }
     }
+    if let Some(known) = task.input.ratios {
+        let known = known[e..].first_chunk::<N>().expect("the entries exist");
+        // SAFETY: each row has `length` values.
+        unsafe {
+            accumulate_some::<V, M, N>(&rows, whole, rest, known, known.map(|ratio| ratio != 0.0), tail)
+        };
+        return;
+    }
     // SAFETY: each row has `length` values.
     unsafe {
         // Few entries alone would wait for each sum before the next: theirs are taken in several parts.
@@ -410,21 +424,42 @@ unsafe fn group<V: Vector, const M: usize, const N: usize>(
         }
         let s = V::sums(partial);
         let mut s: [f64; N] = *s.first_chunk::<N>().expect("at most four entries");
+        if let Some(sums) = &mut task.written.sums {
+            let start = e - task.range.start;
+            sums[start..start + N].copy_from_slice(&s);
+        }
         if let Some(addends) = task.input.addends {
-            for n in 0..N {
-                s[n] += addends[e + n];
-            }
+            let addends = addends[e..].first_chunk::<N>().expect("the entries exist");
+            s = std::array::from_fn(|n| s[n] + addends[n]);
         }
         let (ratios, contributes) = settle_all(task, e, &s, block, rare);
-        if rows.wanted == [false; M] {
-            return;
+        if rows.wanted != [false; M] {
+            accumulate_some::<V, M, N>(&rows, whole, rest, &ratios, contributes, tail);
         }
+    }
+}
+
+/// Accumulates the entries that contribute.
+///
+/// # Safety
+/// As [`group`].
+#[inline(always)]
+unsafe fn accumulate_some<V: Vector, const M: usize, const N: usize>(
+    rows: &Rows<M, N>,
+    whole: usize,
+    rest: usize,
+    ratios: &[f64; N],
+    contributes: [bool; N],
+    tail: &mut V,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
         if contributes == [true; N] {
             let mut splats = [V::splat(0.0); N];
             for n in 0..N {
                 splats[n] = V::splat(ratios[n]);
             }
-            accumulate_rows::<V, M, N>(&rows, whole, rest, &splats, tail);
+            accumulate_rows::<V, M, N>(rows, whole, rest, &splats, tail);
             return;
         }
         // What does not contribute must not be multiplied by zero either: it may be infinite.
@@ -572,13 +607,23 @@ unsafe fn group_of_any<V: Vector>(task: &mut Task, e: usize, block: &mut Block, 
             value
         };
         let zero = V::splat(0.0);
-        let mut partial = zero;
-        for k in (0..input.length).step_by(V::LANES) {
-            // The lanes past the end are products of zeros.
-            partial = partial.plus(product(k, lanes(k), modes));
-        }
-        let s = V::sums([partial, zero, zero, zero])[0] + input.addends.map_or(0.0, |c| c[e]);
-        let Some(ratio) = settle(task, e, s, block, rare) else { return };
+        let known = input.ratios.map(|ratios| ratios[e]);
+        let ratio = match known {
+            Some(known) => (known != 0.0).then_some(known),
+            None => {
+                let mut partial = zero;
+                for k in (0..input.length).step_by(V::LANES) {
+                    // The lanes past the end are products of zeros.
+                    partial = partial.plus(product(k, lanes(k), modes));
+                }
+                let sum = V::sums([partial, zero, zero, zero])[0];
+                if let Some(sums) = &mut task.written.sums {
+                    sums[e - task.range.start] = sum;
+                }
+                settle(task, e, sum + input.addends.map_or(0.0, |c| c[e]), block, rare)
+            }
+        };
+        let Some(ratio) = ratio else { return };
         for (i, accumulator) in task.accumulators.iter().enumerate().filter(|(_, a)| !a.is_null()) {
             for k in (0..input.length).step_by(V::LANES) {
                 let count = lanes(k);

@@ -97,15 +97,43 @@ impl Case {
             weights: &self.weights,
             addends: self.addends.as_deref(),
             offsets: self.offsets.as_deref(),
+            ratios: None,
         };
         let outputs = Outputs {
             accumulators: accumulators.iter_mut().map(Option::as_deref_mut).collect(),
             ratios: Some(&mut ratios),
             sums: Some(&mut sums),
+            total: true,
         };
         let mut scratch = Scratch { copies: vec![f64::NAN; 3] };
         let totals = log_sum_on(set, &input, outputs, &mut scratch, threads);
         Result { accumulators, ratios, sums, totals }
+    }
+
+    /// The same in two steps: ratios and total from the sums of an earlier pass, then the accumulators.
+    fn run_from(&self, sums: &[f64], set: InstructionSet, wanted: usize, threads: &Threads) -> Result {
+        let mut ratios = vec![-1.0; self.pattern.len()];
+        let (addends, offsets) = (self.addends.as_deref(), self.offsets.as_deref());
+        let totals = super::ratios(sums, &self.weights, addends, offsets, true, &mut ratios, threads);
+        let mut accumulators = self.start(wanted);
+        let factors: Vec<Factor> =
+            self.factors.iter().map(|(values, stride)| Factor { values, stride: *stride }).collect();
+        let input = LogSum {
+            pattern: &self.pattern,
+            factors: &factors,
+            length: self.length,
+            weights: &self.weights,
+            addends,
+            offsets,
+            ratios: Some(&ratios),
+        };
+        let outputs = Outputs {
+            accumulators: accumulators.iter_mut().map(Option::as_deref_mut).collect(),
+            ..Outputs::default()
+        };
+        let nothing = log_sum_on(set, &input, outputs, &mut Scratch::default(), threads);
+        assert_eq!(nothing, Totals::default());
+        Result { accumulators, ratios, sums: sums.to_vec(), totals }
     }
 
     fn naive(&self, wanted: usize) -> Result {
@@ -122,9 +150,8 @@ impl Case {
             let product = |k: usize, without: usize| -> f64 {
                 (0..modes).filter(|i| *i != without).map(|i| self.factors[i].0[at(i, k)]).product()
             };
-            let s = self.addends.as_ref().map_or(0.0, |c| c[e])
-                + (0..self.length).map(|k| product(k, modes)).sum::<f64>();
-            result.sums[e] = s;
+            result.sums[e] = (0..self.length).map(|k| product(k, modes)).sum::<f64>();
+            let s = self.addends.as_ref().map_or(0.0, |c| c[e]) + result.sums[e];
             if self.weights[e] == 0.0 {
                 continue;
             }
@@ -159,21 +186,26 @@ fn check_case(case: &Case, wanted: usize, threads: &[Threads]) {
     let expected = case.naive(wanted);
     for set in available() {
         let result = case.run(set, wanted, &threads[0]);
+        let from_sums = case.run_from(&result.sums, set, wanted, &threads[0]);
         let context = format!("{set:?}, {} modes, K = {}", case.factors.len(), case.length);
-        assert_eq!(result.totals.rare, expected.totals.rare, "{context}");
-        assert!(are_close(&result.sums, &expected.sums), "{context}");
-        assert!(are_close(&result.ratios, &expected.ratios), "{context}");
-        let scale = 1.0 + case.weights.iter().sum::<f64>();
-        assert!((result.totals.total - expected.totals.total).abs() <= 1e-11 * scale, "{context}");
-        for (result, expected) in result.accumulators.iter().zip(&expected.accumulators) {
-            match (result, expected) {
-                (Some(result), Some(expected)) => assert!(are_close(result, expected), "{context}"),
-                (result, expected) => assert_eq!(result, expected),
+        for result in [&result, &from_sums] {
+            assert_eq!(result.totals.rare, expected.totals.rare, "{context}");
+            assert!(are_close(&result.sums, &expected.sums), "{context}");
+            assert!(are_close(&result.ratios, &expected.ratios), "{context}");
+            let scale = 1.0 + case.weights.iter().sum::<f64>();
+            assert!((result.totals.total - expected.totals.total).abs() <= 1e-11 * scale, "{context}");
+            for (result, expected) in result.accumulators.iter().zip(&expected.accumulators) {
+                match (result, expected) {
+                    (Some(result), Some(expected)) => assert!(are_close(result, expected), "{context}"),
+                    (result, expected) => assert_eq!(result, expected),
+                }
             }
         }
         for threads in &threads[1..] {
             let again = format!("{:?}", case.run(set, wanted, threads));
             assert!(again == format!("{result:?}"), "{context}: threads change the bits");
+            let again = format!("{:?}", case.run_from(&result.sums, set, wanted, threads));
+            assert!(again == format!("{from_sums:?}"), "{context}: threads change the bits");
         }
     }
 }

@@ -1,0 +1,169 @@
+//! What the pass over the entries of a site keeps from one to the next.
+
+use std::borrow::Cow;
+
+use cavi_algebra::BlockId;
+use cavi_numerics::kernels::log_sum::Scratch;
+use cavi_numerics::kernels::pattern::{Pattern, by_rows};
+
+use crate::data::{Bound, BoundArray};
+use crate::plan::site::{AddendPlan, Rows, SitePlan};
+
+/// What a site keeps between passes.
+pub struct SiteState<'a> {
+    /// For each addend, its entries' rows as the kernel reads them; `None` where it has no mode.
+    pub(super) patterns: Vec<Option<Pattern<'a>>>,
+    /// For each addend, the rows of the numbers that its offset is the product of.
+    pub(super) single: Vec<Vec<Option<Cow<'a, [u32]>>>>,
+    /// For each addend, the elements of its terms without a summed letter.
+    pub(super) elements: Vec<Vec<Cow<'a, [u32]>>>,
+    /// The entry at each place of the pass; empty where it visits them as they are, or on a grid.
+    pub(super) order: Vec<u32>,
+    /// The weights in that order, and the stamp of the node they were taken from.
+    pub(super) weights: Vec<f64>,
+    pub(super) weights_stamp: Option<u64>,
+    pub(super) scratch: Scratch,
+    /// For each addend the exponential of its offset less the main addend's; empty where both are 0.
+    pub(super) scales: Vec<Vec<f64>>,
+    /// The state of the offsets that the scales follow from.
+    pub(super) scales_stamp: u64,
+    /// The ratio of each entry, where several addends or a count without a summed letter read it.
+    pub(super) ratios: Vec<f64>,
+    /// For each addend its sum over the categories at each entry, without its offset, and the state of the factors that it
+    /// was taken from; empty where there is one addend, or for one without a mode.
+    pub(super) sums: Vec<(u64, Vec<f64>)>,
+    /// The sum of weight times offset of the only addend, and the state that it follows from.
+    pub(super) offsets: (u64, f64),
+    /// The state of the inputs at the last pass.
+    pub(super) stamp: u64,
+    /// The blocks whose counts the last pass took.
+    pub(super) targets: Vec<BlockId>,
+    /// The sum of weight times log partition at the last pass, if it was taken.
+    pub(super) total: Option<f64>,
+}
+
+impl<'a> SiteState<'a> {
+    /// Before the first pass. Rows that are no coordinates of the data move here from the plan.
+    pub fn new(plan: &mut SitePlan, bound: &'a Bound) -> SiteState<'a> {
+        let column = |rows: &mut Rows| -> Cow<'a, [u32]> {
+            match rows {
+                Rows::Coordinate(array, column) => match bound.array(*array) {
+                    BoundArray::Sparse { indices, .. } => Cow::Borrowed(indices[*column].as_slice()),
+                    BoundArray::Dense { .. } => unreachable!("coordinates belong to sparse arrays"),
+                },
+                Rows::Own(row) => Cow::Owned(std::mem::take(row)),
+            }
+        };
+        let columns = |addend: &mut AddendPlan| -> Vec<Cow<'a, [u32]>> {
+            addend.modes.iter_mut().map(|mode| column(&mut mode.row)).collect()
+        };
+        let mut all: Vec<Vec<Cow<'a, [u32]>>> = plan.addends.iter_mut().map(columns).collect();
+        let main = main_addend(plan);
+        let order = main.filter(|main| wants_order(plan, *main)).and_then(|main| {
+            let columns: Vec<&[u32]> = all[main].iter().map(|column| column.as_ref()).collect();
+            let pairs = columns[0].iter().zip(columns[1]);
+            (!pairs.is_sorted()).then(|| by_rows(&columns))
+        });
+        let order = order.unwrap_or_default();
+        let mut elements: Vec<Vec<Cow<'a, [u32]>>> = plan
+            .addends
+            .iter_mut()
+            .map(|addend| addend.scalars.iter_mut().map(|scalar| column(&mut scalar.element)).collect())
+            .collect();
+        let mut single: Vec<Vec<Option<Cow<'a, [u32]>>>> = plan
+            .addends
+            .iter_mut()
+            .map(|addend| addend.single.iter_mut().map(|single| single.row.as_mut().map(column)).collect())
+            .collect();
+        if !order.is_empty() {
+            let permuted =
+                |values: &[u32]| -> Vec<u32> { order.iter().map(|entry| values[*entry as usize]).collect() };
+            let others = elements.iter_mut().flatten().chain(single.iter_mut().flatten().flatten());
+            for column in all.iter_mut().flatten().chain(others) {
+                *column = Cow::Owned(permuted(column));
+            }
+        }
+        let pattern = |(addend, columns): (usize, Vec<Cow<'a, [u32]>>)| {
+            let on_grid = Some(addend) == main;
+            (!columns.is_empty()).then(|| match on_grid {
+                true => Pattern::on_grid(columns, plan.addends[addend].categories),
+                false => Pattern::new(columns),
+            })
+        };
+        let patterns = all.into_iter().enumerate().map(pattern).collect();
+        SiteState { patterns, single, elements, order, ..SiteState::empty() }
+    }
+
+    /// What stands in while a pass runs, and for a site without one.
+    pub(super) fn empty() -> SiteState<'a> {
+        SiteState {
+            patterns: Vec::new(),
+            single: Vec::new(),
+            elements: Vec::new(),
+            order: Vec::new(),
+            weights: Vec::new(),
+            weights_stamp: None,
+            scratch: Scratch::default(),
+            scales: Vec::new(),
+            scales_stamp: 0,
+            offsets: (0, 0.0),
+            ratios: Vec::new(),
+            sums: Vec::new(),
+            stamp: 0,
+            targets: Vec::new(),
+            total: None,
+        }
+    }
+
+    /// The bytes of what the pass keeps beside the plan: grids, and entries in another order.
+    pub(super) fn bytes(&self) -> usize {
+        let patterns = || self.patterns.iter().flatten();
+        let grids: usize = patterns().map(Pattern::grid_bytes).sum();
+        if self.order.is_empty() {
+            return grids;
+        }
+        let columns: usize = patterns().map(|pattern| pattern.modes() * pattern.len()).sum();
+        grids + (self.order.len() + columns) * size_of::<u32>() + self.order.len() * size_of::<f64>()
+    }
+
+    /// Values of the entries in the order of the pass.
+    pub(super) fn ordered<'v>(&self, values: &'v [f64]) -> Cow<'v, [f64]> {
+        if self.order.is_empty() {
+            return Cow::Borrowed(values);
+        }
+        Cow::Owned(self.order.iter().map(|entry| values[*entry as usize]).collect())
+    }
+
+    /// The entry at a place of the pass.
+    pub(super) fn entry(&self, place: usize) -> usize {
+        if self.order.is_empty() { place } else { self.order[place] as usize }
+    }
+
+    /// The row of each entry in one mode of an addend.
+    pub(super) fn rows(&self, addend: usize, mode: usize) -> &[u32] {
+        self.patterns[addend].as_ref().expect("an addend with modes has a pattern").column(mode)
+    }
+}
+
+/// The addend that the kernel treats: the first of those with the most categories. Where the categories differ from entry
+/// to entry, all is done in log space.
+pub(super) fn main_addend(plan: &SitePlan) -> Option<usize> {
+    if plan.addends.iter().any(|addend| addend.listed.is_some()) {
+        return None;
+    }
+    (0..plan.addends.len())
+        .filter(|addend| !plan.addends[*addend].modes.is_empty())
+        .max_by_key(|addend| (plan.addends[*addend].categories, std::cmp::Reverse(*addend)))
+}
+
+/// Whether sorting the entries by their rows pays for a second copy of their coordinates and weights: the rows that they
+/// gather in the second mode outgrow a cache of a megabyte, and each is gathered many times.
+fn wants_order(plan: &SitePlan, main: usize) -> bool {
+    const LEAST_BYTES: usize = 1 << 20;
+    const LEAST_ENTRIES: usize = 1 << 16;
+    let addend = &plan.addends[main];
+    let [_, second, ..] = addend.modes.as_slice() else { return false };
+    let bytes = second.rows * addend.categories * size_of::<f64>();
+    let many = plan.entries >= LEAST_ENTRIES.max(8 * second.rows);
+    many && bytes >= LEAST_BYTES && u32::try_from(plan.entries).is_ok()
+}

@@ -1,0 +1,163 @@
+//! The passes of programs whose addends move one at a time, against code by hand: `cargo bench -p cavi-numerics --bench passes`.
+//!
+//! 3 x 10^6 entries of 20,000 x 18,000, columns skewed, one thread, with and without an additive background. Variants take
+//! turns and the best of each is compared; by hand the entries are in order of rows or in strips of columns, whichever is
+//! faster.
+
+#![allow(missing_docs)]
+
+#[allow(dead_code)] // another bench uses the rest
+mod by_hand;
+
+use std::borrow::Cow;
+use std::time::Instant;
+
+use cavi_numerics::kernels::log_sum::ratios as ratios_of;
+use cavi_numerics::kernels::{Factor, LogSum, Outputs, Pattern, Scratch, log_sum};
+use cavi_numerics::{Threads, instruction_set};
+
+const ROWS: usize = 20_000;
+const COLUMNS: usize = 18_000;
+const ENTRIES: usize = 3_000_000;
+const STRIP_BYTES: usize = 400_000;
+
+/// What a pass takes beside the total.
+#[derive(Clone, Copy, PartialEq)]
+enum Take {
+    First,
+    Second,
+    Both,
+    Strength,
+    /// The first mode's counts from sums that an earlier pass took.
+    FirstFromSums,
+}
+
+fn main() {
+    println!("{:?}", instruction_set());
+    let mut state = 1_u64;
+    let mut next = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    let mut entries: Vec<[u32; 2]> = (0..ENTRIES)
+        .map(|_| [(next() * ROWS as f64) as u32, (next().powi(2) * COLUMNS as f64) as u32])
+        .collect();
+    entries.sort_unstable();
+    let columns: [Vec<u32>; 2] = [0, 1].map(|mode| entries.iter().map(|entry| entry[mode]).collect());
+    let weights: Vec<f64> = (0..ENTRIES).map(|_| 1.0 + (next() * 3.0).floor()).collect();
+    println!("| K | pass | background | by hand, s | kernel, s | by hand / kernel |");
+    println!("| --- | --- | --- | --- | --- | --- |");
+    for length in [20, 100] {
+        let factors =
+            [ROWS, COLUMNS].map(|rows| (0..rows * length).map(|_| 0.5 + next()).collect::<Vec<f64>>());
+        for (name, take, background) in [
+            ("first", Take::First, false),
+            ("second", Take::Second, false),
+            ("both", Take::Both, false),
+            ("first", Take::First, true),
+            ("second", Take::Second, true),
+            ("strength", Take::Strength, true),
+            ("first, sums known", Take::FirstFromSums, true),
+        ] {
+            let [by_hand, kernel] = compare(length, take, background, &columns, &weights, &factors);
+            let ratio = 100.0 * by_hand / kernel;
+            println!("| {length} | {name} | {background} | {by_hand:.4} | {kernel:.4} | {ratio:.0} % |");
+        }
+    }
+}
+
+/// The best seconds by hand and of the kernel.
+fn compare(
+    length: usize,
+    take: Take,
+    with_background: bool,
+    columns: &[Vec<u32>; 2],
+    weights: &[f64],
+    factors: &[Vec<f64>; 2],
+) -> [f64; 2] {
+    let pattern = Pattern::on_grid(columns.iter().map(|column| Cow::Borrowed(&column[..])).collect(), length);
+    let width = (STRIP_BYTES / (8 * length)) as u32;
+    let mut order: Vec<usize> = (0..ENTRIES).collect();
+    order.sort_by_key(|entry| columns[1][*entry] / width);
+    let permuted = |column: &[u32]| order.iter().map(|entry| column[*entry]).collect::<Vec<_>>();
+    let strips = [permuted(&columns[0]), permuted(&columns[1])];
+    let strip_weights: Vec<f64> = order.iter().map(|entry| weights[*entry]).collect();
+    let [strength, profile] = [vec![0.3; ROWS], vec![0.1; COLUMNS]];
+    let mut counts = vec![0.0; ROWS];
+    let [mut first, mut second] = [ROWS, COLUMNS].map(|rows| vec![0.0; rows * length]);
+    let wants = |own: Take| match take {
+        Take::Both => own != Take::Strength,
+        Take::FirstFromSums => own == Take::First,
+        _ => take == own,
+    };
+    let mut sums = vec![1.0; ENTRIES];
+    let mut scratch = Scratch::default();
+    let mut addends = vec![0.0; ENTRIES];
+    let mut ratios = vec![0.0; ENTRIES];
+    let threads = Threads::new(1);
+    let mut best = [f64::INFINITY; 3];
+    for _ in 0..7 {
+        for (slot, best) in best.iter_mut().enumerate() {
+            let begin = Instant::now();
+            if slot == 2 {
+                if with_background {
+                    for (entry, addend) in addends.iter_mut().enumerate() {
+                        *addend = strength[columns[0][entry] as usize] * profile[columns[1][entry] as usize];
+                    }
+                }
+                let views = [0, 1].map(|mode| Factor { values: &factors[mode], stride: length });
+                let known = take == Take::FirstFromSums;
+                if known {
+                    ratios_of(&sums, weights, Some(&addends), None, false, &mut ratios, &threads);
+                }
+                let input = LogSum {
+                    pattern: &pattern,
+                    factors: &views,
+                    length,
+                    weights,
+                    addends: with_background.then_some(&addends[..]),
+                    offsets: None,
+                    ratios: known.then_some(&ratios[..]),
+                };
+                let outputs = Outputs {
+                    accumulators: vec![
+                        wants(Take::First).then_some(&mut first[..]),
+                        wants(Take::Second).then_some(&mut second[..]),
+                    ],
+                    ratios: None,
+                    sums: (take == Take::Strength).then_some(&mut sums[..]),
+                    total: false,
+                };
+                std::hint::black_box(log_sum(&input, outputs, &mut scratch, &threads).total);
+                if take == Take::Strength {
+                    ratios_of(&sums, weights, Some(&addends), None, true, &mut ratios, &threads);
+                    for (entry, ratio) in ratios.iter().enumerate() {
+                        counts[columns[0][entry] as usize] += ratio * addends[entry];
+                    }
+                }
+            } else {
+                let (columns, weights) =
+                    if slot == 0 { (columns, weights) } else { (&strips, &strip_weights[..]) };
+                std::hint::black_box(by_hand::two(by_hand::Two {
+                    length,
+                    rows: &columns[0],
+                    columns: &columns[1],
+                    weights,
+                    a: &factors[0],
+                    b: &factors[1],
+                    first_row: 0,
+                    ga: wants(Take::First).then_some(&mut first[..]),
+                    gb: wants(Take::Second).then_some(&mut second[..]),
+                    background: with_background.then_some(by_hand::Background {
+                        strength: &strength,
+                        profile: &profile,
+                        counts: (take == Take::Strength).then_some(&mut counts[..]),
+                    }),
+                    total: take == Take::Strength,
+                }));
+            }
+            *best = best.min(begin.elapsed().as_secs_f64());
+        }
+    }
+    [best[0].min(best[1]), best[2]]
+}
