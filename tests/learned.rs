@@ -1,5 +1,6 @@
-//! Points without a closed form: hyper-parameters by Newton's method and log-linear effects by L-BFGS, against SciPy's
-//! maximisers of the same objective (`outside/learned.py`, which holds the same data).
+//! Points without a closed form: hyper-parameters by Newton's method and log-linear effects by L-BFGS, alone and in logs of
+//! sums, against SciPy's maximisers of the same objective (`outside/learned.py` and `outside/shares.py`, which hold the same
+//! data).
 
 use cavi_executor::{BoundArray, BoundAxis, Executor, start};
 use cavi_tests::support::{bound_of, column, compile};
@@ -115,5 +116,52 @@ fn log_linear_effects() {
         ],
         &[("g", &[1.21583882, 0.228600088])],
         -26.47689693973072,
+    );
+}
+
+/// Counts of four rows and three columns.
+const SUMS: [f64; 12] = [3., 0., 1., 0., 5., 2., 7., 1., 4., 2., 2., 0.];
+
+/// In one addend of a rate, Gamma factors of q in both: the bound with allocations at their optimum, maximised by SciPy in
+/// the point and all shapes and rates together.
+#[test]
+fn a_point_in_one_addend_of_a_rate() {
+    check(
+        include_str!("models/rates_by_dose.cavi"),
+        &[4, 3],
+        &[("x", &SUMS), ("dose", &[-1.0, 0.3, 1.2, -0.4])],
+        &[("u", &[0.579268006])],
+        -29.116752315370185,
+    );
+}
+
+/// A point that climbs and a point with a closed form share the log of a sum.
+#[test]
+fn a_linked_and_a_plain_addend() {
+    check(
+        "axis row[i]\naxis col[j]\ndata x[i, j] : count\na[i] ~ Normal(0, sd = 1)\nc[j] ~ Gamma(2, rate = 1)\n\
+         x[i, j] ~ Poisson(c[j] + exp(a[i]))\nposterior {\n  point a\n  point c\n}\n",
+        &[4, 3],
+        &[("x", &SUMS)],
+        &[
+            ("a", &[-0.434274522, 0.337672242, 0.938952254, -0.43695723]),
+            ("c", &[1.36603692, 0.85823917, 0.54301631]),
+        ],
+        -29.552142705184977,
+    );
+}
+
+/// The log of a difference of points, which has no bound.
+#[test]
+fn complementary_log_log() {
+    check(
+        include_str!("models/complementary_log_log.cavi"),
+        &[8, 2],
+        &[
+            ("y", &[1., 0., 1., 1., 0., 1., 0., 0.]),
+            ("x", &[0.5, 1.0, -0.3, 0.2, 1.4, -0.7, 0.9, 0.1, -1.1, 0.8, 0.2, -0.4, -0.6, -1.3, 0.0, 0.6]),
+        ],
+        &[("mu", &[-0.402551133])],
+        -6.911497690525671,
     );
 }

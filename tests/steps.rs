@@ -141,8 +141,8 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// The objective of a point that ascends is the sum of the contributions; its derivatives are slopes of it, and of each
-    /// other, in an element of the copy.
+    /// The objective of a point that ascends is the sum of the contributions; its derivatives are slopes of it, allocations
+    /// held, and of each other, in an element of the copy; and they are slopes of what it is at the best allocations.
     fn check_ascent(
         &self,
         ascent: &Ascent,
@@ -153,7 +153,12 @@ impl Copy<'_> {
         let equations = &self.program.equations;
         let symbols = &equations.symbols;
         let points = Points::new(equations, setting.bound, setting.drawn);
-        let whole = |points: &Points| evaluate(symbols, &ascent.objective, points, &mut Assignment::new());
+        let at_best = |points: &Points, sum: &Sum| evaluate(symbols, sum, points, &mut Assignment::new());
+        let whole = |moved: &Points| {
+            let mut held = moved.clone();
+            held.held = Some(Box::new(points.clone()));
+            at_best(&held, &ascent.objective)
+        };
         let parts = contributions.iter().map(|own| self.value(own, Step::Expected, &points));
         let (found, sum) = (whole(&points), parts.sum::<f64>());
         if !within((found - sum).abs(), 1e-9 * found.abs().max(1.0)) {
@@ -184,6 +189,15 @@ impl Copy<'_> {
         let at = |sum: &Sum, points: &Points| evaluate(symbols, sum, points, &mut assignment.clone());
         let first = &ascent.gradient[number];
         let mut checks = vec![("first", at(first, &points), slope(&whole), found)];
+        if let Some(tight) = &ascent.tight {
+            let found = at_best(&points, tight);
+            checks.push((
+                "first, at the best allocations,",
+                at(first, &points),
+                slope(&|own| at_best(own, tight)),
+                found,
+            ));
+        }
         if let Some(second) = &ascent.curvature {
             let found = at(first, &points);
             checks.push(("second", at(second, &points), slope(&|points| at(first, points)), found));

@@ -389,6 +389,10 @@ impl Reader<'_> {
             return self.log_of_products(expression, at);
         };
         let addends = self.addends(expression, expected_logs, at);
+        // Of points the bound is the log itself, and there may be a difference in it.
+        if addends.iter().all(|(log, expected)| log == expected || (log - expected).abs() < 1e-12) {
+            return self.log_of_products(expression, at);
+        }
         if let [(log, _)] = addends.as_slice() {
             return *log;
         }
@@ -407,7 +411,8 @@ impl Reader<'_> {
             .sum()
     }
 
-    /// The addends of an expression multiplied out: for each the log of its value, and its expected log.
+    /// The addends of an expression multiplied out: for each the log of its value, and its expected log. Factors that are
+    /// never positive come in pairs with a minus.
     fn addends(
         &self,
         expression: &Expression,
@@ -416,7 +421,7 @@ impl Reader<'_> {
     ) -> Vec<(f64, f64)> {
         let world = self.world;
         if !world.holds_latent(expression) {
-            let log = world.value(expression, at).ln();
+            let log = world.value(expression, at).abs().ln();
             return vec![(log, log)];
         }
         let cross = |left: Vec<(f64, f64)>, right: Vec<(f64, f64)>| -> Vec<(f64, f64)> {
@@ -449,7 +454,7 @@ impl Reader<'_> {
                 }
             }
             Expression::Apply(..) => {
-                let log = world.value(expression, at).ln();
+                let log = world.value(expression, at).abs().ln();
                 vec![(log, log)]
             }
             Expression::Number(_)

@@ -88,11 +88,15 @@ pub struct Block {
     pub ascent: Option<Ascent>,
 }
 
-/// How a point without a closed form moves: up an objective whose derivatives are equations. No allocation stands in it.
+/// How a point without a closed form moves: up an objective whose derivatives are equations.
 #[derive(Clone, Debug)]
 pub struct Ascent {
-    /// The terms of the expected log joint that hold the point, summed over all copies.
+    /// The terms of the expected log joint that hold the point, summed over all copies; allocations and auxiliary variables
+    /// held. What moves inside a group.
     pub objective: Sum,
+    /// Where an allocation or an auxiliary variable stands in the objective: the terms with these at their optimum, which
+    /// is what moves outside a group. Its derivatives are those of the objective at the allocations of the point.
+    pub tight: Option<Sum>,
     /// For each member the derivative in one of its elements: a sum over the letters of the member.
     pub gradient: Vec<Sum>,
     /// The second derivative in the same element, where copies move by Newton's method in one variable; else all of them
@@ -190,17 +194,22 @@ impl Equations {
 
     /// Whether the update of a block reads an allocation, the auxiliary variable of a tangent apart.
     pub fn reads_allocation(&self, block: BlockId) -> bool {
-        self.block(block).natural.iter().any(|natural| natural.coefficient.has_allocation())
+        self.block(block).update().any(Sum::has_allocation)
     }
 
     /// Whether the update of a block reads what a refresh brings to its optimum: an allocation or an auxiliary variable.
     pub fn reads_held(&self, block: BlockId) -> bool {
-        let natural = &self.block(block).natural;
-        natural.iter().any(|own| own.coefficient.has_allocation() || own.coefficient.has_auxiliary())
+        self.block(block).update().any(|own| own.has_allocation() || own.has_auxiliary())
     }
 }
 
 impl Block {
+    /// What its update is collected from: the coefficients of its statistics, or the objective it ascends.
+    pub fn update(&self) -> impl Iterator<Item = &Sum> {
+        let natural = self.natural.iter().map(|own| &own.coefficient);
+        natural.chain(self.ascent.iter().map(|own| &own.objective))
+    }
+
     /// Whether q is a point mass.
     pub fn is_point(&self) -> bool {
         self.mode == Mode::Point

@@ -3,6 +3,12 @@
 //! A number that meets other copies nowhere (`d^2 L / dx[i] dx[j] = 0`) has a problem of one variable, which Newton's
 //! method on `L'` solves; so have numbers that meet in sums over themselves alone, such as the total of a concentration:
 //! they move one after another. Everything else moves together along the gradient, by L-BFGS.
+//!
+//! Where the point stands in a log of a sum, `F(x) = max over phi of L(x, phi)` is what a visit raises: the bound with the
+//! allocations at their optimum. `L(x, phi)`, allocations held, has the same slope there (the envelope theorem), so that
+//! `F'(x) = dL/dx (x, phi*(x))`: its derivatives are those with shares and auxiliary variables as constants, taken at the
+//! shares of the current point. For the log of a sum of weight w that is `w sum_c phi_c d(E log f_c)/dx`, the slope of
+//! `w log sum_c exp E log f_c`.
 
 use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::{Substitution, differentiate, substitute};
@@ -25,8 +31,8 @@ pub struct Moves {
     pub in_order: Vec<LetterId>,
 }
 
-/// The ascent of a point; `Ok(None)` where it cannot be one: a function in the way has no derivative, or an allocation
-/// or an auxiliary variable weighs it. `Err` where an expectation has no closed form.
+/// The ascent of a point; `Ok(None)` where it cannot be one: a function in the way has no derivative. `Err` where an
+/// expectation has no closed form.
 pub fn ascent(
     symbols: &mut Symbols,
     drafts: &[Draft],
@@ -37,9 +43,12 @@ pub fn ascent(
     if draft.mode != Mode::Point || draft.by.is_some() || draft.clamp || !moves(symbols, draft) {
         return Ok(None);
     }
-    let mut objective = Sum::zero();
+    let (mut objective, mut tight) = (Sum::zero(), Sum::zero());
     let mut contributions = Vec::new();
     for statement in (0..bounded.statements.len()).map(StatementId::from) {
+        // At the optimum an implicit factor contributes where its own statement stands.
+        let optimal = Sum { terms: bounded.tight_of(draft, statement).cloned().collect() };
+        tight = tight.plus(expect(symbols, drafts, &optimal).map_err(|leftover| (statement, leftover))?);
         let own = Sum { terms: bounded.held_by(draft, statement).cloned().collect() };
         if own.is_zero() {
             continue;
@@ -56,27 +65,27 @@ pub fn ascent(
         });
     }
     let objective = canonical(symbols, &objective);
-    if objective.has_allocation() || objective.has_auxiliary() {
-        return Ok(None);
-    }
+    let holds = objective.has_allocation() || objective.has_auxiliary();
+    let tight = holds.then(|| canonical(symbols, &tight));
     let mut gradient = Vec::new();
     for member in &draft.members {
         let letters = symbols.array(*member).letters.clone();
         let Some(own) = differentiate(symbols, &objective, *member, &letters) else { return Ok(None) };
         gradient.push(own);
     }
-    let (curvature, in_order) = match in_one_variable(symbols, draft, &gradient) {
+    // Allocations follow the point, so that all of it meets in them.
+    let alone = if holds { None } else { in_one_variable(symbols, draft, &gradient) };
+    let (curvature, in_order) = match alone {
         Some((curvature, in_order)) => (Some(curvature), in_order),
         None => (None, Vec::new()),
     };
-    Ok(Some(Moves { ascent: Ascent { objective, gradient, curvature }, contributions, in_order }))
+    Ok(Some(Moves { ascent: Ascent { objective, tight, gradient, curvature }, contributions, in_order }))
 }
 
 /// Whether the members lie where a coordinate moves on the whole line.
 fn moves(symbols: &Symbols, draft: &Draft) -> bool {
     draft.members.iter().all(|member| match symbols.array(*member).support {
-        Support::Real | Support::Positive | Support::Nonnegative | Support::Unit => true,
-        Support::Simplex => draft.members.len() == 1,
+        Support::Real | Support::Positive | Support::Nonnegative | Support::Unit | Support::Simplex => true,
         Support::Count
         | Support::Binary
         | Support::Index(_)

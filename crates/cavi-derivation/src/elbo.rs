@@ -102,7 +102,7 @@ fn answered(
     elbo.terms.iter().for_each(|(_, sum)| look(sum));
     auxiliaries.iter().for_each(|own| look(&own.square));
     for block in blocks {
-        block.natural.iter().for_each(|natural| look(&natural.coefficient));
+        block.update().for_each(&mut look);
     }
     for (block, statistic) in missing {
         let diagnostic =

@@ -22,6 +22,7 @@ use crate::data::Bound;
 use crate::gather::gather;
 use crate::layout::Parameters;
 use crate::observed::Observed;
+use crate::run::Allocations;
 use crate::schedule::{Item, Schedule, Step};
 use crate::trouble::Trouble;
 use context::{Context, Place, assignment, unflat};
@@ -119,6 +120,9 @@ impl<'a> Interpreter<'a> {
                 self.refresh()?;
             }
             match &item.step {
+                Step::Block(block) if refreshes => {
+                    self.move_block(*block, Which::All, Allocations::Optimal)?
+                }
                 Step::Block(block) => self.update_block(*block)?,
                 Step::Group(members) => members.iter().try_for_each(|member| self.run(member, false))?,
                 Step::Sequence(members) => {
@@ -156,21 +160,21 @@ impl<'a> Interpreter<'a> {
 
     /// Updates all copies of a block from the allocations that are held. A fixed or implicit block stays.
     pub fn update_block(&mut self, block: BlockId) -> Result<(), Trouble> {
-        self.move_block(block, Which::All)
+        self.move_block(block, Which::All, Allocations::Held)
     }
 
     /// Makes a block the optimum of its own statements alone.
     pub fn reset_block(&mut self, block: BlockId) -> Result<(), Trouble> {
-        self.move_block(block, Which::Prior)
+        self.move_block(block, Which::Prior, Allocations::Held)
     }
 
-    fn move_block(&mut self, id: BlockId, which: Which) -> Result<(), Trouble> {
+    fn move_block(&mut self, id: BlockId, which: Which, allocations: Allocations) -> Result<(), Trouble> {
         let block = self.context.equations.block(id);
         if matches!(block.mode, Mode::Fixed | Mode::Implicit) {
             return Ok(());
         }
         if let Some(ascent) = &block.ascent {
-            return if which == Which::All { self.ascend(id, ascent) } else { Ok(()) };
+            return if which == Which::All { self.ascend(id, ascent, allocations) } else { Ok(()) };
         }
         if block.in_order.is_empty() {
             let columns = self.moved(id, which, None)?;

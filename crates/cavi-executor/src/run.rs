@@ -28,7 +28,7 @@ use crate::plan::tensor::{NodeId, Operation};
 use crate::plan::{Plan, Unplanned, plan};
 use crate::schedule::{Item, Schedule, Step};
 use crate::trouble::Trouble;
-pub use ascend::VISIT;
+pub use ascend::{Allocations, VISIT};
 use contractions::Prepared;
 use elementwise::{elementwise, in_place, pairwise};
 use in_order::rows_with;
@@ -206,7 +206,12 @@ impl<'a> Executor<'a> {
     /// The held nodes that the update of a block reads.
     fn held_for(&self, block: usize) -> Vec<NodeId> {
         let mut reached = vec![false; self.plan.nodes.len()];
-        self.plan.blocks[block].natural.iter().for_each(|node| self.reach(*node, &mut reached));
+        let plan = &self.plan.blocks[block];
+        plan.natural
+            .iter()
+            .copied()
+            .chain(plan.ascent_nodes())
+            .for_each(|node| self.reach(node, &mut reached));
         let is_held = |index: &usize| matches!(self.plan.nodes[*index].operation, Operation::Held(_));
         let held = (0..reached.len()).filter(|index| reached[*index]).filter(is_held);
         held.map(|index| NodeId(index as u32)).collect()
@@ -237,7 +242,10 @@ impl<'a> Executor<'a> {
             match &item.step {
                 Step::Block(block) => {
                     self.refresh(&[*block])?;
-                    self.update(*block)?;
+                    match self.equations.block(*block).ascent {
+                        Some(_) => self.ascend(*block, Allocations::Optimal)?,
+                        None => self.update(*block)?,
+                    }
                 }
                 Step::Group(_) => {
                     self.refresh(&item.blocks())?;
@@ -491,7 +499,7 @@ impl<'a> Executor<'a> {
     /// Updates all copies of a block, allocations held.
     pub fn update(&mut self, id: BlockId) -> Result<(), Trouble> {
         if self.equations.block(id).ascent.is_some() {
-            return self.ascend(id);
+            return self.ascend(id, Allocations::Held);
         }
         let weightless = self.weightless(id);
         let whole = self.plan.blocks[id.index()].in_order.is_empty() && weightless.is_empty();
@@ -587,10 +595,12 @@ impl<'a> Executor<'a> {
 
     /// Whether the update of a block reads counts of a site.
     fn reads(&self, site: usize, block: BlockId) -> bool {
-        self.plan.sites[site].iter().flat_map(|site| &site.addends).any(|addend| {
-            addend.modes.iter().any(|mode| mode.block == Some(block))
-                || addend.scalars.iter().any(|scalar| scalar.block == block)
-        })
+        // A point that ascends reads shares.
+        self.equations.block(block).ascent.is_none()
+            && self.plan.sites[site].iter().flat_map(|site| &site.addends).any(|addend| {
+                addend.modes.iter().any(|mode| mode.block == Some(block))
+                    || addend.scalars.iter().any(|scalar| scalar.block == block)
+            })
     }
 
     /// Brings the allocations to their optimum, as far as these blocks read them.

@@ -291,7 +291,7 @@ pub fn fit(
 /// The plan of a fit as text: steps, kernels, memory. Nothing is run.
 ///
 /// # Errors
-/// If there is no plan, or no start.
+/// If there is no plan.
 ///
 /// # Panics
 /// If the program did not compile.
@@ -303,10 +303,9 @@ pub fn plan(compiled: &Compiled, binding: &Binding) -> Result<String, FitError> 
     if let Some(refusal) = crate::memory::refusal(model, equations, &binding.bound) {
         return Err(FitError::Wrong(vec![refusal]));
     }
-    let start = crate::start::start(model, equations, binding, None, 0).map_err(FitError::Wrong)?;
-    let executor = Executor::new(equations, &binding.bound, start.parameters, 1)
-        .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
-    Ok(executor.plan_text())
+    let plan = cavi_executor::plan::plan(equations, &binding.bound);
+    let plan = plan.map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
+    Ok(plan.text(equations))
 }
 
 /// Missing entries on a right-hand side are latent, and need a factor of q: a statement whose family has one.

@@ -15,11 +15,18 @@ impl Derivation<'_> {
     /// The objective and, for each member, its derivative.
     pub(super) fn ascent(&self, block: &Block, ascent: &Ascent) -> Vec<Item> {
         let name = self.scope().objective();
-        let text = match ascent.curvature {
-            Some(_) => "It takes the maximiser of its terms in the expected log joint,",
-            None => "It moves up its terms in the expected log joint,",
+        let text = match (&ascent.curvature, &ascent.tight) {
+            (Some(_), _) => "It takes the maximiser of its terms in the expected log joint,".to_owned(),
+            (None, None) => "It moves up its terms in the expected log joint,".to_owned(),
+            (None, Some(_)) => {
+                let shared = self.refreshed().unwrap_or("allocations");
+                format!(
+                    "It moves up its terms in the bound, {shared} at their optimum; its slopes hold them there:"
+                )
+            }
         };
-        let mut rows = vec![Row::equal(Node::name(&name), self.written(&[], &ascent.objective))];
+        let whole = ascent.tight.as_ref().unwrap_or(&ascent.objective);
+        let mut rows = vec![Row::equal(Node::name(&name), self.written(&[], whole))];
         let members = block.members.iter().zip(&block.slices).zip(&ascent.gradient);
         for ((member, slices), gradient) in members {
             let letters: Vec<LetterId> = block.plates.iter().chain(slices).copied().collect();
@@ -30,9 +37,21 @@ impl Derivation<'_> {
             let left = self.derivative(&name, 2, block.members[0], &block.plates);
             rows.push(Row::equal(left, self.written(&block.plates, curvature)));
         }
-        let how = match ascent.curvature {
-            Some(_) => "by Newton's method: where the first derivative is 0, guarded by its sign.",
-            None => "by L-BFGS on the derivatives: a step is taken only if the objective does not fall.",
+        let how = match (&ascent.curvature, &ascent.tight) {
+            (Some(_), _) => {
+                "by Newton's method: where the first derivative is 0, guarded by its sign.".to_owned()
+            }
+            (None, None) => {
+                "by L-BFGS on the derivatives: a step is taken only if the objective does not fall."
+                    .to_owned()
+            }
+            (None, Some(_)) => {
+                let shared = self.refreshed().unwrap_or("allocations");
+                format!(
+                    "by L-BFGS on the derivatives: a step is taken only if the objective does not fall. The {shared} \
+                     are set to their optimum at every evaluation; inside a group they stay those of the group."
+                )
+            }
         };
         let mut items =
             vec![Item::Paragraph(vec![words(text)]), Item::Rows(rows), Item::Paragraph(vec![words(how)])];

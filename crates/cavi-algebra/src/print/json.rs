@@ -431,6 +431,7 @@ impl Derivation<'_> {
         object([
             ("method", if curvature.is_some() { "newton" } else { "lbfgs" }.into()),
             ("objective", self.expression(names, &[], &ascent.objective)),
+            ("tight", ascent.tight.as_ref().map(|own| self.expression(names, &[], own)).into()),
             ("gradient", list(gradient)),
             ("curvature", curvature.into()),
             ("whitened", list(block.members.iter().map(|member| self.covariance_json(names, *member)))),

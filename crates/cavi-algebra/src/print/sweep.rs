@@ -87,7 +87,7 @@ impl Derivation<'_> {
     }
 
     /// What a refresh brings to its optimum, if anything.
-    fn refreshed(&self) -> Option<&'static str> {
+    pub(super) fn refreshed(&self) -> Option<&'static str> {
         match (self.equations.sites.is_empty(), self.equations.auxiliaries.is_empty()) {
             (true, true) => None,
             (false, true) => Some("allocations"),

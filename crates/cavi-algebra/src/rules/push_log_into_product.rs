@@ -1,6 +1,6 @@
 //! `log(c a^p b) = log c + p log a + log b`, `log exp(e) = e`, `log logistic(e) = e - softplus(e)`,
 //! `log(1 - logistic(e)) = -softplus(e)`, `log sum_k (exp(e) f_k) = e + log sum_k f_k`, and `log Phi(e)`, `log(1 - Phi(e))` as functions of their own, without cancellation;
-//! the log of any other sum of several terms stays.
+//! the log of any other sum of several terms stays. `log(-f b) = log(-f) + log b` for a function f that is never positive.
 
 use crate::expression::Function;
 use crate::sum_of_products::{Atom, Coefficient, Factor, Sum, Term};
@@ -15,13 +15,13 @@ pub fn push_log_into_product(sum: &Sum) -> Sum {
     let [term] = sum.terms.as_slice() else {
         return sum.clone().apply(Function::Log);
     };
-    if term.coefficient.0 <= 0.0 {
+    if term.coefficient.0 == 0.0 || is_negative(term) {
         return sum.clone().apply(Function::Log);
     }
     if !term.sums.is_empty() {
         return exponentials_apart(term);
     }
-    let mut out = Sum::number(term.coefficient.0.ln());
+    let mut out = Sum::number(term.coefficient.0.abs().ln());
     for factor in &term.factors {
         let log = match &factor.atom {
             Atom::Apply(Function::Exp, inner) => inner[0].clone(),
@@ -43,13 +43,40 @@ pub fn push_log_into_product(sum: &Sum) -> Sum {
             | Atom::Different(..)
             | Atom::Less(..) => {
                 let alone = Factor { atom: factor.atom.clone(), power: 1 };
-                let term = Term { sums: Vec::new(), factors: vec![alone], coefficient: Coefficient(1.0) };
+                let sign = Coefficient(if is_never_positive(&factor.atom) { -1.0 } else { 1.0 });
+                let term = Term { sums: Vec::new(), factors: vec![alone], coefficient: sign };
                 Sum::term(term).apply(Function::Log)
             }
         };
         out = out.plus(log.scaled(f64::from(factor.power)));
     }
     out
+}
+
+/// Whether an atom takes no positive value: the log of a normal probability, and a normal quantile of one of at most a half.
+pub fn is_never_positive(atom: &Atom) -> bool {
+    match atom {
+        Atom::Apply(Function::StandardNormalLogCdf | Function::StandardNormalLogCcdf, _) => true,
+        Atom::Apply(Function::StandardNormalLogQf, inner) => {
+            let mut most = 0.0;
+            let below = inner[0].terms.iter().all(|term| {
+                if term.is_number() {
+                    most += term.coefficient.0;
+                    return true;
+                }
+                let alone = |factor: &Factor| factor.power == 1 && is_never_positive(&factor.atom);
+                term.coefficient.0 > 0.0 && matches!(term.factors.as_slice(), [only] if alone(only))
+            });
+            below && most <= -std::f64::consts::LN_2
+        }
+        _ => false,
+    }
+}
+
+/// Whether the number in front of a product and its factors that are never positive leave a minus.
+pub fn is_negative(term: &Term) -> bool {
+    let odd = |factor: &&Factor| factor.power % 2 != 0 && is_never_positive(&factor.atom);
+    (term.coefficient.0 < 0.0) != (term.factors.iter().filter(odd).count() % 2 == 1)
 }
 
 /// `log sum_k (exp(e) f_k) = e + log sum_k f_k`, where `e` holds no letter that is summed over.

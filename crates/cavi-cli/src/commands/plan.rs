@@ -10,7 +10,7 @@ use crate::{program, terminal};
 /// Binds the data and prints steps, kernels and memory; nothing is fitted.
 pub fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     let source = program::find(&arguments.model)?;
-    let inputs: Inputs = fit::inputs(&arguments.inputs)?;
+    let inputs = Inputs { sizes_of_covariances: true, ..fit::inputs(&arguments.inputs)? };
     let compiled = program::compile(&source, &inputs.set_values(), &[], false)?;
     let (compiled, binding) = fit::bind(compiled, &inputs, false)?;
     let plan = cavi::plan(&compiled, &binding).map_err(|error| fit::failure(&compiled, error))?;

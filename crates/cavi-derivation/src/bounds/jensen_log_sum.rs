@@ -12,7 +12,7 @@
 //! Lee and Seung (2001), the auxiliary function of theorem 3; Cemgil (2009), section 3.1.
 
 use cavi_algebra::canonical::canonical;
-use cavi_algebra::rules::{push_log_into_product, refresh};
+use cavi_algebra::rules::{is_negative, is_never_positive, push_log_into_product, refresh};
 use cavi_algebra::{
     Addend, ArrayId, ArrayKind, Atom, Coefficient, Factor, Function, LetterId, Site, SiteId, StatementId,
     Subscript, Sum, Support, Symbols, Term,
@@ -25,7 +25,8 @@ use crate::blocks::Draft;
 use crate::derive::Derivation;
 use crate::explain::{families_on, in_words};
 
-/// Bounds the log of a sum that holds a latent, if one stands in the term. A term that was complained of is left out.
+/// Bounds the log of a sum that holds a latent, if one stands in the term. A term that was complained of is left out. Where
+/// the bound does not hold and the sum holds points alone, its log stays as it is: it is a number, and so are its slopes.
 pub fn replace(
     derivation: &mut Derivation,
     drafts: &[Draft],
@@ -35,8 +36,13 @@ pub fn replace(
 ) -> Option<Replacement> {
     let position = log_of_sum(drafts, term)?;
     let id = SiteId::from(sites.len());
-    let Some((site, mut held)) = surrogate(derivation, drafts, statement, id, term, position) else {
-        return Some(Replacement { held: Vec::new(), tight: Vec::new() });
+    let (site, mut held) = match surrogate(derivation, drafts, statement, id, term, position) {
+        Ok(bounded) => bounded,
+        Err(_) if is_number(drafts, &term.factors[position]) => return None,
+        Err(diagnostic) => {
+            derivation.complain(*diagnostic, None, Some(statement));
+            return Some(Replacement { held: Vec::new(), tight: Vec::new() });
+        }
     };
     let plates = site.plates.iter().map(|letter| Subscript::Letter(*letter)).collect();
     let mut partition = term.clone();
@@ -47,6 +53,13 @@ pub fn replace(
     }
     sites.push(site);
     Some(Replacement { held, tight: vec![partition] })
+}
+
+/// Whether the latents in a factor are points that may follow a gradient.
+fn is_number(drafts: &[Draft], factor: &Factor) -> bool {
+    let mut inside =
+        drafts.iter().filter(|draft| draft.members.iter().any(|member| factor.atom.mentions(*member)));
+    inside.all(|draft| !draft.is_random() && draft.by.is_none() && !draft.clamp)
 }
 
 /// `log(a b)` may have come about by a canonical form: take such logs apart once more.
@@ -112,7 +125,7 @@ pub fn is_complement_of(sum: &Sum) -> Option<(ArrayId, Vec<Subscript>)> {
     }
 }
 
-/// The site of a log of a sum, and with its allocation held `sum_c phi_c log f_c`.
+/// The site of a log of a sum, and with its allocation held `sum_c phi_c log f_c`; or why it has no bound.
 fn surrogate(
     derivation: &mut Derivation,
     drafts: &[Draft],
@@ -120,7 +133,7 @@ fn surrogate(
     id: SiteId,
     term: &Term,
     position: usize,
-) -> Option<(Site, Vec<Term>)> {
+) -> Result<(Site, Vec<Term>), Box<Diagnostic>> {
     let span = derivation.model.statements[statement.index()].span;
     let mut rest = term.clone();
     let log = rest.factors.remove(position);
@@ -151,8 +164,7 @@ fn surrogate(
              needs it: {}",
             families_on(|support| fitting.contains(&support))
         ));
-        derivation.complain(diagnostic, None, Some(statement));
-        return None;
+        return Err(Box::new(diagnostic));
     }
     if let Some(culprit) = sign_unknown(&derivation.symbols, &rest) {
         let coefficient = in_words(&derivation.symbols, Term { sums: Vec::new(), ..rest.clone() });
@@ -170,8 +182,7 @@ fn surrogate(
             "the log of one latent is a statistic: put a latent with a prior of its own in place of the sum in \
              {log_text}, or write a product there"
         ));
-        derivation.complain(diagnostic, None, Some(statement));
-        return None;
+        return Err(Box::new(diagnostic));
     }
     // What both weighs the log and stands in it would see the bound in neither way alone.
     let both = drafts.iter().find(|draft| {
@@ -187,20 +198,20 @@ fn surrogate(
         .at(span, "in this statement")
         .possible("the log of a sum whose coefficient shares no block with the sum")
         .help("give what weighs it a block of its own in `posterior`, or make it data");
-        derivation.complain(diagnostic, None, Some(statement));
-        return None;
+        return Err(Box::new(diagnostic));
     }
     let mut addends = Vec::new();
     let mut surrogate = Vec::new();
     let plates: Vec<LetterId> = rest.sums.clone();
     for (number, addend) in inner[0].terms.iter().enumerate() {
         let addend = refresh(&mut derivation.symbols, addend);
-        let mut log_weight = Sum::number(addend.coefficient.0.ln());
+        let mut log_weight = Sum::number(addend.coefficient.0.abs().ln());
         for factor in &addend.factors {
+            let sign = if is_never_positive(&factor.atom) { -1.0 } else { 1.0 };
             let alone = Term {
                 sums: Vec::new(),
                 factors: vec![Factor::of(factor.atom.clone())],
-                coefficient: Coefficient(1.0),
+                coefficient: Coefficient(sign),
             };
             log_weight =
                 log_weight.plus(push_log_into_product(&Sum::term(alone)).scaled(f64::from(factor.power)));
@@ -224,7 +235,7 @@ fn surrogate(
             factors.push(Factor::of(allocation));
             factors.extend(part.factors.iter().cloned());
             surrogate.push(Term {
-                sums: rest.sums.iter().chain(&addend.sums).copied().collect(),
+                sums: rest.sums.iter().chain(&addend.sums).chain(&part.sums).copied().collect(),
                 factors,
                 coefficient: Coefficient(rest.coefficient.0 * part.coefficient.0),
             });
@@ -232,7 +243,7 @@ fn surrogate(
         addends.push(Addend { letters: addend.sums.clone(), log_weight });
     }
     let weight = Sum::term(Term { sums: Vec::new(), ..rest });
-    Some((Site { statement, plates, weight, addends }, surrogate))
+    Ok((Site { statement, plates, weight, addends }, surrogate))
 }
 
 /// Why a product may be negative.
@@ -245,11 +256,11 @@ pub enum Sign {
 
 /// What in a product may be negative. A constant without a type is taken as given.
 pub fn sign_unknown(symbols: &Symbols, term: &Term) -> Option<Sign> {
-    if term.coefficient.0 < 0.0 {
+    if is_negative(term) {
         return Some(Sign::Negative);
     }
     for factor in &term.factors {
-        if factor.power % 2 == 0 {
+        if factor.power % 2 == 0 || is_never_positive(&factor.atom) {
             continue;
         }
         match &factor.atom {

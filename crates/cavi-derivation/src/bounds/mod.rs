@@ -48,6 +48,31 @@ impl Bounded {
             of(&|member| term.mentions(member)) && !term.factors.iter().any(addend)
         })
     }
+
+    /// The terms of a statement, allocations and auxiliary variables at their optimum, that depend on a block: they hold it,
+    /// or the log partition of a site whose log weights do, or an auxiliary variable whose square does.
+    pub fn tight_of<'b>(
+        &'b self,
+        draft: &'b Draft,
+        statement: StatementId,
+    ) -> impl Iterator<Item = &'b Term> {
+        self.statements[statement.index()].tight.terms.iter().filter(|term| self.follows(draft, term))
+    }
+
+    fn follows(&self, draft: &Draft, term: &Term) -> bool {
+        let held = |atom: &Atom| match atom {
+            Atom::LogPartition { site, .. } => {
+                let addends = &self.sites[site.index()].addends;
+                addends.iter().flat_map(|own| &own.log_weight.terms).any(|own| self.follows(draft, own))
+            }
+            Atom::Auxiliary { id, .. } => {
+                self.auxiliaries[id.index()].square.terms.iter().any(|own| self.follows(draft, own))
+            }
+            _ => atom.nested().into_iter().flat_map(|sum| &sum.terms).any(|own| self.follows(draft, own)),
+        };
+        draft.members.iter().any(|member| term.mentions(*member))
+            || term.factors.iter().any(|factor| held(&factor.atom))
+    }
 }
 
 /// What a bound puts in the place of a term.

@@ -173,7 +173,9 @@ pub fn no_gradient(derivation: &Derivation, draft: &Draft) -> Diagnostic {
     let variables = names(&derivation.symbols, draft);
     Diagnostic::error("E0715", format!("`{variables}` cannot be optimised together"))
         .at(draft.span, "stated here")
-        .possible("several points that are numbers, and stand in no log of a sum")
+        .possible(
+            "several points that are numbers or slices on a simplex, in functions that have derivatives",
+        )
         .help("give each variable a line of its own: `point a, b` are two blocks, `point (a, b)` is one")
 }
 

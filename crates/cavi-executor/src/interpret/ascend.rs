@@ -7,15 +7,20 @@ use cavi_numerics::lbfgs::maximise;
 
 use super::{Interpreter, Partition};
 use crate::coordinate::{Coordinate, Coordinates, of_members};
-use crate::run::VISIT;
+use crate::run::{Allocations, VISIT};
 use crate::trouble::Trouble;
 
 impl Interpreter<'_> {
     /// Moves a point that has no closed form.
-    pub(super) fn ascend(&mut self, id: BlockId, ascent: &Ascent) -> Result<(), Trouble> {
+    pub(super) fn ascend(
+        &mut self,
+        id: BlockId,
+        ascent: &Ascent,
+        allocations: Allocations,
+    ) -> Result<(), Trouble> {
         match ascent.curvature {
             Some(_) => self.one_by_one(id, ascent),
-            None => self.together(id, ascent),
+            None => self.together(id, ascent, allocations),
         }
     }
 
@@ -37,8 +42,13 @@ impl Interpreter<'_> {
             .collect()
     }
 
-    /// All elements of all members along the gradient.
-    fn together(&mut self, id: BlockId, ascent: &Ascent) -> Result<(), Trouble> {
+    /// All elements of all members along the gradient; where allocations are at their optimum, they are refreshed at every
+    /// evaluation.
+    fn together(&mut self, id: BlockId, ascent: &Ascent, allocations: Allocations) -> Result<(), Trouble> {
+        let (objective, partition) = match (&ascent.tight, allocations) {
+            (Some(tight), Allocations::Optimal) => (tight, Partition::Optimal),
+            (Some(_) | None, _) => (&ascent.objective, Partition::Held),
+        };
         let (block, place) = self.context.block(id);
         let coordinates = of_members(self.context.equations, self.context.bound, block, &place.layout);
         let start = self.now.parameters.blocks[id.index()].clone();
@@ -57,8 +67,11 @@ impl Interpreter<'_> {
         };
         let found = maximise(&kept(&from), VISIT, &mut |part| {
             self.now.parameters.blocks[id.index()] = members(&coordinates, &start, &whole(part));
-            let view = self.view(Partition::Held);
-            let value = evaluate(self.context.symbols(), &ascent.objective, &view, &mut Assignment::new());
+            if partition == Partition::Optimal {
+                self.refresh()?;
+            }
+            let view = self.view(partition);
+            let value = evaluate(self.context.symbols(), objective, &view, &mut Assignment::new());
             let points = &self.now.parameters.blocks[id.index()];
             let members = coordinates.iter().zip(points).zip(self.gradient(id));
             let slopes: Vec<f64> = members.flat_map(|((own, x), slope)| own.gradient(x, &slope)).collect();

@@ -68,6 +68,7 @@ impl BlockPlan {
             let gradient = own.gradient.iter().flatten();
             own.objective
                 .iter()
+                .chain(own.tight.iter().flatten())
                 .chain(gradient)
                 .chain(own.curvature.iter().flatten())
                 .copied()
@@ -81,8 +82,10 @@ impl BlockPlan {
 /// apart from what does not, so that a step computes the first alone.
 #[derive(Clone, Debug)]
 pub struct AscentPlan {
-    /// Scalars.
+    /// Scalars; allocations as they were at the last refresh.
     pub objective: Vec<NodeId>,
+    /// Scalars, allocations at their optimum; `None` where none stands in the objective.
+    pub tight: Option<Vec<NodeId>>,
     /// For each member, a number an element.
     pub gradient: Vec<Vec<NodeId>>,
     /// A number a copy, where there is a second derivative.
@@ -219,17 +222,20 @@ fn plan_ascent(
     block: &cavi_algebra::Block,
     ascent: &cavi_algebra::Ascent,
 ) -> Result<AscentPlan, Unplanned> {
-    let mut apart = |sum: &Sum, letters: Vec<LetterId>| -> Result<Vec<NodeId>, Unplanned> {
+    let mut apart = |sum: &Sum, letters: Vec<LetterId>, held: bool| -> Result<Vec<NodeId>, Unplanned> {
         let dims: Vec<Dim> = letters.iter().map(|letter| Dim::Letter(*letter)).collect();
+        let target = held.then_some(id);
         let moves = |term: &Term| block.members.iter().any(|member| term.mentions(*member));
         let (moving, still): (Vec<Term>, Vec<Term>) = sum.terms.iter().cloned().partition(moves);
-        [moving, still].into_iter().map(|terms| lowering.sum(&Sum { terms }, &dims, Some(id))).collect()
+        [moving, still].into_iter().map(|terms| lowering.of_shares(&Sum { terms }, &dims, target)).collect()
     };
     let members = ascent.gradient.iter().zip(&block.slices);
-    let gradient = members.map(|(own, slices)| apart(own, [block.plates.as_slice(), slices].concat()));
+    let gradient = members.map(|(own, slices)| apart(own, [block.plates.as_slice(), slices].concat(), true));
     let gradient = gradient.collect::<Result<_, _>>()?;
-    let curvature = ascent.curvature.as_ref().map(|own| apart(own, block.plates.clone())).transpose()?;
-    Ok(AscentPlan { objective: apart(&ascent.objective, Vec::new())?, gradient, curvature })
+    let curvature =
+        ascent.curvature.as_ref().map(|own| apart(own, block.plates.clone(), true)).transpose()?;
+    let tight = ascent.tight.as_ref().map(|own| apart(own, Vec::new(), false)).transpose()?;
+    Ok(AscentPlan { objective: apart(&ascent.objective, Vec::new(), true)?, tight, gradient, curvature })
 }
 
 /// The coefficients of a statistic as one node: rows, then slots. Of a vector in which several variables stand beside each

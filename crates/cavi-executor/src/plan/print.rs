@@ -101,9 +101,10 @@ impl Plan<'_> {
                 Some(AscentPlan { curvature: Some(_), .. }) => {
                     format!("(no closed form): ascends by Newton's method, copies {order}")
                 }
-                Some(AscentPlan { curvature: None, .. }) => format!(
-                    "(no closed form): ascends by L-BFGS, {} numbers together, at most {VISIT} steps a visit",
-                    layout.rows * layout.width()
+                Some(AscentPlan { curvature: None, tight, .. }) => format!(
+                    "(no closed form): ascends by L-BFGS, {} numbers together, at most {VISIT} steps a visit{}",
+                    layout.rows * layout.width(),
+                    if tight.is_some() { ", allocations anew at every evaluation" } else { "" },
                 ),
             };
             let _ = writeln!(out, "block {} {how}", names.join(", "));

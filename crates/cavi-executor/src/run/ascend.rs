@@ -12,30 +12,46 @@ use crate::trouble::Trouble;
 
 /// The most steps of L-BFGS in one visit.
 pub const VISIT: usize = 20;
+/// Which allocations a point without a closed form sees while it moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allocations {
+    /// Those of the last refresh, which a group shares.
+    Held,
+    /// Those at their optimum for the point, at every evaluation.
+    Optimal,
+}
+
 /// A fall of the objective by rounding is none: this share of the sum of the absolute values of its terms.
 const ROUNDING: f64 = 1e-13;
 
 impl Executor<'_> {
     /// Moves a point that has no closed form.
-    pub(super) fn ascend(&mut self, id: BlockId) -> Result<(), Trouble> {
+    pub(super) fn ascend(&mut self, id: BlockId, allocations: Allocations) -> Result<(), Trouble> {
         match self.plan.blocks[id.index()].ascent.clone() {
-            Some(AscentPlan { objective, gradient, curvature: Some(curvature) }) => {
+            Some(AscentPlan { objective, gradient, curvature: Some(curvature), .. }) => {
                 self.one_by_one(id, &objective, &gradient[0], &curvature)
             }
-            Some(AscentPlan { objective, gradient, curvature: None }) => {
-                self.together(id, &objective, &gradient)
-            }
+            Some(AscentPlan { objective, tight, gradient, curvature: None }) => match (tight, allocations) {
+                (Some(tight), Allocations::Optimal) => self.together(id, &tight, &gradient, allocations),
+                (Some(_) | None, _) => self.together(id, &objective, &gradient, Allocations::Held),
+            },
             None => Ok(()),
         }
     }
 
-    /// At most [`VISIT`] steps of L-BFGS for all elements of all members.
+    /// At most [`VISIT`] steps of L-BFGS for all elements of all members. Where allocations are at their optimum, every
+    /// evaluation refreshes those that the gradient holds.
     fn together(
         &mut self,
         id: BlockId,
         objective: &[NodeId],
         gradient: &[Vec<NodeId>],
+        allocations: Allocations,
     ) -> Result<(), Trouble> {
+        let held = match allocations {
+            Allocations::Held => Vec::new(),
+            Allocations::Optimal => self.held[id.index()].clone(),
+        };
         let block = self.equations.block(id);
         let coordinates = of_members(self.equations, self.bound, block, &self.plan.layouts[id.index()]);
         let start = self.parameters.blocks[id.index()].clone();
@@ -51,6 +67,7 @@ impl Executor<'_> {
         let first: Vec<f64> = free.iter().map(|place| from[*place]).collect();
         let found = maximise(&first, VISIT, &mut |part| {
             self.put(id, &coordinates, &whole(part));
+            held.iter().for_each(|node| self.hold(*node));
             let (value, _) = self.total(objective);
             let mut slopes = Vec::with_capacity(from.len());
             for (member, own) in coordinates.iter().enumerate() {

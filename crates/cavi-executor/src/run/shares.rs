@@ -91,6 +91,7 @@ fn fill(what: Allotted, values: &Values, out: &mut [f64], threads: &Threads) {
     if width == 0 {
         return;
     }
+    let same = values.now.iter().map(|own| own.as_ptr()).eq(values.then.iter().map(|own| own.as_ptr()));
     threads.for_each_chunk(out, CHUNK * width, |chunk, out| {
         let mut then = Vec::with_capacity(values.widths.iter().sum());
         for (place, out) in out.chunks_exact_mut(width).enumerate() {
@@ -107,9 +108,16 @@ fn fill(what: Allotted, values: &Values, out: &mut [f64], threads: &Threads) {
             };
             match what {
                 Allotted::Shares(addend) => {
+                    if partition == f64::NEG_INFINITY {
+                        out.fill(0.0);
+                        continue;
+                    }
                     let own = &values.then[addend][at(addend)];
-                    out.iter_mut().zip(own).for_each(|(out, own)| *out = share(*own));
+                    out.iter_mut().zip(own).for_each(|(out, own)| *out = own - partition);
+                    special::exp_in_place(out);
                 }
+                // Nothing has moved since.
+                Allotted::Partition if same => out[0] = partition,
                 Allotted::Partition => {
                     let now = (0..values.widths.len()).flat_map(|addend| &values.now[addend][at(addend)]);
                     out[0] = if partition == f64::NEG_INFINITY {

@@ -174,6 +174,9 @@ fn compute_one(
         (ArrayKind::Constant, Some(number), _) => {
             Some(check(&target, number, "by `--set`").map(|()| BoundArray::full(vec![number; cells])))
         }
+        (_, _, Some(Expression::OfMatrix(MatrixFunction::Whitening, ..))) if inputs.sizes_of_covariances => {
+            Some(covariance::check_memory(&target, cells).map(|()| BoundArray::full(vec![0.0; cells])))
+        }
         (ArrayKind::Data, _, None) if array.support == cavi_algebra::Support::Multiplicity => {
             Some(Ok(BoundArray::full(vec![1.0; cells])))
         }

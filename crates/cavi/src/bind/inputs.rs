@@ -22,6 +22,8 @@ pub struct Inputs {
     pub labels: Vec<LabelsInput>,
     /// `--set`
     pub set: Vec<SetInput>,
+    /// Whether the covariances of Gaussian processes stay zeros: a plan reads their sizes alone.
+    pub sizes_of_covariances: bool,
 }
 
 /// A file for an array: `NAME=FILE`, or `NAME[GROUP]=FILE` for one group of a ragged array.

@@ -55,6 +55,9 @@ pub struct Lowering<'a, 'l> {
     streaming: bool,
     /// Whether expectations are those of the last refresh.
     holding: bool,
+    /// Whether allocations are shares at every entry, whatever pass there is: beside other factors than those of its site no
+    /// count says what a share is worth.
+    by_shares: bool,
     known: BTreeMap<String, NodeId>,
 }
 
@@ -104,6 +107,7 @@ impl<'a, 'l> Lowering<'a, 'l> {
             limit: (data + parameters).max(1 << 16),
             streaming: false,
             holding: false,
+            by_shares: false,
             known: BTreeMap::new(),
         }
     }
@@ -161,6 +165,19 @@ impl<'a, 'l> Lowering<'a, 'l> {
             return Ok(operand.node);
         }
         Ok(self.node(Operation::Contractions(parts), shape, Vec::new))
+    }
+
+    /// As [`Lowering::sum`], allocations as shares at every entry.
+    pub fn of_shares(
+        &mut self,
+        sum: &Sum,
+        domain: &[Dim],
+        target: Option<BlockId>,
+    ) -> Result<NodeId, Unplanned> {
+        self.by_shares = true;
+        let node = self.sum(sum, domain, target);
+        self.by_shares = false;
+        node
     }
 
     fn size(&self, dim: &Dim) -> usize {

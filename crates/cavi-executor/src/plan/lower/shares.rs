@@ -144,9 +144,12 @@ impl<'a> Lowering<'a, '_> {
 
     /// Whether a term holds an allocation that a pass counts.
     pub(super) fn is_counted(&self, term: &Term) -> bool {
-        term.factors
-            .iter()
-            .any(|factor| matches!(factor.atom, Atom::Allocation { site, .. } if self.by_pass(site)))
+        let counts = !self.by_shares;
+        counts
+            && term
+                .factors
+                .iter()
+                .any(|factor| matches!(factor.atom, Atom::Allocation { site, .. } if self.by_pass(site)))
     }
 
     /// The site whose log partition stands in a term and comes with a pass. The term's other factors are the site's weight.
