@@ -16,12 +16,16 @@ fn check(text: &str, sizes: &[usize], data: &[(&str, &[f64])], points: &[(&str, 
         let from = start(&program.equations, &bound, seed);
         let mut executor = Executor::new(&program.equations, &bound, from, 1)
             .unwrap_or_else(|unplanned| panic!("{}", unplanned.0));
-        let mut last = f64::NEG_INFINITY;
+        let (mut last, mut still) = (f64::NEG_INFINITY, 0);
         for _ in 0..20_000 {
             executor.sweep(&program.schedule()).unwrap_or_else(|trouble| panic!("{trouble}"));
             let elbo = executor.elbo();
             assert!(elbo >= last - 1e-10 * executor.elbo_scale(), "seed {seed}: {last} falls to {elbo}");
+            still = if elbo == last { still + 1 } else { 0 };
             last = elbo;
+            if still == 100 {
+                break;
+            }
         }
         assert!((last - maximum).abs() < 1e-8 * maximum.abs(), "seed {seed}: {last}, not {maximum}");
         for (name, expected) in points {

@@ -15,7 +15,7 @@ mod random;
 mod sketch;
 mod world;
 
-pub use agreement::runs_agree;
+pub use agreement::{climbs_stay_together, runs_agree};
 pub use ascent::{items_ascend, members_ascend, updates_rest};
 pub use average::{bound_is_average, has_implicit};
 pub use builtin::{Matrix, Ready, bundled, corpus_model, file_of, matrix_file, text_of};

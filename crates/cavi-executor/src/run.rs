@@ -595,12 +595,10 @@ impl<'a> Executor<'a> {
 
     /// Whether the update of a block reads counts of a site.
     fn reads(&self, site: usize, block: BlockId) -> bool {
-        // A point that ascends reads shares.
-        self.equations.block(block).ascent.is_none()
-            && self.plan.sites[site].iter().flat_map(|site| &site.addends).any(|addend| {
-                addend.modes.iter().any(|mode| mode.block == Some(block))
-                    || addend.scalars.iter().any(|scalar| scalar.block == block)
-            })
+        self.plan.sites[site].iter().flat_map(|site| &site.addends).any(|addend| {
+            addend.modes.iter().any(|mode| mode.is_read_by(&[block]))
+                || addend.scalars.iter().any(|scalar| scalar.block == block)
+        })
     }
 
     /// Brings the allocations to their optimum, as far as these blocks read them.

@@ -86,6 +86,8 @@ pub struct AscentPlan {
     pub objective: Vec<NodeId>,
     /// Scalars, allocations at their optimum; `None` where none stands in the objective.
     pub tight: Option<Vec<NodeId>>,
+    /// The sites whose totals add to it.
+    pub sites: Vec<SiteId>,
     /// For each member, a number an element.
     pub gradient: Vec<Vec<NodeId>>,
     /// A number a copy, where there is a second derivative.
@@ -222,20 +224,26 @@ fn plan_ascent(
     block: &cavi_algebra::Block,
     ascent: &cavi_algebra::Ascent,
 ) -> Result<AscentPlan, Unplanned> {
-    let mut apart = |sum: &Sum, letters: Vec<LetterId>, held: bool| -> Result<Vec<NodeId>, Unplanned> {
+    let mut apart = |sum: &Sum, letters: Vec<LetterId>| -> Result<Vec<NodeId>, Unplanned> {
         let dims: Vec<Dim> = letters.iter().map(|letter| Dim::Letter(*letter)).collect();
-        let target = held.then_some(id);
         let moves = |term: &Term| block.members.iter().any(|member| term.mentions(*member));
         let (moving, still): (Vec<Term>, Vec<Term>) = sum.terms.iter().cloned().partition(moves);
-        [moving, still].into_iter().map(|terms| lowering.of_shares(&Sum { terms }, &dims, target)).collect()
+        [moving, still].into_iter().map(|terms| lowering.of_shares(&Sum { terms }, &dims, Some(id))).collect()
     };
     let members = ascent.gradient.iter().zip(&block.slices);
-    let gradient = members.map(|(own, slices)| apart(own, [block.plates.as_slice(), slices].concat(), true));
+    let gradient = members.map(|(own, slices)| apart(own, [block.plates.as_slice(), slices].concat()));
     let gradient = gradient.collect::<Result<_, _>>()?;
-    let curvature =
-        ascent.curvature.as_ref().map(|own| apart(own, block.plates.clone(), true)).transpose()?;
-    let tight = ascent.tight.as_ref().map(|own| apart(own, Vec::new(), false)).transpose()?;
-    Ok(AscentPlan { objective: apart(&ascent.objective, Vec::new(), true)?, tight, gradient, curvature })
+    let curvature = ascent.curvature.as_ref().map(|own| apart(own, block.plates.clone())).transpose()?;
+    let objective = apart(&ascent.objective, Vec::new())?;
+    let Some(tight) = &ascent.tight else {
+        return Ok(AscentPlan { objective, tight: None, sites: Vec::new(), gradient, curvature });
+    };
+    let (passed, terms): (Vec<Term>, Vec<Term>) =
+        tight.terms.iter().cloned().partition(|term| lowering.passed(term).is_some());
+    let sites = passed.iter().filter_map(|term| lowering.passed(term)).collect();
+    let mut node = |terms: Vec<Term>| lowering.sum(&Sum { terms }, &[], None);
+    let tight = terms.into_iter().map(|term| node(vec![term])).collect::<Result<_, _>>()?;
+    Ok(AscentPlan { objective, tight: Some(tight), sites, gradient, curvature })
 }
 
 /// The coefficients of a statistic as one node: rows, then slots. Of a vector in which several variables stand beside each

@@ -74,6 +74,8 @@ pub struct ModePlan {
     pub log: usize,
     /// The block whose update reads its counts.
     pub block: Option<BlockId>,
+    /// The points that climb and stand in the log: their slopes read its counts as they are, rows by categories.
+    pub climbers: Vec<BlockId>,
     /// The values `exp(coefficient * E log)`, rows by categories.
     pub factor: NodeId,
     /// `coefficient * E log`, rows by categories.
@@ -118,6 +120,13 @@ pub struct ScalarPlan {
     pub element: Rows,
     /// The number of elements.
     pub size: usize,
+}
+
+impl ModePlan {
+    /// Whether the update of one of these blocks reads its counts.
+    pub fn is_read_by(&self, blocks: &[BlockId]) -> bool {
+        self.block.iter().chain(&self.climbers).any(|block| blocks.contains(block))
+    }
 }
 
 impl SitePlan {
@@ -171,8 +180,13 @@ pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplan
                 plan.modes.push(mode(lowering, number, block, log, letters, &sizes, &columns)?);
             } else {
                 offset.terms.push(log.clone());
-                if let Some(block) = block {
-                    plan.scalars.push(scalar(lowering, number, block, log, &columns)?);
+                let climbers = climbers(lowering, log);
+                if let Some(block) = block.filter(|_| climbers.is_empty()) {
+                    let subscripts = lowering.log_subscripts(block, log).expect("the owner's subscripts");
+                    plan.scalars.push(scalar(lowering, number, block, &subscripts, &columns)?);
+                }
+                for block in climbers {
+                    plan.scalars.push(scalar(lowering, number, block, &subscripts_of(log), &columns)?);
                 }
             }
         }
@@ -239,6 +253,29 @@ pub fn domain(lowering: &Lowering, weight: &Sum, plates: &[LetterId]) -> Vec<Dim
         }
         None => innermost.into_iter().map(Dim::Letter).collect(),
     }
+}
+
+/// The points that climb and stand in a log term.
+pub fn climbers(lowering: &Lowering, log: &Term) -> Vec<BlockId> {
+    let blocks = lowering.equations.blocks.iter().enumerate();
+    let climbs = blocks.filter(|(_, block)| {
+        block.ascent.is_some() && block.members.iter().any(|member| log.mentions(*member))
+    });
+    climbs.map(|(index, _)| BlockId::from(index)).collect()
+}
+
+/// The subscripts of a log term that its summed letters, if it has any, do not stand in: each once, in their order.
+pub fn subscripts_of(log: &Term) -> Vec<Subscript> {
+    let free = log.free_letters();
+    let mut subscripts: Vec<Subscript> = Vec::new();
+    log.visit_subscripts(&mut |subscript| {
+        let mut letters = Vec::new();
+        subscript.letters(&mut letters);
+        if letters.iter().all(|letter| free.contains(letter)) && !subscripts.contains(subscript) {
+            subscripts.push(subscript.clone());
+        }
+    });
+    subscripts
 }
 
 /// The letters of the domain at every entry, worked out on demand.
@@ -344,17 +381,10 @@ impl Columns {
 
 /// The array that a log term reads, with its subscripts in the array's own order: `E log x` or `log x`.
 fn log_array(lowering: &mut Lowering, log: &Term) -> Result<(NodeId, Vec<Subscript>), Unplanned> {
-    let letters = log.free_letters();
     let mut plain = log.clone();
     plain.coefficient = Coefficient(1.0);
     // One array over its own subscripts, each as a letter of its own.
-    let mut subscripts: Vec<Subscript> = Vec::new();
-    plain.visit_subscripts(&mut |subscript| {
-        if !subscripts.contains(subscript) {
-            subscripts.push(subscript.clone());
-        }
-    });
-    let _ = letters;
+    let subscripts = subscripts_of(log);
     let mut fresh = Vec::new();
     for subscript in &subscripts {
         let axis = match subscript {
@@ -458,6 +488,8 @@ fn mode(
             lowering.node(exp, loops.clone(), Vec::new)
         }
     };
+    let climbers = climbers(lowering, log);
+    let block = block.filter(|_| climbers.is_empty());
     let counts = match block {
         None => None,
         Some(block) => {
@@ -476,7 +508,8 @@ fn mode(
             Some(Contraction { coefficient: 1.0, sizes: loops, operands: Vec::new(), output })
         }
     };
-    Ok(ModePlan { log: number, block, factor, log_factor, rows: n_rows, row, counts, membership: false })
+    let membership = false;
+    Ok(ModePlan { log: number, block, climbers, factor, log_factor, rows: n_rows, row, counts, membership })
 }
 
 /// The log of sparse data over all summed letters that are too large to be filled out.
@@ -572,7 +605,8 @@ fn membership(
     let log = Operation::Map(Elementwise::Function(Function::Log), factor);
     let log_factor = lowering.node(log, shape, Vec::new);
     let (log, row) = (usize::MAX, Rows::Own(row));
-    Ok(ModePlan { log, block: None, factor, log_factor, rows, row, counts: None, membership: true })
+    let climbers = Vec::new();
+    Ok(ModePlan { log, block: None, climbers, factor, log_factor, rows, row, counts: None, membership: true })
 }
 
 /// A log term without a summed letter as a number for each value of one coordinate, or for all entries.
@@ -589,20 +623,18 @@ fn scalar(
     lowering: &mut Lowering,
     number: usize,
     block: BlockId,
-    log: &Term,
+    subscripts: &[Subscript],
     columns: &Columns,
 ) -> Result<ScalarPlan, Unplanned> {
-    let subscripts = lowering.log_subscripts(block, log).expect("the owner's subscripts");
-    let layout = &lowering.layouts[block.index()];
-    let shape: Vec<usize> = layout.plates.iter().chain(layout.slices.iter().flatten()).copied().collect();
+    let shape = lowering.shape_of(subscripts);
     let size = shape.iter().product();
-    if let [only] = subscripts.as_slice()
+    if let [only] = subscripts
         && let Some((array, column)) = columns.coordinate(lowering, only)
     {
         return Ok(ScalarPlan { log: number, block, element: Rows::Coordinate(array, column), size });
     }
     let mut element = vec![0_u32; columns.entries];
-    for (size, subscript) in shape.iter().zip(&subscripts) {
+    for (size, subscript) in shape.iter().zip(subscripts) {
         for (element, value) in element.iter_mut().zip(columns.values(lowering, subscript)?) {
             *element = *element * *size as u32 + value;
         }

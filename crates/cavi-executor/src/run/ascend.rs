@@ -1,6 +1,6 @@
 //! Points without a closed form: Newton's method in one variable, guarded, or L-BFGS in all of them, on the whole line.
 
-use cavi_algebra::{BlockId, Support};
+use cavi_algebra::{BlockId, SiteId, Support};
 use cavi_numerics::lbfgs::maximise;
 use cavi_numerics::newton::{STEPS, Searches};
 
@@ -31,27 +31,25 @@ impl Executor<'_> {
             Some(AscentPlan { objective, gradient, curvature: Some(curvature), .. }) => {
                 self.one_by_one(id, &objective, &gradient[0], &curvature)
             }
-            Some(AscentPlan { objective, tight, gradient, curvature: None }) => match (tight, allocations) {
-                (Some(tight), Allocations::Optimal) => self.together(id, &tight, &gradient, allocations),
-                (Some(_) | None, _) => self.together(id, &objective, &gradient, Allocations::Held),
-            },
+            Some(AscentPlan { objective, tight, sites, gradient, curvature: None }) => {
+                match (tight, allocations) {
+                    (Some(tight), Allocations::Optimal) => self.together(id, &tight, &gradient, Some(&sites)),
+                    (Some(_) | None, _) => self.together(id, &objective, &gradient, None),
+                }
+            }
             None => Ok(()),
         }
     }
 
-    /// At most [`VISIT`] steps of L-BFGS for all elements of all members. Where allocations are at their optimum, every
-    /// evaluation refreshes those that the gradient holds.
+    /// At most [`VISIT`] steps of L-BFGS for all elements of all members. Where allocations are at their optimum (`optimal`:
+    /// the sites whose totals add to the objective), every evaluation refreshes those that the gradient holds.
     fn together(
         &mut self,
         id: BlockId,
         objective: &[NodeId],
         gradient: &[Vec<NodeId>],
-        allocations: Allocations,
+        optimal: Option<&[SiteId]>,
     ) -> Result<(), Trouble> {
-        let held = match allocations {
-            Allocations::Held => Vec::new(),
-            Allocations::Optimal => self.held[id.index()].clone(),
-        };
         let block = self.equations.block(id);
         let coordinates = of_members(self.equations, self.bound, block, &self.plan.layouts[id.index()]);
         let start = self.parameters.blocks[id.index()].clone();
@@ -67,8 +65,14 @@ impl Executor<'_> {
         let first: Vec<f64> = free.iter().map(|place| from[*place]).collect();
         let found = maximise(&first, VISIT, &mut |part| {
             self.put(id, &coordinates, &whole(part));
-            held.iter().for_each(|node| self.hold(*node));
-            let (value, _) = self.total(objective);
+            let mut totals = 0.0;
+            if let Some(sites) = optimal {
+                for site in sites {
+                    totals += self.total_with(*site, &[id])?;
+                }
+                self.refresh(&[id])?;
+            }
+            let value = totals + self.total(objective).0;
             let mut slopes = Vec::with_capacity(from.len());
             for (member, own) in coordinates.iter().enumerate() {
                 let rows: Vec<usize> = (0..lengths[member]).collect();

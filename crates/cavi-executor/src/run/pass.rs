@@ -17,7 +17,7 @@ use cavi_numerics::{Threads, special};
 use super::Executor;
 use super::site_state::{SiteState, main_addend};
 use crate::plan::site::{AddendPlan, ModePlan, SitePlan};
-use crate::plan::tensor::{NodeId, Operation};
+use crate::plan::tensor::{Contraction, NodeId, Operation};
 use crate::trouble::Trouble;
 
 /// Entries whose numbers are worked out by one task.
@@ -26,14 +26,16 @@ const CHUNK: usize = 1 << 14;
 impl Executor<'_> {
     /// The sum of weight times log partition at the current expectations.
     pub(super) fn site_total(&mut self, id: SiteId) -> f64 {
-        let targets = self.next[id.index()].clone();
-        let targets: Vec<BlockId> =
-            targets.into_iter().filter(|block| self.reads(id.index(), *block)).collect();
-        // A negative weight was refused before; a site without a plan adds nothing.
-        match self.pass_for(id, &targets, true) {
-            Ok(()) => self.sites[id.index()].total.unwrap_or(0.0),
-            Err(_) => f64::NAN,
-        }
+        // A negative weight was refused before.
+        self.total_with(id, &self.next[id.index()].clone()).unwrap_or(f64::NAN)
+    }
+
+    /// The same, in one pass with the counts of those of these blocks that read them; of a site without a pass nothing.
+    pub(super) fn total_with(&mut self, id: SiteId, blocks: &[BlockId]) -> Result<f64, Trouble> {
+        let reads = |block: &&BlockId| self.reads(id.index(), **block);
+        let targets: Vec<BlockId> = blocks.iter().filter(reads).copied().collect();
+        self.pass_for(id, &targets, true)?;
+        Ok(self.sites[id.index()].total.unwrap_or(0.0))
     }
 
     /// Runs the pass for the counts of these blocks, unless the last one saw the same inputs and took them.
@@ -213,7 +215,7 @@ impl Executor<'_> {
         let entries = plan.entries;
         let main = main_addend(plan);
         let several = plan.addends.len() > 1;
-        let wanted = |block: Option<BlockId>| block.is_some_and(|block| targets.contains(&block));
+        let wanted = |mode: &ModePlan| mode.is_read_by(targets);
         let has_scalars =
             |addend: &AddendPlan| addend.scalars.iter().any(|scalar| targets.contains(&scalar.block));
         if let (Some(main), true) = (main, several) {
@@ -232,14 +234,16 @@ impl Executor<'_> {
         for (number, addend) in plan.addends.iter().enumerate() {
             let size = |mode: &ModePlan| mode.rows * addend.categories;
             let own = addend.modes.iter().map(|mode| {
-                wanted(mode.block).then(|| self.cleared(self.counts_node(id, number, mode.log), size(mode)))
+                wanted(mode).then(|| self.cleared(self.counts_node(id, number, mode.log), size(mode)))
             });
             accumulators.push(own.collect());
         }
         let scalars_wanted = plan.addends.iter().any(has_scalars);
-        let others_wanted = plan.addends.iter().enumerate().any(|(number, addend)| {
-            Some(number) != main && addend.modes.iter().any(|mode| wanted(mode.block))
-        });
+        let others_wanted = plan
+            .addends
+            .iter()
+            .enumerate()
+            .any(|(number, addend)| Some(number) != main && addend.modes.iter().any(wanted));
         let known = main.is_some_and(|main| several && state.sums[main].0 >= self.newest_factor(plan, main));
         let mut ratios =
             (known || others_wanted || scalars_wanted).then(|| std::mem::take(&mut state.ratios));
@@ -483,12 +487,12 @@ impl Executor<'_> {
             for (mode, own) in addend.modes.iter().zip(counts) {
                 let Some(own) = own else { continue };
                 let Some(node) = self.counts_node(id, number, mode.log) else { continue };
-                let arrange = mode.counts.as_ref().expect("a mode of a block");
-                let in_order = arrange.output.iter().enumerate().all(|(place, index)| index.letter == place)
-                    && arrange.output.len() == arrange.sizes.len();
-                let values = if in_order {
-                    own
-                } else {
+                let in_order = |arrange: &&Contraction| {
+                    arrange.output.iter().enumerate().all(|(place, index)| index.letter == place)
+                        && arrange.output.len() == arrange.sizes.len()
+                };
+                let arranged = mode.counts.as_ref().filter(|arrange| !in_order(arrange));
+                let values = if let Some(arrange) = arranged {
                     let shape = &self.plan.nodes[node.index()].shape;
                     let mut strides = vec![0; arrange.sizes.len()];
                     let mut stride = 1;
@@ -508,6 +512,8 @@ impl Executor<'_> {
                     let output = Output { values: &mut values, steps };
                     contract(&arrange.sizes, 1.0, &[operand], output, &self.threads);
                     values
+                } else {
+                    own
                 };
                 let values = match mode.block {
                     Some(block) => self.by_the_copy(block, values),

@@ -3,7 +3,8 @@
 use cavi_algebra::rules::{Substitution, substitute};
 use cavi_algebra::{Atom, BlockId, Factor, Function, LetterId, Moment, Subscript, Sum, Term};
 
-use super::{Lowering, Pending, Unplanned};
+use super::{Dim, Lowering, Pending, Unplanned};
+use crate::plan::site::{climbers, subscripts_of};
 use crate::plan::tensor::Operation;
 
 impl<'a> Lowering<'a, '_> {
@@ -77,6 +78,90 @@ impl<'a> Lowering<'a, '_> {
             }
         }
         Err(lost())
+    }
+
+    /// The expected counts, as the pass over a site gives them, that stand for the weight and the allocation in a term of the
+    /// slope or the objective of a point that climbs, and what is left of the term: the other factors, and the sums over
+    /// letters that these and the counts have. `None` where the rest has other letters of the site, so that its shares are
+    /// wanted one by one.
+    ///
+    /// `sum_{e, c} w_e phi_ec g = sum_{r, c} N_rc g` for `N_rc = sum_{e in row r} w_e phi_ec`, if g depends on the entry by its
+    /// row alone.
+    pub(super) fn counts_of_rows(
+        &mut self,
+        term: &Term,
+        domain: &[Dim],
+        target: Option<BlockId>,
+    ) -> Option<(Pending, Term)> {
+        let target = target?;
+        let allocations = |factor: &Factor| matches!(factor.atom, Atom::Allocation { .. });
+        let place = term.factors.iter().position(allocations)?;
+        let Atom::Allocation { site: id, addend: number, plates, categories } = &term.factors[place].atom
+        else {
+            return None;
+        };
+        if term.factors.iter().filter(|own| allocations(own)).count() > 1 || !self.by_pass(*id) {
+            return None;
+        }
+        let equations = self.equations;
+        let site = equations.site(*id);
+        let addend = &site.addends[*number];
+        let letter = |subscript: &Subscript| match subscript {
+            Subscript::Letter(letter) if self.symbols.letter(*letter).parent.is_none() => Some(*letter),
+            Subscript::Letter(_) | Subscript::Index(..) => None,
+        };
+        let of_site: Vec<LetterId> = plates.iter().chain(categories).map(letter).collect::<Option<_>>()?;
+        let from = || site.plates.iter().chain(&addend.letters).copied();
+        let map: Substitution = from().zip(plates.iter().chain(categories).cloned()).collect();
+        // The weight, taken off.
+        let [weight] = site.weight.terms.as_slice() else { return None };
+        let weight = substitute(&mut self.symbols, weight, &map);
+        let mut rest = term.clone();
+        rest.factors.remove(place);
+        rest.coefficient.0 /= weight.coefficient.0;
+        for own in &weight.factors {
+            if matches!(own.atom, Atom::Observed(array, _) if !self.bound.array(array).has_missing()) {
+                continue;
+            }
+            let found = rest.factors.iter().position(|factor| factor == own)?;
+            rest.factors.remove(found);
+        }
+        let mut wanted: Vec<LetterId> = rest.factors.iter().flat_map(|own| own.atom.free_letters()).collect();
+        for dim in domain {
+            match dim {
+                Dim::Letter(letter) => wanted.push(*letter),
+                Dim::Entries(_, letters) => wanted.extend(letters),
+            }
+        }
+        wanted.retain(|letter| of_site.contains(letter));
+        let of_log = |log: &Term| -> Option<Vec<LetterId>> {
+            if !climbers(self, log).contains(&target) {
+                return None;
+            }
+            let own = subscripts_of(log);
+            let letters = |subscript: &Subscript| match subscript {
+                Subscript::Letter(letter) => Some(*letter),
+                Subscript::Index(..) => None,
+            };
+            let own: Vec<LetterId> = own.iter().map(letters).collect::<Option<_>>()?;
+            if !own.iter().any(|letter| addend.letters.contains(letter)) {
+                return Some(own);
+            }
+            let rows = own.into_iter().filter(|letter| !addend.letters.contains(letter));
+            Some(rows.chain(addend.letters.iter().copied()).collect())
+        };
+        let found = addend.log_weight.terms.iter().enumerate().find_map(|(log_number, log)| {
+            let native = of_log(log)?;
+            let moved = |own: &LetterId| of_site[from().position(|letter| letter == *own).expect("its own")];
+            let letters: Vec<LetterId> = native.iter().map(moved).collect();
+            wanted.iter().all(|letter| letters.contains(letter)).then_some((log_number, letters))
+        });
+        let (log_number, letters) = found?;
+        rest.sums.retain(|letter| letters.contains(letter) || !of_site.contains(letter));
+        let subscripts: Vec<Subscript> = letters.into_iter().map(Subscript::Letter).collect();
+        let shape = self.shape_of(&subscripts);
+        let node = self.node(Operation::Counts(*id, *number, log_number), shape, Vec::new);
+        Some((Pending { node, subscripts }, rest))
     }
 
     /// The subscripts (plates, then slots) of the element of a block whose log a log term is.

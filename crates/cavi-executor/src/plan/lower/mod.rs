@@ -55,8 +55,8 @@ pub struct Lowering<'a, 'l> {
     streaming: bool,
     /// Whether expectations are those of the last refresh.
     holding: bool,
-    /// Whether allocations are shares at every entry, whatever pass there is: beside other factors than those of its site no
-    /// count says what a share is worth.
+    /// Whether what is lowered is the objective or a slope of a point that climbs: an allocation is then a share at every
+    /// entry, unless it stands with its weight and what the rows of a pass have.
     by_shares: bool,
     known: BTreeMap<String, NodeId>,
 }
@@ -219,6 +219,15 @@ impl<'a, 'l> Lowering<'a, 'l> {
             parts.extend(self.finish(&mut scope, coefficient, vec![counts], &[], &[])?);
             return Ok(());
         }
+        let mut counts = None;
+        let by_rows = if self.by_shares { self.counts_of_rows(&term, domain, target) } else { None };
+        let term = match by_rows {
+            Some((found, rest)) => {
+                counts = Some(found);
+                rest
+            }
+            None => term,
+        };
         // The listed entries of a sparse array drive the loop.
         // Those of a mask first: auxiliary variables are kept for them.
         let (masks, others): (Vec<&Factor>, Vec<&Factor>) =
@@ -233,7 +242,7 @@ impl<'a, 'l> Lowering<'a, 'l> {
                 self.drive(&mut scope, *array, inner, &term)?;
             }
         }
-        let mut pending = Vec::new();
+        let mut pending: Vec<Pending> = counts.into_iter().collect();
         let mut guards = Vec::new();
         for factor in &term.factors {
             match &factor.atom {

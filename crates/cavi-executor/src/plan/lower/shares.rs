@@ -3,12 +3,13 @@
 
 use cavi_algebra::rules::{Substitution, substitute};
 use cavi_algebra::{
-    ArrayKind, Atom, BlockId, Elementary, Factor, Function, LetterId, SiteId, Statistic, Subscript, Term,
+    ArrayKind, Atom, BlockId, Elementary, Factor, Function, LetterId, SiteId, Statistic, Subscript, Support,
+    Term,
 };
 
 use super::scope::entry_of;
 use super::{Dim, Lowering, Unplanned};
-use crate::plan::site::domain;
+use crate::plan::site::{domain, subscripts_of};
 use crate::plan::tensor::{Allotted, LogWeights, NodeId, Operation};
 
 impl<'a> Lowering<'a, '_> {
@@ -55,7 +56,47 @@ impl<'a> Lowering<'a, '_> {
         };
         let masked =
             term.factors.iter().any(|own| matches!(own.atom, Atom::Observed(..)) && !full(&own.atom));
-        logs && !masked && term.sums.is_empty()
+        logs && !masked && term.sums.is_empty() || self.is_of_points(term)
+    }
+
+    /// Whether a log weight follows from points and data alone, with a number for each of few values of its letters.
+    fn is_of_points(&self, term: &Term) -> bool {
+        fn plain(lowering: &Lowering, term: &Term) -> bool {
+            term.factors.iter().all(|factor| match &factor.atom {
+                Atom::Value(..) => true,
+                Atom::Group(_) | Atom::Apply(..) => {
+                    factor.atom.nested().iter().all(|sum| sum.terms.iter().all(|own| plain(lowering, own)))
+                }
+                Atom::Observed(array, _) => !lowering.bound.array(*array).has_missing(),
+                Atom::Moment(_)
+                | Atom::Allocation { .. }
+                | Atom::LogPartition { .. }
+                | Atom::Auxiliary { .. }
+                | Atom::ExpectedSquare(_)
+                | Atom::Equal(..)
+                | Atom::Different(..)
+                | Atom::Less(..) => false,
+            })
+        }
+        let mut by_letter = true;
+        term.visit_subscripts(&mut |subscript| {
+            by_letter &= matches!(subscript, Subscript::Letter(letter)
+                if self.symbols.letter(*letter).parent.is_none());
+        });
+        let size = self.shape_of(&subscripts_of(term)).into_iter().fold(1_usize, usize::saturating_mul);
+        by_letter && plain(self, term) && size <= self.limit
+    }
+
+    /// The sizes of the axes of subscripts.
+    pub fn shape_of(&self, subscripts: &[Subscript]) -> Vec<usize> {
+        let size = |subscript: &Subscript| match subscript {
+            Subscript::Letter(letter) => self.bound.size_of(&self.symbols, *letter),
+            Subscript::Index(array, _) => match self.symbols.array(*array).support {
+                Support::Index(axis) => self.bound.size(axis),
+                _ => unreachable!("a subscript is an index"),
+            },
+        };
+        subscripts.iter().map(size).collect()
     }
 
     /// What a site that has no pass gives at a copy, as an array with subscripts. In an update (`target` given) the shares
