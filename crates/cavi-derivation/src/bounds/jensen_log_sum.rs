@@ -38,7 +38,7 @@ pub fn replace(
     let id = SiteId::from(sites.len());
     let (site, mut held) = match surrogate(derivation, drafts, statement, id, term, position) {
         Ok(bounded) => bounded,
-        Err(_) if is_number(drafts, &term.factors[position]) => return None,
+        Err(_) if is_number(&derivation.symbols, drafts, &term.factors[position]) => return None,
         Err(diagnostic) => {
             derivation.complain(*diagnostic, None, Some(statement));
             return Some(Replacement { held: Vec::new(), tight: Vec::new() });
@@ -55,10 +55,18 @@ pub fn replace(
     Some(Replacement { held, tight: vec![partition] })
 }
 
-/// Whether the latents in a factor are points that may follow a gradient.
-fn is_number(drafts: &[Draft], factor: &Factor) -> bool {
+/// Whether the latents in a log are points that may follow a gradient, and its argument was meant to be positive: it may be a
+/// difference, but no addend is a product that has either sign.
+fn is_number(symbols: &Symbols, drafts: &[Draft], log: &Factor) -> bool {
+    let either = |addend: &Term| {
+        matches!(sign_unknown(symbols, addend), Some(Sign::Unknown(_)))
+            || even_power(symbols, addend).is_some()
+    };
+    if log.atom.nested().into_iter().flat_map(|sum| &sum.terms).any(either) {
+        return false;
+    }
     let mut inside =
-        drafts.iter().filter(|draft| draft.members.iter().any(|member| factor.atom.mentions(*member)));
+        drafts.iter().filter(|draft| draft.members.iter().any(|member| log.atom.mentions(*member)));
     inside.all(|draft| !draft.is_random() && draft.by.is_none() && !draft.clamp)
 }
 
@@ -147,7 +155,12 @@ fn surrogate(
         if unit { &[Support::Unit] } else { &[Support::Positive, Support::Nonnegative] };
     let log_text = in_words(&derivation.symbols, Term::atom(log.atom.clone()));
     for addend in &inner[0].terms {
-        let Some(culprit) = sign_unknown(&derivation.symbols, addend) else { continue };
+        let symbols = &derivation.symbols;
+        let (culprit, how) = match (sign_unknown(symbols, addend), even_power(symbols, addend)) {
+            (Some(culprit), _) => (culprit, "may be negative"),
+            (None, Some(culprit)) => (culprit, "holds a square"),
+            (None, None) => continue,
+        };
         // Written as a difference, or a factor that may have either sign.
         let why = match culprit {
             Sign::Negative => "it is a difference".to_owned(),
@@ -157,7 +170,7 @@ fn surrogate(
             "E0704",
             format!("{log_text} is no statistic of any family, and the log of a sum has a bound only if no addend is negative"),
         )
-        .at(span, format!("{} may be negative: {why}", in_words(&derivation.symbols, addend.clone())))
+        .at(span, format!("{} {how}: {why}", in_words(&derivation.symbols, addend.clone())))
         .possible("sums of products of variables, data and constants that cannot be negative")
         .help(format!(
             "put one latent in place of the whole expression, with a prior of its own that stays where the log \
@@ -252,6 +265,23 @@ pub enum Sign {
     Negative,
     /// A factor may be, in words.
     Unknown(String),
+}
+
+/// An even power of a variable that may be negative: its log is that of an absolute value.
+fn even_power(symbols: &Symbols, term: &Term) -> Option<Sign> {
+    term.factors.iter().filter(|factor| factor.power % 2 == 0).find_map(|factor| match &factor.atom {
+        Atom::Value(array, _) => {
+            let array = symbols.array(*array);
+            let real = array.kind == ArrayKind::Latent && !array.support.is_nonnegative();
+            real.then(|| {
+                Sign::Unknown(format!(
+                    "`{0}` is a real number, and the log of `{0}^2` has no slope at 0",
+                    array.name
+                ))
+            })
+        }
+        _ => None,
+    })
 }
 
 /// What in a product may be negative. A constant without a type is taken as given.

@@ -214,6 +214,9 @@ pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplan
 
 /// The block whose element's log a log term is.
 fn owner(lowering: &Lowering, log: &Term) -> Option<BlockId> {
+    if !log.sums.is_empty() {
+        return None;
+    }
     (0..lowering.equations.blocks.len())
         .map(BlockId::from)
         .find(|block| lowering.log_subscripts(*block, log).is_some())

@@ -33,6 +33,16 @@ const LARGEST: usize = 500_000;
 /// An expanded definition may be so deep: what reads it walks down to its leaves.
 const DEEPEST: usize = 600;
 
+/// Names that other systems use.
+const SYNONYMS: &[(&[&str], &str)] = &[
+    (&["sigmoid", "expit", "inv_logit", "plogis"], "logistic"),
+    (&["log1p_exp", "log1pexp"], "softplus"),
+    (&["ln"], "log"),
+    (&["pnorm", "normal_cdf", "std_normal_cdf"], "Phi"),
+    (&["qnorm", "probit", "std_normal_qf"], "inv_Phi"),
+    (&["lgamma", "gammaln", "lgam"], "log_gamma"),
+];
+
 impl Resolver<'_> {
     /// Resolves an expression; `None` where a mistake was found in it (and reported).
     pub fn expression(&mut self, scope: &mut Scope, expression: &ast::Expression) -> Option<Expression> {
@@ -169,7 +179,8 @@ impl Resolver<'_> {
             let diagnostic = Diagnostic::error("E0209", format!("there is no function `{}`", name.text))
                 .at(name.span, "unknown function")
                 .possible(possible);
-            match nearest(&name.text, names.iter().copied()) {
+            let synonym = SYNONYMS.iter().find(|(words, _)| words.contains(&name.text.as_str()));
+            match synonym.map(|(_, meant)| *meant).or_else(|| nearest(&name.text, names.iter().copied())) {
                 Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
                 None if self.names.contains_key(&name.text) => {
                     diagnostic.help(format!("subscripts have square brackets: `{}[...]`", name.text))

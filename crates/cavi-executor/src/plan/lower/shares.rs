@@ -59,11 +59,15 @@ impl<'a> Lowering<'a, '_> {
         logs && !masked && term.sums.is_empty() || self.is_of_points(term)
     }
 
-    /// Whether a log weight follows from points and data alone, with a number for each of few values of its letters.
+    /// Whether a log weight follows from data and points that climb, which read counts by their rows, with a number for each of
+    /// few values of its letters.
     fn is_of_points(&self, term: &Term) -> bool {
         fn plain(lowering: &Lowering, term: &Term) -> bool {
             term.factors.iter().all(|factor| match &factor.atom {
-                Atom::Value(..) => true,
+                Atom::Value(array, _) => {
+                    let block = lowering.equations.block_of(*array);
+                    block.is_none_or(|block| lowering.equations.block(block).ascent.is_some())
+                }
                 Atom::Group(_) | Atom::Apply(..) => {
                     factor.atom.nested().iter().all(|sum| sum.terms.iter().all(|own| plain(lowering, own)))
                 }
