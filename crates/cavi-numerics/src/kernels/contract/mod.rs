@@ -14,6 +14,7 @@ mod split;
 
 mod product;
 
+mod narrow;
 mod nest;
 
 #[cfg(test)]

@@ -5,15 +5,17 @@
 //! of them; the others are numbers inside the outer loops. Where A or B is a product of several operands it is
 //! multiplied out, block by block, into scratch memory of at most half a megabyte.
 
+use super::narrow::{self, Narrow};
 use super::problem::{Array, Problem};
 use super::{Step, nest};
 use crate::InstructionSet;
 
 /// Below this many products a matrix product costs more than it saves.
 const SMALL: usize = 1 << 12;
-/// Blocks of m (or n) and k where an operand is multiplied out.
+/// Blocks of m (or n) and at least as many k where an operand is multiplied out, and the values that a block may have.
 const BLOCK: usize = 1024;
 const BLOCK_K: usize = 64;
+const BLOCK_VALUES: usize = 1 << 14;
 
 struct Roles {
     m: usize,
@@ -33,7 +35,7 @@ pub(super) unsafe fn run(set: InstructionSet, problem: &Problem) -> bool {
     let letters = 0..problem.sizes.len();
     let outer: Vec<usize> = letters.filter(|letter| ![roles.m, roles.n, roles.k].contains(letter)).collect();
     let mut values = vec![0; outer.len()];
-    let mut scratch = [Vec::new(), Vec::new()];
+    let mut scratch = [Vec::new(), Vec::new(), Vec::new()];
     loop {
         let offset = |steps: &[Step]| {
             outer.iter().zip(&values).map(|(letter, v)| steps[*letter].of(*v)).sum::<usize>()
@@ -124,7 +126,7 @@ unsafe fn product<'a>(
     coefficient: f64,
     at: &dyn Fn(usize) -> *const f64,
     out: *mut f64,
-    scratch: &mut [Vec<f64>; 2],
+    scratch: &mut [Vec<f64>; 3],
 ) {
     let Roles { m, n, k, ref left, ref right, .. } = *roles;
     let stride = |step: &Step<'a>| step.stride().expect("the roles m, n and k go to strides");
@@ -134,8 +136,11 @@ unsafe fn product<'a>(
     };
     let (block_m, block_n) = (block(left, m), block(right, n));
     let is_multiplied = left.len() > 1 || right.len() > 1;
-    let block_k = if is_multiplied { problem.sizes[k].min(BLOCK_K) } else { problem.sizes[k] };
-    let [left_scratch, right_scratch] = scratch;
+    let block_k = match is_multiplied {
+        true => problem.sizes[k].min((BLOCK_VALUES / block_m.max(block_n)).max(BLOCK_K)),
+        false => problem.sizes[k],
+    };
+    let [left_scratch, right_scratch, narrow_scratch] = scratch;
     for m_start in (0..problem.sizes[m]).step_by(block_m) {
         let m_count = block_m.min(problem.sizes[m] - m_start);
         for k_start in (0..problem.sizes[k]).step_by(block_k) {
@@ -178,26 +183,64 @@ unsafe fn product<'a>(
             for n_start in (0..problem.sizes[n]).step_by(block_n) {
                 let n_count = block_n.min(problem.sizes[n] - n_start);
                 let b = side(right, n, n_start, n_count, right_scratch);
+                let out = out.wrapping_add(stride_m * m_start + stride_n * n_start);
                 // SAFETY: the blocks lie inside the arrays; no two elements of the output's block share a place.
                 unsafe {
-                    matrixmultiply::dgemm(
-                        m_count,
-                        k_count,
-                        n_count,
-                        coefficient,
-                        a.values,
-                        a.stride as isize,
-                        a.stride_k as isize,
-                        b.values,
-                        b.stride_k as isize,
-                        b.stride as isize,
-                        1.0,
-                        out.add(stride_m * m_start + stride_n * n_start),
-                        stride_m as isize,
-                        stride_n as isize,
-                    );
+                    let sizes = [m_count, n_count, k_count];
+                    multiply(set, sizes, coefficient, a, b, out, [stride_m, stride_n], narrow_scratch);
                 }
             }
         }
+    }
+}
+
+/// `out_mn += c sum_k a_mk b_kn`.
+///
+/// # Safety
+/// The elements of these sizes lie inside the arrays; no two of the output share a place.
+#[allow(clippy::too_many_arguments)] // the arguments of a matrix product
+unsafe fn multiply(
+    set: InstructionSet,
+    [m, n, k]: [usize; 3],
+    coefficient: f64,
+    a: Matrix,
+    b: Matrix,
+    out: *mut f64,
+    [stride_m, stride_n]: [usize; 2],
+    scratch: &mut Vec<f64>,
+) {
+    let is_wide = |matrix: &Matrix| matrix.stride == 1 || matrix.stride_k == 1;
+    let narrow = |wide: Matrix, narrow: Matrix, sizes: [usize; 2], out_strides: [usize; 2]| Narrow {
+        sizes: [sizes[0], sizes[1], k],
+        coefficient,
+        wide: narrow::Matrix { values: wide.values, strides: [wide.stride, wide.stride_k] },
+        narrow: narrow::Matrix { values: narrow.values, strides: [narrow.stride_k, narrow.stride] },
+        out,
+        out_strides,
+    };
+    // SAFETY: the caller's promise.
+    unsafe {
+        if n <= m && n <= narrow::MOST && is_wide(&a) {
+            return narrow::run(set, &narrow(a, b, [m, n], [stride_m, stride_n]), scratch);
+        }
+        if m <= narrow::MOST && is_wide(&b) {
+            return narrow::run(set, &narrow(b, a, [n, m], [stride_n, stride_m]), scratch);
+        }
+        matrixmultiply::dgemm(
+            m,
+            k,
+            n,
+            coefficient,
+            a.values,
+            a.stride as isize,
+            a.stride_k as isize,
+            b.values,
+            b.stride_k as isize,
+            b.stride as isize,
+            1.0,
+            out,
+            stride_m as isize,
+            stride_n as isize,
+        );
     }
 }

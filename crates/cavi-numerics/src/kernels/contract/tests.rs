@@ -168,6 +168,39 @@ fn products_of_three() {
     }
 }
 
+/// `out[i, j] += sum_k W[i, k] S[k, j]` with few `j`: `W` along `k` and along `i`, over several blocks of both, tiles that are
+/// not full, and columns past the last whole vector.
+#[test]
+fn narrow_products() {
+    let numbers = &mut Numbers(6);
+    let threads = [Threads::new(1), Threads::new(3)];
+    for [i, j, k] in [
+        [50, 15, 70],
+        [2060, 5, 40],
+        [530, 33, 30],
+        [9, 16, 1100],
+        [700, 32, 9],
+        [4, 4, 2050],
+        [13, 17, 1030],
+    ] {
+        for (wide, narrow, out) in [
+            ([k, 0, 1], [0, 1, j], [j, 1, 0]),
+            ([1, 0, i], [0, 1, j], [j, 1, 0]),
+            ([k, 0, 1], [0, k, 1], [1, i, 0]),
+            ([1, 0, i + 3], [0, k, 1], [1, i, 0]),
+        ] {
+            let mut array = |steps: [usize; 3]| Random {
+                values: (0..(i + 3) * (k + 3).max(j) + j * k)
+                    .map(|_| numbers.below(1000) as f64 / 500.0 - 1.0)
+                    .collect(),
+                steps: steps.map(Owned::Stride).to_vec(),
+            };
+            let operands = [array(wide), array(narrow)];
+            check(&[i, j, k], &operands, &mut array(out), &threads);
+        }
+    }
+}
+
 #[test]
 #[should_panic(expected = "an operand's offsets lie inside it")]
 fn offsets_are_checked() {
