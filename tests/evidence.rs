@@ -474,3 +474,57 @@ fn counts() {
         exact: false,
     });
 }
+
+#[test]
+fn selections_in_sums() {
+    let known =
+        "axis token[t]\naxis class[c] = 2\naxis text[d]\nconst half[c] = 0.5\nz[t] ~ Categorical(half)\n";
+    // One token whose classes have known effects: one block.
+    check(&Case {
+        text: &format!("{known}const mu[c]\ndata y[d] : real\ny[d] ~ Normal(sum[t](mu[z[t]]), sd = 1)\n"),
+        sizes: &[1, 2, 2],
+        data: &[("half", &[0.5, 0.5]), ("mu", &[-0.4, 1.1]), ("y", &[0.3, 1.7])],
+        over: &[],
+        points: 3,
+        exact: true,
+    });
+    // Several tokens, weighed by data, beside an intercept; then with log odds, where the bound is not tight.
+    for likelihood in
+        ["Normal(b + sum[t](x[d, t] * e[z[t]]), sd = 1)", "Bernoulli(logit = b + sum[t](x[d, t] * e[z[t]]))"]
+    {
+        let kind = if likelihood.starts_with('N') { "real" } else { "binary" };
+        check(&Case {
+            text: &format!(
+                "{known}data x[d, t] : real\ndata y[d] : {kind}\nb ~ Normal(0, sd = 1)\ne[c] ~ Normal(0, sd = 1)\n\
+                 y[d] ~ {likelihood}\n"
+            ),
+            sizes: &[3, 2, 2],
+            data: &[("half", &[0.5, 0.5]), ("x", &[1.0, 0.5, -0.7, 0.2, 1.3, 0.4]), ("y", &[1.0, 0.0])],
+            over: &[("b", -6.0, 6.0), ("e", -6.0, 6.0)],
+            points: 25,
+            exact: false,
+        });
+    }
+    // A sum of products of selections, and of one with itself.
+    check(&Case {
+        text: &format!(
+            "{known}data y[d] : real\ne[c] ~ Normal(0, sd = 1)\nu[c] ~ Normal(0, sd = 0.5)\n\
+             y[d] ~ Normal(sum[t](e[z[t]] * u[z[t]] + e[z[t]]), sd = 1)\n"
+        ),
+        sizes: &[2, 2, 1],
+        data: &[("half", &[0.5, 0.5]), ("y", &[1.4])],
+        over: &[("e", -4.4, 4.4), ("u", -2.2, 2.2)],
+        points: 25,
+        exact: false,
+    });
+    // Nodes that are tied to themselves.
+    check(&Case {
+        text: "axis node[i, o]\naxis block[a, b] = 2\ndata y[i, o] : real\nconst half[a] = 0.5\nz[i] ~ Categorical(half)\n\
+               m[a, b] ~ Normal(0, sd = 1)\ny[i, o] ~ Normal(m[z[i], z[o]], sd = 1)\n",
+        sizes: &[2, 2],
+        data: &[("half", &[0.5, 0.5]), ("y", &[0.4, -0.3, 1.2, 0.8])],
+        over: &[("m", -4.6, 4.6)],
+        points: 25,
+        exact: false,
+    });
+}

@@ -79,6 +79,19 @@ fn simplify(symbols: &mut Symbols, mut term: Term) -> Simplified {
                     let map = Substitution::from([(letter, by)]);
                     return Simplified::Several(vec![substitute(symbols, &term, &map)]);
                 }
+                // `[z = a] [z = b] = [z = a] [a = b]`.
+                if let Some((index, class)) = latent_and_class(symbols, left, right) {
+                    let earlier = term.factors[..position].iter().find_map(|factor| match &factor.atom {
+                        Atom::Equal(left, right) => latent_and_class(symbols, left, right)
+                            .filter(|(own, _)| *own == index)
+                            .map(|(_, class)| class.clone()),
+                        _ => None,
+                    });
+                    if let Some(earlier) = earlier {
+                        term.factors[position].atom = Atom::Equal(earlier, class.clone());
+                        return Simplified::Several(vec![term]);
+                    }
+                }
                 if left > right {
                     let swapped = Atom::Equal(right.clone(), left.clone());
                     term.factors[position].atom = swapped;
@@ -161,6 +174,19 @@ fn whitens(symbols: &Symbols, sum: &Sum) -> bool {
         _ => false,
     };
     sum.terms.iter().flat_map(|term| &term.factors).any(whitening)
+}
+
+/// An index latent and the class that an indicator gives it, where the class is none itself.
+fn latent_and_class<'a>(
+    symbols: &Symbols,
+    left: &'a Subscript,
+    right: &'a Subscript,
+) -> Option<(&'a Subscript, &'a Subscript)> {
+    match (mentions_latent(symbols, left), mentions_latent(symbols, right)) {
+        (true, false) => Some((left, right)),
+        (false, true) => Some((right, left)),
+        _ => None,
+    }
 }
 
 fn mentions_latent(symbols: &Symbols, subscript: &Subscript) -> bool {

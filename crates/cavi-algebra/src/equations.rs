@@ -74,7 +74,8 @@ pub struct Block {
     pub natural: Vec<Natural>,
     /// The part of `natural` that its own statements contribute, in the same order.
     pub prior: Vec<Sum>,
-    /// Plate letters (and their axes) along which copies meet in a term, so that they move one after another.
+    /// Plate letters along which copies meet in a term, so that they move one after another. Copies of a ragged letter whose
+    /// parent is not among them meet within their group only.
     pub in_order: Vec<LetterId>,
     /// The axis whose positions are the values of an index variable.
     pub classes: Option<LetterId>,

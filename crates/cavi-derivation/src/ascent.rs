@@ -20,6 +20,7 @@ use cavi_algebra::{
 use crate::blocks::Draft;
 use crate::bounds::Bounded;
 use crate::expect::{Leftover, expect};
+use crate::joint::with_ancestors;
 
 /// An ascent, how its objective came about, and the plate letters along which copies move one after another.
 pub struct Moves {
@@ -123,7 +124,10 @@ fn in_one_variable(symbols: &mut Symbols, draft: &Draft, gradient: &[Sum]) -> Op
         others.iter().zip(&letters).map(|(other, own)| (*other, Subscript::Letter(*own))).collect();
     let terms = mixed.terms.iter().map(|term| substitute(symbols, term, &same)).collect();
     let curvature = canonical(symbols, &Sum { terms });
-    let in_order = draft.plates.iter().copied().filter(|letter| meets.contains(letter)).collect();
+    // What is ragged may meet across groups.
+    let in_order = with_ancestors(symbols, &draft.plates);
+    let lineage = |letter: &LetterId| meets.iter().any(|own| symbols.lineage(*own).contains(letter));
+    let in_order = in_order.into_iter().filter(lineage).collect();
     Some((curvature, in_order))
 }
 

@@ -144,8 +144,10 @@ fn block(
     let weights = multiplicities(&derivation.symbols, &draft.plates);
     let (natural, prior) = arrange(&mut derivation.symbols, draft, family, &coefficients, &weights);
     let in_order = dedup(collected.iter().flat_map(|entry| entry.meets.clone()).collect());
-    let in_order: Vec<LetterId> =
-        draft.plates.iter().copied().filter(|letter| in_order.contains(letter)).collect();
+    let in_order: Vec<LetterId> = with_ancestors(&derivation.symbols, &draft.plates)
+        .into_iter()
+        .filter(|letter| in_order.contains(letter))
+        .collect();
     let contributions = contributions(&mut derivation.symbols, draft, bounded, &collected);
     let block = Block {
         members: draft.members.clone(),
@@ -428,7 +430,7 @@ fn collect(
                     position += 1;
                     !gone.contains(&(position - 1))
                 });
-                let meets = meeting_letters(draft, &copy[0].plates, &groups, copy);
+                let meets = meeting_letters(symbols, draft, &copy[0].plates, &groups, copy);
                 let letters = slot_letters(draft, &statistic);
                 let pairs = slots
                     .into_iter()
@@ -471,8 +473,9 @@ fn targets(symbols: &Symbols, draft: &Draft) -> Vec<LetterId> {
     with_ancestors(symbols, &letters)
 }
 
-/// The plate letters in which another copy of the block differs from this one.
+/// The plate letters, and their ancestors, in which another copy of the block differs from this one.
 fn meeting_letters(
+    symbols: &Symbols,
     draft: &Draft,
     own: &[Subscript],
     groups: &[Vec<&crate::separate::Element>],
@@ -481,8 +484,15 @@ fn meeting_letters(
     let mut letters = Vec::new();
     for other in groups.iter().filter(|other| other[0].plates != copy[0].plates) {
         for ((left, right), letter) in own.iter().zip(&other[0].plates).zip(&draft.plates) {
-            if left != right {
-                letters.push(*letter);
+            if left == right {
+                continue;
+            }
+            letters.push(*letter);
+            if let (Subscript::Letter(left), Subscript::Letter(right)) = (left, right) {
+                let above = symbols.lineage(*left).into_iter().zip(symbols.lineage(*right)).skip(1);
+                let known = symbols.lineage(*letter).into_iter().skip(1);
+                letters
+                    .extend(above.zip(known).filter(|((left, right), _)| left != right).map(|(_, own)| own));
             }
         }
     }

@@ -3,8 +3,8 @@
 use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::{distribute, multiply, refresh};
 use cavi_algebra::{
-    Atom, BlockId, Elementary, ExpectedSquare, Factor, Moment, Statistic, Subscript, Sum, Support, Symbols,
-    Term,
+    Atom, BlockId, Elementary, ExpectedSquare, Factor, LetterId, Moment, Statistic, Subscript, Sum, Support,
+    Symbols, Term,
 };
 
 use crate::blocks::Draft;
@@ -85,7 +85,54 @@ pub fn expect_term(symbols: &mut Symbols, drafts: &[Draft], term: &Term) -> Resu
         }
         terms = next;
     }
-    Ok(canonical(symbols, &Sum { terms }))
+    let expected = canonical(symbols, &Sum { terms });
+    Ok(differences_opened(symbols, drafts, &expected))
+}
+
+/// `sum_(t != u) f(t) g(u) = sum_t f(t) sum_u g(u) - sum_t f(t) g(t)`, where the two are summed letters that keep two
+/// copies of an index block apart and nothing else holds both: along the axis of its plates sums are long.
+fn differences_opened(symbols: &mut Symbols, drafts: &[Draft], expected: &Sum) -> Sum {
+    let mut queue: Vec<Term> = expected.terms.iter().rev().cloned().collect();
+    let mut out = Sum::zero();
+    while let Some(term) = queue.pop() {
+        let Some(position) = (0..term.factors.len()).find(|at| is_open(drafts, &term, *at)) else {
+            out.terms.push(term);
+            continue;
+        };
+        let mut all = term.clone();
+        let Atom::Different(left, right) = all.factors.remove(position).atom else {
+            unreachable!("the position of a difference")
+        };
+        let mut equal = all.clone().scaled(-1.0);
+        equal.factors.push(Factor::of(Atom::Equal(left, right)));
+        queue.extend(canonical(symbols, &Sum { terms: vec![equal, all] }).terms);
+    }
+    canonical(symbols, &out)
+}
+
+/// Whether a factor says that two summed letters differ, each of which numbers copies of an index block, and no other
+/// factor holds both.
+fn is_open(drafts: &[Draft], term: &Term, position: usize) -> bool {
+    let Atom::Different(Subscript::Letter(left), Subscript::Letter(right)) = &term.factors[position].atom
+    else {
+        return false;
+    };
+    let numbers = |factor: &Factor, letter: &LetterId| match &factor.atom {
+        Atom::Moment(moment) => {
+            drafts[moment.block.index()].classes.is_some()
+                && moment.plates.contains(&Subscript::Letter(*letter))
+        }
+        _ => false,
+    };
+    let others =
+        || term.factors.iter().enumerate().filter(|(at, _)| *at != position).map(|(_, factor)| factor);
+    let summed =
+        |letter: &LetterId| term.sums.contains(letter) && others().any(|factor| numbers(factor, letter));
+    let both = others().any(|factor| {
+        let held = factor.atom.free_letters();
+        held.contains(left) && held.contains(right)
+    });
+    summed(left) && summed(right) && !both
 }
 
 /// Whether an atom is an indicator of where an entry exists.
@@ -178,19 +225,89 @@ fn expected_square(
                 continue;
             }
             let right = refresh(symbols, right);
+            let twice = if other > number { 2.0 } else { 1.0 };
+            let (chosen, shared): (Vec<usize>, Vec<usize>) =
+                shared.into_iter().partition(|block| drafts[*block].classes.is_some());
             let sides: Vec<Shared> =
                 shared.iter().map(|block| Shared::of(symbols, drafts, *block, left, &right)).collect();
-            let mut product = multiply(symbols, &Sum::term(left.clone()), &Sum::term(right));
-            product.terms.iter_mut().for_each(|term| term.factors.extend(guards.iter().cloned()));
-            let twice = if other > number { 2.0 } else { 1.0 };
-            let product = canonical(symbols, &product);
-            for term in &product.terms {
-                spread = spread.plus(excess(symbols, drafts, &sides, term)?.scaled(twice));
+            for case in cases(symbols, drafts, &chosen, left, &right)? {
+                let guards = || guards.iter().chain(&case.guards).cloned();
+                let product = multiply(symbols, &Sum::term(left.clone()), &Sum::term(right.clone()));
+                let product = guarded(symbols, product, guards());
+                let difference = if case.coincide {
+                    let means = [left, &right].map(|side| expect_term(symbols, drafts, side));
+                    let [left, right] = means;
+                    let apart = multiply(symbols, &left?, &right?);
+                    let apart = guarded(symbols, apart, guards());
+                    expect(symbols, drafts, &product)?.minus(apart)
+                } else if sides.is_empty() {
+                    continue;
+                } else {
+                    let mut own = Sum::zero();
+                    for term in &product.terms {
+                        own = own.plus(excess(symbols, drafts, &sides, term)?);
+                    }
+                    own
+                };
+                spread = spread.plus(difference.scaled(twice));
             }
         }
     }
     let spread = canonical(symbols, &spread);
     Ok(Atom::ExpectedSquare(Box::new(ExpectedSquare { of: inner.clone(), mean, spread })))
+}
+
+/// What is known of the copies of index blocks in two terms.
+struct Case {
+    guards: Vec<Factor>,
+    /// Whether a copy stands in both terms.
+    coincide: bool,
+}
+
+/// Which copies of index blocks stand in both of two terms: `1 = [a = b] + [a != b]` for a copy `a` of the one and `b` of
+/// the other, until two are the same or none is. An index is its own square, `[z = k] [z = l] = [k = l] [z = k]`, so that its
+/// product does not say whether both had it.
+fn cases(
+    symbols: &Symbols,
+    drafts: &[Draft],
+    blocks: &[usize],
+    left: &Term,
+    right: &Term,
+) -> Result<Vec<Case>, Box<Leftover>> {
+    let mut done = Vec::new();
+    let mut apart: Vec<Vec<Factor>> = vec![Vec::new()];
+    for block in blocks {
+        let found = |term: &Term| -> Result<Vec<Vec<Subscript>>, Box<Leftover>> {
+            let found = elements(symbols, &drafts[*block], term).map_err(|position| {
+                Box::new(Leftover { term: term.clone(), position, block: BlockId::from(*block) })
+            })?;
+            Ok(copies(&found).into_iter().map(|copy| copy[0].plates.clone()).collect())
+        };
+        let (own, others) = (found(left)?, found(right)?);
+        for (one, other) in own.iter().flat_map(|one| others.iter().map(move |other| (one, other))) {
+            let mut next = Vec::new();
+            for mut known in apart {
+                let pairs = one.iter().zip(other).filter(|(left, right)| left != right);
+                for (left, right) in pairs {
+                    let mut guards = known.clone();
+                    guards.push(Factor::of(Atom::Different(left.clone(), right.clone())));
+                    next.push(guards);
+                    known.push(Factor::of(Atom::Equal(left.clone(), right.clone())));
+                }
+                done.push(Case { guards: known, coincide: true });
+            }
+            apart = next;
+        }
+    }
+    done.extend(apart.into_iter().map(|guards| Case { guards, coincide: false }));
+    Ok(done)
+}
+
+/// The sum where the guards hold.
+fn guarded(symbols: &mut Symbols, mut sum: Sum, guards: impl Iterator<Item = Factor>) -> Sum {
+    let guards: Vec<Factor> = guards.collect();
+    sum.terms.iter_mut().for_each(|term| term.factors.extend(guards.iter().cloned()));
+    canonical(symbols, &sum)
 }
 
 /// A block that both terms of a product hold.

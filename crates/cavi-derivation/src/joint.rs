@@ -6,7 +6,8 @@
 use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::{distribute, multiply, power, replace_index, sum_simplex, to_sum};
 use cavi_algebra::{
-    ArrayId, ArrayKind, Atom, LetterId, Restriction, Subscript, Sum, Support, Symbols, Term, dedup,
+    ArrayId, ArrayKind, Atom, Factor, Function, LetterId, Restriction, Subscript, Sum, Support, Symbols,
+    Term, dedup,
 };
 use cavi_families::matrix::{inverse_of_diagonal, log_determinant, over, size};
 use cavi_families::{Argument, Extent, Target};
@@ -64,8 +65,9 @@ fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statem
         arguments.push(Some(Argument { value, letters: argument.letters.clone() }));
     }
 
-    // Selections, innermost first.
+    // Selections, innermost first: by letters of the statement for the whole density, by summed letters where they stand.
     let mut selections: Vec<(Subscript, LetterId)> = Vec::new();
+    let mut inside: Option<(ArrayId, LetterId)> = None;
     while let Some((index, subscripts)) =
         arguments.iter().flatten().find_map(|argument| innermost_selection(symbols, &argument.value))
     {
@@ -76,15 +78,11 @@ fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statem
         if let Some(bound) =
             letters.iter().find(|letter| !plates.contains(letter) && !chosen.contains(letter))
         {
-            let name = symbols.array(index).name.clone();
-            let letter = symbols.letter(*bound).name.clone();
-            derivation.diagnostics.push(
-                Diagnostic::error("E0701", format!("`{name}` selects under the summed letter `{letter}`"))
-                    .at(statement.span, "in this statement")
-                    .possible("a selection by an index latent may use the letters on the left only")
-                    .help("write the mixture out as statements of its own, or sum over the classes with weights"),
-            );
-            return Sum::zero();
+            inside = inside.or(Some((index, *bound)));
+            for argument in arguments.iter_mut().flatten() {
+                select_inside(symbols, &mut argument.value, index, &subscripts);
+            }
+            continue;
         }
         let Support::Index(axis) = symbols.array(index).support else {
             unreachable!("only index variables stand in subscripts")
@@ -173,6 +171,19 @@ fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statem
         index,
     };
     let density = statement.family.log_density(symbols, &target, &arguments);
+    if let Some((index, bound)) = inside
+        && selects_in_log(&density, index)
+    {
+        let name = symbols.array(index).name.clone();
+        let letter = symbols.letter(bound).name.clone();
+        derivation.diagnostics.push(
+            Diagnostic::error("E0701", format!("`{name}` selects under the summed letter `{letter}`, inside a log"))
+                .at(statement.span, "in this statement")
+                .possible("a selection in the log of a sum may use the letters on the left only; in the mean of a Normal or a logit, any")
+                .help("write the mixture out as statements of its own, or sum over the classes with weights"),
+        );
+        return Sum::zero();
+    }
     let density = where_observed(symbols, statement, &target, density);
     let mut weight = Sum::number(1.0);
     for guard in guards(symbols, statement, &target) {
@@ -297,7 +308,7 @@ pub fn multiplicities(symbols: &Symbols, plates: &[LetterId]) -> Vec<Atom> {
     atoms
 }
 
-/// An index latent that stands in a subscript and whose own subscripts hold none.
+/// An index latent that selects and whose own subscripts hold none. In an indicator it selects nothing.
 fn innermost_selection(symbols: &Symbols, sum: &Sum) -> Option<(ArrayId, Vec<Subscript>)> {
     fn inside(symbols: &Symbols, subscript: &Subscript) -> Option<(ArrayId, Vec<Subscript>)> {
         let Subscript::Index(array, inner) = subscript else { return None };
@@ -306,13 +317,61 @@ fn innermost_selection(symbols: &Symbols, sum: &Sum) -> Option<(ArrayId, Vec<Sub
         }
         (symbols.array(*array).kind == ArrayKind::Latent).then(|| (*array, inner.clone()))
     }
-    let mut found = None;
-    sum.visit_subscripts(&mut |subscript| {
-        if found.is_none() {
-            found = inside(symbols, subscript);
+    let atoms = || sum.terms.iter().flat_map(|term| &term.factors).map(|factor| &factor.atom);
+    atoms().find_map(|atom| match atom {
+        Atom::Equal(..) => None,
+        _ if !atom.nested().is_empty() => {
+            atom.nested().into_iter().find_map(|sum| innermost_selection(symbols, sum))
         }
-    });
-    found
+        _ => {
+            let mut found = None;
+            atom.visit_subscripts(&mut |subscript| {
+                found = found.take().or_else(|| inside(symbols, subscript))
+            });
+            found
+        }
+    })
+}
+
+/// `f(e[z]) = sum_c [z = c] f(e[c])` in every product `f` that selects by `index[subscripts]`.
+fn select_inside(symbols: &mut Symbols, sum: &mut Sum, index: ArrayId, subscripts: &[Subscript]) {
+    let Support::Index(axis) = symbols.array(index).support else {
+        unreachable!("only index variables stand in subscripts")
+    };
+    for term in &mut sum.terms {
+        let mut own: Vec<usize> = Vec::new();
+        for (position, factor) in term.factors.iter_mut().enumerate() {
+            let mut nested = factor.atom.nested_mut();
+            nested.iter_mut().for_each(|inner| select_inside(symbols, inner, index, subscripts));
+            if nested.is_empty() && !matches!(factor.atom, Atom::Equal(..)) {
+                own.push(position);
+            }
+        }
+        let class = symbols.fresh_on(axis);
+        let mut selected = Sum::term(Term {
+            factors: own.iter().map(|at| term.factors[*at].clone()).collect(),
+            ..Term::number(1.0)
+        });
+        replace_index(&mut selected, index, subscripts, class);
+        let mut found = false;
+        for (at, factor) in own.into_iter().zip(selected.terms.remove(0).factors) {
+            found |= term.factors[at] != factor;
+            term.factors[at] = factor;
+        }
+        if found {
+            let chosen = Atom::Equal(Subscript::Index(index, subscripts.to_vec()), Subscript::Letter(class));
+            term.factors.push(Factor::of(chosen));
+            term.sums.push(class);
+        }
+    }
+}
+
+/// Whether an indicator of an index stands inside the log of a sum.
+fn selects_in_log(sum: &Sum, index: ArrayId) -> bool {
+    sum.terms.iter().flat_map(|term| &term.factors).any(|factor| match &factor.atom {
+        Atom::Apply(Function::Log, inner) => inner.iter().any(|sum| sum.mentions(index)),
+        atom => atom.nested().into_iter().any(|inner| selects_in_log(inner, index)),
+    })
 }
 
 /// Whether `sum_v p_v` is 1 by the simplex rule; a vector of constants and data alone is checked when they are bound.

@@ -550,8 +550,8 @@ impl<'a> Executor<'a> {
         let mut kept = weightless;
         kept.extend(self.observed[id.index()].iter().flat_map(|own| own.rows().map(|(row, _)| row)));
         kept.sort_unstable();
-        for fixed in self.one_after_another(id) {
-            self.update_slice(id, &fixed, &kept)?;
+        for step in self.one_after_another(id) {
+            self.update_step(id, &step, &kept)?;
         }
         Ok(())
     }

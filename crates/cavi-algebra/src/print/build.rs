@@ -74,6 +74,11 @@ impl<'a> Builder<'a> {
         out
     }
 
+    /// Letters alone, without their ancestors.
+    pub fn letters_of(&mut self, letters: &[LetterId]) -> Vec<Node> {
+        letters.iter().flat_map(|letter| self.letters.lineage(self.scope.symbols, *letter).pop()).collect()
+    }
+
     /// A statistic of a block at its own plates and at the given slots, without expectation.
     pub fn statistic(&mut self, block: &Block, moment: &Moment) -> Node {
         let parts = self.parts(block, moment);

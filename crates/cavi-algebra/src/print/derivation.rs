@@ -305,10 +305,24 @@ impl Derivation<'_> {
                 "All copies move at once."
             })];
         }
-        let shown = Builder::new(self.scope(), &block.plates).subscripts_of(&block.in_order);
         let mut line = vec![words("Copies move in order along ")];
-        line.extend(separated(shown.into_iter().map(Span::Math).collect()));
+        line.extend(self.along(block));
         line.push(words(", each seeing the newest values of the others."));
+        line
+    }
+
+    /// The letters along which copies move in order, and those of the groups within which they do.
+    pub(super) fn along(&self, block: &Block) -> Vec<Span> {
+        let mut builder = Builder::new(self.scope(), &block.plates);
+        let shown = builder.letters_of(&block.in_order);
+        let ancestors = block.in_order.iter().flat_map(|letter| self.equations.symbols.lineage(*letter));
+        let within: Vec<LetterId> =
+            dedup(ancestors.filter(|letter| !block.in_order.contains(letter)).collect());
+        let mut line = separated(shown.into_iter().map(Span::Math).collect());
+        if !within.is_empty() {
+            line.push(words(" within each "));
+            line.extend(separated(builder.letters_of(&within).into_iter().map(Span::Math).collect()));
+        }
         line
     }
 

@@ -219,23 +219,21 @@ impl Derivation<'_> {
     fn algorithm_block(&self, id: BlockId) -> Vec<Span> {
         let block = self.equations.block(id);
         let left = Span::Math(self.left_of(block));
-        let letters: Vec<Node> = match block.in_order.as_slice() {
-            [] => {
-                Builder::new(self.scope(), &block.plates).subscripts_of(&self.with_ancestors(&block.plates))
-            }
-            along => Builder::new(self.scope(), &block.plates).subscripts_of(along),
-        };
         let mut text = vec![words("Update "), left];
-        if !letters.is_empty() {
-            text.push(words(if block.in_order.is_empty() {
-                " for all "
-            } else {
-                " one after another along "
-            }));
-            text.extend(separated(letters.into_iter().map(Span::Math).collect()));
-            text.push(words(if block.in_order.is_empty() { " at once." } else { "." }));
-        } else {
+        if !block.in_order.is_empty() {
+            text.push(words(" one after another along "));
+            text.extend(self.along(block));
             text.push(words("."));
+            return text;
+        }
+        let plates = self.with_ancestors(&block.plates);
+        let letters: Vec<Node> = Builder::new(self.scope(), &block.plates).subscripts_of(&plates);
+        if letters.is_empty() {
+            text.push(words("."));
+        } else {
+            text.push(words(" for all "));
+            text.extend(separated(letters.into_iter().map(Span::Math).collect()));
+            text.push(words(" at once."));
         }
         text
     }

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::plan::lower::Lowering;
-use crate::plan::tensor::{Access, Contraction, Index, Operation};
+use crate::plan::tensor::{Access, Contraction, Index, MapId, Operation};
 
 /// Moves the sums of a contraction inward; what is left reads intermediate arrays.
 pub fn eliminate(lowering: &mut Lowering, mut whole: Contraction) -> Contraction {
@@ -40,7 +40,7 @@ pub fn eliminate(lowering: &mut Lowering, mut whole: Contraction) -> Contraction
         }
         let Some((_, letter)) = best else { break };
         let group = group_of(&whole, letter);
-        let access = temporary(lowering, &whole, &group, Some(letter));
+        let access = temporary(lowering, &whole, &group, Some(letter), None);
         replace(&mut whole, &group, access);
     }
     merge(lowering, &mut whole);
@@ -62,7 +62,7 @@ fn shape_of(
     group: &[usize],
     without: Option<usize>,
 ) -> Vec<(Index, usize)> {
-    let mut through: BTreeMap<usize, BTreeSet<Option<crate::plan::tensor::MapId>>> = BTreeMap::new();
+    let mut through: BTreeMap<usize, BTreeSet<Option<MapId>>> = BTreeMap::new();
     for place in group {
         for index in &whole.operands[*place].dims {
             if Some(index.letter) != without {
@@ -81,14 +81,50 @@ fn shape_of(
         .collect()
 }
 
-/// The product of a group of operands, summed over a letter if one is given, as an array of its own.
-fn temporary(lowering: &mut Lowering, whole: &Contraction, group: &[usize], sum: Option<usize>) -> Access {
+/// Where `letter`, which the output does not depend on, counts only if its value in a table is that of `other`: what holds it
+/// is summed for each value of the table, and read there. `sum_tu f_t g_u [d_t = d_u] = sum_t f_t (sum_u g_u [d_u = d])_(d = d_t)`.
+/// Whether that could be done.
+pub fn sum_through(
+    lowering: &mut Lowering,
+    whole: &mut Contraction,
+    letter: usize,
+    table: MapId,
+    other: Index,
+) -> bool {
+    let group = group_of(whole, letter);
+    let holds = |place: &usize| whole.operands[*place].dims.iter().any(|index| index.letter == other.letter);
+    let shape = shape_of(lowering, whole, &group, Some(letter));
+    let size =
+        shape.iter().map(|(_, size)| *size as f64).product::<f64>() * lowering.maps.range(table) as f64;
+    let is_kept = whole.output.iter().any(|index| index.letter == letter);
+    if is_kept || group.is_empty() || group.iter().any(holds) || size > lowering.limit as f64 {
+        return false;
+    }
+    let mut access = temporary(lowering, whole, &group, Some(letter), Some(table));
+    access.dims.push(other);
+    replace(whole, &group, access);
+    true
+}
+
+/// The product of a group of operands, summed over a letter if one is given, as an array of its own: of one dimension more
+/// if the sum is taken for each value of a table of the letter.
+fn temporary(
+    lowering: &mut Lowering,
+    whole: &Contraction,
+    group: &[usize],
+    sum: Option<usize>,
+    table: Option<MapId>,
+) -> Access {
     let dims = shape_of(lowering, whole, group, sum);
     let mut sizes: Vec<usize> = dims.iter().map(|(_, size)| *size).collect();
-    let output: Vec<Index> = (0..dims.len()).map(Index::letter).collect();
-    let shape = sizes.clone();
+    let mut output: Vec<Index> = (0..dims.len()).map(Index::letter).collect();
+    let mut shape = sizes.clone();
     if let Some(letter) = sum {
         sizes.push(whole.sizes[letter]);
+    }
+    if let Some(table) = table {
+        output.push(Index { letter: dims.len(), map: Some(table) });
+        shape.push(lowering.maps.range(table));
     }
     let operands = group
         .iter()
@@ -149,7 +185,7 @@ fn merge(lowering: &mut Lowering, whole: &mut Contraction) {
         }
         let Some((_, small, large)) = best else { return };
         let group = [small.min(large), small.max(large)];
-        let access = temporary(lowering, whole, &group, None);
+        let access = temporary(lowering, whole, &group, None, None);
         replace(whole, &group, access);
     }
 }

@@ -45,6 +45,15 @@ pub struct Plan<'a> {
     pub elbo_sites: Vec<(SiteId, f64)>,
 }
 
+/// A letter along which copies move in order.
+#[derive(Clone, Debug)]
+pub struct Along {
+    /// Its place among the plates.
+    pub place: usize,
+    /// For a ragged letter whose copies meet within their group only: where each group starts, and the end of the last.
+    pub groups: Option<Vec<usize>>,
+}
+
 /// The plan of a block.
 #[derive(Clone, Debug)]
 pub struct BlockPlan {
@@ -55,8 +64,8 @@ pub struct BlockPlan {
     pub prior: Vec<NodeId>,
     /// The weight of each row, where a multiplicity weighs them.
     pub weight: Option<NodeId>,
-    /// The places among the plates of the letters along which copies move in order.
-    pub in_order: Vec<usize>,
+    /// The letters along which copies move in order.
+    pub in_order: Vec<Along>,
     /// For a point without a closed form.
     pub ascent: Option<AscentPlan>,
 }
@@ -206,11 +215,15 @@ fn plan_block(
             Some(lowering.sum_over_letters(&sum, &block.plates)?)
         }
     };
-    let in_order = block
-        .in_order
-        .iter()
-        .map(|letter| block.plates.iter().position(|plate| plate == letter).expect("a letter of the plates"))
-        .collect();
+    let in_order = block.in_order.iter().filter_map(|letter| {
+        let place = block.plates.iter().position(|plate| plate == letter)?;
+        let above = &lowering.symbols.lineage(*letter)[1..];
+        let within = !above.is_empty() && !above.iter().any(|ancestor| block.in_order.contains(ancestor));
+        let axis = lowering.symbols.letter(*letter).axis;
+        let groups = within.then(|| lowering.bound.axes[axis.index()].starts.clone()).flatten();
+        Some(Along { place, groups })
+    });
+    let in_order = in_order.collect();
     let ascent = match &block.ascent {
         None => None,
         Some(ascent) => Some(plan_ascent(lowering, id, block, ascent)?),

@@ -116,8 +116,9 @@ impl Executor<'_> {
         curvature: &[NodeId],
     ) -> Result<(), Trouble> {
         let plates = self.plan.layouts[id.index()].plates.clone();
-        for fixed in self.one_after_another(id) {
-            self.climb(id, &rows_with(&plates, &fixed), objective, gradient, curvature)?;
+        for step in self.one_after_another(id) {
+            let rows: Vec<usize> = step.iter().flat_map(|fixed| rows_with(&plates, fixed)).collect();
+            self.climb(id, &rows, objective, gradient, curvature)?;
         }
         Ok(())
     }

@@ -4,39 +4,48 @@ use cavi_algebra::BlockId;
 use cavi_families::{Batch, Extent};
 
 use super::{Executor, family, settle, trouble};
+use crate::plan::Along;
 use crate::plan::tensor::{NodeId, Operation};
 use crate::trouble::Trouble;
 
+/// The values of some plate letters, each with its place among the plates.
+pub(super) type Fixed = Vec<(usize, usize)>;
+
 impl Executor<'_> {
-    /// The values of the letters along which copies of a block move in order, each with its place among the plates: one
-    /// after another.
-    pub(super) fn one_after_another(&self, id: BlockId) -> Vec<Vec<(usize, usize)>> {
-        let places = &self.plan.blocks[id.index()].in_order;
+    /// The steps in which copies of a block move, one after another: each the copies that move at once, as the values of
+    /// the letters along which they move in order, each with its place among the plates. Where these meet within their
+    /// group only, the first of every group move at once, then the second.
+    pub(super) fn one_after_another(&self, id: BlockId) -> Vec<Vec<Fixed>> {
         let plates = &self.plan.layouts[id.index()].plates;
-        let sizes: Vec<usize> = places.iter().map(|place| plates[*place]).collect();
-        let steps: usize = sizes.iter().product();
-        let fixed = |step: usize| {
-            let mut fixed = Vec::new();
-            let mut rest = step;
-            for (place, size) in places.iter().zip(&sizes).rev() {
-                fixed.push((*place, rest % size));
-                rest /= size;
-            }
-            fixed.reverse();
-            fixed
-        };
-        (0..steps).map(fixed).collect()
+        let mut steps: Vec<Vec<Fixed>> = vec![vec![Vec::new()]];
+        for Along { place, groups } in &self.plan.blocks[id.index()].in_order {
+            let values: Vec<Vec<usize>> = match groups {
+                None => (0..plates[*place]).map(|value| vec![value]).collect(),
+                Some(starts) => {
+                    let longest = starts.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+                    let at = |step: usize| {
+                        starts
+                            .windows(2)
+                            .filter(move |pair| pair[0] + step < pair[1])
+                            .map(move |pair| pair[0] + step)
+                    };
+                    (0..longest).map(|step| at(step).collect()).collect()
+                }
+            };
+            let with = |step: &Vec<Fixed>, values: &Vec<usize>| {
+                let all = step.iter().flat_map(|fixed| values.iter().map(move |value| (fixed, value)));
+                all.map(|(fixed, value)| fixed.iter().copied().chain([(*place, *value)]).collect()).collect()
+            };
+            steps =
+                steps.iter().flat_map(|step| values.iter().map(move |values| with(step, values))).collect();
+        }
+        steps
     }
 
-    /// Updates the copies whose plate letters have the given values, but for those (ascending) that are kept.
-    pub(super) fn update_slice(
-        &mut self,
-        id: BlockId,
-        fixed: &[(usize, usize)],
-        kept: &[usize],
-    ) -> Result<(), Trouble> {
+    /// Updates the copies of a step, but for those (ascending) that are kept.
+    pub(super) fn update_step(&mut self, id: BlockId, step: &[Fixed], kept: &[usize]) -> Result<(), Trouble> {
         let layout = self.plan.layouts[id.index()].clone();
-        let rows = rows_with(&layout.plates, fixed);
+        let rows: Vec<usize> = step.iter().flat_map(|fixed| rows_with(&layout.plates, fixed)).collect();
         let nodes = self.plan.blocks[id.index()].natural.clone();
         let point = self.equations.block(id).is_point();
         let family = family(self.equations, id);
@@ -61,7 +70,7 @@ impl Executor<'_> {
                     .flat_map(|group| values[group * width..(group + 1) * width].iter().copied())
                     .collect()
             } else {
-                self.evaluate_slice(*node, fixed, &rows)
+                self.evaluate_step(*node, step, &rows)
             };
             columns.push(column);
         }
@@ -108,65 +117,56 @@ impl Executor<'_> {
         Ok(())
     }
 
-    /// A natural parameter at the rows whose plate letters have the given values.
-    fn evaluate_slice(&mut self, node: NodeId, fixed: &[(usize, usize)], rows: &[usize]) -> Vec<f64> {
+    /// A natural parameter at the rows of a step.
+    fn evaluate_step(&mut self, node: NodeId, step: &[Fixed], rows: &[usize]) -> Vec<f64> {
         let index = node.index();
-        let dims: Vec<(usize, usize)> = fixed.to_vec();
         let sliceable = matches!(self.plan.nodes[index].operation, Operation::Contractions(_))
             && self.prepared[index]
                 .iter()
-                .all(|prepared| prepared.can_fix(&dims) && !prepared.streams(&self.plan.streamed));
+                .all(|prepared| prepared.can_fix(&step[0]) && !prepared.streams(&self.plan.streamed));
         if !sliceable {
-            return self.rows_of_all(node, fixed, rows);
+            return self.rows_of_all(node, step, rows);
         }
         for read in self.plan.nodes[index].reads() {
             self.evaluate(read);
         }
         let shape = &self.plan.nodes[index].shape;
-        let size = shape
-            .iter()
-            .enumerate()
-            .map(|(place, size)| if dims.iter().any(|(fixed, _)| *fixed == place) { 1 } else { *size });
-        let mut out = vec![0.0; size.product()];
-        for prepared in &self.prepared[index] {
-            prepared.run_fixed(&self.values, &self.plan.maps, &dims, &mut out, &self.threads);
+        let mut all = Vec::new();
+        for fixed in step {
+            let size = shape
+                .iter()
+                .enumerate()
+                .map(|(place, size)| if fixed.iter().any(|(own, _)| *own == place) { 1 } else { *size });
+            let mut out = vec![0.0; size.product()];
+            for prepared in &self.prepared[index] {
+                prepared.run_fixed(&self.values, &self.plan.maps, fixed, &mut out, &self.threads);
+            }
+            all.extend(out);
         }
         // Nothing times infinity is nothing: the whole is worked out with that in mind.
-        if out.iter().any(|value| value.is_nan()) {
-            return self.rows_of_all(node, fixed, rows);
+        if all.iter().any(|value| value.is_nan()) {
+            return self.rows_of_all(node, step, rows);
         }
-        out
+        all
     }
 
     /// These rows of a natural parameter that is worked out as a whole.
-    fn rows_of_all(&mut self, node: NodeId, fixed: &[(usize, usize)], rows: &[usize]) -> Vec<f64> {
+    fn rows_of_all(&mut self, node: NodeId, step: &[Fixed], rows: &[usize]) -> Vec<f64> {
         self.evaluate(node);
         let values = &self.values[node.index()];
-        let width = values.len().checked_div(self.rows_of(node, fixed, rows)).unwrap_or(0);
-        rows.iter().flat_map(|row| values[row * width..(row + 1) * width].iter().copied()).collect()
-    }
-
-    /// The number of rows of the block that a natural parameter belongs to.
-    fn rows_of(&self, node: NodeId, fixed: &[(usize, usize)], rows: &[usize]) -> usize {
         let shape = &self.plan.nodes[node.index()].shape;
-        let fixed: usize = fixed.iter().map(|(place, _)| shape[*place]).product();
-        rows.len() * fixed
+        // Each row of a step stands for all values of its fixed letters.
+        let fixed: usize = step[0].iter().map(|(place, _)| shape[*place]).product();
+        let width = values.len().checked_div(rows.len() / step.len() * fixed).unwrap_or(0);
+        rows.iter().flat_map(|row| values[row * width..(row + 1) * width].iter().copied()).collect()
     }
 }
 
 /// The rows whose plate letters at the given places have the given values, ascending.
 pub(super) fn rows_with(plates: &[usize], fixed: &[(usize, usize)]) -> Vec<usize> {
-    let rows: usize = plates.iter().product();
-    (0..rows)
-        .filter(|row| {
-            let mut rest = *row;
-            let mut matches = true;
-            for (place, size) in plates.iter().enumerate().rev() {
-                let value = rest % size;
-                rest /= size;
-                matches &= fixed.iter().all(|(own, wanted)| *own != place || *wanted == value);
-            }
-            matches
-        })
-        .collect()
+    plates.iter().enumerate().fold(vec![0], |rows, (place, size)| {
+        let wanted = fixed.iter().find(|(own, _)| *own == place).map(|(_, wanted)| *wanted);
+        let values = wanted.map_or(0..*size, |wanted| wanted..wanted + 1);
+        rows.iter().flat_map(|row| values.clone().map(move |value| row * size + value)).collect()
+    })
 }

@@ -5,7 +5,7 @@ use cavi_algebra::{ArrayId, Atom, LetterId, Subscript, Support};
 use super::scope::entry_of;
 use super::{Lowering, Pending, Scope, Unplanned};
 use crate::data::BoundArray;
-use crate::plan::eliminate::eliminate;
+use crate::plan::eliminate::{eliminate, sum_through};
 use crate::plan::tensor::{Access, Contraction, Index, MapId, Maps, Operation};
 
 impl<'a> Lowering<'a, '_> {
@@ -85,9 +85,6 @@ impl<'a> Lowering<'a, '_> {
                 extra.push(access);
             }
         }
-        for (left, right) in scope.tied.clone() {
-            extra.extend(self.where_they_hold(scope, left, right, false)?);
-        }
         let mut operands = Vec::new();
         for pending in &pending {
             let dims: Result<Vec<Index>, Unplanned> =
@@ -95,18 +92,34 @@ impl<'a> Lowering<'a, '_> {
             operands.push(Access { node: pending.node, dims: dims? });
         }
         operands.extend(extra);
-        // A loop that nothing mentions repeats the product.
-        for (letter, size) in scope.sizes.iter().enumerate() {
-            let mut mentioned = operands.iter().flat_map(|operand| &operand.dims).chain(&scope.output);
-            if !scope.replaced.contains(&letter) && !mentioned.any(|index| index.letter == letter) {
-                coefficient *= *size as f64;
+        let mut whole =
+            Contraction { coefficient, sizes: scope.sizes.clone(), operands, output: scope.output.clone() };
+        let mut summed: Vec<usize> = scope.replaced.clone();
+        let mut tied = scope.tied.clone();
+        while let Some((left, right)) = tied.pop() {
+            let others = tied.iter().flat_map(|(left, right)| [left.letter, right.letter]);
+            let others: Vec<usize> = others.collect();
+            let through = [(left, right), (right, left)].into_iter().find(|(own, other)| {
+                let alone = own.letter != other.letter && !others.contains(&own.letter);
+                own.map
+                    .filter(|_| alone)
+                    .is_some_and(|map| sum_through(self, &mut whole, own.letter, map, *other))
+            });
+            match through {
+                Some((own, _)) => summed.push(own.letter),
+                None => whole.operands.extend(self.where_they_hold(scope, left, right, false)?),
             }
         }
-        if coefficient == 0.0 {
+        // A loop that nothing mentions repeats the product.
+        for (letter, size) in scope.sizes.iter().enumerate() {
+            let mut mentioned = whole.operands.iter().flat_map(|operand| &operand.dims).chain(&whole.output);
+            if !summed.contains(&letter) && !mentioned.any(|index| index.letter == letter) {
+                whole.coefficient *= *size as f64;
+            }
+        }
+        if whole.coefficient == 0.0 {
             return Ok(None);
         }
-        let whole =
-            Contraction { coefficient, sizes: scope.sizes.clone(), operands, output: scope.output.clone() };
         Ok(Some(eliminate(self, whole)))
     }
 
