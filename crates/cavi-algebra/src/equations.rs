@@ -1,6 +1,7 @@
 //! The waist: what the meaning side writes and the number side reads.
 
 use crate::contribution::Contribution;
+use crate::expression::Subscript;
 use crate::statistic::Statistic;
 use crate::sum_of_products::{Atom, Moment, Sum};
 use crate::symbols::{ArrayId, AuxiliaryId, BlockId, LetterId, SiteId, StatementId, Symbols};
@@ -42,6 +43,9 @@ pub struct StatementEquation {
     /// The matrix that turns a slice of the target into independent standard normals, where the statement has one. Its letters
     /// are those of the target that tell the matrices apart, then row and column; the row has the letter of the slice.
     pub whitening: Option<ArrayId>,
+    /// Pairs of subscripts, in the letters of the statement, that data have to keep apart: no closed form exists where the
+    /// two are equal.
+    pub apart: Vec<(Subscript, Subscript)>,
 }
 
 /// What kind of factor of q a block is.
@@ -218,7 +222,7 @@ impl Block {
 
     /// The member and slot letters that a moment's slots belong to, for printing: `(member, slots)` for each elementary
     /// function.
-    pub fn elements<'a>(&self, moment: &'a Moment) -> Vec<(ArrayId, &'a [crate::expression::Subscript])> {
+    pub fn elements<'a>(&self, moment: &'a Moment) -> Vec<(ArrayId, &'a [Subscript])> {
         let mut rest = moment.slots.as_slice();
         let mut elements = Vec::new();
         for (member, elementary) in &moment.statistic.0 {

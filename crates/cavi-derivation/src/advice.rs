@@ -16,8 +16,29 @@ pub fn advise(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
         diagnostics.extend(could_be_implicit(model, equations));
         diagnostics.extend(free_scales(model, equations));
         diagnostics.extend(would_warm_up(model, equations));
+        diagnostics.extend(kept_apart(model, equations));
     }
     diagnostics
+}
+
+/// A note for each pair of subscripts without a closed form where they are equal.
+fn kept_apart(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
+    let mut notes = Vec::new();
+    for (statement, own) in model.statements.iter().zip(&equations.statements) {
+        for (left, right) in &own.apart {
+            let text = |subscript| model.subscript_text(subscript);
+            let (left, right) = (text(left), text(right));
+            let data = &equations.symbols.array(own.target).name;
+            notes.push(
+                Diagnostic::note("N0704", format!("there is no closed form where `{left}` equals `{right}`"))
+                    .at(statement.span, "in this statement")
+                    .help(format!(
+                        "nothing, if no entry of `{data}` has the two equal: a fit refuses data that do"
+                    )),
+            );
+        }
+    }
+    notes
 }
 
 /// Whether the prior is a word for a support, with no density of its own.

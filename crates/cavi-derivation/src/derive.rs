@@ -1,7 +1,8 @@
 //! The derivation on one screen: log joint, bounds, blocks, updates, bound, order.
 
 use cavi_algebra::{
-    ArrayId, ArrayKind, Equations, Expression, MatrixFunction, StatementEquation, StatementId, Symbols,
+    ArrayId, ArrayKind, Equations, Expression, MatrixFunction, StatementEquation, StatementId, Subscript,
+    Symbols, dedup,
 };
 use cavi_model::{Model, Statement};
 use cavi_syntax::Diagnostic;
@@ -13,7 +14,7 @@ use crate::conjugate::conjugate;
 use crate::elbo::{elbo, expect_sites};
 use crate::explain::{Complaint, suggest};
 use crate::implicit::implicit_to_sites;
-use crate::joint::joint;
+use crate::joint::{joint, with_ancestors};
 use crate::order::default_sweep;
 
 /// What the stages share: the symbols they add fresh letters to, and what they have to say.
@@ -28,6 +29,8 @@ pub struct Derivation<'m> {
     pub complaints: Vec<Complaint>,
     /// Whether what is 0 by the values of the constants is left out.
     pub by_value: bool,
+    /// The targets of the statements whose index data are taken to differ wherever two of them select in one array.
+    pub apart: Vec<ArrayId>,
 }
 
 /// Derives the updates and the bound of a model. The equations are there only if no diagnostic is an error.
@@ -45,23 +48,81 @@ pub fn derive(model: &Model) -> (Option<Equations>, Vec<Diagnostic>) {
 type Outcome = (Option<Equations>, Vec<Diagnostic>, Vec<Complaint>);
 
 /// The derivation alone: repairs are found by attempts. One that fails for all values of the constants is tried for those
-/// that they have.
+/// that they have, and then without the entries at which two index data of one array are equal.
 pub(crate) fn attempt(model: &Model) -> Outcome {
-    let general = attempt_by(model, false);
+    let general = attempt_by(model, false, &[]);
     if general.0.is_some() {
         return general;
     }
-    let by_value = attempt_by(model, true);
-    if by_value.0.is_some() { by_value } else { general }
+    let by_value = attempt_by(model, true, &[]);
+    if by_value.0.is_some() {
+        return by_value;
+    }
+    let observed = model.statements.iter().filter(|statement| statement.observed);
+    let mut apart: Vec<ArrayId> =
+        observed.filter(|own| !pairs(model, own).is_empty()).map(|own| own.target).collect();
+    for by_value in [false, true].into_iter().filter(|_| !apart.is_empty()) {
+        let mut found = attempt_by(model, by_value, &apart);
+        if found.0.is_none() {
+            continue;
+        }
+        // Of the statements, as few as need it.
+        for target in apart.clone() {
+            let fewer: Vec<ArrayId> = apart.iter().copied().filter(|own| *own != target).collect();
+            let without = if fewer.is_empty() { continue } else { attempt_by(model, by_value, &fewer) };
+            if without.0.is_some() {
+                (found, apart) = (without, fewer);
+            }
+        }
+        return found;
+    }
+    general
 }
 
-fn attempt_by(model: &Model, by_value: bool) -> Outcome {
+/// Two subscripts on one axis, at least one of them by data, in which two elements of a latent differ on the right of a
+/// statement and in nothing else; both follow from the letters on the left.
+fn pairs(model: &Model, statement: &Statement) -> Vec<(Subscript, Subscript)> {
+    let symbols = &model.symbols;
+    let plates = with_ancestors(symbols, &statement.plates);
+    let is_known = |subscript: &Subscript| {
+        let mut letters = Vec::new();
+        subscript.letters(&mut letters);
+        let by_latent = (0..symbols.arrays.len())
+            .map(ArrayId::from)
+            .any(|array| symbols.array(array).kind == ArrayKind::Latent && subscript.mentions(array));
+        !by_latent && letters.iter().all(|letter| plates.contains(letter))
+    };
+    let mut elements: Vec<(ArrayId, Vec<Subscript>)> = Vec::new();
+    for argument in statement.arguments.iter().flatten() {
+        argument.value.visit_values(&mut |array, subscripts| {
+            if symbols.array(array).kind == ArrayKind::Latent {
+                elements.push((array, subscripts.to_vec()));
+            }
+        });
+    }
+    let mut found = Vec::new();
+    for (number, (array, one)) in elements.iter().enumerate() {
+        for (_, other) in elements[number + 1..].iter().filter(|(own, _)| own == array) {
+            let differing: Vec<(&Subscript, &Subscript)> =
+                one.iter().zip(other).filter(|(left, right)| left != right).collect();
+            let [(left, right)] = differing[..] else { continue };
+            let by_data = [left, right].iter().any(|own| matches!(own, Subscript::Index(..)));
+            if by_data && is_known(left) && is_known(right) {
+                found.push((left.clone(), right.clone()));
+            }
+        }
+    }
+    dedup(found)
+}
+
+fn attempt_by(model: &Model, by_value: bool, apart: &[ArrayId]) -> Outcome {
     let mut derivation = Derivation {
         model,
         symbols: model.symbols.clone(),
         diagnostics: Vec::new(),
         complaints: Vec::new(),
         by_value,
+        apart: apart.to_vec(),
     };
     let equations = derivation.run();
     let failed = derivation.failed();
@@ -82,6 +143,11 @@ pub(crate) fn whitening(statement: &Statement) -> Option<ArrayId> {
 }
 
 impl Derivation<'_> {
+    /// The subscripts of a statement that data have to keep apart.
+    pub(crate) fn kept_apart(&self, statement: &Statement) -> Vec<(Subscript, Subscript)> {
+        if self.apart.contains(&statement.target) { pairs(self.model, statement) } else { Vec::new() }
+    }
+
     fn run(&mut self) -> Option<Equations> {
         for array in partly_latent(self.model) {
             self.symbols.arrays[array.index()].kind = ArrayKind::Latent;
@@ -113,6 +179,7 @@ impl Derivation<'_> {
                 observed: statement.observed,
                 log_density,
                 whitening: whitening(statement),
+                apart: self.kept_apart(statement),
             }
         });
         Some(Equations {

@@ -26,6 +26,7 @@ pub fn joint(derivation: &mut Derivation, drafts: &[Draft]) -> Vec<Sum> {
 }
 
 fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statement) -> Sum {
+    let apart = derivation.kept_apart(statement);
     let symbols = &mut derivation.symbols;
     let parameters = statement.family.parameters();
     let mut canonicals: Vec<Sum> = Vec::new();
@@ -184,9 +185,10 @@ fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statem
         );
         return Sum::zero();
     }
-    let density = where_observed(symbols, statement, &target, density);
+    let density = where_observed(symbols, drafts, statement, &target, density);
     let mut weight = Sum::number(1.0);
-    for guard in guards(symbols, statement, &target) {
+    let apart = apart.into_iter().map(|(left, right)| Atom::Different(left, right));
+    for guard in guards(symbols, statement, &target).into_iter().chain(apart) {
         weight = multiply(symbols, &weight, &Sum::atom(guard));
     }
     for (index, class) in &selections {
@@ -252,8 +254,15 @@ fn guards(symbols: &Symbols, statement: &Statement, target: &Target) -> Vec<Atom
 }
 
 /// A slice is observed as a whole or not at all: its terms count where it is. A term along the slice has the mask of its
-/// element; another one `sum_i [x_i observed] / n`.
-fn where_observed(symbols: &mut Symbols, statement: &Statement, target: &Target, density: Sum) -> Sum {
+/// element; another one `sum_i [x_i observed] / n`, and so has `mu_i L_ij mu_j` of a joint factor of `mu` and `L`, which is one
+/// statistic: nothing else may hold its letters.
+fn where_observed(
+    symbols: &mut Symbols,
+    drafts: &[Draft],
+    statement: &Statement,
+    target: &Target,
+    density: Sum,
+) -> Sum {
     let array = symbols.array(statement.target);
     let masked = statement.observed && array.kind != ArrayKind::Latent && array.absent.missing;
     let ([slice], true) = (&target.slices[..], masked) else { return density };
@@ -266,7 +275,11 @@ fn where_observed(symbols: &mut Symbols, statement: &Statement, target: &Target,
     let whole = multiply(symbols, &over(&mask, &[*slice]), &share);
     let mut out = Sum::zero();
     for term in density.terms {
-        let along = term.sums.contains(slice);
+        let whole_pair = |draft: &Draft| {
+            draft.members.len() > 1 && draft.members.iter().all(|member| term.mentions(*member))
+        };
+        let is_statistic = !term.mentions(statement.target) && drafts.iter().any(whole_pair);
+        let along = term.sums.contains(slice) && !is_statistic;
         let term = Sum::term(term);
         out = out.plus(match along {
             true => distribute(symbols, &term.terms[0], &mask),

@@ -225,6 +225,11 @@ pub enum ReportSpec {
 }
 
 impl Model {
+    /// A subscript as a program writes it.
+    pub fn subscript_text(&self, subscript: &Subscript) -> String {
+        crate::print::subscript(&self.symbols, subscript)
+    }
+
     /// The statement of a latent.
     pub fn statement_of(&self, array: ArrayId) -> Option<&Statement> {
         self.statements.iter().find(|statement| statement.target == array)

@@ -359,7 +359,7 @@ fn number_text(number: f64) -> String {
     }
 }
 
-fn subscript(symbols: &Symbols, value: &Subscript) -> String {
+pub(crate) fn subscript(symbols: &Symbols, value: &Subscript) -> String {
     match value {
         Subscript::Letter(letter) => letter_name(symbols, *letter),
         Subscript::Index(id, inner) => {

@@ -229,7 +229,8 @@ pub fn fit(
     if let Some(refusal) = crate::memory::refusal(model, equations, &binding.bound) {
         return Err(FitError::Wrong(vec![refusal]));
     }
-    let refusals = crate::modes::check(model, equations, binding);
+    let mut refusals = crate::modes::check(model, equations, binding);
+    refusals.extend(crate::apart::check(model, equations, binding));
     if !refusals.is_empty() {
         return Err(FitError::Wrong(refusals));
     }

@@ -5,6 +5,7 @@
 //! client of it.
 
 mod accelerate;
+mod apart;
 pub mod bind;
 pub mod entries;
 pub mod init;

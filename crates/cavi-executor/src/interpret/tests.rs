@@ -81,6 +81,7 @@ impl Program {
                 observed: true,
                 log_density: Sum { terms: log_density },
                 whitening: None,
+                apart: Vec::new(),
             }],
             sweep: (0..blocks.len()).map(BlockId::from).collect(),
             contributions: vec![Vec::new(); blocks.len()],

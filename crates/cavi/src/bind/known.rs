@@ -33,6 +33,18 @@ impl<'a> Known<'a> {
         (!self.missing.get()).then_some(value)
     }
 
+    /// The position that a subscript names at an assignment of its letters; `None` where an entry that it reads is missing.
+    pub fn position_of(&self, subscript: &Subscript, assignment: &mut Assignment) -> Option<usize> {
+        self.missing.set(false);
+        let position = self.position(subscript, assignment);
+        (!self.missing.get()).then_some(position)
+    }
+
+    /// Whether an entry was observed.
+    pub fn is_observed(&self, array: ArrayId, subscripts: &[usize]) -> bool {
+        self.entry(array, subscripts).1
+    }
+
     /// The value of an entry and whether it was observed; what has no value was not.
     fn entry(&self, array: ArrayId, subscripts: &[usize]) -> (f64, bool) {
         let Some(bound) = &self.arrays[array.index()] else { return (f64::NAN, false) };

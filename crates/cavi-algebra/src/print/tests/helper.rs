@@ -121,7 +121,7 @@ pub fn statement(
     observed: bool,
     log_density: Sum,
 ) -> StatementEquation {
-    StatementEquation { target, family, observed, log_density, whitening: None }
+    StatementEquation { target, family, observed, log_density, whitening: None, apart: Vec::new() }
 }
 
 pub fn site(statement: u32, plates: &[LetterId], weight: Sum, addends: Vec<(Vec<LetterId>, Sum)>) -> Site {

@@ -44,6 +44,11 @@ impl<'a> Lowering<'a, '_> {
                             continue 'next;
                         }
                     }
+                    Atom::Equal(left, right) if self.never_equal(left, right) => continue 'next,
+                    Atom::Different(left, right) if self.never_equal(left, right) => {
+                        queue.push(without());
+                        continue 'next;
+                    }
                     Atom::Different(left, right) => {
                         let rest = without();
                         let mut equal = rest.clone();
@@ -162,6 +167,24 @@ impl<'a> Lowering<'a, '_> {
         let centred = members.iter().map(|member| (*member, Elementary::Centred)).collect();
         let covariance = Moment { statistic: Statistic(centred), ..moment.clone() };
         Some(Sum::term(means).plus(Sum::atom(Atom::Moment(covariance))))
+    }
+
+    /// Whether two index data have no position at which they are equal.
+    fn never_equal(&self, left: &Subscript, right: &Subscript) -> bool {
+        let (Subscript::Index(left, at), Subscript::Index(right, other)) = (left, right) else {
+            return false;
+        };
+        let given = |array: ArrayId| self.symbols.array(array).kind == ArrayKind::Data;
+        if at != other || !given(*left) || !given(*right) {
+            return false;
+        }
+        match (self.bound.array(*left), self.bound.array(*right)) {
+            (
+                BoundArray::Dense { values: left, observed: None },
+                BoundArray::Dense { values: right, observed: None },
+            ) => left.len() == right.len() && left.iter().zip(right).all(|(left, right)| left != right),
+            _ => false,
+        }
     }
 
     /// `mean^2 + spread`, the square opened where its domain is not that of listed or dense data.
