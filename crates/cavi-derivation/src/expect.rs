@@ -86,7 +86,32 @@ pub fn expect_term(symbols: &mut Symbols, drafts: &[Draft], term: &Term) -> Resu
         terms = next;
     }
     let expected = canonical(symbols, &Sum { terms });
-    Ok(differences_opened(symbols, drafts, &expected))
+    let mut opened = differences_opened(symbols, drafts, &expected);
+    opened.terms.iter_mut().for_each(sum_classes);
+    Ok(canonical(symbols, &opened))
+}
+
+/// `sum_k q(z = k) = 1`, where nothing else in the term depends on `k`.
+fn sum_classes(term: &mut Term) {
+    let class = |factor: &Factor| match &factor.atom {
+        Atom::Moment(moment) if factor.power == 1 => {
+            match (moment.statistic.0.as_slice(), moment.slots.as_slice()) {
+                ([(_, Elementary::Indicator)], [Subscript::Letter(letter)]) => Some(*letter),
+                _ => None,
+            }
+        }
+        _ => None,
+    };
+    let alone = |term: &Term, letter: &LetterId| {
+        let holding = term.factors.iter().filter(|factor| factor.atom.free_letters().contains(letter));
+        term.sums.contains(letter) && holding.count() == 1
+    };
+    while let Some((position, letter)) = term.factors.iter().enumerate().find_map(|(position, factor)| {
+        class(factor).filter(|own| alone(term, own)).map(|own| (position, own))
+    }) {
+        term.factors.remove(position);
+        term.sums.retain(|own| *own != letter);
+    }
 }
 
 /// `sum_(t != u) f(t) g(u) = sum_t f(t) sum_u g(u) - sum_t f(t) g(t)`, where the two are summed letters that keep two
