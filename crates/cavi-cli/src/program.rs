@@ -61,11 +61,12 @@ pub fn hint(name: &str) -> String {
     }
 }
 
-/// Compiles a program and shows its errors and warnings; the ones whose code is in `ignored` are not shown.
+/// Compiles a program and shows its errors and warnings; the ones whose code is in `ignored` are not shown. A value for a name
+/// that the program does not have is an error.
 ///
 /// # Errors
 /// If the program has an error.
-pub fn compile(source: &Source, set: &[Set], ignored: &[&str], quiet: bool) -> Result<Compiled, Failure> {
+pub fn compile(source: &Source, set: &[Set], ignored: &[&str]) -> Result<Compiled, Failure> {
     let mut compiled = cavi::compile_with(&source.text, &source.name, set);
     compiled.diagnostics.retain(|diagnostic| !ignored.contains(&diagnostic.code));
     if !compiled.is_ok() {
@@ -73,16 +74,25 @@ pub fn compile(source: &Source, set: &[Set], ignored: &[&str], quiet: bool) -> R
             compiled.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).cloned().collect();
         return Err(Failure::Wrong(text_of(&compiled, &errors) + &count(&errors)));
     }
-    if !quiet {
-        let shown: Vec<Diagnostic> = compiled
-            .diagnostics
-            .iter()
-            .filter(|diagnostic| diagnostic.severity == Severity::Warning)
-            .cloned()
-            .collect();
-        terminal::note(&text_of(&compiled, &shown));
-    }
+    known_names(&compiled, set)?;
+    let shown: Vec<Diagnostic> = compiled
+        .diagnostics
+        .iter()
+        .filter(|diagnostic| diagnostic.severity == Severity::Warning)
+        .cloned()
+        .collect();
+    terminal::note(&text_of(&compiled, &shown));
     Ok(compiled)
+}
+
+/// Refuses a value of `--set` for what is neither a constant nor an axis.
+///
+/// # Errors
+/// The first such name, with what there is.
+pub fn known_names(compiled: &Compiled, set: &[Set]) -> Result<(), Failure> {
+    let Some(model) = &compiled.model else { return Ok(()) };
+    let unknown = set.iter().find_map(|own| cavi::bind::unknown_set(&model.symbols, own.name));
+    unknown.map_or(Ok(()), |problem| Err(Failure::Wrong(format!("error: {problem}\n"))))
 }
 
 /// Diagnostics as text, one after another, an empty line between.

@@ -114,6 +114,7 @@ impl<'t> Failure<'_, 't> {
             .or_else(|| self.round_subscripts())
             .or_else(|| self.reserved_word())
             .or_else(|| self.option_without_comma())
+            .or_else(|| self.array_literal())
             .or_else(|| self.two_statements())
             .or_else(|| self.constant_without_sign())
             .or_else(|| self.data_statement())
@@ -197,6 +198,24 @@ impl<'t> Failure<'_, 't> {
             Diagnostic::error("E0116", "subscripts stand in square brackets")
                 .at(self.span(), "found `(`")
                 .help(format!("write `{}[{}]`", previous.text, letters.join(", "))),
+        )
+    }
+
+    /// `const a[k] = [1, 2, 3]`
+    fn array_literal(&self) -> Option<Diagnostic> {
+        let previous = self.before(1)?;
+        let number = self.token().is_some_and(|token| matches!(token.kind, TokenKind::Number));
+        if !previous.is("[") || !number || self.before(2).is_some_and(|token| token.is_word()) {
+            return None;
+        }
+        let name = self.tokens.get(1).map_or("a", |token| token.text);
+        Some(
+            Diagnostic::error("E0128", "an array written out in the text")
+                .at(previous.span.to(self.span()), "the language has no lists of numbers")
+                .possible("one number fills an array: `const a[k] = 0.1`")
+                .help(format!(
+                    "declare it without a value, `const {name}[...]`, and give a file: `--set {name}=FILE`"
+                )),
         )
     }
 

@@ -42,7 +42,10 @@ pub(crate) fn token_mistake(token: &Token<'_>) -> Option<Diagnostic> {
             let inside = &text[1..text.len() - 1];
             Diagnostic::error("E0127", format!("quotes around `{inside}`"))
                 .at(token.span, "the language has no strings")
-                .help(format!("write `{inside}` without quotes, if it is a name"))
+                .help(match inside.contains(['.', '/', '\\']) {
+                    true => format!("files are given on the command line: `data y[n] : real` here, and `--data y={inside}` there"),
+                    false => format!("write `{inside}` without quotes, if it is a name"),
+                })
         }
         TokenKind::ForeignComment => {
             Diagnostic::error("E0111", format!("a comment starts with `#`, found `{}`", &text[..2]))
@@ -143,7 +146,8 @@ fn stray(token: &Token<'_>) -> Diagnostic {
         }
         '_' => "a name starts with a letter".to_string(),
         '!' => "write `i != j` in a `data` statement to leave out the diagonal".to_string(),
-        '$' | '@' | '?' | '\\' => "remove it: names and numbers are written bare".to_string(),
+        '@' => "write a matrix product by its sum: `sum[k](a[i, k] * b[k, j])`".to_string(),
+        '$' | '?' | '\\' => "remove it: names and numbers are written bare".to_string(),
         _ if letter.is_alphabetic() => "names are written in Latin or Greek letters".to_string(),
         _ => "remove it".to_string(),
     };

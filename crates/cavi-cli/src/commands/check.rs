@@ -13,6 +13,7 @@ pub fn run(arguments: &CheckArguments) -> Result<(), Failure> {
     let source = program::find(&arguments.model)?;
     let set = values(&arguments.set)?;
     let compiled = cavi::compile_with(&source.text, &source.name, &set);
+    program::known_names(&compiled, &set)?;
     if arguments.json {
         let list: Vec<Value> =
             compiled.diagnostics.iter().map(|diagnostic| as_json(&compiled, diagnostic)).collect();

@@ -28,7 +28,7 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
     let set = fit::inputs(&InputArguments { set: arguments.set.clone(), ..InputArguments::default() })?.set;
     let inputs = Inputs { set, ..bundled(example) };
     let source = program::find(name)?;
-    let compiled = program::compile(&source, &inputs.set_values(), &[], quiet)?;
+    let compiled = program::compile(&source, &inputs.set_values(), &[])?;
     let (compiled, binding) = fit::bind(compiled, &inputs, quiet)?;
     let settings = fit::settings(&compiled, &arguments.run)?;
     let directory = arguments.out.as_deref().map(Directory::prepare).transpose()?;

@@ -23,11 +23,11 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     let source = program::find(&arguments.model)?;
     let inputs = inputs(&arguments.inputs)?;
     let ignored: &[&str] = if arguments.run.schedule.is_some() { &ABOUT_THE_SWEEP } else { &[] };
-    let compiled = program::compile(&source, &inputs.set_values(), ignored, quiet)?;
+    let compiled = program::compile(&source, &inputs.set_values(), ignored)?;
     let (compiled, binding) = bind(compiled, &inputs, quiet)?;
     let mut settings = settings(&compiled, &arguments.run)?;
     if let Some(init) = &arguments.init {
-        settings.given = Some(given(&compiled, &binding, init, quiet)?);
+        settings.given = Some(given(&compiled, &binding, init)?);
     }
     let directory = Directory::prepare(&arguments.out)?;
     let fit = fit(&compiled, &binding, &settings, &arguments.run)?;
@@ -116,6 +116,7 @@ pub fn bind(compiled: Compiled, inputs: &Inputs, quiet: bool) -> Result<(Compile
     }
     let model = compiled.model.as_ref().expect("a program that compiles has a model");
     let binding = cavi::bind::bind(model, inputs).map_err(|problems| Failure::Wrong(text_of(&problems)))?;
+    binding.warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}\n")));
     if !quiet {
         binding.notes.iter().for_each(|note| terminal::note(&format!("note: {note}\n")));
     }
@@ -126,17 +127,10 @@ fn text_of(problems: &[Problem]) -> String {
     problems.iter().map(|problem| format!("error: {problem}\n")).collect()
 }
 
-fn given(
-    compiled: &Compiled,
-    binding: &Binding,
-    path: &Path,
-    quiet: bool,
-) -> Result<cavi::start::Given, Failure> {
+fn given(compiled: &Compiled, binding: &Binding, path: &Path) -> Result<cavi::start::Given, Failure> {
     let (given, warnings) =
         cavi::init::read(compiled, binding, path).map_err(|problems| Failure::Wrong(text_of(&problems)))?;
-    if !quiet {
-        warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}\n")));
-    }
+    warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}\n")));
     Ok(given)
 }
 
@@ -144,7 +138,7 @@ fn given(
 pub fn settings(compiled: &Compiled, arguments: &RunArguments) -> Result<Settings, Failure> {
     let schedule = match &arguments.schedule {
         None => None,
-        Some(text) => Some(schedule(compiled, text, arguments.quiet)?),
+        Some(text) => Some(schedule(compiled, text)?),
     };
     let warmup = arguments.warmup.as_deref().map(|text| warmup(compiled, text)).transpose()?;
     let all = std::thread::available_parallelism().map_or(1, usize::from);
@@ -163,13 +157,11 @@ pub fn settings(compiled: &Compiled, arguments: &RunArguments) -> Result<Setting
     })
 }
 
-fn schedule(compiled: &Compiled, text: &str, quiet: bool) -> Result<Schedule, Failure> {
+fn schedule(compiled: &Compiled, text: &str) -> Result<Schedule, Failure> {
     let resolved = cavi::schedule::parse(compiled, text)
         .map_err(|diagnostics| Failure::Usage(program::text_in(&diagnostics, "--schedule", text)))?;
-    if !quiet {
-        terminal::note(&program::text_in(&resolved.about_items, "--schedule", text));
-        terminal::note(&program::text_of(compiled, &resolved.about_program));
-    }
+    terminal::note(&program::text_in(&resolved.about_items, "--schedule", text));
+    terminal::note(&program::text_of(compiled, &resolved.about_program));
     Ok(resolved.schedule)
 }
 

@@ -11,7 +11,7 @@ use crate::{program, terminal};
 pub fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     let source = program::find(&arguments.model)?;
     let inputs = Inputs { sizes_of_covariances: true, ..fit::inputs(&arguments.inputs)? };
-    let compiled = program::compile(&source, &inputs.set_values(), &[], false)?;
+    let compiled = program::compile(&source, &inputs.set_values(), &[])?;
     let (compiled, binding) = fit::bind(compiled, &inputs, false)?;
     let plan = cavi::plan(&compiled, &binding).map_err(|error| fit::failure(&compiled, error))?;
     let end = if plan.ends_with('\n') { "" } else { "\n" };

@@ -1,6 +1,9 @@
 //! Repairs that compile: each is made in a copy of the model, derived, and suggested only if the mistake is gone.
 
-use cavi_algebra::{ArrayId, ArrayKind, Expression, StatementId, Support};
+use cavi_algebra::{
+    Array, ArrayId, ArrayKind, Axis, AxisId, Expression, Letter, LetterId, Restriction, StatementId,
+    Subscript, Support,
+};
 use cavi_families::{Domain, Extent, Family, Slices, families};
 use cavi_model::{ArgumentSpec, BlockKind, BlockSpec, Model};
 use cavi_syntax::Diagnostic;
@@ -88,6 +91,9 @@ fn repairs(model: &Model, complaint: &Complaint, compiles: &dyn Fn(&Model) -> bo
             }
             apart(model, draft, compiles, &mut found);
             if let ([only], true) = (draft.members.as_slice(), found.texts.is_empty()) {
+                chosen(model, *only, compiles, &mut found);
+            }
+            if let ([only], true) = (draft.members.as_slice(), found.texts.is_empty()) {
                 constant(model, *only, compiles, &mut found);
             }
         }
@@ -126,7 +132,7 @@ fn data_of(model: &Model, statement: StatementId) -> Vec<ArrayId> {
     found
 }
 
-/// Another declaration of data: all entries observed, or none of them negative.
+/// Another declaration of data: all entries observed, none of them negative, or none where two letters of one axis agree.
 fn declared(model: &Model, data: ArrayId, compiles: &dyn Fn(&Model) -> bool, found: &mut Repairs) {
     let array = model.symbols.array(data);
     let name = &array.name;
@@ -139,6 +145,19 @@ fn declared(model: &Model, data: ArrayId, compiles: &dyn Fn(&Model) -> bool, fou
                 "declare `{name}` with `absent = 0`, if an entry that is not listed was observed to be 0"
             ));
             found.missing.push(data);
+        }
+    }
+    for (number, left) in array.letters.iter().enumerate() {
+        let axis = |letter: &LetterId| model.symbols.letter(*letter).axis;
+        let other = array.letters[number + 1..].iter().find(|own| axis(own) == axis(left));
+        let (Some(right), None) = (other, &array.restriction) else { continue };
+        let mut changed = model.clone();
+        changed.symbols.arrays[data.index()].restriction = Some(Restriction::Different(*left, *right));
+        if compiles(&changed) {
+            let (left, right) = (&model.symbols.letter(*left).name, &model.symbols.letter(*right).name);
+            found.texts.push(format!(
+                "declare `{name}` with `{left} != {right}` (or `{left} < {right}`), if it has no entries where the two agree"
+            ));
         }
     }
     if array.support == Support::Real && array.value.is_none() {
@@ -365,6 +384,89 @@ fn apart(model: &Model, draft: &Draft, compiles: &dyn Fn(&Model) -> bool, found:
             "leave the line `q({})` out: each variable then has a factor of its own",
             names.join(", ")
         ));
+    }
+}
+
+/// Two classes in place of a binary latent: what is 0 or 1 by its class stands outside every log, and a selection makes each
+/// class a density of its own.
+fn chosen(model: &Model, variable: ArrayId, compiles: &dyn Fn(&Model) -> bool, found: &mut Repairs) {
+    let own = model.symbols.array(variable);
+    if own.support != Support::Binary || own.kind != ArrayKind::Latent {
+        return;
+    }
+    let (name, spec) = (own.name.clone(), own.clone());
+    let mut changed = model.clone();
+    let (axis, class) =
+        (AxisId::from(changed.symbols.axes.len()), LetterId::from(changed.symbols.letters.len()));
+    changed.symbols.letters.push(Letter { name: "c".to_owned(), axis, parent: None });
+    let size = Some(Expression::Number(2.0));
+    changed.symbols.axes.push(Axis { name: "class".to_owned(), parent: None, letters: vec![class], size });
+    let on = ArrayId::from(changed.symbols.arrays.len());
+    let share = ArrayId::from(changed.symbols.arrays.len() + 1);
+    for name in ["on", "share"] {
+        changed.array_spans.push(model.array_spans[variable.index()]);
+        changed.symbols.arrays.push(Array {
+            name: name.to_owned(),
+            kind: ArrayKind::Constant,
+            letters: vec![class],
+            slice: vec![false],
+            support: Support::Nonnegative,
+            ..spec.clone()
+        });
+    }
+    changed.symbols.arrays[variable.index()].support = Support::Index(axis);
+    for statement in &mut changed.statements {
+        for argument in statement.arguments.iter_mut().flatten() {
+            select(&mut argument.value, variable, on);
+        }
+        if statement.target == variable {
+            let Some(family) = families().iter().find(|own| matches!(own.latent(), Some(Support::Index(_))))
+            else {
+                return;
+            };
+            let value = Expression::Value(share, vec![Subscript::Letter(class)]);
+            let argument = ArgumentSpec {
+                spelling: 0,
+                value,
+                letters: vec![class],
+                inverse: None,
+                span: statement.span,
+            };
+            (statement.family, statement.arguments) = (*family, vec![Some(argument)]);
+        }
+    }
+    if compiles(&changed) {
+        let letters: Vec<&str> =
+            spec.letters.iter().map(|letter| model.symbols.letter(*letter).name.as_str()).collect();
+        let element = |name: &str| {
+            if letters.is_empty() { name.to_owned() } else { format!("{name}[{}]", letters.join(", ")) }
+        };
+        found.texts.push(format!(
+            "let a class choose: `axis class[c] = 2`, `const on[c]` (0 and 1, by `--set`), `share[:c] ~ Dirichlet(1)`, \
+             `{} ~ Categorical(share)`, and `on[{}]` in place of `{}`: a log of `{name}` is infinite where it is 0, and has no expectation",
+            element("class_of"), element("class_of"), element(&name),
+        ));
+    }
+}
+
+/// `on[s[n]]` in place of `s[n]`.
+fn select(expression: &mut Expression, variable: ArrayId, on: ArrayId) {
+    match expression {
+        Expression::Value(array, subscripts) if *array == variable => {
+            let index = Subscript::Index(variable, std::mem::take(subscripts));
+            (*array, *subscripts) = (on, vec![index]);
+        }
+        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) | Expression::Position(_) => {}
+        Expression::Sum(_, body) | Expression::Apply(_, body) | Expression::OfMatrix(_, body, ..) => {
+            select(body, variable, on);
+        }
+        Expression::Add(parts) | Expression::Multiply(parts) => {
+            parts.iter_mut().for_each(|part| select(part, variable, on));
+        }
+        Expression::Power(base, exponent) => {
+            select(base, variable, on);
+            select(exponent, variable, on);
+        }
     }
 }
 

@@ -51,6 +51,11 @@ impl Resolver<'_> {
         let mut failed = false;
         let mut position = 0;
         let mut kernel: Option<&ast::Expression> = None;
+        if let Some(diagnostic) = total_first(name, parameters, arguments) {
+            self.report(diagnostic);
+            self.unknown_arguments(arguments, bound, left);
+            return None;
+        }
         for argument in arguments {
             let place = match &argument.name {
                 Some(word) => self.named_place(name, parameters, word),
@@ -504,4 +509,32 @@ pub(crate) fn free_letters(expression: &Expression) -> Vec<LetterId> {
         }
     }
     dedup(letters)
+}
+
+/// Two arguments without names where the first stands for a vector and the second needs a name: a total and probabilities, in
+/// the order of other languages.
+fn total_first(
+    name: &ast::Name,
+    parameters: &[Parameter],
+    arguments: &[ast::Argument],
+) -> Option<Diagnostic> {
+    let ([first, second], [vector, total]) = (arguments, parameters) else { return None };
+    let number = matches!(first.value.kind, ast::ExpressionKind::Number(..));
+    let unnamed = first.name.is_none() && second.name.is_none();
+    if !unnamed || !number || vector.extent != Extent::Vector || total.positional {
+        return None;
+    }
+    let (p, n) = (vector.spellings[0].name, total.spellings[0].name);
+    Some(
+        Diagnostic::error(
+            "E0505",
+            format!("argument 1 of `{}` is `{p}`, and one number is found", name.text),
+        )
+        .at(first.value.span, format!("no vector; a `{n}` has its name before it"))
+        .possible(format!("`{}` takes {}", name.text, signature(parameters)))
+        .help(format!(
+            "write `{}({p} = ..., {n} = ...)`; data bring their totals, so that `{}({p} = ...)` is enough",
+            name.text, name.text
+        )),
+    )
 }

@@ -1,6 +1,6 @@
 //! Subscripts typed by their axes.
 
-use cavi_algebra::{AxisId, LetterId, Subscript, Support};
+use cavi_algebra::{ArrayId, AxisId, LetterId, Subscript, Support};
 use cavi_syntax::{Diagnostic, Span, ast};
 
 use super::places::{Bound, How, Scope};
@@ -192,11 +192,16 @@ impl Resolver<'_> {
         let mut given = written.iter();
         let mut wrong: Vec<Mistaken> = Vec::new();
         let mut ordinal = 0;
+        let misplaced = !written.is_empty() && self.is_misplaced(written, shape, &open);
         for (position, slot) in shape.slots.iter().enumerate() {
             let parent = slot.parent.and_then(|parent| out[parent].clone());
             let resolved = if open.contains(&position) {
                 ordinal += 1;
-                self.open_slice(scope, reference, slot, parent.as_ref(), ordinal - 1)
+                if misplaced {
+                    None
+                } else {
+                    self.open_slice(scope, reference, slot, parent.as_ref(), ordinal - 1)
+                }
             } else {
                 match given.next() {
                     Some(ast::Subscript::Slice(name)) => {
@@ -437,12 +442,25 @@ impl Resolver<'_> {
         let help = if scope.capacity == 1 && scope.slices.is_empty() {
             format!("for the vector over `{name}` write `:{name}`; for a sum `sum[{name}](...)`")
         } else {
-            format!("sum over it, `sum[{name}](...)`, or let the left depend on it")
+            match self.index_of(axis) {
+                Some(index) => format!(
+                    "select by the index, `{index}` in place of `{name}`; or sum over it, `sum[{name}](...)`"
+                ),
+                None => format!("sum over it, `sum[{name}](...)`, or let the left depend on it"),
+            }
         };
         self.report(diagnostic.help(help));
         // One message a letter and expression is enough.
         scope.bound.push(Bound { named: letter, actual: letter, how: How::Unbound, span });
         Some(letter)
+    }
+
+    /// An index of an axis, as it is declared.
+    fn index_of(&mut self, axis: AxisId) -> Option<String> {
+        let mut all = (0..self.symbols.arrays.len()).map(ArrayId::from);
+        let found = all.find(|id| self.support(*id) == Some(Support::Index(axis)))?.index();
+        let shape = self.shapes[found].as_ref()?;
+        Some(self.spell(&self.symbols.arrays[found].name, shape))
     }
 
     fn letters_bound(&self, scope: &Scope, axis: AxisId) -> Vec<String> {
@@ -546,6 +564,18 @@ impl Resolver<'_> {
             None => letter,
         };
         Some(if scope.holds(actual) { self.symbols.fresh(letter, inside) } else { actual })
+    }
+
+    /// Whether a letter that is written stands where another axis is expected.
+    fn is_misplaced(&self, written: &[ast::Subscript], shape: &Shape, open: &[usize]) -> bool {
+        let places = (0..shape.slots.len()).filter(|position| !open.contains(position));
+        places.zip(written).any(|(position, subscript)| match subscript {
+            ast::Subscript::Reference(inner) if inner.subscripts.is_none() => {
+                let letter = self.letters.get(&inner.name.text);
+                letter.is_some_and(|letter| self.symbols.letter(*letter).axis != shape.slots[position].axis)
+            }
+            _ => false,
+        })
     }
 
     /// A slot that a bare name leaves open: the slice of the left, or one of the argument's own.

@@ -6,6 +6,7 @@ use cavi_syntax::ast::{self, BinaryOperator, ExpressionKind};
 use cavi_syntax::{Diagnostic, Span, nearest, print_expression};
 
 use super::declarations::State;
+use super::elsewhere::function_elsewhere;
 use super::inverses::MATRIX_FUNCTIONS;
 use super::names::join;
 use super::places::{Bound, How, Scope};
@@ -32,16 +33,6 @@ const LARGEST: usize = 500_000;
 
 /// An expanded definition may be so deep: what reads it walks down to its leaves.
 const DEEPEST: usize = 600;
-
-/// Names that other systems use.
-const SYNONYMS: &[(&[&str], &str)] = &[
-    (&["sigmoid", "expit", "inv_logit", "plogis"], "logistic"),
-    (&["log1p_exp", "log1pexp"], "softplus"),
-    (&["ln"], "log"),
-    (&["pnorm", "normal_cdf", "std_normal_cdf"], "Phi"),
-    (&["qnorm", "probit", "std_normal_qf"], "inv_Phi"),
-    (&["lgamma", "gammaln", "lgam"], "log_gamma"),
-];
 
 impl Resolver<'_> {
     /// Resolves an expression; `None` where a mistake was found in it (and reported).
@@ -179,9 +170,10 @@ impl Resolver<'_> {
             let diagnostic = Diagnostic::error("E0209", format!("there is no function `{}`", name.text))
                 .at(name.span, "unknown function")
                 .possible(possible);
-            let synonym = SYNONYMS.iter().find(|(words, _)| words.contains(&name.text.as_str()));
-            match synonym.map(|(_, meant)| *meant).or_else(|| nearest(&name.text, names.iter().copied())) {
-                Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+            let near =
+                nearest(&name.text, names.iter().copied()).map(|near| format!("did you mean `{near}`?"));
+            match function_elsewhere(&name.text).map(str::to_owned).or(near) {
+                Some(help) => diagnostic.help(help),
                 None if self.names.contains_key(&name.text) => {
                     diagnostic.help(format!("subscripts have square brackets: `{}[...]`", name.text))
                 }

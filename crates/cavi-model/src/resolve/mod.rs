@@ -8,6 +8,7 @@ mod axes;
 mod blocks;
 mod data;
 mod declarations;
+mod elsewhere;
 mod expressions;
 mod fit;
 mod inverses;

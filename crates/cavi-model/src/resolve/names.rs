@@ -4,6 +4,7 @@ use cavi_algebra::{ArrayId, ArrayKind, AxisId, LetterId, Support};
 use cavi_families::families;
 use cavi_syntax::{Diagnostic, Span, ast, nearest};
 
+use super::elsewhere::family_elsewhere;
 use super::mixtures::in_place_of;
 use super::{Named, Resolver};
 
@@ -126,7 +127,9 @@ impl Resolver<'_> {
         if !axes.is_empty() {
             diagnostic = diagnostic.possible(format!("axes: {}", axes.join(", ")));
         }
-        diagnostic = match near {
+        let of = self.letters.get(&name.text).map(|letter| self.symbols.letter(*letter).axis);
+        let of = of.map(|axis| self.symbols.axis(axis).name.clone());
+        diagnostic = match near.or(of) {
             Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
             None => diagnostic.help(format!("declare it: `axis {}[letter]`", name.text)),
         };
@@ -156,8 +159,12 @@ impl Resolver<'_> {
             let diagnostic = Diagnostic::error("E0208", format!("there is no family `{}`", name.text))
                 .at(name.span, "unknown family")
                 .possible(list);
-            match nearest(&name.text, names.iter().copied()) {
-                Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+            let near = nearest(&name.text, names.iter().copied());
+            match family_elsewhere(&name.text)
+                .map(str::to_owned)
+                .or(near.map(|near| format!("did you mean `{near}`?")))
+            {
+                Some(help) => diagnostic.help(help),
                 None => diagnostic.help(format!("for a deterministic name write `... = {}(...)`", name.text)),
             }
         };

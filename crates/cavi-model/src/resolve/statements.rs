@@ -410,6 +410,19 @@ impl Resolver<'_> {
                 1 => ("one slice", "[..., :k]"),
                 _ => ("two slices over one axis", "[..., :i, :j]"),
             };
+            // Most arrays end with the letter of their vector.
+            let written = ast.target.subscripts.iter().flatten().map(|subscript| match subscript {
+                ast::Subscript::Slice(name) => format!(":{}", name.text),
+                ast::Subscript::Reference(inner) => inner.name.text.clone(),
+            });
+            let mut written: Vec<String> = written.collect();
+            let marked = match (written.last_mut(), *wanted.start()) {
+                (Some(last), 1) => {
+                    last.insert(0, ':');
+                    Some(format!("{name}[{}]", written.join(", ")))
+                }
+                _ => None,
+            };
             let what = if simplex { format!("`{family_name}(simplex)`") } else { format!("`{family_name}`") };
             let found = if slices.is_empty() { "none".to_owned() } else { slices.len().to_string() };
             let message = format!("{what} needs {count} on the left of `~`, and `{name}` has {found}");
@@ -419,7 +432,10 @@ impl Resolver<'_> {
                     if slices.is_empty() { "no letter here has a colon" } else { "one letter has a colon" },
                 )
                 .possible("`:k` makes one vector over `k`; a bare `k` makes independent copies")
-                .help(format!("mark the letter of the vector: `{name}{example} ~ {family_name}(...)`"))
+                .help(format!(
+                    "mark the letter of the vector: `{} ~ {family_name}(...)`",
+                    marked.unwrap_or(format!("{name}{example}"))
+                ))
         };
         self.report(diagnostic);
         false

@@ -28,6 +28,8 @@ pub(super) struct Axes {
     origins: Vec<String>,
     /// For each axis and each group of it, the position of a label within the group.
     lookup: Vec<Vec<HashMap<String, u32>>>,
+    /// What is most likely a mistake.
+    pub warnings: Vec<String>,
 }
 
 /// What is known of one group of an axis (of the whole axis, where it is not ragged).
@@ -59,6 +61,8 @@ struct Resolved {
     size: usize,
     labels: Option<Vec<String>>,
     origin: String,
+    /// The file whose labels were read as positions from 0, and have no 0 among them.
+    from_one: Option<String>,
 }
 
 /// Resolves every axis; `text` gives the size that the program states.
@@ -75,6 +79,7 @@ pub(super) fn resolve(
         labels: vec![None; count],
         origins: vec![String::new(); count],
         lookup: vec![Vec::new(); count],
+        warnings: Vec::new(),
     };
     let depth = |axis: &AxisId| std::iter::successors(Some(*axis), |axis| symbols.axis(*axis).parent).count();
     let mut order: Vec<AxisId> = (0..count).map(AxisId::from).collect();
@@ -125,7 +130,7 @@ impl Axes {
                     .any(|own| symbols.lineage(*own).iter().any(|step| letters.contains(step)))
             });
             if empty && (unused || (known && path.is_some())) {
-                resolved.push(Resolved { size: 0, labels: None, origin: String::new() });
+                resolved.push(Resolved { size: 0, labels: None, origin: String::new(), from_one: None });
                 continue;
             }
             if empty {
@@ -137,7 +142,15 @@ impl Axes {
                 break;
             }
             match facts.resolve(&place, set, stated, sort) {
-                Ok(one) => resolved.push(one),
+                Ok(one) => {
+                    self.warnings.extend(one.from_one.iter().map(|file| {
+                        format!(
+                            "{file}: positions of axis {place} are read from 0, and none of them is 0 (if they count from 1, give \
+                             the labels in order: `--labels {name}=FILE`)"
+                        )
+                    }));
+                    resolved.push(one);
+                }
                 Err(found) => problems.extend(found),
             }
         }
@@ -644,10 +657,13 @@ impl Facts {
                     .possible(format!("at most {LARGEST}")),
             );
         }
+        let mut from_one = None;
         if weak && let Some(found) = &mut labels {
+            let zero = found.iter().any(|label| label == "0");
             labels = complete(found, size);
+            from_one = (labels.is_none() && !zero && size > 0).then(|| origin.clone());
         }
-        if problems.is_empty() { Ok(Resolved { size, labels, origin }) } else { Err(problems) }
+        if problems.is_empty() { Ok(Resolved { size, labels, origin, from_one }) } else { Err(problems) }
     }
 }
 

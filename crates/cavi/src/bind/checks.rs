@@ -19,6 +19,8 @@ const MANY: usize = 5_000_000;
 pub(super) fn missing_on_the_right(
     model: &Model,
     arrays: &[Option<BoundArray>],
+    axes: &[BoundAxis],
+    at: &dyn Fn(ArrayId, &[usize]) -> String,
     problems: &mut Vec<Problem>,
 ) -> Vec<ArrayId> {
     let mut read: Vec<ArrayId> = Vec::new();
@@ -40,19 +42,52 @@ pub(super) fn missing_on_the_right(
             continue;
         }
         let name = &array.name;
+        let sizes: Vec<usize> = array
+            .letters
+            .iter()
+            .map(|letter| axes[model.symbols.letter(*letter).axis.index()].size)
+            .collect();
+        let first = arrays[id.index()].as_ref().and_then(|bound| first_missing(bound, &sizes));
+        let place = first.map_or_else(String::new, |first| format!(" (the first is {})", at(id, &first)));
         match model.statement_of(id) {
             Some(statement) if statement.family.latent().is_some() => latent.push(id),
             Some(statement) => problems.push(Problem::new(format!(
-                "`{name}` has missing entries and stands on a right-hand side, and {} has no q for them",
+                "`{name}` has missing entries{place} and stands on a right-hand side, and {} has no q for them",
                 statement.family.name()
             ))),
             None => problems.push(
-                Problem::new(format!("`{name}` has missing entries and stands on a right-hand side"))
+                Problem::new(format!("`{name}` has missing entries{place} and stands on a right-hand side"))
                     .help(format!("give `{name}` a statement of its own, or fill its missing entries")),
             ),
         }
     }
     latent
+}
+
+/// The first entry that was not observed; for a sparse array the first that is listed and missing, else the first that is
+/// not listed.
+fn first_missing(bound: &BoundArray, sizes: &[usize]) -> Option<Vec<usize>> {
+    let cells: usize = sizes.iter().product();
+    let coordinates = |cell: usize| -> Vec<usize> {
+        let after = |dimension: usize| sizes[dimension + 1..].iter().product::<usize>().max(1);
+        (0..sizes.len()).map(|dimension| cell / after(dimension) % sizes[dimension].max(1)).collect()
+    };
+    match bound {
+        BoundArray::Dense { observed, .. } => {
+            observed.as_ref()?.iter().position(|seen| !seen).map(coordinates)
+        }
+        BoundArray::Sparse { indices, observed, unlisted_zero, .. } => {
+            let listed = |entry: usize| -> Vec<usize> {
+                indices.iter().map(|column| column[entry] as usize).collect()
+            };
+            if let Some(entry) = observed.as_ref().and_then(|seen| seen.iter().position(|seen| !seen)) {
+                return Some(listed(entry));
+            }
+            let count = indices.first().map_or(0, |column| column.len());
+            let known: std::collections::BTreeSet<Vec<usize>> = (0..count).map(listed).collect();
+            (!unlisted_zero).then(|| (0..cells).map(coordinates).find(|own| !known.contains(own))).flatten()
+        }
+    }
 }
 
 /// Numbers under a family on the open interval are strictly between 0 and 1.
@@ -85,6 +120,7 @@ pub(super) fn whole_slices(
     model: &Model,
     arrays: &[Option<BoundArray>],
     axes: &[BoundAxis],
+    at: &dyn Fn(ArrayId, &[usize]) -> String,
     problems: &mut Vec<Problem>,
 ) {
     for statement in model.statements.iter().filter(|statement| statement.observed) {
@@ -105,7 +141,7 @@ pub(super) fn whole_slices(
                 ))
                 .help("write `absent = 0`, or a Poisson for each entry"),
             );
-        } else if let Some(problem) = partly_missing(model, statement, bound, axes) {
+        } else if let Some(problem) = partly_missing(model, statement, bound, axes, at) {
             problems.push(problem);
         }
     }
@@ -116,6 +152,7 @@ fn partly_missing(
     statement: &Statement,
     bound: &BoundArray,
     axes: &[BoundAxis],
+    at: &dyn Fn(ArrayId, &[usize]) -> String,
 ) -> Option<Problem> {
     let array = model.symbols.array(statement.target);
     let sizes: Vec<usize> =
@@ -149,14 +186,21 @@ fn partly_missing(
             }
         }
     }
-    let partly = seen.values().any(|count| *count != width);
-    partly.then(|| {
+    let (partly, count) = seen.iter().find(|(_, count)| **count != width)?;
+    let mut own = partly.iter();
+    let whole =
+        array.slice.iter().map(|slice| if *slice { 0 } else { own.next().copied().unwrap_or_default() });
+    let whole: Vec<usize> = whole.collect();
+    Some(
         Problem::new(format!(
-            "`{}` has a slice with missing entries, and a slice under {} is observed as a whole or not at all",
+            "`{}` has {} of {width} entries missing in a slice (that of {}), and a slice under {} is observed as a whole or not at all",
             array.name,
+            width - count,
+            at(statement.target, &whole),
             statement.family.name()
         ))
-    })
+        .help("make the rest of the slice missing too, or write a Normal for each entry"),
+    )
 }
 
 /// Parameters of constants and data alone lie in their domain.
@@ -254,7 +298,7 @@ fn outside(
         Domain::Positive => "a finite number greater than 0",
         Domain::DegreesOfFreedom => "a finite number greater than the size of the axis less 1",
         Domain::Nonnegative => "a finite number, 0 or greater",
-        Domain::Unit => "a number from 0 to 1",
+        Domain::Unit => "a number from 0 to 1, and less than 1: what is certain needs no statement",
         Domain::Count => "a whole number, 0 or greater",
         Domain::Simplex => "numbers of 0 or more that sum to 1",
         Domain::PositiveDefinite => "a symmetric positive definite matrix",
@@ -266,7 +310,7 @@ fn outside(
         Domain::Positive => value > 0.0 && value.is_finite(),
         Domain::DegreesOfFreedom => value > least && value.is_finite(),
         Domain::Nonnegative | Domain::Simplex => value >= 0.0 && value.is_finite(),
-        Domain::Unit => (0.0..=1.0).contains(&value),
+        Domain::Unit => (0.0..1.0).contains(&value),
         Domain::Count => value >= 0.0 && value.fract() == 0.0 && value.is_finite(),
     };
     let symbols = &model.symbols;

@@ -27,7 +27,7 @@ mod checks;
 #[cfg(test)]
 mod tests;
 
-use cavi_algebra::{ArrayId, ArrayKind};
+use cavi_algebra::{ArrayId, ArrayKind, Symbols};
 use cavi_executor::{Bound, BoundArray};
 use cavi_model::Model;
 
@@ -50,6 +50,8 @@ pub struct Binding {
     pub labels: Labels,
     /// What a user may want to know.
     pub notes: Vec<String>,
+    /// What is most likely a mistake.
+    pub warnings: Vec<String>,
     /// For each variable whose covariance has no Cholesky factor in double precision, what was added to its diagonal.
     pub jitters: Vec<(String, f64)>,
     /// What `center over` and `scale over` have subtracted and divided by.
@@ -106,8 +108,15 @@ pub fn bind(model: &Model, inputs: &Inputs) -> Result<Binding, Vec<Problem>> {
     compute::compute(symbols, inputs, &axes, &mut arrays, &mut ready, &mut jitters, &mut problems);
     stop(&mut problems)?;
 
-    let partly_latent = checks::missing_on_the_right(model, &arrays, &mut problems);
-    checks::whole_slices(model, &arrays, &axes.bound, &mut problems);
+    let at = |id: ArrayId, coordinates: &[usize]| {
+        let target = Target::new(symbols, &axes, id);
+        let files = inputs.data.iter().filter(|own| own.name == target.array.name);
+        let files: Vec<String> = files.map(|own| own.source.name().display().to_string()).collect();
+        let of = if files.is_empty() { String::new() } else { format!(", of {}", files.join(" and ")) };
+        format!("{}{of}", target.describe(coordinates))
+    };
+    let partly_latent = checks::missing_on_the_right(model, &arrays, &axes.bound, &at, &mut problems);
+    checks::whole_slices(model, &arrays, &axes.bound, &at, &mut problems);
     checks::strictly_inside(model, &arrays, &mut problems);
     checks::domains(model, &Known::new(symbols, &axes.bound, &arrays), &mut problems);
     checks::totals(model, &arrays, &Known::new(symbols, &axes.bound, &arrays), &mut problems);
@@ -115,9 +124,29 @@ pub fn bind(model: &Model, inputs: &Inputs) -> Result<Binding, Vec<Problem>> {
 
     let mut notes = missing(model, &arrays, &axes);
     notes.extend(jitters.iter().map(|(name, jitter)| jittered(name, *jitter)));
+    let warnings = axes.warnings;
     let bound = Bound { axes: axes.bound, arrays };
     let labels = Labels { axes: axes.labels };
-    Ok(Binding { bound, labels, notes, jitters, standardised, partly_latent, listed, entries: Vec::new() })
+    Ok(Binding {
+        bound,
+        labels,
+        notes,
+        warnings,
+        jitters,
+        standardised,
+        partly_latent,
+        listed,
+        entries: Vec::new(),
+    })
+}
+
+/// What is wrong with a value of `--set` for this name, if the program has neither a constant nor an axis of it.
+pub fn unknown_set(symbols: &Symbols, name: &str) -> Option<Problem> {
+    let constants = symbols.arrays.iter().filter(|own| own.kind == ArrayKind::Constant);
+    let axes = symbols.axes.iter().map(|axis| axis.name.as_str());
+    let known: Vec<&str> = constants.map(|own| own.name.as_str()).chain(axes).collect();
+    let message = format!("`--set {name}`: the program has no constant and no axis of this name");
+    (!known.contains(&name)).then(|| Problem::unknown(message, name, &known))
 }
 
 /// Gives up if there is a problem: what follows would only repeat it.

@@ -347,9 +347,7 @@ fn check_names(symbols: &Symbols, inputs: &Inputs, problems: &mut Vec<Problem>) 
                     .help("its start is given with `--init`"),
             ),
             (None, false, _) => {
-                let known = [of_kind(ArrayKind::Constant), axes.clone()].concat();
-                let message = format!("`--set {name}`: the program has no constant and no axis of this name");
-                problems.push(Problem::unknown(message, name, &known));
+                problems.extend(super::unknown_set(symbols, name));
             }
         }
     }

@@ -398,7 +398,9 @@ fn lacks(target: &Target<'_>, own: &[&Piece], pieces: &[Piece], coordinates: &[u
             .help(help);
         }
     }
-    Problem::new(format!("no file has the entry {}", target.describe(coordinates))).help(help)
+    let names: Vec<String> = cavi_algebra::dedup(own.iter().map(|piece| piece.name().to_string()).collect());
+    let names = if names.is_empty() { "no file".to_owned() } else { format!("none of {}", names.join(", ")) };
+    Problem::new(format!("{names} has the entry {}", target.describe(coordinates))).help(help)
 }
 
 /// A dense array as it is, or its listed entries where that saves much memory.

@@ -1,0 +1,76 @@
+//! Families and functions by the names that BUGS, Stan, R and Python give them, and how they are written here.
+
+/// How a family of another language is written.
+const FAMILIES: &[(&[&str], &str)] = &[
+    (&["dnorm"], "write `Normal(mean, prec = ...)`: the second argument of `dnorm` in BUGS is a precision"),
+    (
+        &["N", "Gaussian", "gaussian", "norm"],
+        "write `Normal(mean, sd = ...)`, or `prec = ...` or `var = ...`",
+    ),
+    (&["normal"], "did you mean `Normal`? Its second argument has a name: `Normal(mean, sd = ...)`"),
+    (
+        &["dmnorm", "multi_normal", "MvNormal", "multivariate_normal", "MVN"],
+        "write `MultivariateNormal(mean, prec = ...)`, or `cov = ...`, with a slice on the left: `x[n, :i] ~ ...`",
+    ),
+    (&["dgamma"], "write `Gamma(shape, rate = ...)`"),
+    (&["dexp", "expon"], "write `Exponential(rate)`"),
+    (&["dbeta"], "write `Beta(a, b)`"),
+    (&["ddirch", "ddirich"], "write `Dirichlet(concentration)`, with a slice on the left: `p[:k] ~ ...`"),
+    (&["dcat", "Discrete"], "write `Categorical(p)`"),
+    (&["dbern", "bern"], "write `Bernoulli(p)`"),
+    (&["bernoulli_logit", "BernoulliLogit"], "write `Bernoulli(logit = ...)`"),
+    (&["dbin", "dbinom"], "write `Binomial(total, p = ...)`: the total comes first here"),
+    (&["binomial_logit", "BinomialLogit"], "write `Binomial(total, logit = ...)`"),
+    (&["dmulti"], "write `Multinomial(p = ...)`, with a slice on the left: `n[d, :v] ~ ...`"),
+    (&["dpois"], "write `Poisson(rate)`"),
+    (&["poisson_log"], "write `Poisson(rate = exp(...))`"),
+    (
+        &["dwish"],
+        "write `Wishart(dof, scale = ...)`: its mean is dof * scale, and BUGS takes the inverse of the scale",
+    ),
+    (&["inv_gamma", "InvGamma", "igamma"], "write `InverseGamma(shape, scale)`"),
+    (
+        &["uniform", "dunif"],
+        "write `Beta(1, 1)` for a probability; other flat priors are `Flat(real)` or `Flat(nonnegative)`, for points",
+    ),
+];
+
+/// How a function of another language is written.
+const FUNCTIONS: &[(&[&str], &str)] = &[
+    (
+        &["inv_logit", "sigmoid", "expit", "ilogit", "invlogit", "plogis"],
+        "write `logistic(...)`; of latents under q, `Bernoulli(logit = ...)` or `Binomial(total, logit = ...)`",
+    ),
+    (&["logit"], "write `log(p / (1 - p))`; log odds of data are `Bernoulli(logit = ...)`"),
+    (&["softmax"], "give the probabilities a slice on the simplex: `p[n, :k] ~ Dirichlet(1)`"),
+    (&["log1p"], "write `log(1 + ...)`"),
+    (&["expm1"], "write `exp(...) - 1`"),
+    (&["log1p_exp", "log1pexp"], "write `softplus(...)`"),
+    (&["lgamma", "gammaln", "loggam", "lgam"], "write `log_gamma(...)`"),
+    (&["ln"], "write `log(...)`"),
+    (&["pow"], "write `x^2`, with the exponent behind `^`"),
+    (&["square"], "write `x^2`"),
+    (&["inv"], "write `1 / x`, or `inverse(...)` of a constant matrix"),
+    (
+        &["dot", "dot_product", "inprod", "matmul"],
+        "write the product by its sum: `sum[k](a[i, k] * b[k, j])`",
+    ),
+    (&["mean"], "write the sum over its size: `sum[n](x[n]) / size`, `const size` given by `--set`"),
+    (&["normal_cdf", "pnorm", "phi", "std_normal_cdf"], "write `Phi(...)`"),
+    (&["qnorm", "probit", "std_normal_qf"], "write `inv_Phi(...)`"),
+    (&["log_det", "log_determinant", "slogdet"], "write `logdet(...)`"),
+];
+
+/// How a family of another language is written here.
+pub fn family_elsewhere(name: &str) -> Option<&'static str> {
+    look_up(FAMILIES, name)
+}
+
+/// How a function of another language is written here.
+pub fn function_elsewhere(name: &str) -> Option<&'static str> {
+    look_up(FUNCTIONS, name)
+}
+
+fn look_up(table: &[(&[&str], &'static str)], name: &str) -> Option<&'static str> {
+    table.iter().find(|(names, _)| names.contains(&name)).map(|(_, text)| *text)
+}
