@@ -517,14 +517,14 @@ fn selections_in_sums() {
         points: 25,
         exact: false,
     });
-    // Nodes that are tied to themselves.
+    // Nodes that are tied to themselves, by weights that are known.
     check(&Case {
-        text: "axis node[i, o]\naxis block[a, b] = 2\ndata y[i, o] : real\nconst half[a] = 0.5\nz[i] ~ Categorical(half)\n\
-               m[a, b] ~ Normal(0, sd = 1)\ny[i, o] ~ Normal(m[z[i], z[o]], sd = 1)\n",
+        text: "axis node[i, o]\naxis block[a, b] = 2\ndata y[i, o] : real\nconst half[a] = 0.5\nconst m[a, b]\n\
+               z[i] ~ Categorical(half)\ny[i, o] ~ Normal(m[z[i], z[o]], sd = 1)\n",
         sizes: &[2, 2],
-        data: &[("half", &[0.5, 0.5]), ("y", &[0.4, -0.3, 1.2, 0.8])],
-        over: &[("m", -4.6, 4.6)],
-        points: 25,
+        data: &[("half", &[0.5, 0.5]), ("m", &[0.2, -0.5, 1.0, 0.9]), ("y", &[0.4, -0.3, 1.2, 0.8])],
+        over: &[],
+        points: 3,
         exact: false,
     });
 }
