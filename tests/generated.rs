@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cavi_algebra::{ArrayId, ArrayKind, Expression, Mode, Subscript};
+use cavi_algebra::{ArrayId, ArrayKind, Expression, LetterId, Mode, Subscript};
 use cavi_executor::{Bound, Schedule, start};
 use cavi_model::{BlockKind, Model, ScheduleItem, ScheduleKind};
 use cavi_tests::support::{
@@ -110,6 +110,9 @@ fn parts(program: &Program) -> BTreeSet<String> {
             if ["shape", "concentration", "a", "b"].contains(&spelling) && own.iter().any(|own| point(*own)) {
                 add("learned shape or concentration");
             }
+            if selects_under_a_sum(model, &argument.value, &[]) {
+                add("selection in a sum");
+            }
             if statement.observed {
                 let covariate = |array: &&ArrayId| {
                     symbols.array(**array).kind == ArrayKind::Data && model.statement_of(**array).is_none()
@@ -182,6 +185,27 @@ fn products(model: &Model, expression: &Expression) -> Vec<(usize, usize)> {
     }
 }
 
+/// Whether a latent index selects by a letter that is summed.
+fn selects_under_a_sum(model: &Model, expression: &Expression, summed: &[LetterId]) -> bool {
+    let selects = |subscript: &Subscript| match subscript {
+        Subscript::Index(index, _) => {
+            let mut letters = Vec::new();
+            subscript.letters(&mut letters);
+            let latent = model.symbols.array(*index).kind == ArrayKind::Latent;
+            latent && letters.iter().any(|own| summed.contains(own))
+        }
+        Subscript::Letter(_) => false,
+    };
+    match expression {
+        Expression::Value(_, subscripts) => subscripts.iter().any(selects),
+        Expression::Sum(letters, body) => selects_under_a_sum(model, body, &[summed, letters].concat()),
+        Expression::Add(parts) | Expression::Multiply(parts) => {
+            parts.iter().any(|own| selects_under_a_sum(model, own, summed))
+        }
+        _ => false,
+    }
+}
+
 /// The parts of the class, each to be in a share of the programs.
 const PARTS: &[&str] = &[
     "latent Normal",
@@ -223,6 +247,7 @@ const PARTS: &[&str] = &[
     "ragged axis",
     "index data",
     "mixture",
+    "selection in a sum",
     "missing entries",
     "unlisted zeros",
     "covariate",

@@ -432,12 +432,28 @@ impl Generator {
         if summed.is_empty() { body } else { format!("sum[{}]({body})", subscripts(summed).join(", ")) }
     }
 
+    /// A sum of what classes select, over letters that the left does not have.
+    fn selections(&mut self, scope: &Scope, used: &mut Vec<String>) -> String {
+        let few = self.some(&scope.plates, 0.3) + "p";
+        let index = self.latent(Role::Class, &few, &mut Vec::new(), 0);
+        let own = self.latent(Role::Real, "c", used, 0);
+        let mut body = element(&own, &[element(&index, &subscripts(&few))]);
+        if self.chance(0.4) {
+            let covariate = self.covariate(&few, "real");
+            body = format!("{body}{{ * {covariate}|}}");
+        }
+        format!("sum[p]({body})")
+    }
+
     /// A sum of products.
     fn sum(&mut self, role: Role, scope: &Scope) -> String {
         let mut used = Vec::new();
         let addends = [1, 2, 3][self.weighted(&[5.0, 3.0, 1.0])];
-        let first = self.product(role, scope, &mut used);
-        let mut text = first;
+        let mut text = if role == Role::Real && self.chance(0.2) {
+            self.selections(scope, &mut used)
+        } else {
+            self.product(role, scope, &mut used)
+        };
         for _ in 1..addends {
             let own = match self.weighted(&[3.0, 2.0, 1.5, 0.7]) {
                 0 => {
