@@ -210,7 +210,7 @@ impl<'t> Failure<'_, 't> {
         }
         let name = self.tokens.get(1).map_or("a", |token| token.text);
         Some(
-            Diagnostic::error("E0128", "an array written out in the text")
+            Diagnostic::error("E0101", "an array written out in the text")
                 .at(previous.span.to(self.span()), "the language has no lists of numbers")
                 .possible("one number fills an array: `const a[k] = 0.1`")
                 .help(format!(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// File, code, and the text under the caret (empty where the place is between two characters).
-const EXPECTED: [(&str, &str, &str); 46] = [
+const EXPECTED: [(&str, &str, &str); 49] = [
     ("absent_none", "E0121", "none"),
     ("ampersand", "E0103", "&"),
     ("arrow", "E0112", "<-"),
@@ -17,6 +17,9 @@ const EXPECTED: [(&str, &str, &str); 46] = [
     ("equals_for_tilde", "E0113", "="),
     ("family_without_arguments", "E0113", ""),
     ("for_loop", "E0119", "for (d in 1:D)"),
+    ("array_literal", "E0101", "[1"),
+    ("file_in_the_text", "E0127", "\"y.csv\""),
+    ("matrix_product", "E0103", "@"),
     ("fraction_of_sweeps", "E0124", "2.5"),
     ("index_arithmetic", "E0129", "+"),
     ("item_outside_block", "E0126", "point"),

@@ -425,7 +425,7 @@ fn missing_entries_on_the_right_need_a_statement() {
         &program.replace("OWN ", ""),
         &options,
         &files,
-        &["`c` has missing entries and stands on a right-hand side"],
+        &["`c` has missing entries (the first is c[1], of c.csv) and stands on a right-hand side"],
     );
     let own = program.replace("OWN", "c[n] ~ Normal(0, sd = 1)\n");
     let (binding, _) = run(&own, &options, &files).expect("these data bind");
