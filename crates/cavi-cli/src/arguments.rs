@@ -35,14 +35,13 @@ pub enum Command {
     Plan(PlanArguments),
     /// Fit a program to data
     Fit(Box<FitArguments>),
+    /// Score new rows of data by a fit: their log predictive density, and the perplexity of counts and classes
+    Score(Box<ScoreArguments>),
     /// Fit a built-in program to its bundled data and show what was found
     Demo(DemoArguments),
     /// Latents of new rows (later)
     #[command(hide = true)]
     Project(Anything),
-    /// Held-out log predictive density (later)
-    #[command(hide = true)]
-    Score(Anything),
     /// Draws from the prior (later)
     #[command(hide = true)]
     Simulate(Anything),
@@ -192,6 +191,19 @@ pub struct PlanArguments {
     pub inputs: InputArguments,
 }
 
+/// What `cavi fit --help` says of held-out data.
+const HELD_OUT: &str = "\
+Hide a part of these data from the fit and score it: a fraction, or a file of the entries.
+
+Of counts with `absent = 0` under Poisson or Multinomial each unit is hidden with this probability, and nothing is missing; of
+rows with a multiplicity each unit of weight is. Of anything else that fraction of the observed entries is hidden as missing;
+where unlisted entries are observed zeros, of the listed ones and as many zeros. A file hides the entries that it lists; a
+dense file without a missing entry is a mask, and names what is not 0 in it.
+
+The score is the sum of log E_q p(y | latents) over the hidden entries, or units of counts: exact where the probability
+is a sum of products of independent latents, else over 200 draws from q, with its standard error. Hidden counts of a Poisson
+have their rate scaled by f / (1 - f), at its posterior mean.";
+
 /// `cavi fit`
 #[derive(Args, Debug)]
 pub struct FitArguments {
@@ -206,6 +218,9 @@ pub struct FitArguments {
     /// Initial parameters: a fit's directory, one laid out as its posterior/, or an .npz
     #[arg(long, value_name = "FILE_OR_DIR")]
     pub init: Option<PathBuf>,
+    /// Hide a part of these data from the fit and score it: a fraction, or a file of the entries
+    #[arg(long, value_name = "NAME=FRACTION|FILE", long_help = HELD_OUT, allow_hyphen_values = true)]
+    pub heldout: Vec<String>,
     /// How to run it
     #[command(flatten)]
     pub run: RunArguments,
@@ -286,9 +301,6 @@ pub struct LaterArguments {
     pub precision: Option<String>,
     /// Later
     #[arg(long, hide = true)]
-    pub heldout: Vec<String>,
-    /// Later
-    #[arg(long, hide = true)]
     pub checkpoint_every: Option<String>,
     /// Later
     #[arg(long, hide = true)]
@@ -302,6 +314,48 @@ pub struct LaterArguments {
     /// Later
     #[arg(long, hide = true)]
     pub plots: Option<String>,
+}
+
+/// What `cavi score --help` says of rows.
+const ROWS: &str = "\
+Rows run along the first axis of the data that the program predicts. What belongs to a row is fitted to a part of it
+(half, drawn by --seed, or what --given names), what rows share keeps its q of the fit, and the other part is scored: the
+sum of log E_q p(y | latents) over entries, or units of counts. Data whose statement reads no latent of a row are scored as
+they are. Labels of other axes are those of the fit; entries with others are left out, and counted.";
+
+/// `cavi score`
+#[derive(Args, Debug)]
+#[command(after_long_help = ROWS)]
+pub struct ScoreArguments {
+    /// The directory of a fit
+    pub directory: PathBuf,
+    /// The new rows
+    #[command(flatten)]
+    pub inputs: InputArguments,
+    /// The part of these data that rows are fitted to: a file of entries, or of the counts of this part
+    #[arg(long, value_name = "NAME=FILE")]
+    pub given: Vec<String>,
+    /// At most so many sweeps for the rows [default: as for `fit`]
+    #[arg(long, value_name = "N", value_parser = whole, allow_hyphen_values = true)]
+    pub sweeps: Option<u64>,
+    /// Stop when the relative change of the ELBO stays under this for 3 sweeps [default: as for `fit`]
+    #[arg(long, value_name = "T", value_parser = tolerance, allow_hyphen_values = true)]
+    pub tol: Option<f64>,
+    /// Of the split, the start of the rows and the draws from q
+    #[arg(long, value_name = "S", value_parser = whole, allow_hyphen_values = true)]
+    pub seed: Option<u64>,
+    /// How many threads [default: all]; the result is the same, bit for bit
+    #[arg(long, value_name = "T", value_parser = threads, allow_hyphen_values = true)]
+    pub threads: Option<usize>,
+    /// Progress on standard error: a bar on a terminal, lines, or none
+    #[arg(long, value_enum, default_value_t = ProgressMode::Auto)]
+    pub progress: ProgressMode,
+    /// No progress and no notes
+    #[arg(long)]
+    pub quiet: bool,
+    /// Print the scores as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `cavi demo`

@@ -12,6 +12,7 @@ mod interrupt;
 mod output;
 mod program;
 mod progress;
+mod scores;
 mod terminal;
 
 use std::process::ExitCode;

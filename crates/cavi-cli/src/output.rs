@@ -6,12 +6,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cavi::bind::Binding;
+use cavi::heldout::Score;
 use cavi::{Compiled, Fit};
 use cavi_files::{Cell, CsvText, FileError, write_text_atomically};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::{FitArguments, RunArguments};
 use crate::failure::Failure;
+use crate::scores;
 
 /// A directory that can be written to.
 pub struct Directory {
@@ -31,6 +33,8 @@ pub struct Summary<'a> {
     pub fit: &'a Fit,
     /// The options; a demo has none.
     pub arguments: Option<&'a FitArguments>,
+    /// How well it predicts what it was not given.
+    pub scores: &'a [Score],
 }
 
 impl Directory {
@@ -152,6 +156,7 @@ impl Summary<'_> {
                 "transpose": list(|arguments| &arguments.inputs.transpose),
                 "labels": list(|arguments| &arguments.inputs.labels),
                 "set": list(|arguments| &arguments.inputs.set),
+                "heldout": list(|arguments| &arguments.heldout),
                 "init": arguments.and_then(|arguments| arguments.init.as_ref()).map(|init| init.display().to_string()),
             },
             "seed": best.seed,
@@ -160,6 +165,7 @@ impl Summary<'_> {
             "interrupted": fit.interrupted,
             "failure": fit.failure.as_ref().map(|failure| failure.message.clone()),
             "elbo": number(best.elbo),
+            "heldout": (!self.scores.is_empty()).then(|| scores::by_name(self.scores)),
             "jitter": self.jitter(),
             "runs": runs,
             "seconds": number(fit.seconds),
@@ -185,7 +191,7 @@ impl Summary<'_> {
 }
 
 /// A JSON number; what JSON has no number for as the strings `-inf`, `inf` and `nan`.
-fn number(value: f64) -> Value {
+pub fn number(value: f64) -> Value {
     if value.is_finite() { json!(value) } else { Value::String(cavi_files::format_number(value)) }
 }
 

@@ -67,21 +67,27 @@ pub fn hint(name: &str) -> String {
 /// # Errors
 /// If the program has an error.
 pub fn compile(source: &Source, set: &[Set], ignored: &[&str]) -> Result<Compiled, Failure> {
-    let mut compiled = cavi::compile_with(&source.text, &source.name, set);
-    compiled.diagnostics.retain(|diagnostic| !ignored.contains(&diagnostic.code));
+    let compiled = compile_again(source, set)?;
+    let is_shown = |diagnostic: &&Diagnostic| {
+        diagnostic.severity == Severity::Warning && !ignored.contains(&diagnostic.code)
+    };
+    let shown: Vec<Diagnostic> = compiled.diagnostics.iter().filter(is_shown).cloned().collect();
+    terminal::note(&text_of(&compiled, &shown));
+    Ok(compiled)
+}
+
+/// As [`compile`], for a program whose warnings were shown before.
+///
+/// # Errors
+/// As there.
+pub fn compile_again(source: &Source, set: &[Set]) -> Result<Compiled, Failure> {
+    let compiled = cavi::compile_with(&source.text, &source.name, set);
     if !compiled.is_ok() {
         let errors: Vec<Diagnostic> =
             compiled.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).cloned().collect();
         return Err(Failure::Wrong(text_of(&compiled, &errors) + &count(&errors)));
     }
     known_names(&compiled, set)?;
-    let shown: Vec<Diagnostic> = compiled
-        .diagnostics
-        .iter()
-        .filter(|diagnostic| diagnostic.severity == Severity::Warning)
-        .cloned()
-        .collect();
-    terminal::note(&text_of(&compiled, &shown));
     Ok(compiled)
 }
 

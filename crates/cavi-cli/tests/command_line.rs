@@ -35,13 +35,19 @@ fn readme_commands() -> Vec<Vec<String>> {
 fn every_command_of_the_readme_works() {
     let commands = readme_commands();
     assert!(commands.len() >= 4, "the README shows commands: {commands:?}");
+    let scratch = scratch("readme");
+    let mut written: Vec<String> = Vec::new();
     for command in commands {
-        let mut arguments: Vec<&str> = command.iter().map(String::as_str).collect();
-        let out = scratch("readme");
-        let out = out.join("fit").display().to_string();
-        if let Some(place) = arguments.iter().position(|argument| *argument == "--out") {
-            arguments[place + 1] = &out;
+        if let Some(place) = command.iter().position(|argument| argument == "--out") {
+            written.push(command[place + 1].clone());
         }
+        // What a command writes, and a later one reads.
+        let own = |argument: &String| match written.contains(argument) {
+            true => scratch.join(argument.replace('/', "-")).display().to_string(),
+            false => argument.clone(),
+        };
+        let arguments: Vec<String> = command.iter().map(own).collect();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let output = cavi(&root(), &arguments);
         assert!(output.status.success(), "{command:?}: {}", text(&output.stderr));
         assert!(!output.stdout.is_empty() || arguments.contains(&"fit"), "{command:?} prints something");

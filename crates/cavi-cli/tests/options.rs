@@ -24,7 +24,16 @@ const WRONG: &[(&[&str], i32, &[&str])] = &[
     (&["--precision", "f16"], 2, &["`--precision f16`", "`f64` or `f32`"]),
     (&["--precision", "f32"], 2, &["`--precision f32`", "not in this version"]),
     (&["--accelerate", "fast"], 2, &["`--accelerate fast`", "`auto` or `none`"]),
-    (&["--heldout", "x=0.1"], 2, &["`--heldout`", "not in this version"]),
+    (&["--heldout", "x"], 2, &["`--heldout x`", "NAME=FRACTION"]),
+    (&["--heldout", "x=0"], 2, &["`--heldout x=0`", "greater than 0 and less than 1"]),
+    (&["--heldout", "x=1"], 2, &["`--heldout x=1`", "greater than 0 and less than 1"]),
+    (&["--heldout", "x=-0.1"], 2, &["`--heldout x=-0.1`", "greater than 0 and less than 1"]),
+    (&["--heldout", "x=some"], 2, &["`--heldout x=some`", "neither a number nor a file"]),
+    (&["--heldout", "x[a]=0.1"], 2, &["`--heldout x[a]=0.1`", "all groups together"]),
+    (&["--heldout", "y=0.1"], 1, &["`--heldout y`", "no data of this name", "`x`"]),
+    (&["--heldout", "w=0.1"], 1, &["`--heldout w`", "latent variable", "`x`"]),
+    (&["--heldout", "x=none.csv"], 1, &["none.csv", "no such file"]),
+    (&["--heldout", "x=0.1", "--heldout", "x=0.2"], 1, &["`--heldout x` is given twice"]),
     (&["--resume", "o"], 2, &["`--resume`", "not in this version"]),
     (&["--checkpoint-every", "5"], 2, &["`--checkpoint-every`", "not in this version"]),
     (&["--memory-limit", "1G"], 2, &["`--memory-limit`", "not in this version"]),
@@ -107,9 +116,7 @@ fn files_that_are_no_data_are_called_what_they_are() {
 #[test]
 fn commands_of_later_versions_say_so() {
     let directory = scratch("later");
-    for command in
-        ["project", "score", "simulate", "report", "impute", "choose", "compare", "export", "explain"]
-    {
+    for command in ["project", "simulate", "report", "impute", "choose", "compare", "export", "explain"] {
         let output = cavi(&directory, &[command, "lda", "--out", "o", "--data", "x=y.csv"]);
         let message = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{command}: {message}");

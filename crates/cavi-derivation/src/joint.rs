@@ -11,7 +11,7 @@ use cavi_algebra::{
 };
 use cavi_families::matrix::{inverse_of_diagonal, log_determinant, over, size};
 use cavi_families::{Argument, Extent, Target};
-use cavi_model::Statement;
+use cavi_model::{Model, Statement};
 use cavi_syntax::Diagnostic;
 
 use crate::absent::without_absent;
@@ -27,44 +27,15 @@ pub fn joint(derivation: &mut Derivation, drafts: &[Draft]) -> Vec<Sum> {
 
 fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statement) -> Sum {
     let apart = derivation.kept_apart(statement);
-    let symbols = &mut derivation.symbols;
     let parameters = statement.family.parameters();
-    let mut canonicals: Vec<Sum> = Vec::new();
-    let mut arguments: Vec<Option<Argument>> = Vec::new();
-    for (parameter, argument) in parameters.iter().zip(&statement.arguments) {
-        let Some(argument) = argument else {
-            canonicals.push(Sum::zero());
-            arguments.push(None);
-            continue;
-        };
-        let spelling = &parameter.spellings[argument.spelling];
-        let mut value = to_sum(symbols, argument.inverse.as_ref().unwrap_or(&argument.value));
-        if let Some(rewrite) = spelling.rewrite {
-            value = rewrite(symbols, &value, &canonicals);
+    let mut arguments = match arguments(&mut derivation.symbols, statement) {
+        Ok(arguments) => arguments,
+        Err(diagnostic) => {
+            derivation.diagnostics.push(*diagnostic);
+            return Sum::zero();
         }
-        let mut value = canonical(symbols, &value);
-        if let ([row, column], true, None) =
-            (&argument.letters[..], spelling.read_as.is_some(), &argument.inverse)
-        {
-            match inverse_of_diagonal(symbols, &value, *row, *column) {
-                Some(inverse) => value = canonical(symbols, &inverse),
-                None => {
-                    let what = format!("the {} of this {}", spelling.name, statement.family.name());
-                    derivation.diagnostics.push(
-                        Diagnostic::error("E0703", format!("{what} has no inverse in closed form"))
-                            .at(argument.span, "a latent stands in it")
-                            .possible(
-                                "a matrix of constants, times a factor that is no matrix; or a diagonal one",
-                            )
-                            .help(other_spelling(statement, parameter)),
-                    );
-                    return Sum::zero();
-                }
-            }
-        }
-        canonicals.push(value.clone());
-        arguments.push(Some(Argument { value, letters: argument.letters.clone() }));
-    }
+    };
+    let symbols = &mut derivation.symbols;
 
     // Selections, innermost first: by letters of the statement for the whole density, by summed letters where they stand.
     let mut selections: Vec<(Subscript, LetterId)> = Vec::new();
@@ -152,25 +123,7 @@ fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statem
         }
     }
 
-    let element = derivation.model.element(statement.target);
-    let index = match symbols.array(statement.target).support {
-        Support::Index(_) => Some(Subscript::Index(statement.target, element.clone())),
-        Support::Real
-        | Support::Positive
-        | Support::Nonnegative
-        | Support::Unit
-        | Support::Count
-        | Support::Binary
-        | Support::Simplex
-        | Support::Multiplicity
-        | Support::PositiveDefinite => None,
-    };
-    // Data on the left may be written with other letters of the same axes than they were declared with.
-    let target = Target {
-        value: Sum::atom(Atom::Value(statement.target, target_subscripts(symbols, statement, element))),
-        slices: statement.slices.clone(),
-        index,
-    };
+    let target = target_of(derivation.model, symbols, statement);
     let density = statement.family.log_density(symbols, &target, &arguments);
     if let Some((index, bound)) = inside
         && selects_in_log(&density, index)
@@ -206,6 +159,72 @@ fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statem
     let density = sum_simplex(symbols, &density);
     let density = canonical(symbols, &density);
     if derivation.by_value { without_absent(symbols, &density) } else { density }
+}
+
+/// The parameters of a statement as its density reads them, under their first spellings.
+pub fn arguments(
+    symbols: &mut Symbols,
+    statement: &Statement,
+) -> Result<Vec<Option<Argument>>, Box<Diagnostic>> {
+    let mut canonicals: Vec<Sum> = Vec::new();
+    let mut arguments: Vec<Option<Argument>> = Vec::new();
+    for (parameter, argument) in statement.family.parameters().iter().zip(&statement.arguments) {
+        let Some(argument) = argument else {
+            canonicals.push(Sum::zero());
+            arguments.push(None);
+            continue;
+        };
+        let spelling = &parameter.spellings[argument.spelling];
+        let mut value = to_sum(symbols, argument.inverse.as_ref().unwrap_or(&argument.value));
+        if let Some(rewrite) = spelling.rewrite {
+            value = rewrite(symbols, &value, &canonicals);
+        }
+        let mut value = canonical(symbols, &value);
+        if let ([row, column], true, None) =
+            (&argument.letters[..], spelling.read_as.is_some(), &argument.inverse)
+        {
+            match inverse_of_diagonal(symbols, &value, *row, *column) {
+                Some(inverse) => value = canonical(symbols, &inverse),
+                None => {
+                    let what = format!("the {} of this {}", spelling.name, statement.family.name());
+                    return Err(Box::new(
+                        Diagnostic::error("E0703", format!("{what} has no inverse in closed form"))
+                            .at(argument.span, "a latent stands in it")
+                            .possible(
+                                "a matrix of constants, times a factor that is no matrix; or a diagonal one",
+                            )
+                            .help(other_spelling(statement, parameter)),
+                    ));
+                }
+            }
+        }
+        canonicals.push(value.clone());
+        arguments.push(Some(Argument { value, letters: argument.letters.clone() }));
+    }
+    Ok(arguments)
+}
+
+/// The left of a statement, in its own letters.
+pub fn target_of(model: &Model, symbols: &Symbols, statement: &Statement) -> Target {
+    let element = model.element(statement.target);
+    let index = match symbols.array(statement.target).support {
+        Support::Index(_) => Some(Subscript::Index(statement.target, element.clone())),
+        Support::Real
+        | Support::Positive
+        | Support::Nonnegative
+        | Support::Unit
+        | Support::Count
+        | Support::Binary
+        | Support::Simplex
+        | Support::Multiplicity
+        | Support::PositiveDefinite => None,
+    };
+    // Data on the left may be written with other letters of the same axes than they were declared with.
+    Target {
+        value: Sum::atom(Atom::Value(statement.target, target_subscripts(symbols, statement, element))),
+        slices: statement.slices.clone(),
+        index,
+    }
 }
 
 /// The subscripts of the target, in the letters of the statement.
@@ -322,7 +341,7 @@ pub fn multiplicities(symbols: &Symbols, plates: &[LetterId]) -> Vec<Atom> {
 }
 
 /// An index latent that selects and whose own subscripts hold none. In an indicator it selects nothing.
-fn innermost_selection(symbols: &Symbols, sum: &Sum) -> Option<(ArrayId, Vec<Subscript>)> {
+pub fn innermost_selection(symbols: &Symbols, sum: &Sum) -> Option<(ArrayId, Vec<Subscript>)> {
     fn inside(symbols: &Symbols, subscript: &Subscript) -> Option<(ArrayId, Vec<Subscript>)> {
         let Subscript::Index(array, inner) = subscript else { return None };
         if let Some(found) = inner.iter().find_map(|inner| inside(symbols, inner)) {

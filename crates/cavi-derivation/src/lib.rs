@@ -10,6 +10,7 @@ mod blocks;
 mod bounds;
 mod conjugate;
 mod contraction;
+pub mod copy;
 mod derive;
 mod elbo;
 mod expect;

@@ -13,7 +13,7 @@ use rand::{Rng, RngCore};
 
 use crate::categorical::require_probability;
 use crate::density::{PROBABILITIES, log_complement};
-use crate::family::{Argument, DataKind, Extent, Family, Parameter, Target};
+use crate::family::{Argument, DataKind, Extent, Family, Parameter, Prediction, Target};
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior};
 use crate::standard::Formulas;
 use crate::standard::build::{apply, eta, parameter};
@@ -38,6 +38,10 @@ impl Family for Bernoulli {
 
     fn latent(&self) -> Option<Support> {
         Some(Support::Binary)
+    }
+
+    fn prediction(&self) -> Prediction {
+        Prediction::Trial
     }
 
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {

@@ -12,7 +12,7 @@ use rand::{Rng, RngCore};
 
 use crate::density::sum_over;
 use crate::dirichlet::normalise_logs;
-use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Spelling, Target};
+use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Prediction, Spelling, Target};
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior};
 use crate::standard::Formulas;
 use crate::standard::build::{apply, eta, normalised, parameter};
@@ -41,6 +41,10 @@ impl Family for Categorical {
 
     fn needs_simplex(&self) -> bool {
         true
+    }
+
+    fn prediction(&self) -> Prediction {
+        Prediction::Class
     }
 
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {

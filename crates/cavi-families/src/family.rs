@@ -169,6 +169,23 @@ pub enum DataKind {
     None,
 }
 
+/// What of new data a family predicts, given its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prediction {
+    /// An entry, by its density.
+    Density,
+    /// An entry that is one of several classes: the element of the vector parameter that it names.
+    Class,
+    /// An entry that is 0 or 1: the first parameter is the probability of 1.
+    Trial,
+    /// The units of a row of counts, one by one: each has the elements of the vector parameter as its probabilities. Units
+    /// that are kept with a given probability have them as well.
+    Units,
+    /// The units of a count, which arrive at the rate that is the first parameter. Units that are kept with a given
+    /// probability arrive at that share of the rate, independently of those that are not kept.
+    Rate,
+}
+
 /// A distribution family as statements use it. Its log-density is stated once; updates, bound and objective follow.
 pub trait Family: Sync {
     /// As programs write it.
@@ -202,6 +219,11 @@ pub trait Family: Sync {
     /// Whether the vector parameter must sum to 1 by the simplex rule.
     fn needs_simplex(&self) -> bool {
         false
+    }
+
+    /// What of new data it predicts.
+    fn prediction(&self) -> Prediction {
+        Prediction::Density
     }
 
     /// `log p(target | parameters)` for one copy, all constants included. Optional parameters left out are `None`.

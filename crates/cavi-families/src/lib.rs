@@ -44,7 +44,9 @@ mod simplex_point;
 mod truncated_normal;
 mod wishart;
 
-pub use family::{Argument, DataKind, Domain, Extent, Family, Parameter, Rewrite, Slices, Spelling, Target};
+pub use family::{
+    Argument, DataKind, Domain, Extent, Family, Parameter, Prediction, Rewrite, Slices, Spelling, Target,
+};
 pub use posterior::{Batch, Descriptor, Expectation, Improper, Posterior};
 pub use standard::{Formulas, standard};
 

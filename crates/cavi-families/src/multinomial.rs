@@ -8,7 +8,7 @@ use cavi_algebra::rules::{multiply, push_log_into_product};
 use cavi_algebra::{Sum, Support, Symbols};
 
 use crate::density::{log_factorial, sum_over};
-use crate::family::{Argument, DataKind, Domain, Family, Parameter, Slices, Spelling, Target};
+use crate::family::{Argument, DataKind, Domain, Family, Parameter, Prediction, Slices, Spelling, Target};
 
 /// `Multinomial(p, total)` over one slice; the total is needed only to simulate. It has no q.
 pub struct Multinomial;
@@ -41,6 +41,10 @@ impl Family for Multinomial {
 
     fn needs_simplex(&self) -> bool {
         true
+    }
+
+    fn prediction(&self) -> Prediction {
+        Prediction::Units
     }
 
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {

@@ -8,7 +8,7 @@ use cavi_algebra::rules::{multiply, push_log_into_product};
 use cavi_algebra::{Sum, Support, Symbols};
 
 use crate::density::log_factorial;
-use crate::family::{Argument, DataKind, Domain, Family, Parameter, Spelling, Target};
+use crate::family::{Argument, DataKind, Domain, Family, Parameter, Prediction, Spelling, Target};
 
 /// `Poisson(rate)`; it has no q.
 pub struct Poisson;
@@ -30,6 +30,10 @@ impl Family for Poisson {
 
     fn latent(&self) -> Option<Support> {
         None
+    }
+
+    fn prediction(&self) -> Prediction {
+        Prediction::Rate
     }
 
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {

@@ -265,6 +265,15 @@ impl Lines {
         self.next_line = line + 1;
     }
 
+    /// Keeps the lines of some records.
+    pub fn retain(&mut self, keep: &[bool]) {
+        let mut kept = Lines::new(self.entries_per_record);
+        for (record, _) in keep.iter().enumerate().filter(|(_, keep)| **keep) {
+            kept.push(self.line(record * self.entries_per_record).unwrap_or_default());
+        }
+        *self = kept;
+    }
+
     /// The line of an entry.
     pub fn line(&self, entry: usize) -> Option<usize> {
         let record = entry.checked_div(self.entries_per_record)?;

@@ -54,6 +54,37 @@ pub fn read(
     Ok((Given { blocks: init.parameters }, init.warnings))
 }
 
+/// Reads what a fit's directory has for some blocks of a program.
+///
+/// # Errors
+/// As [`read_init`]; a block that the directory lacks.
+pub(crate) fn read_blocks(
+    compiled: &Compiled,
+    binding: &Binding,
+    path: &Path,
+    wanted: &dyn Fn(BlockId) -> bool,
+) -> Result<Given, Vec<Problem>> {
+    let Some(equations) = &compiled.equations else { return Ok(Given::default()) };
+    let layouts = layouts(equations, &binding.bound);
+    let store = Store::open(path).map_err(|problem| vec![problem])?;
+    let (labels, entries) = (&binding.labels, binding.entries.as_slice());
+    let (problems, orders) = (Vec::new(), BTreeMap::new());
+    let bound = &binding.bound;
+    let mut reader = Reader { store, equations, bound, layouts: &layouts, labels, entries, problems, orders };
+    reader.check_names();
+    let blocks = reader.blocks(wanted);
+    for (index, block) in equations.blocks.iter().enumerate() {
+        if wanted(BlockId::from(index)) && blocks[index].is_none() && reader.problems.is_empty() {
+            let name = &equations.symbols.array(block.members[0]).name;
+            reader.problems.push(
+                Problem::new(format!("{}: nothing is there of `{name}`", path.display()))
+                    .possible("the directory of a fit of this program"),
+            );
+        }
+    }
+    if reader.problems.is_empty() { Ok(Given { blocks }) } else { Err(reader.problems) }
+}
+
 /// Reads a start.
 ///
 /// # Errors
@@ -194,12 +225,15 @@ impl Reader<'_> {
         }
     }
 
-    fn run(&mut self) -> Init {
-        let equations = self.equations;
-        let columns = columns(equations);
-        let mut init = Init { parameters: vec![None; equations.blocks.len()], ..Init::default() };
-        for index in 0..equations.blocks.len() {
+    /// The columns of the blocks that are wanted and given.
+    fn blocks(&mut self, wanted: &dyn Fn(BlockId) -> bool) -> Vec<Option<Vec<Vec<f64>>>> {
+        let columns = columns(self.equations);
+        let mut blocks = vec![None; self.equations.blocks.len()];
+        for (index, block) in blocks.iter_mut().enumerate() {
             let id = BlockId::from(index);
+            if !wanted(id) {
+                continue;
+            }
             let own: Vec<&Column> = columns.iter().filter(|column| column.block == id).collect();
             let before = self.problems.len();
             let Some(columns) = self.block(id, &own) else { continue };
@@ -207,11 +241,19 @@ impl Reader<'_> {
                 continue;
             }
             match self.complete(id, columns) {
-                Ok(columns) => {
-                    init.given.extend(&equations.blocks[index].members);
-                    init.parameters[index] = Some(columns);
-                }
+                Ok(columns) => *block = Some(columns),
                 Err(problem) => self.problems.push(problem),
+            }
+        }
+        blocks
+    }
+
+    fn run(&mut self) -> Init {
+        let equations = self.equations;
+        let mut init = Init { parameters: self.blocks(&|_| true), ..Init::default() };
+        for (block, columns) in equations.blocks.iter().zip(&init.parameters) {
+            if columns.is_some() {
+                init.given.extend(&block.members);
             }
         }
         if self.problems.is_empty() && init.given.is_empty() {

@@ -1,6 +1,7 @@
 //! How do the stages connect?
 //!
-//! [`compile`] goes from text to equations, [`bind`] puts data to a program, [`fit()`] runs it. Everything happens in
+//! [`compile`] goes from text to equations, [`bind`] puts data to a program, [`fit()`] runs it, [`heldout`] says how well it
+//! predicts data that it was not given. Everything happens in
 //! memory: this crate never prints, exits, handles signals or touches a global thread pool. The command line is one
 //! client of it.
 
@@ -13,6 +14,7 @@ pub mod posterior;
 
 pub mod findings;
 pub mod fit;
+pub mod heldout;
 pub mod means;
 mod memory;
 mod modes;

@@ -314,8 +314,8 @@ pub(crate) enum Along {
 }
 
 /// What a dimension of a variable is in its block.
-#[derive(Clone, Copy)]
-enum Role {
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Role {
     Plate(usize),
     Slice(usize),
 }
@@ -494,7 +494,7 @@ impl ColumnFile {
 
 /// For each dimension of a variable, as declared, what it is in its block. Letters of other members than the first run
 /// with those of the first, axis by axis.
-fn roles(equations: &Equations, id: BlockId, member: usize) -> Vec<Role> {
+pub(crate) fn roles(equations: &Equations, id: BlockId, member: usize) -> Vec<Role> {
     let symbols = &equations.symbols;
     let block = equations.block(id);
     let own = &symbols.array(block.members[member]).letters;

@@ -35,7 +35,8 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
 
     let fit = fit::fit(&compiled, &binding, &settings, &arguments.run)?;
     if let Some(directory) = directory {
-        let summary = Summary { compiled: &compiled, binding: &binding, fit: &fit, arguments: None };
+        let summary =
+            Summary { compiled: &compiled, binding: &binding, fit: &fit, arguments: None, scores: &[] };
         directory.write(&summary, &arguments.run)?;
     }
     let (found, warnings) = cavi::findings::findings(&compiled, &binding, &fit.parameters);

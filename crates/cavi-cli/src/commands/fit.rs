@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use cavi::bind::{Binding, Inputs, Problem};
+use cavi::heldout::{HeldOut, Refusal, Request};
 use cavi::{Compiled, Control, Fit, FitError, Schedule, Settings};
 use cavi_syntax::Diagnostic;
 use cavi_syntax::ast::Warmup;
@@ -11,10 +12,14 @@ use crate::arguments::{Acceleration, FitArguments, InputArguments, LaterArgument
 use crate::failure::Failure;
 use crate::output::{Directory, Summary};
 use crate::progress::{Display, duration};
-use crate::{interrupt, program, terminal};
+use crate::{interrupt, program, scores, terminal};
 
 /// Codes of warnings about the program's own sweep.
 const ABOUT_THE_SWEEP: [&str; 3] = ["W0602", "W0603", "W0604"];
+
+/// What to say of a fit that failed without its held-out part.
+const WITHOUT_A_PART: &str = "  note: a part of the data was held out. Hidden entries are missing ones; of `count` data with `absent = 0` under \
+    Poisson or Multinomial a fraction of the units is held out instead, and nothing is missing.\n";
 
 /// Fits and writes the directory.
 pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
@@ -24,21 +29,38 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     let inputs = inputs(&arguments.inputs)?;
     let ignored: &[&str] = if arguments.run.schedule.is_some() { &ABOUT_THE_SWEEP } else { &[] };
     let compiled = program::compile(&source, &inputs.set_values(), ignored)?;
-    let (compiled, binding) = bind(compiled, &inputs, quiet)?;
+    let requests = requests(&arguments.heldout)?;
+    let seed = arguments.run.seed.or(compiled.model.as_ref().and_then(|model| model.fit.seed)).unwrap_or(0);
+    let (compiled, binding, held) = bind_without(compiled, &inputs, &requests, seed, quiet)?;
     let mut settings = settings(&compiled, &arguments.run)?;
     if let Some(init) = &arguments.init {
         settings.given = Some(given(&compiled, &binding, init)?);
     }
     let directory = Directory::prepare(&arguments.out)?;
-    let fit = fit(&compiled, &binding, &settings, &arguments.run)?;
-    let summary = Summary { compiled: &compiled, binding: &binding, fit: &fit, arguments: Some(arguments) };
+    let fit = fit(&compiled, &binding, &settings, &arguments.run).map_err(|failure| match failure {
+        Failure::Wrong(message) if !requests.is_empty() => Failure::Wrong(message + WITHOUT_A_PART),
+        other => other,
+    })?;
+    let scores = cavi::heldout::score(&compiled, &binding, &fit.parameters, &held, seed, settings.threads);
+    // Without a score there is still a fit.
+    let (scores, failure) = match scores {
+        Ok(scores) => (scores, None),
+        Err(diagnostic) => (Vec::new(), Some(diagnostic)),
+    };
+    let (compiled, binding, arguments_of_fit) = (&compiled, &binding, Some(arguments));
+    let summary = Summary { compiled, binding, fit: &fit, arguments: arguments_of_fit, scores: &scores };
     directory.write(&summary, &arguments.run)?;
     if arguments.json {
         terminal::print(&format!("{:#}\n", summary.json(&arguments.run)))?;
     } else if !quiet {
-        terminal::print(&format!("{}\nwritten to {}\n", outcome(&fit), arguments.out.display()))?;
+        let lines: String =
+            scores.iter().map(|score| format!("{}\n", scores::line("held out", score))).collect();
+        terminal::print(&format!("{}\n{lines}written to {}\n", outcome(&fit), arguments.out.display()))?;
     }
-    ending(&compiled, &fit)
+    if let Some(diagnostic) = failure {
+        return Err(Failure::Wrong(program::text_of(compiled, &[*diagnostic])));
+    }
+    ending(compiled, &fit)
 }
 
 /// `converged after 57 sweeps in 1.2 s: ELBO -12345.6`
@@ -85,9 +107,7 @@ pub fn fit(
     });
     display.finish();
     let fit = result.map_err(|error| failure(compiled, error))?;
-    if !arguments.quiet {
-        terminal::note(&program::text_of(compiled, &fit.warnings));
-    }
+    terminal::note(&program::text_of(compiled, &fit.warnings));
     Ok(fit)
 }
 
@@ -98,8 +118,59 @@ pub fn inputs(arguments: &InputArguments) -> Result<Inputs, Failure> {
         .map_err(|problems| Failure::Usage(text_of(&problems)))
 }
 
+/// What `--heldout` says.
+fn requests(texts: &[String]) -> Result<Vec<Request>, Failure> {
+    let parsed: Result<Vec<Request>, Problem> =
+        texts.iter().map(|text| Request::parse("--heldout", text)).collect();
+    parsed.map_err(|problem| Failure::Usage(text_of(&[problem])))
+}
+
+/// As [`bind`], without what is to be held out.
+fn bind_without(
+    compiled: Compiled,
+    inputs: &Inputs,
+    requests: &[Request],
+    seed: u64,
+    quiet: bool,
+) -> Result<(Compiled, Binding, HeldOut), Failure> {
+    if requests.is_empty() {
+        let (compiled, binding) = bind(compiled, inputs, quiet)?;
+        return Ok((compiled, binding, HeldOut::default()));
+    }
+    refuse_unbound(&compiled, inputs)?;
+    let shown = compiled.clone();
+    let (compiled, binding, held) =
+        cavi::heldout::bind(compiled, inputs, requests, seed).map_err(|refusal| refused(&shown, refusal))?;
+    show_notes(&binding, quiet);
+    Ok((compiled, binding, held))
+}
+
+/// The failure of data that were refused.
+pub fn refused(compiled: &Compiled, refusal: Refusal) -> Failure {
+    match refusal {
+        Refusal::Problems(problems) => Failure::Wrong(text_of(&problems)),
+        Refusal::Program(diagnostics) => Failure::Wrong(program::text_of(compiled, &diagnostics)),
+    }
+}
+
+/// What there is to say about data.
+pub fn show_notes(binding: &Binding, quiet: bool) {
+    if !quiet {
+        binding.notes.iter().for_each(|note| terminal::note(&format!("note: {note}\n")));
+    }
+}
+
 /// Reads the data and puts them to the program, restated where latents live at listed entries.
 pub fn bind(compiled: Compiled, inputs: &Inputs, quiet: bool) -> Result<(Compiled, Binding), Failure> {
+    refuse_unbound(&compiled, inputs)?;
+    let model = compiled.model.as_ref().expect("a program that compiles has a model");
+    let binding = cavi::bind::bind(model, inputs).map_err(|problems| Failure::Wrong(text_of(&problems)))?;
+    show_notes(&binding, quiet);
+    Ok(cavi::entries::restated(compiled, binding))
+}
+
+/// Refuses data that no file is given for.
+pub fn refuse_unbound(compiled: &Compiled, inputs: &Inputs) -> Result<(), Failure> {
     let given = |name: &&str| inputs.data.iter().any(|input| input.name == **name);
     let unbound: Vec<Problem> = compiled
         .required_data()
@@ -114,16 +185,10 @@ pub fn bind(compiled: Compiled, inputs: &Inputs, quiet: bool) -> Result<(Compile
     if !unbound.is_empty() && inputs.data.len() + unbound.len() <= compiled.required_data().len() {
         return Err(Failure::Wrong(text_of(&unbound)));
     }
-    let model = compiled.model.as_ref().expect("a program that compiles has a model");
-    let binding = cavi::bind::bind(model, inputs).map_err(|problems| Failure::Wrong(text_of(&problems)))?;
-    binding.warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}\n")));
-    if !quiet {
-        binding.notes.iter().for_each(|note| terminal::note(&format!("note: {note}\n")));
-    }
-    Ok(cavi::entries::restated(compiled, binding))
+    Ok(())
 }
 
-fn text_of(problems: &[Problem]) -> String {
+pub fn text_of(problems: &[Problem]) -> String {
     problems.iter().map(|problem| format!("error: {problem}\n")).collect()
 }
 
@@ -202,7 +267,6 @@ fn refuse_later(later: &LaterArguments) -> Result<(), Failure> {
         }
     }
     let given = [
-        ("--heldout", !later.heldout.is_empty()),
         ("--checkpoint-every", later.checkpoint_every.is_some()),
         ("--resume", later.resume.is_some()),
         ("--memory-limit", later.memory_limit.is_some()),

@@ -8,6 +8,7 @@ mod fmt;
 mod graph;
 mod list;
 mod plan;
+mod score;
 mod show;
 
 use crate::arguments::{Arguments, Command};
@@ -24,9 +25,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Graph(arguments) => graph::run(arguments),
         Command::Plan(arguments) => plan::run(arguments),
         Command::Fit(arguments) => fit::run(arguments),
+        Command::Score(arguments) => score::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Project(_) => Err(Failure::later("`cavi project`")),
-        Command::Score(_) => Err(Failure::later("`cavi score`")),
         Command::Simulate(_) => Err(Failure::later("`cavi simulate`")),
         Command::Report(_) => Err(Failure::later("`cavi report`")),
         Command::Impute(_) => Err(Failure::later("`cavi impute`")),

@@ -214,8 +214,7 @@ impl SetInput {
     /// Reads `NAME=VALUE`; `None` where it has another form.
     pub fn parse(text: &str) -> Option<Result<SetInput, Problem>> {
         let (name, group, value) = named(text)?;
-        let number =
-            cavi_syntax::parse_number_expression(value).ok().and_then(|value| arithmetic::number(&value));
+        let number = number(value);
         let value = match number {
             Some(number) if !number.is_finite() => {
                 let message = format!("`--set {text}` is {number}");
@@ -286,6 +285,11 @@ impl LabelSource {
             LabelSource::List(_, labels) => Ok(labels.clone()),
         }
     }
+}
+
+/// The number that an expression of numbers is.
+pub(crate) fn number(text: &str) -> Option<f64> {
+    cavi_syntax::parse_number_expression(text).ok().and_then(|value| arithmetic::number(&value))
 }
 
 /// Takes `NAME=REST` or `NAME[GROUP]=REST` apart.

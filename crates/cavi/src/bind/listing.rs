@@ -270,7 +270,7 @@ impl Listing {
 }
 
 /// The positions of the entries of a piece: one column a dimension of the array.
-fn positions(target: &Target<'_>, piece: &Piece) -> Result<Vec<Vec<u32>>, Problem> {
+pub(super) fn positions(target: &Target<'_>, piece: &Piece) -> Result<Vec<Vec<u32>>, Problem> {
     let mut columns: Vec<Vec<u32>> = vec![Vec::new(); target.shape.len()];
     for (dimension, letter) in piece.letters.iter().enumerate() {
         let Some(own) = target.dimension_of(piece, dimension) else { continue };

@@ -24,6 +24,9 @@ mod standardise;
 
 mod checks;
 
+mod frozen;
+mod hide;
+
 #[cfg(test)]
 mod tests;
 
@@ -31,6 +34,10 @@ use cavi_algebra::{ArrayId, ArrayKind, Symbols};
 use cavi_executor::{Bound, BoundArray};
 use cavi_model::Model;
 
+pub(crate) use frozen::Frozen;
+pub use hide::Hidden;
+pub(crate) use hide::{Hide, What};
+pub(crate) use inputs::number;
 pub use inputs::{ArrayInput, ColumnsInput, Inputs, LabelSource, LabelsInput, SetInput, SetValue, Source};
 pub use labels::Labels;
 pub use problem::Problem;
@@ -82,11 +89,42 @@ pub struct Binding {
 /// assert_eq!(binding.bound.axes[0].size, 2);
 /// ```
 pub fn bind(model: &Model, inputs: &Inputs) -> Result<Binding, Vec<Problem>> {
+    bind_in_part(model, inputs, &Part::default()).map(|bound| bound.binding)
+}
+
+/// What of the data a program is bound to, and what is known of its axes beforehand.
+#[derive(Default)]
+pub(crate) struct Part<'a> {
+    /// What is hidden.
+    pub hide: &'a [Hide],
+    /// Of the split.
+    pub seed: u64,
+    /// The axes of an earlier fit, and what it standardised data by.
+    pub frozen: Option<&'a Frozen>,
+}
+
+/// A part of the data, and what was left out.
+pub(crate) struct BoundPart {
+    /// Without what is hidden.
+    pub binding: Binding,
+    /// What is hidden, in the order in which it was asked for.
+    pub hidden: Vec<Hidden>,
+    /// How many entries were left out for a label that the earlier fit does not have.
+    pub dropped: usize,
+}
+
+/// Binds a program to a part of the data.
+pub(crate) fn bind_in_part(
+    model: &Model,
+    inputs: &Inputs,
+    part: &Part<'_>,
+) -> Result<BoundPart, Vec<Problem>> {
     let symbols = &model.symbols;
     let mut problems = Vec::new();
 
-    let pieces = pieces::read(symbols, inputs, &mut problems);
+    let mut pieces = pieces::read(symbols, inputs, &mut problems);
     stop(&mut problems)?;
+    let dropped = part.frozen.map_or(0, |frozen| frozen.leave_out_unknown(symbols, &mut pieces));
 
     let scalars = compute::scalars(symbols, inputs, &[]);
     let text = |axis| compute::text_size(symbols, &scalars, axis);
@@ -100,8 +138,23 @@ pub fn bind(model: &Model, inputs: &Inputs) -> Result<Binding, Vec<Problem>> {
     stop(&mut problems)?;
 
     let mut standardised = Vec::new();
+    let mut hidden: Vec<Option<Hidden>> = vec![None; part.hide.len()];
     let mut ready = |id: ArrayId, bound: &mut BoundArray| {
-        standardised.extend(standardise::standardise(&Target::new(symbols, &axes, id), bound)?);
+        let target = Target::new(symbols, &axes, id);
+        let place = part.hide.iter().position(|own| own.array == id);
+        let mut taken = match place {
+            Some(place) => Some(hide::hide(&target, inputs, &part.hide[place], part.seed, bound)?),
+            None => None,
+        };
+        let fixed = part.frozen.and_then(|frozen| frozen.standardised.iter().find(|own| own.array == id));
+        let own = standardise::standardise(&target, bound, fixed)?;
+        if let (Some(own), Some(taken)) = (&own, &mut taken) {
+            standardise::standardise_entries(&target, own, &taken.coordinates, &mut taken.values);
+        }
+        if let (Some(place), Some(taken)) = (place, taken) {
+            hidden[place] = Some(taken);
+        }
+        standardised.extend(own);
         Ok(())
     };
     let mut jitters = Vec::new();
@@ -122,22 +175,21 @@ pub fn bind(model: &Model, inputs: &Inputs) -> Result<Binding, Vec<Problem>> {
     checks::totals(model, &arrays, &Known::new(symbols, &axes.bound, &arrays), &mut problems);
     stop(&mut problems)?;
 
-    let mut notes = missing(model, &arrays, &axes);
+    let hidden: Vec<Hidden> =
+        hidden.into_iter().map(|own| own.expect("what is hidden is of data with values")).collect();
+    let taken: Vec<&Hidden> = (part.hide.iter().zip(&hidden))
+        .filter(|(hide, _)| !hide.thin && !matches!(hide.what, What::Nothing))
+        .map(|(_, hidden)| hidden)
+        .collect();
+    let mut notes = missing(model, &arrays, &axes, &taken);
     notes.extend(jitters.iter().map(|(name, jitter)| jittered(name, *jitter)));
     let warnings = axes.warnings;
     let bound = Bound { axes: axes.bound, arrays };
     let labels = Labels { axes: axes.labels };
-    Ok(Binding {
-        bound,
-        labels,
-        notes,
-        warnings,
-        jitters,
-        standardised,
-        partly_latent,
-        listed,
-        entries: Vec::new(),
-    })
+    let entries = Vec::new();
+    let binding =
+        Binding { bound, labels, notes, warnings, jitters, standardised, partly_latent, listed, entries };
+    Ok(BoundPart { binding, hidden, dropped })
 }
 
 /// What is wrong with a value of `--set` for this name, if the program has neither a constant nor an axis of it.
@@ -163,8 +215,13 @@ fn jittered(name: &str, jitter: f64) -> String {
     )
 }
 
-/// How many entries of the data are missing.
-fn missing(model: &Model, arrays: &[Option<BoundArray>], axes: &axes::Axes) -> Vec<String> {
+/// How many entries of the data are missing, those that were hidden apart.
+fn missing(
+    model: &Model,
+    arrays: &[Option<BoundArray>],
+    axes: &axes::Axes,
+    hidden: &[&Hidden],
+) -> Vec<String> {
     let mut notes = Vec::new();
     for (index, array) in model.symbols.arrays.iter().enumerate() {
         let Some(bound) = arrays[index].as_ref().filter(|_| array.kind == ArrayKind::Data) else { continue };
@@ -181,6 +238,8 @@ fn missing(model: &Model, arrays: &[Option<BoundArray>], axes: &axes::Axes) -> V
                 existing - values.len() + unobserved(observed)
             }
         };
+        let own = hidden.iter().find(|own| own.array.index() == index);
+        let missing = missing - own.map_or(0, |own| own.values.len());
         if missing > 0 {
             notes.push(format!("{missing} of the {existing} entries of `{}` are missing", array.name));
         }

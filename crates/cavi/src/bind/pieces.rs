@@ -82,7 +82,7 @@ pub(super) fn read(symbols: &Symbols, inputs: &Inputs, problems: &mut Vec<Proble
                 continue;
             }
         }
-        match read_one(symbols, inputs, id, group.as_deref(), source) {
+        match read_one(symbols, inputs, id, group.as_deref(), source, None) {
             Ok(piece) => pieces.push(piece),
             Err(problem) => problems.push(problem),
         }
@@ -90,12 +90,14 @@ pub(super) fn read(symbols: &Symbols, inputs: &Inputs, problems: &mut Vec<Proble
     pieces
 }
 
-fn read_one(
+/// Reads one file for an array. `wanted` is what it holds where that is not the array's values.
+pub(super) fn read_one(
     symbols: &Symbols,
     inputs: &Inputs,
     id: ArrayId,
     group: Option<&str>,
     source: &Source,
+    wanted: Option<Wanted>,
 ) -> Result<Piece, Problem> {
     let array = symbols.array(id);
     let ragged = ragged_letter(symbols, id)?;
@@ -113,7 +115,8 @@ fn read_one(
         | Support::Multiplicity
         | Support::PositiveDefinite => None,
     };
-    let wanted = if index.is_some() { Wanted::Text } else { Wanted::Numbers };
+    let of_values = if index.is_some() { Wanted::Text } else { Wanted::Numbers };
+    let wanted = wanted.unwrap_or(of_values);
     let mut letters: Vec<LetterId> = match (ragged, &group) {
         (Some(_), None) => {
             let lineage = |letter: &LetterId| symbols.lineage(*letter).into_iter().rev();
@@ -170,6 +173,7 @@ fn read_one(
     }
     if let Content::Long(long) = &content
         && long.values.is_none()
+        && wanted != Wanted::Positions
     {
         return Err(Problem::new(format!("{}: no column of values for `{}`", file.display(), array.name)));
     }

@@ -163,12 +163,7 @@ pub(super) fn place(
             }
             continue;
         }
-        let all_dense = own.iter().all(|piece| matches!(piece.content, Content::Dense(_)));
-        let placed = match all_dense {
-            true => dense(&target, &own, pieces).map(|array| (array, None)),
-            false => Listing::read(&target, &own, with_latents.contains(&id)),
-        };
-        match placed {
+        match placed(&target, &own, pieces, with_latents.contains(&id)) {
             Ok((array, coordinates)) => {
                 arrays[id.index()] = Some(array);
                 listed[id.index()] = coordinates;
@@ -177,6 +172,24 @@ pub(super) fn place(
         }
     }
     (arrays, listed)
+}
+
+/// One array from its files, and if asked for the coordinates of what they list.
+fn placed(
+    target: &Target<'_>,
+    own: &[&Piece],
+    pieces: &[Piece],
+    in_file_order: bool,
+) -> Result<(BoundArray, Option<Coordinates>), Problem> {
+    match own.iter().all(|piece| matches!(piece.content, Content::Dense(_))) {
+        true => dense(target, own, pieces).map(|array| (array, None)),
+        false => Listing::read(target, own, in_file_order),
+    }
+}
+
+/// One array from files of its own.
+pub(super) fn one(target: &Target<'_>, own: &[&Piece], pieces: &[Piece]) -> Result<BoundArray, Problem> {
+    placed(target, own, pieces, false).map(|(array, _)| array)
 }
 
 /// The rows of documents: the index of each, and its count.

@@ -40,10 +40,11 @@ impl Standardised {
     }
 }
 
-/// Standardises an array as its declaration says; `None` where it says nothing.
+/// Standardises an array as its declaration says, by `fixed` numbers where there are any; `None` where it says nothing.
 pub(super) fn standardise(
     target: &Target<'_>,
     bound: &mut BoundArray,
+    fixed: Option<&Standardised>,
 ) -> Result<Option<Standardised>, Problem> {
     let array = target.array;
     if array.center.is_none() && array.scale.is_none() {
@@ -53,7 +54,10 @@ pub(super) fn standardise(
     let spread = array.scale.map(|letter| (letter, moments(target, bound, letter)));
     if let Some(letter) = array.center {
         densify(target, bound)?;
-        let means = moments(target, bound, letter).0;
+        let means = match fixed.and_then(|fixed| fixed.centre.clone()) {
+            Some((_, means)) => means,
+            None => moments(target, bound, letter).0,
+        };
         apply(target, bound, letter, |group, value| value - means[group]);
         standardised.centre = Some((letter, means));
     }
@@ -65,10 +69,36 @@ pub(super) fn standardise(
         } else {
             deviations
         };
+        let deviations = match fixed.and_then(|fixed| fixed.scale.clone()) {
+            Some((_, deviations)) => deviations,
+            None => deviations,
+        };
         apply(target, bound, letter, |group, value| value / deviations[group]);
         standardised.scale = Some((letter, deviations));
     }
     Ok(Some(standardised))
+}
+
+/// Standardises single entries of an array by the numbers that its other entries were standardised by.
+pub(super) fn standardise_entries(
+    target: &Target<'_>,
+    by: &Standardised,
+    coordinates: &[Vec<u32>],
+    values: &mut [f64],
+) {
+    let groups = |letter: LetterId| Groups::new(target, letter);
+    if let Some((letter, means)) = &by.centre {
+        let groups = groups(*letter);
+        for (entry, value) in values.iter_mut().enumerate() {
+            *value -= means[groups.of(|dimension| coordinates[dimension][entry] as usize)];
+        }
+    }
+    if let Some((letter, deviations)) = &by.scale {
+        let groups = groups(*letter);
+        for (entry, value) in values.iter_mut().enumerate() {
+            *value /= deviations[groups.of(|dimension| coordinates[dimension][entry] as usize)];
+        }
+    }
 }
 
 /// The group of coordinates: everything but the letter. A ragged letter keeps its parent.

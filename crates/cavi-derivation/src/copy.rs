@@ -1,0 +1,56 @@
+//! The density of one copy of a statement, as a prediction of its data reads it: nothing is summed over plates, no entry is
+//! masked and no row weighs.
+
+use cavi_algebra::rules::replace_index;
+use cavi_algebra::{ArrayId, Atom, LetterId, Subscript, Sum, Support, Symbols};
+use cavi_families::Argument;
+use cavi_model::{Model, Statement};
+
+use crate::joint::{arguments, innermost_selection, multiplicities, target_of};
+
+/// One copy of a statement.
+#[derive(Clone, Debug)]
+pub struct Copy {
+    /// The symbols of the model, with the letters that were added.
+    pub symbols: Symbols,
+    /// `log p(target | parameters)`; the letters of the plates are free in it, and those of the classes.
+    pub log_density: Sum,
+    /// The parameters under their first spellings.
+    pub arguments: Vec<Option<Argument>>,
+    /// The index latents that select parameters, those that stand in subscripts of others first, each with the letter of its class.
+    pub selections: Vec<Selection>,
+    /// The multiplicities of its row.
+    pub weights: Vec<Atom>,
+}
+
+/// An index latent in a subscript.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    /// The latent.
+    pub index: ArrayId,
+    /// Which element.
+    pub subscripts: Vec<Subscript>,
+    /// The letter that stands in its place.
+    pub class: LetterId,
+}
+
+/// One copy of a statement; `None` where a parameter has no closed form.
+pub fn copy(model: &Model, symbols: &Symbols, statement: &Statement) -> Option<Copy> {
+    let mut symbols = symbols.clone();
+    let mut arguments = arguments(&mut symbols, statement).ok()?;
+    let mut selections = Vec::new();
+    while let Some((index, subscripts)) =
+        arguments.iter().flatten().find_map(|argument| innermost_selection(&symbols, &argument.value))
+    {
+        let Support::Index(axis) = symbols.array(index).support else { return None };
+        let class = symbols.fresh_on(axis);
+        for argument in arguments.iter_mut().flatten() {
+            replace_index(&mut argument.value, index, &subscripts, class);
+        }
+        selections.push(Selection { index, subscripts, class });
+    }
+    let target = target_of(model, &symbols, statement);
+    let log_density = statement.family.log_density(&mut symbols, &target, &arguments);
+    let weights = multiplicities(&symbols, &statement.plates);
+    Some(Copy { symbols, log_density, arguments, selections, weights })
+}

@@ -1,0 +1,565 @@
+//! A part of the data that a fit does not see.
+//!
+//! Counts are thinned: each unit goes to the held-out part with the given probability f, so that a count x keeps
+//! `x - Binomial(x, f)`. The two parts of a Poisson count of rate r are independent, of rates `(1 - f) r` and `f r`; those of
+//! a Multinomial row have the same probabilities. Nothing is missing then. Of anything else whole entries are hidden as
+//! missing: a share of those observed, rounded, drawn without replacement; where unlisted entries are observed zeros, that share of the
+//! listed ones (those that are not 0) and as many zeros.
+//!
+//! Data are hidden before they are standardised, and before anything is derived from them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cavi_algebra::{ArrayId, LetterId};
+use cavi_executor::BoundArray;
+use cavi_files::{Content, Values, Wanted};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Binomial, Distribution};
+
+use super::inputs::{Inputs, Source};
+use super::listing::positions;
+use super::pieces::{Piece, read_one};
+use super::place::Target;
+use super::problem::Problem;
+
+/// The first of the streams of random numbers that splits use: one for each array.
+const FIRST_STREAM: u64 = 1 << 40;
+
+/// What to hide of an array.
+#[derive(Clone, Debug)]
+pub(crate) struct Hide {
+    /// The array.
+    pub array: ArrayId,
+    /// Which of its dimensions are a slice under one distribution, hidden as a whole; empty where entries are hidden one by one.
+    pub whole: Vec<usize>,
+    /// Whether units are drawn; else entries.
+    pub thin: bool,
+    /// What is hidden.
+    pub what: What,
+    /// A letter of the array, itself or its ancestor on this axis the row: the share is taken in each row.
+    pub rows: Option<(LetterId, cavi_algebra::AxisId)>,
+}
+
+/// Which part of an array is hidden.
+#[derive(Clone, Debug)]
+pub(crate) enum What {
+    /// This share.
+    Share(f64),
+    /// The entries of files, each with the label of its group if it has one.
+    Entries(Vec<(Option<String>, Source)>),
+    /// All but the entries (of what is thinned: all but the counts) of files.
+    AllBut(Vec<(Option<String>, Source)>),
+    /// Nothing: every observed entry is to be predicted from what else is known.
+    Nothing,
+}
+
+/// What was hidden of an array.
+#[derive(Clone, Debug)]
+pub struct Hidden {
+    /// The array.
+    pub array: ArrayId,
+    /// The coordinates, a column a dimension of the array; of slices that are hidden as a whole those of the other dimensions.
+    pub coordinates: Vec<Vec<u32>>,
+    /// The values; of a slice its elements in C order, one slice after another.
+    pub values: Vec<f64>,
+    /// Of thinned counts the expected number of held-out units for each one that was given, `f / (1 - f)`.
+    pub odds: Option<f64>,
+    /// Whether entries that are observed zeros and stand nowhere here are meant too.
+    pub with_zeros: bool,
+    /// Of thinned rows the number of held-out units of each; `None` where a row counts by its multiplicity.
+    pub weights: Option<Vec<f64>>,
+}
+
+/// Takes the held-out part out of an array.
+pub(super) fn hide(
+    target: &Target<'_>,
+    inputs: &Inputs,
+    hide: &Hide,
+    seed: u64,
+    bound: &mut BoundArray,
+) -> Result<Hidden, Problem> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(FIRST_STREAM + target.id.index() as u64);
+    let split = Split { target, hide, bound: &*bound };
+    let hidden = match (&hide.what, hide.thin) {
+        (What::Nothing, _) => return Ok(split.everything()),
+        (What::Share(share), true) => split.thin(*share, &mut rng),
+        (What::AllBut(files), true) => {
+            let given = split.given_counts(inputs, files)?;
+            split.all_but_counts(&given)?
+        }
+        (What::Share(share), false) => split.share(*share, &mut rng),
+        (What::Entries(files), _) => {
+            let entries = listed(target, inputs, files)?;
+            split.entries(&|place| entries.contains(place), Some(&entries))
+        }
+        (What::AllBut(files), false) => {
+            let entries = listed(target, inputs, files)?;
+            split.entries(&|place| !entries.contains(place), None)
+        }
+    };
+    let taken = Taken { target, whole: &hide.whole };
+    taken.take(bound, &hidden);
+    Ok(hidden)
+}
+
+/// An entry of an array and its value.
+type Entry = (Vec<u32>, f64);
+
+struct Split<'a> {
+    target: &'a Target<'a>,
+    hide: &'a Hide,
+    bound: &'a BoundArray,
+}
+
+impl Split<'_> {
+    /// The observed entries that the array holds, in C order; zeros of an array that lists what is not 0 are left out.
+    fn observed(&self) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        let zeros = !self.lists();
+        match self.bound {
+            BoundArray::Dense { values, observed } => {
+                for (cell, value) in values.iter().enumerate() {
+                    let seen = observed.as_ref().is_none_or(|observed| observed[cell]);
+                    if !seen || *value == 0.0 && !zeros {
+                        continue;
+                    }
+                    let place = self.target.coordinates(cell);
+                    if self.target.exists(|dimension| place[dimension]) {
+                        entries.push((place.into_iter().map(|position| position as u32).collect(), *value));
+                    }
+                }
+            }
+            BoundArray::Sparse { indices, values, observed, .. } => {
+                for (entry, value) in values.iter().enumerate() {
+                    if observed.as_ref().is_none_or(|observed| observed[entry]) && (zeros || *value != 0.0) {
+                        entries.push((indices.iter().map(|column| column[entry]).collect(), *value));
+                    }
+                }
+            }
+        }
+        entries
+    }
+
+    /// Whether what is not listed was observed to be 0.
+    fn lists(&self) -> bool {
+        self.target.array.absent.zero
+    }
+
+    /// The row of an entry.
+    fn row(&self, place: &[u32]) -> usize {
+        let Some((letter, axis)) = self.hide.rows else { return 0 };
+        let symbols = self.target.symbols;
+        let Some(dimension) = self.target.array.letters.iter().position(|own| *own == letter) else {
+            return 0;
+        };
+        let mut position = place[dimension] as usize;
+        let mut own = symbols.letter(letter).axis;
+        while own != axis
+            && let (Some(parent), Some(parents)) =
+                (symbols.axis(own).parent, &self.target.axes.bound[own.index()].parent)
+        {
+            position = parents[position];
+            own = parent;
+        }
+        position
+    }
+
+    /// The dimensions that tell what is hidden apart.
+    fn dimensions(&self) -> Vec<usize> {
+        (0..self.target.shape.len()).filter(|dimension| !self.hide.whole.contains(dimension)).collect()
+    }
+
+    fn hidden(&self, entries: impl IntoIterator<Item = Entry>, odds: Option<f64>) -> Hidden {
+        let count = self.target.shape.len();
+        let mut hidden = Hidden {
+            array: self.target.id,
+            coordinates: vec![Vec::new(); count],
+            values: Vec::new(),
+            odds,
+            with_zeros: false,
+            weights: None,
+        };
+        for (place, value) in entries {
+            hidden.coordinates.iter_mut().zip(place).for_each(|(column, position)| column.push(position));
+            hidden.values.push(value);
+        }
+        if !self.hide.whole.is_empty() {
+            // Elements stand beside each other already: entries are in C order, and slices come last by their keys.
+            self.gather_slices(&mut hidden);
+        }
+        hidden
+    }
+
+    /// From single elements to slices.
+    fn gather_slices(&self, hidden: &mut Hidden) {
+        let (dimensions, whole) = (self.dimensions(), &self.hide.whole);
+        let width: usize = whole.iter().map(|dimension| self.target.shape[*dimension]).product();
+        let mut keys: BTreeMap<Vec<u32>, Vec<f64>> = BTreeMap::new();
+        for (entry, value) in hidden.values.iter().enumerate() {
+            let key = dimensions.iter().map(|dimension| hidden.coordinates[*dimension][entry]).collect();
+            let place = whole.iter().fold(0, |place, dimension| {
+                place * self.target.shape[*dimension] + hidden.coordinates[*dimension][entry] as usize
+            });
+            keys.entry(key).or_insert_with(|| vec![0.0; width])[place] = *value;
+        }
+        hidden.coordinates = vec![Vec::with_capacity(keys.len()); dimensions.len()];
+        hidden.values = Vec::with_capacity(keys.len() * width);
+        for (key, values) in keys {
+            hidden.coordinates.iter_mut().zip(key).for_each(|(column, position)| column.push(position));
+            hidden.values.extend(values);
+        }
+    }
+
+    /// Every observed entry.
+    fn everything(&self) -> Hidden {
+        let mut hidden = self.hidden(self.observed(), None);
+        hidden.with_zeros = self.lists();
+        hidden
+    }
+
+    /// Binomial thinning.
+    fn thin(&self, share: f64, rng: &mut ChaCha8Rng) -> Hidden {
+        let draw = |(place, count): Entry| {
+            let units = Binomial::new(count as u64, share).expect("a share is a probability");
+            (place, units.sample(rng) as f64)
+        };
+        let held: Vec<Entry> =
+            self.observed().into_iter().map(draw).filter(|(_, held)| *held > 0.0).collect();
+        let mut hidden = self.hidden(held, Some(share / (1.0 - share)));
+        hidden.with_zeros = true;
+        hidden
+    }
+
+    /// The counts that files give.
+    fn given_counts(
+        &self,
+        inputs: &Inputs,
+        files: &[(Option<String>, Source)],
+    ) -> Result<BoundArray, Problem> {
+        let pieces = pieces(self.target, inputs, files, None)?;
+        let all: Vec<&Piece> = pieces.iter().collect();
+        super::place::one(self.target, &all, &pieces)
+    }
+
+    /// The counts of the data without those given.
+    fn all_but_counts(&self, given: &BoundArray) -> Result<Hidden, Problem> {
+        let (mut held, mut kept) = (Vec::new(), 0.0);
+        let mut total = 0.0;
+        for (place, count) in self.observed() {
+            let at: Vec<usize> = place.iter().map(|position| *position as usize).collect();
+            let (own, _) = given.entry(&self.target.shape, &at);
+            if own > count {
+                return Err(self.exceeds(&at, own, count));
+            }
+            kept += own;
+            total += count;
+            if count > own {
+                held.push((place, count - own));
+            }
+        }
+        let all = Split { bound: given, ..*self }.observed();
+        for (place, own) in &all {
+            let at: Vec<usize> = place.iter().map(|position| *position as usize).collect();
+            let (count, _) = self.bound.entry(&self.target.shape, &at);
+            if *own > count {
+                return Err(self.exceeds(&at, *own, count));
+            }
+        }
+        let odds = if kept > 0.0 { (total - kept) / kept } else { 1.0 };
+        let mut hidden = self.hidden(held, Some(odds));
+        hidden.with_zeros = true;
+        Ok(hidden)
+    }
+
+    fn exceeds(&self, at: &[usize], own: f64, count: f64) -> Problem {
+        Problem::new(format!(
+            "{} is given as {own}, and the data have {count} there",
+            self.target.describe(at)
+        ))
+        .possible("at most what the data have: `--data` holds both parts, and `--given` the first of them")
+    }
+
+    /// A share of the observed entries; of each row where there are rows.
+    fn share(&self, share: f64, rng: &mut ChaCha8Rng) -> Hidden {
+        let observed = self.observed();
+        // What is drawn, by its number: entries, or slices.
+        let mut numbers: Vec<usize> = Vec::with_capacity(observed.len());
+        let mut rows: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let dimensions = self.dimensions();
+        let mut slices: BTreeMap<Vec<u32>, usize> = BTreeMap::new();
+        for (entry, (place, _)) in observed.iter().enumerate() {
+            let mut number = entry;
+            if !self.hide.whole.is_empty() {
+                let key = dimensions.iter().map(|dimension| place[*dimension]).collect();
+                number = *slices.entry(key).or_insert(entry);
+            }
+            if number == entry {
+                rows.entry(self.row(place)).or_default().push(number);
+            }
+            numbers.push(number);
+        }
+        let mut chosen = vec![false; observed.len()];
+        let mut zeros: Vec<Entry> = Vec::new();
+        for (row, units) in rows {
+            let exact = share * units.len() as f64;
+            // In a row of few entries the rest is left to chance; in all the data together the nearest number is taken.
+            let count = match self.hide.rows {
+                Some(_) => exact.floor() as usize + usize::from(rng.random::<f64>() < exact.fract()),
+                None => exact.round() as usize,
+            };
+            sample(units, count, rng).into_iter().for_each(|number| chosen[number] = true);
+            if self.lists() && self.hide.whole.is_empty() {
+                zeros.extend(self.zeros(count, row, rng).into_iter().map(|place| (place, 0.0)));
+            }
+        }
+        let held =
+            observed.into_iter().zip(numbers).filter(|(_, number)| chosen[*number]).map(|(entry, _)| entry);
+        let mut held: Vec<Entry> = held.chain(zeros).collect();
+        held.sort_by(|left, right| left.0.cmp(&right.0));
+        self.hidden(held, None)
+    }
+
+    /// So many observed zeros of a row, no two alike; all where there are fewer.
+    fn zeros(&self, count: usize, row: usize, rng: &mut ChaCha8Rng) -> Vec<Vec<u32>> {
+        let is_zero = |place: &[u32]| {
+            let at: Vec<usize> = place.iter().map(|position| *position as usize).collect();
+            let (value, seen) = self.bound.entry(&self.target.shape, &at);
+            seen && value == 0.0 && self.target.exists(|dimension| at[dimension]) && self.row(place) == row
+        };
+        let cells = self.target.cells().unwrap_or(usize::MAX);
+        let mut found: BTreeSet<Vec<u32>> = BTreeSet::new();
+        let rows = self.hide.rows.map_or(1, |(_, axis)| self.target.axes.bound[axis.index()].size.max(1));
+        // Where zeros abound, a place drawn at random is one.
+        let tries = 50 * count + 1000;
+        let fixed = self.hide.rows.and_then(|(letter, axis)| {
+            let own = self.target.symbols.letter(letter).axis == axis;
+            own.then(|| self.target.array.letters.iter().position(|own| *own == letter)).flatten()
+        });
+        if cells / rows > 4 * count && (fixed.is_some() || self.hide.rows.is_none()) {
+            for _ in 0..tries {
+                if found.len() == count {
+                    break;
+                }
+                let place: Vec<u32> = self
+                    .target
+                    .shape
+                    .iter()
+                    .enumerate()
+                    .map(|(dimension, size)| match fixed == Some(dimension) {
+                        true => row as u32,
+                        false => rng.random_range(0..*size) as u32,
+                    })
+                    .collect();
+                if is_zero(&place) {
+                    found.insert(place);
+                }
+            }
+            if found.len() == count {
+                return found.into_iter().collect();
+            }
+        }
+        let all: Vec<Vec<u32>> = (0..cells)
+            .map(|cell| self.target.coordinates(cell).into_iter().map(|position| position as u32).collect())
+            .filter(|place: &Vec<u32>| is_zero(place))
+            .collect();
+        sample(all, count, rng)
+    }
+
+    /// The observed entries that are meant; `named` also where they are zeros that the array does not list.
+    fn entries(&self, meant: &dyn Fn(&Vec<u32>) -> bool, named: Option<&BTreeSet<Vec<u32>>>) -> Hidden {
+        let dimensions = self.dimensions();
+        let observed = self.observed();
+        let mut held: Vec<Entry> = observed.iter().filter(|(place, _)| meant(place)).cloned().collect();
+        if !self.hide.whole.is_empty() {
+            // A slice of which an element is named.
+            let key = |place: &[u32]| -> Vec<u32> {
+                dimensions.iter().map(|dimension| place[*dimension]).collect()
+            };
+            let keys: BTreeSet<Vec<u32>> = held.iter().map(|(place, _)| key(place)).collect();
+            held = observed.into_iter().filter(|(place, _)| keys.contains(&key(place))).collect();
+        } else if let (true, Some(named)) = (self.lists(), named) {
+            let listed: BTreeSet<Vec<u32>> = held.iter().map(|(place, _)| place.clone()).collect();
+            let is_zero = |place: &Vec<u32>| {
+                let at: Vec<usize> = place.iter().map(|position| *position as usize).collect();
+                let (value, seen) = self.bound.entry(&self.target.shape, &at);
+                seen && value == 0.0 && self.target.exists(|dimension| at[dimension])
+            };
+            let zeros = named.iter().filter(|place| !listed.contains(*place) && is_zero(place));
+            held.extend(zeros.map(|place| (place.clone(), 0.0)));
+            held.sort_by(|left, right| left.0.cmp(&right.0));
+        }
+        self.hidden(held, None)
+    }
+}
+
+/// So many of the items, in their order, each set of them as likely as any other (Knuth, The Art of Computer Programming 2,
+/// algorithm 3.4.2 S).
+fn sample<T>(items: Vec<T>, count: usize, rng: &mut ChaCha8Rng) -> Vec<T> {
+    let (mut left, mut wanted) = (items.len(), count.min(items.len()));
+    let mut chosen = Vec::with_capacity(wanted);
+    for item in items {
+        if wanted > 0 && rng.random_range(0..left) < wanted {
+            chosen.push(item);
+            wanted -= 1;
+        }
+        left -= 1;
+    }
+    chosen
+}
+
+/// Takes what is hidden out of an array.
+struct Taken<'a> {
+    target: &'a Target<'a>,
+    whole: &'a [usize],
+}
+
+impl Taken<'_> {
+    fn take(&self, bound: &mut BoundArray, hidden: &Hidden) {
+        let elements = self.elements(hidden);
+        match bound {
+            BoundArray::Dense { values, observed } => {
+                let cells = values.len();
+                for (place, held) in elements {
+                    let cell = place
+                        .iter()
+                        .zip(&self.target.shape)
+                        .fold(0, |cell, (position, size)| cell * size + *position as usize);
+                    if hidden.odds.is_some() {
+                        values[cell] -= held;
+                    } else {
+                        values[cell] = 0.0;
+                        observed.get_or_insert_with(|| vec![true; cells])[cell] = false;
+                    }
+                }
+            }
+            BoundArray::Sparse { indices, values, observed, unlisted_zero } => {
+                let place =
+                    |entry: usize| -> Vec<u32> { indices.iter().map(|column| column[entry]).collect() };
+                let mut columns: Vec<Vec<u32>> = vec![Vec::with_capacity(values.len()); indices.len()];
+                let (mut kept, mut mask) = (Vec::with_capacity(values.len()), Vec::new());
+                let mut keep = |place: Vec<u32>, value: f64, seen: bool| {
+                    columns.iter_mut().zip(place).for_each(|(column, position)| column.push(position));
+                    kept.push(value);
+                    mask.push(seen);
+                };
+                // Both lists are in the same order.
+                let mut elements = elements.into_iter().peekable();
+                for (entry, value) in values.iter().enumerate() {
+                    let own = place(entry);
+                    while let Some((zero, _)) = elements.next_if(|(place, _)| *place < own) {
+                        keep(zero, 0.0, false);
+                    }
+                    let seen = observed.as_ref().is_none_or(|observed| observed[entry]);
+                    match (elements.next_if(|(place, _)| *place == own), hidden.odds, *unlisted_zero) {
+                        (None, _, _) => keep(own, *value, seen),
+                        (Some((_, held)), Some(_), _) if held < *value => keep(own, value - held, seen),
+                        (Some(_), None, true) => keep(own, 0.0, false),
+                        // No unit is left, or what is not listed is missing.
+                        (Some(_), Some(_), _) | (Some(_), None, false) => {}
+                    }
+                }
+                elements.for_each(|(zero, _)| keep(zero, 0.0, false));
+                (*indices, *values) = (columns, kept);
+                *observed = mask.contains(&false).then_some(mask);
+            }
+        }
+    }
+
+    /// Every element that is hidden, with its value.
+    fn elements(&self, hidden: &Hidden) -> Vec<Entry> {
+        let shape = &self.target.shape;
+        let width: usize = self.whole.iter().map(|dimension| shape[*dimension]).product();
+        let others: Vec<usize> =
+            (0..shape.len()).filter(|dimension| !self.whole.contains(dimension)).collect();
+        let mut elements = Vec::with_capacity(hidden.values.len());
+        for (number, value) in hidden.values.iter().enumerate() {
+            let (entry, mut rest) = (number / width.max(1), number % width.max(1));
+            let mut place = vec![0; shape.len()];
+            for (column, dimension) in hidden.coordinates.iter().zip(&others) {
+                place[*dimension] = column[entry];
+            }
+            for dimension in self.whole.iter().rev() {
+                place[*dimension] = (rest % shape[*dimension].max(1)) as u32;
+                rest /= shape[*dimension].max(1);
+            }
+            elements.push((place, *value));
+        }
+        elements.sort_by(|left, right| left.0.cmp(&right.0));
+        elements
+    }
+}
+
+/// The files of an array.
+fn pieces(
+    target: &Target<'_>,
+    inputs: &Inputs,
+    files: &[(Option<String>, Source)],
+    wanted: Option<Wanted>,
+) -> Result<Vec<Piece>, Problem> {
+    let read = |(group, source): &(Option<String>, Source)| {
+        read_one(target.symbols, inputs, target.id, group.as_deref(), source, wanted)
+    };
+    files.iter().map(read).collect()
+}
+
+/// The entries that files name. A dense file without a missing entry is a mask, and names what is not 0 in it; one with
+/// missing entries names the others.
+fn listed(
+    target: &Target<'_>,
+    inputs: &Inputs,
+    files: &[(Option<String>, Source)],
+) -> Result<BTreeSet<Vec<u32>>, Problem> {
+    let mut entries = BTreeSet::new();
+    for piece in pieces(target, inputs, files, Some(Wanted::Positions))? {
+        if piece.is_documents() {
+            return Err(Problem::new(format!("{}: documents, which name no entries", piece.name()))
+                .possible("a table with a column for each axis, or a file with an entry for each position"));
+        }
+        let columns = positions(target, &piece)?;
+        let named: Box<dyn Fn(usize) -> bool> = match &piece.content {
+            Content::Dense(dense) => match &dense.values {
+                Values::Numbers(numbers) if numbers.iter().any(|value| value.is_nan()) => {
+                    Box::new(|entry| !numbers[entry].is_nan())
+                }
+                Values::Numbers(numbers) => Box::new(|entry| numbers[entry] != 0.0),
+                Values::Text(text) => Box::new(|entry| text.get(entry).is_some()),
+            },
+            Content::Coordinates(_) | Content::Long(_) | Content::Documents(_) => Box::new(|_| true),
+        };
+        for entry in (0..piece.content.len()).filter(|entry| named(*entry)) {
+            let place: Vec<u32> = columns.iter().map(|column| column[entry]).collect();
+            for (position, (size, letter)) in place.iter().zip(target.shape.iter().zip(&target.array.letters))
+            {
+                if *position as usize >= *size {
+                    let axis = &target.symbols.axis(target.symbols.letter(*letter).axis).name;
+                    let found = format!("{}: the position {position} of axis `{axis}`", piece.name());
+                    return Err(Problem::new(found).possible(format!("a position less than {size}")));
+                }
+            }
+            entries.insert(place);
+        }
+    }
+    Ok(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_has_its_size_and_every_item_the_same_chance() {
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        let mut seen = [0_u32; 6];
+        for _ in 0..6000 {
+            let chosen = sample((0..6).collect(), 2, &mut rng);
+            assert_eq!(chosen.len(), 2);
+            assert!(chosen[0] < chosen[1]);
+            chosen.into_iter().for_each(|item: usize| seen[item] += 1);
+        }
+        // 2000 expected, with a standard deviation of 37.
+        assert!(seen.iter().all(|count| (1850..2150).contains(count)), "{seen:?}");
+        assert_eq!(sample(vec![1, 2], 5, &mut rng), [1, 2]);
+    }
+}

@@ -1,0 +1,486 @@
+//! How well does a program predict data that it was not given?
+//!
+//! A part of the data is hidden before a fit ([`bind`]), and what was fitted to the rest says how likely it is ([`score`]):
+//! `sum log E_q p(y | latents)`, over the hidden entries, or over the units of counts that were thinned. [`rows`] does the same
+//! for new rows of data, given an earlier fit.
+//!
+//! In come a program, its data and what to hide; out go data without it, and after the fit a [`Score`] for each array. Nothing here knows
+//! a model: what is hidden how, and what is predicted, follow from the declaration of the data and from the
+//! [`Prediction`] of the family of their statement.
+
+mod batch;
+mod draws;
+mod predict;
+pub mod rows;
+mod total;
+
+use std::sync::OnceLock;
+
+use cavi_algebra::{ArrayId, ArrayKind, Support};
+use cavi_executor::{BoundArray, Parameters};
+use cavi_families::{Prediction, Slices};
+use cavi_model::{Model, ScheduleItem, ScheduleKind, Statement};
+use cavi_numerics::Threads;
+use cavi_syntax::Diagnostic;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Binomial, Distribution};
+
+use crate::bind::{Binding, Hidden, Hide, Inputs, Part, Problem, Source, What, bind_in_part};
+use crate::entries::components;
+use crate::pipeline::Compiled;
+use predict::Predictor;
+pub use predict::{BATCHES, DRAWS, Score};
+
+/// The first of the streams of random numbers that splits of rows of weight use.
+const FIRST_STREAM: u64 = 3 << 40;
+
+/// What to hide of one array: `--heldout NAME=FRACTION`, `--heldout NAME=FILE` or `--heldout NAME[GROUP]=FILE`.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The array.
+    pub name: String,
+    /// The label of the group, for one file of a ragged array.
+    pub group: Option<String>,
+    /// How much, or which entries.
+    pub what: Asked,
+}
+
+/// How much is hidden, or which entries.
+#[derive(Clone, Debug)]
+pub enum Asked {
+    /// A share, between 0 and 1.
+    Share(f64),
+    /// The entries that a file names.
+    File(Source),
+}
+
+/// The held-out part of the data.
+#[derive(Clone, Debug, Default)]
+pub struct HeldOut {
+    /// One for each array, in the order in which they were asked for.
+    pub parts: Vec<Hidden>,
+}
+
+/// Why there is no held-out part, or no score.
+#[derive(Clone, Debug)]
+pub enum Refusal {
+    /// The data, or what was asked for.
+    Problems(Vec<Problem>),
+    /// The program.
+    Program(Vec<Diagnostic>),
+}
+
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Refusal {
+        Refusal::Problems(vec![problem])
+    }
+}
+
+impl From<Vec<Problem>> for Refusal {
+    fn from(problems: Vec<Problem>) -> Refusal {
+        Refusal::Problems(problems)
+    }
+}
+
+impl Request {
+    /// Reads `NAME=FRACTION`, `NAME=FILE` or `NAME[GROUP]=FILE`.
+    ///
+    /// # Errors
+    /// A text of another form, a fraction that is not between 0 and 1, a name of no file.
+    pub fn parse(option: &str, text: &str) -> Result<Request, Problem> {
+        let form = || {
+            Problem::new(format!("`{option} {text}` is not of the form `NAME=FRACTION` or `NAME=FILE`"))
+                .help(format!("`{option} n=0.1` hides a tenth of `n`"))
+        };
+        let input = crate::bind::ArrayInput::parse(text).ok_or_else(form)?;
+        let value = text.split_once('=').map_or("", |(_, value)| value);
+        let Some(share) = crate::bind::number(value) else {
+            let path = input.source.name().to_owned();
+            if path.extension().is_none() && !path.exists() {
+                let found = format!("`{option} {text}`: `{}` is neither a number nor a file", path.display());
+                return Err(Problem::new(found).possible("a fraction between 0 and 1, or a file of entries"));
+            }
+            return Ok(Request { name: input.name, group: input.group, what: Asked::File(input.source) });
+        };
+        if !(share > 0.0 && share < 1.0) {
+            return Err(Problem::new(format!("`{option} {text}`: the fraction is {share}"))
+                .possible("a number greater than 0 and less than 1"));
+        }
+        if input.group.is_some() {
+            return Err(Problem::new(format!(
+                "`{option} {text}`: a fraction is that of all groups together"
+            ))
+            .help(format!("`{option} {}={value}`", input.name)));
+        }
+        Ok(Request { name: input.name, group: None, what: Asked::Share(share) })
+    }
+
+    /// Reads `NAME=FILE` or `NAME[GROUP]=FILE`.
+    ///
+    /// # Errors
+    /// A text of another form.
+    pub fn parse_file(option: &str, text: &str) -> Result<Request, Problem> {
+        let form = || Problem::new(format!("`{option} {text}` is not of the form `NAME=FILE`"));
+        let input = crate::bind::ArrayInput::parse(text).ok_or_else(form)?;
+        Ok(Request { name: input.name, group: input.group, what: Asked::File(input.source) })
+    }
+}
+
+/// How an array is split.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Split {
+    /// The units of counts go one way or the other.
+    Units,
+    /// The units of rows of weight do; the array holds how many there are.
+    Weights(ArrayId),
+    /// Entries, or whole slices, are hidden as missing.
+    Entries,
+}
+
+/// How the data of a statement are split.
+fn split_of(model: &Model, statement: &Statement, by_file: bool) -> Split {
+    let array = model.symbols.array(statement.target);
+    let prediction = statement.family.prediction();
+    let thins = matches!(prediction, Prediction::Units | Prediction::Rate);
+    if !by_file && thins && array.support == Support::Count && array.absent.zero {
+        return Split::Units;
+    }
+    let weight = (!by_file && prediction == Prediction::Class).then(|| weight_of(model, statement)).flatten();
+    weight.map_or(Split::Entries, Split::Weights)
+}
+
+/// The multiplicity of the rows of a statement, if its rows are those of weight and no other data have it.
+fn weight_of(model: &Model, statement: &Statement) -> Option<ArrayId> {
+    let symbols = &model.symbols;
+    let axes = |array: ArrayId| -> Vec<_> {
+        symbols.array(array).letters.iter().map(|letter| symbols.letter(*letter).axis).collect()
+    };
+    let weighs = |array: ArrayId, by: ArrayId| {
+        let own = axes(array);
+        axes(by).iter().all(|axis| own.contains(axis))
+    };
+    let arrays = (0..symbols.arrays.len()).map(ArrayId::from);
+    let mut all = arrays.filter(|id| symbols.array(*id).support == Support::Multiplicity);
+    all.find(|by| {
+        let observed = model.statements.iter().filter(|own| own.observed && weighs(own.target, *by));
+        axes(statement.target).len() == axes(*by).len()
+            && observed.map(|own| own.target).eq([statement.target])
+    })
+}
+
+/// What was asked for of each array, in order.
+fn requested<'m>(
+    model: &'m Model,
+    option: &str,
+    requests: &[Request],
+) -> Result<Vec<(&'m Statement, Asking)>, Vec<Problem>> {
+    let symbols = &model.symbols;
+    let known: Vec<&str> = model
+        .statements
+        .iter()
+        .filter(|statement| statement.observed)
+        .map(|statement| symbols.array(statement.target).name.as_str())
+        .collect();
+    let mut problems = Vec::new();
+    let mut found: Vec<(&Statement, Asking)> = Vec::new();
+    for request in requests {
+        let name = &request.name;
+        let statement = symbols.find(name).and_then(|id| model.statement_of(id));
+        let Some(statement) = statement.filter(|statement| statement.observed) else {
+            let what = match symbols.find(name).map(|id| symbols.array(id)) {
+                None => "the program has no data of this name",
+                Some(array) if array.kind == ArrayKind::Data => {
+                    "these data stand on the left of no `~`, and are not predicted"
+                }
+                Some(array) if array.kind == ArrayKind::Constant => "this is a constant",
+                Some(_) => "this is a latent variable",
+            };
+            problems.push(Problem::unknown(format!("`{option} {name}`: {what}"), name, &known));
+            continue;
+        };
+        match (found.iter_mut().find(|(own, _)| own.target == statement.target), &request.what) {
+            (None, Asked::Share(share)) => found.push((statement, Asking::Share(*share))),
+            (None, Asked::File(source)) => {
+                found.push((statement, Asking::Files(vec![(request.group.clone(), source.clone())])));
+            }
+            (Some((_, Asking::Files(files))), Asked::File(source))
+                if request.group.is_some()
+                    && files.iter().all(|(group, _)| group.is_some() && *group != request.group) =>
+            {
+                files.push((request.group.clone(), source.clone()));
+            }
+            (Some(_), _) => {
+                problems.push(Problem::new(format!("`{option} {name}` is given twice")).possible(
+                    "one fraction or one file an array, or one file for each group of a ragged array",
+                ))
+            }
+        }
+    }
+    if problems.is_empty() { Ok(found) } else { Err(problems) }
+}
+
+/// What was asked for of one array.
+enum Asking {
+    Share(f64),
+    Files(Vec<(Option<String>, Source)>),
+}
+
+/// What is hidden of the data of a statement, by how they are split.
+fn hiding(model: &Model, statement: &Statement, what: What, split: Split) -> Result<Hide, Problem> {
+    let array = model.symbols.array(statement.target);
+    let name = &array.name;
+    let family = statement.family;
+    if split == Split::Entries && family.prediction() == Prediction::Units && !matches!(what, What::Nothing) {
+        let problem = Problem::new(format!(
+            "entries of `{name}` cannot be hidden: a row under {} has no missing entries",
+            family.name()
+        ));
+        return Err(match (array.support, array.absent.zero) {
+            (Support::Count, true) => problem.help(format!(
+                "give a fraction, by which the units of each count are drawn: `--heldout {name}=0.1`"
+            )),
+            _ => problem.help(
+                "declare the data `count, absent = 0`: a fraction of the units of each count is hidden then",
+            ),
+        });
+    }
+    let whole = match family.slices() {
+        Slices::None => Vec::new(),
+        Slices::One | Slices::Two | Slices::Any if family.prediction() == Prediction::Units => Vec::new(),
+        Slices::One | Slices::Two | Slices::Any => {
+            (0..array.slice.len()).filter(|dimension| array.slice[*dimension]).collect()
+        }
+    };
+    Ok(Hide { array: statement.target, whole, thin: split == Split::Units, what, rows: None })
+}
+
+/// Binds a program to its data without what is to be held out. The program comes back as it is run: entries of these data may be
+/// missing, and where latents live at listed entries it is restated over them.
+///
+/// # Errors
+/// Everything that [`crate::bind::bind()`] refuses; arrays that cannot be held out, with the reason.
+///
+/// # Panics
+/// If the program did not compile.
+pub fn bind(
+    compiled: Compiled,
+    inputs: &Inputs,
+    requests: &[Request],
+    seed: u64,
+) -> Result<(Compiled, Binding, HeldOut), Refusal> {
+    let model = compiled.model.as_ref().expect("only a program that compiles has data");
+    let mut splits = Vec::new();
+    let mut hide = Vec::new();
+    for (statement, asking) in requested(model, "--heldout", requests)? {
+        let split = split_of(model, statement, matches!(asking, Asking::Files(_)));
+        let what = match (asking, split) {
+            // Their weights are split, and all of them stay.
+            (Asking::Share(share), Split::Weights(_)) => {
+                splits.push((split, share));
+                hide.push(hiding(model, statement, What::Nothing, split)?);
+                continue;
+            }
+            (Asking::Share(share), _) => What::Share(share),
+            (Asking::Files(files), _) => What::Entries(files),
+        };
+        splits.push((split, 0.0));
+        hide.push(hiding(model, statement, what, split)?);
+    }
+    let part = Part { hide: &hide, seed, frozen: None };
+    let (compiled, binding, held, _) = bind_split(compiled, inputs, &part, &splits)?;
+    if let Some(empty) = held.parts.iter().find(|part| part.is_empty()) {
+        let name = &compiled.model.as_ref().expect("it was there before").symbols.array(empty.array).name;
+        return Err(Problem::new(format!("nothing of `{name}` is held out: what was asked for is no entry"))
+            .help("a greater fraction, or a file that names observed entries")
+            .into());
+    }
+    Ok((compiled, binding, held))
+}
+
+/// Binds a program to a part of its data, lets what was hidden be missing, and restates it where latents live at entries.
+fn bind_split(
+    compiled: Compiled,
+    inputs: &Inputs,
+    part: &Part<'_>,
+    splits: &[(Split, f64)],
+) -> Result<(Compiled, Binding, HeldOut, usize), Refusal> {
+    let model = compiled.model.as_ref().expect("only a program that compiles has data");
+    let bound = bind_in_part(model, inputs, part)?;
+    let (mut binding, mut hidden) = (bound.binding, bound.hidden);
+    for ((split, share), hidden) in splits.iter().zip(&mut hidden) {
+        if let Split::Weights(weight) = split {
+            thin_weights(&mut binding, *weight, *share, part.seed, hidden)?;
+        }
+    }
+    let may_miss: Vec<ArrayId> = part
+        .hide
+        .iter()
+        .zip(splits)
+        .filter(|(hide, (split, _))| *split == Split::Entries && !matches!(hide.what, What::Nothing))
+        .map(|(hide, _)| hide.array)
+        .collect();
+    let compiled = with_missing(compiled, &may_miss)?;
+    let before = compiled.model.clone();
+    let (compiled, binding) = crate::entries::restated(compiled, binding);
+    if let Some(before) = before {
+        hidden.iter_mut().for_each(|hidden| at_entries(&before, &binding, hidden));
+    }
+    Ok((compiled, binding, HeldOut { parts: hidden }, bound.dropped))
+}
+
+/// The program with entries of these arrays that may be missing.
+fn with_missing(mut compiled: Compiled, arrays: &[ArrayId]) -> Result<Compiled, Refusal> {
+    let Some(mut model) = compiled.model.clone() else { return Ok(compiled) };
+    let changed = arrays.iter().filter(|id| !model.symbols.array(**id).absent.missing).copied();
+    let changed: Vec<ArrayId> = changed.collect();
+    if changed.is_empty() {
+        return Ok(compiled);
+    }
+    for id in &changed {
+        model.symbols.arrays[id.index()].absent.missing = true;
+    }
+    let (equations, diagnostics) = cavi_derivation::derive(&model);
+    let errors: Vec<Diagnostic> = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
+    let Some(equations) = equations.filter(|_| errors.is_empty()) else {
+        let names: Vec<&str> = changed.iter().map(|id| model.symbols.array(*id).name.as_str()).collect();
+        let names = crate::bind::list(&names);
+        let message = format!("no entry of {names} can be hidden: the program needs all of them");
+        let first = Diagnostic::error("E0901", message)
+            .at(model.array_spans[changed[0].index()], "a held-out entry is a missing one")
+            .help("what is wrong with missing entries follows");
+        return Err(Refusal::Program(std::iter::once(first).chain(errors).collect()));
+    };
+    // Entries that are latent now are updated first, before anything that reads them.
+    let new =
+        equations.blocks.iter().flat_map(|block| &block.members).filter(|member| changed.contains(member));
+    if let Some(sweep) = &mut model.fit.sweep {
+        for member in new {
+            let span = model.array_spans[member.index()];
+            let kind = ScheduleKind::Variable(*member);
+            sweep.insert(0, ScheduleItem { kind, reset: false, repeat: 1, span });
+        }
+    }
+    compiled.model = Some(model);
+    compiled.equations = Some(equations);
+    Ok(compiled)
+}
+
+/// Takes units out of rows of weight.
+fn thin_weights(
+    binding: &mut Binding,
+    weight: ArrayId,
+    share: f64,
+    seed: u64,
+    hidden: &mut Hidden,
+) -> Result<(), Problem> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(FIRST_STREAM + weight.index() as u64);
+    let Some(BoundArray::Dense { values, .. }) = &mut binding.bound.arrays[weight.index()] else {
+        return Err(Problem::new("the weights of rows are not listed one by one"));
+    };
+    if let Some(value) = values.iter().find(|value| value.fract() != 0.0) {
+        return Err(Problem::new(format!(
+            "a row weighs {value}, and a held-out fraction is one of whole units"
+        ))
+        .help("give a file of the entries to hide"));
+    }
+    let mut held = Vec::with_capacity(values.len());
+    for value in values.iter_mut() {
+        let units =
+            Binomial::new(*value as u64, share).expect("a share is a probability").sample(&mut rng) as f64;
+        *value -= units;
+        held.push(units);
+    }
+    // One dimension: rows of weight are numbered by their own axis, and the part has an entry for each.
+    let place = |entry: usize| hidden.coordinates.last().map_or(entry, |column| column[entry] as usize);
+    let weights: Vec<f64> = (0..hidden.values.len()).map(|entry| held[place(entry)]).collect();
+    let keep: Vec<bool> = weights.iter().map(|units| *units > 0.0).collect();
+    let retain = |column: &mut Vec<u32>| {
+        let mut keep = keep.iter();
+        column.retain(|_| keep.next().copied().unwrap_or(false));
+    };
+    hidden.coordinates.iter_mut().for_each(retain);
+    let mut own = keep.iter();
+    hidden.values.retain(|_| own.next().copied().unwrap_or(false));
+    hidden.weights = Some(weights.into_iter().filter(|units| *units > 0.0).collect());
+    Ok(())
+}
+
+/// Hidden entries of an array that a program was restated over: their numbers among the listed ones.
+fn at_entries(before: &Model, binding: &Binding, hidden: &mut Hidden) {
+    let all = components(before);
+    let Some(member) = all.iter().flat_map(|own| &own.data).find(|own| own.array == hidden.array) else {
+        return;
+    };
+    let Some(component) = all.iter().find(|own| own.data.iter().any(|other| other.array == hidden.array))
+    else {
+        return;
+    };
+    let is_own = |entries: &&crate::entries::EntryAxis| {
+        entries.latents.iter().any(|(latent, _)| component.latents.iter().any(|own| own.array == *latent))
+    };
+    let Some(entries) = binding.entries.iter().find(is_own) else { return };
+    let count = entries.columns.first().map_or(0, Vec::len);
+    let number: std::collections::BTreeMap<Vec<u32>, u32> = (0..count)
+        .map(|entry| (entries.columns.iter().map(|column| column[entry]).collect(), entry as u32))
+        .collect();
+    let length = hidden.values.len();
+    let of = |entry: usize| -> u32 {
+        let place: Vec<u32> =
+            member.places.iter().map(|dimension| hidden.coordinates[*dimension][entry]).collect();
+        *number.get(&place).expect("what is hidden was listed")
+    };
+    hidden.coordinates = vec![(0..length).map(of).collect()];
+}
+
+/// How well a fit predicts what it was not given, one score an array.
+///
+/// # Errors
+/// A statement whose data have no prediction in this version, at its place.
+///
+/// # Panics
+/// If the program did not compile.
+pub fn score(
+    compiled: &Compiled,
+    binding: &Binding,
+    parameters: &Parameters,
+    held: &HeldOut,
+    seed: u64,
+    threads: usize,
+) -> Result<Vec<Score>, Box<Diagnostic>> {
+    let (Some(model), Some(equations)) = (&compiled.model, &compiled.equations) else {
+        panic!("only a program that compiles predicts");
+    };
+    let predictor = Predictor {
+        model,
+        equations,
+        bound: &binding.bound,
+        parameters,
+        seed,
+        threads: Threads::new(threads),
+        written_out: OnceLock::new(),
+    };
+    held.parts.iter().map(|part| predictor.score(part)).collect()
+}
+
+/// The scores of several arrays as one.
+pub fn together(scores: &[Score]) -> Score {
+    let squares = scores.iter().filter_map(|score| score.standard_error).map(|error| error * error);
+    let errors = scores.iter().any(|score| score.standard_error.is_some());
+    Score {
+        name: scores.iter().map(|score| score.name.as_str()).collect::<Vec<_>>().join(", "),
+        log_predictive: scores.iter().map(|score| score.log_predictive).sum(),
+        // Their errors are those of the same draws: the sum of the absolute values bounds that of the sum.
+        standard_error: errors.then(|| squares.map(f64::sqrt).sum()),
+        units: scores.iter().map(|score| score.units).sum(),
+        discrete: scores.iter().all(|score| score.discrete),
+    }
+}
+
+impl Hidden {
+    /// Whether nothing is hidden.
+    fn is_empty(&self) -> bool {
+        self.values.is_empty() && !self.with_zeros || self.values.is_empty() && self.odds.is_some()
+    }
+}

@@ -1,0 +1,788 @@
+//! How well held-out data are predicted: `sum log E_q p(y | latents)`, over entries, or over units for counts.
+//!
+//! An index latent that selects the parameters of an entry is summed out, `sum_c w_c p(y | c)`. Its weights are those of its factor of q; of one
+//! that belongs to the entry alone, and of which nothing that was given knows, those of its own statement.
+//!
+//! Where a probability or a rate is a sum of products of latents that are independent under q, its expectation is the same sum of
+//! products of their means, and exact. Everything else is the log of an average over draws from q. The draws are the same for
+//! all entries; the standard error of the sum is that of the averages over [`BATCHES`] batches of them, carried through the logarithm to first order.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::OnceLock;
+
+use cavi_algebra::evaluate::Accumulator;
+use cavi_algebra::{ArrayId, ArrayKind, Atom, BlockId, Equations, Function, LetterId, Mode, Sum, Support};
+use cavi_derivation::copy::{Copy, Selection, copy};
+use cavi_executor::{Bound, BoundArray, Executor, Item, Parameters, Schedule};
+use cavi_families::{Prediction, Slices, functions};
+use cavi_model::{BlockKind, Model, Statement};
+use cavi_numerics::Threads;
+use cavi_numerics::special::{exp, ln};
+use cavi_syntax::Diagnostic;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::batch::{Batch, Place, Target, Value, World};
+use super::draws::{Source, is_certain};
+use super::total::total;
+use crate::bind::Hidden;
+use crate::means::mean;
+
+/// How many draws from q an expectation without a closed form takes.
+pub const DRAWS: usize = 200;
+/// Into how many batches they fall.
+pub const BATCHES: usize = 10;
+/// Entries evaluated at once.
+const CHUNK: usize = 512;
+/// The first of the streams of random numbers that draws use.
+const FIRST_STREAM: u64 = 1 << 41;
+/// More entries than these are not written out to be scored one by one.
+const LARGEST: usize = 1 << 26;
+
+/// How well the held-out part of an array is predicted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Score {
+    /// The array.
+    pub name: String,
+    /// `sum log E_q p(y | latents)`.
+    pub log_predictive: f64,
+    /// Of what over draws from q was averaged, the standard error of that sum; `None` where it is exact.
+    pub standard_error: Option<f64>,
+    /// How many entries, or units of counts.
+    pub units: f64,
+    /// Whether what is predicted has a probability; else it has a density.
+    pub discrete: bool,
+}
+
+impl Score {
+    /// The sum over units divided by their number; `None` without a unit.
+    pub fn per_unit(&self) -> Option<f64> {
+        (self.units > 0.0).then(|| self.log_predictive / self.units)
+    }
+
+    /// `exp(-per_unit)` of what has a probability.
+    pub fn perplexity(&self) -> Option<f64> {
+        self.per_unit().filter(|_| self.discrete).map(|per_unit| exp(-per_unit))
+    }
+}
+
+/// What a prediction is made from.
+pub(super) struct Predictor<'a> {
+    pub model: &'a Model,
+    pub equations: &'a Equations,
+    pub bound: &'a Bound,
+    pub parameters: &'a Parameters,
+    pub seed: u64,
+    pub threads: Threads,
+    /// Equations in which nothing is implicit, and their parameters, once they were needed.
+    pub written_out: OnceLock<Option<(Equations, Parameters)>>,
+}
+
+/// What an entry has in a world.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The probability of the class of the value.
+    Class,
+    /// The probability of 0 or 1.
+    Trial,
+    /// The probability of one unit.
+    Unit,
+    /// The rate at which units arrive.
+    Rate,
+    /// Its density.
+    Density,
+}
+
+/// What weighs the classes of an index latent.
+enum Weights {
+    /// Its factor of q, in C order of its dimensions, the classes last.
+    Factor { sizes: Vec<usize>, values: Vec<f64>, classes: usize },
+    /// Its own statement: its letters, and the probabilities over the letter of the class.
+    Statement { letters: Vec<LetterId>, probabilities: Sum, class: LetterId },
+}
+
+/// A held-out part, ready to be evaluated.
+struct Part<'a> {
+    copy: &'a Copy,
+    weights: Vec<Weights>,
+    kind: Kind,
+    letters: Vec<LetterId>,
+    hidden: &'a Hidden,
+    /// Numbers of a slice.
+    width: usize,
+    /// For each dimension of the array the size of a slice that stands in the values.
+    slices: Vec<Option<usize>>,
+}
+
+impl Predictor<'_> {
+    /// The score of the held-out part of an array.
+    pub fn score(&self, hidden: &Hidden) -> Result<Score, Box<Diagnostic>> {
+        let statement = self.model.statement_of(hidden.array).expect("what is held out has a statement");
+        let array = self.model.symbols.array(hidden.array);
+        let refuse = |reason: &str| {
+            let message = format!("`{}` cannot be scored: {reason}", array.name);
+            Box::new(Diagnostic::error("E0902", message).at(statement.span, "in this statement"))
+        };
+        let mut copy = copy(self.model, &self.equations.symbols, statement)
+            .ok_or_else(|| refuse("a parameter of its statement has no closed form"))?;
+        if self.reads_implicit(statement, &copy) {
+            let written_out = self.written_out.get_or_init(|| self.write_out());
+            let Some((equations, parameters)) = written_out else {
+                return Err(refuse("it reads a latent that is implicit, and has no factor of q of its own"));
+            };
+            let threads = Threads::new(self.threads.count());
+            let other = Predictor { equations, parameters, threads, written_out: OnceLock::new(), ..*self };
+            return other.score(hidden);
+        }
+        let prediction = statement.family.prediction();
+        let sums_zeros = prediction == Prediction::Rate && (hidden.odds.is_some() || hidden.with_zeros);
+        let kind = match prediction {
+            Prediction::Class => Kind::Class,
+            Prediction::Trial if array.support == Support::Binary => Kind::Trial,
+            Prediction::Units => Kind::Unit,
+            Prediction::Rate if sums_zeros => Kind::Rate,
+            Prediction::Rate | Prediction::Trial | Prediction::Density => Kind::Density,
+        };
+        let written_out;
+        let hidden = match hidden.with_zeros && !matches!(kind, Kind::Unit | Kind::Rate) {
+            true => {
+                written_out = self.with_zeros(hidden).ok_or_else(|| refuse("it has too many entries"))?;
+                &written_out
+            }
+            false => hidden,
+        };
+        let mut weights: Vec<Weights> = Vec::new();
+        for selection in copy.selections.clone() {
+            let own = self.weights(statement, &mut copy, &selection);
+            weights.push(
+                own.ok_or_else(|| refuse("an index latent of it has no factor of q that could be read"))?,
+            );
+        }
+        let whole = kind == Kind::Density && statement.family.slices() != Slices::None;
+        let size = |letter: &LetterId| self.bound.size_of(&self.model.symbols, *letter);
+        let slices: Vec<Option<usize>> = array
+            .letters
+            .iter()
+            .zip(&array.slice)
+            .map(|(letter, slice)| (whole && *slice).then(|| size(letter)))
+            .collect();
+        // The letters of the statement, in the order of the dimensions that have a column.
+        let (mut plates, mut own) = (statement.plates.iter(), statement.slices.iter());
+        let mut letters: Vec<LetterId> = Vec::new();
+        for slice in &array.slice {
+            let letter = if *slice { own.next() } else { plates.next() };
+            letters.extend(letter.filter(|_| !(whole && *slice)));
+        }
+        let width = slices.iter().flatten().product();
+        let part = Part { copy: &copy, weights, kind, letters, hidden, width, slices };
+        let outcome = self.evaluate(&part);
+        let discrete = matches!(array.support, Support::Count | Support::Binary | Support::Index(_));
+        Ok(Score { name: array.name.clone(), discrete, ..outcome })
+    }
+
+    /// An array's observed zeros written out with its other entries.
+    fn with_zeros(&self, hidden: &Hidden) -> Option<Hidden> {
+        let shape = self.bound.shape(&self.model.symbols, hidden.array);
+        let cells = shape.iter().try_fold(1_usize, |cells, size| cells.checked_mul(*size))?;
+        if cells > LARGEST {
+            return None;
+        }
+        let array = self.model.symbols.array(hidden.array);
+        let bound = self.bound.array(hidden.array);
+        let mut out = Hidden {
+            coordinates: vec![Vec::new(); shape.len()],
+            values: Vec::new(),
+            with_zeros: false,
+            ..hidden.clone()
+        };
+        for cell in 0..cells {
+            let place = unflat(&shape, cell);
+            let (value, seen) = bound.entry(&shape, &place);
+            if seen && exists(array, &place) {
+                out.coordinates.iter_mut().zip(&place).for_each(|(column, own)| column.push(*own as u32));
+                out.values.push(value);
+            }
+        }
+        Some(out)
+    }
+
+    /// The weights of an index latent; `None` where there are none.
+    fn weights(&self, statement: &Statement, copy: &mut Copy, selection: &Selection) -> Option<Weights> {
+        if self.belongs_to_entry(statement, copy, selection)
+            && let Some(own) = self.model.statement_of(selection.index)
+            && let Some(prior) = cavi_derivation::copy::copy(self.model, &copy.symbols, own)
+            && prior.selections.is_empty()
+            && let [Some(probabilities)] = prior.arguments.as_slice()
+        {
+            copy.symbols = prior.symbols;
+            return Some(Weights::Statement {
+                letters: own.plates.clone(),
+                probabilities: probabilities.value.clone(),
+                class: probabilities.letters[0],
+            });
+        }
+        let factor = mean(self.equations, self.bound, self.parameters, selection.index)?;
+        let (classes, sizes) = factor.shape.split_last()?;
+        Some(Weights::Factor { sizes: sizes.to_vec(), values: factor.values, classes: *classes })
+    }
+
+    /// The equations and factors of the program with nothing implicit: what was is at its optimum for the others.
+    fn write_out(&self) -> Option<(Equations, Parameters)> {
+        let mut model = self.model.clone();
+        model.blocks.iter_mut().filter(|spec| spec.kind == BlockKind::Implicit).for_each(|spec| {
+            spec.kind = BlockKind::Joint;
+        });
+        let (equations, _) = cavi_derivation::derive(&model);
+        let equations = equations?;
+        let mut parameters = cavi_executor::start(&equations, self.bound, self.seed);
+        let mut items = Vec::new();
+        for (index, block) in equations.blocks.iter().enumerate() {
+            let stored = self.equations.block_of(block.members[0]);
+            match stored.filter(|stored| self.equations.block(*stored).mode != Mode::Implicit) {
+                Some(stored) => parameters.blocks[index].clone_from(&self.parameters.blocks[stored.index()]),
+                None => items.push(Item::block(BlockId::from(index))),
+            }
+        }
+        let mut executor = Executor::new(&equations, self.bound, parameters, self.threads.count()).ok()?;
+        executor.sweep(&Schedule { items }).ok()?;
+        let parameters = executor.parameters().clone();
+        Some((equations, parameters))
+    }
+
+    /// Whether a prediction reads a latent that has no factor of q among the parameters.
+    fn reads_implicit(&self, statement: &Statement, copy: &Copy) -> bool {
+        let is_implicit = |array: ArrayId| {
+            let stored = self.equations.block_of(array);
+            self.model.symbols.array(array).kind == ArrayKind::Latent
+                && stored.is_none_or(|stored| self.equations.block(stored).mode == Mode::Implicit)
+        };
+        let mut found = copy.selections.iter().any(|selection| {
+            is_implicit(selection.index) && !self.belongs_to_entry(statement, copy, selection)
+        });
+        for argument in copy.arguments.iter().flatten() {
+            latents_in(&argument.value, &mut |array| found |= is_implicit(array));
+        }
+        found
+    }
+
+    /// Whether a latent has an element for each entry of the data, and nothing else reads it.
+    fn belongs_to_entry(&self, statement: &Statement, copy: &Copy, selection: &Selection) -> bool {
+        let mut letters = Vec::new();
+        selection.subscripts.iter().for_each(|subscript| subscript.letters(&mut letters));
+        let own: BTreeSet<LetterId> =
+            letters.iter().flat_map(|letter| copy.symbols.lineage(*letter)).collect();
+        let reads = |other: &Statement| {
+            let mut found = false;
+            for argument in other.arguments.iter().flatten() {
+                argument.value.visit_values(&mut |array, _| found |= array == selection.index);
+            }
+            found
+        };
+        statement.plates.iter().all(|letter| own.contains(letter))
+            && !self.model.statements.iter().any(|other| other.target != statement.target && reads(other))
+    }
+
+    /// The latents that a prediction reads.
+    fn read(&self, part: &Part<'_>) -> BTreeSet<ArrayId> {
+        let mut read = BTreeSet::new();
+        let mut visit = |sum: &Sum| {
+            latents_in(sum, &mut |array| {
+                if self.equations.symbols.array(array).kind == ArrayKind::Latent {
+                    read.insert(array);
+                }
+            });
+        };
+        part.copy.arguments.iter().flatten().for_each(|argument| visit(&argument.value));
+        for weights in &part.weights {
+            if let Weights::Statement { probabilities, .. } = weights {
+                visit(probabilities);
+            }
+        }
+        read
+    }
+
+    /// Whether what is predicted is a sum of products of latents that are independent under q.
+    fn is_linear(&self, part: &Part<'_>) -> bool {
+        let value = match part.kind {
+            Kind::Density => return false,
+            Kind::Class | Kind::Trial | Kind::Unit | Kind::Rate => {
+                part.copy.arguments.iter().flatten().next().map(|argument| &argument.value)
+            }
+        };
+        let statements = part.weights.iter().filter_map(|weights| match weights {
+            Weights::Statement { probabilities, .. } => Some(probabilities),
+            Weights::Factor { .. } => None,
+        });
+        let mut seen: BTreeSet<BlockId> = BTreeSet::new();
+        for sum in value.into_iter().chain(statements) {
+            let mut own: BTreeSet<BlockId> = BTreeSet::new();
+            for term in &sum.terms {
+                let mut in_term: BTreeSet<BlockId> = BTreeSet::new();
+                for factor in &term.factors {
+                    let mut uncertain: Vec<BlockId> = Vec::new();
+                    let single = Sum::atom(factor.atom.clone());
+                    latents_in(&single, &mut |array| {
+                        let block = self.equations.block_of(array);
+                        uncertain.extend(block.filter(|block| !is_certain(self.equations, *block)));
+                    });
+                    let simple = matches!(factor.atom, Atom::Value(..)) && factor.power == 1;
+                    if !(uncertain.is_empty() || simple && uncertain.len() == 1) {
+                        return false;
+                    }
+                    if uncertain.into_iter().any(|block| !in_term.insert(block)) {
+                        return false;
+                    }
+                }
+                own.extend(in_term);
+            }
+            if own.iter().any(|block| seen.contains(block)) {
+                return false;
+            }
+            seen.extend(own);
+        }
+        true
+    }
+
+    fn evaluate(&self, part: &Part<'_>) -> Score {
+        let read = self.read(part);
+        let blocks: BTreeSet<BlockId> =
+            read.iter().filter_map(|array| self.equations.block_of(*array)).collect();
+        let certain = blocks.iter().all(|block| is_certain(self.equations, *block));
+        let means: Option<Vec<(ArrayId, BoundArray)>> = (certain || self.is_linear(part))
+            .then(|| {
+                let own = |array: &ArrayId| {
+                    let own = mean(self.equations, self.bound, self.parameters, *array)?;
+                    Some((*array, self.observed_in(*array, own.values)))
+                };
+                read.iter().map(own).collect()
+            })
+            .flatten();
+        let counts = self.counts(part);
+        let shapes = self.shapes();
+        if let Some(means) = means {
+            let world = self.world(part, &means, &shapes);
+            let logs = self.logs(part, &world);
+            let rest = self.rest(part, &world);
+            let sum: Accumulator =
+                logs.iter().zip(&counts).map(|(log, count)| weighted(*count, *log)).collect();
+            return self.outcome(part, sum.total() - rest, &counts, None);
+        }
+        let sources: Vec<Source> =
+            blocks.iter().map(|block| Source::new(self.equations, self.bound, *block)).collect();
+        let mut batches: Vec<Vec<f64>> = Vec::with_capacity(BATCHES);
+        let mut rests: Vec<f64> = Vec::with_capacity(BATCHES);
+        for batch in 0..BATCHES {
+            let mut average = LogAverage::new(counts.len());
+            let mut rest = 0.0;
+            let size = DRAWS / BATCHES;
+            for draw in batch * size..(batch + 1) * size {
+                let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+                rng.set_stream(FIRST_STREAM + draw as u64);
+                let mut drawn: Vec<(ArrayId, BoundArray)> = Vec::new();
+                for source in &sources {
+                    let own = source.draw(self.equations, self.parameters, &mut rng);
+                    drawn.extend(own.into_iter().map(|(array, own)| (array, self.observed_in(array, own))));
+                }
+                let world = self.world(part, &drawn, &shapes);
+                average.add(&self.logs(part, &world));
+                rest += self.rest(part, &world) / size as f64;
+            }
+            batches.push(average.finish());
+            rests.push(rest);
+        }
+        // The log of the average over all draws, entry by entry.
+        let mut sum = Accumulator::default();
+        let mut totals = [0.0; BATCHES];
+        for (entry, count) in counts.iter().enumerate() {
+            let mut average = LogAverage::new(1);
+            batches.iter().for_each(|batch| average.add(&batch[entry..=entry]));
+            let log = average.finish()[0];
+            sum.add(weighted(*count, log));
+            if log.is_finite() {
+                for (total, batch) in totals.iter_mut().zip(&batches) {
+                    *total += count * exp(batch[entry] - log);
+                }
+            }
+        }
+        let rest = rests.iter().sum::<f64>() / BATCHES as f64;
+        totals.iter_mut().zip(&rests).for_each(|(total, rest)| *total -= rest);
+        let middle = totals.iter().sum::<f64>() / BATCHES as f64;
+        let squares: f64 = totals.iter().map(|total| (total - middle) * (total - middle)).sum();
+        let error = (squares / (BATCHES * (BATCHES - 1)) as f64).sqrt();
+        self.outcome(part, sum.total() - rest, &counts, Some(error))
+    }
+
+    fn outcome(&self, part: &Part<'_>, log_predictive: f64, counts: &[f64], error: Option<f64>) -> Score {
+        // Units of no count leave their rate behind, and are no units.
+        let units = counts.iter().copied().collect::<Accumulator>().total();
+        let log_predictive = if counts.is_empty() && part.kind != Kind::Rate { 0.0 } else { log_predictive };
+        let standard_error = error;
+        Score { name: String::new(), log_predictive, standard_error, units, discrete: false }
+    }
+
+    /// How often each entry counts: the units of a count, the units of a row, or its multiplicity.
+    fn counts(&self, part: &Part<'_>) -> Vec<f64> {
+        let hidden = part.hidden;
+        let entries = hidden.values.len() / part.width.max(1);
+        let mut counts = match (part.kind, &hidden.weights) {
+            (_, Some(weights)) => return weights.clone(),
+            (Kind::Unit | Kind::Rate, None) => hidden.values.clone(),
+            (Kind::Class | Kind::Trial | Kind::Density, None) => vec![1.0; entries],
+        };
+        if !part.copy.weights.is_empty() {
+            let shapes = self.shapes();
+            let world = self.world(part, &[], &shapes);
+            let mut batch = self.batch(part, &world, 0..entries);
+            for atom in &part.copy.weights {
+                let own = batch.sum(&Sum::atom(atom.clone())).spread(entries);
+                counts.iter_mut().zip(own).for_each(|(count, own)| *count *= own);
+            }
+        }
+        counts
+    }
+
+    fn shapes(&self) -> Vec<Vec<usize>> {
+        let symbols = &self.equations.symbols;
+        (0..symbols.arrays.len()).map(|index| self.bound.shape(symbols, ArrayId::from(index))).collect()
+    }
+
+    /// Data and constants, and these values of latents.
+    fn world<'w>(
+        &'w self,
+        part: &'w Part<'_>,
+        latents: &'w [(ArrayId, BoundArray)],
+        shapes: &'w [Vec<usize>],
+    ) -> World<'w> {
+        let mut arrays: Vec<Option<&BoundArray>> = self.bound.arrays.iter().map(Option::as_ref).collect();
+        latents.iter().for_each(|(array, values)| arrays[array.index()] = Some(values));
+        World { symbols: &part.copy.symbols, axes: &self.bound.axes, arrays, shapes }
+    }
+
+    /// What is observed of a variable stays as it is.
+    fn observed_in(&self, array: ArrayId, mut values: Vec<f64>) -> BoundArray {
+        if let Some(bound) = &self.bound.arrays[array.index()] {
+            let shape = self.bound.shape(&self.model.symbols, array);
+            for (cell, value) in values.iter_mut().enumerate() {
+                let (own, seen) = bound.entry(&shape, &unflat(&shape, cell));
+                if seen {
+                    *value = own;
+                }
+            }
+        }
+        BoundArray::full(values)
+    }
+
+    /// Some entries in a world.
+    fn batch<'w>(
+        &self,
+        part: &'w Part<'_>,
+        world: &'w World<'w>,
+        entries: std::ops::Range<usize>,
+    ) -> Batch<'w> {
+        let hidden = part.hidden;
+        let target = Target {
+            array: hidden.array,
+            values: &hidden.values[entries.start * part.width..entries.end * part.width],
+            slices: part.slices.clone(),
+        };
+        let mut batch = Batch::new(world, entries.len(), Some(target));
+        for (letter, column) in part.letters.iter().zip(&hidden.coordinates) {
+            batch.place(*letter, Place::Each(Rc::new(column[entries.clone()].to_vec())));
+        }
+        batch
+    }
+
+    /// `log p` of each entry in a world.
+    fn logs(&self, part: &Part<'_>, world: &World<'_>) -> Vec<f64> {
+        let entries = part.hidden.values.len() / part.width.max(1);
+        let chunks = entries.div_ceil(CHUNK);
+        let of_chunk = |chunk: usize| {
+            let entries = chunk * CHUNK..entries.min((chunk + 1) * CHUNK);
+            let mut batch = self.batch(part, world, entries.clone());
+            self.logs_of(part, &mut batch, entries)
+        };
+        self.threads.map(chunks, of_chunk).concat()
+    }
+
+    fn logs_of(&self, part: &Part<'_>, batch: &mut Batch<'_>, entries: std::ops::Range<usize>) -> Vec<f64> {
+        let count = batch.count();
+        let sizes: Vec<usize> = part
+            .copy
+            .selections
+            .iter()
+            .map(|selection| self.bound.size_of(&part.copy.symbols, selection.class))
+            .collect();
+        let values = &part.hidden.values[entries.start * part.width..entries.end * part.width];
+        let argument = part.copy.arguments.iter().flatten().next();
+        let mut sum = LogSum::new(count);
+        for combination in 0..sizes.iter().product() {
+            let classes = unflat(&sizes, combination);
+            let mut weight = vec![1.0; count];
+            for ((selection, weights), class) in part.copy.selections.iter().zip(&part.weights).zip(classes) {
+                let own = self.weight(batch, selection, weights, class);
+                weight.iter_mut().zip(own).for_each(|(weight, own)| *weight *= own);
+                batch.place(selection.class, Place::One(class));
+            }
+            let logs: Vec<f64> = match (part.kind, argument) {
+                (Kind::Density, _) | (_, None) => batch.sum(&part.copy.log_density).spread(count),
+                (Kind::Class, Some(argument)) => {
+                    let classes = values.iter().map(|value| *value as u32).collect();
+                    batch.place(argument.letters[0], Place::Each(Rc::new(classes)));
+                    log(batch.sum(&argument.value), count)
+                }
+                (Kind::Trial, Some(argument)) => {
+                    let p = batch.sum(&argument.value).spread(count);
+                    let of = |(p, value): (f64, &f64)| ln(if *value == 0.0 { 1.0 - p } else { p });
+                    p.into_iter().zip(values).map(of).collect()
+                }
+                (Kind::Unit, Some(argument)) => {
+                    let slice = part.letters.iter().zip(&part.hidden.coordinates);
+                    let own = self.model.statement_of(part.hidden.array).map(|own| own.slices.as_slice());
+                    for (letter, column) in
+                        slice.filter(|(letter, _)| own.is_some_and(|own| own.contains(letter)))
+                    {
+                        if argument.letters.first().is_some_and(|own| own != letter) {
+                            let column = column[entries.clone()].to_vec();
+                            batch.place(argument.letters[0], Place::Each(Rc::new(column)));
+                        }
+                    }
+                    log(batch.sum(&argument.value), count)
+                }
+                (Kind::Rate, Some(argument)) => log(batch.sum(&argument.value), count),
+            };
+            sum.add(&weight, &logs);
+        }
+        sum.finish()
+    }
+
+    /// The weight of a class at each entry.
+    fn weight(
+        &self,
+        batch: &mut Batch<'_>,
+        selection: &Selection,
+        weights: &Weights,
+        class: usize,
+    ) -> Vec<f64> {
+        let count = batch.count();
+        let positions: Vec<Place> =
+            selection.subscripts.iter().map(|subscript| batch.position(subscript)).collect();
+        match weights {
+            Weights::Factor { sizes, values, classes } => {
+                let at = |entry: usize| {
+                    let place = positions.iter().zip(sizes).fold(0, |place, (position, size)| {
+                        place * size
+                            + match position {
+                                Place::One(position) => *position,
+                                Place::Each(positions) => positions[entry] as usize,
+                            }
+                    });
+                    values[place * classes + class]
+                };
+                (0..count).map(at).collect()
+            }
+            Weights::Statement { letters, probabilities, class: letter } => {
+                let before = batch.places();
+                for (letter, place) in letters.iter().zip(positions) {
+                    batch.place(*letter, place);
+                }
+                batch.place(*letter, Place::One(class));
+                let own = batch.sum(probabilities).spread(count);
+                batch.put_back(before);
+                own
+            }
+        }
+    }
+
+    /// What is subtracted beside the logs: of counts at a rate `sum log y! + odds * sum of the rates - sum y log odds`.
+    fn rest(&self, part: &Part<'_>, world: &World<'_>) -> f64 {
+        if part.kind != Kind::Rate {
+            return 0.0;
+        }
+        let hidden = part.hidden;
+        let odds = hidden.odds.unwrap_or(1.0);
+        let array = self.model.symbols.array(hidden.array);
+        let [Some(rate), ..] = part.copy.arguments.as_slice() else { return f64::NAN };
+        let factorials: Accumulator =
+            hidden.values.iter().map(|count| functions::apply(Function::LogGamma, &[count + 1.0])).collect();
+        let units: f64 = hidden.values.iter().sum();
+        // Rows of weight have their rates as often.
+        let weight = part.copy.weights.iter().fold(rate.value.clone(), |sum, atom| Sum {
+            terms: sum
+                .terms
+                .into_iter()
+                .map(|mut term| {
+                    term.factors.push(cavi_algebra::Factor::of(atom.clone()));
+                    term
+                })
+                .collect(),
+        });
+        let selected = !part.copy.selections.is_empty();
+        let letters = &part.letters;
+        let bound = self.bound.array(hidden.array);
+        let shape = &world.shapes[hidden.array.index()];
+        let there = |place: &[usize]| exists(array, place) && bound.entry(shape, place).1;
+        let restricted = array.restriction.is_some() || bound.has_missing();
+        let all = if selected {
+            self.selected_total(part, world, &there)
+        } else if restricted {
+            total(world, &weight, letters, Some(&there))
+        } else {
+            total(world, &weight, letters, None)
+        };
+        factorials.total() + odds * all - weighted(units, ln(odds))
+    }
+
+    /// The sum of rates that an index latent selects, entry by entry.
+    fn selected_total(&self, part: &Part<'_>, world: &World<'_>, there: &dyn Fn(&[usize]) -> bool) -> f64 {
+        let shape = &world.shapes[part.hidden.array.index()];
+        let cells: usize = shape.iter().product();
+        let mut sum = Accumulator::default();
+        for start in (0..cells).step_by(CHUNK) {
+            let mut every = Hidden {
+                coordinates: vec![Vec::new(); shape.len()],
+                values: Vec::new(),
+                weights: None,
+                ..part.hidden.clone()
+            };
+            for cell in start..cells.min(start + CHUNK) {
+                let place = unflat(shape, cell);
+                if there(&place) {
+                    every.coordinates.iter_mut().zip(place).for_each(|(column, own)| column.push(own as u32));
+                    every.values.push(0.0);
+                }
+            }
+            let own = Part {
+                copy: part.copy,
+                weights: part.weights.iter().map(Weights::clone).collect(),
+                hidden: &every,
+                letters: part.letters.clone(),
+                slices: part.slices.clone(),
+                ..*part
+            };
+            let entries = 0..every.values.len();
+            let mut batch = self.batch(&own, world, entries.clone());
+            self.logs_of(&own, &mut batch, entries).into_iter().for_each(|log| sum.add(exp(log)));
+        }
+        sum.total()
+    }
+}
+
+impl Clone for Weights {
+    fn clone(&self) -> Weights {
+        match self {
+            Weights::Factor { sizes, values, classes } => {
+                Weights::Factor { sizes: sizes.clone(), values: values.clone(), classes: *classes }
+            }
+            Weights::Statement { letters, probabilities, class } => Weights::Statement {
+                letters: letters.clone(),
+                probabilities: probabilities.clone(),
+                class: *class,
+            },
+        }
+    }
+}
+
+/// `log sum_c w_c exp(x_c)` for each entry.
+struct LogSum {
+    largest: Vec<f64>,
+    sum: Vec<f64>,
+}
+
+impl LogSum {
+    fn new(count: usize) -> LogSum {
+        LogSum { largest: vec![f64::NEG_INFINITY; count], sum: vec![0.0; count] }
+    }
+
+    fn add(&mut self, weights: &[f64], logs: &[f64]) {
+        let own = self.largest.iter_mut().zip(&mut self.sum).zip(weights.iter().zip(logs));
+        for ((largest, sum), (weight, log)) in own {
+            if *weight == 0.0 || *log == f64::NEG_INFINITY {
+                continue;
+            }
+            if *log > *largest {
+                *sum = if *sum == 0.0 { 0.0 } else { *sum * exp(*largest - *log) };
+                *largest = *log;
+            }
+            *sum += weight * exp(*log - *largest);
+        }
+    }
+
+    fn finish(self) -> Vec<f64> {
+        let of = |(largest, sum): (f64, f64)| if sum == 0.0 { f64::NEG_INFINITY } else { largest + ln(sum) };
+        self.largest.into_iter().zip(self.sum).map(of).collect()
+    }
+}
+
+/// The log of an average of exponentials for each entry.
+struct LogAverage {
+    sum: LogSum,
+    ones: Vec<f64>,
+    count: f64,
+}
+
+impl LogAverage {
+    fn new(entries: usize) -> LogAverage {
+        LogAverage { sum: LogSum::new(entries), ones: vec![1.0; entries], count: 0.0 }
+    }
+
+    fn add(&mut self, logs: &[f64]) {
+        self.sum.add(&self.ones, logs);
+        self.count += 1.0;
+    }
+
+    fn finish(self) -> Vec<f64> {
+        let log_count = ln(self.count);
+        self.sum.finish().into_iter().map(|log| log - log_count).collect()
+    }
+}
+
+/// `count * log`, 0 where the count is.
+fn weighted(count: f64, log: f64) -> f64 {
+    if count == 0.0 { 0.0 } else { count * log }
+}
+
+fn log(value: Value, count: usize) -> Vec<f64> {
+    value.spread(count).into_iter().map(ln).collect()
+}
+
+/// Calls `visit` with every array that a sum reads.
+fn latents_in(sum: &Sum, visit: &mut dyn FnMut(ArrayId)) {
+    for factor in sum.terms.iter().flat_map(|term| &term.factors) {
+        if let Atom::Value(array, _) = &factor.atom {
+            visit(*array);
+        }
+        factor.atom.nested().into_iter().for_each(|inner| latents_in(inner, visit));
+    }
+    sum.visit_subscripts(&mut |subscript| inside(subscript, visit));
+}
+
+fn inside(subscript: &cavi_algebra::Subscript, visit: &mut dyn FnMut(ArrayId)) {
+    if let cavi_algebra::Subscript::Index(array, inner) = subscript {
+        visit(*array);
+        inner.iter().for_each(|subscript| inside(subscript, visit));
+    }
+}
+
+/// Whether a restriction of an array leaves an entry.
+fn exists(array: &cavi_algebra::Array, place: &[usize]) -> bool {
+    let at = |letter: LetterId| {
+        array.letters.iter().position(|own| *own == letter).map_or(0, |dimension| place[dimension])
+    };
+    match array.restriction {
+        None => true,
+        Some(cavi_algebra::Restriction::Different(left, right)) => at(left) != at(right),
+        Some(cavi_algebra::Restriction::Less(left, right)) => at(left) < at(right),
+    }
+}
+
+/// The positions of a place in C order.
+fn unflat(sizes: &[usize], place: usize) -> Vec<usize> {
+    let mut rest = place;
+    let mut positions = vec![0; sizes.len()];
+    for (position, size) in positions.iter_mut().zip(sizes).rev() {
+        *position = rest % size.max(&1);
+        rest /= size.max(&1);
+    }
+    positions
+}

@@ -1,0 +1,399 @@
+//! New rows of data for an earlier fit: what they share keeps the q of the fit, what is their own is fitted to a part of them, and the
+//! other part is predicted.
+//!
+//! **Rows.** They run along the first axis of the data that the program predicts (of a ragged one its outermost ancestor), unless
+//! that axis is also a later one of such data: columns of one file that are the rows of another are no rows. Everything along a
+//! row axis, or along an axis that is ragged in one, is a row's own; every other axis keeps the positions and labels of the fit,
+//! and every latent without a row axis its factor of q. An array that has a row axis twice (a network) has no rows, for a new row
+//! would be a new column too; nor have latents that tie rows together (a simplex over rows, a Gaussian process over them).
+//!
+//! **Split.** An array whose statement reads latents of rows is split: by [`SHARE`], in each row, as data are held out before a
+//! fit; what is given decides the row's own latents, and the rest is scored. An array whose statement reads none is scored as
+//! it is.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::Path;
+
+use cavi_algebra::{ArrayId, ArrayKind, AxisId, BlockId, LetterId, Mode};
+use cavi_executor::{BoundArray, Item, Parameters, Schedule, Step};
+use cavi_model::{Model, Start, Statement};
+use cavi_syntax::Diagnostic;
+
+use super::{Asking, HeldOut, Refusal, Request, Split, bind_split, hiding, requested, split_of};
+use crate::bind::{
+    Binding, Frozen, Hide, Inputs, LabelSource, LabelsInput, Part, Problem, SetInput, SetValue, Standardised,
+    What,
+};
+use crate::fit::{Control, Fit, FitError, Progress, Settings};
+use crate::pipeline::Compiled;
+use crate::posterior::safe;
+
+/// The share of each row that is scored.
+pub const SHARE: f64 = 0.5;
+
+/// New rows with what is theirs fitted, and the part of them that is to be scored.
+#[derive(Debug)]
+pub struct Rows {
+    /// The program as it was run.
+    pub compiled: Compiled,
+    /// The part that was given.
+    pub binding: Binding,
+    /// The other part.
+    pub held: HeldOut,
+    /// The factors of q: those of the fit, and those of the new rows.
+    pub parameters: Parameters,
+    /// The fit of the rows' own latents; `None` where they have none.
+    pub fit: Option<Fit>,
+    /// How many entries were left out for a label that the fit does not have.
+    pub dropped: usize,
+}
+
+/// Why new rows could not be fitted.
+#[derive(Clone, Debug)]
+pub enum RowsError {
+    /// Program, data or what was asked for.
+    Refused(Refusal),
+    /// The fit of the rows' own latents, with the program as it was run.
+    Fit(Box<Compiled>, FitError),
+}
+
+impl<T: Into<Refusal>> From<T> for RowsError {
+    fn from(refusal: T) -> RowsError {
+        RowsError::Refused(refusal.into())
+    }
+}
+
+/// What is hidden of each array, and how it is split; of rows of weight with the share.
+type Splits = (Vec<Hide>, Vec<(Split, f64)>);
+
+/// The axes of a program that rows run along.
+struct RowAxes<'m> {
+    model: &'m Model,
+    axes: BTreeSet<AxisId>,
+}
+
+/// Binds new rows to the program of an earlier fit, splits them and fits their own latents.
+///
+/// # Errors
+/// Programs without rows, data that do not fit the axes of the earlier fit, a fit that fails.
+///
+/// # Panics
+/// If the program did not compile.
+pub fn fit(
+    compiled: Compiled,
+    inputs: &Inputs,
+    directory: &Path,
+    given: &[Request],
+    settings: &Settings,
+    callback: &mut dyn FnMut(&Progress) -> Control,
+) -> Result<Rows, RowsError> {
+    let mut compiled = compiled;
+    let model = compiled.model.as_ref().expect("only a program that compiles has data");
+    let rows = RowAxes::of(model)?;
+    let own: BTreeSet<ArrayId> = rows.own_latents()?;
+    let asked = requested(model, "--given", given)?;
+    let (hide, splits) = rows.split(&own, asked)?;
+    let (inputs, frozen) = rows.frozen(inputs, directory)?;
+    let seed = settings.seed.or(model.fit.seed).unwrap_or(0);
+    // Starts are for what is fitted here, and those computed from data were for the data of the fit.
+    if let Some(model) = &mut compiled.model {
+        model.init.retain(|line| own.contains(&line.target) && !matches!(line.start, Start::FromData { .. }));
+    }
+    let part = Part { hide: &hide, seed, frozen: Some(&frozen) };
+    let (compiled, mut binding, held, dropped) = bind_split(compiled, &inputs, &part, &splits)?;
+    may_miss(&compiled, &mut binding);
+    let (parameters, fit) = fit_own(&compiled, &binding, directory, &own, settings, callback)?;
+    Ok(Rows { compiled, binding, held, parameters, fit, dropped })
+}
+
+/// Factors of q with a matrix are shared where nothing is missing; those of the fit are read one by one.
+fn may_miss(compiled: &Compiled, binding: &mut Binding) {
+    let Some(model) = &compiled.model else { return };
+    for (array, bound) in model.symbols.arrays.iter().zip(&mut binding.bound.arrays) {
+        if let Some(BoundArray::Dense { values, observed: observed @ None }) = bound
+            && array.absent.missing
+            && array.kind == ArrayKind::Data
+        {
+            *observed = Some(vec![true; values.len()]);
+        }
+    }
+}
+
+/// The q of the fit for what is shared, and a fit of what is not.
+fn fit_own(
+    compiled: &Compiled,
+    binding: &Binding,
+    directory: &Path,
+    own: &BTreeSet<ArrayId>,
+    settings: &Settings,
+    callback: &mut dyn FnMut(&Progress) -> Control,
+) -> Result<(Parameters, Option<Fit>), RowsError> {
+    let (Some(model), Some(equations)) = (&compiled.model, &compiled.equations) else {
+        unreachable!("the program compiled before");
+    };
+    // Entries of new data that are missing are their own as well.
+    let is_own = |id: &BlockId| {
+        let members = &equations.block(*id).members;
+        members.iter().any(|member| own.contains(member) || binding.bound.arrays[member.index()].is_some())
+    };
+    for block in &equations.blocks {
+        let count = block.members.iter().filter(|member| own.contains(member)).count();
+        if count > 0 && count < block.members.len() {
+            let names: Vec<&str> =
+                block.members.iter().map(|member| model.symbols.array(*member).name.as_str()).collect();
+            let names = crate::bind::list(&names);
+            return Err(Problem::new(format!(
+                "one factor of q holds {names}: those of rows cannot be fitted alone"
+            ))
+            .help("take the `q(...)` of what rows have apart from that of what they share")
+            .into());
+        }
+    }
+    let wanted = |id: BlockId| !is_own(&id) && equations.block(id).mode != Mode::Implicit;
+    let given = crate::init::read_blocks(compiled, binding, directory, &wanted)?;
+    let schedule = match &settings.schedule {
+        Some(schedule) => schedule.clone(),
+        None => crate::schedule::of_program(model, equations).schedule,
+    };
+    let items = only(&schedule.items, &is_own);
+    if items.is_empty() {
+        let start = crate::start::start(model, equations, binding, Some(&given), settings.seed.unwrap_or(0))
+            .map_err(Refusal::Program)?;
+        return Ok((start.parameters, None));
+    }
+    let settings = Settings {
+        schedule: Some(Schedule { items }),
+        warmup: Some(Vec::new()),
+        given: Some(given),
+        restarts: Some(1),
+        ..settings.clone()
+    };
+    let fit = crate::fit::fit(compiled, binding, &settings, callback)
+        .map_err(|error| RowsError::Fit(Box::new(compiled.clone()), error))?;
+    Ok((fit.parameters.clone(), Some(fit)))
+}
+
+/// The items of a schedule, as far as they update such blocks.
+fn only(items: &[Item], is_own: &dyn Fn(&BlockId) -> bool) -> Vec<Item> {
+    let mut kept = Vec::new();
+    for item in items {
+        let step = match &item.step {
+            Step::Block(block) if is_own(block) => Step::Block(*block),
+            Step::Block(_) => continue,
+            Step::Group(members) => Step::Group(only(members, is_own)),
+            Step::Sequence(members) => Step::Sequence(only(members, is_own)),
+        };
+        let empty = matches!(&step, Step::Group(members) | Step::Sequence(members) if members.is_empty());
+        if !empty {
+            kept.push(Item { step, ..item.clone() });
+        }
+    }
+    kept
+}
+
+impl<'m> RowAxes<'m> {
+    fn of(model: &'m Model) -> Result<RowAxes<'m>, Refusal> {
+        let symbols = &model.symbols;
+        let root = |letter: LetterId| {
+            let lineage = symbols.lineage(letter);
+            symbols.letter(lineage[lineage.len() - 1]).axis
+        };
+        let mut axes = BTreeSet::new();
+        let mut later = BTreeSet::new();
+        let observed = || model.statements.iter().filter(|statement| statement.observed);
+        for statement in observed() {
+            let letters = &symbols.array(statement.target).letters;
+            axes.extend(letters.first().map(|letter| root(*letter)));
+            later.extend(letters.iter().skip(1).map(|letter| root(*letter)));
+        }
+        let all = axes.clone();
+        axes.retain(|axis| !later.contains(axis));
+        if let (true, Some(axis)) = (axes.is_empty(), all.first()) {
+            let name = &symbols.axis(*axis).name;
+            let twice = observed().find(|statement| {
+                symbols
+                    .array(statement.target)
+                    .letters
+                    .iter()
+                    .filter(|letter| root(**letter) == *axis)
+                    .count()
+                    > 1
+            });
+            let statement =
+                twice.or_else(|| observed().next()).expect("an axis of data is that of a statement");
+            let data = &symbols.array(statement.target).name;
+            return Err(Refusal::Program(vec![
+                Diagnostic::error("E0903", format!("`{data}` has no rows of its own: its rows and its columns are both of axis `{name}`"))
+                    .at(statement.span, "a new row would be a new column too")
+                    .possible("data whose first axis is no other axis of data, as documents by words")
+                    .help(format!("to score entries of `{data}`, hold them out of the fit: `cavi fit ... --heldout {data}=0.1`")),
+            ]));
+        }
+        Ok(RowAxes { model, axes })
+    }
+
+    /// Whether an axis is one of rows, or ragged in one.
+    fn is_row(&self, axis: AxisId) -> bool {
+        let parents = std::iter::successors(Some(axis), |axis| self.model.symbols.axis(*axis).parent);
+        parents.into_iter().any(|axis| self.axes.contains(&axis))
+    }
+
+    fn has_rows(&self, array: ArrayId) -> bool {
+        let symbols = &self.model.symbols;
+        symbols.array(array).letters.iter().any(|letter| self.is_row(symbols.letter(*letter).axis))
+    }
+
+    /// The latents of rows; an error where one ties rows together.
+    fn own_latents(&self) -> Result<BTreeSet<ArrayId>, Refusal> {
+        let symbols = &self.model.symbols;
+        let mut own = BTreeSet::new();
+        for statement in &self.model.statements {
+            let array = symbols.array(statement.target);
+            let over_rows =
+                statement.slices.iter().any(|letter| self.axes.contains(&symbols.letter(*letter).axis));
+            if over_rows {
+                let name = &array.name;
+                return Err(Refusal::Program(vec![
+                    Diagnostic::error(
+                        "E0903",
+                        format!(
+                            "`{name}` has one distribution over all rows, of which no new row has a part"
+                        ),
+                    )
+                    .at(statement.span, "a slice along the rows")
+                    .possible("rows that are independent given what they share"),
+                ]));
+            }
+            if !statement.observed && self.has_rows(statement.target) {
+                own.insert(statement.target);
+            }
+        }
+        Ok(own)
+    }
+
+    /// What is hidden of each array of new rows.
+    fn split(&self, own: &BTreeSet<ArrayId>, asked: Vec<(&Statement, Asking)>) -> Result<Splits, Refusal> {
+        let symbols = &self.model.symbols;
+        let mut asked = asked;
+        let (mut hide, mut splits) = (Vec::new(), Vec::new());
+        for statement in self.model.statements.iter().filter(|own| own.observed) {
+            if !self.has_rows(statement.target) {
+                continue;
+            }
+            let mut reads = false;
+            for argument in statement.arguments.iter().flatten() {
+                argument.value.visit_values(&mut |array, _| reads |= own.contains(&array));
+            }
+            let place = asked.iter().position(|(other, _)| other.target == statement.target);
+            let given = place.map(|place| asked.remove(place).1);
+            let by_file = given.is_some();
+            // The counts of the first part may be given for what is thinned.
+            let split = split_of(self.model, statement, by_file && !self.thins(statement));
+            let (what, share) = match (reads, given) {
+                (false, _) => (What::Nothing, 0.0),
+                (true, Some(Asking::Files(files))) => (What::AllBut(files), 0.0),
+                (true, None | Some(Asking::Share(_))) => match split {
+                    Split::Weights(_) => (What::Nothing, SHARE),
+                    Split::Units | Split::Entries => (What::Share(SHARE), 0.0),
+                },
+            };
+            let split = if reads { split } else { Split::Entries };
+            let mut own = hiding(self.model, statement, what, split)?;
+            own.rows = symbols.array(statement.target).letters.iter().find_map(|letter| {
+                let axes = std::iter::successors(Some(symbols.letter(*letter).axis), |axis| {
+                    symbols.axis(*axis).parent
+                });
+                axes.into_iter().find(|axis| self.axes.contains(axis)).map(|axis| (*letter, axis))
+            });
+            hide.push(own);
+            splits.push((split, share));
+        }
+        if let Some((statement, _)) = asked.first() {
+            let name = &symbols.array(statement.target).name;
+            return Err(Problem::new(format!("`--given {name}`: `{name}` has no new rows")).into());
+        }
+        Ok((hide, splits))
+    }
+
+    /// Whether counts are thinned where a fraction is asked for.
+    fn thins(&self, statement: &Statement) -> bool {
+        split_of(self.model, statement, false) == Split::Units
+    }
+
+    /// The axes that keep their positions, as labels and sizes of the earlier fit, and the scale of its data.
+    fn frozen(&self, inputs: &Inputs, directory: &Path) -> Result<(Inputs, Frozen), Vec<Problem>> {
+        let symbols = &self.model.symbols;
+        let mut inputs = inputs.clone();
+        let mut frozen = Frozen::default();
+        let mut problems = Vec::new();
+        // Sizes of rows were those of the rows of the fit.
+        inputs.set.retain(|own| {
+            let axis = symbols.axes.iter().position(|axis| axis.name == own.name).map(AxisId::from);
+            axis.is_none_or(|axis| self.is_row(axis))
+        });
+        let mut groups: BTreeMap<AxisId, Vec<String>> = BTreeMap::new();
+        for (index, axis) in symbols.axes.iter().enumerate() {
+            let id = AxisId::from(index);
+            if self.is_row(id) {
+                continue;
+            }
+            let paths: Vec<(Option<String>, String)> = match axis.parent {
+                None => vec![(None, format!("{}.txt", axis.name))],
+                Some(parent) => {
+                    let all = groups.get(&parent).cloned().unwrap_or_default();
+                    let file = |path: &String| {
+                        let safe: Vec<String> = path.split('/').map(safe).collect();
+                        format!("{}/{}.txt", axis.name, safe.join("/"))
+                    };
+                    all.iter().map(|path| (Some(path.clone()), file(path))).collect()
+                }
+            };
+            let mut own_groups = Vec::new();
+            for (group, file) in paths {
+                let path = directory.join("axes").join(file);
+                let labels = match cavi_files::read_labels(&path) {
+                    Ok(labels) => labels,
+                    Err(error) => {
+                        problems.push(error.into());
+                        continue;
+                    }
+                };
+                let above = group.clone().map_or_else(String::new, |group| format!("{group}/"));
+                own_groups.extend(labels.iter().map(|label| format!("{above}{label}")));
+                let known: HashSet<String> = labels.iter().cloned().collect();
+                frozen.labels.entry(id).or_default().insert(group.clone().unwrap_or_default(), known);
+                inputs.set.push(SetInput {
+                    name: axis.name.clone(),
+                    group: group.clone(),
+                    value: SetValue::Number(labels.len() as f64),
+                });
+                inputs.labels.retain(|own| own.axis != axis.name || own.group != group);
+                let source = LabelSource::List(path.display().to_string(), labels);
+                inputs.labels.push(LabelsInput { axis: axis.name.clone(), group, source });
+            }
+            groups.insert(id, own_groups);
+        }
+        for (index, array) in symbols.arrays.iter().enumerate() {
+            let id = ArrayId::from(index);
+            let read =
+                |part: &str, letter: Option<LetterId>| -> Result<Option<(LetterId, Vec<f64>)>, Problem> {
+                    let Some(letter) = letter else { return Ok(None) };
+                    // Numbers of a row of its own are those of the new row.
+                    let others = array.letters.iter().filter(|own| **own != letter);
+                    if others.into_iter().any(|own| self.is_row(symbols.letter(*own).axis)) {
+                        return Ok(None);
+                    }
+                    let path = directory.join("standardised").join(format!("{}.{part}.npy", array.name));
+                    Ok(Some((letter, cavi_files::read_npy(&path)?.values)))
+                };
+            match (read("center", array.center), read("scale", array.scale)) {
+                (Ok(None), Ok(None)) => {}
+                (Ok(centre), Ok(scale)) => {
+                    frozen.standardised.push(Standardised { array: id, centre, scale })
+                }
+                (centre, scale) => problems.extend([centre.err(), scale.err()].into_iter().flatten()),
+            }
+        }
+        if problems.is_empty() { Ok((inputs, frozen)) } else { Err(problems) }
+    }
+}
