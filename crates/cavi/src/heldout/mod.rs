@@ -8,6 +8,7 @@
 //! a model: what is hidden how, and what is predicted, follow from the declaration of the data and from the
 //! [`Prediction`] of the family of their statement.
 
+mod averages;
 mod batch;
 mod draws;
 mod predict;

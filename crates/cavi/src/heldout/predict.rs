@@ -23,6 +23,7 @@ use cavi_syntax::Diagnostic;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
+use super::averages::{LogAverage, LogSum};
 use super::batch::{Batch, Place, Target, Value, World};
 use super::draws::{Source, is_certain};
 use super::total::total;
@@ -423,23 +424,32 @@ impl Predictor<'_> {
 
     /// How often each entry counts: the units of a count, the units of a row, or its multiplicity.
     fn counts(&self, part: &Part<'_>) -> Vec<f64> {
-        let hidden = part.hidden;
-        let entries = hidden.values.len() / part.width.max(1);
-        let mut counts = match (part.kind, &hidden.weights) {
-            (_, Some(weights)) => return weights.clone(),
-            (Kind::Unit | Kind::Rate, None) => hidden.values.clone(),
-            (Kind::Class | Kind::Trial | Kind::Density, None) => vec![1.0; entries],
-        };
+        let weights = self.row_weights(part);
+        match part.kind {
+            Kind::Unit | Kind::Rate => {
+                part.hidden.values.iter().zip(weights).map(|(x, own)| x * own).collect()
+            }
+            Kind::Class | Kind::Trial | Kind::Density => weights,
+        }
+    }
+
+    /// The held-out units of each row of weight, or its multiplicity; 1 where a row has none.
+    fn row_weights(&self, part: &Part<'_>) -> Vec<f64> {
+        if let Some(weights) = &part.hidden.weights {
+            return weights.clone();
+        }
+        let entries = part.hidden.values.len() / part.width.max(1);
+        let mut weights = vec![1.0; entries];
         if !part.copy.weights.is_empty() {
             let shapes = self.shapes();
             let world = self.world(part, &[], &shapes);
             let mut batch = self.batch(part, &world, 0..entries);
             for atom in &part.copy.weights {
                 let own = batch.sum(&Sum::atom(atom.clone())).spread(entries);
-                counts.iter_mut().zip(own).for_each(|(count, own)| *count *= own);
+                weights.iter_mut().zip(own).for_each(|(weight, own)| *weight *= own);
             }
         }
-        counts
+        weights
     }
 
     fn shapes(&self) -> Vec<Vec<usize>> {
@@ -603,9 +613,11 @@ impl Predictor<'_> {
         let odds = hidden.odds.unwrap_or(1.0);
         let array = self.model.symbols.array(hidden.array);
         let [Some(rate), ..] = part.copy.arguments.as_slice() else { return f64::NAN };
-        let factorials: Accumulator =
-            hidden.values.iter().map(|count| functions::apply(Function::LogGamma, &[count + 1.0])).collect();
-        let units: f64 = hidden.values.iter().sum();
+        let weights = self.row_weights(part);
+        let log_factorial = |count: f64| functions::apply(Function::LogGamma, &[count + 1.0]);
+        let own = hidden.values.iter().zip(&weights);
+        let factorials: Accumulator = own.map(|(count, weight)| weight * log_factorial(*count)).collect();
+        let units: f64 = hidden.values.iter().zip(&weights).map(|(count, weight)| count * weight).sum();
         // Rows of weight have their rates as often.
         let weight = part.copy.weights.iter().fold(rate.value.clone(), |sum, atom| Sum {
             terms: sum
@@ -680,60 +692,6 @@ impl Clone for Weights {
                 class: *class,
             },
         }
-    }
-}
-
-/// `log sum_c w_c exp(x_c)` for each entry.
-struct LogSum {
-    largest: Vec<f64>,
-    sum: Vec<f64>,
-}
-
-impl LogSum {
-    fn new(count: usize) -> LogSum {
-        LogSum { largest: vec![f64::NEG_INFINITY; count], sum: vec![0.0; count] }
-    }
-
-    fn add(&mut self, weights: &[f64], logs: &[f64]) {
-        let own = self.largest.iter_mut().zip(&mut self.sum).zip(weights.iter().zip(logs));
-        for ((largest, sum), (weight, log)) in own {
-            if *weight == 0.0 || *log == f64::NEG_INFINITY {
-                continue;
-            }
-            if *log > *largest {
-                *sum = if *sum == 0.0 { 0.0 } else { *sum * exp(*largest - *log) };
-                *largest = *log;
-            }
-            *sum += weight * exp(*log - *largest);
-        }
-    }
-
-    fn finish(self) -> Vec<f64> {
-        let of = |(largest, sum): (f64, f64)| if sum == 0.0 { f64::NEG_INFINITY } else { largest + ln(sum) };
-        self.largest.into_iter().zip(self.sum).map(of).collect()
-    }
-}
-
-/// The log of an average of exponentials for each entry.
-struct LogAverage {
-    sum: LogSum,
-    ones: Vec<f64>,
-    count: f64,
-}
-
-impl LogAverage {
-    fn new(entries: usize) -> LogAverage {
-        LogAverage { sum: LogSum::new(entries), ones: vec![1.0; entries], count: 0.0 }
-    }
-
-    fn add(&mut self, logs: &[f64]) {
-        self.sum.add(&self.ones, logs);
-        self.count += 1.0;
-    }
-
-    fn finish(self) -> Vec<f64> {
-        let log_count = ln(self.count);
-        self.sum.finish().into_iter().map(|log| log - log_count).collect()
     }
 }
 

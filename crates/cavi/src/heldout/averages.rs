@@ -1,0 +1,82 @@
+//! Sums and averages of exponentials, in logarithms, entry by entry.
+
+use cavi_numerics::special::{exp, ln};
+
+/// `log sum_c w_c exp(x_c)` for each entry.
+pub(super) struct LogSum {
+    largest: Vec<f64>,
+    sum: Vec<f64>,
+}
+
+impl LogSum {
+    /// Of nothing.
+    pub fn new(count: usize) -> LogSum {
+        LogSum { largest: vec![f64::NEG_INFINITY; count], sum: vec![0.0; count] }
+    }
+
+    /// Adds an exponential for each entry, by its weight.
+    pub fn add(&mut self, weights: &[f64], logs: &[f64]) {
+        let own = self.largest.iter_mut().zip(&mut self.sum).zip(weights.iter().zip(logs));
+        for ((largest, sum), (weight, log)) in own {
+            if *weight == 0.0 || *log == f64::NEG_INFINITY {
+                continue;
+            }
+            if *log > *largest {
+                *sum = if *sum == 0.0 { 0.0 } else { *sum * exp(*largest - *log) };
+                *largest = *log;
+            }
+            *sum += weight * exp(*log - *largest);
+        }
+    }
+
+    /// The logarithms.
+    pub fn finish(self) -> Vec<f64> {
+        let of = |(largest, sum): (f64, f64)| if sum == 0.0 { f64::NEG_INFINITY } else { largest + ln(sum) };
+        self.largest.into_iter().zip(self.sum).map(of).collect()
+    }
+}
+
+/// The log of an average of exponentials for each entry.
+pub(super) struct LogAverage {
+    sum: LogSum,
+    ones: Vec<f64>,
+    count: f64,
+}
+
+impl LogAverage {
+    /// Of nothing.
+    pub fn new(entries: usize) -> LogAverage {
+        LogAverage { sum: LogSum::new(entries), ones: vec![1.0; entries], count: 0.0 }
+    }
+
+    /// Adds an exponential for each entry.
+    pub fn add(&mut self, logs: &[f64]) {
+        self.sum.add(&self.ones, logs);
+        self.count += 1.0;
+    }
+
+    /// The logarithms.
+    pub fn finish(self) -> Vec<f64> {
+        let log_count = ln(self.count);
+        self.sum.finish().into_iter().map(|log| log - log_count).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn averages_are_those_of_exponentials() {
+        let mut average = LogAverage::new(3);
+        average.add(&[ln(2.0), -2000.0, f64::NEG_INFINITY]);
+        average.add(&[ln(4.0), f64::NEG_INFINITY, f64::NEG_INFINITY]);
+        let found = average.finish();
+        assert!((found[0] - ln(3.0)).abs() < 1e-15);
+        assert_eq!(found[1..], [-2000.0 - ln(2.0), f64::NEG_INFINITY]);
+        let mut sum = LogSum::new(1);
+        sum.add(&[0.25], &[ln(8.0)]);
+        sum.add(&[0.0], &[f64::INFINITY]);
+        assert!((sum.finish()[0] - ln(2.0)).abs() < 1e-15);
+    }
+}
