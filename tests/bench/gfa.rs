@@ -82,6 +82,11 @@ fn block<'a>(program: &Program, parameters: &'a Parameters, name: &str) -> &'a [
     &parameters.blocks[place]
 }
 
+/// Lets the last one's threads come to rest: those of a library wait for work by spinning on a core for a while.
+fn pause() {
+    std::thread::sleep(std::time::Duration::from_millis(100));
+}
+
 /// Prints the table.
 pub fn compare(quick: bool) {
     let (samples, views, factors) = if quick { (60, [10, 5, 4], 3) } else { (2_000, [1_000, 500, 200], 15) };
@@ -133,6 +138,7 @@ pub fn compare(quick: bool) {
     let rounds = if quick { 5 } else { 21 };
     for round in 0..=rounds {
         for (_, executor, times, value) in &mut runs {
+            pause();
             let start = Instant::now();
             executor.sweep(&schedule).expect("the data are proper");
             *value = executor.elbo();
@@ -140,7 +146,10 @@ pub fn compare(quick: bool) {
                 times.push(start.elapsed().as_secs_f64());
             }
         }
-        peers.iter_mut().for_each(|(_, numpy)| numpy.sweep());
+        for (_, numpy) in &mut peers {
+            pause();
+            numpy.sweep();
+        }
     }
     let _ = std::fs::remove_file(&file);
     println!();

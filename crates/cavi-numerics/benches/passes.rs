@@ -76,6 +76,15 @@ fn compare(
     factors: &[Vec<f64>; 2],
 ) -> [f64; 2] {
     let pattern = Pattern::on_grid(columns.iter().map(|column| Cow::Borrowed(&column[..])).collect(), length);
+    // As the executor does where there are several addends.
+    let in_strips = pattern.in_strips().filter(|_| with_background);
+    let own_columns = in_strips.as_ref().map(|(own, _)| [own.column(0).to_vec(), own.column(1).to_vec()]);
+    let own_columns = own_columns.unwrap_or_else(|| columns.clone());
+    let own_weights: Vec<f64> = match &in_strips {
+        Some((_, order)) => order.iter().map(|entry| weights[*entry as usize]).collect(),
+        None => weights.to_vec(),
+    };
+    let pattern = in_strips.map_or(pattern, |(pattern, _)| pattern);
     let width = (STRIP_BYTES / (8 * length)) as u32;
     let mut order: Vec<usize> = (0..ENTRIES).collect();
     order.sort_by_key(|entry| columns[1][*entry] / width);
@@ -102,19 +111,20 @@ fn compare(
             if slot == 2 {
                 if with_background {
                     for (entry, addend) in addends.iter_mut().enumerate() {
-                        *addend = strength[columns[0][entry] as usize] * profile[columns[1][entry] as usize];
+                        *addend = strength[own_columns[0][entry] as usize]
+                            * profile[own_columns[1][entry] as usize];
                     }
                 }
                 let views = [0, 1].map(|mode| Factor { values: &factors[mode], stride: length });
                 let known = take == Take::FirstFromSums;
                 if known {
-                    ratios_of(&sums, weights, Some(&addends), None, false, &mut ratios, &threads);
+                    ratios_of(&sums, &own_weights, Some(&addends), None, false, &mut ratios, &threads);
                 }
                 let input = LogSum {
                     pattern: &pattern,
                     factors: &views,
                     length,
-                    weights,
+                    weights: &own_weights,
                     addends: with_background.then_some(&addends[..]),
                     offsets: None,
                     ratios: known.then_some(&ratios[..]),
@@ -130,9 +140,9 @@ fn compare(
                 };
                 std::hint::black_box(log_sum(&input, outputs, &mut scratch, &threads).total);
                 if take == Take::Strength {
-                    ratios_of(&sums, weights, Some(&addends), None, true, &mut ratios, &threads);
+                    ratios_of(&sums, &own_weights, Some(&addends), None, true, &mut ratios, &threads);
                     for (entry, ratio) in ratios.iter().enumerate() {
-                        counts[columns[0][entry] as usize] += ratio * addends[entry];
+                        counts[own_columns[0][entry] as usize] += ratio * addends[entry];
                     }
                 }
             } else {

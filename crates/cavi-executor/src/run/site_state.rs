@@ -64,7 +64,7 @@ impl<'a> SiteState<'a> {
             let pairs = columns[0].iter().zip(columns[1]);
             (!pairs.is_sorted()).then(|| by_rows(&columns))
         });
-        let order = order.unwrap_or_default();
+        let mut order = order.unwrap_or_default();
         let mut elements: Vec<Vec<Cow<'a, [u32]>>> = plan
             .addends
             .iter_mut()
@@ -76,21 +76,42 @@ impl<'a> SiteState<'a> {
             .map(|addend| addend.single.iter_mut().map(|single| single.row.as_mut().map(column)).collect())
             .collect();
         if !order.is_empty() {
-            let permuted =
-                |values: &[u32]| -> Vec<u32> { order.iter().map(|entry| values[*entry as usize]).collect() };
-            let others = elements.iter_mut().flatten().chain(single.iter_mut().flatten().flatten());
-            for column in all.iter_mut().flatten().chain(others) {
-                *column = Cow::Owned(permuted(column));
-            }
+            let rest = elements.iter_mut().flatten().chain(single.iter_mut().flatten().flatten());
+            all.iter_mut().flatten().chain(rest).for_each(|column| permute(column, &order));
         }
-        let pattern = |(addend, columns): (usize, Vec<Cow<'a, [u32]>>)| {
-            let on_grid = Some(addend) == main;
-            (!columns.is_empty()).then(|| match on_grid {
-                true => Pattern::on_grid(columns, plan.addends[addend].categories),
-                false => Pattern::new(columns),
-            })
+        // Of several addends numbers of every entry are read and written, besides the weights: they stand in the order of the
+        // visits.
+        let main_pattern =
+            main.map(|main| Pattern::on_grid(std::mem::take(&mut all[main]), plan.addends[main].categories));
+        let shares_grid = |columns: &Vec<Cow<[u32]>>, pattern: &Pattern| {
+            columns.is_empty()
+                || columns.len() > 1 && (0..2).all(|mode| columns[mode].as_ref() == pattern.column(mode))
         };
-        let patterns = all.into_iter().enumerate().map(pattern).collect();
+        let striped = main_pattern.as_ref().filter(|pattern| {
+            let mut rest = all.iter().enumerate().filter(|(number, _)| Some(*number) != main);
+            plan.addends.len() > 1 && rest.all(|(_, columns)| shares_grid(columns, pattern))
+        });
+        let striped = striped.and_then(Pattern::in_strips);
+        if let Some((_, strips)) = &striped {
+            let rest = elements.iter_mut().flatten().chain(single.iter_mut().flatten().flatten());
+            all.iter_mut().flatten().chain(rest).for_each(|column| permute(column, strips));
+            order = match order.is_empty() {
+                true => strips.clone(),
+                false => strips.iter().map(|place| order[*place as usize]).collect(),
+            };
+        }
+        let mut patterns: Vec<Option<Pattern>> = all
+            .into_iter()
+            .map(|columns| {
+                (!columns.is_empty()).then(|| match &striped {
+                    Some((pattern, _)) => pattern.with_columns(columns),
+                    None => Pattern::new(columns),
+                })
+            })
+            .collect();
+        if let Some(main) = main {
+            patterns[main] = striped.map(|(pattern, _)| pattern).or(main_pattern);
+        }
         SiteState { patterns, single, elements, order, ..SiteState::empty() }
     }
 
@@ -143,6 +164,11 @@ impl<'a> SiteState<'a> {
     pub(super) fn rows(&self, addend: usize, mode: usize) -> &[u32] {
         self.patterns[addend].as_ref().expect("an addend with modes has a pattern").column(mode)
     }
+}
+
+/// Puts the numbers of entries in another order.
+fn permute(column: &mut Cow<[u32]>, order: &[u32]) {
+    *column = Cow::Owned(order.iter().map(|entry| column[*entry as usize]).collect());
 }
 
 /// The addend that the kernel treats: the first of those with the most categories. Where the categories differ from entry

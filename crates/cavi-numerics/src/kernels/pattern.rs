@@ -6,7 +6,8 @@
 //! A *grid* cuts a pattern sorted by its first two modes into chunks of rows (indices of the first mode) and as many groups
 //! of columns (indices of the second). In round `t` chunk `c` visits its entries in group `(c + t) mod C`: no two chunks
 //! share a row or a column in a round, so that nothing accumulated in these two modes needs a copy for each chunk. A group is
-//! visited in strips of columns whose rows of a factor stay in the cache, each strip row by row.
+//! visited in strips of columns whose rows of a factor stay in the cache, each strip row by row. Entries that are put in the
+//! order of these visits ([`Pattern::in_strips`]) are read one after another.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -30,7 +31,11 @@ pub(super) struct Grid {
     row_bounds: Vec<usize>,
     /// Where the strips of each group begin, and the number of strips.
     strip_bounds: Vec<usize>,
-    /// For each strip, and one past the last, the first entry of each row that lies in this strip or a later one.
+    /// Whether the entries stand in the order of chunks, strips and rows; otherwise in that of rows.
+    is_in_strips: bool,
+    /// Of entries in the order of rows: for each strip, and one past the last, the first entry of each row that lies in this
+    /// strip or a later one. Of entries in strips: for each chunk, strip and row in this order the first entry of the run, and
+    /// the number of entries.
     starts: Vec<u32>,
 }
 
@@ -48,9 +53,38 @@ impl Grid {
     /// The first row of a chunk, and for each of its rows the first entry in the strip, and the first after it.
     pub(super) fn runs(&self, chunk: usize, strip: usize) -> (usize, &[u32], &[u32]) {
         let rows = self.row_bounds[chunk]..self.row_bounds[chunk + 1];
-        let [from, to] = [strip, strip + 1]
-            .map(|strip| &self.starts[strip * self.rows + rows.start..strip * self.rows + rows.end]);
-        (rows.start, from, to)
+        let at = |first: usize| &self.starts[first..first + rows.len()];
+        if self.is_in_strips {
+            let first = rows.start * self.strip_count() + strip * rows.len();
+            return (rows.start, at(first), at(first + 1));
+        }
+        let first = strip * self.rows + rows.start;
+        (rows.start, at(first), at(first + self.rows))
+    }
+
+    /// Whether the entries of a group stand one after another.
+    pub(super) fn is_in_strips(&self) -> bool {
+        self.is_in_strips
+    }
+
+    fn strip_count(&self) -> usize {
+        self.strip_bounds[self.len()]
+    }
+
+    /// The grid of the same entries in strips, and the place of each of them before.
+    fn in_strips(&self) -> (Grid, Vec<u32>) {
+        let (mut starts, mut order) = (Vec::with_capacity(self.rows * self.strip_count() + 1), Vec::new());
+        for chunk in 0..self.len() {
+            for strip in 0..self.strip_count() {
+                let (_, from, to) = self.runs(chunk, strip);
+                for (from, to) in from.iter().zip(to) {
+                    starts.push(order.len() as u32);
+                    order.extend(*from..*to);
+                }
+            }
+        }
+        starts.push(order.len() as u32);
+        (Grid { is_in_strips: true, starts, ..self.clone() }, order)
     }
 }
 
@@ -97,6 +131,31 @@ impl<'a> Pattern<'a> {
         let bound = |row: &usize| rows.partition_point(|index| (*index as usize) < *row);
         let chunks = grid.row_bounds.iter().map(bound).collect();
         Self { grid: Some(grid), ..Self::cut(columns, chunks) }
+    }
+
+    /// The same entries in the order in which a grid in the order of rows visits them, with the place of each before; `None`
+    /// without such a grid.
+    pub fn in_strips(&self) -> Option<(Pattern<'static>, Vec<u32>)> {
+        let (grid, order) = self.grid.as_ref().filter(|grid| !grid.is_in_strips)?.in_strips();
+        let permuted = |column: &Cow<[u32]>| -> Cow<'static, [u32]> {
+            order.iter().map(|entry| column[*entry as usize]).collect()
+        };
+        let pattern = Pattern {
+            columns: self.columns.iter().map(permuted).collect(),
+            sizes: self.sizes.clone(),
+            chunks: self.chunks.clone(),
+            is_disjoint: self.is_disjoint,
+            grid: Some(grid),
+        };
+        Some((pattern, order))
+    }
+
+    /// Other columns of the same entries, of which the first two are those of this pattern, on its grid.
+    ///
+    /// # Panics
+    /// If a column has another length.
+    pub fn with_columns<'b>(&self, columns: Vec<Cow<'b, [u32]>>) -> Pattern<'b> {
+        Pattern { grid: self.grid.clone(), ..Pattern::cut(columns, self.chunks.clone()) }
     }
 
     /// The entries with chunks that ascend from 0 to their number.
@@ -259,7 +318,7 @@ fn grid(columns: &[Cow<[u32]>], row_length: usize) -> Option<Grid> {
             starts[strip * rows + row] = entry as u32;
         }
     }
-    Some(Grid { rows, row_bounds, strip_bounds, starts })
+    Some(Grid { rows, row_bounds, strip_bounds, is_in_strips: false, starts })
 }
 
 /// The order of the entries by their first two modes (by the only one, if there is one).

@@ -192,7 +192,8 @@ unsafe fn chunk<V: Vector, const M: usize>(task: &mut Task, visit: Visit) {
             }
         }
         Visit::Group { grid, chunk, group } => {
-            // A run is short and far from the next: what it reads and writes of each entry is asked for some rows ahead.
+            // In the order of rows a run is short and far from the next: what it reads and writes of each entry is asked for
+            // some rows ahead.
             const AHEAD: usize = 6;
             let columns = task.input.pattern.column(1);
             let written = |values: &Option<&mut [f64]>| values.as_ref().map(|values| values.as_ptr());
@@ -208,7 +209,7 @@ unsafe fn chunk<V: Vector, const M: usize>(task: &mut Task, visit: Visit) {
             for strip in grid.strips(group) {
                 let (first, from, to) = grid.runs(chunk, strip);
                 for (own, (from_entry, to_entry)) in from.iter().zip(to).enumerate() {
-                    if let Some(next) = from.get(own + AHEAD) {
+                    if let (false, Some(next)) = (grid.is_in_strips(), from.get(own + AHEAD)) {
                         let next = *next as usize..to[own + AHEAD] as usize;
                         prefetch(columns.as_ptr().wrapping_add(next.start));
                         prefetch(columns.as_ptr().wrapping_add(next.end));

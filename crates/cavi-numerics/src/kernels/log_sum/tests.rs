@@ -49,6 +49,8 @@ enum Visited {
     ByRows,
     /// For factors of this many values a row.
     OnGrid(usize),
+    /// The same, put in the order of the visits.
+    InStrips(usize),
 }
 
 fn case(numbers: &mut Numbers, entries: usize, sizes: &[usize], length: usize, visited: Visited) -> Case {
@@ -69,6 +71,16 @@ fn case(numbers: &mut Numbers, entries: usize, sizes: &[usize], length: usize, v
         pattern: match visited {
             Visited::AsTheyAre | Visited::ByRows => Pattern::new(columns),
             Visited::OnGrid(row_length) => Pattern::on_grid(columns, row_length),
+            Visited::InStrips(row_length) => {
+                let by_rows = Pattern::on_grid(columns, row_length);
+                let (pattern, order) = by_rows.in_strips().expect("a grid in the order of rows");
+                assert!(pattern.in_strips().is_none());
+                for mode in 0..pattern.modes() {
+                    let moved = order.iter().map(|entry| by_rows.column(mode)[*entry as usize]);
+                    assert!(moved.eq(pattern.column(mode).iter().copied()), "an entry keeps its coordinates");
+                }
+                pattern
+            }
         },
         factors,
         length,
@@ -255,10 +267,12 @@ fn a_grid_is_one_chunk() {
         (9_000, 1_000, &[50, 40, 9, 3]),
         (9_000, 50_000, &[50, 4, 9, 3, 2]),
     ] {
-        let case = case(numbers, entries, sizes, 5, Visited::OnGrid(row_length));
-        assert!(case.pattern.has_grid() && case.pattern.is_disjoint(), "{sizes:?}");
-        for wanted in [1, 2, (1 << sizes.len()) - 1] {
-            check_case(&case, wanted, &threads);
+        for visited in [Visited::OnGrid(row_length), Visited::InStrips(row_length)] {
+            let case = case(numbers, entries, sizes, 5, visited);
+            assert!(case.pattern.has_grid() && case.pattern.is_disjoint(), "{sizes:?}");
+            for wanted in [1, 2, (1 << sizes.len()) - 1] {
+                check_case(&case, wanted, &threads);
+            }
         }
     }
 }
