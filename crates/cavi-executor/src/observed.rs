@@ -62,16 +62,24 @@ impl Observed {
         self.rows().all(|(row, value)| family.observe(batch, row, value, descriptors))
     }
 
-    /// Puts the expectations of the observed rows into a column of a family's expectation.
-    pub fn expect(&self, family: &dyn Posterior, batch: &Batch, which: usize, out: &mut [f64]) {
+    /// Puts the expectations of those that are observed of some rows into a column of a family's expectation at these rows;
+    /// `n` is the length of their slices.
+    pub fn expect(
+        &self,
+        family: &dyn Posterior,
+        n: usize,
+        which: usize,
+        rows: impl Iterator<Item = usize>,
+        out: &mut [f64],
+    ) {
         let own = &family.expectations()[which];
         let width = match own.extent {
             Extent::Scalar => 1,
-            Extent::Vector => batch.n,
-            Extent::Matrix | Extent::Pairs => batch.n * batch.n,
+            Extent::Vector => n,
+            Extent::Matrix | Extent::Pairs => n * n,
         };
-        for (row, value) in self.rows() {
-            at_value(&own.statistic, value, &mut out[row * width..(row + 1) * width]);
+        for (place, value) in rows.enumerate().filter_map(|(place, row)| Some((place, self.row(row)?))) {
+            at_value(&own.statistic, value, &mut out[place * width..(place + 1) * width]);
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod ascend;
 mod bound;
+mod changes;
 mod contractions;
 mod elementwise;
 mod extrapolate;
@@ -9,6 +10,7 @@ mod in_order;
 mod parts;
 mod pass;
 mod rare;
+mod region;
 mod rows;
 mod shares;
 mod site_state;
@@ -29,10 +31,11 @@ use crate::plan::{Plan, Unplanned, plan};
 use crate::schedule::{Item, Schedule, Step};
 use crate::trouble::Trouble;
 pub use ascend::{Allocations, VISIT};
+use changes::Change;
 use contractions::Prepared;
 use elementwise::{elementwise, in_place, pairwise};
-use in_order::rows_with;
 use parts::{put, take};
+use region::Inverses;
 use rows::{Parts, describe, expect};
 use site_state::SiteState;
 
@@ -48,6 +51,10 @@ pub struct Executor<'a> {
     /// When each node was last computed; 0 for never.
     stamps: Vec<u64>,
     block_stamps: Vec<u64>,
+    /// The last change of each node and block, where it is known to be a part of it.
+    changes: Vec<Option<Change>>,
+    block_changes: Vec<Option<Change>>,
+    inverses: Inverses,
     clock: u64,
     parameters: Parameters,
     sites: Vec<SiteState<'a>>,
@@ -110,6 +117,9 @@ impl<'a> Executor<'a> {
             values,
             stamps: vec![0; count],
             block_stamps: vec![1; equations.blocks.len()],
+            changes: vec![None; count],
+            block_changes: vec![None; equations.blocks.len()],
+            inverses: Inverses::default(),
             clock: 1,
             parameters,
             sites,
@@ -382,6 +392,10 @@ impl<'a> Executor<'a> {
             return;
         }
         reads.iter().for_each(|read| self.evaluate(*read));
+        if self.evaluate_changed(id, newest) {
+            return;
+        }
+        self.changes[index] = None;
         let mut out = std::mem::take(&mut self.values[index]).into_owned();
         match &self.plan.nodes[index].operation {
             Operation::Static(_) | Operation::Counts(..) | Operation::Held(_) => {}
@@ -395,7 +409,7 @@ impl<'a> Executor<'a> {
                 let descriptors = &self.parameters.blocks[block.index()];
                 expect(family, &Parts::new(family, layout), descriptors, *which, &mut out, &self.threads);
                 if let Some(observed) = &self.observed[block.index()] {
-                    observed.expect(family, &layout.batch(), *which, &mut out);
+                    observed.expect(family, layout.n, *which, 0..layout.rows, &mut out);
                 }
             }
             Operation::Contractions(_) => {
@@ -591,6 +605,7 @@ impl<'a> Executor<'a> {
     fn touch(&mut self, block: BlockId) {
         self.clock += 1;
         self.block_stamps[block.index()] = self.clock;
+        self.block_changes[block.index()] = None;
     }
 
     /// Whether the update of a block reads counts of a site.
@@ -645,6 +660,17 @@ fn transient(plan: &Plan) -> Vec<bool> {
         .chain(plan.sites.iter().flatten().flat_map(|site| site.inputs()))
     {
         alone[root.index()] = false;
+    }
+    // What changes a row at a time keeps the others.
+    let in_order = plan.blocks.iter().filter(|block| !block.in_order.is_empty());
+    let mut kept: Vec<NodeId> =
+        in_order.flat_map(|block| block.natural.iter().copied().chain(block.ascent_nodes())).collect();
+    let mut seen = vec![false; plan.nodes.len()];
+    while let Some(node) = kept.pop() {
+        if !std::mem::replace(&mut seen[node.index()], true) {
+            alone[node.index()] = false;
+            kept.extend(plan.nodes[node.index()].reads());
+        }
     }
     (0..plan.nodes.len())
         .map(|index| {

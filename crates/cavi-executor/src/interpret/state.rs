@@ -72,7 +72,7 @@ impl State {
             let mut column = vec![0.0; batch.len(own.extent)];
             family.expect(&batch, columns, which, &mut column);
             if let Some(observed) = &place.observed {
-                observed.expect(family, &batch, which, &mut column);
+                observed.expect(family, batch.n, which, 0..batch.rows, &mut column);
             }
             expectations.push(column);
         }

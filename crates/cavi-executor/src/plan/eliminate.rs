@@ -101,13 +101,13 @@ pub fn sum_through(
         return false;
     }
     let mut access = temporary(lowering, whole, &group, Some(letter), Some(table));
-    access.dims.push(other);
+    access.dims.insert(0, other);
     replace(whole, &group, access);
     true
 }
 
-/// The product of a group of operands, summed over a letter if one is given, as an array of its own: of one dimension more
-/// if the sum is taken for each value of a table of the letter.
+/// The product of a group of operands, summed over a letter if one is given, as an array of its own: of one dimension more,
+/// the first, if the sum is taken for each value of a table of the letter.
 fn temporary(
     lowering: &mut Lowering,
     whole: &Contraction,
@@ -123,8 +123,8 @@ fn temporary(
         sizes.push(whole.sizes[letter]);
     }
     if let Some(table) = table {
-        output.push(Index { letter: dims.len(), map: Some(table) });
-        shape.push(lowering.maps.range(table));
+        output.insert(0, Index { letter: dims.len(), map: Some(table) });
+        shape.insert(0, lowering.maps.range(table));
     }
     let operands = group
         .iter()

@@ -4,7 +4,9 @@ use cavi_algebra::{BlockId, SiteId, Support};
 use cavi_numerics::lbfgs::maximise;
 use cavi_numerics::newton::{STEPS, Searches};
 
-use super::{Executor, rows_with, trouble};
+use super::in_order::Rows;
+use super::region::Region;
+use super::{Executor, trouble};
 use crate::coordinate::{Coordinate, Coordinates, of_members};
 use crate::plan::AscentPlan;
 use crate::plan::tensor::NodeId;
@@ -115,10 +117,8 @@ impl Executor<'_> {
         gradient: &[NodeId],
         curvature: &[NodeId],
     ) -> Result<(), Trouble> {
-        let plates = self.plan.layouts[id.index()].plates.clone();
         for step in self.one_after_another(id) {
-            let rows: Vec<usize> = step.iter().flat_map(|fixed| rows_with(&plates, fixed)).collect();
-            self.climb(id, &rows, objective, gradient, curvature)?;
+            self.climb(id, &step, objective, gradient, curvature)?;
         }
         Ok(())
     }
@@ -127,11 +127,12 @@ impl Executor<'_> {
     fn climb(
         &mut self,
         id: BlockId,
-        rows: &[usize],
+        step: &Region,
         objective: &[NodeId],
         gradient: &[NodeId],
         curvature: &[NodeId],
     ) -> Result<(), Trouble> {
+        let rows = &Rows::new(&self.plan.layouts[id.index()], step).rows;
         let coordinate = Coordinate::of(self.support(id));
         let start: Vec<f64> = rows.iter().map(|row| self.parameters.blocks[id.index()][0][*row]).collect();
         let from = coordinate.all(&start);
@@ -150,7 +151,7 @@ impl Executor<'_> {
                 let (first, second) = coordinate.derivatives(x, first[index], second[index]);
                 *u = searches.step(index, *u, first, second, coordinate.unit(*u));
             }
-            self.place(id, rows, &coordinate.back(&at));
+            self.place(id, (step, rows), &coordinate.back(&at));
             if searches.done() {
                 break;
             }
@@ -166,7 +167,7 @@ impl Executor<'_> {
             let between =
                 |(from, to): (&f64, &f64)| if from == to { *to } else { from + share * (to - from) };
             let part: Vec<f64> = from.iter().zip(&at).map(between).collect();
-            self.place(id, rows, &if share > 0.0 { coordinate.back(&part) } else { start.clone() });
+            self.place(id, (step, rows), &if share > 0.0 { coordinate.back(&part) } else { start.clone() });
         }
         Ok(())
     }
@@ -175,11 +176,11 @@ impl Executor<'_> {
         self.equations.symbols.array(self.equations.block(id).members[0]).support
     }
 
-    fn place(&mut self, id: BlockId, rows: &[usize], values: &[f64]) {
+    fn place(&mut self, id: BlockId, (step, rows): (&Region, &[usize]), values: &[f64]) {
         for (row, value) in rows.iter().zip(values) {
             self.parameters.blocks[id.index()][0][*row] = *value;
         }
-        self.touch(id);
+        self.touch_some(id, step);
     }
 
     /// The sum of nodes at some rows.

@@ -7,6 +7,7 @@ use std::ops::Range;
 use cavi_numerics::Threads;
 use cavi_numerics::kernels::contract::{Operand, Output, Step, contract};
 
+use super::region::{Inverses, Region};
 use crate::plan::tensor::{Contraction, Index, MapId, Maps, Node, NodeId};
 
 /// What a letter adds to an offset.
@@ -122,7 +123,9 @@ impl Prepared {
     /// cost: nothing is summed.
     pub fn is_by_rows(&self) -> bool {
         let summed = |letter: usize| self.output.iter().all(|index| index.letter != letter);
-        !self.output.is_empty() && self.can_fix(&[(0, 0)]) && !(0..self.sizes.len()).any(summed)
+        let Some((first, others)) = self.output.split_first() else { return false };
+        let alone = first.map.is_none() && others.iter().all(|other| other.letter != first.letter);
+        alone && !(0..self.sizes.len()).any(summed)
     }
 
     /// Adds the part of the contraction in which the first dimension of the output has values of this range. `out` begins
@@ -265,55 +268,114 @@ impl Prepared {
         }
     }
 
-    /// Whether dimensions of the output can be held at one value: each is a letter of its own.
-    pub fn can_fix(&self, dims: &[(usize, usize)]) -> bool {
-        dims.iter().all(|(place, _)| {
-            let index = self.output[*place];
-            let alone = self.output.iter().filter(|other| other.letter == index.letter).count() == 1;
-            index.map.is_none() && alone
-        })
-    }
-
-    /// Adds the part of the contraction in which dimensions of the output have the given values; `out` has length 1 along
-    /// them.
-    pub fn run_fixed(
+    /// Adds the part of the contraction in which the output lies in a region, to an array of the region alone.
+    pub fn run_region(
         &self,
         values: &[Cow<[f64]>],
-        maps: &Maps,
-        dims: &[(usize, usize)],
+        (maps, inverses): (&Maps, &mut Inverses),
+        region: &Region,
         out: &mut [f64],
         threads: &Threads,
     ) {
-        let fixed: Vec<(usize, usize)> =
-            dims.iter().map(|(place, value)| (self.output[*place].letter, *value)).collect();
+        // The values of the letters that the region bounds, ascending.
+        let mut bounded: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+        for (index, own) in self.output.iter().zip(&region.0) {
+            let Some(own) = own else { continue };
+            let letters = inverses.letters(*index, own, maps);
+            bounded
+                .entry(index.letter)
+                .and_modify(|known| known.retain(|value| letters.binary_search(value).is_ok()))
+                .or_insert(letters);
+        }
         let mut sizes = self.sizes.clone();
-        fixed.iter().for_each(|(letter, _)| sizes[*letter] = 1);
+        bounded.iter().for_each(|(letter, values)| sizes[*letter] = values.len());
         if sizes.contains(&0) {
             return;
         }
-        let mut shape = self.shape.clone();
-        dims.iter().for_each(|(place, _)| shape[*place] = 1);
-        let operands: Vec<Operand> = self
-            .operands
-            .iter()
-            .map(|(node, reach)| {
-                let mut steps = steps(reach, maps);
-                let mut offset = 0;
-                for (letter, value) in &fixed {
-                    offset += match steps[*letter] {
-                        Step::Stride(stride) => stride * value,
-                        Step::Table { table, scale } => table[*value] as usize * scale,
-                    };
-                    steps[*letter] = Step::Stride(0);
+        let shape = region.shape(&self.shape);
+        let strides = strides(&shape);
+        let written = |letter: usize, value: u32| -> usize {
+            let each = self.output.iter().zip(&region.0).zip(&strides).map(|((index, own), stride)| {
+                if index.letter != letter {
+                    return 0;
                 }
-                Operand { values: &values[node.index()][offset..], steps }
-            })
-            .collect();
+                let value = index.map.map_or(value, |map| maps.table(map)[value as usize]);
+                let place = match own {
+                    Some(own) => own.binary_search(&value).expect("a value of the region"),
+                    None => value as usize,
+                };
+                place * stride
+            });
+            each.sum()
+        };
+        // What each bounded letter adds, to the operands and then to the output.
+        let mut added: Vec<Vec<(usize, Taken)>> = Vec::with_capacity(self.operands.len() + 1);
+        for (_, reach) in &self.operands {
+            let own = bounded.iter().map(|(letter, values)| {
+                let taken = match &reach[*letter] {
+                    Reach::Stride(stride) => Taken::new(values, *stride, |value| value as usize),
+                    Reach::Table(map, scale) => {
+                        let table = maps.table(*map);
+                        Taken::new(values, *scale, |value| table[value as usize] as usize)
+                    }
+                    Reach::Joined(table) => Taken::new(values, 1, |value| table[value as usize] as usize),
+                };
+                (*letter, taken)
+            });
+            added.push(own.collect());
+        }
+        let own = bounded
+            .iter()
+            .map(|(letter, values)| (*letter, Taken::new(values, 1, |value| written(*letter, value))));
+        added.push(own.collect());
+        let mut operands = Vec::with_capacity(self.operands.len());
+        for ((node, reach), added) in self.operands.iter().zip(&added) {
+            let (offset, steps) = taken(reach, added, maps);
+            operands.push(Operand { values: &values[node.index()][offset..], steps });
+        }
         let reach = reaches(&self.output, &shape, &self.sizes, maps);
-        let mut own = steps(&reach, maps);
-        fixed.iter().for_each(|(letter, _)| own[*letter] = Step::Stride(0));
-        contract(&sizes, self.coefficient, &operands, Output { values: out, steps: own }, threads);
+        let (offset, steps) = taken(&reach, &added[self.operands.len()], maps);
+        let output = Output { values: &mut out[offset..], steps };
+        contract(&sizes, self.coefficient, &operands, output, threads);
     }
+}
+
+/// What some values of a letter add to an offset: that of the first, and each beyond it.
+#[derive(Debug)]
+enum Taken {
+    /// A stride.
+    Run(usize, usize),
+    /// Table and scale.
+    Each(Vec<u32>, usize),
+}
+
+impl Taken {
+    fn new(values: &[u32], scale: usize, place: impl Fn(u32) -> usize) -> Taken {
+        let first = place(values[0]);
+        let each = values.get(1).map_or(0, |second| place(*second).wrapping_sub(first));
+        let even =
+            |(number, value): (usize, &u32)| place(*value) == first.wrapping_add(number.wrapping_mul(each));
+        if each <= usize::MAX / 2 && values.iter().enumerate().all(even) {
+            return Taken::Run(first * scale, each * scale);
+        }
+        let narrow = |value: &u32| u32::try_from(place(*value)).expect("a part of fewer than 2^32 values");
+        Taken::Each(values.iter().map(narrow).collect(), scale)
+    }
+}
+
+/// Where an array begins and its steps, some letters taken at some of their values.
+fn taken<'a>(reach: &'a [Reach], letters: &'a [(usize, Taken)], maps: &'a Maps) -> (usize, Vec<Step<'a>>) {
+    let mut steps = steps(reach, maps);
+    let mut offset = 0;
+    for (letter, taken) in letters {
+        let (first, step) = match taken {
+            Taken::Run(first, stride) => (*first, Step::Stride(*stride)),
+            Taken::Each(table, scale) => (0, Step::Table { table, scale: *scale }),
+        };
+        offset += first;
+        steps[*letter] = step;
+    }
+    (offset, steps)
 }
 
 /// How some rows of a contraction are added.
@@ -351,12 +413,18 @@ fn contract_guarded(sizes: &[usize], coefficient: f64, operands: &[Operand], out
     }
 }
 
-/// What each letter adds to the offset of an array in C order.
-fn reaches(dims: &[Index], shape: &[usize], sizes: &[usize], maps: &Maps) -> Vec<Reach> {
+/// The strides of an array in C order.
+fn strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];
     for place in (0..shape.len().saturating_sub(1)).rev() {
         strides[place] = strides[place + 1] * shape[place + 1];
     }
+    strides
+}
+
+/// What each letter adds to the offset of an array in C order.
+fn reaches(dims: &[Index], shape: &[usize], sizes: &[usize], maps: &Maps) -> Vec<Reach> {
+    let strides = strides(shape);
     (0..sizes.len())
         .map(|letter| {
             let own: Vec<(Option<MapId>, usize)> = dims
@@ -400,4 +468,77 @@ fn steps<'a>(reach: &'a [Reach], maps: &'a Maps) -> Vec<Step<'a>> {
             Reach::Joined(table) => Step::Table { table, scale: 1 },
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::region::gathered;
+    use super::*;
+    use crate::plan::tensor::{Access, Operation};
+
+    /// A region of the output has the values that the whole has there: letters at every other value, at one, through a table,
+    /// on a diagonal.
+    #[test]
+    fn a_region_is_a_part_of_the_whole() {
+        let mut maps = Maps::default();
+        let group = maps.named("group", 3, || vec![2, 0, 0, 1, 2]);
+        let through = |letter| Index { letter, map: Some(group) };
+        let plain = Index::letter;
+        let shapes = [vec![5, 4], vec![3, 4], vec![5, 5]];
+        // Letters: t of 5 in groups, k of 4, s of 5.
+        let cases: [(Vec<Access>, Vec<Index>, Vec<usize>); 4] = [
+            (vec![access(0, &[plain(0), plain(1)])], vec![through(0), plain(1)], vec![3, 4]),
+            (
+                vec![access(0, &[plain(0), plain(1)]), access(1, &[through(2), plain(1)])],
+                vec![plain(2), plain(0)],
+                vec![5, 5],
+            ),
+            (
+                vec![access(2, &[plain(0), plain(2)]), access(1, &[through(0), plain(1)])],
+                vec![plain(1), through(0), plain(2)],
+                vec![4, 3, 5],
+            ),
+            (
+                vec![access(2, &[plain(0), plain(2)]), access(0, &[plain(2), plain(1)])],
+                vec![plain(0), plain(1), plain(0)],
+                vec![5, 4, 5],
+            ),
+        ];
+        let nodes: Vec<Node> = shapes
+            .iter()
+            .map(|shape| Node { operation: Operation::Static(String::new()), shape: shape.clone() })
+            .collect();
+        let values: Vec<Cow<[f64]>> = nodes
+            .iter()
+            .map(|node| (0..node.len()).map(|place| ((place * 7 + 3) % 11) as f64 - 4.5).collect())
+            .collect();
+        let threads = Threads::one();
+        for (operands, output, shape) in cases {
+            let contraction = Contraction { coefficient: 0.5, sizes: vec![5, 4, 5], operands, output };
+            let prepared = Prepared::new(&contraction, &nodes, &shape, &maps);
+            let mut whole = vec![0.0; shape.iter().product()];
+            prepared.run(&values, &maps, &mut whole, &threads);
+            assert!(whole.iter().any(|value| *value != 0.0));
+            for which in 0..3_usize.pow(shape.len() as u32) {
+                let bounds =
+                    shape.iter().enumerate().map(|(dim, size)| match which / 3_usize.pow(dim as u32) % 3 {
+                        0 => None,
+                        1 => Some((0..*size as u32).step_by(2).collect()),
+                        _ => Some(vec![1]),
+                    });
+                let region = Region(bounds.collect());
+                let mut part = vec![0.0; region.shape(&shape).iter().product()];
+                let tables = (&maps, &mut Inverses::default());
+                prepared.run_region(&values, tables, &region, &mut part, &threads);
+                let wanted = gathered(&region.runs(&shape), &whole);
+                for (own, wanted) in part.iter().zip(&wanted) {
+                    assert!((own - wanted).abs() < 1e-12, "{region:?}: {part:?}, wanted {wanted:?}");
+                }
+            }
+        }
+    }
+
+    fn access(node: u32, dims: &[Index]) -> Access {
+        Access { node: NodeId(node), dims: dims.to_vec() }
+    }
 }
