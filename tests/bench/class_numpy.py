@@ -363,7 +363,54 @@ posterior {{
         yield text, {"x": x}
 
 
-PROGRAMS = [gmm, bernoulli_mixture, logistic, factor_analysis, ratings, tensor, blocks, naive_bayes, student, tucker]
+def supervised_topics(rng):
+    d, t, v, k = 1_000, 100, 1_000, 10
+    w = rng.integers(v, size=(d, t))
+    rating = rng.normal(size=d)
+    text = f"""axis doc[d]
+axis token[t] in doc[d]
+axis word[v] = {v}
+axis topic[k] = {k}
+data w[d, t] : index word
+data rating[d] : real
+theta[d, :k] ~ Dirichlet(0.6)
+beta[k, :v] ~ Dirichlet(0.4)
+z[d, t] ~ Categorical(theta[d, :k])
+w[d, t] ~ Categorical(beta[z[d, t], :v])
+e[k] ~ Normal(0, sd = 1)
+tau ~ Gamma(2, rate = 1)
+rating[d] ~ Normal(sum[t](e[z[d, t]]) / {t}, prec = tau)
+"""
+    import scipy.sparse as sparse
+
+    words = sparse.csr_matrix((np.ones(d * t), (w.ravel(), np.arange(d * t))), shape=(v, d * t))
+    r = softmax(rng.normal(size=(d, t, k)))
+    e, e_var, tau = np.zeros(k), np.ones(k), 1.0
+    long = ("csv", "doc,token,w", (np.repeat(np.arange(d), t), np.tile(np.arange(t), d), w.ravel()))
+    while True:
+        total = r.sum(1)
+        log_theta = log_mean(0.6 + total)
+        log_beta = log_mean(0.4 + (words @ r.reshape(-1, k)).T).T
+        for own in range(t):
+            others = total - r[:, own]
+            logits = log_theta + log_beta[w[:, own]] + np.outer(rating, tau / t * e)
+            logits -= tau / t**2 * ((e**2 + e_var) / 2 + e_var * others + np.outer(others @ e, e))
+            r[:, own] = softmax(logits)
+            total = others + r[:, own]
+        flat = r.reshape(-1, k)
+        pairs = (total.T @ total - flat.T @ flat + np.diag(total.sum(0))) / t**2
+        e_var = 1 / (1 + tau * np.diag(pairs))
+        for own in range(k):
+            e[own] = e_var[own] * tau * (rating @ total[:, own] / t - pairs[own] @ e + pairs[own, own] * e[own])
+        square = rating @ rating - 2 * rating @ (total @ e) / t + e @ pairs @ e + np.diag(pairs) @ e_var
+        tau = (2 + d / 2) / (1 + square / 2)
+        yield text, {"w": long, "rating": rating}
+
+
+PROGRAMS = [
+    gmm, bernoulli_mixture, logistic, factor_analysis, ratings, tensor, blocks, naive_bayes, student, tucker,
+    supervised_topics,
+]
 ORDER = {
     "gmm": "pi, mu, z",
     "bernoulli_mixture": "pi, p, z",
@@ -375,6 +422,7 @@ ORDER = {
     "student": "s, w, tau",
     "tucker": "a, b, c, g",
     "logistic": "w",
+    "supervised_topics": "theta, beta, z, e, tau",
 }
 
 
@@ -383,8 +431,11 @@ def written(folder, name, values):
         path = folder / f"{name}.npy"
         np.save(path, values)
         return path
+    path = folder / f"{name}.{values[0]}"
+    if values[0] == "csv":
+        np.savetxt(path, np.column_stack(values[2]), fmt="%d", delimiter=",", header=values[1], comments="")
+        return path
     kind, shape, at, entries = values
-    path = folder / f"{name}.{kind}"
     with open(path, "w") as file:
         if kind == "mtx":
             file.write("%%MatrixMarket matrix coordinate real general\n")
