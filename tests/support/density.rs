@@ -87,9 +87,10 @@ fn joint(model: &Model, world: &World, bounds: Option<Bounds>) -> f64 {
     total
 }
 
-/// The product of the multiplicities whose letters are all among those with a position.
+/// The product of the multiplicities whose letters are all among those with a position, or among the groups these are in.
 pub fn weight(model: &Model, world: &World, letters: &[LetterId], at: &Positions) -> f64 {
     let mut weight = 1.0;
+    let letters: Vec<LetterId> = letters.iter().flat_map(|letter| model.symbols.lineage(*letter)).collect();
     for (index, array) in model.symbols.arrays.iter().enumerate() {
         if array.support != Support::Multiplicity {
             continue;

@@ -6,7 +6,7 @@ use cavi_algebra::{ArrayId, Atom, LetterId, Subscript, Sum, Support, Symbols};
 use cavi_families::Argument;
 use cavi_model::{Model, Statement};
 
-use crate::joint::{arguments, innermost_selection, multiplicities, target_of};
+use crate::joint::{arguments, innermost_selection, multiplicities, target_of, with_ancestors};
 
 /// One copy of a statement.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub struct Selection {
     pub class: LetterId,
 }
 
-/// One copy of a statement; `None` where a parameter has no closed form.
+/// One copy of a statement; `None` where a parameter has no closed form, or a class is selected under a summed letter.
 pub fn copy(model: &Model, symbols: &Symbols, statement: &Statement) -> Option<Copy> {
     let mut symbols = symbols.clone();
     let mut arguments = arguments(&mut symbols, statement).ok()?;
@@ -43,6 +43,13 @@ pub fn copy(model: &Model, symbols: &Symbols, statement: &Statement) -> Option<C
         arguments.iter().flatten().find_map(|argument| innermost_selection(&symbols, &argument.value))
     {
         let Support::Index(axis) = symbols.array(index).support else { return None };
+        // Under a summed letter there is a class for each of its values: no single one can be summed out.
+        let plates = with_ancestors(&symbols, &statement.plates);
+        let mut letters = Vec::new();
+        subscripts.iter().for_each(|subscript| subscript.letters(&mut letters));
+        if !letters.iter().all(|letter| plates.contains(letter)) {
+            return None;
+        }
         let class = symbols.fresh_on(axis);
         for argument in arguments.iter_mut().flatten() {
             replace_index(&mut argument.value, index, &subscripts, class);
