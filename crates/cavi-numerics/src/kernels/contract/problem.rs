@@ -48,7 +48,10 @@ impl<'a> Problem<'a> {
     fn simplify(&mut self) {
         for letter in (0..self.sizes.len()).rev() {
             if self.sizes[letter] == 1 {
-                *self = self.part(letter, 0..1);
+                // The first value of a table may lie anywhere; that of a stride is where the array begins.
+                if self.all_steps(letter).any(|step| step.stride().is_none()) {
+                    *self = self.part(letter, 0..1);
+                }
                 self.remove(letter);
             } else if self.all_steps(letter).all(|step| step.is_constant()) {
                 self.coefficient *= self.sizes[letter] as f64;
