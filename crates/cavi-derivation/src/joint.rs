@@ -52,7 +52,7 @@ fn refuse_groups(derivation: &mut Derivation, drafts: &[Draft], statement: &Stat
         )
         .at(statement.span, "in this statement")
         .possible(format!("functions of points in which `{parent}` stands beside the sum, or sums over axes of one length"))
-        .help(format!("declare the axis of `{name}` without `in`, and give what a group lacks the covariate 0")),
+        .help(format!("declare the axis of `{name}` without `in`, and multiply by data that are 0 where a group has no such member")),
     );
 }
 
@@ -77,7 +77,9 @@ fn hidden_group(symbols: &Symbols, atom: &Atom, is_point: &dyn Fn(ArrayId) -> bo
                 .any(|factor| any_function(&factor.atom, of_points))
     }
     if any_function(atom, &of_points) {
-        let free = with_ancestors(symbols, &atom.free_letters());
+        // Inside a log the shares are of the group as well.
+        let in_log = matches!(atom, Atom::Apply(Function::Log, _));
+        let free = if in_log { Vec::new() } else { with_ancestors(symbols, &atom.free_letters()) };
         for term in nested.iter().flat_map(|sum| &sum.terms) {
             let hidden = term.sums.iter().find(|letter| {
                 let lineage = symbols.lineage(**letter);
