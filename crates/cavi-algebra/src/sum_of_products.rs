@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 
 use crate::expression::{Function, Subscript};
 use crate::statistic::Statistic;
-use crate::symbols::{ArrayId, AuxiliaryId, BlockId, LetterId, SiteId};
+use crate::symbols::{ArrayId, AuxiliaryId, BlockId, LetterId, SiteId, Symbols};
 
 /// A number with a total order, so that terms can be sorted.
 #[derive(Clone, Copy, Debug)]
@@ -398,6 +398,19 @@ impl Sum {
     /// The letters that are free in it, in order of appearance.
     pub fn free_letters(&self) -> Vec<LetterId> {
         dedup(self.terms.iter().flat_map(Term::free_letters).collect())
+    }
+
+    /// The letters that its value depends on: those free in it, then the ancestors of ragged letters that are summed in it or
+    /// inside its factors. A sum over a group depends on which group it is, though nothing in it may mention that.
+    pub fn depends_on(&self, symbols: &Symbols) -> Vec<LetterId> {
+        let mut letters = self.free_letters();
+        for term in &self.terms {
+            let groups = term.sums.iter().flat_map(|letter| symbols.lineage(*letter));
+            let nested = term.factors.iter().flat_map(|factor| factor.atom.nested());
+            let inside = nested.flat_map(|inner| inner.depends_on(symbols));
+            letters.extend(groups.chain(inside).filter(|letter| !term.sums.contains(letter)));
+        }
+        dedup(letters)
     }
 
     /// Whether an element of `array` stands anywhere in it.

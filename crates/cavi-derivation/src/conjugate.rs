@@ -227,7 +227,10 @@ fn climbing(
         let infinite = boundary_mode(&derivation.symbols, statistic, &sum);
         if infinite && !own.iter().any(|entry| entry.statistic == inverse) {
             let diagnostic = explain::infinite_mode(derivation, drafts, id, &sum);
-            let repair = "raise it to at least 1, or write `Flat(nonnegative)` in place of the prior";
+            let repair = format!(
+                "raise it to at least 1, or write `{}(nonnegative)` in place of the prior",
+                explain::flat()
+            );
             derivation.diagnostics.push(diagnostic.help(repair));
             return None;
         }

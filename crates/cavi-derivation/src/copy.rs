@@ -34,21 +34,28 @@ pub struct Selection {
     pub class: LetterId,
 }
 
-/// One copy of a statement; `None` where a parameter has no closed form, or a class is selected under a summed letter.
-pub fn copy(model: &Model, symbols: &Symbols, statement: &Statement) -> Option<Copy> {
+/// One copy of a statement.
+///
+/// # Errors
+/// In words, why there is none: a parameter without a closed form, or a class that is selected under a summed letter.
+pub fn copy(model: &Model, symbols: &Symbols, statement: &Statement) -> Result<Copy, String> {
     let mut symbols = symbols.clone();
-    let mut arguments = arguments(&mut symbols, statement).ok()?;
+    let mut arguments = arguments(&mut symbols, statement)
+        .map_err(|_| "a parameter of its statement has no closed form".to_owned())?;
     let mut selections = Vec::new();
     while let Some((index, subscripts)) =
         arguments.iter().flatten().find_map(|argument| innermost_selection(&symbols, &argument.value))
     {
-        let Support::Index(axis) = symbols.array(index).support else { return None };
+        let Support::Index(axis) = symbols.array(index).support else {
+            unreachable!("what selects is an index")
+        };
         // Under a summed letter there is a class for each of its values: no single one can be summed out.
         let plates = with_ancestors(&symbols, &statement.plates);
         let mut letters = Vec::new();
         subscripts.iter().for_each(|subscript| subscript.letters(&mut letters));
         if !letters.iter().all(|letter| plates.contains(letter)) {
-            return None;
+            let name = &symbols.array(index).name;
+            return Err(format!("`{name}` selects under a summed letter, a class for each of its values"));
         }
         let class = symbols.fresh_on(axis);
         for argument in arguments.iter_mut().flatten() {
@@ -59,5 +66,5 @@ pub fn copy(model: &Model, symbols: &Symbols, statement: &Statement) -> Option<C
     let target = target_of(model, &symbols, statement);
     let log_density = statement.family.log_density(&mut symbols, &target, &arguments);
     let weights = multiplicities(&symbols, &statement.plates);
-    Some(Copy { symbols, log_density, arguments, selections, weights })
+    Ok(Copy { symbols, log_density, arguments, selections, weights })
 }

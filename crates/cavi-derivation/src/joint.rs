@@ -6,8 +6,8 @@
 use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::{distribute, multiply, power, replace_index, sum_simplex, to_sum};
 use cavi_algebra::{
-    ArrayId, ArrayKind, Atom, Factor, Function, LetterId, Mode, Restriction, Subscript, Sum, Support,
-    Symbols, Term, dedup,
+    ArrayId, ArrayKind, Atom, Factor, Function, LetterId, Restriction, Subscript, Sum, Support, Symbols,
+    Term, dedup,
 };
 use cavi_families::matrix::{inverse_of_diagonal, log_determinant, over, size};
 use cavi_families::{Argument, Extent, Target};
@@ -18,6 +18,7 @@ use crate::absent::without_absent;
 use crate::blocks::Draft;
 use crate::derive::Derivation;
 use crate::explain::families_on;
+use crate::groups::refuse_groups;
 
 /// The log-density of every statement, in the order of the statements.
 pub fn joint(derivation: &mut Derivation, drafts: &[Draft]) -> Vec<Sum> {
@@ -28,70 +29,6 @@ pub fn joint(derivation: &mut Derivation, drafts: &[Draft]) -> Vec<Sum> {
         density
     });
     densities.collect()
-}
-
-/// Refuses a function of points whose argument runs over the group of a ragged letter, where nothing else in it says which
-/// group: `exp(sum[t](a x[n, t]))` with `t` in `n`. A sum of products names a ragged letter without its ancestors, so that
-/// such a function would pass for one and the same number in every group.
-fn refuse_groups(derivation: &mut Derivation, drafts: &[Draft], statement: &Statement, density: &Sum) {
-    let is_point = |array: ArrayId| {
-        drafts.iter().any(|draft| draft.mode == Mode::Point && draft.members.contains(&array))
-    };
-    let mut found = None;
-    for factor in density.terms.iter().flat_map(|term| &term.factors) {
-        found = found.or_else(|| hidden_group(&derivation.symbols, &factor.atom, &is_point));
-    }
-    let Some(letter) = found else { return };
-    let symbols = &derivation.symbols;
-    let parent = symbols.letter(letter).parent.expect("a ragged letter has a parent");
-    let (name, parent) = (symbols.letter(letter).name.clone(), symbols.letter(parent).name.clone());
-    derivation.diagnostics.push(
-        Diagnostic::error(
-            "E0798",
-            format!("a function of points of a sum over `{name}`, which is ragged in `{parent}`, is not in this version"),
-        )
-        .at(statement.span, "in this statement")
-        .possible(format!("functions of points in which `{parent}` stands beside the sum, or sums over axes of one length"))
-        .help(format!("declare the axis of `{name}` without `in`, and multiply by data that are 0 where a group has no such member")),
-    );
-}
-
-/// The ragged letter that is summed inside a function of points, in an atom that says nothing of its group.
-fn hidden_group(symbols: &Symbols, atom: &Atom, is_point: &dyn Fn(ArrayId) -> bool) -> Option<LetterId> {
-    let nested = atom.nested();
-    let of_points = |atom: &Atom| {
-        let plain = matches!(atom, Atom::Apply(Function::Log, _) | Atom::Group(_));
-        !plain
-            && !atom.nested().is_empty()
-            && (0..symbols.arrays.len())
-                .map(ArrayId::from)
-                .any(|array| is_point(array) && atom.mentions(array))
-    };
-    fn any_function(atom: &Atom, of_points: &dyn Fn(&Atom) -> bool) -> bool {
-        of_points(atom)
-            || atom
-                .nested()
-                .into_iter()
-                .flat_map(|sum| &sum.terms)
-                .flat_map(|term| &term.factors)
-                .any(|factor| any_function(&factor.atom, of_points))
-    }
-    if any_function(atom, &of_points) {
-        // Inside a log the shares are of the group as well.
-        let in_log = matches!(atom, Atom::Apply(Function::Log, _));
-        let free = if in_log { Vec::new() } else { with_ancestors(symbols, &atom.free_letters()) };
-        for term in nested.iter().flat_map(|sum| &sum.terms) {
-            let hidden = term.sums.iter().find(|letter| {
-                let lineage = symbols.lineage(**letter);
-                lineage[1..].iter().any(|parent| !term.sums.contains(parent) && !free.contains(parent))
-            });
-            if hidden.is_some() {
-                return hidden.copied();
-            }
-        }
-    }
-    let inner = nested.into_iter().flat_map(|sum| &sum.terms).flat_map(|term| &term.factors);
-    inner.into_iter().find_map(|factor| hidden_group(symbols, &factor.atom, is_point))
 }
 
 fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statement) -> Sum {
@@ -142,7 +79,10 @@ fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statem
             derivation.diagnostics.push(
                 Diagnostic::error("E0703", format!("this matrix of {family} has no log-determinant in closed form"))
                     .at(spec.span, "neither one array times a factor nor diagonal")
-                    .possible("a constant matrix or a Wishart latent, each times a factor that is no matrix; or a diagonal matrix")
+                    .possible(format!(
+                        "a constant matrix or a latent under {}, each times a factor that is no matrix; or a diagonal matrix",
+                        families_on(|support| support == Support::PositiveDefinite)
+                    ))
                     .help("write it as one of these, with the other terms in statements of their own"),
             );
             return Sum::zero();
@@ -202,7 +142,7 @@ fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statem
         derivation.diagnostics.push(
             Diagnostic::error("E0701", format!("`{name}` selects under the summed letter `{letter}`, inside a log"))
                 .at(statement.span, "in this statement")
-                .possible("a selection in the log of a sum may use the letters on the left only; in the mean of a Normal or a logit, any")
+                .possible("a selection in the log of a sum may use the letters on the left only; in a mean or in log odds, any")
                 .help("write the mixture out as statements of its own, or sum over the classes with weights"),
         );
         return Sum::zero();
@@ -312,16 +252,6 @@ fn target_subscripts(symbols: &Symbols, statement: &Statement, element: Vec<Subs
 /// The letters with their ancestors, outermost first, each once.
 pub fn with_ancestors(symbols: &Symbols, letters: &[LetterId]) -> Vec<LetterId> {
     dedup(letters.iter().flat_map(|letter| symbols.lineage(*letter).into_iter().rev()).collect())
-}
-
-/// The letters that a sum depends on, with their ancestors: those free in it, and the group of a ragged letter that it sums.
-pub fn letters_of(symbols: &Symbols, sum: &Sum) -> Vec<LetterId> {
-    let mut letters = sum.free_letters();
-    for term in &sum.terms {
-        let groups = term.sums.iter().flat_map(|letter| symbols.lineage(*letter));
-        letters.extend(groups.filter(|letter| !term.sums.contains(letter)));
-    }
-    with_ancestors(symbols, &letters)
 }
 
 /// What multiplies every term of a statement: which entries are observed and exist, and how much a row weighs.

@@ -15,6 +15,7 @@ mod derive;
 mod elbo;
 mod expect;
 mod explain;
+mod groups;
 mod implicit;
 mod joint;
 mod order;

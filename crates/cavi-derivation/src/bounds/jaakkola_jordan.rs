@@ -19,7 +19,7 @@ use super::Replacement;
 use super::jensen_log_sum::sign_unknown;
 use crate::blocks::Draft;
 use crate::derive::Derivation;
-use crate::joint::letters_of;
+use crate::joint::with_ancestors;
 
 /// Bounds the softplus of a sum that holds a latent, if one stands in the term with a coefficient that cannot be positive
 /// and nothing random in common with the rest of the term.
@@ -43,7 +43,7 @@ pub fn replace(
         return None;
     }
     let symbols = &mut derivation.symbols;
-    let plates = letters_of(symbols, &eta);
+    let plates = with_ancestors(symbols, &eta.depends_on(symbols));
     let id = AuxiliaryId::from(auxiliaries.len());
     let at = plates.iter().map(|letter| Subscript::Letter(*letter)).collect();
     let xi = Sum::atom(Atom::Auxiliary { id, plates: at });

@@ -29,6 +29,12 @@ pub fn families_on(fits: impl Fn(Support) -> bool) -> String {
     names.join(", ")
 }
 
+/// The name of the prior of points that adds nothing.
+pub fn flat() -> &'static str {
+    let flat = families().iter().find(|family| family.only_point() && family.parameters().is_empty());
+    flat.expect("a prior without parameters is registered").name()
+}
+
 fn names(symbols: &Symbols, draft: &Draft) -> String {
     draft.members.iter().map(|member| symbols.array(*member).name.as_str()).collect::<Vec<_>>().join(", ")
 }

@@ -414,16 +414,17 @@ fn chosen(model: &Model, variable: ArrayId, compiles: &dyn Fn(&Model) -> bool, f
             ..spec.clone()
         });
     }
+    let family =
+        |fits: &dyn Fn(Support) -> bool| families().iter().find(|own| own.latent().is_some_and(fits));
+    let classes = family(&|support| matches!(support, Support::Index(_)));
+    let simplex = family(&|support| support == Support::Simplex);
+    let (Some(classes), Some(simplex)) = (classes, simplex) else { return };
     changed.symbols.arrays[variable.index()].support = Support::Index(axis);
     for statement in &mut changed.statements {
         for argument in statement.arguments.iter_mut().flatten() {
             select(&mut argument.value, variable, on);
         }
         if statement.target == variable {
-            let Some(family) = families().iter().find(|own| matches!(own.latent(), Some(Support::Index(_))))
-            else {
-                return;
-            };
             let value = Expression::Value(share, vec![Subscript::Letter(class)]);
             let argument = ArgumentSpec {
                 spelling: 0,
@@ -432,7 +433,7 @@ fn chosen(model: &Model, variable: ArrayId, compiles: &dyn Fn(&Model) -> bool, f
                 inverse: None,
                 span: statement.span,
             };
-            (statement.family, statement.arguments) = (*family, vec![Some(argument)]);
+            (statement.family, statement.arguments) = (*classes, vec![Some(argument)]);
         }
     }
     if compiles(&changed) {
@@ -442,9 +443,9 @@ fn chosen(model: &Model, variable: ArrayId, compiles: &dyn Fn(&Model) -> bool, f
             if letters.is_empty() { name.to_owned() } else { format!("{name}[{}]", letters.join(", ")) }
         };
         found.texts.push(format!(
-            "let a class choose: `axis class[c] = 2`, `const on[c]` (0 and 1, by `--set`), `share[:c] ~ Dirichlet(1)`, \
-             `{} ~ Categorical(share)`, and `on[{}]` in place of `{}`: a log of `{name}` is infinite where it is 0, and has no expectation",
-            element("class_of"), element("class_of"), element(&name),
+            "let a class choose: `axis class[c] = 2`, `const on[c]` (0 and 1, by `--set`), `share[:c] ~ {}(1)`, \
+             `{} ~ {}(share)`, and `on[{}]` in place of `{}`: a log of `{name}` is infinite where it is 0, and has no expectation",
+            simplex.name(), element("class_of"), classes.name(), element("class_of"), element(&name),
         ));
     }
 }

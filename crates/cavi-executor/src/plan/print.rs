@@ -162,7 +162,7 @@ impl Plan<'_> {
                     format!("step {} to the power {power}", from.index())
                 }
                 Operation::Map(Elementwise::LogMultivariateGamma(size), from) => {
-                    format!("log multivariate Gamma of size {size} of step {}", from.index())
+                    format!("log of the multivariate gamma function of size {size} of step {}", from.index())
                 }
                 Operation::Whole(parts) => {
                     let steps: Vec<String> = parts.iter().map(|part| part.node.index().to_string()).collect();

@@ -125,8 +125,8 @@ impl Predictor<'_> {
             let message = format!("`{}` cannot be scored: {reason}", array.name);
             Box::new(Diagnostic::error("E0902", message).at(statement.span, "in this statement"))
         };
-        let mut copy = copy(self.model, &self.equations.symbols, statement)
-            .ok_or_else(|| refuse("a parameter of its statement has no closed form"))?;
+        let mut copy =
+            copy(self.model, &self.equations.symbols, statement).map_err(|reason| refuse(&reason))?;
         if self.reads_implicit(statement, &copy) {
             let written_out = self.written_out.get_or_init(|| self.write_out());
             let Some((equations, parameters)) = written_out else {
@@ -212,7 +212,7 @@ impl Predictor<'_> {
     fn weights(&self, statement: &Statement, copy: &mut Copy, selection: &Selection) -> Option<Weights> {
         if self.belongs_to_entry(statement, copy, selection)
             && let Some(own) = self.model.statement_of(selection.index)
-            && let Some(prior) = cavi_derivation::copy::copy(self.model, &copy.symbols, own)
+            && let Ok(prior) = cavi_derivation::copy::copy(self.model, &copy.symbols, own)
             && prior.selections.is_empty()
             && let [Some(probabilities)] = prior.arguments.as_slice()
         {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use cavi_algebra::rules::multiply;
 use cavi_algebra::{
     ArrayId, ArrayKind, Atom, Block, BlockId, Elementary, Factor, Function, LetterId, Moment, Subscript, Sum,
-    Term, dedup,
+    Term,
 };
 use cavi_families::{Extent, posterior};
 
@@ -201,13 +201,7 @@ impl<'a> Lowering<'a, '_> {
 
     /// The dimensions of a nested sum as an array, and how it is then read in the loop.
     fn domain(&self, scope: &Scope, sum: &Sum) -> (Vec<Dim>, Vec<Subscript>) {
-        let mut letters = sum.free_letters();
-        // A sum over a group depends on which group it is, though nothing in it may mention that.
-        for term in &sum.terms {
-            let groups = term.sums.iter().flat_map(|letter| self.symbols.lineage(*letter));
-            letters.extend(groups.filter(|letter| !term.sums.contains(letter)));
-        }
-        let mut letters = dedup(letters);
+        let mut letters = sum.depends_on(&self.symbols);
         let covered = letters.clone();
         letters.retain(|letter| {
             !covered.iter().any(|other| other != letter && self.symbols.lineage(*other).contains(letter))
