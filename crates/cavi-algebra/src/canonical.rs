@@ -228,7 +228,8 @@ fn number_of(function: Function, arguments: &[Sum]) -> Option<f64> {
 }
 
 /// The term with its summed letters renamed by axis and order of appearance, so that two terms that differ in nothing
-/// else are equal. (Ids from the top of the range stand for the letters.)
+/// else are equal. (Ids from the top of the range stand for the letters. The parent of a summed ragged letter stands among
+/// the summed letters as well: sums over the groups of different parents are different sums.)
 pub fn nameless(symbols: &Symbols, term: &Term) -> Term {
     // Sort the factors by a shape that ignores summed letters, then number the letters as they appear.
     let mut out = term.clone();
@@ -267,11 +268,25 @@ pub fn nameless(symbols: &Symbols, term: &Term) -> Term {
         numbers.insert(letter, 1 << 31 | axis.0 << 12 | *count);
         *count += 1;
     }
-    let sums = all_sums(&out);
-    blank_letters(&mut out, &sums, &|letter| numbers[&letter]);
+    name_groups(symbols, &mut out);
+    blank_letters(&mut out, &bound, &|letter| numbers[&letter]);
     out.sums.sort();
     out.factors.sort();
     out
+}
+
+/// Puts the parents of summed ragged letters among the summed letters, at every depth.
+fn name_groups(symbols: &Symbols, term: &mut Term) {
+    let parents: Vec<LetterId> =
+        term.sums.iter().filter_map(|letter| symbols.letter(*letter).parent).collect();
+    for parent in parents {
+        if !term.sums.contains(&parent) {
+            term.sums.push(parent);
+        }
+    }
+    for sum in term.factors.iter_mut().flat_map(|factor| factor.atom.nested_mut()) {
+        sum.terms.iter_mut().for_each(|inner| name_groups(symbols, inner));
+    }
 }
 
 fn all_sums(term: &Term) -> Vec<LetterId> {

@@ -320,14 +320,14 @@ impl Atom {
         }
     }
 
-    /// The free letters of the atom (letters summed inside it are not free), in order of appearance.
-    pub fn free_letters(&self) -> Vec<LetterId> {
+    /// The letters that the atom depends on (see [`Term::free_letters`]), in order of appearance.
+    pub fn free_letters(&self, symbols: &Symbols) -> Vec<LetterId> {
         let mut letters = Vec::new();
         match self {
-            Atom::Group(sum) => letters.extend(sum.free_letters()),
-            Atom::Apply(_, sums) => sums.iter().for_each(|sum| letters.extend(sum.free_letters())),
+            Atom::Group(sum) => letters.extend(sum.free_letters(symbols)),
+            Atom::Apply(_, sums) => sums.iter().for_each(|sum| letters.extend(sum.free_letters(symbols))),
             Atom::ExpectedSquare(square) => {
-                square.parts().into_iter().for_each(|sum| letters.extend(sum.free_letters()));
+                square.parts().into_iter().for_each(|sum| letters.extend(sum.free_letters(symbols)));
             }
             Atom::Value(..)
             | Atom::Moment(_)
@@ -369,11 +369,14 @@ impl Term {
         self.factors.iter().for_each(|factor| factor.atom.visit_subscripts(visit));
     }
 
-    /// The letters that are free in its factors and not summed, in order of appearance. A ragged letter stands without
-    /// its ancestors.
-    pub fn free_letters(&self) -> Vec<LetterId> {
-        let letters = self.factors.iter().flat_map(|factor| factor.atom.free_letters()).collect();
-        dedup(letters).into_iter().filter(|letter| !self.sums.contains(letter)).collect()
+    /// The letters that its value depends on, in order of appearance: those that are free in its factors and not summed,
+    /// then the ancestors of ragged letters that are summed. A sum over a group depends on which group it is, though
+    /// nothing in it may mention that. A free ragged letter stands without its ancestors.
+    pub fn free_letters(&self, symbols: &Symbols) -> Vec<LetterId> {
+        let inside = self.factors.iter().flat_map(|factor| factor.atom.free_letters(symbols));
+        let groups = self.sums.iter().flat_map(|letter| symbols.lineage(*letter));
+        let letters = dedup(inside.chain(groups).collect());
+        letters.into_iter().filter(|letter| !self.sums.contains(letter)).collect()
     }
 
     /// Whether an element of `array` stands anywhere in it.
@@ -395,22 +398,9 @@ impl Sum {
         }
     }
 
-    /// The letters that are free in it, in order of appearance.
-    pub fn free_letters(&self) -> Vec<LetterId> {
-        dedup(self.terms.iter().flat_map(Term::free_letters).collect())
-    }
-
-    /// The letters that its value depends on: those free in it, then the ancestors of ragged letters that are summed in it or
-    /// inside its factors. A sum over a group depends on which group it is, though nothing in it may mention that.
-    pub fn depends_on(&self, symbols: &Symbols) -> Vec<LetterId> {
-        let mut letters = self.free_letters();
-        for term in &self.terms {
-            let groups = term.sums.iter().flat_map(|letter| symbols.lineage(*letter));
-            let nested = term.factors.iter().flat_map(|factor| factor.atom.nested());
-            let inside = nested.flat_map(|inner| inner.depends_on(symbols));
-            letters.extend(groups.chain(inside).filter(|letter| !term.sums.contains(letter)));
-        }
-        dedup(letters)
+    /// The letters that its value depends on, in order of appearance (see [`Term::free_letters`]).
+    pub fn free_letters(&self, symbols: &Symbols) -> Vec<LetterId> {
+        dedup(self.terms.iter().flat_map(|term| term.free_letters(symbols)).collect())
     }
 
     /// Whether an element of `array` stands anywhere in it.

@@ -53,7 +53,7 @@ fn contract(symbols: &Symbols, draft: &Draft, term: &Term, copy: &[&Element]) ->
     let elsewhere = |letter: &LetterId| {
         let others = term.factors.iter().enumerate();
         let mut others = others.filter(|(place, _)| copy.iter().all(|element| element.position != *place));
-        others.any(|(_, factor)| factor.atom.free_letters().contains(letter))
+        others.any(|(_, factor)| factor.atom.free_letters(symbols).contains(letter))
     };
     let ends: Vec<LetterId> =
         matrix.slots.iter().map(|slot| letter(std::slice::from_ref(slot))).collect::<Option<_>>()?;

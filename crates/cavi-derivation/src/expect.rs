@@ -87,12 +87,12 @@ pub fn expect_term(symbols: &mut Symbols, drafts: &[Draft], term: &Term) -> Resu
     }
     let expected = canonical(symbols, &Sum { terms });
     let mut opened = differences_opened(symbols, drafts, &expected);
-    opened.terms.iter_mut().for_each(sum_classes);
+    opened.terms.iter_mut().for_each(|term| sum_classes(symbols, term));
     Ok(canonical(symbols, &opened))
 }
 
 /// `sum_k q(z = k) = 1`, where nothing else in the term depends on `k`.
-fn sum_classes(term: &mut Term) {
+fn sum_classes(symbols: &Symbols, term: &mut Term) {
     let class = |factor: &Factor| match &factor.atom {
         Atom::Moment(moment) if factor.power == 1 => {
             match (moment.statistic.0.as_slice(), moment.slots.as_slice()) {
@@ -103,7 +103,7 @@ fn sum_classes(term: &mut Term) {
         _ => None,
     };
     let alone = |term: &Term, letter: &LetterId| {
-        let holding = term.factors.iter().filter(|factor| factor.atom.free_letters().contains(letter));
+        let holding = term.factors.iter().filter(|factor| factor.atom.free_letters(symbols).contains(letter));
         term.sums.contains(letter) && holding.count() == 1
     };
     while let Some((position, letter)) = term.factors.iter().enumerate().find_map(|(position, factor)| {
@@ -120,7 +120,7 @@ fn differences_opened(symbols: &mut Symbols, drafts: &[Draft], expected: &Sum) -
     let mut queue: Vec<Term> = expected.terms.iter().rev().cloned().collect();
     let mut out = Sum::zero();
     while let Some(term) = queue.pop() {
-        let Some(position) = (0..term.factors.len()).find(|at| is_open(drafts, &term, *at)) else {
+        let Some(position) = (0..term.factors.len()).find(|at| is_open(symbols, drafts, &term, *at)) else {
             out.terms.push(term);
             continue;
         };
@@ -137,7 +137,7 @@ fn differences_opened(symbols: &mut Symbols, drafts: &[Draft], expected: &Sum) -
 
 /// Whether a factor says that two summed letters differ, each of which numbers copies of an index block, and no other
 /// factor holds both.
-fn is_open(drafts: &[Draft], term: &Term, position: usize) -> bool {
+fn is_open(symbols: &Symbols, drafts: &[Draft], term: &Term, position: usize) -> bool {
     let Atom::Different(Subscript::Letter(left), Subscript::Letter(right)) = &term.factors[position].atom
     else {
         return false;
@@ -154,7 +154,7 @@ fn is_open(drafts: &[Draft], term: &Term, position: usize) -> bool {
     let summed =
         |letter: &LetterId| term.sums.contains(letter) && others().any(|factor| numbers(factor, letter));
     let both = others().any(|factor| {
-        let held = factor.atom.free_letters();
+        let held = factor.atom.free_letters(symbols);
         held.contains(left) && held.contains(right)
     });
     summed(left) && summed(right) && !both

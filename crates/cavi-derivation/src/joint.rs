@@ -18,17 +18,11 @@ use crate::absent::without_absent;
 use crate::blocks::Draft;
 use crate::derive::Derivation;
 use crate::explain::families_on;
-use crate::groups::refuse_groups;
 
 /// The log-density of every statement, in the order of the statements.
 pub fn joint(derivation: &mut Derivation, drafts: &[Draft]) -> Vec<Sum> {
     let model = derivation.model;
-    let densities = model.statements.iter().map(|statement| {
-        let density = log_density(derivation, drafts, statement);
-        refuse_groups(derivation, drafts, statement, &density);
-        density
-    });
-    densities.collect()
+    model.statements.iter().map(|statement| log_density(derivation, drafts, statement)).collect()
 }
 
 fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statement) -> Sum {

@@ -15,7 +15,6 @@ mod derive;
 mod elbo;
 mod expect;
 mod explain;
-mod groups;
 mod implicit;
 mod joint;
 mod order;

@@ -101,7 +101,7 @@ impl Shape {
     /// The letters of that, none of them an ancestor of another.
     pub fn letters(self, model: &Model) -> Vec<LetterId> {
         let Some(value) = self.value(model) else { return Vec::new() };
-        let letters = to_sum(&mut model.symbols.clone(), value).free_letters();
+        let letters = to_sum(&mut model.symbols.clone(), value).free_letters(&model.symbols);
         let is_ancestor = |letter: &LetterId| {
             letters.iter().any(|other| other != letter && model.symbols.lineage(*other).contains(letter))
         };

@@ -191,7 +191,7 @@ fn depends_on(
                 matches!(&factor.atom, cavi_algebra::Atom::Observed(array, _) if !missing(*array));
             let nested = factor.atom.nested();
             if nested.is_empty() && !full_mask {
-                own.extend(factor.atom.free_letters());
+                own.extend(factor.atom.free_letters(symbols));
             }
             nested.into_iter().for_each(|inner| own.extend(depends_on(symbols, inner, missing)));
         }

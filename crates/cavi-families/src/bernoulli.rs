@@ -46,7 +46,7 @@ impl Family for Bernoulli {
 
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {
         let [Some(p)] = parameters else { unreachable!("p is mandatory") };
-        let log_p = push_log_into_product(&p.value);
+        let log_p = push_log_into_product(symbols, &p.value);
         let log_complement = log_complement(symbols, &p.value);
         let failure = Sum::number(1.0).minus(target.value.clone());
         multiply(symbols, &target.value, &log_p).plus(multiply(symbols, &failure, &log_complement))

@@ -49,7 +49,7 @@ impl Family for Beta {
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {
         let [Some(a), Some(b)] = parameters else { unreachable!("both parameters are mandatory") };
         let (a, b) = (&a.value, &b.value);
-        let log_x = push_log_into_product(&target.value);
+        let log_x = push_log_into_product(symbols, &target.value);
         let log_complement = log_complement(symbols, &target.value);
         let (a_above, b_above) = (a.clone().minus(Sum::number(1.0)), b.clone().minus(Sum::number(1.0)));
         a.clone()

@@ -39,7 +39,7 @@ impl Family for Binomial {
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {
         let [Some(total), Some(p)] = parameters else { unreachable!("both parameters are mandatory") };
         let failures = total.value.clone().minus(target.value.clone());
-        let log_p = push_log_into_product(&p.value);
+        let log_p = push_log_into_product(symbols, &p.value);
         let log_complement = log_complement(symbols, &p.value);
         log_factorial(&total.value)
             .minus(log_factorial(&target.value))

@@ -52,7 +52,7 @@ impl Family for Categorical {
         let letter = p.letters[0];
         let index = target.index.clone().expect("a Categorical stands over an index variable");
         let chosen = Sum::atom(Atom::Equal(index, Subscript::Letter(letter)));
-        let log_p = push_log_into_product(&p.value);
+        let log_p = push_log_into_product(symbols, &p.value);
         let product = multiply(symbols, &chosen, &log_p);
         sum_over(symbols, letter, &product)
     }

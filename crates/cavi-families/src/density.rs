@@ -28,7 +28,7 @@ pub(crate) fn sum_over(symbols: &mut Symbols, letter: LetterId, body: &Sum) -> S
 /// `log(1 - x)`
 pub(crate) fn log_complement(symbols: &mut Symbols, x: &Sum) -> Sum {
     let complement = canonical(symbols, &Sum::number(1.0).minus(x.clone()));
-    push_log_into_product(&complement)
+    push_log_into_product(symbols, &complement)
 }
 
 /// `log Gamma(x + 1)`

@@ -53,7 +53,7 @@ impl Family for Dirichlet {
         let total = sum_over(symbols, letter, concentration);
         let each = concentration.clone().apply(Function::LogGamma);
         let above = concentration.clone().minus(Sum::number(1.0));
-        let log_x = push_log_into_product(&target.value);
+        let log_x = push_log_into_product(symbols, &target.value);
         let product = multiply(symbols, &above, &log_x);
         total
             .apply(Function::LogGamma)

@@ -40,6 +40,6 @@ impl Family for Exponential {
 
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {
         let [Some(rate)] = parameters else { unreachable!("the rate is mandatory") };
-        push_log_into_product(&rate.value).minus(multiply(symbols, &rate.value, &target.value))
+        push_log_into_product(symbols, &rate.value).minus(multiply(symbols, &rate.value, &target.value))
     }
 }

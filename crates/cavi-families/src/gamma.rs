@@ -61,8 +61,8 @@ impl Family for Gamma {
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {
         let [Some(shape), Some(rate)] = parameters else { unreachable!("both parameters are mandatory") };
         let (shape, rate) = (&shape.value, &rate.value);
-        let log_rate = push_log_into_product(rate);
-        let log_x = push_log_into_product(&target.value);
+        let log_rate = push_log_into_product(symbols, rate);
+        let log_x = push_log_into_product(symbols, &target.value);
         let above = shape.clone().minus(Sum::number(1.0));
         multiply(symbols, shape, &log_rate)
             .minus(shape.clone().apply(Function::LogGamma))

@@ -79,7 +79,7 @@ impl Family for GaussianProcess {
         let delta = over(&product, &[column]);
         let diagonal = along(symbols, &whitening.value, [(column, at(row))]);
         let square = power(symbols, &delta, 2);
-        over(&push_log_into_product(&diagonal), &[row])
+        over(&push_log_into_product(symbols, &diagonal), &[row])
             .plus(over(&square, &[row]).scaled(-0.5))
             .plus(size(row).scaled(-0.5 * (2.0 * std::f64::consts::PI).ln()))
     }

@@ -67,7 +67,7 @@ impl Family for GeneralizedInverseGaussian {
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {
         let [Some(p), Some(a), Some(b)] = parameters else { unreachable!("all three are mandatory") };
         let (p, a, b) = (&p.value, &a.value, &b.value);
-        let log_ratio = push_log_into_product(a).minus(push_log_into_product(b));
+        let log_ratio = push_log_into_product(symbols, a).minus(push_log_into_product(symbols, b));
         let argument = multiply(symbols, a, b).apply(Function::Sqrt);
         let log_bessel = Sum::atom(Atom::Apply(Function::LogBesselK, vec![p.clone(), argument]));
         let below = p.clone().minus(Sum::number(1.0));
@@ -76,7 +76,7 @@ impl Family for GeneralizedInverseGaussian {
             .scaled(0.5)
             .minus(Sum::number(std::f64::consts::LN_2))
             .minus(log_bessel)
-            .plus(multiply(symbols, &below, &push_log_into_product(&target.value)))
+            .plus(multiply(symbols, &below, &push_log_into_product(symbols, &target.value)))
             .minus(multiply(symbols, a, &target.value).scaled(0.5))
             .minus(multiply(symbols, b, &inverse).scaled(0.5))
     }

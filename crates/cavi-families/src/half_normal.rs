@@ -36,7 +36,7 @@ impl Family for HalfNormal {
         let square = power(symbols, &target.value, 2);
         let quadratic = multiply(symbols, &precision.value, &square);
         Sum::number(0.5 * (2.0 / std::f64::consts::PI).ln())
-            .plus(push_log_into_product(&precision.value).scaled(0.5))
+            .plus(push_log_into_product(symbols, &precision.value).scaled(0.5))
             .plus(quadratic.scaled(-0.5))
     }
 }

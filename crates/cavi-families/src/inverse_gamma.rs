@@ -46,8 +46,8 @@ impl Family for InverseGamma {
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {
         let [Some(shape), Some(scale)] = parameters else { unreachable!("both parameters are mandatory") };
         let (shape, scale) = (&shape.value, &scale.value);
-        let log_scale = push_log_into_product(scale);
-        let log_x = push_log_into_product(&target.value);
+        let log_scale = push_log_into_product(symbols, scale);
+        let log_x = push_log_into_product(symbols, &target.value);
         let above = shape.clone().plus(Sum::number(1.0));
         let inverse = power(symbols, &target.value, -1);
         multiply(symbols, shape, &log_scale)

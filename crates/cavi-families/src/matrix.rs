@@ -44,11 +44,11 @@ pub fn inverse_of_diagonal(
 /// `log det` of a matrix; `None` where it is of none of the three forms.
 pub fn log_determinant(symbols: &mut Symbols, value: &Sum, row: LetterId, column: LetterId) -> Option<Sum> {
     if let Some(diagonal) = diagonal(symbols, value, row, column) {
-        return Some(over(&push_log_into_product(&diagonal), &[row]));
+        return Some(over(&push_log_into_product(symbols, &diagonal), &[row]));
     }
     let [term] = value.terms.as_slice() else { return None };
     let reads = |factor: &Factor| {
-        let letters = factor.atom.free_letters();
+        let letters = factor.atom.free_letters(symbols);
         letters.contains(&row) || letters.contains(&column)
     };
     let (matrix, rest): (Vec<Factor>, Vec<Factor>) = term.factors.iter().cloned().partition(reads);
@@ -62,7 +62,7 @@ pub fn log_determinant(symbols: &mut Symbols, value: &Sum, row: LetterId, column
         return None;
     }
     let scale = Sum::term(Term { factors: rest, ..term.clone() });
-    let logs = over(&push_log_into_product(&scale), &[row]);
+    let logs = over(&push_log_into_product(symbols, &scale), &[row]);
     let elements = over(&Sum::atom(Atom::Value(*array, subscripts.clone())), &[row, column]);
     Some(logs.plus(elements.apply(Function::LogDeterminant)))
 }

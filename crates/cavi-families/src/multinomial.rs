@@ -51,7 +51,7 @@ impl Family for Multinomial {
         let [Some(p), _total] = parameters else { unreachable!("p is mandatory") };
         let letter = target.slices[0];
         let total = sum_over(symbols, letter, &target.value);
-        let log_p = push_log_into_product(&p.value);
+        let log_p = push_log_into_product(symbols, &p.value);
         let product = multiply(symbols, &target.value, &log_p);
         log_factorial(&total)
             .minus(sum_over(symbols, letter, &log_factorial(&target.value)))

@@ -47,7 +47,7 @@ pub(crate) fn log_normal_density(symbols: &mut Symbols, x: &Sum, mean: &Sum, pre
     let square = power(symbols, &residual, 2);
     let quadratic = multiply(symbols, precision, &square);
     Sum::number(-0.5 * (2.0 * std::f64::consts::PI).ln())
-        .plus(push_log_into_product(precision).scaled(0.5))
+        .plus(push_log_into_product(symbols, precision).scaled(0.5))
         .plus(quadratic.scaled(-0.5))
 }
 

@@ -38,7 +38,7 @@ impl Family for Poisson {
 
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {
         let [Some(rate)] = parameters else { unreachable!("the rate is mandatory") };
-        let log_rate = push_log_into_product(&rate.value);
+        let log_rate = push_log_into_product(symbols, &rate.value);
         multiply(symbols, &target.value, &log_rate)
             .minus(rate.value.clone())
             .minus(log_factorial(&target.value))

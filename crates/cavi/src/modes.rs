@@ -28,7 +28,7 @@ fn infinite(model: &Model, equations: &Equations, binding: &Binding, block: &Blo
         if !of_a_log(&natural.statistic) || prior.is_zero() || !reads_constants(prior, &mut constants) {
             continue;
         }
-        let mut letters = prior.free_letters();
+        let mut letters = prior.free_letters(symbols);
         letters.sort_by_key(|letter| symbols.lineage(*letter).len());
         let mut negative: Option<f64> = None;
         for_each_value(symbols, &known, &letters, &mut Assignment::new(), &mut |assignment| {

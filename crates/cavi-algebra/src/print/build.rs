@@ -135,7 +135,7 @@ impl<'a> Builder<'a> {
         for factor in &term.factors {
             pieces.push(Piece {
                 content: Content::Factor(factor),
-                letters: closure(factor.atom.free_letters()),
+                letters: closure(factor.atom.free_letters(symbols)),
             });
         }
         pieces.sort_by_key(|piece| piece.rank(self.scope));

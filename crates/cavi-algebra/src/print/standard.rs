@@ -285,7 +285,7 @@ impl Resolved {
     fn letters(&self, symbols: &Symbols, before: &[Shown], out: &mut Vec<LetterId>) {
         match self {
             Resolved::Sum(sum) => {
-                let free = sum.free_letters();
+                let free = sum.free_letters(symbols);
                 out.extend(dedup(free.into_iter().flat_map(|letter| symbols.lineage(letter)).collect()));
                 out.extend(sizes(symbols, sum));
             }

@@ -30,8 +30,8 @@ pub fn distribute(symbols: &mut Symbols, term: &Term, inside: &Sum) -> Sum {
 }
 
 fn multiply_terms(symbols: &mut Symbols, a: &Term, b: &Term) -> Term {
-    let a = rename_apart(symbols, a, &b.free_letters());
-    let mut taken: Vec<LetterId> = a.free_letters();
+    let a = rename_apart(symbols, a, &b.free_letters(symbols));
+    let mut taken: Vec<LetterId> = a.free_letters(symbols);
     taken.extend(&a.sums);
     let b = rename_apart(symbols, b, &taken);
     let mut sums = a.sums;

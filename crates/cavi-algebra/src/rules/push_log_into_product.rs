@@ -4,9 +4,10 @@
 
 use crate::expression::Function;
 use crate::sum_of_products::{Atom, Coefficient, Factor, Sum, Term};
+use crate::symbols::Symbols;
 
 /// The log of a sum, taken inside a product.
-pub fn push_log_into_product(sum: &Sum) -> Sum {
+pub fn push_log_into_product(symbols: &Symbols, sum: &Sum) -> Sum {
     match complement_of_function(sum) {
         Some((Function::Logistic, inner)) => return inner.clone().apply(Function::Softplus).scaled(-1.0),
         Some((Function::Phi, inner)) => return inner.clone().apply(Function::StandardNormalLogCcdf),
@@ -19,7 +20,7 @@ pub fn push_log_into_product(sum: &Sum) -> Sum {
         return sum.clone().apply(Function::Log);
     }
     if !term.sums.is_empty() {
-        return exponentials_apart(term);
+        return exponentials_apart(symbols, term);
     }
     let mut out = Sum::number(term.coefficient.0.abs().ln());
     for factor in &term.factors {
@@ -29,8 +30,8 @@ pub fn push_log_into_product(sum: &Sum) -> Sum {
                 inner[0].clone().minus(inner[0].clone().apply(Function::Softplus))
             }
             Atom::Apply(Function::Phi, inner) => inner[0].clone().apply(Function::StandardNormalLogCdf),
-            Atom::Group(inner) => push_log_into_product(inner),
-            Atom::Apply(Function::Sqrt, inner) => push_log_into_product(&inner[0]).scaled(0.5),
+            Atom::Group(inner) => push_log_into_product(symbols, inner),
+            Atom::Apply(Function::Sqrt, inner) => push_log_into_product(symbols, &inner[0]).scaled(0.5),
             Atom::Value(..)
             | Atom::Moment(_)
             | Atom::Allocation { .. }
@@ -80,12 +81,12 @@ pub fn is_negative(term: &Term) -> bool {
 }
 
 /// `log sum_k (exp(e) f_k) = e + log sum_k f_k`, where `e` holds no letter that is summed over.
-fn exponentials_apart(term: &Term) -> Sum {
+fn exponentials_apart(symbols: &Symbols, term: &Term) -> Sum {
     let mut rest = term.clone();
     let mut out = Sum::zero();
     rest.factors.retain(|factor| match &factor.atom {
         Atom::Apply(Function::Exp, inner)
-            if inner[0].free_letters().iter().all(|letter| !term.sums.contains(letter)) =>
+            if inner[0].free_letters(symbols).iter().all(|letter| !term.sums.contains(letter)) =>
         {
             out = std::mem::replace(&mut out, Sum::zero())
                 .plus(inner[0].clone().scaled(f64::from(factor.power)));

@@ -25,7 +25,7 @@ fn in_term(symbols: &Symbols, term: &Term) -> Term {
                 .collect();
             let [Subscript::Letter(letter)] = slices.as_slice() else { continue };
             let elsewhere =
-                |other: &crate::sum_of_products::Factor| other.atom.free_letters().contains(letter);
+                |other: &crate::sum_of_products::Factor| other.atom.free_letters(symbols).contains(letter);
             let others = term.factors.iter().enumerate().filter(|(index, _)| *index != position);
             let in_plates = subscripts.iter().zip(&symbols.array(*array).slice).any(|(subscript, slice)| {
                 let mut letters = Vec::new();

@@ -48,7 +48,7 @@ pub fn to_sum(symbols: &mut Symbols, expression: &Expression) -> Sum {
         }
         Expression::Apply(Function::Log, body) => {
             let body = to_sum(symbols, body);
-            push_log_into_product(&body)
+            push_log_into_product(symbols, &body)
         }
         Expression::Apply(function, body) => {
             let body = to_sum(symbols, body);

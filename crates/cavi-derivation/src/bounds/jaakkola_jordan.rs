@@ -12,7 +12,7 @@
 use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::{distribute, power};
 use cavi_algebra::{
-    Atom, Auxiliary, AuxiliaryId, Factor, Function, LetterId, StatementId, Subscript, Sum, Term,
+    Atom, Auxiliary, AuxiliaryId, Factor, Function, LetterId, StatementId, Subscript, Sum, Symbols, Term,
 };
 
 use super::Replacement;
@@ -43,7 +43,7 @@ pub fn replace(
         return None;
     }
     let symbols = &mut derivation.symbols;
-    let plates = with_ancestors(symbols, &eta.depends_on(symbols));
+    let plates = with_ancestors(symbols, &eta.free_letters(symbols));
     let id = AuxiliaryId::from(auxiliaries.len());
     let at = plates.iter().map(|letter| Subscript::Letter(*letter)).collect();
     let xi = Sum::atom(Atom::Auxiliary { id, plates: at });
@@ -55,7 +55,7 @@ pub fn replace(
     let tight = half.plus(xi.apply(Function::EvenSoftplus));
     let held = distribute(symbols, &rest, &tight.clone().plus(change));
     let tight = distribute(symbols, &rest, &tight);
-    let own = masks(&rest, &plates);
+    let own = masks(symbols, &rest, &plates);
     let square = distribute(symbols, &own, &square);
     let square = canonical(symbols, &square);
     let others = weight.sums.iter().copied().filter(|letter| !plates.contains(letter)).collect();
@@ -92,10 +92,10 @@ fn softplus(drafts: &[Draft], term: &Term) -> Option<(usize, Sum)> {
 }
 
 /// The factors that say which copies exist and were observed, where they have no letter beside those of the copies.
-fn masks(rest: &Term, plates: &[LetterId]) -> Term {
+fn masks(symbols: &Symbols, rest: &Term, plates: &[LetterId]) -> Term {
     let own = |factor: &&Factor| {
         matches!(factor.atom, Atom::Observed(..) | Atom::Different(..) | Atom::Less(..))
-            && factor.atom.free_letters().iter().all(|letter| plates.contains(letter))
+            && factor.atom.free_letters(symbols).iter().all(|letter| plates.contains(letter))
     };
     Term { factors: rest.factors.iter().filter(own).cloned().collect(), ..Term::number(1.0) }
 }

@@ -76,7 +76,7 @@ pub fn logs_of_products_apart(symbols: &mut Symbols, term: &Term) -> Vec<Term> {
         if let Atom::Apply(Function::Log, inner) = &factor.atom
             && factor.power == 1
         {
-            let apart = push_log_into_product(&inner[0]);
+            let apart = push_log_into_product(symbols, &inner[0]);
             let same = matches!(apart.terms.as_slice(), [only] if only.coefficient.0 == 1.0
                 && only.factors.len() == 1 && only.factors[0].atom == factor.atom);
             if !same {
@@ -226,8 +226,9 @@ fn surrogate(
                 factors: vec![Factor::of(factor.atom.clone())],
                 coefficient: Coefficient(sign),
             };
-            log_weight =
-                log_weight.plus(push_log_into_product(&Sum::term(alone)).scaled(f64::from(factor.power)));
+            log_weight = log_weight.plus(
+                push_log_into_product(&derivation.symbols, &Sum::term(alone)).scaled(f64::from(factor.power)),
+            );
         }
         let log_weight = canonical(&mut derivation.symbols, &log_weight);
         let subscripts =

@@ -168,7 +168,7 @@ pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplan
         };
         let mut offset = Sum::zero();
         for (number, log) in addend.log_weight.terms.iter().enumerate() {
-            let own = log.free_letters();
+            let own = log.free_letters(&lowering.symbols);
             let block = owner(lowering, log);
             if own.iter().any(|letter| letters.contains(letter)) {
                 if plan.listed.is_none() {
@@ -186,7 +186,13 @@ pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplan
                     plan.scalars.push(scalar(lowering, number, block, &subscripts, &columns)?);
                 }
                 for block in climbers {
-                    plan.scalars.push(scalar(lowering, number, block, &subscripts_of(log), &columns)?);
+                    plan.scalars.push(scalar(
+                        lowering,
+                        number,
+                        block,
+                        &subscripts_of(lowering, log),
+                        &columns,
+                    )?);
                 }
             }
         }
@@ -267,9 +273,10 @@ pub fn climbers(lowering: &Lowering, log: &Term) -> Vec<BlockId> {
     climbs.map(|(index, _)| BlockId::from(index)).collect()
 }
 
-/// The subscripts of a log term that its summed letters, if it has any, do not stand in: each once, in their order.
-pub fn subscripts_of(log: &Term) -> Vec<Subscript> {
-    let free = log.free_letters();
+/// The subscripts of a log term that its summed letters, if it has any, do not stand in: each once, in their order; then the
+/// letters of the groups that it sums over and names nowhere.
+pub fn subscripts_of(lowering: &Lowering, log: &Term) -> Vec<Subscript> {
+    let free = log.free_letters(&lowering.symbols);
     let mut subscripts: Vec<Subscript> = Vec::new();
     log.visit_subscripts(&mut |subscript| {
         let mut letters = Vec::new();
@@ -278,6 +285,11 @@ pub fn subscripts_of(log: &Term) -> Vec<Subscript> {
             subscripts.push(subscript.clone());
         }
     });
+    let mut named = Vec::new();
+    subscripts.iter().for_each(|subscript| subscript.letters(&mut named));
+    let named: Vec<LetterId> =
+        named.into_iter().flat_map(|letter| lowering.symbols.lineage(letter)).collect();
+    subscripts.extend(free.into_iter().filter(|letter| !named.contains(letter)).map(Subscript::Letter));
     subscripts
 }
 
@@ -387,7 +399,7 @@ fn log_array(lowering: &mut Lowering, log: &Term) -> Result<(NodeId, Vec<Subscri
     let mut plain = log.clone();
     plain.coefficient = Coefficient(1.0);
     // One array over its own subscripts, each as a letter of its own.
-    let subscripts = subscripts_of(log);
+    let subscripts = subscripts_of(lowering, log);
     let mut fresh = Vec::new();
     for subscript in &subscripts {
         let axis = match subscript {

@@ -126,7 +126,8 @@ impl<'a> Lowering<'a, '_> {
             let found = rest.factors.iter().position(|factor| factor == own)?;
             rest.factors.remove(found);
         }
-        let mut wanted: Vec<LetterId> = rest.factors.iter().flat_map(|own| own.atom.free_letters()).collect();
+        let mut wanted: Vec<LetterId> =
+            rest.factors.iter().flat_map(|own| own.atom.free_letters(&self.symbols)).collect();
         for dim in domain {
             match dim {
                 Dim::Letter(letter) => wanted.push(*letter),
@@ -138,7 +139,7 @@ impl<'a> Lowering<'a, '_> {
             if !climbers(self, log).contains(&target) {
                 return None;
             }
-            let own = subscripts_of(log);
+            let own = subscripts_of(self, log);
             let letters = |subscript: &Subscript| match subscript {
                 Subscript::Letter(letter) => Some(*letter),
                 Subscript::Index(..) => None,

@@ -142,7 +142,7 @@ impl<'a> Lowering<'a, '_> {
         let [term] = sum.terms.as_slice() else {
             return Err(Unplanned("a log-determinant of something that is no matrix".to_owned()));
         };
-        let plates = term.free_letters();
+        let plates = term.free_letters(&self.symbols);
         let letters: Vec<LetterId> = plates.iter().chain(&term.sums).copied().collect();
         let elements = Term { sums: Vec::new(), ..term.clone() };
         let matrix = self.sum_over_letters(&Sum::term(elements), &letters)?;
@@ -201,7 +201,7 @@ impl<'a> Lowering<'a, '_> {
 
     /// The dimensions of a nested sum as an array, and how it is then read in the loop.
     fn domain(&self, scope: &Scope, sum: &Sum) -> (Vec<Dim>, Vec<Subscript>) {
-        let mut letters = sum.depends_on(&self.symbols);
+        let mut letters = sum.free_letters(&self.symbols);
         let covered = letters.clone();
         letters.retain(|letter| {
             !covered.iter().any(|other| other != letter && self.symbols.lineage(*other).contains(letter))

@@ -6,7 +6,7 @@ use super::scope::entry_of;
 use super::{Lowering, Pending, Scope, Unplanned};
 use crate::data::BoundArray;
 use crate::plan::eliminate::{eliminate, sum_through};
-use crate::plan::tensor::{Access, Contraction, Index, MapId, Maps, Operation};
+use crate::plan::tensor::{Access, Contraction, Index, MapId, Maps, NodeId, Operation};
 
 impl<'a> Lowering<'a, '_> {
     /// Gives the remaining letters their loops, resolves subscripts, and moves sums inward.
@@ -26,7 +26,8 @@ impl<'a> Lowering<'a, '_> {
         for guard in guards {
             guard.visit_subscripts(&mut |subscript| subscript.letters(&mut used));
         }
-        let mut extra: Vec<Access> = Vec::new();
+        // Their groups' sizes are read where the parents are in the end: a letter that comes later may give these their values.
+        let mut sizes: Vec<(NodeId, LetterId)> = Vec::new();
         // Descendants first: a ragged letter gives its ancestors their values.
         let mut order: Vec<LetterId> = sums.to_vec();
         order.sort_by_key(|letter| std::cmp::Reverse(self.symbols.lineage(*letter).len()));
@@ -63,7 +64,7 @@ impl<'a> Lowering<'a, '_> {
                             self.tie(scope, parent, Index::letter(base));
                             self.bind(scope, parent, Index::letter(base));
                         }
-                        extra.push(Access { node, dims: vec![scope.index[&parent]] });
+                        sizes.push((node, parent));
                     }
                     Some(parent) => {
                         // All positions of all groups: the parent is counted with them.
@@ -80,18 +81,25 @@ impl<'a> Lowering<'a, '_> {
             self.tie(scope, letter, Index::letter(base));
             self.bind(scope, letter, Index::letter(base));
         }
+        // As are the indices of guards that make no two letters one.
+        let mut left: Vec<&Atom> = Vec::new();
         for guard in guards {
-            if let Some(access) = self.guard(scope, guard)? {
-                extra.push(access);
+            if !self.unites(scope, guard)? {
+                left.push(guard);
             }
         }
+        let mut held: Vec<Access> = Vec::new();
+        for guard in left {
+            held.extend(self.holds(scope, guard)?);
+        }
+        let sizes = sizes.into_iter().map(|(node, parent)| Access { node, dims: vec![scope.index[&parent]] });
         let mut operands = Vec::new();
         for pending in &pending {
             let dims: Result<Vec<Index>, Unplanned> =
                 pending.subscripts.iter().map(|subscript| self.resolve(scope, subscript)).collect();
             operands.push(Access { node: pending.node, dims: dims? });
         }
-        operands.extend(extra);
+        operands.extend(sizes.chain(held));
         let mut whole =
             Contraction { coefficient, sizes: scope.sizes.clone(), operands, output: scope.output.clone() };
         let mut summed: Vec<usize> = scope.replaced.clone();
@@ -198,36 +206,41 @@ impl<'a> Lowering<'a, '_> {
         })
     }
 
-    /// An equality or order of two subscripts: by making them one letter, else as an array of zeros and ones.
-    pub(super) fn guard(&mut self, scope: &mut Scope, guard: &Atom) -> Result<Option<Access>, Unplanned> {
+    /// Makes the letters of an equality of two subscripts one, where a loop letter stands for one of them alone. Whether it could.
+    fn unites(&mut self, scope: &mut Scope, guard: &Atom) -> Result<bool, Unplanned> {
+        let Atom::Equal(left, right) = guard else { return Ok(false) };
+        let (left, right) = (self.resolve(scope, left)?, self.resolve(scope, right)?);
+        if left == right {
+            return Ok(true);
+        }
+        let plain = |index: Index, scope: &Scope| {
+            index.map.is_none() && !scope.pattern.iter().any(|(own, _, _)| *own == index.letter)
+        };
+        if left.letter == right.letter || !plain(left, scope) && !plain(right, scope) {
+            return Ok(false);
+        }
+        // The output's letter follows from the other.
+        if plain(right, scope) {
+            self.rebind(scope, right.letter, left);
+        } else {
+            self.rebind(scope, left.letter, right);
+        }
+        Ok(true)
+    }
+
+    /// An equality or order of two subscripts as an array of zeros and ones; `None` where it always holds.
+    fn holds(&mut self, scope: &Scope, guard: &Atom) -> Result<Option<Access>, Unplanned> {
         let (left, right, less) = match guard {
             Atom::Equal(left, right) => (left, right, false),
             Atom::Less(left, right) => (left, right, true),
             _ => return Err(Unplanned("a guard that is none".to_owned())),
         };
         let (left, right) = (self.resolve(scope, left)?, self.resolve(scope, right)?);
-        if left == right {
-            return Ok(None);
-        }
-        let plain = |index: Index, scope: &Scope| {
-            index.map.is_none() && !scope.pattern.iter().any(|(own, _, _)| *own == index.letter)
-        };
-        if !less {
-            // The output's letter follows from the other.
-            if plain(right, scope) && left.letter != right.letter {
-                self.rebind(scope, right.letter, left);
-                return Ok(None);
-            }
-            if plain(left, scope) && left.letter != right.letter {
-                self.rebind(scope, left.letter, right);
-                return Ok(None);
-            }
-        }
         self.where_they_hold(scope, left, right, less)
     }
 
     /// Zeros and ones: where two indices are equal, or where the first is less than the second.
-    fn where_they_hold(
+    pub(super) fn where_they_hold(
         &mut self,
         scope: &Scope,
         left: Index,

@@ -213,7 +213,7 @@ impl<'a> Lowering<'a, '_> {
             Atom::Value(array, _) => self.is_sparse(*array),
             _ => false,
         });
-        let letters: Vec<LetterId> = sum.free_letters();
+        let letters: Vec<LetterId> = sum.free_letters(&self.symbols);
         let innermost = letters.iter().filter(|letter| {
             !letters.iter().any(|other| other != *letter && self.symbols.lineage(*other).contains(letter))
         });

@@ -3,14 +3,14 @@
 
 use cavi_algebra::rules::{Substitution, substitute};
 use cavi_algebra::{
-    ArrayKind, Atom, BlockId, Elementary, Factor, Function, LetterId, SiteId, Statistic, Subscript, Support,
-    Term,
+    Addend, ArrayKind, Atom, BlockId, Elementary, Factor, Function, LetterId, SiteId, Statistic, Subscript,
+    Support, Term,
 };
 
 use super::scope::entry_of;
 use super::{Dim, Lowering, Unplanned};
 use crate::plan::site::{domain, subscripts_of};
-use crate::plan::tensor::{Allotted, LogWeights, NodeId, Operation};
+use crate::plan::tensor::{Access, Allotted, Contraction, Elementwise, Index, LogWeights, NodeId, Operation};
 
 impl<'a> Lowering<'a, '_> {
     /// Whether one pass over the entries of a site gives its log partitions and counts: its weight stays, and its log weights
@@ -87,7 +87,7 @@ impl<'a> Lowering<'a, '_> {
             by_letter &= matches!(subscript, Subscript::Letter(letter)
                 if self.symbols.letter(*letter).parent.is_none());
         });
-        let size = self.shape_of(&subscripts_of(term)).into_iter().fold(1_usize, usize::saturating_mul);
+        let size = self.shape_of(&subscripts_of(self, term)).into_iter().fold(1_usize, usize::saturating_mul);
         by_letter && plain(self, term) && size <= self.limit
     }
 
@@ -167,7 +167,7 @@ impl<'a> Lowering<'a, '_> {
         let mut lowered = |holding: bool| -> Result<Vec<NodeId>, Unplanned> {
             (self.streaming, self.holding) = (streaming, holding);
             let each = site.addends.iter().zip(&domains);
-            let nodes = each.map(|(addend, domain)| self.sum(&addend.log_weight, domain, None)).collect();
+            let nodes = each.map(|(addend, domain)| self.log_weight(addend, domain)).collect();
             (self.streaming, self.holding) = outer;
             nodes
         };
@@ -185,6 +185,39 @@ impl<'a> Lowering<'a, '_> {
         };
         let now = if outer.1 { then.clone() } else { now };
         Ok(LogWeights { now, then, rank: domain.len() })
+    }
+
+    /// The log weights of an addend over the entries and its categories: minus infinity where a category is of another group
+    /// than the entry.
+    fn log_weight(&mut self, addend: &Addend, domain: &[Dim]) -> Result<NodeId, Unplanned> {
+        let everywhere = self.sum(&addend.log_weight, domain, None)?;
+        let scope = self.scope(domain);
+        let place = |letter: LetterId| domain.iter().position(|dim| *dim == Dim::Letter(letter));
+        let arranged = |operand: Access| Contraction {
+            coefficient: 1.0,
+            sizes: scope.sizes.clone(),
+            operands: vec![operand],
+            output: scope.output.clone(),
+        };
+        let mut parts = Vec::new();
+        for letter in &addend.letters {
+            let Some(parent) = self.symbols.letter(*letter).parent else { continue };
+            let own = Index {
+                letter: place(*letter).expect("an addend's letters are its domain's"),
+                map: Some(self.parent_map(*letter)),
+            };
+            let group = place(parent).map_or_else(|| scope.index[&parent], Index::letter);
+            let Some(members) = self.where_they_hold(&scope, own, group, false)? else { continue };
+            let shape = self.nodes[members.node.index()].shape.clone();
+            let log = Operation::Map(Elementwise::Function(Function::Log), members.node);
+            parts.push(arranged(Access { node: self.node(log, shape, Vec::new), ..members }));
+        }
+        if parts.is_empty() {
+            return Ok(everywhere);
+        }
+        parts.push(arranged(Access { node: everywhere, dims: scope.output.clone() }));
+        let shape = self.nodes[everywhere.index()].shape.clone();
+        Ok(self.node(Operation::Contractions(parts), shape, Vec::new))
     }
 
     /// Whether a term holds an allocation that a pass counts.
