@@ -50,6 +50,8 @@ pub struct Executor<'a> {
     transient: Vec<bool>,
     /// When each node was last computed; 0 for never.
     stamps: Vec<u64>,
+    /// Of a held node, the stamp that its source had when it was read.
+    held_since: Vec<u64>,
     block_stamps: Vec<u64>,
     /// The last change of each node and block, where it is known to be a part of it.
     changes: Vec<Option<Change>>,
@@ -116,6 +118,7 @@ impl<'a> Executor<'a> {
             prepared,
             values,
             stamps: vec![0; count],
+            held_since: vec![0; count],
             block_stamps: vec![1; equations.blocks.len()],
             changes: vec![None; count],
             block_changes: vec![None; equations.blocks.len()],
@@ -472,12 +475,15 @@ impl<'a> Executor<'a> {
     fn hold(&mut self, id: NodeId) {
         let Operation::Held(from) = self.plan.nodes[id.index()].operation else { return };
         self.evaluate(from);
-        if self.stamps[id.index()] != self.stamps[from.index()] {
+        if self.held_since[id.index()] != self.stamps[from.index()] {
             let mut held = std::mem::take(&mut self.values[id.index()]).into_owned();
             held.clear();
             held.extend_from_slice(&self.values[from.index()]);
             self.values[id.index()] = Cow::Owned(held);
-            self.stamps[id.index()] = self.stamps[from.index()];
+            self.held_since[id.index()] = self.stamps[from.index()];
+            // The values are held from now on: a node that has seen all moves since the source's last has not seen them.
+            self.clock += 1;
+            self.stamps[id.index()] = self.clock;
         }
     }
 
