@@ -54,8 +54,11 @@ fn laws(program: &Program, number: u64) -> Result<(), Failure> {
         Ok(random_bound(&program.model, shape, &mut rng))
     })?;
     let own = program.schedule();
+    // A flat coefficient may fit few data exactly, and what noise is learned from is then a difference of rounding errors.
+    let flat = program.model.statements.iter().any(|own| own.family.name() == "Flat");
+    let tolerance = if flat { 1e-7 } else { TOLERANCE };
     let from = calm("has a start", || Ok(start(&program.equations, &bound, number)))?;
-    calm("interpreter and executor agree", || runs_agree(program, &bound, &own, &from, 4, TOLERANCE))?;
+    calm("interpreter and executor agree", || runs_agree(program, &bound, &own, &from, 4, tolerance))?;
     calm("items ascend", || items_ascend(program, &bound, &own, number))?;
     calm("items of the default sweep ascend", || {
         items_ascend(program, &bound, &Schedule::of(&program.equations), number)

@@ -237,7 +237,7 @@ fn factor_rests(
                 }
             };
             for (place, mirror, size) in places {
-                let step = 1e-3 * if size > 1e-9 { size } else { 1.0 };
+                let whole_step = 1e-3 * if size > 1e-9 { size } else { 1.0 };
                 let described = |by: f64| {
                     let mut natural = natural.clone();
                     natural[which][place] += by;
@@ -248,10 +248,20 @@ fn factor_rests(
                     let mut descriptors = best.to_vec();
                     family.describe(&batch, &columns, &mut descriptors).ok().map(|()| whole(descriptors))
                 };
-                let (Some(minus), Some(plus)) = (described(-step), described(step)) else { continue };
-                let (minus, plus) = (at(interpreter, id, minus), at(interpreter, id, plus));
-                stationary(minus, centre, plus, rounding)
-                    .map_err(|text| format!("{:?} at {place}: {text}", own.statistic))?;
+                let mut rest = |step: f64| {
+                    let (Some(minus), Some(plus)) = (described(-step), described(step)) else {
+                        return Ok(f64::INFINITY);
+                    };
+                    let (minus, plus) = (at(interpreter, id, minus), at(interpreter, id, plus));
+                    stationary(minus, centre, plus, rounding).map(|()| 2.0 * centre - plus - minus)
+                };
+                // A step that is long for a matrix that is near singular shows the third derivative: a short one decides,
+                // as long as it shows a curvature.
+                if let Err(text) = rest(whole_step)
+                    && !rest(whole_step / 30.0).is_ok_and(|curvature| curvature > 10.0 * rounding)
+                {
+                    return Err(format!("{:?} at {place}: {text}", own.statistic));
+                }
             }
         }
     }

@@ -512,7 +512,7 @@ impl Generator {
         let some = self.some(&scope.plates, 0.6);
         let mut used = Vec::new();
         match self
-            .weighted(&[6.0, 5.0, 2.5, 1.5, 1.7, 3.2, 2.0, 2.2, 1.8, 2.2, 1.4, 1.6, 4.2, 1.0, 0.8, 0.8, 4.5])
+            .weighted(&[6.0, 5.0, 2.5, 1.5, 1.7, 3.2, 2.0, 2.2, 1.8, 2.2, 2.2, 1.6, 4.2, 1.0, 0.8, 0.8, 4.5])
         {
             0 => {
                 let mean = self.sum(Role::Real, &scope);

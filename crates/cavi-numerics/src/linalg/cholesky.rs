@@ -14,7 +14,8 @@ use crate::instruction_set;
 use crate::instruction_set::{dispatch, fma};
 use crate::special::ln;
 
-/// A pivot that is not positive: the matrix is not positive definite, or not finite.
+/// A pivot that is not positive beyond its rounding error: the matrix is not positive definite, singular to working precision,
+/// or not finite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotPositive {
     /// The row of the pivot.
@@ -32,7 +33,7 @@ impl std::error::Error for NotPositive {}
 /// Replaces `a` by its Cholesky factor `L`, with zeros above the diagonal.
 ///
 /// # Errors
-/// [`NotPositive`] if a pivot is not positive and finite; `a` is then half overwritten.
+/// [`NotPositive`] if pivot `i`, from 0, is not above `i eps A_ii`, or not finite; `a` is then half overwritten.
 pub fn cholesky(n: usize, a: &mut [f64]) -> Result<(), NotPositive> {
     dispatch!(fn run(n: usize, a: &mut [f64]) -> Result<(), NotPositive> = cholesky_body);
     assert_eq!(a.len(), n * n, "a square matrix");
@@ -115,7 +116,9 @@ fn cholesky_body<const FMA: bool>(n: usize, a: &mut [f64]) -> Result<(), NotPosi
             row[j] = (row[j] - dot::<FMA>(&row[..j], &other[..j])) / other[j];
         }
         let pivot = row[i] - dot::<FMA>(&row[..i], &row[..i]);
-        if !(0.0 < pivot && pivot < f64::INFINITY) {
+        // A pivot within the backward error of 0 says nothing of its sign.
+        let error = (i as f64) * f64::EPSILON * row[i].abs();
+        if !(error < pivot && pivot < f64::INFINITY) {
             return Err(NotPositive { pivot: i });
         }
         row[i] = pivot.sqrt();
