@@ -56,6 +56,8 @@ pub struct Executor<'a> {
     /// The last change of each node and block, where it is known to be a part of it.
     changes: Vec<Option<Change>>,
     block_changes: Vec<Option<Change>>,
+    /// Whether a sum gained and lost since all that follows from the moving block was taken anew.
+    accumulated: bool,
     inverses: Inverses,
     clock: u64,
     parameters: Parameters,
@@ -122,6 +124,7 @@ impl<'a> Executor<'a> {
             block_stamps: vec![1; equations.blocks.len()],
             changes: vec![None; count],
             block_changes: vec![None; equations.blocks.len()],
+            accumulated: false,
             inverses: Inverses::default(),
             clock: 1,
             parameters,
@@ -573,6 +576,7 @@ impl<'a> Executor<'a> {
         for step in self.one_after_another(id) {
             self.update_step(id, &step, &kept)?;
         }
+        self.settle_changes(id);
         Ok(())
     }
 

@@ -45,6 +45,9 @@ pub struct Plan<'a> {
     pub elbo_sites: Vec<(SiteId, f64)>,
 }
 
+/// What a node gained while copies moved one after another is kept if it is at most this part of the node.
+pub const KEPT: usize = 8;
+
 /// A letter along which copies move in order.
 #[derive(Clone, Debug)]
 pub struct Along {

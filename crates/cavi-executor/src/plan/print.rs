@@ -8,7 +8,7 @@ use cavi_numerics::lbfgs::HISTORY;
 use crate::layout::Layout;
 use crate::plan::site::{Listed, Rows};
 use crate::plan::tensor::{Allotted, Contraction, Elementwise, Node, NodeId, Operation};
-use crate::plan::{AscentPlan, Plan};
+use crate::plan::{AscentPlan, KEPT, Plan};
 use crate::run::VISIT;
 
 impl Plan<'_> {
@@ -61,7 +61,9 @@ impl Plan<'_> {
                 if together { (2 + 2 * HISTORY) * values } else { 2 * values }
             })
             .sum();
-        nodes + self.maps.bytes() + sites + entries + parameters
+        let in_order = self.blocks.iter().any(|block| !block.in_order.is_empty());
+        let gained = if in_order { nodes / KEPT } else { 0 };
+        nodes + gained + self.maps.bytes() + sites + entries + parameters
     }
 
     /// One line a site and a step, with kernels, flops and bytes.

@@ -120,6 +120,7 @@ impl Executor<'_> {
         for step in self.one_after_another(id) {
             self.climb(id, &step, objective, gradient, curvature)?;
         }
+        self.settle_changes(id);
         Ok(())
     }
 

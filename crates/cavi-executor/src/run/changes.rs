@@ -1,17 +1,27 @@
 //! What changed of a node since it was last worked out, so that the rest need not be worked out again: when the copies of a
 //! block move one after another, each of them changes one row of what follows from the block.
 //!
-//! What is not in the changed region keeps its bits, and what is in it is worked out from what it reads, as ever; nothing is
-//! added to or taken off a value, and nothing drifts.
+//! What is not in the changed region keeps its bits, and what is in it is worked out from what it reads, as ever. A sum over
+//! many products of which few changed is not taken again: it gains what these gained,
+//!
+//! ```text
+//! sum a' b' - sum a b = sum (a' - a) b' + sum a' (b' - b) - sum (a' - a)(b' - b)
+//! ```
+//!
+//! each sum over the products that changed alone. Each such step rounds anew, so that all that follows from a block is taken
+//! again once its copies have moved.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use cavi_algebra::BlockId;
 
+use super::contractions::{Bounded, Seen};
 use super::elementwise::{elementwise, pairwise};
 use super::in_order::{Rows, widths};
 use super::region::{Region, follows, gathered, scatter};
 use super::{Executor, family};
+use crate::plan::KEPT;
 use crate::plan::tensor::{NodeId, Operation};
 
 /// The last change of a block or a node.
@@ -21,6 +31,23 @@ pub(super) struct Change {
     since: u64,
     /// Where it changed; of a block, among its plates.
     region: Region,
+    /// What a node gained there, if that is kept.
+    gained: Vec<f64>,
+}
+
+/// As many times cheaper is what a sum gained than the sum, or it is taken again.
+const CHEAPER: usize = 2;
+
+/// A sum that shrinks to this share of itself is taken again, since it would keep the rounding of what it was.
+const SHRUNK: f64 = 1.0 / 64.0;
+
+/// A part of what a sum of contractions gains: a sign, the contraction, the operands that stand there with their gain, and the
+/// values of the letters there.
+struct Gain {
+    sign: f64,
+    part: usize,
+    gained: Vec<usize>,
+    bounded: Bounded,
 }
 
 impl Executor<'_> {
@@ -30,7 +57,16 @@ impl Executor<'_> {
         self.touch(block);
         // A matrix that rows share changes with any of them.
         if !region.is_all() && self.plan.layouts[block.index()].group.is_empty() {
-            self.block_changes[block.index()] = Some(Change { since, region: region.clone() });
+            self.block_changes[block.index()] =
+                Some(Change { since, region: region.clone(), gained: Vec::new() });
+        }
+    }
+
+    /// What follows from a block is taken anew if it has gained and lost while copies of the block moved.
+    pub(super) fn settle_changes(&mut self, block: BlockId) {
+        self.changes.fill(None);
+        if std::mem::take(&mut self.accumulated) {
+            self.touch(block);
         }
     }
 
@@ -41,7 +77,13 @@ impl Executor<'_> {
         if since == 0 || self.values[index].len() != self.plan.nodes[index].len() {
             return false;
         }
-        let Some(region) = self.changed_region(id).filter(|region| !region.is_all()) else { return false };
+        let Some(region) = self.changed_region(id) else { return false };
+        if self.gain(id, &region, newest) {
+            return true;
+        }
+        if region.is_all() {
+            return false;
+        }
         let shape = &self.plan.nodes[index].shape;
         let runs = region.runs(shape);
         let of = |node: &NodeId| gathered(&runs, &self.values[node.index()]);
@@ -53,7 +95,7 @@ impl Executor<'_> {
             Operation::Moment(block, which) => own = self.expected(*block, *which, &region),
             Operation::Map(function, from) => elementwise(*function, &of(from), &mut own, &self.threads),
             Operation::Pair(function, left, right) => pairwise(*function, &of(left), &of(right), &mut own),
-            Operation::Contractions(_) => match self.contracted(id, &region) {
+            Operation::Contractions(_) => match self.contracted(id, &region, &BTreeMap::new()) {
                 Some(values) => own = values,
                 None => return false,
             },
@@ -66,11 +108,98 @@ impl Executor<'_> {
             | Operation::Site(..) => return false,
         }
         let mut values = std::mem::take(&mut self.values[index]).into_owned();
+        let before = gathered(&runs, &values);
         scatter(&runs, &own, &mut values);
         self.values[index] = Cow::Owned(values);
-        self.stamps[index] = newest;
-        self.changes[index] = Some(Change { since, region });
+        own.iter_mut().zip(&before).for_each(|(own, before)| *own -= before);
+        self.note(index, newest, region, own);
         true
+    }
+
+    /// Adds to a sum of contractions what it gained in a region since it was last taken, where that is cheaper than the sum.
+    /// Whether that was done.
+    fn gain(&mut self, id: NodeId, region: &Region, newest: u64) -> bool {
+        let index = id.index();
+        if !matches!(self.plan.nodes[index].operation, Operation::Contractions(_)) {
+            return false;
+        }
+        let Some(gains) = self.gains(id, region) else { return false };
+        let runs = region.runs(&self.plan.nodes[index].shape);
+        let mut values = std::mem::take(&mut self.values[index]).into_owned();
+        let before = gathered(&runs, &values);
+        for Gain { sign, part, gained, bounded } in &gains {
+            let prepared = &self.prepared[index][*part];
+            let seen = prepared.reads().enumerate().map(|(place, read)| match gained.contains(&place) {
+                true => {
+                    let change = self.changes[read.index()].as_ref().expect("what changed is known");
+                    Seen { values: &change.gained, region: Some(&change.region) }
+                }
+                false => Seen { values: &self.values[read.index()], region: None },
+            });
+            let seen: Vec<Seen> = seen.collect();
+            prepared.run_bounded((*sign, &seen), &self.plan.maps, bounded, None, &mut values, &self.threads);
+        }
+        let mut own = gathered(&runs, &values);
+        // What is left of a large number has its rounding, and nothing is added to infinity.
+        let lost = |(own, before): (&f64, &f64)| !own.is_finite() || own.abs() < SHRUNK * before.abs();
+        let lost = own.iter().zip(&before).any(lost);
+        if lost {
+            scatter(&runs, &before, &mut values);
+        }
+        self.values[index] = Cow::Owned(values);
+        if !lost {
+            self.accumulated = true;
+            own.iter_mut().zip(&before).for_each(|(own, before)| *own -= before);
+            self.note(index, newest, region.clone(), own);
+        }
+        !lost
+    }
+
+    /// Notes that a node has newer values, and where it gained what.
+    fn note(&mut self, index: usize, newest: u64, region: Region, gained: Vec<f64>) {
+        let since = std::mem::replace(&mut self.stamps[index], newest);
+        let gained = if gained.len() * KEPT <= self.values[index].len() { gained } else { Vec::new() };
+        self.changes[index] = (!region.is_all()).then_some(Change { since, region, gained });
+    }
+
+    /// The parts of what a sum of contractions gained, where they are known and cheaper than what is worked out of the sum in
+    /// this region.
+    fn gains(&mut self, id: NodeId, region: &Region) -> Option<Vec<Gain>> {
+        let index = id.index();
+        let mut gains = Vec::new();
+        let (mut cost, mut anew) = (0, 0);
+        for (part, prepared) in self.prepared[index].iter().enumerate() {
+            if prepared.streams(&self.plan.streamed) {
+                return None;
+            }
+            anew += prepared.cost_in(region, &self.plan.maps, &mut self.inverses);
+            let stamp = self.stamps[index];
+            let moved = prepared.reads().enumerate().filter(|(_, read)| self.stamps[read.index()] > stamp);
+            let moved: Vec<(usize, &Region)> = moved
+                .map(|(place, read)| {
+                    let change = self.changes[read.index()].as_ref()?;
+                    (!change.gained.is_empty()).then_some((place, &change.region))
+                })
+                .collect::<Option<_>>()?;
+            let several: &[(f64, &[usize])] = match moved.len() {
+                0 => &[],
+                1 => &[(1.0, &[0])],
+                2 => &[(1.0, &[0]), (1.0, &[1]), (-1.0, &[0, 1])],
+                _ => return None,
+            };
+            for (sign, of) in several {
+                let at: Vec<(usize, &Region)> = of.iter().map(|own| moved[*own]).collect();
+                let (own, bounded) = prepared.cost_at(&at, &self.plan.maps, &mut self.inverses)?;
+                cost += own;
+                gains.push(Gain {
+                    sign: *sign,
+                    part,
+                    gained: at.iter().map(|(place, _)| *place).collect(),
+                    bounded,
+                });
+            }
+        }
+        (cost.saturating_mul(CHEAPER) <= anew).then_some(gains)
     }
 
     /// Where a node differs from its values, if that is known.

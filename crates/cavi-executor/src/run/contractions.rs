@@ -8,7 +8,7 @@ use cavi_numerics::Threads;
 use cavi_numerics::kernels::contract::{Operand, Output, Step, contract};
 
 use super::region::{Inverses, Region};
-use crate::plan::tensor::{Contraction, Index, MapId, Maps, Node, NodeId};
+use crate::plan::tensor::{Access, Contraction, Index, MapId, Maps, Node, NodeId};
 
 /// What a letter adds to an offset.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub struct Prepared {
     coefficient: f64,
     sizes: Vec<usize>,
     operands: Vec<(NodeId, Vec<Reach>)>,
+    /// For each operand, its dimensions and their sizes.
+    arrays: Vec<(Vec<Index>, Vec<usize>)>,
     /// For each operand, and for the output behind them, its first dimension and how a row of it is reached: empty for a
     /// number.
     rows: Vec<Option<(Index, Vec<Reach>)>>,
@@ -57,10 +59,12 @@ impl Prepared {
             .map(|operand| in_rows(&operand.dims, &nodes[operand.node.index()].shape))
             .chain([in_rows(&contraction.output, shape)])
             .collect();
+        let array = |operand: &Access| (operand.dims.clone(), nodes[operand.node.index()].shape.clone());
         Prepared {
             coefficient: contraction.coefficient,
             sizes,
             operands,
+            arrays: contraction.operands.iter().map(array).collect(),
             rows,
             output: contraction.output.clone(),
             shape: shape.to_vec(),
@@ -268,76 +272,169 @@ impl Prepared {
         }
     }
 
-    /// Adds the part of the contraction in which the output lies in a region, to an array of the region alone.
+    /// Adds the part of the contraction in which the output lies in a region, to an array of the region alone. Operands may
+    /// stand there with the part that is read alone.
     pub fn run_region(
         &self,
-        values: &[Cow<[f64]>],
+        seen: &[Seen],
         (maps, inverses): (&Maps, &mut Inverses),
         region: &Region,
         out: &mut [f64],
         threads: &Threads,
     ) {
-        // The values of the letters that the region bounds, ascending.
-        let mut bounded: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
-        for (index, own) in self.output.iter().zip(&region.0) {
-            let Some(own) = own else { continue };
-            let letters = inverses.letters(*index, own, maps);
-            bounded
-                .entry(index.letter)
-                .and_modify(|known| known.retain(|value| letters.binary_search(value).is_ok()))
-                .or_insert(letters);
+        let bounded = self.bounded(&[(&self.output, region)], maps, inverses);
+        self.run_bounded((1.0, seen), maps, &bounded, Some(region), out, threads);
+    }
+
+    /// For each operand, the part of it that is read where the output lies in a region, or more.
+    pub fn needed(&self, region: &Region, maps: &Maps, inverses: &mut Inverses) -> Vec<Region> {
+        let bounded = self.bounded(&[(&self.output, region)], maps, inverses);
+        let values = |index: &Index| match index.map {
+            None => bounded.get(&index.letter).cloned(),
+            Some(_) => None,
+        };
+        self.arrays.iter().map(|(dims, _)| Region(dims.iter().map(values).collect())).collect()
+    }
+
+    /// What it takes to run it where the output lies in a region, in products.
+    pub fn cost_in(&self, region: &Region, maps: &Maps, inverses: &mut Inverses) -> usize {
+        self.cost(&self.bounded(&[(&self.output, region)], maps, inverses))
+    }
+
+    /// What it takes to run it where these operands lie in regions, in products; `None` if the tables that say where that is
+    /// are not kept.
+    pub fn cost_at(
+        &self,
+        at: &[(usize, &Region)],
+        maps: &Maps,
+        inverses: &mut Inverses,
+    ) -> Option<(usize, Bounded)> {
+        for (operand, _) in at {
+            let mut tables =
+                self.arrays[*operand].0.iter().filter_map(|index| Some((index.letter, index.map?)));
+            if tables.any(|(letter, map)| maps.table(map).len() < self.sizes[letter]) {
+                return None;
+            }
         }
+        let regions: Vec<(&[Index], &Region)> =
+            at.iter().map(|(operand, region)| (self.arrays[*operand].0.as_slice(), *region)).collect();
+        let bounded = self.bounded(&regions, maps, inverses);
+        Some((self.cost(&bounded), bounded))
+    }
+
+    fn cost(&self, bounded: &Bounded) -> usize {
+        let size = |(letter, size): (usize, &usize)| bounded.get(&letter).map_or(*size, Vec::len);
+        self.sizes.iter().enumerate().map(size).product()
+    }
+
+    /// The values of the letters that regions bound, ascending.
+    fn bounded(&self, regions: &[(&[Index], &Region)], maps: &Maps, inverses: &mut Inverses) -> Bounded {
+        let mut bounded = Bounded::new();
+        for (dims, region) in regions {
+            for (index, own) in dims.iter().zip(&region.0) {
+                let Some(own) = own else { continue };
+                let mut letters = inverses.letters(*index, own, maps);
+                letters.retain(|value| (*value as usize) < self.sizes[index.letter]);
+                bounded
+                    .entry(index.letter)
+                    .and_modify(|known: &mut Vec<u32>| {
+                        known.retain(|value| letters.binary_search(value).is_ok())
+                    })
+                    .or_insert(letters);
+            }
+        }
+        bounded
+    }
+
+    /// Adds `share` times the part in which some letters have some of their values. Operands, and the output with `region`, may
+    /// stand there with a region alone.
+    pub fn run_bounded(
+        &self,
+        (share, seen): (f64, &[Seen]),
+        maps: &Maps,
+        bounded: &Bounded,
+        region: Option<&Region>,
+        out: &mut [f64],
+        threads: &Threads,
+    ) {
         let mut sizes = self.sizes.clone();
         bounded.iter().for_each(|(letter, values)| sizes[*letter] = values.len());
         if sizes.contains(&0) {
             return;
         }
-        let shape = region.shape(&self.shape);
-        let strides = strides(&shape);
-        let written = |letter: usize, value: u32| -> usize {
-            let each = self.output.iter().zip(&region.0).zip(&strides).map(|((index, own), stride)| {
-                if index.letter != letter {
-                    return 0;
-                }
-                let value = index.map.map_or(value, |map| maps.table(map)[value as usize]);
-                let place = match own {
-                    Some(own) => own.binary_search(&value).expect("a value of the region"),
-                    None => value as usize,
-                };
-                place * stride
-            });
-            each.sum()
-        };
-        // What each bounded letter adds, to the operands and then to the output.
-        let mut added: Vec<Vec<(usize, Taken)>> = Vec::with_capacity(self.operands.len() + 1);
-        for (_, reach) in &self.operands {
-            let own = bounded.iter().map(|(letter, values)| {
-                let taken = match &reach[*letter] {
-                    Reach::Stride(stride) => Taken::new(values, *stride, |value| value as usize),
-                    Reach::Table(map, scale) => {
-                        let table = maps.table(*map);
-                        Taken::new(values, *scale, |value| table[value as usize] as usize)
+        let reached = |reach: &[Reach], array: (&[Index], &[usize]), region: Option<&Region>| {
+            let Some(region) = region else {
+                let added = bounded.iter().map(|(letter, values)| {
+                    let taken = match &reach[*letter] {
+                        Reach::Stride(stride) => Taken::new(values, *stride, |value| value as usize),
+                        Reach::Table(map, scale) => {
+                            let table = maps.table(*map);
+                            Taken::new(values, *scale, |value| table[value as usize] as usize)
+                        }
+                        Reach::Joined(table) => Taken::new(values, 1, |value| table[value as usize] as usize),
+                    };
+                    (*letter, taken)
+                });
+                return (None, added.collect::<Vec<_>>());
+            };
+            let (dims, shape) = array;
+            let shape = region.shape(shape);
+            let strides = strides(&shape);
+            let place = |letter: usize, value: u32| -> usize {
+                let each = dims.iter().zip(&region.0).zip(&strides).map(|((index, own), stride)| {
+                    if index.letter != letter {
+                        return 0;
                     }
-                    Reach::Joined(table) => Taken::new(values, 1, |value| table[value as usize] as usize),
-                };
-                (*letter, taken)
+                    let value = index.map.map_or(value, |map| maps.table(map)[value as usize]);
+                    let place = match own {
+                        Some(own) => own.binary_search(&value).expect("a value of the region"),
+                        None => value as usize,
+                    };
+                    place * stride
+                });
+                each.sum()
+            };
+            // Where the region has the values of a letter, the letter counts them.
+            let counted = |letter: usize, values: &[u32]| -> Option<Taken> {
+                let mut own = (0..dims.len()).filter(|dim| dims[*dim].letter == letter);
+                let Some(dim) = own.next() else { return Some(Taken::Run(0, 0)) };
+                let alone = own.next().is_none() && dims[dim].map.is_none();
+                (alone && region.0[dim].as_deref() == Some(values)).then_some(Taken::Run(0, strides[dim]))
+            };
+            let added = bounded.iter().map(|(letter, values)| {
+                let counted = counted(*letter, values);
+                (*letter, counted.unwrap_or_else(|| Taken::new(values, 1, |value| place(*letter, value))))
             });
-            added.push(own.collect());
-        }
-        let own = bounded
+            (Some(reaches(dims, &shape, &self.sizes, maps)), added.collect())
+        };
+        let own: Vec<_> = (self.operands.iter().zip(&self.arrays).zip(seen))
+            .map(|(((_, reach), (dims, shape)), seen)| reached(reach, (dims, shape), seen.region))
+            .chain([reached(&self.reach, (&self.output, &self.shape), region)])
+            .collect();
+        let wholes = self.operands.iter().map(|(_, reach)| reach).chain([&self.reach]);
+        let mut placed = own
             .iter()
-            .map(|(letter, values)| (*letter, Taken::new(values, 1, |value| written(*letter, value))));
-        added.push(own.collect());
-        let mut operands = Vec::with_capacity(self.operands.len());
-        for ((node, reach), added) in self.operands.iter().zip(&added) {
-            let (offset, steps) = taken(reach, added, maps);
-            operands.push(Operand { values: &values[node.index()][offset..], steps });
-        }
-        let reach = reaches(&self.output, &shape, &self.sizes, maps);
-        let (offset, steps) = taken(&reach, &added[self.operands.len()], maps);
+            .zip(wholes)
+            .map(|((alone, added), whole)| taken(alone.as_ref().unwrap_or(whole), added, maps));
+        let operands: Vec<Operand> = seen
+            .iter()
+            .zip(&mut placed)
+            .map(|(seen, (offset, steps))| Operand { values: &seen.values[offset..], steps })
+            .collect();
+        let (offset, steps) = placed.next().expect("the output stands behind the operands");
         let output = Output { values: &mut out[offset..], steps };
-        contract(&sizes, self.coefficient, &operands, output, threads);
+        contract(&sizes, share * self.coefficient, &operands, output, threads);
     }
+}
+
+/// The values of some letters, ascending.
+pub type Bounded = BTreeMap<usize, Vec<u32>>;
+
+/// An operand as it is read: its values, or those of a region alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'r> {
+    pub values: &'r [f64],
+    pub region: Option<&'r Region>,
 }
 
 /// What some values of a letter add to an offset: that of the first, and each beyond it.
@@ -353,6 +450,9 @@ impl Taken {
     fn new(values: &[u32], scale: usize, place: impl Fn(u32) -> usize) -> Taken {
         let first = place(values[0]);
         let each = values.get(1).map_or(0, |second| place(*second).wrapping_sub(first));
+        if scale == 0 {
+            return Taken::Run(0, 0);
+        }
         let even =
             |(number, value): (usize, &u32)| place(*value) == first.wrapping_add(number.wrapping_mul(each));
         if each <= usize::MAX / 2 && values.iter().enumerate().all(even) {
@@ -474,7 +574,7 @@ fn steps<'a>(reach: &'a [Reach], maps: &'a Maps) -> Vec<Step<'a>> {
 mod tests {
     use super::super::region::gathered;
     use super::*;
-    use crate::plan::tensor::{Access, Operation};
+    use crate::plan::tensor::Operation;
 
     /// A region of the output has the values that the whole has there: letters at every other value, at one, through a table,
     /// on a diagonal.
@@ -529,7 +629,9 @@ mod tests {
                 let region = Region(bounds.collect());
                 let mut part = vec![0.0; region.shape(&shape).iter().product()];
                 let tables = (&maps, &mut Inverses::default());
-                prepared.run_region(&values, tables, &region, &mut part, &threads);
+                let read = |node: NodeId| Seen { values: &values[node.index()], region: None };
+                let seen: Vec<Seen> = prepared.reads().map(read).collect();
+                prepared.run_region(&seen, tables, &region, &mut part, &threads);
                 let wanted = gathered(&region.runs(&shape), &whole);
                 for (own, wanted) in part.iter().zip(&wanted) {
                     assert!((own - wanted).abs() < 1e-12, "{region:?}: {part:?}, wanted {wanted:?}");

@@ -1,8 +1,11 @@
 //! Copies that meet in a term: updated one after another along the letters in which they do.
 
+use std::collections::BTreeMap;
+
 use cavi_algebra::BlockId;
 use cavi_families::{Batch, Extent, Posterior};
 
+use super::contractions::Seen;
 use super::region::{Region, gathered};
 use super::{Executor, family, settle, trouble};
 use crate::layout::Layout;
@@ -41,7 +44,9 @@ impl Rows {
     pub fn of(&self, widths: &[(usize, bool)], columns: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let own = widths.iter().zip(columns).map(|((width, grouped), column)| {
             let from = if *grouped { &self.groups } else { &self.rows };
-            from.iter().flat_map(|row| column[row * width..(row + 1) * width].iter().copied()).collect()
+            let mut own = Vec::with_capacity(from.len() * width);
+            from.iter().for_each(|row| own.extend_from_slice(&column[row * width..(row + 1) * width]));
+            own
         });
         own.collect()
     }
@@ -106,7 +111,7 @@ impl Executor<'_> {
                 let each = |group: &usize| values[group * width..(group + 1) * width].iter().copied();
                 rows.groups.iter().flat_map(each).collect()
             } else {
-                self.evaluate_step(*node, step)
+                self.evaluate_step(id, *node, step)
             });
         }
         let columns: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
@@ -131,16 +136,14 @@ impl Executor<'_> {
         Ok(())
     }
 
-    /// A natural parameter at the rows of a step.
-    fn evaluate_step(&mut self, node: NodeId, step: &Region) -> Vec<f64> {
+    /// A natural parameter of a block at the rows of a step.
+    fn evaluate_step(&mut self, id: BlockId, node: NodeId, step: &Region) -> Vec<f64> {
         let index = node.index();
         let mut region = step.clone();
         region.0.resize(self.plan.nodes[index].shape.len(), None);
         if matches!(self.plan.nodes[index].operation, Operation::Contractions(_)) {
-            for read in self.plan.nodes[index].reads() {
-                self.evaluate(read);
-            }
-            if let Some(out) = self.contracted(node, &region) {
+            let taken = self.evaluate_reads(id, node, &region);
+            if let Some(out) = self.contracted(node, &region, &taken) {
                 return out;
             }
         }
@@ -148,18 +151,95 @@ impl Executor<'_> {
         gathered(&region.runs(&self.plan.nodes[index].shape), &self.values[index])
     }
 
-    /// The values of a sum of contractions in a region, what they read being up to date. `None` if they are to be worked out
-    /// as a whole: where rows stream, and where nothing meets infinity.
-    pub(super) fn contracted(&mut self, node: NodeId, region: &Region) -> Option<Vec<f64>> {
+    /// Brings up to date what a sum of contractions reads in a region. What would be taken anew as a whole for every step of the
+    /// block, and is read in part, is taken in this part alone.
+    fn evaluate_reads(&mut self, id: BlockId, node: NodeId, region: &Region) -> BTreeMap<NodeId, Portion> {
+        let mut needed: BTreeMap<NodeId, Option<Region>> = BTreeMap::new();
+        for prepared in &self.prepared[node.index()] {
+            let own = prepared.needed(region, &self.plan.maps, &mut self.inverses);
+            for (read, own) in prepared.reads().zip(own) {
+                let own = (!own.is_all()).then_some(own);
+                let known = needed.entry(read).or_insert_with(|| own.clone());
+                if *known != own {
+                    *known = None;
+                }
+            }
+        }
+        let mut taken = BTreeMap::new();
+        for (read, region) in needed {
+            let portion = region.and_then(|region| self.portion(id, read, region));
+            match portion {
+                Some(portion) => _ = taken.insert(read, portion),
+                None => self.evaluate(read),
+            }
+        }
+        taken
+    }
+
+    /// A part of a sum that every step of a block changes all over.
+    fn portion(&mut self, id: BlockId, node: NodeId, region: Region) -> Option<Portion> {
+        let is_sum = matches!(self.plan.nodes[node.index()].operation, Operation::Contractions(_));
+        if !is_sum
+            || self.plan.streamed[node.index()]
+            || self.block_stamps[id.index()] <= self.stamps[node.index()]
+        {
+            return None;
+        }
+        let mut reached = vec![false; self.plan.nodes.len()];
+        self.reach(node, &mut reached);
+        let moves = |index: usize| match self.plan.nodes[index].operation {
+            Operation::Point(block, _) | Operation::Moment(block, _) => block == id,
+            Operation::Static(_)
+            | Operation::Counts(..)
+            | Operation::Held(_)
+            | Operation::Contractions(_)
+            | Operation::Map(..)
+            | Operation::Pair(..)
+            | Operation::Whole(_)
+            | Operation::Taken(_)
+            | Operation::LogDeterminant(_)
+            | Operation::Site(..) => false,
+        };
+        if !(0..reached.len()).any(|index| reached[index] && moves(index)) {
+            return None;
+        }
+        self.plan.nodes[node.index()].reads().into_iter().for_each(|read| self.evaluate(read));
+        let newest = self.newest(node);
+        if self.evaluate_changed(node, newest) {
+            return None;
+        }
+        let values = self.contracted(node, &region, &BTreeMap::new())?;
+        Some(Portion { region, values })
+    }
+
+    /// The values of a sum of contractions in a region, what they read being up to date or taken in part. `None` if they are
+    /// to be worked out as a whole: where rows stream, and where nothing meets infinity.
+    pub(super) fn contracted(
+        &mut self,
+        node: NodeId,
+        region: &Region,
+        taken: &BTreeMap<NodeId, Portion>,
+    ) -> Option<Vec<f64>> {
         let index = node.index();
         if self.prepared[index].iter().any(|prepared| prepared.streams(&self.plan.streamed)) {
             return None;
         }
         let mut out = vec![0.0; region.shape(&self.plan.nodes[index].shape).iter().product()];
         for prepared in &self.prepared[index] {
+            let seen = prepared.reads().map(|read| match taken.get(&read) {
+                Some(own) => Seen { values: &own.values, region: Some(&own.region) },
+                None => Seen { values: &self.values[read.index()], region: None },
+            });
+            let seen: Vec<Seen> = seen.collect();
             let tables = (&self.plan.maps, &mut self.inverses);
-            prepared.run_region(&self.values, tables, region, &mut out, &self.threads);
+            prepared.run_region(&seen, tables, region, &mut out, &self.threads);
         }
         (!out.iter().any(|value| value.is_nan())).then_some(out)
     }
+}
+
+/// A part of an array.
+pub(super) struct Portion {
+    region: Region,
+    values: Vec<f64>,
 }
