@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cavi_algebra::{ArrayId, Atom, Factor, Function, LetterId, Subscript, Term};
+use cavi_algebra::{ArrayId, Atom, Factor, Function, LetterId, Subscript, Support, Term};
 
 use super::{Dim, Lowering, Scope, Unplanned};
 use crate::data::BoundArray;
@@ -130,15 +130,20 @@ impl<'a> Lowering<'a, '_> {
             }
         };
         let distinct = letters.iter().enumerate().all(|(place, letter)| !letters[..place].contains(letter));
-        if !distinct || !letters.iter().all(free) {
+        // Where an index gives some of the letters their values, those of the entry have to agree with them.
+        let indexed = matches!(self.symbols.array(array).support, Support::Index(_));
+        let known = |letter: &LetterId| indexed && scope.index.contains_key(letter);
+        if !distinct || !letters.iter().any(free) || !letters.iter().all(|own| free(own) || known(own)) {
             return Ok(());
         }
+        let bound: Vec<bool> = letters.iter().map(|letter| !free(letter)).collect();
         let entry = scope.sizes.len();
         scope.sizes.push(self.entries(array).len());
         for (column, letter) in letters.iter().enumerate() {
             let map = self.coordinate(array, column);
             let index = Index { letter: entry, map: Some(map) };
             match scope.index.get(letter).copied() {
+                Some(known) if bound[column] => scope.tied.push((known, index)),
                 Some(old) => self.rebind(scope, old.letter, index),
                 None => {
                     self.tie(scope, *letter, index);

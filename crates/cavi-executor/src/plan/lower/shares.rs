@@ -18,8 +18,28 @@ impl<'a> Lowering<'a, '_> {
     pub fn by_pass(&self, id: SiteId) -> bool {
         let site = self.equations.site(id);
         let mut weight = site.weight.terms.iter().flat_map(|term| &term.factors);
-        let mut logs = site.addends.iter().flat_map(|addend| &addend.log_weight.terms);
-        !weight.any(|factor| self.moves(&factor.atom)) && logs.all(|term| self.is_log(term))
+        let mut logs = site
+            .addends
+            .iter()
+            .flat_map(|addend| addend.log_weight.terms.iter().map(|term| (term, addend.letters.as_slice())));
+        !weight.any(|factor| self.moves(&factor.atom))
+            && logs.all(|(term, letters)| self.is_log(term) && !self.crosses(term, letters))
+    }
+
+    /// Whether index data tell which element a category of an entry has, from both: no row of categories then holds them.
+    fn crosses(&self, term: &Term, categories: &[LetterId]) -> bool {
+        let mut crosses = false;
+        term.visit_subscripts(&mut |subscript| {
+            let mut letters = Vec::new();
+            if matches!(subscript, Subscript::Index(..)) {
+                subscript.letters(&mut letters);
+            }
+            let lineage: Vec<LetterId> =
+                letters.iter().flat_map(|letter| self.symbols.lineage(*letter)).collect();
+            let of_category = |letter: &LetterId| categories.contains(letter);
+            crosses |= letters.iter().any(of_category) && !lineage.iter().all(of_category);
+        });
+        crosses
     }
 
     /// Whether an atom follows from a factor of q.
