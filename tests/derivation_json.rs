@@ -9,7 +9,8 @@ use cavi_algebra::{
 use cavi_tests::corpus::{Text, check_each, examples, models};
 use serde_json::Value;
 
-const FUNCTIONS: [Function; 20] = [
+const FUNCTIONS: [Function; 21] = [
+    Function::LogOneLessExp,
     Function::Exp,
     Function::SinePi,
     Function::Log,

@@ -208,6 +208,7 @@ pub(super) fn apply(function: Function, x: f64) -> f64 {
         Function::Log => x.ln(),
         Function::Sqrt => x.sqrt(),
         Function::Logistic => 1.0 / (1.0 + (-x).exp()),
+        Function::LogOneLessExp => (-x.exp_m1()).ln(),
         Function::Softplus => x.exp().ln_1p(),
         Function::EvenSoftplus => (2.0 * (0.5 * x).cosh()).ln(),
         Function::LogisticCurvature => (0.5 * x).tanh() / (2.0 * x),

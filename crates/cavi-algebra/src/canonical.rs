@@ -210,6 +210,7 @@ fn number_of(function: Function, arguments: &[Sum]) -> Option<f64> {
         Function::LogGamma if value == 1.0 || value == 2.0 => Some(0.0),
         Function::LogGamma
         | Function::SinePi
+        | Function::LogOneLessExp
         | Function::Digamma
         | Function::Trigamma
         | Function::LogBesselK

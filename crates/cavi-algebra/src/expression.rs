@@ -50,6 +50,8 @@ pub enum Function {
     EvenSoftplus,
     /// tanh(x / 2) / (2 x), 1/4 at 0: the curvature of the parabola that touches log(2 cosh(x / 2)) from above.
     LogisticCurvature,
+    /// log(1 - exp(x)) for x < 0.
+    LogOneLessExp,
     /// ln Gamma(x).
     LogGamma,
     /// psi(x), the derivative of ln Gamma.
@@ -89,6 +91,7 @@ impl Function {
             Function::Softplus => "softplus",
             Function::EvenSoftplus => "even_softplus",
             Function::LogisticCurvature => "logistic_curvature",
+            Function::LogOneLessExp => "log_one_less_exp",
             Function::LogGamma => "log_gamma",
             Function::Digamma => "digamma",
             Function::Trigamma => "trigamma",

@@ -189,7 +189,9 @@ fn element(symbols: &Symbols, draft: &Draft, term: &Term) -> Result<(Element, Te
     let mut found = elements(symbols, draft, term)
         .map_err(|_| "a term holds it in another way than by its value".to_owned())?;
     let Some(element) = found.pop().filter(|_| found.is_empty()) else {
-        return Err("a term holds two of its copies".to_owned());
+        return Err(
+            "a term holds two of its copies, neither of which has an optimum without the other".to_owned()
+        );
     };
     if !matches!(element.elementary, Elementary::Indicator | Elementary::Power(1)) {
         return Err("a term holds it in another way than by its value".to_owned());

@@ -11,6 +11,7 @@ pub fn apply(function: Function, arguments: &[f64]) -> f64 {
         Function::Log => special::ln(x),
         Function::Sqrt => x.sqrt(),
         Function::SinePi => special::sin_pi(x),
+        Function::LogOneLessExp => special::log_one_less_exp(x),
         Function::LogGamma => special::log_gamma(x),
         Function::Digamma => special::digamma(x),
         Function::Trigamma => special::trigamma(x),
@@ -82,6 +83,22 @@ mod tests {
         check(Function::InversePhi, 0.25, -0.6744897501960817);
         check(Function::InversePhi, 0.75, 0.6744897501960817);
         check(Function::InversePhi, 1e-10, -6.361340902404057);
+    }
+
+    /// Values from mpmath at 400 digits.
+    #[test]
+    fn log_of_a_complement() {
+        for (x, expected) in [
+            (-1e-300, -690.77552789821370521),
+            (-4e-18, -40.060237312772931624),
+            (-0.001, -6.9082552373154707118),
+            (-0.6931, -0.69319436334600083574),
+            (-0.7, -0.6863410028083851535),
+            (-3.0, -0.051069180942701586539),
+            (-40.0, -4.2483542552915890044e-18),
+        ] {
+            check(Function::LogOneLessExp, x, expected);
+        }
     }
 
     #[test]

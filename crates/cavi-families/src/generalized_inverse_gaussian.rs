@@ -24,7 +24,9 @@ use std::f64::consts::PI;
 
 use cavi_algebra::rules::{multiply, power, push_log_into_product};
 use cavi_algebra::{Atom, Elementary, Function, Statistic, Sum, Support, Symbols};
-use cavi_numerics::special::{bessel_k, digamma, exp, expm1, ln, log_gamma, scaled_exp_integral};
+use cavi_numerics::special::{
+    above_tangent, bessel_k, digamma, exp, expm1, ln, log_gamma, scaled_exp_integral,
+};
 use rand::{Rng, RngCore};
 use rand_distr::Exp1;
 
@@ -307,14 +309,18 @@ fn draw(p: f64, a: f64, b: f64, rng: &mut dyn RngCore) -> f64 {
         let sinh = half(expm1(half(s)) - expm1(-half(s)));
         2.0 * sinh * sinh
     };
-    let f = |s: f64| p * (expm1(s) - s) + d * cosh_less_one(s);
+    let f = |s: f64| p * above_tangent(s) + d * cosh_less_one(s);
     let slope = |s: f64| p * expm1(s) + half(d * (expm1(s) - expm1(-s)));
     // Where f passes 1, by doubling and halving.
     let edge = |sign: f64| {
-        let (mut low, mut high) = (0.0, 1.0);
+        let mut high = 1.0;
         while f(sign * high) < 1.0 {
-            (low, high) = (high, 2.0 * high);
+            high *= 2.0;
         }
+        while f(sign * half(high)) >= 1.0 {
+            high = half(high);
+        }
+        let mut low = half(high);
         for _ in 0..40 {
             let middle = half(low + high);
             if f(sign * middle) < 1.0 { low = middle } else { high = middle }
@@ -335,6 +341,28 @@ fn draw(p: f64, a: f64, b: f64, rng: &mut dyn RngCore) -> f64 {
         let level: f64 = rng.sample(Exp1);
         if level >= f(s) + envelope {
             return (p + w) / a * exp(s);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+
+    use super::*;
+
+    /// Near point masses: the spread of `log x` is at most `1 / sqrt(hypot(p, z))`.
+    #[test]
+    fn draws_of_near_point_masses_come() {
+        let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+        for size in [1e8_f64, 1e16, 1e30, 1e100, 1e300] {
+            for (p, a, b) in [(size, 2.0 * size, 0.0), (0.5, size, size), (size, size, size)] {
+                let (mode, spread) = ((p + p.hypot(a.sqrt() * b.sqrt())) / a, 1.0 / f64::sqrt(size));
+                for _ in 0..100 {
+                    let x = draw(p, a, b, &mut rng);
+                    assert!((x / mode - 1.0).abs() < 10.0 * spread + 1e-12, "{p} {a} {b}: {x}");
+                }
+            }
         }
     }
 }

@@ -260,6 +260,10 @@ impl<'a> Builder<'a> {
                 self.auxiliary(*id, subscripts)
             }
             Atom::Apply(Function::EvenSoftplus, arguments) => even_softplus(self.inner_sum(&arguments[0])),
+            Atom::Apply(Function::LogOneLessExp, arguments) => {
+                let whole = Sum::number(1.0).minus(arguments[0].clone().apply(Function::Exp));
+                Node::log(self.inner_sum(&whole))
+            }
             Atom::Apply(Function::LogisticCurvature, arguments) => {
                 logistic_curvature(self.inner_sum(&arguments[0]))
             }

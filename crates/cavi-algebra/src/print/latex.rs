@@ -220,6 +220,7 @@ pub(crate) fn prefix(call: &Call) -> Option<String> {
             Function::StandardNormalLogQf => "(\\ln\\Phi)^{-1}",
             Function::Sqrt
             | Function::SinePi
+            | Function::LogOneLessExp
             | Function::StandardNormalLogCcdf
             | Function::LogDeterminant
             | Function::LogMultivariateGamma => return None,

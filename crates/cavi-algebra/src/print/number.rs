@@ -60,7 +60,8 @@ impl Number {
         self.above == "1" && self.below == 1 && self.named.is_none()
     }
 
-    /// A fraction or a multiple of a named constant where the value is one, else the shortest decimal that reads back.
+    /// A fraction or a multiple of a named constant where the value is one, else the shortest decimal that reads back,
+    /// to 15 digits where that is much shorter.
     pub fn of(value: f64) -> Number {
         let negative = value < 0.0;
         let size = value.abs();
@@ -101,11 +102,23 @@ fn decimal(size: f64) -> String {
         "nan".to_owned()
     } else if size.is_infinite() {
         "inf".to_owned()
-    } else if (1e-4..1e15).contains(&size) {
-        format!("{size}")
     } else {
-        format!("{size:e}")
+        // What arithmetic left in the last digits is not shown.
+        let (whole, rounded) = (shortest(size), shortest(to_15_digits(size)));
+        if rounded.len() + SAVED <= whole.len() { rounded } else { whole }
     }
+}
+
+/// As many characters fewer are worth a rounding in the sixteenth digit.
+const SAVED: usize = 4;
+
+fn to_15_digits(size: f64) -> f64 {
+    format!("{size:.14e}").parse().expect("a number that was written is read")
+}
+
+/// The shortest decimal that reads back.
+fn shortest(size: f64) -> String {
+    if (1e-4..1e15).contains(&size) { format!("{size}") } else { format!("{size:e}") }
 }
 
 #[cfg(test)]
@@ -120,6 +133,9 @@ mod tests {
         };
         assert_eq!(show(-0.5), "-1/2 None");
         assert_eq!(show(0.1), "0.1/1 None");
+        assert_eq!(show(0.8 - 1.0), "-0.2/1 None");
+        assert_eq!(show(0.1 + 0.2), "0.3/1 None");
+        assert_eq!(show(0.1234567890123456), "0.1234567890123456/1 None");
         assert_eq!(show(1e-14), "1e-14/1 None");
         assert_eq!(show(-0.918938533204673), "-1/2 Some(LogTwoPi)");
         assert_eq!(show(-0.5 * (0.5 * PI).ln()), "-1/2 Some(LogHalfPi)");

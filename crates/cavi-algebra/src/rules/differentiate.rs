@@ -94,6 +94,8 @@ fn of_function(symbols: &mut Symbols, function: Function, arguments: &[Sum], pos
         Function::Logistic => multiply(symbols, &value, &x.scaled(-1.0).apply(Function::Logistic)),
         Function::Softplus => x.apply(Function::Logistic),
         Function::EvenSoftplus => multiply(symbols, &x.clone().apply(Function::LogisticCurvature), &x),
+        // -e^x / (1 - e^x) as one exponential.
+        Function::LogOneLessExp => canonical(symbols, &x.minus(value)).apply(Function::Exp).scaled(-1.0),
         Function::LogGamma => x.apply(Function::Digamma),
         Function::Digamma => x.apply(Function::Trigamma),
         Function::SinePi

@@ -1,5 +1,6 @@
 //! Rewrites of sums of products. Each keeps the value; each file states its equation.
 
+mod complements;
 mod differentiate;
 mod multiply;
 mod push_log_into_product;
@@ -7,6 +8,7 @@ mod simplex;
 mod substitute;
 mod to_sum;
 
+pub use complements::{complements, is_complement};
 pub use differentiate::differentiate;
 pub use multiply::{distribute, multiply, power};
 pub use push_log_into_product::{is_negative, is_never_positive, push_log_into_product};

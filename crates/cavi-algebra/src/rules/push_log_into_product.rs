@@ -1,6 +1,7 @@
 //! `log(c a^p b) = log c + p log a + log b`, `log exp(e) = e`, `log logistic(e) = e - softplus(e)`,
-//! `log(1 - logistic(e)) = -softplus(e)`, `log sum_k (exp(e) f_k) = e + log sum_k f_k`, and `log Phi(e)`, `log(1 - Phi(e))` as functions of their own, without cancellation;
-//! the log of any other sum of several terms stays. `log(-f b) = log(-f) + log b` for a function f that is never positive.
+//! `log(1 - logistic(e)) = -softplus(e)`, `log sum_k (exp(e) f_k) = e + log sum_k f_k`, and `log(1 - exp(e))`, `log Phi(e)`,
+//! `log(1 - Phi(e))` as functions of their own, without cancellation; the log of any other sum of several terms stays.
+//! `log(-f b) = log(-f) + log b` for a function f that is never positive.
 
 use crate::expression::Function;
 use crate::sum_of_products::{Atom, Coefficient, Factor, Sum, Term};
@@ -10,6 +11,7 @@ use crate::symbols::Symbols;
 pub fn push_log_into_product(symbols: &Symbols, sum: &Sum) -> Sum {
     match complement_of_function(sum) {
         Some((Function::Logistic, inner)) => return inner.clone().apply(Function::Softplus).scaled(-1.0),
+        Some((Function::Exp, inner)) => return inner.clone().apply(Function::LogOneLessExp),
         Some((Function::Phi, inner)) => return inner.clone().apply(Function::StandardNormalLogCcdf),
         Some(_) | None => {}
     }

@@ -12,7 +12,9 @@
 //! Lee and Seung (2001), the auxiliary function of theorem 3; Cemgil (2009), section 3.1.
 
 use cavi_algebra::canonical::canonical;
-use cavi_algebra::rules::{is_negative, is_never_positive, push_log_into_product, refresh};
+use cavi_algebra::rules::{
+    complements, is_complement, is_negative, is_never_positive, push_log_into_product, refresh,
+};
 use cavi_algebra::{
     Addend, ArrayId, ArrayKind, Atom, Coefficient, Factor, Function, LetterId, Site, SiteId, StatementId,
     Subscript, Sum, Support, Symbols, Term,
@@ -154,7 +156,8 @@ fn surrogate(
     let fitting: &[Support] =
         if unit { &[Support::Unit] } else { &[Support::Positive, Support::Nonnegative] };
     let log_text = in_words(&derivation.symbols, Term::atom(log.atom.clone()));
-    for addend in &inner[0].terms {
+    let inside = complements(&mut derivation.symbols, &inner[0]);
+    for addend in &inside.terms {
         let symbols = &derivation.symbols;
         let (culprit, how) = match (sign_unknown(symbols, addend), even_power(symbols, addend)) {
             (Some(culprit), _) => (culprit, "may be negative"),
@@ -216,7 +219,7 @@ fn surrogate(
     let mut addends = Vec::new();
     let mut surrogate = Vec::new();
     let plates: Vec<LetterId> = rest.sums.clone();
-    for (number, addend) in inner[0].terms.iter().enumerate() {
+    for (number, addend) in inside.terms.iter().enumerate() {
         let addend = refresh(&mut derivation.symbols, addend);
         let mut log_weight = Sum::number(addend.coefficient.0.abs().ln());
         for factor in &addend.factors {
@@ -323,6 +326,7 @@ pub fn sign_unknown(symbols: &Symbols, term: &Term) -> Option<Sign> {
                     }
                 }
                 Function::Log
+                | Function::LogOneLessExp
                 | Function::SinePi
                 | Function::LogGamma
                 | Function::Digamma
@@ -336,6 +340,7 @@ pub fn sign_unknown(symbols: &Symbols, term: &Term) -> Option<Sign> {
                     return Some(Sign::Unknown(format!("`{}` takes either sign", function.name())));
                 }
             },
+            Atom::Group(sum) if is_complement(symbols, sum) => {}
             Atom::Group(sum) => {
                 if let Some(culprit) = sum.terms.iter().find_map(|term| sign_unknown(symbols, term)) {
                     return Some(culprit);

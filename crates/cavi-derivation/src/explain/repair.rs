@@ -289,8 +289,8 @@ fn priors(
     }
     let names: Vec<String> =
         variables.iter().map(|variable| format!("`{}`", model.symbols.array(*variable).name)).collect();
-    let what = if variables.len() == 1 { "a prior" } else { "priors" };
-    found.texts.push(format!("give {} {what} that fits: {}", names.join(", "), listed(&fitting, "or")));
+    let what = if variables.len() == 1 { "a prior that fits" } else { "priors that fit" };
+    found.texts.push(format!("give {} {what}: {}", names.join(", "), listed(&fitting, "or")));
 }
 
 /// A function of the variable replaced by the variable itself, under a prior on positive numbers.

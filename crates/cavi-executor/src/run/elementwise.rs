@@ -54,6 +54,7 @@ fn apply(function: Elementwise, from: &[f64], out: &mut [f64]) {
             Function::SinePi => each(from, out, special::sin_pi),
             Function::Logistic => each(from, out, special::logistic),
             Function::Softplus => each(from, out, special::softplus),
+            Function::LogOneLessExp => each(from, out, special::log_one_less_exp),
             Function::EvenSoftplus => each(from, out, special::even_softplus),
             Function::LogisticCurvature => each(from, out, special::logistic_curvature),
             Function::Phi => each(from, out, special::normal_cdf),

@@ -49,7 +49,7 @@ const NEGLIGIBLE: f64 = 45.0;
 const FLAT: f64 = 1e-18;
 
 /// `e^s - 1 - s`, without cancellation.
-fn above_tangent(s: f64) -> f64 {
+pub fn above_tangent(s: f64) -> f64 {
     if s.abs() >= 0.5 {
         return expm1(s) - s;
     }

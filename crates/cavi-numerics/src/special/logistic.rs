@@ -7,7 +7,7 @@
 //!
 //! Jaakkola and Jordan, Bayesian parameter estimation via variational methods, Statistics and Computing 10 (2000).
 
-use super::{exp, expm1, log1p};
+use super::{exp, expm1, ln, log1p};
 
 /// `1 / (1 + exp(-x))`
 pub fn logistic(x: f64) -> f64 {
@@ -23,6 +23,15 @@ pub fn softplus(x: f64) -> f64 {
 /// `log(2 cosh(x / 2))`, the even part of [`softplus`]: both addends of `|x| / 2 + log(1 + exp(-|x|))` are positive.
 pub fn even_softplus(x: f64) -> f64 {
     0.5 * x.abs() + log1p(exp(-x.abs()))
+}
+
+/// `log(1 - exp(x))` for `x < 0`: the difference taken by `expm1` where `exp(x)` is more than a half, since `log(1 - y)` is
+/// read off its small argument elsewhere.
+///
+/// # Source
+/// Maechler, Accurately computing log(1 - exp(-|a|)), vignette of the R package Rmpfr (2012).
+pub fn log_one_less_exp(x: f64) -> f64 {
+    if x > -std::f64::consts::LN_2 { ln(-expm1(x)) } else { log1p(-exp(x)) }
 }
 
 /// `tanh(x / 2) / (2 x)`, 1/4 at 0: the curvature of the parabola in `x` that touches `log(2 cosh(x / 2))` from above. With

@@ -18,14 +18,14 @@ mod normal;
 mod sin_pi;
 mod trigamma;
 
-pub use bessel_k::{BesselK, bessel_k, log_bessel_k};
+pub use bessel_k::{BesselK, above_tangent, bessel_k, log_bessel_k};
 pub use digamma::{digamma, digamma_in_place, digamma_into};
 pub use exp::{exp, exp_in_place, exp_into, expm1};
 pub use exp_integral::scaled_exp_integral;
 pub use ln::{ln, ln_in_place, ln_into, log1p};
 pub use log_gamma::{ln_beta, log_gamma, log_gamma_in_place, log_gamma_into};
 pub use log_sum_exp::log_sum_exp;
-pub use logistic::{even_softplus, logistic, logistic_curvature, softplus};
+pub use logistic::{even_softplus, log_one_less_exp, logistic, logistic_curvature, softplus};
 pub use multivariate_gamma::{log_multivariate_gamma, multivariate_digamma};
 pub use normal::{normal_cdf, normal_log_cdf, normal_log_quantile, normal_quantile};
 pub use sin_pi::sin_pi;
