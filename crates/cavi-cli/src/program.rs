@@ -97,8 +97,11 @@ pub fn compile_again(source: &Source, set: &[Set]) -> Result<Compiled, Failure> 
 /// The first such name, with what there is.
 pub fn known_names(compiled: &Compiled, set: &[Set]) -> Result<(), Failure> {
     let Some(model) = &compiled.model else { return Ok(()) };
-    let unknown = set.iter().find_map(|own| cavi::bind::unknown_set(&model.symbols, own.name));
-    unknown.map_or(Ok(()), |problem| Err(Failure::Wrong(format!("error: {problem}\n"))))
+    let wrong = |own: &Set| {
+        let unknown = cavi::bind::unknown_set(&model.symbols, own.name);
+        unknown.or_else(|| cavi::bind::wrong_size(&model.symbols, own.name, own.value?))
+    };
+    set.iter().find_map(wrong).map_or(Ok(()), |problem| Err(Failure::Wrong(format!("error: {problem}\n"))))
 }
 
 /// Diagnostics as text, one after another, an empty line between.

@@ -155,3 +155,18 @@ fn constants_from_outside_are_judged_before_the_fit() {
     let output = cavi(&directory, &arguments);
     assert!(output.status.success(), "{}", text(&output.stderr));
 }
+
+#[test]
+fn sizes_and_constants_are_judged_by_check_as_by_fit() {
+    let directory = scratch("check_set");
+    fs::write(directory.join("m.cavi"), MODEL).unwrap();
+    for (options, status, wanted) in WRONG.iter().filter(|(options, ..)| options[0] == "--set") {
+        if options[1].ends_with(".csv") {
+            continue;
+        }
+        let output = cavi(&directory, &[&["check", "m.cavi"], *options].concat());
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(*status), "{options:?}: {message}");
+        assert!(wanted.iter().all(|part| message.contains(part)), "{options:?}: {message}");
+    }
+}

@@ -350,18 +350,29 @@ impl Reader<'_> {
             strides: &strides,
             array,
             values,
-            differs: false,
+            at: Vec::new(),
+            differs: None,
         };
         walk.step(0, file.base, 0);
-        if walk.differs {
-            self.problems.push(
-                Problem::new(format!(
-                    "{}: its rows differ along an axis along which this program shares them",
-                    self.store.name(&file.key)
-                ))
-                .possible(format!("equal rows, or the shape {:?}", file.shape)),
-            );
-        }
+        let Some((at, first, other)) = walk.differs else { return };
+        let symbols = &self.equations.symbols;
+        let shared = file.dimensions.iter().filter_map(|dimension| match dimension.along {
+            Along::Axis(axis, _) if dimension.length < dimension.full => {
+                Some(format!("`{}`", symbols.axis(axis).name))
+            }
+            Along::Axis(..) | Along::Members(_) => None,
+        });
+        let shared: Vec<String> = shared.collect();
+        self.problems.push(
+            Problem::new(format!(
+                "{}: its rows differ along {} (the entry {at:?} is {other}, and an earlier row has {first} there), and with these data, \
+                 of which none are missing, one covariance is that of all these rows",
+                self.store.name(&file.key),
+                shared.join(" and "),
+            ))
+            .possible(format!("equal rows, or one in their place: the shape {:?}", file.shape))
+            .help("a start without this variable lets its first update give both its mean and its covariance"),
+        );
     }
 
     /// How the start orders the positions of a dimension.
@@ -613,7 +624,10 @@ struct Walk<'a> {
     strides: &'a [usize],
     array: &'a DenseArray,
     values: &'a mut [f64],
-    differs: bool,
+    /// The position along each dimension so far.
+    at: Vec<usize>,
+    /// The first entry of a row that is not that of an earlier row that it shares its place with, that one, and its own.
+    differs: Option<(Vec<usize>, f64, f64)>,
 }
 
 impl Walk<'_> {
@@ -621,7 +635,9 @@ impl Walk<'_> {
         let Some(dimension) = self.file.dimensions.get(depth).copied() else {
             let value = self.array.values[source];
             let slot = &mut self.values[place];
-            self.differs |= !slot.is_nan() && *slot != value;
+            if !slot.is_nan() && *slot != value && self.differs.is_none() {
+                self.differs = Some((self.at.clone(), *slot, value));
+            }
             *slot = value;
             return;
         };
@@ -631,7 +647,9 @@ impl Walk<'_> {
                 _ => position.min(self.lengths[depth] - 1),
             };
             let ours = position.min(dimension.length - 1);
+            self.at.push(position);
             self.step(depth + 1, place + ours * dimension.stride, source + theirs * self.strides[depth]);
+            self.at.pop();
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `cavi check MODEL`: everything that is wrong with a program, and what it will do.
 
+use cavi::bind::{SetInput, SetValue};
 use cavi::{Compiled, Set};
 use cavi_syntax::{Diagnostic, Severity, Span, position};
 use serde_json::{Value, json};
@@ -29,15 +30,21 @@ pub fn run(arguments: &CheckArguments) -> Result<(), Failure> {
 }
 
 /// What `--set NAME=VALUE` says; a file is not read.
+///
+/// # Errors
+/// Usage, for another form; what is neither a number nor a file.
 pub fn values(set: &[String]) -> Result<Vec<Set<'_>>, Failure> {
     set.iter()
-        .map(|text| match text.split_once('=') {
-            Some((name, value)) if !name.is_empty() && !value.is_empty() => {
-                let whole = name.split('[').next().unwrap_or(name);
-                let value = value.trim().parse().ok().filter(|_| whole == name);
-                Ok(Set { name: whole.trim(), value })
-            }
-            Some(_) | None => Err(Failure::usage(format!("`--set {text}` is not of the form `NAME=VALUE`"))),
+        .map(|text| {
+            let parsed = SetInput::parse(text)
+                .ok_or_else(|| Failure::usage(format!("`--set {text}` is not of the form `NAME=VALUE`")))?;
+            let parsed = parsed.map_err(|problem| Failure::usage(problem.to_string()))?;
+            let name = text.split(['=', '[']).next().unwrap_or(text).trim();
+            let value = match parsed.value {
+                SetValue::Number(value) if parsed.group.is_none() => Some(value),
+                SetValue::Number(_) | SetValue::Source(_) => None,
+            };
+            Ok(Set { name, value })
         })
         .collect()
 }

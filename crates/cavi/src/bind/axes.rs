@@ -200,12 +200,12 @@ impl Axes {
             .find(|input| input.group.is_some() && input.group.as_deref() == path)
             .or_else(|| inputs.set.iter().find(|input| input.name == name && input.group.is_none()))?;
         let SetValue::Number(value) = input.value else { return None };
-        let from = format!("`--set {name}={value}`");
-        match whole_size(value) {
-            Some(size) => Some(Claim { size, exact: true, from, array: None }),
-            None => {
-                let problem = Problem::new(format!("{from} is no size of an axis"));
-                problems.push(problem.possible(format!("a whole number from 0 to {LARGEST}")));
+        match size_set(name, value) {
+            Ok(size) => {
+                Some(Claim { size, exact: true, from: format!("`--set {name}={value}`"), array: None })
+            }
+            Err(problem) => {
+                problems.push(problem);
                 None
             }
         }
@@ -699,6 +699,14 @@ fn disagreement(place: &str, first: &Claim, other: &Claim) -> Problem {
         Some(_) => problem.help("give every size once, or `--transpose NAME` if a file holds the transpose"),
         None => problem.help("give every size once"),
     }
+}
+
+/// The size that `--set` gives an axis.
+pub(super) fn size_set(name: &str, value: f64) -> Result<usize, Problem> {
+    whole_size(value).ok_or_else(|| {
+        Problem::new(format!("`--set {name}={value}` is no size of an axis"))
+            .possible(format!("a whole number from 0 to {LARGEST}"))
+    })
 }
 
 /// A size that an axis may have.

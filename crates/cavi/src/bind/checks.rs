@@ -2,9 +2,9 @@
 //! outside their domain.
 
 use cavi_algebra::evaluate::{Assignment, for_each_value};
-use cavi_algebra::{ArrayId, ArrayKind, Expression, LetterId};
+use cavi_algebra::{Array, ArrayId, ArrayKind, Expression, LetterId};
 use cavi_executor::{BoundArray, BoundAxis};
-use cavi_families::{DataKind, Domain, Slices};
+use cavi_families::{DataKind, Domain, Slices, Spelling};
 use cavi_model::{ArgumentSpec, Model, Statement};
 use cavi_numerics::linalg;
 
@@ -224,64 +224,76 @@ pub(super) fn domains(model: &Model, known: &Known<'_>, problems: &mut Vec<Probl
     }
 }
 
-/// Counts of trials are at most their totals, where these are known.
-pub(super) fn totals(
+/// Counts of trials are at most their totals, and what has probability 0 is not observed, where these are known.
+pub(super) fn possible(
     model: &Model,
     arrays: &[Option<BoundArray>],
     known: &Known<'_>,
+    at: &dyn Fn(ArrayId, &[usize]) -> String,
     problems: &mut Vec<Problem>,
 ) {
     for statement in model.statements.iter().filter(|own| own.observed && own.slices.is_empty()) {
-        let place =
-            statement.family.parameters().iter().position(|own| own.spellings[0].domain == Domain::Count);
-        let total = place.and_then(|place| statement.arguments[place].as_ref());
-        let Some(total) = total.filter(|total| known.knows(&total.value)) else { continue };
-        let Some(bound) = &arrays[statement.target.index()] else { continue };
-        let (symbols, array) = (&model.symbols, model.symbols.array(statement.target));
-        let mut wrong: Option<(Vec<usize>, f64, f64)> = None;
-        let mut look = |positions: Vec<usize>, value: f64| {
-            let mut assignment = Assignment::new();
-            for (letter, position) in array.letters.iter().zip(&positions) {
-                assignment.assign(symbols, known, *letter, *position);
-            }
-            if let Some(total) = known.value_of(&total.value, &mut assignment)
-                && value > total
-                && wrong.is_none()
-            {
-                wrong = Some((positions, value, total));
-            }
+        let argument = |fits: &dyn Fn(&Spelling) -> bool| {
+            let parameters = statement.family.parameters().iter().zip(&statement.arguments);
+            let mut own = parameters.filter_map(|(parameter, argument)| {
+                argument.as_ref().filter(|own| fits(&parameter.spellings[own.spelling]))
+            });
+            own.find(|own| known.knows(&own.value))
         };
+        let total = argument(&|own| own.name == "total");
+        let chance = argument(&|own| own.domain == Domain::Unit);
+        let Some(bound) = arrays[statement.target.index()].as_ref() else { continue };
+        if total.is_none() && chance.is_none() {
+            continue;
+        }
+        let array = model.symbols.array(statement.target);
+        let mut found: Option<Problem> = None;
+        each_entry(known, array, bound, &mut |positions, value| {
+            if found.is_some() {
+                return;
+            }
+            let mut assignment = Assignment::new();
+            for (letter, position) in array.letters.iter().zip(positions) {
+                assignment.assign(&model.symbols, known, *letter, *position);
+            }
+            let mut number = |own: Option<&ArgumentSpec>| known.value_of(&own?.value, &mut assignment);
+            let place = || format!("`{}` is {value} ({})", array.name, at(statement.target, positions));
+            if let Some(total) = number(total).filter(|total| value > *total) {
+                let problem = Problem::new(format!("{}, more than its total {total}", place()));
+                found =
+                    Some(problem.possible("as many successes as trials, or fewer").help(
+                        "mend the entry or its total, or declare the entry missing with `absent = NA`",
+                    ));
+            } else if value > 0.0 && number(chance) == Some(0.0) {
+                let problem = Problem::new(format!("{}, and its probability there is 0", place()));
+                found = Some(problem.possible("0 where nothing else can happen").help(
+                    "mend the entry or the probability, or declare the entry missing with `absent = NA`",
+                ));
+            }
+        });
+        problems.extend(found);
+    }
+}
+
+/// Calls `look` with each observed entry that an array lists: its positions and its value.
+fn each_entry(known: &Known<'_>, array: &Array, bound: &BoundArray, look: &mut dyn FnMut(&[usize], f64)) {
+    let (BoundArray::Dense { values, observed } | BoundArray::Sparse { values, observed, .. }) = bound;
+    let sizes: Vec<usize> = array.letters.iter().map(|letter| known.size(*letter)).collect();
+    let mut positions = vec![0; sizes.len()];
+    for place in (0..values.len()).filter(|place| observed.as_ref().is_none_or(|own| own[*place])) {
         match bound {
-            BoundArray::Sparse { indices, values, observed, .. } => {
-                for entry in (0..values.len()).filter(|entry| observed.as_ref().is_none_or(|own| own[*entry]))
-                {
-                    look(indices.iter().map(|column| column[entry] as usize).collect(), values[entry]);
-                }
+            BoundArray::Sparse { indices, .. } => {
+                positions.iter_mut().zip(indices).for_each(|(own, column)| *own = column[place] as usize);
             }
-            BoundArray::Dense { values, observed } => {
-                let sizes: Vec<usize> = array.letters.iter().map(|letter| known.size(*letter)).collect();
-                for cell in (0..values.len()).filter(|cell| observed.as_ref().is_none_or(|own| own[*cell])) {
-                    let mut rest = cell;
-                    let mut positions = vec![0; sizes.len()];
-                    for (position, size) in positions.iter_mut().zip(&sizes).rev() {
-                        *position = rest % size.max(&1);
-                        rest /= size.max(&1);
-                    }
-                    look(positions, values[cell]);
+            BoundArray::Dense { .. } => {
+                let mut rest = place;
+                for (position, size) in positions.iter_mut().zip(&sizes).rev() {
+                    *position = rest % size.max(&1);
+                    rest /= size.max(&1);
                 }
             }
         }
-        if let Some((positions, value, total)) = wrong {
-            let place: Vec<String> = positions.iter().map(usize::to_string).collect();
-            problems.push(
-                Problem::new(format!(
-                    "`{}` is {value} at [{}] (counted from 0), and its total there is {total}",
-                    array.name,
-                    place.join(", ")
-                ))
-                .possible("as many successes as trials, or fewer"),
-            );
-        }
+        look(&positions, values[place]);
     }
 }
 

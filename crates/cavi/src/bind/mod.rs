@@ -172,7 +172,7 @@ pub(crate) fn bind_in_part(
     checks::whole_slices(model, &arrays, &axes.bound, &at, &mut problems);
     checks::strictly_inside(model, &arrays, &mut problems);
     checks::domains(model, &Known::new(symbols, &axes.bound, &arrays), &mut problems);
-    checks::totals(model, &arrays, &Known::new(symbols, &axes.bound, &arrays), &mut problems);
+    checks::possible(model, &arrays, &Known::new(symbols, &axes.bound, &arrays), &at, &mut problems);
     stop(&mut problems)?;
 
     let hidden: Vec<Hidden> =
@@ -199,6 +199,12 @@ pub fn unknown_set(symbols: &Symbols, name: &str) -> Option<Problem> {
     let known: Vec<&str> = constants.map(|own| own.name.as_str()).chain(axes).collect();
     let message = format!("`--set {name}`: the program has no constant and no axis of this name");
     (!known.contains(&name)).then(|| Problem::unknown(message, name, &known))
+}
+
+/// What is wrong with a value of `--set` as the size of an axis, if the program has one of this name.
+pub fn wrong_size(symbols: &Symbols, name: &str, value: f64) -> Option<Problem> {
+    let axis = symbols.axes.iter().any(|axis| axis.name == name);
+    axes::size_set(name, value).err().filter(|_| axis)
 }
 
 /// Gives up if there is a problem: what follows would only repeat it.

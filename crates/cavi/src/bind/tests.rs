@@ -495,3 +495,38 @@ fn a_covariance_over_too_many_points_is_refused() {
         &["the covariance of `f` over 20000 points would have 4.0e8 numbers, 3.2 GB", "fit fewer points"],
     );
 }
+
+/// More successes than trials have no probability, whether that of a success is known or not.
+#[test]
+fn successes_are_at_most_their_trials() {
+    let files = [("y.csv", "1,2\n3,7\n"), ("n.csv", "4\n5\n")];
+    let program = |total: &str, p: &str| {
+        format!(
+            "axis row[i]\naxis column[j]\ndata y[i, j] : count, absent = NA\ndata n[i] : count\nconst extra = 1\n\
+             p[j] ~ Beta(1, 1)\nw[j] ~ Normal(0, sd = 1)\nu[j] ~ Normal(w[j], sd = 1)\ny[i, j] ~ Binomial(total = {total}, {p})\n"
+        )
+    };
+    let options = ["--data y=y.csv", "--data n=n.csv"];
+    for p in ["p = p[j]", "logit = w[j]"] {
+        refuse(
+            &program("n[i] + extra", p),
+            &options,
+            &files,
+            &["`y` is 7 (y[1, 1], of y.csv), more than its total 6", "as many successes as trials"],
+        );
+        assert!(run(&program("n[i] + 2 * extra", p), &options, &files).is_ok());
+    }
+    let long = [("y.csv", "row,column,y\na,u,2\nb,v,7\n"), ("n.csv", "row,n\na,2\nb,5\n")];
+    refuse(
+        &program("n[i]", "p = 0 * extra"),
+        &options,
+        &files,
+        &["`y` is 1 (y[0, 0], of y.csv), and its probability there is 0"],
+    );
+    refuse(
+        &program("n[i]", "p = p[j]"),
+        &options,
+        &long,
+        &["`y` is 7 (y[b, v], of y.csv), more than its total 5"],
+    );
+}
