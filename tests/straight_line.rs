@@ -1,4 +1,4 @@
-//! Four models computed by straight-line code, written from their published updates, against the executor.
+//! Five models computed by straight-line code, written from their published updates, against the executor.
 
 #![allow(clippy::needless_range_loop, reason = "the loops are those of the formulas")]
 
@@ -161,6 +161,77 @@ fn lda() {
         }
         elbo -= theta.iter().map(|row| dirichlet_divergence(row, alpha)).sum::<f64>();
         elbo -= beta.iter().map(|row| dirichlet_divergence(row, eta)).sum::<f64>();
+        (vec![("theta", 0, theta.concat()), ("beta", 0, beta.concat())], elbo)
+    });
+}
+
+/// Mimno et al. (2009), Polylingual topic models: LDA with a vocabulary for each language, one of them without a word.
+#[test]
+fn polylingual_lda() {
+    let (d, k) = (23, 4);
+    let vocabularies = [5_usize, 0, 9];
+    let (alpha, eta) = (0.3, 0.4);
+    let program = program(
+        "polylingual_lda",
+        "axis doc[d]\naxis lang[m]\naxis word[v] in lang[m]\naxis topic[k]\n\
+         data n[d, m, v] : count, absent = 0\n\
+         theta[d, :k] ~ Dirichlet(0.3)\nbeta[m, k, :v] ~ Dirichlet(0.4)\n\
+         n[d, m, :v] ~ Multinomial(p = sum[k](theta[d, k] * beta[m, k, v]))\nfit {\n  sweep (theta, beta)\n}\n",
+    );
+    let mut rng = ChaCha8Rng::seed_from_u64(11);
+    let words: usize = vocabularies.iter().sum();
+    let (data, n) = counts(d, words, &mut rng);
+    let axes =
+        [BoundAxis::plain(d), BoundAxis::plain(3), BoundAxis::ragged(&vocabularies), BoundAxis::plain(k)];
+    let bound = bound_of(&program, &axes, &[("n", data)]);
+    let from = start(&program.equations, &bound, 9);
+    let mut theta = rows(column(&program, &from, "theta", 0), k);
+    // For each topic the words of the first language, then those of the others.
+    let mut beta = rows(column(&program, &from, "beta", 0), words);
+    let of = |row: &[f64]| -> Vec<f64> {
+        let total = digamma(row.iter().sum());
+        row.iter().map(|own| digamma(*own) - total).collect()
+    };
+    let split = |row: &[f64]| -> Vec<Vec<f64>> {
+        let mut rest = row;
+        let mut parts = Vec::new();
+        for size in vocabularies {
+            let (own, others) = rest.split_at(size);
+            parts.push(own.to_vec());
+            rest = others;
+        }
+        parts
+    };
+    let full = |row: &Vec<f64>| split(row).into_iter().filter(|own| !own.is_empty()).collect::<Matrix>();
+    compare(&program, &bound, &from, || {
+        let logs = |theta: &Matrix, beta: &Matrix| -> (Matrix, Matrix) {
+            let by_language = |row: &Vec<f64>| full(row).iter().flat_map(|own| of(own)).collect();
+            (theta.iter().map(|row| of(row)).collect(), beta.iter().map(by_language).collect())
+        };
+        let (log_theta, log_beta) = logs(&theta, &beta);
+        theta = vec![vec![alpha; k]; d];
+        beta = vec![vec![eta; words]; k];
+        for i in 0..d {
+            for j in 0..words {
+                let shares: Vec<f64> = (0..k).map(|t| (log_theta[i][t] + log_beta[t][j]).exp()).collect();
+                let total: f64 = shares.iter().sum();
+                for t in 0..k {
+                    theta[i][t] += n[i][j] * shares[t] / total;
+                    beta[t][j] += n[i][j] * shares[t] / total;
+                }
+            }
+        }
+        let (log_theta, log_beta) = logs(&theta, &beta);
+        let mut elbo = 0.0;
+        for i in 0..d {
+            elbo += split(&n[i]).iter().map(|own| ln_gamma(own.iter().sum::<f64>() + 1.0)).sum::<f64>();
+            for j in 0..words {
+                let total: f64 = (0..k).map(|t| (log_theta[i][t] + log_beta[t][j]).exp()).sum();
+                elbo += n[i][j] * total.ln() - ln_gamma(n[i][j] + 1.0);
+            }
+        }
+        elbo -= theta.iter().map(|row| dirichlet_divergence(row, alpha)).sum::<f64>();
+        elbo -= beta.iter().flat_map(full).map(|own| dirichlet_divergence(&own, eta)).sum::<f64>();
         (vec![("theta", 0, theta.concat()), ("beta", 0, beta.concat())], elbo)
     });
 }

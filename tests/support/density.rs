@@ -77,14 +77,24 @@ fn joint(model: &Model, world: &World, bounds: Option<Bounds>) -> f64 {
     for (number, statement) in model.statements.iter().enumerate() {
         let reader = Reader { world, expected_logs, squares, number };
         let mut at = world.nowhere();
-        world.each(&statement.plates, &mut at, &mut |at| {
-            let weight = weight(model, world, &statement.plates, at);
+        let copies = copies(model, statement);
+        world.each(&copies, &mut at, &mut |at| {
+            let weight = weight(model, world, &copies, at);
             if weight != 0.0 && counts(model, world, statement, at) {
                 total += weight * reader.log_density(statement, at);
             }
         });
     }
     total
+}
+
+/// The letters that number the copies of a statement: those of its left that are no slice, and the groups that a slice over
+/// a ragged axis stands in.
+fn copies(model: &Model, statement: &Statement) -> Vec<LetterId> {
+    let array = model.symbols.array(statement.target);
+    let plates = statement.plates.iter().take(array.slice.iter().filter(|slice| !**slice).count());
+    let groups = statement.slices.iter().flat_map(|slice| model.symbols.lineage(*slice).into_iter().skip(1));
+    plates.copied().chain(groups).collect()
 }
 
 /// The product of the multiplicities whose letters are all among those with a position, or among the groups these are in.

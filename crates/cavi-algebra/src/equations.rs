@@ -66,7 +66,8 @@ pub enum Mode {
 pub struct Block {
     /// The variables, those of a joint block in the order of its `q(...)`.
     pub members: Vec<ArrayId>,
-    /// The letters that number the copies.
+    /// The letters that number the copies, but for the groups of a slice over a ragged axis ([`Block::copies`]): an element
+    /// of a variable has one subscript for each plate and each letter of its slice.
     pub plates: Vec<LetterId>,
     /// For each member, the letters of its slice.
     pub slices: Vec<Vec<LetterId>>,
@@ -213,6 +214,22 @@ impl Block {
     pub fn update(&self) -> impl Iterator<Item = &Sum> {
         let natural = self.natural.iter().map(|own| &own.coefficient);
         natural.chain(self.ascent.iter().map(|own| &own.objective))
+    }
+
+    /// The letter of its slice, where that runs over a ragged axis: every group has a copy of its own length.
+    pub fn ragged_slice(&self, symbols: &Symbols) -> Option<LetterId> {
+        match self.slices.as_slice() {
+            [slices] => slices.iter().copied().find(|slice| symbols.letter(*slice).parent.is_some()),
+            _ => None,
+        }
+    }
+
+    /// The letters that number its copies: those of its plates, then that of the groups of a slice over a ragged axis.
+    pub fn copies(&self, symbols: &Symbols) -> Vec<LetterId> {
+        match self.ragged_slice(symbols) {
+            Some(slice) => symbols.copies(&self.plates, &[slice]),
+            None => self.plates.clone(),
+        }
     }
 
     /// Whether q is a point mass.

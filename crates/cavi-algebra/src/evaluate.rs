@@ -256,7 +256,7 @@ pub fn evaluate_atom(
         }
         // The normaliser of a distribution over no category: it has one value, of density 1.
         Atom::Apply(Function::LogGamma, arguments)
-            if is_over_nothing(symbols, &arguments[0], environment) =>
+            if is_over_nothing(symbols, &arguments[0], environment, assignment) =>
         {
             0.0
         }
@@ -298,11 +298,17 @@ fn elements(
     elements
 }
 
-/// Whether every term of a sum runs over an axis without a position.
-fn is_over_nothing(symbols: &Symbols, sum: &Sum, environment: &dyn Environment) -> bool {
+/// Whether every term of a sum runs over an axis, or a group of one, without a position.
+fn is_over_nothing(
+    symbols: &Symbols,
+    sum: &Sum,
+    environment: &dyn Environment,
+    assignment: &Assignment,
+) -> bool {
     let is_empty = |letter: &LetterId| {
         let letter = symbols.letter(*letter);
-        letter.parent.is_none() && environment.positions(letter.axis, None).is_empty()
+        let group = letter.parent.and_then(|parent| assignment.get(parent));
+        environment.positions(letter.axis, group).is_empty()
     };
     !sum.terms.is_empty() && sum.terms.iter().all(|term| term.sums.iter().any(is_empty))
 }
@@ -397,6 +403,7 @@ mod tests {
             kind: ArrayKind::Data,
             letters: vec![letter],
             slice: vec![false],
+            written: Vec::new(),
             support: Support::Real,
             absent: Absent::default(),
             restriction: None,

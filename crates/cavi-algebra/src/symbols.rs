@@ -171,6 +171,9 @@ pub struct Array {
     pub letters: Vec<LetterId>,
     /// For each dimension, whether the array's statement binds it as a slice.
     pub slice: Vec<bool>,
+    /// For each subscript as it is written, ancestors of ragged letters among them: the dimension whose letter it belongs to,
+    /// and how many steps above that it stands. Empty where an ancestor stands right before the first letter ragged in it.
+    pub written: Vec<(usize, usize)>,
     /// Where its elements lie.
     pub support: Support,
     /// What is not listed means.
@@ -246,6 +249,39 @@ impl Symbols {
             lineage.push(parent);
         }
         lineage
+    }
+
+    /// The letters that number the copies of a vector with these plates and slices. Where a slice runs over a ragged axis,
+    /// there is a copy for each group of that axis: the letter of the group comes last, unless a plate determines it.
+    pub fn copies(&self, plates: &[LetterId], slices: &[LetterId]) -> Vec<LetterId> {
+        let mut copies = plates.to_vec();
+        for group in slices.iter().filter_map(|slice| self.letter(*slice).parent) {
+            if !copies.iter().any(|copy| self.lineage(*copy).contains(&group)) {
+                copies.push(group);
+            }
+        }
+        copies
+    }
+
+    /// The subscripts of an array as programs write them, from those of each dimension behind their ancestors.
+    pub fn written<T: Clone + PartialEq>(&self, array: ArrayId, dimensions: &[Vec<T>]) -> Vec<T> {
+        let place = |(dimension, depth): &(usize, usize)| {
+            let lineage = dimensions.get(*dimension)?;
+            lineage.get(lineage.len().checked_sub(depth + 1)?).cloned()
+        };
+        let written: Option<Vec<T>> = self.array(array).written.iter().map(place).collect();
+        written.filter(|own| !own.is_empty()).unwrap_or_else(|| {
+            let mut out: Vec<T> = Vec::new();
+            for (own, ancestors) in dimensions.iter().filter_map(|lineage| lineage.split_last()) {
+                ancestors.iter().for_each(|above| {
+                    if !out.contains(above) {
+                        out.push(above.clone());
+                    }
+                });
+                out.push(own.clone());
+            }
+            out
+        })
     }
 
     /// Finds an array by name.

@@ -1,18 +1,20 @@
 //! The factorisation of q: by default one factor for each copy and slice of a variable; `posterior` states departures.
 
 use cavi_algebra::{ArrayId, ArrayKind, BlockId, LetterId, Mode, Sum, Support, Symbols, Term};
+use cavi_families::{of_any_length, recognise};
 use cavi_model::{BlockKind, BlockSpec, Model, Statement};
 use cavi_syntax::{Diagnostic, Span};
 
 use crate::bounds::lee_seung;
 use crate::derive::Derivation;
+use crate::explain::families_on;
 
 /// A block before its equations are derived.
 #[derive(Clone, Debug)]
 pub struct Draft {
     /// The variables.
     pub members: Vec<ArrayId>,
-    /// The letters that number the copies.
+    /// The letters that number the copies, but for the groups of a slice over a ragged axis.
     pub plates: Vec<LetterId>,
     /// For each member, its own letters that run with `plates`, in their order.
     pub member_plates: Vec<Vec<LetterId>>,
@@ -38,6 +40,14 @@ impl Draft {
         match self.mode {
             Mode::Distribution | Mode::Fixed | Mode::Implicit => true,
             Mode::Point => false,
+        }
+    }
+
+    /// All letters that number the copies.
+    pub fn copies(&self, symbols: &Symbols) -> Vec<LetterId> {
+        match self.slices.as_slice() {
+            [slices] => symbols.copies(&self.plates, slices),
+            _ => self.plates.clone(),
         }
     }
 
@@ -226,13 +236,8 @@ fn draft(derivation: &mut Derivation, spec: &BlockSpec) -> Draft {
                 .collect()
         })
         .collect();
-    let ragged = slices.iter().flatten().any(|letter| derivation.symbols.letter(*letter).parent.is_some());
-    if ragged && !together {
-        derivation.diagnostics.push(
-            Diagnostic::error("E0793", "a slice over a ragged axis is not in this version")
-                .at(spec.span, "this slice has another length in each group")
-                .help("leave the `:` out, so that q is independent over the letter, or declare the axis without `in`"),
-        );
+    if !together {
+        refuse_ragged(derivation, spec, &members, &slices);
     }
     refuse_slices(derivation, spec, &members, &slices);
     let plates = derivation.symbols.array(first).letters.iter().copied();
@@ -276,6 +281,69 @@ fn draft(derivation: &mut Derivation, spec: &BlockSpec) -> Draft {
         clamp: spec.clamp,
         span: spec.span,
     }
+}
+
+/// A slice over a ragged axis has another length in each group. A factor of q of one variable goes through that if vectors
+/// describe it; and its copies must be all combinations of their letters, of which the group is one.
+fn refuse_ragged(
+    derivation: &mut Derivation,
+    spec: &BlockSpec,
+    members: &[ArrayId],
+    slices: &[Vec<LetterId>],
+) {
+    let symbols = &derivation.symbols;
+    let array = symbols.array(members[0]);
+    if let Support::Index(axis) = array.support
+        && let Some(parent) = symbols.axis(axis).parent
+    {
+        let (name, own, parent) = (&array.name, &symbols.axis(axis).name, &symbols.axis(parent).name);
+        derivation.diagnostics.push(
+            Diagnostic::error(
+                "E0793",
+                format!("`{name}` is a class of `{own}`, which is ragged in `{parent}`"),
+            )
+            .at(spec.span, "as many classes as its group has members")
+            .possible("classes of an axis of one length")
+            .help(format!(
+                "declare `{own}` without `in`, with probabilities that are 0 where a group has no such class"
+            )),
+        );
+        return;
+    }
+    let ragged = |letter: &&LetterId| symbols.letter(**letter).parent.is_some();
+    let Some(slice) = slices.iter().flatten().find(ragged) else { return };
+    let lineage = symbols.lineage(*slice);
+    let shared = |letter: &LetterId| {
+        let above = symbols.lineage(*letter).into_iter().find(|own| lineage[1..].contains(own))?;
+        (!slices[0].contains(letter)).then_some((*letter, above))
+    };
+    let name = |letter: LetterId| symbols.letter(letter).name.clone();
+    let diagnostic = if let Some((plate, above)) = array.letters.iter().find_map(shared) {
+        let message = format!(
+            "`{}` has a slice over `{}` for each `{}`, and both are ragged in `{}`",
+            array.name,
+            name(*slice),
+            name(plate),
+            name(above)
+        );
+        Diagnostic::error("E0793", message)
+            .at(spec.span, "each group has another number of slices, and each of them another length")
+            .possible("a slice over a ragged axis, beside letters that are not ragged in the same one")
+            .help("leave the `:` out, so that q is independent over the letter, or declare one of the axes without `in`")
+    } else {
+        let point = spec.kind == BlockKind::Point;
+        let families = recognise(array.support, true, point, &[]);
+        if members.len() == 1 && slices[0].len() == 1 && families.is_some_and(of_any_length) {
+            return;
+        }
+        let message =
+            format!("no family has a factor of q over `{}` of another length in each group", array.name);
+        Diagnostic::error("E0793", message)
+            .at(spec.span, format!("`{}` is ragged in `{}`", name(*slice), name(lineage[1])))
+            .possible(format!("one slice on a simplex: {}", families_on(|support| support == Support::Simplex)))
+            .help("leave the `:` out, so that q is independent over the letter, or declare the axis without `in`")
+    };
+    derivation.diagnostics.push(diagnostic);
 }
 
 /// Another letter of the same axis: a declared one that is not taken if there is one (papers write k and l), else a fresh

@@ -141,7 +141,7 @@ fn block(
             }
         }
     }
-    let weights = multiplicities(&derivation.symbols, &draft.plates);
+    let weights = multiplicities(&derivation.symbols, &draft.copies(&derivation.symbols));
     let (natural, prior) = arrange(&mut derivation.symbols, draft, family, &coefficients, &weights);
     let in_order = dedup(collected.iter().flat_map(|entry| entry.meets.clone()).collect());
     let in_order: Vec<LetterId> = with_ancestors(&derivation.symbols, &draft.plates)
@@ -278,7 +278,7 @@ fn ascending(derivation: &Derivation, draft: &Draft, moves: Moves) -> (Block, Ve
         prior: Vec::new(),
         in_order: moves.in_order,
         classes: None,
-        multiplicity: multiplicities(&derivation.symbols, &draft.plates),
+        multiplicity: multiplicities(&derivation.symbols, &draft.copies(&derivation.symbols)),
         by: None,
         clamp: false,
         ascent: Some(moves.ascent),

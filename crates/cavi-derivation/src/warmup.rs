@@ -144,6 +144,7 @@ pub fn with_free_shapes(model: &Model, shapes: &[Shape]) -> Option<Equations> {
             kind: ArrayKind::Latent,
             letters: own.clone(),
             slice: vec![false; own.len()],
+            written: Vec::new(),
             support: Support::Nonnegative,
             absent: Absent::default(),
             restriction: None,

@@ -3,6 +3,8 @@
 //! Normal of known covariance `C' C` moves in `delta = W d`, `W = C'^-1`, in which the prior is a sphere. The objective is
 //! that of the point itself, without a Jacobian, so its maximiser stays the same.
 
+use std::ops::Range;
+
 use cavi_algebra::{ArrayId, Block, Equations, LetterId, Support};
 use cavi_numerics::linalg::{multiply_lower, solve_lower, solve_upper};
 use cavi_numerics::newton::Unit;
@@ -85,8 +87,9 @@ impl Coordinate {
 #[derive(Clone, Debug)]
 pub struct Coordinates<'a> {
     one: Coordinate,
-    /// The length of a simplex slice and the stride of its elements.
-    simplex: Option<(usize, usize)>,
+    /// Where simplex slices begin along their dimension, and the end of the last, several over a ragged axis; and the stride
+    /// of their elements.
+    simplex: Option<(Vec<usize>, usize)>,
     whitened: Option<Whitened<'a>>,
 }
 
@@ -119,10 +122,19 @@ impl Whitened<'_> {
 }
 
 impl<'a> Coordinates<'a> {
-    /// The coordinates of an array with dimensions of these sizes, of which `slice` is that of a simplex.
-    pub fn of(support: Support, sizes: &[usize], slice: Option<usize>) -> Coordinates<'a> {
+    /// The coordinates of an array with dimensions of these sizes, of which `slice` is that of a simplex, cut at `starts` where
+    /// its axis is ragged.
+    pub fn of(
+        support: Support,
+        sizes: &[usize],
+        slice: Option<usize>,
+        starts: Option<&[usize]>,
+    ) -> Coordinates<'a> {
         let simplex = match (support, slice) {
-            (Support::Simplex, Some(place)) => Some((sizes[place], sizes[place + 1..].iter().product())),
+            (Support::Simplex, Some(place)) => {
+                let starts = starts.map_or_else(|| vec![0, sizes[place]], <[usize]>::to_vec);
+                Some((starts, sizes[place + 1..].iter().product()))
+            }
             _ => None,
         };
         Coordinates { one: Coordinate::of(support), simplex, whitened: None }
@@ -171,10 +183,10 @@ impl<'a> Coordinates<'a> {
         if let Some(whitened) = &self.whitened {
             return whitened.each(u, solve_lower);
         }
-        let Some((length, stride)) = self.simplex else { return self.one.back(u) };
+        let Some((starts, stride)) = &self.simplex else { return self.one.back(u) };
         let mut w = u.to_vec();
-        for start in starts(u.len(), length, stride) {
-            let places = || (0..length).map(|v| start + v * stride);
+        for slice in slices(u.len(), starts, *stride) {
+            let places = || slice.clone().step_by(*stride);
             let most = places().map(|at| u[at]).fold(f64::NEG_INFINITY, f64::max);
             let total: f64 = places().map(|at| exp(u[at] - most)).sum();
             places().for_each(|at| w[at] = exp(u[at] - most) / total);
@@ -188,13 +200,13 @@ impl<'a> Coordinates<'a> {
         if let Some(whitened) = &self.whitened {
             return whitened.each(gradient, solve_upper);
         }
-        let Some((length, stride)) = self.simplex else {
+        let Some((starts, stride)) = &self.simplex else {
             let each = x.iter().zip(gradient);
             return each.map(|(x, own)| self.one.derivatives(*x, *own, 0.0).0).collect();
         };
         let mut out = vec![0.0; x.len()];
-        for start in starts(x.len(), length, stride) {
-            let places = || (0..length).map(|v| start + v * stride).filter(|at| x[*at] > 0.0);
+        for slice in slices(x.len(), starts, *stride) {
+            let places = || slice.clone().step_by(*stride).filter(|at| x[*at] > 0.0);
             let mean: f64 = places().map(|at| x[at] * gradient[at]).sum();
             places().for_each(|at| out[at] = x[at] * (gradient[at] - mean));
         }
@@ -206,6 +218,14 @@ impl<'a> Coordinates<'a> {
 fn starts(elements: usize, length: usize, stride: usize) -> impl Iterator<Item = usize> {
     let block = (length * stride).max(1);
     (0..elements / block).flat_map(move |outer| (0..stride).map(move |inner| outer * block + inner))
+}
+
+/// The places of the elements of slices, each a range in steps of the stride.
+fn slices(elements: usize, cuts: &[usize], stride: usize) -> impl Iterator<Item = Range<usize>> {
+    let length = cuts.last().copied().unwrap_or(0);
+    starts(elements, length, stride).flat_map(move |start| {
+        cuts.windows(2).map(move |pair| start + pair[0] * stride..start + pair[1] * stride)
+    })
 }
 
 /// The coordinates of every member of a block that ascends.
@@ -226,7 +246,9 @@ pub fn of_members<'a>(
             }
             let own = equations.symbols.slices(*member);
             let slice = letters.iter().position(|letter| own.contains(letter));
-            Coordinates::of(array.support, &sizes, slice)
+            let axis = slice.map(|place| equations.symbols.letter(letters[place]).axis);
+            let starts = axis.and_then(|axis| bound.axes[axis.index()].starts.as_deref());
+            Coordinates::of(array.support, &sizes, slice, starts)
         })
         .collect()
 }

@@ -1,7 +1,7 @@
 //! A start: every factor of q, and every point, drawn from a stream of its own.
 
 use cavi_algebra::{ArrayId, BlockId, Equations, Mode, Support};
-use cavi_families::Posterior;
+use cavi_families::{Extent, Posterior};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
@@ -29,10 +29,9 @@ pub fn start(equations: &Equations, bound: &Bound, seed: u64) -> Parameters {
             (Mode::Distribution | Mode::Fixed, Some(family)) => distribution(family, &layout, &mut rng),
             (Mode::Point, _) | (Mode::Distribution | Mode::Fixed, None) => {
                 let supports = block.members.iter().map(|member| equations.symbols.array(*member).support);
-                let sizes = layout.slices.iter();
                 let drawn = supports
-                    .zip(sizes)
-                    .map(|(support, sizes)| values(support, layout.rows, sizes, bound, &mut rng));
+                    .enumerate()
+                    .map(|(member, support)| values(support, &layout, member, bound, &mut rng));
                 let drawn: Vec<Vec<f64>> = drawn.collect();
                 // A whitened point is drawn from its prior: elsewhere a smooth one has next to no density.
                 let coordinates = of_members(equations, bound, block, &layout);
@@ -60,9 +59,9 @@ fn distribution(family: &dyn Posterior, layout: &Layout, rng: &mut ChaCha8Rng) -
 }
 
 /// The start of a point: of order 1, inside its support, and different for every element.
-fn values(support: Support, rows: usize, slice: &[usize], bound: &Bound, rng: &mut ChaCha8Rng) -> Vec<f64> {
-    let width = slice.iter().product::<usize>();
-    let mut values: Vec<f64> = (0..rows * width)
+fn values(support: Support, layout: &Layout, member: usize, bound: &Bound, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    let slices = layout.slices_of(member);
+    let mut values: Vec<f64> = (0..slices.len(Extent::Vector))
         .map(|_| match support {
             Support::Real => rng.sample(StandardNormal),
             Support::Positive | Support::Nonnegative | Support::Simplex | Support::PositiveDefinite => {
@@ -74,15 +73,15 @@ fn values(support: Support, rows: usize, slice: &[usize], bound: &Bound, rng: &m
             Support::Index(axis) => (bound.size(axis) as f64 * rng.random::<f64>()).floor(),
         })
         .collect();
-    for row in 0..rows {
-        let own = &mut values[row * width..(row + 1) * width];
+    for row in 0..slices.rows {
+        let own = &mut values[slices.row(row)];
         if support == Support::Simplex {
             let sum: f64 = own.iter().sum();
             own.iter_mut().for_each(|value| *value /= sum);
         }
         if support == Support::PositiveDefinite {
             // A diagonal of order 1.
-            let n = slice.first().copied().unwrap_or(1);
+            let n = layout.slices[member].first().copied().unwrap_or(1);
             own.iter_mut()
                 .enumerate()
                 .filter(|(place, _)| place / n != place % n)

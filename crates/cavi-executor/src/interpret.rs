@@ -26,7 +26,7 @@ use crate::run::Allocations;
 use crate::schedule::{Item, Schedule, Step};
 use crate::trouble::Trouble;
 use context::{Context, Place, assignment, unflat};
-use state::{Concrete, Partition, State, View, one, row_of};
+use state::{Concrete, Partition, State, View, row_of};
 
 /// A run of equations on data.
 pub struct Interpreter<'a> {
@@ -216,8 +216,9 @@ impl<'a> Interpreter<'a> {
             return;
         }
         let extents = if place.values { vec![Extent::Vector; columns.len()] } else { place.extents() };
-        let rows = row.map_or(0..place.layout.rows, |row| row..row + 1);
-        for weightless in rows.filter(|row| self.weight(view, id, *row) == 0.0) {
+        let (all, each) = (place.layout.batch(), place.layout.batch_of(1).rows);
+        let copies = row.map_or(0..all.rows, |row| row * each..(row + 1) * each);
+        for weightless in copies.filter(|copy| self.weight(view, id, *copy) == 0.0) {
             for ((column, stored), extent) in
                 columns.iter_mut().zip(&self.now.parameters.blocks[id.index()]).zip(&extents)
             {
@@ -225,9 +226,10 @@ impl<'a> Interpreter<'a> {
                     continue;
                 }
                 let width = stored.len() / place.layout.rows;
-                let from = weightless * width..(weightless + 1) * width;
-                let to = if row.is_some() { 0..width } else { from.clone() };
-                column[to].copy_from_slice(&stored[from]);
+                let from =
+                    if each > 1 { all.row(weightless) } else { weightless * width..(weightless + 1) * width };
+                let before = row.unwrap_or(0) * width;
+                column[from.start - before..from.end - before].copy_from_slice(&stored[from]);
             }
         }
     }
@@ -247,7 +249,7 @@ impl<'a> Interpreter<'a> {
         let (place, family) = self.family(id)?;
         let natural = self.natural(view, id, which, row);
         let natural: Vec<&[f64]> = natural.iter().map(Vec::as_slice).collect();
-        let batch = row.map_or(place.layout.batch(), |_| one(place.layout.n));
+        let batch = row.map_or(place.layout.batch(), |_| place.layout.batch_of(1));
         let mut columns: Vec<Vec<f64>> =
             place.extents().into_iter().map(|extent| vec![0.0; batch.len(extent)]).collect();
         family
@@ -262,9 +264,9 @@ impl<'a> Interpreter<'a> {
         let (_, place) = self.context.block(id);
         let Some(observed) = &place.observed else { return };
         let has_masses = match row {
-            Some(row) => {
-                observed.row(row).is_none_or(|value| family.observe(&one(place.layout.n), 0, value, columns))
-            }
+            Some(row) => observed
+                .row(row)
+                .is_none_or(|value| family.observe(&place.layout.batch_of(1), 0, value, columns)),
             None => observed.observe(family, &place.layout.batch(), columns),
         };
         assert!(has_masses, "a family that data have has point masses");
@@ -306,7 +308,7 @@ impl<'a> Interpreter<'a> {
                 }
             }
         }
-        let batch = row.map_or(place.layout.batch(), |_| one(place.layout.n));
+        let batch = row.map_or(place.layout.batch(), |_| place.layout.batch_of(1));
         // Members stand beside each other in a row.
         let rows: Vec<usize> = row.map_or_else(|| (0..place.layout.rows).collect(), |row| vec![row]);
         let stored = &self.now.parameters.blocks[id.index()];
@@ -341,7 +343,8 @@ impl<'a> Interpreter<'a> {
     }
 
     fn improper(&self, id: BlockId, row: Option<usize>, improper: Improper) -> Trouble {
-        self.context.trouble(id, row.unwrap_or(improper.row), improper.reason)
+        let before = row.unwrap_or(0) * self.context.places[id.index()].layout.batch_of(1).rows;
+        self.context.trouble(id, before + improper.row, improper.reason)
     }
 
     /// The coefficient columns of all rows, or of one. A matrix column is evaluated at the first row of each group.
@@ -394,7 +397,7 @@ impl<'a> Interpreter<'a> {
         row: usize,
         matrices: bool,
     ) -> Vec<Vec<f64>> {
-        let mut assignment = self.context.copy(id, row, view);
+        let mut assignment = self.context.row(id, row, view);
         let wanted = |own| matrices || own != Extent::Matrix;
         self.coefficients_at(view, id, which, &mut assignment, &wanted, Masks::AsWritten)
     }
@@ -539,7 +542,7 @@ impl<'a> Interpreter<'a> {
         let state = if block.mode == Mode::Implicit { view.held } else { view.now };
         let columns = state.columns(&self.context, id);
         let batch = place.layout.batch();
-        let mut entropy = vec![0.0; place.layout.rows];
+        let mut entropy = vec![0.0; batch.rows];
         family.entropy(&batch, columns, &mut entropy);
         let mut natural: Vec<Vec<f64>> =
             place.statistics.iter().map(|own| vec![0.0; batch.len(own.extent)]).collect();
@@ -548,11 +551,14 @@ impl<'a> Interpreter<'a> {
         }
         let extents: Vec<Extent> = place.statistics.iter().map(|own| own.extent).collect();
         let mut sum = Accumulator::default();
-        for (row, entropy) in entropy.iter().enumerate() {
-            let weight = self.weight(view, id, row);
+        let each = place.layout.batch_of(1);
+        for (copy, entropy) in entropy.iter().enumerate() {
+            let weight = self.weight(view, id, copy);
             if weight == 0.0 {
                 continue;
             }
+            // A row of ragged slices holds a copy for each group.
+            let (row, group) = (copy / each.rows, copy % each.rows);
             if let Some(value) = place.observed.as_ref().and_then(|observed| observed.row(row)) {
                 let prior = self.coefficients(view, id, Which::Prior, row, true);
                 let prior: Vec<&[f64]> = prior.iter().map(Vec::as_slice).collect();
@@ -565,7 +571,9 @@ impl<'a> Interpreter<'a> {
                 let prior = self.coefficients(view, id, Which::Prior, row, true);
                 let natural = row_of(place, &natural, &extents, row);
                 for ((own, prior), natural) in place.statistics.iter().zip(&prior).zip(&natural) {
-                    for (position, (prior, natural)) in prior.iter().zip(natural).enumerate() {
+                    let positions = if each.rows > 1 { each.row(group) } else { 0..natural.len() };
+                    for position in positions {
+                        let (prior, natural) = (prior[position], natural[position]);
                         let difference = prior - natural;
                         // Exactly 0 is 0, however large the expectation: an untouched copy adds nothing.
                         if difference != 0.0 {

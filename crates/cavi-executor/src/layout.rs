@@ -6,13 +6,16 @@ use cavi_families::{Batch, Extent, Posterior};
 use crate::data::Bound;
 
 /// The rows of a block. Row `r` is the copy whose plate letters have the values of `r` in mixed radix, in the order of
-/// [`Block::plates`]; a ragged letter counts through all its groups.
+/// [`Block::plates`]; a ragged letter counts through all its groups. Where the slice itself is ragged, a row holds the copies
+/// of all groups, one after another.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// The sizes of the plate letters.
     pub plates: Vec<usize>,
-    /// The number of copies.
+    /// The number of rows.
     pub rows: usize,
+    /// Of a slice over a ragged axis, where each group begins in a row, and the end of the last; else empty.
+    pub starts: Vec<usize>,
     /// For each member the sizes of its slice letters.
     pub slices: Vec<Vec<usize>>,
     /// The length of the slice (of real variables all slices of the members together), or the number of classes; 1 for
@@ -56,6 +59,8 @@ impl Layout {
             None if symbols.array(block.members[0]).support == Support::PositiveDefinite => slices[0][0],
             None => slices[0].iter().product(),
         };
+        let axis = block.ragged_slice(symbols).map(|slice| symbols.letter(slice).axis);
+        let starts = axis.and_then(|axis| bound.axes[axis.index()].starts.clone()).unwrap_or_default();
         // Without a copy there is nothing to share.
         // What is observed in part is a point mass in some rows.
         let own = rows == 0 || block.members.iter().any(|member| is_data(bound, *member));
@@ -79,7 +84,7 @@ impl Layout {
                 group.push(number);
             }
         }
-        Layout { plates, rows, slices, n, group_letters, group_sizes, group, groups }
+        Layout { plates, rows, starts, slices, n, group_letters, group_sizes, group, groups }
     }
 
     /// How many numbers describe the block: its defining descriptors, or the values of a point.
@@ -103,9 +108,36 @@ impl Layout {
         widths.scan(0, |next, width| Some(std::mem::replace(next, *next + width))).collect()
     }
 
-    /// The batch of all rows.
+    /// The batch of all copies.
     pub fn batch(&self) -> Batch<'_> {
-        Batch { rows: self.rows, n: self.n, groups: self.groups, group: &self.group }
+        Batch { groups: self.groups, group: &self.group, ..self.batch_of(self.rows) }
+    }
+
+    /// The batch of the copies in as many rows, each its own group.
+    pub fn batch_of(&self, rows: usize) -> Batch<'_> {
+        Batch::cut(rows, self.n, &self.starts)
+    }
+
+    /// The slices of a member, as the rows of a column of its values.
+    pub fn slices_of(&self, member: usize) -> Batch<'_> {
+        if self.starts.is_empty() {
+            return Batch::of(self.rows, self.slices[member].iter().product());
+        }
+        self.batch()
+    }
+
+    /// The positions of the letters that number a copy: those of its row, then that of its group.
+    pub fn positions(&self, copy: usize) -> Vec<usize> {
+        let each = self.batch_of(1).rows_in_n();
+        let groups = (!self.starts.is_empty()).then_some(each);
+        let sizes: Vec<usize> = self.plates.iter().copied().chain(groups).collect();
+        let mut positions = vec![0; sizes.len()];
+        let mut rest = copy;
+        for (position, size) in positions.iter_mut().zip(&sizes).rev() {
+            *position = rest % size.max(&1);
+            rest /= size.max(&1);
+        }
+        positions
     }
 }
 

@@ -557,8 +557,12 @@ impl<'a> Executor<'a> {
                 let matrix: Vec<bool> = extents_of(self.equations, id);
                 for ((column, before), matrix) in block.iter_mut().zip(before).zip(matrix) {
                     let width = before.len() / layout.rows;
-                    for row in weightless.iter().filter(|_| !(matrix && shared)) {
-                        let own = row * width..(row + 1) * width;
+                    for copy in weightless.iter().filter(|_| !(matrix && shared)) {
+                        let own = match layout.starts.is_empty() {
+                            true => copy * width..(copy + 1) * width,
+                            // A row holds a copy for each group.
+                            false => layout.batch().row(*copy),
+                        };
                         column[own.clone()].copy_from_slice(&before[own]);
                     }
                 }
@@ -599,7 +603,7 @@ impl<'a> Executor<'a> {
                 }
             })
         };
-        let rows = (0..layout.rows).filter(|row| says_nothing(*row)).collect();
+        let rows = (0..layout.batch().rows).filter(|row| says_nothing(*row)).collect();
         self.forget(&nodes);
         rows
     }
@@ -757,12 +761,6 @@ fn settle(
     }
 }
 
-fn trouble(block: BlockId, layout: &Layout, row: usize, reason: String) -> Trouble {
-    let mut copy = vec![0; layout.plates.len()];
-    let mut rest = row;
-    for (value, size) in copy.iter_mut().zip(&layout.plates).rev() {
-        *value = rest % size.max(&1);
-        rest /= size.max(&1);
-    }
-    Trouble { block, copy, reason }
+fn trouble(block: BlockId, layout: &Layout, copy: usize, reason: String) -> Trouble {
+    Trouble { block, copy: layout.positions(copy), reason }
 }

@@ -9,7 +9,7 @@ use cavi_algebra::BlockId;
 pub struct Trouble {
     /// The block.
     pub block: BlockId,
-    /// The copy: a position for each plate letter of the block, in its order. Empty where all copies are meant.
+    /// The copy: a position for each letter that numbers the copies of the block, in its order. Empty where all copies are meant.
     pub copy: Vec<usize>,
     /// What is wrong, in words: `the rate is 0, and must be greater than 0`.
     pub reason: String,

@@ -164,7 +164,7 @@ impl Posterior for DirichletPosterior {
     }
 
     fn entropy(&self, batch: &Batch, descriptors: &[Vec<f64>], out: &mut [f64]) {
-        let mut each = vec![0.0; batch.n];
+        let mut each = Vec::new();
         for row in 0..batch.rows {
             let concentration = &descriptors[0][batch.row(row)];
             if concentration.is_empty() {
@@ -172,6 +172,7 @@ impl Posterior for DirichletPosterior {
                 out[row] = 0.0;
                 continue;
             }
+            each.resize(concentration.len(), 0.0);
             log_gamma_into(concentration, &mut each);
             out[row] = reduce::sum(&each) - log_gamma(reduce::sum(concentration));
         }
@@ -210,9 +211,10 @@ impl Posterior for DirichletPosterior {
         for row in 0..batch.rows {
             let (centre, concentration) = (&centre[batch.row(row)], &mut descriptors[0][batch.row(row)]);
             let total: f64 = centre.iter().sum();
+            let n = centre.len() as f64;
             for (concentration, centre) in concentration.iter_mut().zip(centre) {
                 require_positive(row, "mean", *centre)?;
-                *concentration = batch.n as f64 * centre / total;
+                *concentration = n * centre / total;
             }
         }
         self.complete(batch, descriptors)

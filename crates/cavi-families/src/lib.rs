@@ -119,6 +119,15 @@ pub fn joins(posterior: &dyn Posterior, supports: &[Support], over_slice: bool) 
     posterior.joint() == supports && posterior.over_slice() == over_slice
 }
 
+/// Whether the copies of a factor of q may have slices of different lengths: no matrix belongs to it.
+pub fn of_any_length(posterior: &dyn Posterior) -> bool {
+    let described = posterior.descriptors().iter().map(|own| own.extent);
+    let statistics = posterior.statistics();
+    let expected = posterior.expectations();
+    let answered = statistics.iter().chain(&expected).map(|own| own.extent);
+    described.chain(answered).all(|extent| extent == Extent::Vector)
+}
+
 /// The joint family of several variables with these supports whose statistics contain the collected ones.
 pub fn recognise_joint(
     supports: &[Support],

@@ -19,7 +19,7 @@ const NO_DISTRIBUTION: &str = "a truncated Normal over a slice has no normaliser
 /// The elements of all slices, a Gamma each: what a slice starts from.
 fn elements(batch: &Batch) -> Batch<'static> {
     let rows = batch.rows * batch.n;
-    Batch { rows, n: 1, groups: rows, group: &[] }
+    Batch::of(rows, 1)
 }
 
 impl Posterior for NonnegativeSlice {

@@ -12,16 +12,20 @@ use rand::RngCore;
 use crate::family::Extent;
 use crate::standard::Formulas;
 
-/// The rows that one call treats: copies of a block, all with slices of the same length.
+/// The rows that one call treats: copies of a block, one after another.
 ///
 /// Columns are row-major: a scalar column holds one number a row, a vector column `n`. A matrix column holds `n * n`
-/// numbers a *group* of rows (a covariance shared by rows is stored once).
+/// numbers a *group* of rows (a covariance shared by rows is stored once). Slices over a ragged axis have another length in
+/// each group of that axis: `n` numbers of a vector column are then a row for each group, and there is no matrix.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
     /// The number of copies.
     pub rows: usize,
-    /// The length of the slice, or the number of classes; 1 for scalars.
+    /// The length of the slice, or the number of classes; 1 for scalars. Of slices over a ragged axis, those of all its
+    /// groups together.
     pub n: usize,
+    /// For slices over a ragged axis, where each group begins among `n` numbers, and the end of the last; else empty.
+    pub starts: &'a [usize],
     /// The number of groups that matrix columns have.
     pub groups: usize,
     /// The group of each row; empty where each row is its own group.
@@ -29,14 +33,34 @@ pub struct Batch<'a> {
 }
 
 impl Batch<'_> {
+    /// As many rows of this length, each its own group.
+    pub fn of(rows: usize, n: usize) -> Batch<'static> {
+        Batch { rows, n, starts: &[], groups: rows, group: &[] }
+    }
+
+    /// As many times `n` numbers, each cut at `starts` into rows of their own if there are any.
+    pub fn cut(times: usize, n: usize, starts: &[usize]) -> Batch<'_> {
+        let rows = times * if starts.is_empty() { 1 } else { starts.len() - 1 };
+        Batch { starts, ..Batch::of(rows, n) }
+    }
+
     /// The group of a row.
     pub fn group_of(&self, row: usize) -> usize {
         if self.group.is_empty() { row } else { self.group[row] }
     }
 
+    /// How many rows `n` numbers of a vector column hold.
+    pub fn rows_in_n(&self) -> usize {
+        if self.starts.is_empty() { 1 } else { self.starts.len() - 1 }
+    }
+
     /// Where a row of a vector column stands.
     pub fn row(&self, row: usize) -> std::ops::Range<usize> {
-        row * self.n..(row + 1) * self.n
+        if self.starts.is_empty() {
+            return row * self.n..(row + 1) * self.n;
+        }
+        let (before, group) = (row / self.rows_in_n() * self.n, row % self.rows_in_n());
+        before + self.starts[group]..before + self.starts[group + 1]
     }
 
     /// Where a row of a column with a matrix for each row stands.
@@ -58,7 +82,7 @@ impl Batch<'_> {
     pub fn len(&self, extent: Extent) -> usize {
         match extent {
             Extent::Scalar => self.rows,
-            Extent::Vector => self.rows * self.n,
+            Extent::Vector => self.rows / self.rows_in_n().max(1) * self.n,
             Extent::Matrix => self.groups * self.n * self.n,
             Extent::Pairs => self.rows * self.n * self.n,
         }

@@ -46,6 +46,7 @@ impl Numbers {
             kind: ArrayKind::Constant,
             slice: vec![is_vector; letters.len()],
             letters,
+            written: Vec::new(),
             support: Support::Real,
             absent: Absent::default(),
             restriction: None,

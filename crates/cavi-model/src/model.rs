@@ -41,7 +41,8 @@ pub struct Model {
 pub struct Statement {
     /// The variable on the left.
     pub target: ArrayId,
-    /// Letters of the left that number independent copies: the dimensions of the target that are no slice.
+    /// Letters of the left that number independent copies: the dimensions of the target that are no slice, then the groups
+    /// of a slice over a ragged axis.
     pub plates: Vec<LetterId>,
     /// Letters of the slices on the left.
     pub slices: Vec<LetterId>,

@@ -244,17 +244,17 @@ fn element(symbols: &Symbols, id: ArrayId) -> String {
 /// An array as programs write it: with the ancestors of ragged letters.
 pub(crate) fn written(symbols: &Symbols, id: ArrayId) -> String {
     let array = symbols.array(id);
-    let mut letters: Vec<String> = Vec::new();
-    for (letter, slice) in array.letters.iter().zip(&array.slice) {
-        for above in symbols.lineage(*letter).into_iter().skip(1).collect::<Vec<_>>().into_iter().rev() {
-            let name = letter_name(symbols, above);
-            if !letters.contains(&name) {
-                letters.push(name);
-            }
+    let dimension = |(letter, slice): (&LetterId, &bool)| {
+        let mut names: Vec<String> =
+            symbols.lineage(*letter).into_iter().map(|own| letter_name(symbols, own)).collect();
+        if *slice {
+            names[0].insert(0, ':');
         }
-        letters.push(format!("{}{}", if *slice { ":" } else { "" }, letter_name(symbols, *letter)));
-    }
-    bracketed(&array.name, &letters)
+        names.reverse();
+        names
+    };
+    let dimensions: Vec<Vec<String>> = array.letters.iter().zip(&array.slice).map(dimension).collect();
+    bracketed(&array.name, &symbols.written(id, &dimensions))
 }
 
 /// A family with its arguments; one that has no parameters shows the support of its variable.

@@ -637,7 +637,7 @@ impl Context<'_> {
             format!("{name} = {}", path.join("/"))
         };
         let mut places: Vec<String> = Vec::new();
-        for (letter, position) in block.plates.iter().zip(&trouble.copy) {
+        for (letter, position) in block.copies(symbols).iter().zip(&trouble.copy) {
             let letter = symbols.letter(*letter);
             match self.binding.entries.iter().find(|own| own.axis == letter.axis) {
                 None => places.push(place(&letter.name, letter.axis, *position)),

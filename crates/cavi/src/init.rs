@@ -555,9 +555,9 @@ impl Reader<'_> {
         }
         for (member, values) in columns.iter().enumerate() {
             let support = symbols.array(block.members[member]).support;
-            let width = layout.slices[member].iter().product::<usize>().max(1);
-            for (row, slice) in values.chunks(width).enumerate() {
-                if let Some(reason) = misfit(support, slice) {
+            let slices = layout.slices_of(member);
+            for row in 0..slices.rows {
+                if let Some(reason) = misfit(support, &values[slices.row(row)]) {
                     return Err(Problem::new(format!(
                         "{}: the start of `{}`{}: {reason}",
                         self.store.path.display(),
@@ -574,14 +574,11 @@ impl Reader<'_> {
     fn copy(&self, id: BlockId, row: usize) -> String {
         let symbols = &self.equations.symbols;
         let layout = &self.layouts[id.index()];
-        let mut rest = row;
         let mut places = Vec::new();
-        for (letter, size) in self.equations.block(id).plates.iter().zip(&layout.plates).rev() {
+        for (letter, position) in self.equations.block(id).copies(symbols).iter().zip(layout.positions(row)) {
             let axis = symbols.letter(*letter).axis;
-            places.push(self.labels.path(symbols, self.bound, axis, rest % size.max(&1)).join(", "));
-            rest /= size.max(&1);
+            places.push(self.labels.path(symbols, self.bound, axis, position).join(", "));
         }
-        places.reverse();
         if places.is_empty() { String::new() } else { format!(" at [{}]", places.join(", ")) }
     }
 }

@@ -1,7 +1,7 @@
 //! Points on a simplex whose values nothing determines.
 
 use cavi_algebra::{Block, BlockId, Equations, Mode, Support};
-use cavi_executor::{Bound, Executor, Parameters};
+use cavi_executor::{Bound, Executor, Layout, Parameters};
 use cavi_model::Model;
 use cavi_syntax::Diagnostic;
 
@@ -9,11 +9,14 @@ use cavi_syntax::Diagnostic;
 pub(crate) fn traces(equations: &Equations, bound: &Bound, parameters: &Parameters) -> Vec<Vec<f64>> {
     let firsts = |(block, columns): (&Block, &Vec<Vec<f64>>)| {
         let [member] = block.members.as_slice() else { return Vec::new() };
-        let sizes = block.slices[0].iter().map(|letter| bound.size_of(&equations.symbols, *letter));
-        let width = sizes.product::<usize>().max(1);
         let on_simplex = equations.symbols.array(*member).support == Support::Simplex;
         match (block.mode, on_simplex, columns.first()) {
-            (Mode::Point, true, Some(values)) => values.iter().step_by(width).copied().collect(),
+            (Mode::Point, true, Some(values)) => {
+                let layout = Layout::new(equations, bound, block, &|_| false);
+                let slices = layout.slices_of(0);
+                let full = (0..slices.rows).map(|row| slices.row(row)).filter(|row| !row.is_empty());
+                full.map(|row| values[row.start]).collect()
+            }
             _ => Vec::new(),
         }
     };

@@ -4,7 +4,7 @@ use cavi_algebra::evaluate::{Assignment, evaluate, for_each_value};
 use cavi_algebra::rules::to_sum;
 use cavi_algebra::{ArrayId, BlockId, Equations, Expression, LetterId, Mode, Support, Symbols};
 use cavi_executor::{Layout, Parameters};
-use cavi_families::Improper;
+use cavi_families::{Batch, Improper};
 use cavi_model::{InitSpec, Model, Start as Line, Statement};
 use cavi_syntax::Diagnostic;
 use rand::SeedableRng;
@@ -294,10 +294,9 @@ impl Context<'_> {
                 family.start_at(&batch, &centre, descriptors).map_err(|improper| self.improper(&improper))
             }
             None => {
-                let width = layout.slices[member].iter().product::<usize>().max(1);
                 if array.support == Support::Simplex && matches!(self.line.start, Line::Value(_)) {
                     // A vector of weights: what counts is their shares.
-                    normalise(&mut centre, width);
+                    normalise(&mut centre, &layout.slices_of(member));
                 }
                 let fits = |value: f64| match array.support {
                     Support::Real | Support::PositiveDefinite => value.is_finite(),
@@ -335,8 +334,10 @@ fn one_hot(classes: &[f64], n: usize) -> Option<Vec<f64>> {
     Some(out)
 }
 
-fn normalise(values: &mut [f64], width: usize) {
-    for row in values.chunks_mut(width) {
+/// Divides each row by its sum, where there is one.
+fn normalise(values: &mut [f64], rows: &Batch) {
+    for row in 0..rows.rows {
+        let row = &mut values[rows.row(row)];
         let total: f64 = row.iter().sum();
         if total > 0.0 {
             row.iter_mut().for_each(|value| *value /= total);

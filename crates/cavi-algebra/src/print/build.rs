@@ -34,15 +34,15 @@ impl<'a> Builder<'a> {
 
     /// An element of an array, some letters as slices.
     pub fn sliced(&mut self, array: ArrayId, letters: &[(LetterId, bool)]) -> Node {
-        let mut subscripts = Vec::new();
+        let mut lineages = Vec::new();
         for (letter, slice) in letters {
-            let lineage = self.letters.lineage(self.scope.symbols, *letter);
-            push_lineage(&mut subscripts, lineage);
-            if *slice && let Some(Node::Letter(name)) = subscripts.pop() {
-                subscripts.push(Node::Slice(name));
+            let mut lineage = self.letters.lineage(self.scope.symbols, *letter);
+            if *slice && let Some(Node::Letter(name)) = lineage.pop() {
+                lineage.push(Node::Slice(name));
             }
+            lineages.push(lineage);
         }
-        Node::element(&self.scope.symbols.array(array).name, subscripts)
+        self.written(array, &lineages)
     }
 
     /// A member of a block, its slices as slices.
@@ -365,8 +365,13 @@ impl<'a> Builder<'a> {
 
     /// An element of an array.
     pub fn element(&mut self, array: ArrayId, subscripts: &[Subscript]) -> Node {
-        let subscripts = self.subscripts(subscripts);
-        Node::element(&self.scope.symbols.array(array).name, subscripts)
+        let lineages: Vec<Vec<Node>> = subscripts.iter().map(|own| self.subscript(own)).collect();
+        self.written(array, &lineages)
+    }
+
+    fn written(&self, array: ArrayId, lineages: &[Vec<Node>]) -> Node {
+        let symbols = self.scope.symbols;
+        Node::element(&symbols.array(array).name, symbols.written(array, lineages))
     }
 
     fn subscripts(&mut self, subscripts: &[Subscript]) -> Vec<Node> {

@@ -220,7 +220,7 @@ impl Derivation<'_> {
             Mode::Fixed => ", fixed at its start",
             Mode::Implicit => ", always at its optimum and never stored",
         }));
-        line.extend(self.for_each(&block.plates));
+        line.extend(self.for_each(&block.copies(self.symbols())));
         if let Some(bound) = block.by {
             line.push(words(format!(", by the bound {bound}")));
         }
@@ -299,7 +299,7 @@ impl Derivation<'_> {
             Mode::Distribution | Mode::Point => {}
         }
         if block.in_order.is_empty() {
-            return vec![words(if block.plates.is_empty() {
+            return vec![words(if block.copies(self.symbols()).is_empty() {
                 "There is one copy."
             } else {
                 "All copies move at once."

@@ -51,7 +51,7 @@ impl Derivation<'_> {
             let block = self.equations.block(*id);
             if !self.standard.paired(block.family) {
                 // Of one copy there is nothing to sum, and the row would say nothing.
-                if !block.plates.is_empty() || !block.multiplicity.is_empty() {
+                if !block.copies(self.symbols()).is_empty() || !block.multiplicity.is_empty() {
                     entropies.push(Row::equal(named(block), self.entropy(block)));
                 }
                 continue;
@@ -114,7 +114,7 @@ impl Derivation<'_> {
 
     /// `sum[n](H[q(z[n])])`, rows weighted by their multiplicity.
     fn entropy(&self, block: &Block) -> Node {
-        let plates = self.with_ancestors(&block.plates);
+        let plates = self.with_ancestors(&block.copies(self.symbols()));
         Builder::new(self.scope(), &[]).summed(&plates, |builder| {
             let entropy = Node::Entropy(Box::new(builder.q(block)));
             self.weighted(builder, block, entropy)
@@ -148,7 +148,7 @@ impl Derivation<'_> {
             );
             nodes.push(node);
         }
-        let plates = self.with_ancestors(&block.plates);
+        let plates = self.with_ancestors(&block.copies(&symbols));
         nodes.push(Builder::new(self.scope_with(&symbols), &[]).summed(&plates, |builder| {
             let normaliser = Node::call(Call::Named(self.scope().normaliser()), builder.q(block));
             self.weighted(builder, block, normaliser)

@@ -278,7 +278,8 @@ impl Resolved {
     pub fn plates(&self, symbols: &Symbols, block: &Block, before: &[Shown]) -> Vec<LetterId> {
         let mut letters = Vec::new();
         self.letters(symbols, before, &mut letters);
-        let plates = block.plates.iter().flat_map(|plate| symbols.lineage(*plate).into_iter().rev());
+        let plates = block.copies(symbols);
+        let plates = plates.iter().flat_map(|plate| symbols.lineage(*plate).into_iter().rev());
         dedup(plates.filter(|plate| letters.contains(plate)).collect())
     }
 

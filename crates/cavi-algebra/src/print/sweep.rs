@@ -226,8 +226,8 @@ impl Derivation<'_> {
             text.push(words("."));
             return text;
         }
-        let plates = self.with_ancestors(&block.plates);
-        let letters: Vec<Node> = Builder::new(self.scope(), &block.plates).subscripts_of(&plates);
+        let plates = self.with_ancestors(&block.copies(self.symbols()));
+        let letters: Vec<Node> = Builder::new(self.scope(), &plates).subscripts_of(&plates);
         if letters.is_empty() {
             text.push(words("."));
         } else {

@@ -2,8 +2,8 @@
 //! left over, and what would compile.
 
 use cavi_algebra::{
-    ArrayId, Atom, Block, BlockId, Elementary, Mode, StatementId, Statistic, Sum, Support, Symbols, Term,
-    dedup,
+    ArrayId, Atom, Block, BlockId, Elementary, LetterId, Mode, StatementId, Statistic, Sum, Support, Symbols,
+    Term, dedup,
 };
 use cavi_families::{Posterior, families, joins, posterior, posteriors, recognise, recognise_joint};
 use cavi_syntax::Diagnostic;
@@ -322,16 +322,13 @@ pub fn describe_block(symbols: &Symbols, block: &Block) -> String {
         .zip(&block.slices)
         .map(|(member, slices)| {
             let array = symbols.array(*member);
-            let mut subscripts: Vec<String> = Vec::new();
-            for letter in &array.letters {
-                for step in symbols.lineage(*letter).into_iter().rev() {
-                    let name = &symbols.letter(step).name;
-                    let text = if slices.contains(&step) { format!(":{name}") } else { name.clone() };
-                    if !subscripts.contains(&text) {
-                        subscripts.push(text);
-                    }
-                }
-            }
+            let text = |letter: LetterId| {
+                let name = &symbols.letter(letter).name;
+                if slices.contains(&letter) { format!(":{name}") } else { name.clone() }
+            };
+            let lineage = |letter: &LetterId| symbols.lineage(*letter).into_iter().rev().map(text).collect();
+            let dimensions: Vec<Vec<String>> = array.letters.iter().map(lineage).collect();
+            let subscripts = symbols.written(*member, &dimensions);
             if subscripts.is_empty() {
                 array.name.clone()
             } else {

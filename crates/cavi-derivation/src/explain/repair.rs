@@ -410,6 +410,7 @@ fn chosen(model: &Model, variable: ArrayId, compiles: &dyn Fn(&Model) -> bool, f
             kind: ArrayKind::Constant,
             letters: vec![class],
             slice: vec![false],
+            written: Vec::new(),
             support: Support::Nonnegative,
             ..spec.clone()
         });

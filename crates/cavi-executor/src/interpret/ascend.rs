@@ -139,7 +139,7 @@ impl Interpreter<'_> {
         let x = coordinate.back(&[u])[0];
         self.put(id, row, x);
         let view = self.view(Partition::Held);
-        let mut assignment = self.context.copy(id, row, &view);
+        let mut assignment = self.context.row(id, row, &view);
         let slope = evaluate(self.context.symbols(), &ascent.gradient[0], &view, &mut assignment);
         if slope.is_nan() {
             let reason = format!("the derivative of its objective is no number at {x}");

@@ -73,13 +73,6 @@ impl<'a> Context<'a> {
                 };
                 homes[array.index()] = Some(Home { block: id, member, plates, slices });
             }
-            let ragged = block.slices.iter().flatten().any(|slice| {
-                symbols.lineage(*slice)[1..].iter().any(|ancestor| block.plates.contains(ancestor))
-            });
-            if ragged {
-                let reason = "a slice whose length differs from copy to copy is not supported".to_owned();
-                return Err(Trouble { block: id, copy: Vec::new(), reason });
-            }
             let first = homes[block.members[0].index()].as_ref().expect("it was placed above");
             places.push(Place::new(equations, bound, block, &first.plates));
         }
@@ -131,16 +124,23 @@ impl<'a> Context<'a> {
         self.bound.array(array).entry(&self.shapes[array.index()], subscripts).1
     }
 
-    /// An assignment of the plate letters of a block to a copy of it.
-    pub fn copy(&self, id: BlockId, row: usize, environment: &dyn Environment) -> Assignment {
+    /// An assignment of the plate letters of a block to a row of it.
+    pub fn row(&self, id: BlockId, row: usize, environment: &dyn Environment) -> Assignment {
         let (block, place) = self.block(id);
         let values = unflat(&place.layout.plates, row);
         assignment(self.symbols(), &block.plates, &values, environment)
     }
 
+    /// An assignment of the letters that number the copies of a block to one of them.
+    pub fn copy(&self, id: BlockId, copy: usize, environment: &dyn Environment) -> Assignment {
+        let (block, place) = self.block(id);
+        let symbols = self.symbols();
+        assignment(symbols, &block.copies(symbols), &place.layout.positions(copy), environment)
+    }
+
     /// Trouble with a copy.
-    pub fn trouble(&self, id: BlockId, row: usize, reason: String) -> Trouble {
-        Trouble { block: id, copy: unflat(&self.places[id.index()].layout.plates, row), reason }
+    pub fn trouble(&self, id: BlockId, copy: usize, reason: String) -> Trouble {
+        Trouble { block: id, copy: self.places[id.index()].layout.positions(copy), reason }
     }
 }
 

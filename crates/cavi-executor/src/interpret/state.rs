@@ -5,7 +5,7 @@ use std::ops::Range;
 use cavi_algebra::evaluate::{Assignment, Environment, evaluate, for_each_value};
 use cavi_algebra::{ArrayId, AuxiliaryId, AxisId, BlockId, Elementary, Function, Mode, Moment, SiteId};
 use cavi_families::observed::at_value;
-use cavi_families::{Batch, Extent, functions};
+use cavi_families::{Extent, functions};
 
 use super::context::{Context, Place, assignment, flat, log_sum_exp};
 use crate::layout::Parameters;
@@ -86,18 +86,13 @@ impl State {
         let columns = row_of(place, self.columns(context, id), &place.extents(), row);
         for (which, own) in place.expectations.iter().enumerate() {
             let mut column = vec![0.0; place.length(own.extent)];
-            family.expect(&one(place.layout.n), &columns, which, &mut column);
+            family.expect(&place.layout.batch_of(1), &columns, which, &mut column);
             if let Some(value) = place.observed.as_ref().and_then(|observed| observed.row(row)) {
                 at_value(&own.statistic, value, &mut column);
             }
             self.expectations[id.index()][which][place.span(own.extent, row)].copy_from_slice(&column);
         }
     }
-}
-
-/// The batch of one copy.
-pub fn one(n: usize) -> Batch<'static> {
-    Batch { rows: 1, n, groups: 1, group: &[] }
 }
 
 /// One row of columns.

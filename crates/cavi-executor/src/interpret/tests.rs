@@ -49,6 +49,7 @@ impl Program {
             kind,
             letters: letters.to_vec(),
             slice: vec![false; letters.len()],
+            written: Vec::new(),
             support,
             absent: Absent::default(),
             restriction: None,

@@ -215,7 +215,8 @@ fn plan_block(
         atoms => {
             let factors = atoms.iter().map(|atom| cavi_algebra::Factor::of(atom.clone())).collect();
             let sum = Sum::term(Term { factors, ..Term::number(1.0) });
-            Some(lowering.sum_over_letters(&sum, &block.plates)?)
+            let copies = block.copies(&lowering.symbols);
+            Some(lowering.sum_over_letters(&sum, &copies)?)
         }
     };
     let in_order = block.in_order.iter().filter_map(|letter| {

@@ -163,6 +163,9 @@ impl Plan<'_> {
                 Operation::Map(Elementwise::Power(power), from) => {
                     format!("step {} to the power {power}", from.index())
                 }
+                Operation::Map(Elementwise::LogGammaOfGroup, from) => {
+                    format!("log gamma of step {}, 0 of nothing", from.index())
+                }
                 Operation::Map(Elementwise::LogMultivariateGamma(size), from) => {
                     format!("log of the multivariate gamma function of size {size} of step {}", from.index())
                 }

@@ -39,6 +39,11 @@ fn apply(function: Elementwise, from: &[f64], out: &mut [f64]) {
                 *out = value.powi(power);
             }
         }
+        Elementwise::LogGammaOfGroup => {
+            special::log_gamma_into(from, out);
+            let nothing = out.iter_mut().zip(from).filter(|(_, value)| **value == 0.0);
+            nothing.for_each(|(out, _)| *out = 0.0);
+        }
         Elementwise::LogMultivariateGamma(size) => {
             for (out, value) in out.iter_mut().zip(from) {
                 *out = special::log_multivariate_gamma(*value, size);

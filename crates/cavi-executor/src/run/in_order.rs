@@ -21,6 +21,7 @@ pub(super) struct Rows {
     /// Of each row, the place of its group among them.
     group: Vec<usize>,
     n: usize,
+    starts: Vec<usize>,
 }
 
 impl Rows {
@@ -33,11 +34,15 @@ impl Rows {
         groups.dedup();
         let place = |row: &usize| groups.binary_search(&batch.group_of(*row)).expect("a group of the rows");
         let group = rows.iter().map(place).collect();
-        Rows { rows, groups, group, n: layout.n }
+        Rows { rows, groups, group, n: layout.n, starts: layout.starts.clone() }
     }
 
     pub fn batch(&self) -> Batch<'_> {
-        Batch { rows: self.rows.len(), n: self.n, groups: self.groups.len(), group: &self.group }
+        Batch {
+            groups: self.groups.len(),
+            group: &self.group,
+            ..Batch::cut(self.rows.len(), self.n, &self.starts)
+        }
     }
 
     /// The descriptors of these rows alone.
@@ -119,17 +124,23 @@ impl Executor<'_> {
         let widths = if block.is_point() { vec![(layout.width(), false)] } else { widths(family, layout) };
         let mut own = rows.of(&widths, &self.parameters.blocks[id.index()]);
         let outcome = settle(self.equations, id, &rows.batch(), &columns, &mut own);
-        outcome.map_err(|improper| trouble(id, layout, rows.rows[improper.row], improper.reason))?;
+        let each = layout.batch_of(1).rows;
+        let copy_of = |number: usize| rows.rows[number / each] * each + number % each;
+        outcome.map_err(|improper| trouble(id, layout, copy_of(improper.row), improper.reason))?;
         for (((width, grouped), column), own) in
             widths.iter().zip(&mut self.parameters.blocks[id.index()]).zip(&own)
         {
             let to = if *grouped { &rows.groups } else { &rows.rows };
             for (place, row) in to.iter().enumerate() {
-                if (!grouped || layout.group.is_empty()) && kept.binary_search(row).is_ok() {
-                    continue;
+                // A row of ragged slices holds a copy for each group.
+                for copy in row * each..(row + 1) * each {
+                    if (!grouped || layout.group.is_empty()) && kept.binary_search(&copy).is_ok() {
+                        continue;
+                    }
+                    let within = if each > 1 { layout.batch_of(1).row(copy % each) } else { 0..*width };
+                    let at = |row: usize| row * width + within.start..row * width + within.end;
+                    column[at(*row)].copy_from_slice(&own[at(place)]);
                 }
-                column[row * width..(row + 1) * width]
-                    .copy_from_slice(&own[place * width..(place + 1) * width]);
             }
         }
         self.touch_some(id, step);

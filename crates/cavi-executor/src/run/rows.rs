@@ -31,7 +31,7 @@ impl<'a> Parts<'a> {
         let extents = family.descriptors().iter().map(|own| own.extent);
         let statistics = family.statistics();
         let mut extents = extents.chain(statistics.iter().map(|own| own.extent));
-        let values = batch.rows * batch.n;
+        let values = batch.len(Extent::Vector);
         if values <= PART || extents.any(|extent| extent == Extent::Matrix) {
             return Parts { batch, letters, step: letters.max(1) };
         }
@@ -63,7 +63,7 @@ impl<'a> Parts<'a> {
             return self.batch;
         }
         let rows = self.rows(part).len();
-        Batch { rows, n: self.batch.n, groups: rows, group: &[] }
+        Batch { rows, groups: rows, group: &[], ..self.batch }
     }
 
     /// How many values of a column of this extent the parts hold, the last one fewer.
@@ -274,14 +274,16 @@ fn add_pairs(
             .iter()
             .position(|expectation| expectation.statistic == statistic.statistic)
             .expect("a family that pairs answers its statistics");
-        let width = natural.len() / batch.rows;
-        if width == 0 {
-            continue;
-        }
         expectation.resize(natural.len(), 0.0);
         family.expect(batch, descriptors, which, &mut expectation);
-        let each = prior.chunks(width).zip(natural.chunks(width)).zip(expectation.chunks_mut(width));
-        for (row, ((prior, own), expectation)) in rows.iter_mut().zip(each) {
+        let width = natural.len() / batch.rows;
+        for (number, row) in rows.iter_mut().enumerate() {
+            let own = match statistic.extent {
+                Extent::Vector => batch.row(number),
+                Extent::Scalar | Extent::Matrix | Extent::Pairs => number * width..(number + 1) * width,
+            };
+            let (prior, expectation) = (&prior[own.clone()], &mut expectation[own.clone()]);
+            let own = &natural[own];
             // Where nothing differs the expectation may be infinite.
             for ((prior, own), expectation) in prior.iter().zip(own).zip(&mut *expectation) {
                 let difference = prior - own;

@@ -72,7 +72,7 @@ const GENERALIZED_INVERSE_GAUSSIAN: &[[f64; 7]] = &[
 #[test]
 fn generalised_inverse_gaussians_up_to_their_limits() {
     let family = posterior("GeneralizedInverseGaussian").unwrap();
-    let batch = Batch { rows: 1, n: 1, groups: 1, group: &[] };
+    let batch = Batch::of(1, 1);
     let answers = |p: f64, a: f64, b: f64| {
         let mut descriptors = vec![vec![p], vec![a], vec![b], vec![0.0]];
         family.complete(&batch, &mut descriptors).unwrap();
@@ -110,7 +110,7 @@ fn generalised_inverse_gaussians_up_to_their_limits() {
 #[test]
 fn truncated_normals_in_both_tails() {
     let posterior = posterior("TruncatedNormal").unwrap();
-    let batch = Batch { rows: 1, n: 1, groups: 1, group: &[] };
+    let batch = Batch::of(1, 1);
     for (linear, precision, mean, variance, log_normaliser) in TRUNCATED {
         let mut descriptors = vec![vec![*linear], vec![*precision], vec![0.0], vec![0.0]];
         posterior.complete(&batch, &mut descriptors).unwrap();
@@ -125,7 +125,7 @@ fn truncated_normals_in_both_tails() {
 fn tiny_and_large_shapes() {
     let gamma = posterior("Gamma").unwrap();
     let inverse = posterior("InverseGamma").unwrap();
-    let batch = Batch { rows: 1, n: 1, groups: 1, group: &[] };
+    let batch = Batch::of(1, 1);
     for (shape, rate, log, log_normaliser) in GAMMA {
         for (posterior, sign) in [(gamma, 1.0), (inverse, -1.0)] {
             let mut descriptors = vec![vec![*shape], vec![*rate], vec![0.0]];
@@ -148,8 +148,8 @@ fn tiny_and_large_shapes() {
 fn tiny_and_large_concentrations() {
     let dirichlet = posterior("Dirichlet").unwrap();
     let beta = posterior("Beta").unwrap();
-    let pair = Batch { rows: 1, n: 2, groups: 1, group: &[] };
-    let one = Batch { rows: 1, n: 1, groups: 1, group: &[] };
+    let pair = Batch::of(1, 2);
+    let one = Batch::of(1, 1);
     // psi(a) - psi(a + b), psi(b) - psi(a + b) and A by mpmath with 60 digits; the last is the largest term of A.
     for (a, b, log_a, log_b, log_normaliser, largest) in [
         (1e-14, 1e-14, -50000000000000.0, -50000000000000.0, 32.929338482476585, 1.0),
@@ -179,7 +179,7 @@ fn tiny_and_large_concentrations() {
 #[test]
 fn joint_normal_solves_accurately() {
     let joint = posterior("Normal over a slice").unwrap();
-    let batch = Batch { rows: 2, n: 2, groups: 1, group: &[0, 0] };
+    let batch = Batch { groups: 1, group: &[0, 0], ..Batch::of(2, 2) };
     // The precision [[1e12, 1e3], [1e3, 3e-6]] has determinant 2e6.
     let precision = [1e12, 1e3, 1e3, 3e-6];
     let natural = [vec![1.0, 0.0, 0.0, 1.0], precision.iter().map(|p| -0.5 * p).collect()];
@@ -194,7 +194,7 @@ fn joint_normal_solves_accurately() {
 
 #[test]
 fn improper_parameters_are_refused_by_row() {
-    let batch = Batch { rows: 2, n: 2, groups: 2, group: &[] };
+    let batch = Batch::of(2, 2);
     let refuse = |name: &str, natural: &[&[f64]]| {
         let posterior = posterior(name).unwrap();
         let mut descriptors = descriptor_columns(posterior, &batch);
@@ -222,7 +222,7 @@ fn improper_parameters_are_refused_by_row() {
 
 #[test]
 fn given_values_are_checked_and_kept() {
-    let batch = Batch { rows: 1, n: 2, groups: 1, group: &[] };
+    let batch = Batch::of(1, 2);
     let complete = |name: &str, mut descriptors: Vec<Vec<f64>>| {
         posterior(name).unwrap().complete(&batch, &mut descriptors).map(|()| descriptors)
     };
@@ -246,7 +246,7 @@ fn starts_are_proper_and_break_symmetry() {
     let mut rng = generator();
     for posterior in posteriors().iter().copied() {
         let n = shape(posterior);
-        let batch = Batch { rows: 6, n, groups: 6, group: &[] };
+        let batch = Batch::of(6, n);
         let mut descriptors = descriptor_columns(posterior, &batch);
         posterior.start(&batch, &mut rng, &mut descriptors);
         let is_centre = |name: &str| ["mean", "prob"].contains(&name);
@@ -281,8 +281,8 @@ fn an_empty_axis_is_no_error() {
     let mut rng = generator();
     for posterior in distributions() {
         let batch = match (posterior.over_slice(), shape(posterior)) {
-            (true, _) => Batch { rows: 2, n: 0, groups: 2, group: &[] },
-            (false, n) => Batch { rows: 0, n, groups: 0, group: &[] },
+            (true, _) => Batch::of(2, 0),
+            (false, n) => Batch::of(0, n),
         };
         let mut descriptors = descriptor_columns(posterior, &batch);
         posterior.start(&batch, &mut rng, &mut descriptors);

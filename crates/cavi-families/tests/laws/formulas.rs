@@ -158,7 +158,7 @@ fn expectations_and_normalisers_print_as_they_are_computed() {
         assert_eq!(formulas.log_normaliser.is_some(), posterior.paired(), "{}", posterior.name());
         for _ in 0..20 {
             let n = shape(posterior);
-            let batch = Batch { rows: 1, n, groups: 1, group: &[] };
+            let batch = Batch::of(1, n);
             let descriptors = random(posterior, &batch, &mut rng);
             let mut natural = natural_columns(posterior, &batch);
             posterior.natural(&batch, &descriptors, &mut natural);
@@ -198,7 +198,7 @@ fn modes_print_as_they_are_computed() {
         let Some(formula) = posterior.formulas().mode else { continue };
         for _ in 0..20 {
             let n = shape(posterior);
-            let batch = Batch { rows: 1, n, groups: 1, group: &[] };
+            let batch = Batch::of(1, n);
             let coefficients = if posterior.only_point() {
                 // Of a log, a linear and a square term.
                 vec![vec![rng.random()], vec![rng.random::<f64>() - 0.5], vec![-rng.random::<f64>()]]

@@ -1,7 +1,7 @@
 //! The same laws for every factor of q, in one loop over the registry.
 
 use cavi_algebra::{AxisId, Elementary, Statistic, Support};
-use cavi_families::{Batch, Descriptor, Expectation, Extent, Posterior, posteriors};
+use cavi_families::{Batch, Descriptor, Expectation, Extent, Posterior, of_any_length, posteriors};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use statrs::distribution::{self as statrs_distribution, Continuous, ContinuousCDF, Normal};
@@ -338,8 +338,8 @@ fn natural_parameters_and_descriptors_are_inverse() {
     let group = [1, 0, 1, 1, 0];
     for posterior in distributions() {
         let n = shape(posterior);
-        let shared = Batch { rows: 5, n, groups: 2, group: &group };
-        let own = Batch { rows: 5, n, groups: 5, group: &[] };
+        let shared = Batch { groups: 2, group: &group, ..Batch::of(5, n) };
+        let own = Batch::of(5, n);
         for batch in [shared, own] {
             let descriptors = random(posterior, &batch, &mut rng);
             let mut natural = natural_columns(posterior, &batch);
@@ -361,12 +361,56 @@ fn natural_parameters_and_descriptors_are_inverse() {
     }
 }
 
+/// Slices of a ragged axis, one of them empty, are what each is alone.
+#[test]
+fn rows_of_different_lengths_do_not_mix() {
+    let mut rng = generator();
+    let starts = [0, 2, 2, 5];
+    let ragged = distributions().filter(|posterior| posterior.over_slice() && of_any_length(*posterior));
+    let mut found = 0;
+    for posterior in ragged {
+        found += 1;
+        let batch = Batch::cut(2, 5, &starts);
+        let descriptors = random(posterior, &batch, &mut rng);
+        let mut entropy = vec![0.0; batch.rows];
+        posterior.entropy(&batch, &descriptors, &mut entropy);
+        let mut natural = natural_columns(posterior, &batch);
+        posterior.natural(&batch, &descriptors, &mut natural);
+        let mut modes = vec![0.0; batch.len(Extent::Vector)];
+        posterior.mode(&batch, &views(&natural), &mut modes).unwrap();
+        for row in 0..batch.rows {
+            let place = batch.row(row);
+            let alone = Batch::of(1, place.len());
+            let of_row = |columns: &[Vec<f64>]| -> Vec<Vec<f64>> {
+                columns.iter().map(|own| own[place.clone()].to_vec()).collect()
+            };
+            let mut own = descriptor_columns(posterior, &alone);
+            posterior.describe(&alone, &views(&of_row(&natural)), &mut own).unwrap();
+            assert_eq!(own, of_row(&descriptors), "{}, row {row}", posterior.name());
+            let mut own_entropy = [0.0];
+            posterior.entropy(&alone, &own, &mut own_entropy);
+            assert_eq!(own_entropy[0], entropy[row], "{}, row {row}", posterior.name());
+            for which in 0..posterior.expectations().len() {
+                let mut whole = vec![0.0; batch.len(Extent::Vector)];
+                posterior.expect(&batch, &descriptors, which, &mut whole);
+                let mut part = vec![0.0; place.len()];
+                posterior.expect(&alone, &own, which, &mut part);
+                assert_eq!(part, whole[place.clone()], "{}, row {row}, {which}", posterior.name());
+            }
+            let mut mode = vec![0.0; place.len()];
+            posterior.mode(&alone, &views(&of_row(&natural)), &mut mode).unwrap();
+            assert_eq!(mode, modes[place], "{}, row {row}", posterior.name());
+        }
+    }
+    assert!(found > 0, "some family goes through slices of different lengths");
+}
+
 /// `dA = E t`, where the family answers `A`.
 #[test]
 fn expectations_are_the_gradient_of_the_log_normaliser() {
     let mut rng = generator();
     for posterior in distributions().filter(|posterior| posterior.paired()) {
-        let batch = Batch { rows: 1, n: shape(posterior), groups: 1, group: &[] };
+        let batch = Batch::of(1, shape(posterior));
         for _ in 0..20 {
             let descriptors = random(posterior, &batch, &mut rng);
             let mut natural = natural_columns(posterior, &batch);
@@ -405,7 +449,7 @@ fn expectations_and_entropy_agree_with_samples() {
     let mut rng = generator();
     for posterior in distributions() {
         let n = shape(posterior);
-        let batch = Batch { rows: 1, n, groups: 1, group: &[] };
+        let batch = Batch::of(1, n);
         for _ in 0..3 {
             let descriptors = random(posterior, &batch, &mut rng);
             let width = width(posterior, n);

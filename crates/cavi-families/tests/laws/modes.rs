@@ -97,7 +97,7 @@ fn modes_maximise() {
             continue;
         }
         let n = shape(posterior);
-        let batch = Batch { rows: 1, n, groups: 1, group: &[] };
+        let batch = Batch::of(1, n);
         for _ in 0..200 {
             let coefficients = coefficients(posterior, &batch, &mut rng);
             let mut value = vec![1.0 / n as f64; width(posterior, n)];
@@ -122,7 +122,7 @@ fn modes_maximise() {
 
 #[test]
 fn modes_of_discrete_families() {
-    let batch = Batch { rows: 2, n: 3, groups: 2, group: &[] };
+    let batch = Batch::of(2, 3);
     let mut value = vec![0.3; 6];
     let categorical = posterior("Categorical").unwrap();
     categorical.mode(&batch, &[&[0.1, 0.9, 0.9, -1.0, f64::NEG_INFINITY, -2.0]], &mut value).unwrap();
@@ -135,7 +135,7 @@ fn modes_of_discrete_families() {
 /// `models.md`, conditions of the identities and trap 6.
 #[test]
 fn modes_at_the_boundary() {
-    let one = Batch { rows: 1, n: 1, groups: 1, group: &[] };
+    let one = Batch::of(1, 1);
     let mode = |name: &str, coefficients: &[&[f64]]| {
         let mut value = vec![7.0];
         posterior(name).unwrap().mode(&one, coefficients, &mut value).map(|()| value[0])
@@ -160,7 +160,7 @@ fn modes_at_the_boundary() {
 #[test]
 fn elements_of_a_slice_that_no_term_touches() {
     let joint = posterior("Normal over a slice").unwrap();
-    let batch = Batch { rows: 2, n: 2, groups: 2, group: &[] };
+    let batch = Batch::of(2, 2);
     let matrices = [-2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
     let mut value = vec![7.0; 4];
     joint.mode(&batch, &[&[3.0, 0.0, 0.0, 0.0], &matrices], &mut value).unwrap();
@@ -171,7 +171,7 @@ fn elements_of_a_slice_that_no_term_touches() {
 
 #[test]
 fn modes_on_the_boundary_of_a_simplex() {
-    let slice = Batch { rows: 1, n: 3, groups: 1, group: &[] };
+    let slice = Batch::of(1, 3);
     let mode = |name: &str, coefficients: &[&[f64]]| {
         let mut value = vec![0.5, 0.25, 0.25];
         posterior(name).unwrap().mode(&slice, coefficients, &mut value).map(|()| value)

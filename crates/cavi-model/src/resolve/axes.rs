@@ -28,6 +28,24 @@ pub(super) struct Slot {
 }
 
 impl Shape {
+    /// For each slot the dimension whose letter it belongs to, and how many steps above that it stands; empty where every
+    /// ancestor stands right before a letter ragged in it.
+    pub fn written(&self) -> Vec<(usize, usize)> {
+        let mut places = vec![None; self.slots.len()];
+        let dimensions = (0..self.slots.len()).filter(|slot| !self.slots[*slot].ancestor);
+        for (dimension, slot) in dimensions.enumerate() {
+            let lineage = std::iter::successors(Some(slot), |slot| self.slots[*slot].parent);
+            for (depth, slot) in lineage.enumerate() {
+                places[slot] = places[slot].or(Some((dimension, depth)));
+            }
+        }
+        let apart = |slot: usize| self.slots[slot].ancestor && self.slots[slot + 1].parent != Some(slot);
+        if !(0..self.slots.len()).any(apart) {
+            return Vec::new();
+        }
+        places.into_iter().map(|place| place.expect("an ancestor is that of some letter")).collect()
+    }
+
     /// The letters of the dimensions.
     pub fn letters(&self) -> Vec<LetterId> {
         self.slots.iter().filter(|slot| !slot.ancestor).map(|slot| slot.letter).collect()

@@ -244,6 +244,7 @@ impl<'a> Resolver<'a> {
             kind,
             letters,
             slice,
+            written: shape.as_ref().map(Shape::written).unwrap_or_default(),
             support: Support::Real,
             absent: Absent::default(),
             restriction: None,

@@ -25,6 +25,7 @@ pub fn name_literals(symbols: &mut Symbols, spans: &mut Vec<Span>, statements: &
                 kind: ArrayKind::Constant,
                 letters: Vec::new(),
                 slice: Vec::new(),
+                written: Vec::new(),
                 support: if value >= 0.0 { Support::Nonnegative } else { Support::Real },
                 absent: Absent::default(),
                 restriction: None,

@@ -250,6 +250,7 @@ fn hidden(symbols: &mut Symbols, name: String, letters: Vec<LetterId>, value: Ex
         kind: ArrayKind::Constant,
         slice: vec![false; letters.len()],
         letters,
+        written: Vec::new(),
         support: Support::Real,
         absent: Absent::default(),
         restriction: None,

@@ -292,7 +292,7 @@ impl Resolver<'_> {
         let symbols = &self.symbols;
         self.drafts[index].statement = Some(Statement {
             target,
-            plates: symbols.plates(target),
+            plates: symbols.copies(&symbols.plates(target), &left),
             slices: left,
             family,
             arguments,

@@ -146,6 +146,7 @@ impl Restating {
             kind,
             letters: vec![self.entry],
             slice: vec![false],
+            written: Vec::new(),
             support,
             absent: Absent::default(),
             restriction: None,

@@ -16,6 +16,7 @@
 
 use cavi_algebra::{ArrayId, LetterId, Support};
 use cavi_executor::{BoundArray, Parameters};
+use cavi_families::Batch;
 use cavi_numerics::starts::{MatrixView, cluster, leading_components};
 use cavi_syntax::Diagnostic;
 use rand::{Rng, SeedableRng};
@@ -214,8 +215,8 @@ impl Context<'_> {
             blend(&mut found.centres, &found.sizes);
         }
         if target.support == Support::Simplex {
-            let width = matrix.columns.max(1);
-            super::normalise(&mut found.centres, width);
+            let rows = found.centres.len() / matrix.columns.max(1);
+            super::normalise(&mut found.centres, &Batch::of(rows, matrix.columns));
         }
         let mut from = vec![letter];
         from.extend(&sides.own);

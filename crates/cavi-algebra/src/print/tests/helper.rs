@@ -30,6 +30,7 @@ pub fn array(symbols: &mut Symbols, name: &str, kind: ArrayKind, letters: &[Lett
         kind,
         letters: letters.to_vec(),
         slice: vec![false; letters.len()],
+        written: Vec::new(),
         support: Support::Real,
         absent: Absent::default(),
         restriction: None,

@@ -91,6 +91,12 @@ impl<'a> Lowering<'a, '_> {
                 let nothing = Operation::Static("no category".to_owned());
                 (self.node(nothing, Vec::new(), || vec![0.0]), Vec::new())
             }
+            Atom::Apply(Function::LogGamma, arguments) if self.has_empty_group(&arguments[0]) => {
+                let (inner, subscripts) = self.inner(scope, &arguments[0], target)?;
+                let shape = self.nodes[inner.index()].shape.clone();
+                let map = Operation::Map(Elementwise::LogGammaOfGroup, inner);
+                (self.node(map, shape, Vec::new), subscripts)
+            }
             Atom::Apply(function, arguments) => {
                 let (inner, subscripts) = self.inner(scope, &arguments[0], target)?;
                 let function = match (function, arguments.get(1)) {
@@ -155,6 +161,15 @@ impl<'a> Lowering<'a, '_> {
     fn is_over_nothing(&self, sum: &Sum) -> bool {
         let is_empty = |letter: &LetterId| self.bound.size_of(&self.symbols, *letter) == 0;
         !sum.terms.is_empty() && sum.terms.iter().all(|term| term.sums.iter().any(is_empty))
+    }
+
+    /// Whether every term of a sum runs over a group of a ragged axis, and some group has no position.
+    fn has_empty_group(&self, sum: &Sum) -> bool {
+        let has_none = |letter: &LetterId| {
+            let axis = &self.bound.axes[self.symbols.letter(*letter).axis.index()];
+            axis.starts.iter().flat_map(|starts| starts.windows(2)).any(|pair| pair[0] == pair[1])
+        };
+        !sum.terms.is_empty() && sum.terms.iter().all(|term| term.sums.iter().any(has_none))
     }
 
     /// The value of a sum of sizes of axes.
