@@ -77,6 +77,32 @@ fn block_draw(
                 .collect();
             let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
             (values, logs.clone(), logs, 0.0)
+        } else if let Some(slice) = block.ragged_slice(symbols) {
+            // A copy for each group, as long as the group and with a weight of its own.
+            let parent = symbols.letter(slice).parent.expect("a ragged letter has a parent");
+            let mut whole = (Vec::new(), Vec::new(), Vec::new(), 0.0);
+            for (position, pair) in layout.starts.windows(2).enumerate() {
+                let of_group = |column: &Vec<f64>| column[row * n + pair[0]..row * n + pair[1]].to_vec();
+                let own: Vec<Vec<f64>> = columns.iter().map(of_group).collect();
+                let (values, logs, expected, log_q) = copy(block.family, &own, 0, 0, pair[1] - pair[0], rng);
+                whole.0.extend(values);
+                whole.1.extend(logs);
+                whole.2.extend(expected);
+                let mut at = world.nowhere();
+                let letters = symbols.lineage(parent);
+                let mut place = position;
+                for letter in &letters {
+                    at[letter.index()] = Some(place);
+                    let axis = &bound.axes[symbols.letter(*letter).axis.index()];
+                    place = axis.parent.as_ref().map_or(0, |parents| parents[place]);
+                }
+                for (letter, position) in block.plates.iter().zip(&plates) {
+                    at[letter.index()] = Some(*position);
+                }
+                let copies: Vec<LetterId> = block.plates.iter().copied().chain([parent]).collect();
+                drawn.log_q += log_q * weight(&program.model, &world, &copies, &at);
+            }
+            whole
         } else {
             let group = if layout.group.is_empty() { row } else { layout.group[row] };
             let (mut values, mut logs, mut expected, log_q) = copy(block.family, columns, row, group, n, rng);
