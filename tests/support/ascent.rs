@@ -178,7 +178,11 @@ fn point_rests(
             let value = best[0][place];
             // A symmetric matrix stays one.
             let mirror = row * width + element % layout.n * layout.n + element / layout.n;
-            let other = row * width + (element + 1) % width;
+            // The next element of the same slice: of a ragged one, within its group.
+            let slices = layout.slices_of(0);
+            let own = (0..slices.rows).map(|slice| slices.row(slice)).find(|slice| slice.contains(&place));
+            let own = own.expect("every element is that of a slice");
+            let other = own.start + (place + 1 - own.start) % own.len();
             let moved = |by: f64| {
                 let mut columns = best.to_vec();
                 columns[0][place] += by;
