@@ -30,7 +30,7 @@ class Bench:
     def __init__(self, python, cavi, directory, quick, clock, installed, most=99):
         self.python, self.cavi_binary, self.directory = python, cavi, directory
         self.quick, self.clock, self.installed, self.most = quick, clock, installed, most
-        self.rows, self.goals, self.notes = [], [], []
+        self.rows, self.goals = [], []
 
     def path(self, *parts):
         """A path of the working directory whose parent exists."""
@@ -106,7 +106,7 @@ class Bench:
 
     def result(self):
         """The rows and goals, for a file of JSON."""
-        return dict(rows=self.rows, goals=self.goals, notes=self.notes)
+        return dict(rows=self.rows, goals=self.goals)
 
 
 def verdict(met):

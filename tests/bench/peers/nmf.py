@@ -9,7 +9,7 @@ from bench import median, ratio, serve, short
 
 
 def work(bench):
-    rows, columns, units = (2000, 1800, 60) if bench.quick else (20_000, 18_206, 190)
+    rows, columns, units = (2000, 1800, 60) if bench.quick else (20_000, 18_206, 166)
     directory = bench.path("data", "articles")
     made = bench.child("data.py", "thinned", directory=directory, rows=rows, columns=columns, k=100, units=units, part=0.0, seed=11)
     for k, wanted in ((20, 25), (100, 15)):

@@ -31,16 +31,25 @@ def main():
     python = environment(options.venv or directory / "venv")
     installed = versions(python)
     cavi = options.cavi or build()
+    where = directory / ("quick" if options.quick else "full")
+    stopped = []
     for name in options.only or WORKS:
-        run = bench.Bench(python, cavi, directory / ("quick" if options.quick else "full"), options.quick, options.clock, installed, options.turns)
-        importlib.import_module(name).work(run)
-        result = run.result() | dict(commit=commit(), date=f"{datetime.datetime.now():%Y-%m-%d %H:%M}", clock=options.clock, turns=options.turns, machine=bench.machine())
+        run = bench.Bench(python, cavi, where, options.quick, options.clock, installed, options.turns)
+        try:
+            importlib.import_module(name).work(run)
+        except RuntimeError as error:
+            print(error, file=sys.stderr)
+            stopped.append(name)
+        result = run.result() | dict(commit=commit(), date=f"{datetime.datetime.now():%Y-%m-%d %H:%M}", machine=bench.machine())
+        result |= dict(clock=options.clock, turns=options.turns, stopped=name in stopped)
         run.path("results", f"{name}.json").write_text(json.dumps(result, indent=1))
-    text = table(directory / ("quick" if options.quick else "full"), installed)
+    text = table(where, installed)
     if options.quick:
         print(text)
     else:
         (bench.HERE / "RESULTS.md").write_text(text)
+    if stopped:
+        sys.exit(f"stopped by an error: {', '.join(stopped)}")
 
 
 def arguments():
@@ -108,7 +117,7 @@ def table(directory, installed):
         "| work | commit | date | machine | clock | turns |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
-    lines += [f"| {name} | `{r['commit']}` | {r['date']} | {r['machine']} | {r['clock']} | {r['turns'] if r['turns'] < 5 else '3 to 5'} |" for name, r in works.items()]
+    lines += [f"| {name}{', stopped by an error' if r['stopped'] else ''} | `{r['commit']}` | {r['date']} | {r['machine']} | {r['clock']} | {r['turns'] if r['turns'] < 5 else '3 to 5'} |" for name, r in works.items()]
     lines += ["", "## Goals", "", "| work | goal | measured | |", "| --- | --- | --- | --- |"]
     for result in works.values():
         lines += [f"| {g['work']} | {g['wanted']} | {g['measured']} | {bench.verdict(g['met'])} |" for g in result["goals"]]
