@@ -311,7 +311,10 @@ fn refuse_ragged(
         return;
     }
     let ragged = |letter: &&LetterId| symbols.letter(**letter).parent.is_some();
-    let Some(slice) = slices.iter().flatten().find(ragged) else { return };
+    let Some(slice) = slices.iter().flatten().find(ragged) else {
+        derivation.diagnostics.extend(refuse_two_ragged_plates(symbols, spec, members[0]));
+        return;
+    };
     let lineage = symbols.lineage(*slice);
     let shared = |letter: &LetterId| {
         let above = symbols.lineage(*letter).into_iter().find(|own| lineage[1..].contains(own))?;
@@ -344,6 +347,33 @@ fn refuse_ragged(
             .help("leave the `:` out, so that q is independent over the letter, or declare the axis without `in`")
     };
     derivation.diagnostics.push(diagnostic);
+}
+
+/// Copies over two letters that are ragged in one axis are not all combinations of the two.
+fn refuse_two_ragged_plates(symbols: &Symbols, spec: &BlockSpec, member: ArrayId) -> Option<Diagnostic> {
+    let array = symbols.array(member);
+    let pairs = array.letters.iter().enumerate();
+    let mut pairs =
+        pairs.flat_map(|(place, left)| array.letters[..place].iter().map(|right| (*right, *left)));
+    let (left, right, above) = pairs.find_map(|(left, right)| {
+        let lineage = symbols.lineage(left);
+        let above = symbols.lineage(right).into_iter().find(|own| lineage.contains(own))?;
+        Some((left, right, above))
+    })?;
+    let name = |letter: LetterId| symbols.letter(letter).name.clone();
+    let (left, right, above) = (name(left), name(right), name(above));
+    Some(
+        Diagnostic::error(
+            "E0793",
+            format!(
+                "`{}` has a copy for each `{left}` and `{right}`, and both are ragged in `{above}`",
+                array.name
+            ),
+        )
+        .at(spec.span, "each group has a table of copies of another shape")
+        .possible("data over two letters that are ragged in one, and latents over one of them")
+        .help(format!("declare the axis of `{left}` or of `{right}` without `in`")),
+    )
 }
 
 /// Another letter of the same axis: a declared one that is not taken if there is one (papers write k and l), else a fresh

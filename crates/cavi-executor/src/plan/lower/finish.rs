@@ -36,9 +36,18 @@ impl<'a> Lowering<'a, '_> {
                 continue;
             }
             let size = self.bound.size_of(&self.symbols, letter);
-            let ancestors = self.symbols.lineage(letter)[1..].to_vec();
+            let lineage = self.symbols.lineage(letter);
+            let ancestors = lineage[1..].to_vec();
+            // Two letters that are ragged in one run over the same group.
+            let beside = |ancestor: &LetterId| {
+                sums.iter().filter(|other| !lineage.contains(other)).any(|other| {
+                    let above = self.symbols.lineage(*other);
+                    above.contains(ancestor) && !above.contains(&letter)
+                })
+            };
             let anchored = |ancestor: &LetterId, scope: &Scope| {
-                used.contains(ancestor) || scope.index.contains_key(ancestor) || !sums.contains(ancestor)
+                let known = used.contains(ancestor) || scope.index.contains_key(ancestor);
+                known || !sums.contains(ancestor) || beside(ancestor)
             };
             // Under a grandparent with a value, and a parent without one, the letter is run over.
             let parent_anchored = ancestors.first().is_some_and(|parent| anchored(parent, scope));
