@@ -158,6 +158,33 @@ fn a_flat_prior_without_data() {
 }
 
 #[test]
+fn a_latent_that_touches_no_data() {
+    let program = |rest: &str| {
+        format!(
+            "axis item[n]\naxis group[g] = 2\ndata x[n] : real\ndata at[n] : index group\nm[g] ~ Normal(0, sd = 1)\nx[n] ~ Normal(m[at[n]], sd = 1)\n{rest}"
+        )
+    };
+    let warnings = |text: &str| -> Vec<String> {
+        let (equations, diagnostics) = derived(text);
+        assert!(equations.is_some(), "{diagnostics:?}");
+        diagnostics.into_iter().filter(|own| own.code == "W0701").map(|own| own.message).collect()
+    };
+    assert!(warnings(&program("")).is_empty());
+    let alone = "`u` touches no data: its posterior is its prior";
+    assert_eq!(warnings(&program("u ~ Gamma(1, rate = 1)\n")), [alone]);
+    // What is read by nothing but such a latent touches none either; what data read as well does.
+    let path = "w ~ Gamma(1, rate = 1)\nv[g] ~ Gamma(1, rate = w)\nu[g] ~ Normal(m[g], prec = v[g])\n";
+    assert_eq!(
+        warnings(&program(path)),
+        ["`u` touches no data, and with it `v`, `w`: its posterior is its prior"]
+    );
+    // Through an index, and through other latents, data are reached.
+    let selected =
+        "pi[:g] ~ Dirichlet(1)\nz[n] ~ Categorical(pi)\ndata y[n] : real\ny[n] ~ Normal(m[z[n]], sd = 1)\n";
+    assert!(warnings(&program(selected)).is_empty());
+}
+
+#[test]
 fn notes_on_factors_and_scales() {
     let notes = |text: &str| -> Vec<&'static str> { derived(text).1.iter().map(|own| own.code).collect() };
     let tokens = "axis doc[d]\naxis token[t] in doc[d]\naxis word[v]\naxis topic[k] = 3\ndata w[d, t] : index word\ntheta[d, :k] ~ Dirichlet(0.1)\nbeta[k, :v] ~ Dirichlet(0.1)\nz[d, t] ~ Categorical(theta[d])\nw[d, t] ~ Categorical(beta[z[d, t]])\n";
