@@ -13,6 +13,7 @@ use crate::warmup;
 pub fn advise(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
     let mut diagnostics = improper(model, equations);
     if diagnostics.is_empty() {
+        diagnostics.extend(touches_no_data(model));
         diagnostics.extend(could_be_implicit(model, equations));
         diagnostics.extend(free_scales(model, equations));
         diagnostics.extend(would_warm_up(model, equations));
@@ -98,6 +99,48 @@ fn improper(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
         );
     }
     diagnostics
+}
+
+/// Latents from which no path of statements leads to data: their posterior is their prior. One warning a path, at its end:
+/// what is only read on the way there would be mended with it.
+fn touches_no_data(model: &Model) -> Vec<Diagnostic> {
+    let alone = |statement: &&Statement| {
+        let held = model
+            .blocks
+            .iter()
+            .any(|spec| spec.kind == BlockKind::Fixed && spec.members.contains(&statement.target));
+        !statement.observed && !held && !reaches_data(model, statement.target)
+    };
+    let mut warnings = Vec::new();
+    for statement in model.statements.iter().filter(alone) {
+        let reader = model.statements.iter().find(|other| parents(other).contains(&statement.target));
+        if reader.is_some() {
+            continue;
+        }
+        let name = &model.symbols.array(statement.target).name;
+        // What leads to it alone, however far up.
+        let mut above = vec![statement.target];
+        let mut next = 0;
+        while let Some(array) = above.get(next).copied() {
+            next += 1;
+            let read = model.statement_of(array).map(parents).unwrap_or_default();
+            let own = model.statements.iter().filter(alone).map(|other| other.target);
+            let new: Vec<ArrayId> = own.filter(|own| read.contains(own) && !above.contains(own)).collect();
+            above.extend(new);
+        }
+        let also: Vec<String> =
+            above[1..].iter().map(|array| format!("`{}`", model.symbols.array(*array).name)).collect();
+        let also = if also.is_empty() { String::new() } else { format!(", and with it {}", also.join(", ")) };
+        warnings.push(
+            Diagnostic::warning(
+                "W0701",
+                format!("`{name}` touches no data{also}: its posterior is its prior"),
+            )
+            .at(statement.span, "no path of statements leads from it to data")
+            .help(format!("let a statement that leads to data read `{name}`, or delete this line")),
+        );
+    }
+    warnings
 }
 
 /// A categorical with a factor for each entry of some data, which could be an allocation.

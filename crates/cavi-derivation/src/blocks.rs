@@ -1,7 +1,7 @@
 //! The factorisation of q: by default one factor for each copy and slice of a variable; `posterior` states departures.
 
 use cavi_algebra::{ArrayId, ArrayKind, BlockId, LetterId, Mode, Sum, Support, Symbols, Term};
-use cavi_families::{of_any_length, recognise};
+use cavi_families::{joins, of_any_length, posteriors, recognise};
 use cavi_model::{BlockKind, BlockSpec, Model, Statement};
 use cavi_syntax::{Diagnostic, Span};
 
@@ -170,10 +170,46 @@ fn refuse_slices(
         let diagnostic =
             Diagnostic::error("E0797", format!("no family has a factor of several `{name}` at once"))
                 .at(spec.span, "more slices than in its statement")
-                .possible("one number or one matrix for each copy: `q(mu[:j], tau)`, `q(mu[k, :j], lam[k])`")
-                .help(format!("leave the `:` of `{name}` out: the copies are then independent"));
+                .possible("one number or one matrix for each copy")
+                .help(one_for_each_copy(&derivation.symbols, members));
         derivation.diagnostics.push(diagnostic);
         return;
+    }
+}
+
+/// The line with the slices of the statements alone, where some joint family has these members; and a line less.
+fn one_for_each_copy(symbols: &Symbols, members: &[ArrayId]) -> String {
+    let supports: Vec<Support> = members.iter().map(|member| symbols.array(*member).support).collect();
+    let sliced = members.iter().any(|member| !symbols.slices(*member).is_empty());
+    let written = members.iter().map(|member| {
+        let (array, slices) = (symbols.array(*member), symbols.slices(*member));
+        let mut letters: Vec<String> = Vec::new();
+        for letter in array.letters.iter().flat_map(|own| symbols.lineage(*own).into_iter().rev()) {
+            let colon = if slices.contains(&letter) { ":" } else { "" };
+            let text = format!("{colon}{}", symbols.letter(letter).name);
+            if !letters.contains(&text) {
+                letters.push(text);
+            }
+        }
+        if letters.is_empty() {
+            array.name.clone()
+        } else {
+            format!("{}[{}]", array.name, letters.join(", "))
+        }
+    });
+    let written = written.collect::<Vec<_>>().join(", ");
+    let apart = "leave the line out, so that each variable has a factor of its own";
+    let fits = members.len() == 1 || posteriors().iter().any(|family| joins(*family, &supports, sliced));
+    // What is on other letters cannot stand in one block.
+    let axes = |member: &ArrayId| -> Vec<_> {
+        let slices = symbols.slices(*member);
+        let own = symbols.array(*member).letters.iter().filter(|letter| !slices.contains(letter));
+        own.map(|letter| symbols.letter(*letter).axis).collect()
+    };
+    let alike = members.iter().all(|member| axes(member) == axes(&members[0]));
+    match fits && alike {
+        true => format!("write `q({written})`, one factor for each copy; or {apart}"),
+        false => apart.to_owned(),
     }
 }
 

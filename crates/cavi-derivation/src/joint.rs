@@ -6,12 +6,12 @@
 use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::{distribute, multiply, power, replace_index, sum_simplex, to_sum};
 use cavi_algebra::{
-    ArrayId, ArrayKind, Atom, Factor, Function, LetterId, Restriction, Subscript, Sum, Support, Symbols,
-    Term, dedup,
+    ArrayId, ArrayKind, Atom, Expression, Factor, Function, LetterId, Restriction, Subscript, Sum, Support,
+    Symbols, Term, dedup,
 };
 use cavi_families::matrix::{inverse_of_diagonal, log_determinant, over, size};
-use cavi_families::{Argument, Extent, Target};
-use cavi_model::{Model, Statement};
+use cavi_families::{Argument, Extent, Target, families};
+use cavi_model::{ArgumentSpec, Model, Statement};
 use cavi_syntax::Diagnostic;
 
 use crate::absent::without_absent;
@@ -70,14 +70,33 @@ fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statem
         let [row, column] = argument.letters[..] else { continue };
         if log_determinant(symbols, &argument.value, row, column).is_none() {
             let family = statement.family.name();
+            let spelling = |(parameter, own): (&cavi_families::Parameter, &Option<ArgumentSpec>)| {
+                own.as_ref()
+                    .filter(|own| own.span == spec.span)
+                    .map(|own| parameter.spellings[own.spelling].name)
+            };
+            let what = parameters.iter().zip(&statement.arguments).find_map(spelling).unwrap_or("matrix");
+            let alone = match &spec.value {
+                Expression::Add(parts) => parts.iter().find_map(|part| match part {
+                    Expression::Value(array, _) if symbols.array(*array).kind == ArrayKind::Latent => {
+                        Some(&symbols.array(*array).name)
+                    }
+                    _ => None,
+                }),
+                _ => None,
+            };
+            let help = match alone {
+                Some(name) => format!("keep one term: `{what} = {name}`"),
+                None => "write it as one of these".to_owned(),
+            };
             derivation.diagnostics.push(
-                Diagnostic::error("E0703", format!("this matrix of {family} has no log-determinant in closed form"))
+                Diagnostic::error("E0703", format!("the {what} of this {family} has no log-determinant in closed form"))
                     .at(spec.span, "neither one array times a factor nor diagonal")
                     .possible(format!(
                         "a constant matrix or a latent under {}, each times a factor that is no matrix; or a diagonal matrix",
                         families_on(|support| support == Support::PositiveDefinite)
                     ))
-                    .help("write it as one of these, with the other terms in statements of their own"),
+                    .help(help),
             );
             return Sum::zero();
         }
@@ -133,11 +152,12 @@ fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statem
     {
         let name = symbols.array(index).name.clone();
         let letter = symbols.letter(bound).name.clone();
+        let help = latent_of_each_addend(derivation.model, statement, index);
         derivation.diagnostics.push(
             Diagnostic::error("E0701", format!("`{name}` selects under the summed letter `{letter}`, inside a log"))
                 .at(statement.span, "in this statement")
                 .possible("a selection in the log of a sum may use the letters on the left only; in a mean or in log odds, any")
-                .help("write the mixture out as statements of its own, or sum over the classes with weights"),
+                .help(help),
         );
         return Sum::zero();
     }
@@ -309,6 +329,40 @@ fn where_observed(
         });
     }
     out
+}
+
+/// A latent for each addend that a selection stands in, whose sum takes the place of theirs.
+fn latent_of_each_addend(model: &Model, statement: &Statement, index: ArrayId) -> String {
+    let symbols = &model.symbols;
+    let mut selected = None;
+    for argument in statement.arguments.iter().flatten() {
+        argument.value.visit_values(&mut |array, subscripts| {
+            if subscripts.iter().any(|own| matches!(own, Subscript::Index(own, _) if *own == index)) {
+                selected = selected.take().or(Some((array, subscripts.to_vec())));
+            }
+        });
+    }
+    // A prior that has a mean of its own.
+    let with_mean = families().iter().find_map(|family| {
+        let positive = family.latent() == Some(Support::Positive);
+        let [first, second] = family.parameters() else { return None };
+        let mean = second.spellings.iter().find(|spelling| spelling.name == "mean")?;
+        (positive && first.positional).then_some((family.name(), mean.name))
+    });
+    let (Some((array, subscripts)), Some((family, mean))) = (selected, with_mean) else {
+        return "sum over the classes with weights".to_owned();
+    };
+    let mut letters = Vec::new();
+    subscripts.iter().for_each(|subscript| subscript.letters(&mut letters));
+    let letters = with_ancestors(symbols, &dedup(letters));
+    let letters: Vec<&str> = letters.iter().map(|letter| symbols.letter(*letter).name.as_str()).collect();
+    let texts: Vec<String> = subscripts.iter().map(|subscript| model.subscript_text(subscript)).collect();
+    let chosen = format!("{}[{}]", symbols.array(array).name, texts.join(", "));
+    let own =
+        format!("{}_of_{}[{}]", symbols.array(array).name, symbols.array(index).name, letters.join(", "));
+    format!(
+        "give each addend a latent of its own, `{own} ~ {family}(2, {mean} = {chosen})`, and write `{own}` in place of `{chosen}` (this adds spread: the model is another one)"
+    )
 }
 
 /// What to write in place of a matrix that has no inverse: another spelling, or a constant.

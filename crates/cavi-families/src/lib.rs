@@ -50,7 +50,8 @@ pub use family::{
 pub use posterior::{Batch, Descriptor, Expectation, Improper, Posterior};
 pub use standard::{Formulas, standard};
 
-use cavi_algebra::{Statistic, Support};
+use cavi_algebra::canonical::canonical;
+use cavi_algebra::{Absent, Array, ArrayId, ArrayKind, Atom, Factor, Statistic, Sum, Support, Symbols, Term};
 
 /// Every family that a statement may name.
 pub fn families() -> &'static [&'static dyn Family] {
@@ -109,6 +110,36 @@ pub fn family(name: &str) -> Option<&'static dyn Family> {
 /// The factor of q of a name.
 pub fn posterior(name: &str) -> Option<&'static dyn Posterior> {
     posteriors().iter().copied().find(|posterior| posterior.name() == name)
+}
+
+/// Whether the logarithm of a latent with this prior has an expectation: its density holds no square of it, so that q may
+/// have one. For a prior on one number with constant parameters.
+pub fn fits_a_log(family: &dyn Family) -> bool {
+    let mut symbols = Symbols::default();
+    symbols.arrays.push(Array {
+        name: "x".to_owned(),
+        kind: ArrayKind::Latent,
+        letters: Vec::new(),
+        slice: Vec::new(),
+        written: Vec::new(),
+        support: Support::Positive,
+        absent: Absent::default(),
+        restriction: None,
+        value: None,
+        center: None,
+        scale: None,
+    });
+    let own = ArrayId::from(0);
+    let target = Target { value: Sum::atom(Atom::Value(own, Vec::new())), slices: Vec::new(), index: None };
+    let number = |_: &Parameter| Some(Argument { value: Sum::number(2.7), letters: Vec::new() });
+    let arguments: Vec<Option<Argument>> = family.parameters().iter().map(number).collect();
+    let density = family.log_density(&mut symbols, &target, &arguments);
+    let density = canonical(&mut symbols, &density);
+    let is_square = |factor: &Factor| match &factor.atom {
+        Atom::ExpectedSquare(_) => true,
+        atom => factor.power > 1 && Term::atom(atom.clone()).mentions(own),
+    };
+    !density.terms.iter().flat_map(|term| &term.factors).any(is_square)
 }
 
 /// Whether a family is one of several variables with these supports, any of them over a slice or none.

@@ -164,8 +164,37 @@ impl<'t> Failure<'_, 't> {
         Some(
             Diagnostic::error("E0116", "a second pair of brackets")
                 .at(self.span(), "subscripts stand in one pair")
-                .help(format!("write `{}[a, b]` with commas between the subscripts", name.text)),
+                .help(format!("write `{}[{}]`", name.text, self.joined_subscripts(open))),
         )
+    }
+
+    /// What stands in the brackets that open at `open` and in those right behind them, with commas between.
+    fn joined_subscripts(&self, open: usize) -> String {
+        let mut parts: Vec<String> = Vec::new();
+        let mut part = String::new();
+        let mut depth = 0usize;
+        for (place, token) in self.tokens.iter().enumerate().skip(open) {
+            let opens = token.is("[");
+            if opens {
+                depth += 1;
+            }
+            let ends = token.is("]") && depth == 1;
+            if depth == 1 && (ends || token.is(",")) {
+                parts.push(std::mem::take(&mut part));
+            } else if !(opens && depth == 1) {
+                part.push_str(token.text);
+                if token.is(",") {
+                    part.push(' ');
+                }
+            }
+            if token.is("]") {
+                depth -= 1;
+            }
+            if depth == 0 && !self.tokens.get(place + 1).is_some_and(|next| next.is("[")) {
+                break;
+            }
+        }
+        parts.join(", ")
     }
 
     /// `x(n, k) ~ ...`, `axis doc(d)`
@@ -209,12 +238,20 @@ impl<'t> Failure<'_, 't> {
             return None;
         }
         let name = self.tokens.get(1).map_or("a", |token| token.text);
+        let end = self.tokens[self.found..].iter().find(|token| token.is("]")).or(self.tokens.last());
+        let whole = end.map_or(self.span(), |end| previous.span.to(end.span));
+        let declared = match self.tokens.iter().position(|token| token.is("=")) {
+            Some(equal) => {
+                self.tokens[1..equal].iter().map(|token| token.text).collect::<String>().replace(',', ", ")
+            }
+            None => name.to_owned(),
+        };
         Some(
             Diagnostic::error("E0101", "an array written out in the text")
-                .at(previous.span.to(self.span()), "the language has no lists of numbers")
+                .at(whole, "the language has no lists of numbers")
                 .possible("one number fills an array: `const a[k] = 0.1`")
                 .help(format!(
-                    "declare it without a value, `const {name}[...]`, and give a file: `--set {name}=FILE`"
+                    "declare it without a value, `const {declared}`, and give a file: `--set {name}=FILE`"
                 )),
         )
     }
@@ -361,9 +398,7 @@ impl<'t> Failure<'_, 't> {
                 Diagnostic::error("E0129", format!("`{}` inside a subscript", token.text))
                     .at(token.span, "there is no index arithmetic")
                     .possible("a subscript is a letter, an index variable (`mu[z[n], j]`) or a slice (`:k`)")
-                    .help(
-                        "declare the other position as data: `data prev[t] : index time`, then `x[prev[t]]`",
-                    ),
+                    .help(self.other_position(index)),
             );
         }
         if token.is(",") || token.is("]") {
@@ -375,6 +410,30 @@ impl<'t> Failure<'_, 't> {
             );
         }
         None
+    }
+
+    /// Arithmetic in the subscript of the reference whose bracket is at `open`, as an index that is data.
+    fn other_position(&self, open: usize) -> String {
+        let letter = self.before(1).filter(|token| token.is_name()).map_or("t", |token| token.text);
+        let other = if self.found_is("-") { "before" } else { "after" };
+        let start = self.tokens[..self.found].iter().rposition(|token| token.is("[") || token.is(","));
+        let first = start.map_or(open + 1, |start| start + 1);
+        let mut depth = 0i32;
+        let close = self.tokens[self.found..].iter().position(|token| {
+            depth += i32::from(token.is("(") || token.is("[")) - i32::from(token.is(")") || token.is("]"));
+            depth < 0 || (depth == 0 && token.is(","))
+        });
+        let end = close.map_or(self.tokens.len(), |close| self.found + close);
+        let rest = self.tokens[end..].iter().position(|token| token.is("]")).map_or(end, |close| end + close);
+        let text = |tokens: &[Token<'_>]| {
+            tokens.iter().map(|token| token.text).collect::<String>().replace(',', ", ")
+        };
+        format!(
+            "declare the other position as data, `data {other}[{letter}] : index AXIS` with the axis of `{letter}` for `AXIS`, then write `{}{}{other}[{letter}]{}]`",
+            self.tokens[open - 1].text,
+            text(&self.tokens[open..first]),
+            text(&self.tokens[end..rest]),
+        )
     }
 
     /// `1:K`, `k:`

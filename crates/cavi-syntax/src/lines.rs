@@ -318,7 +318,7 @@ impl<'a, 't> Splitter<'a, 't> {
                     bad = true;
                 }
             } else if (token.is(")") || token.is("]"))
-                && let Some(complaint) = close(&mut open, token)
+                && let Some(complaint) = close(&mut open, token, &tokens)
             {
                 if !bad {
                     self.complain(complaint);
@@ -516,10 +516,7 @@ impl<'a, 't> Splitter<'a, 't> {
                 let help = match (near, head) {
                     (Some(near), _) => format!("did you mean `{near}`?"),
                     (None, "data") => "declare each array on its line: `data x[n, j] : real`".to_string(),
-                    (None, _) => {
-                        "latents need no declaration: write each statement on its line, without a block"
-                            .into()
-                    }
+                    (None, _) => "drop this block: a latent is declared by its `~` statement".into(),
                 };
                 self.diagnostics.push(
                     Diagnostic::error("E0118", format!("there is no block `{head}`"))
@@ -648,7 +645,7 @@ impl<'a, 't> Splitter<'a, 't> {
 }
 
 /// Takes the bracket that `closing` closes off the open ones, or says what is wrong.
-fn close(open: &mut Vec<Token<'_>>, closing: Token<'_>) -> Option<Diagnostic> {
+fn close(open: &mut Vec<Token<'_>>, closing: Token<'_>, before: &[Token<'_>]) -> Option<Diagnostic> {
     let wanted = if closing.text == ")" { "(" } else { "[" };
     let Some(top) = open.last().copied() else {
         return Some(
@@ -670,10 +667,42 @@ fn close(open: &mut Vec<Token<'_>>, closing: Token<'_>) -> Option<Diagnostic> {
         Diagnostic::error("E0106", format!("`{}` is not closed", left_open.text))
             .at(left_open.span, format!("no `{}` follows", partner(left_open)))
             .also(closing.span, "closes the bracket around it")
-            .help(format!("write `{}` before this `{}`", partner(left_open), closing.text))
+            .help(match subscripts(left_open, before) {
+                Some(subscripts) => format!("write `]` after the last subscript: `{subscripts}`"),
+                None => format!("write `{}` before this `{}`", partner(left_open), closing.text),
+            })
     });
     open.truncate(matching);
     complaint
+}
+
+/// The name and the subscripts of a bracket that is not closed, as far as they are subscripts, and `...` where more follows.
+fn subscripts(open: &Token<'_>, before: &[Token<'_>]) -> Option<String> {
+    let place = before.iter().position(|token| token.span == open.span)?;
+    let name = place.checked_sub(1).map(|at| &before[at]).filter(|_| open.is("["))?;
+    if !name.is_name() || name.is("sum") {
+        return None;
+    }
+    let inside = &before[place + 1..];
+    let mut written: Vec<String> = Vec::new();
+    let mut at = 0;
+    while let Some(token) = inside.get(at) {
+        let colon = token.is(":");
+        let word = inside.get(at + usize::from(colon)).filter(|token| token.is_name())?;
+        written.push(format!("{}{}", if colon { ":" } else { "" }, word.text));
+        at += 1 + usize::from(colon);
+        if !inside.get(at).is_some_and(|next| next.is(",")) {
+            break;
+        }
+        at += 1;
+    }
+    // An index in a subscript, `mu[z[n]`, has brackets of its own.
+    let next = inside.get(at);
+    if next.is_some_and(|next| next.is("[") || next.is("]")) || written.is_empty() {
+        return None;
+    }
+    let more = next.map_or(String::new(), |next| format!(" {} ...", next.text));
+    Some(format!("{}[{}]{more}", name.text, written.join(", ")))
 }
 
 /// A bracket that is open where the line ends, with those inside it.

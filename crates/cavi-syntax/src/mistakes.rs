@@ -73,6 +73,33 @@ fn number_then_letters(token: &Token<'_>) -> Diagnostic {
         .help(help)
 }
 
+/// What to write for a line with a sign of assignment: the same line with `~` before a distribution, else with `=`.
+pub(crate) fn assignment(line: &[Token<'_>], sign: &Token<'_>) -> Option<String> {
+    if !matches!(sign.text, "<-" | ":=") {
+        return None;
+    }
+    let at = line.iter().position(|token| token.span == sign.span)?;
+    let (left, right) = (&line[..at], &line[at + 1..]);
+    let (first, last) = (right.first()?, right.last()?);
+    // A family has a capital letter, and its arguments end the line.
+    let capital = first.text.chars().next().is_some_and(char::is_uppercase);
+    let family = capital && right.get(1).is_some_and(|token| token.is("(")) && last.is(")");
+    let text = |tokens: &[Token<'_>]| {
+        let mut out = String::new();
+        let mut end = tokens.first().map_or(0, |token| token.span.start);
+        for token in tokens {
+            if token.span.start > end {
+                out.push(' ');
+            }
+            out.push_str(token.text);
+            end = token.span.end;
+        }
+        out
+    };
+    (!left.is_empty())
+        .then(|| format!("write `{} {} {}`", text(left), if family { "~" } else { "=" }, text(right)))
+}
+
 fn foreign_sign(token: &Token<'_>) -> Diagnostic {
     let text = token.text;
     let (code, label, help) = match text {

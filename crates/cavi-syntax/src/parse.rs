@@ -8,7 +8,7 @@ use crate::ast::*;
 use crate::diagnostic::Diagnostic;
 use crate::explain::explain;
 use crate::lines::{BlockKind, Line, Piece, item_forms, lines, loops};
-use crate::mistakes::{depth_mistake, line_mistake, reserved, token_mistake};
+use crate::mistakes::{assignment, depth_mistake, line_mistake, reserved, token_mistake};
 use crate::print::print_reference;
 use crate::span::Span;
 use crate::suggest::nearest;
@@ -217,7 +217,14 @@ impl ProgramParser {
     /// Reports what is wrong with single tokens of a line; whether nothing is.
     fn readable(&mut self, line: &Line<'_>) -> bool {
         let before = self.diagnostics.len();
-        self.diagnostics.extend(line.tokens.iter().filter_map(token_mistake));
+        self.diagnostics.extend(line.tokens.iter().filter_map(|token| {
+            let mistake = token_mistake(token)?;
+            let help = assignment(&line.tokens, token);
+            Some(match help {
+                Some(help) => mistake.help(help),
+                None => mistake,
+            })
+        }));
         self.diagnostics.len() == before && !line.bad
     }
 

@@ -137,7 +137,9 @@ impl Builder {
                 Diagnostic::error("E0120", format!("the data `{}` have no type", name.text))
                     .at(place, "expected `:` and a type")
                     .possible(DATA_TYPES)
-                    .help(format!("write `data {declared} : real`")),
+                    .help(format!(
+                        "write `data {declared} : count` for counts, `data {declared} : real` for any numbers"
+                    )),
             );
         }
         let mut options = Vec::new();

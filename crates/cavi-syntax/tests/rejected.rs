@@ -17,7 +17,7 @@ const EXPECTED: [(&str, &str, &str); 49] = [
     ("equals_for_tilde", "E0113", "="),
     ("family_without_arguments", "E0113", ""),
     ("for_loop", "E0119", "for (d in 1:D)"),
-    ("array_literal", "E0101", "[1"),
+    ("array_literal", "E0101", "[1, 2, 3]"),
     ("file_in_the_text", "E0127", "\"y.csv\""),
     ("matrix_product", "E0103", "@"),
     ("fraction_of_sweeps", "E0124", "2.5"),

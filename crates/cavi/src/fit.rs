@@ -574,11 +574,16 @@ impl Context<'_> {
         if elbo.is_nan() {
             return Err(FitError::NotANumber { sweep });
         }
+        let by_product = self.equations.blocks.iter().any(|block| block.by.is_some());
         if elbo == f64::NEG_INFINITY && !warnings.iter().any(|warning| warning.code == "W0801") {
             warnings.push(
                 Diagnostic::warning("W0801", format!("the ELBO is -inf at sweep {sweep}"))
                     .possible("an observation that the current parameters give no chance: a positive count with rate 0")
-                    .help("a zero in a start stays zero under multiplicative updates: start from positive values"),
+                    .help(if by_product {
+                        "a zero in a start stays zero under multiplicative updates: start from positive values"
+                    } else {
+                        "nothing, if a later sweep leaves it; else look for a constant or a start that is 0"
+                    }),
             );
         }
         Ok(())

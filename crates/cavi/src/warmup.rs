@@ -46,10 +46,10 @@ pub(crate) fn check(equations: &Equations, line: &Line) -> Option<Diagnostic> {
             )
             .help("leave the line out"),
         ),
-        Line::Shapes(least, _) if !(least.is_finite() && *least > 0.0) => Some(
-            Diagnostic::error("E0613", format!("`warmup shapes {least}` raises shapes to no shape"))
+        Line::Shapes(least, sweeps) if !(least.is_finite() && *least > 0.0) => Some(
+            Diagnostic::error("E0613", format!("`warmup shapes {least}`: a shape must be greater than 0"))
                 .possible("a number greater than 0")
-                .help("write `warmup shapes 0.6 over 40`"),
+                .help(format!("write `warmup shapes 0.6 over {sweeps}`")),
         ),
         Line::Means(_) | Line::Shapes(..) => None,
     }

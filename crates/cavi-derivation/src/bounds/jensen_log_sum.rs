@@ -25,7 +25,7 @@ use cavi_syntax::Diagnostic;
 use super::Replacement;
 use crate::blocks::Draft;
 use crate::derive::Derivation;
-use crate::explain::{families_on, in_words};
+use crate::explain::{families_with_log, in_words};
 
 /// Bounds the log of a sum that holds a latent, if one stands in the term. A term that was complained of is left out. Where
 /// the bound does not hold and the sum holds points alone, its log stays as it is: it is a number, and so are its slopes.
@@ -64,12 +64,53 @@ fn is_number(symbols: &Symbols, drafts: &[Draft], log: &Factor) -> bool {
         matches!(sign_unknown(symbols, addend), Some(Sign::Unknown(_)))
             || even_power(symbols, addend).is_some()
     };
-    if log.atom.nested().into_iter().flat_map(|sum| &sum.terms).any(either) {
+    let inner = || log.atom.nested().into_iter();
+    if inner().flat_map(|sum| &sum.terms).any(either) || !inner().all(|sum| differences_hold(symbols, sum)) {
         return false;
     }
     let mut inside =
         drafts.iter().filter(|draft| draft.members.iter().any(|member| log.atom.mentions(*member)));
     inside.all(|draft| !draft.is_random() && draft.by.is_none() && !draft.clamp)
+}
+
+/// Whether what is subtracted in a sum is a share of what it is subtracted from, by its form: it has all its factors, and
+/// others between 0 and 1. Each is judged alone, and numbers and constants are taken as given.
+fn differences_hold(symbols: &Symbols, sum: &Sum) -> bool {
+    let of_latents = |term: &Term| -> Vec<Factor> {
+        let constant = |factor: &&Factor| match &factor.atom {
+            Atom::Value(array, _) => symbols.array(*array).kind == ArrayKind::Constant,
+            _ => false,
+        };
+        term.factors.iter().filter(|factor| !constant(factor)).cloned().collect()
+    };
+    let share = |factor: &Factor| match &factor.atom {
+        Atom::Value(array, _) => {
+            factor.power > 0
+                && matches!(symbols.array(*array).support, Support::Unit | Support::Binary | Support::Simplex)
+        }
+        _ => true,
+    };
+    let (taken, whole): (Vec<&Term>, Vec<&Term>) =
+        sum.terms.iter().partition(|term| matches!(sign_unknown(symbols, term), Some(Sign::Negative)));
+    taken.into_iter().all(|taken| {
+        whole.iter().any(|whole| {
+            // Each sum has letters of its own.
+            let summed = !taken.sums.is_empty() && !whole.sums.is_empty();
+            let alike = |one: &Factor, other: &Factor| match (&one.atom, &other.atom) {
+                (Atom::Value(one, _), Atom::Value(other, _)) if summed => one == other,
+                (one, other) => one == other,
+            };
+            let mut rest = of_latents(taken);
+            let within = of_latents(whole).into_iter().all(|factor| {
+                let place = rest.iter().position(|own| alike(own, &factor) && own.power >= factor.power);
+                if let Some(place) = place {
+                    rest[place].power -= factor.power;
+                }
+                place.is_some()
+            });
+            within && rest.iter().filter(|own| own.power != 0).all(share)
+        })
+    })
 }
 
 /// `log(a b)` may have come about by a canonical form: take such logs apart once more.
@@ -176,9 +217,9 @@ fn surrogate(
         .at(span, format!("{} {how}: {why}", in_words(&derivation.symbols, addend.clone())))
         .possible("sums of products of variables, data and constants that cannot be negative")
         .help(format!(
-            "put one latent in place of the whole expression, with a prior of its own that stays where the log \
-             needs it: {}",
-            families_on(|support| fitting.contains(&support))
+            "put one latent in place of the whole expression, with a prior of its own that {}: {}",
+            if unit { "stays between 0 and 1" } else { "is never negative" },
+            families_with_log(|support| fitting.contains(&support))
         ));
         return Err(Box::new(diagnostic));
     }

@@ -5,7 +5,9 @@ use cavi_algebra::{
     ArrayId, Atom, Block, BlockId, Elementary, LetterId, Mode, StatementId, Statistic, Sum, Support, Symbols,
     Term, dedup,
 };
-use cavi_families::{Posterior, families, joins, posterior, posteriors, recognise, recognise_joint};
+use cavi_families::{
+    Family, Posterior, families, fits_a_log, joins, posterior, posteriors, recognise, recognise_joint,
+};
 use cavi_syntax::Diagnostic;
 
 mod repair;
@@ -21,11 +23,17 @@ use crate::expect::Leftover;
 
 /// The families whose latents have such a support, as a list.
 pub fn families_on(fits: impl Fn(Support) -> bool) -> String {
-    let names: Vec<&str> = families()
-        .iter()
-        .filter(|family| family.latent().is_some_and(&fits))
-        .map(|family| family.name())
-        .collect();
+    list(families().iter().copied().filter(|family| family.latent().is_some_and(&fits)))
+}
+
+/// The families whose latents have such a support, and whose logarithm has an expectation, as a list.
+pub fn families_with_log(fits: impl Fn(Support) -> bool) -> String {
+    let fitting = families().iter().copied().filter(|family| family.latent().is_some_and(&fits));
+    list(fitting.filter(|family| fits_a_log(*family)))
+}
+
+fn list(families: impl Iterator<Item = &'static dyn Family>) -> String {
+    let names: Vec<&str> = families.map(|family| family.name()).collect();
     names.join(", ")
 }
 
@@ -55,7 +63,23 @@ fn statistic_text(symbols: &Symbols, draft: &Draft, statistic: &Statistic) -> St
             Elementary::Centred => format!("({name} - E {name})"),
         }
     };
-    statistic.0.iter().map(part).collect::<Vec<_>>().join(" ")
+    let parts: Vec<String> = statistic.0.iter().map(part).collect();
+    // A quadratic form of a vector in a matrix.
+    let linear =
+        |elementary: &Elementary| matches!(elementary, Elementary::Power(1) | Elementary::Contracted(_));
+    if let [(one, first), (other, second), rest @ ..] = statistic.0.as_slice()
+        && linear(first)
+        && linear(second)
+        && one == other
+        && draft.slices.get(usize::from(*one)).is_some_and(|letters| letters.len() == 1)
+    {
+        let (vector, matrix) = (&parts[0], &parts[2..]);
+        return match rest {
+            [] => format!("{vector} {vector}'"),
+            _ => format!("{vector}' {} {vector}", matrix.join(" ")),
+        };
+    }
+    parts.join(" ")
 }
 
 fn family_statistics(symbols: &Symbols, draft: &Draft, family: &dyn Posterior) -> String {
@@ -133,7 +157,7 @@ pub fn leftover(
     let variable = names(&derivation.symbols, draft);
     let monomials: Vec<String> =
         dedup(leftovers.iter().map(|(_, own)| monomial(&derivation.symbols, own)).collect());
-    let is = if monomials.len() == 1 { "is no statistic" } else { "are no statistics" };
+    let is = if monomials.len() == 1 { "is no sufficient statistic" } else { "are no sufficient statistics" };
     let mut diagnostic = Diagnostic::error(
         "E0710",
         format!("`{variable}` has no closed-form update: {} {is} of any family", listed(&monomials, "and")),
@@ -231,10 +255,13 @@ pub fn no_family(
         let own = places.iter().filter(|(_, other)| *other == statement).map(|(statistic, _)| statistic);
         statistics_text(symbols, draft, dedup(own.collect::<Vec<_>>()))
     };
-    let is = if left.len() == 1 { "is no statistic" } else { "are no statistics" };
+    let is = if left.len() == 1 { "is no sufficient statistic" } else { "are no sufficient statistics" };
     let left = statistics_text(symbols, draft, left.iter().copied());
     let message = match prior {
         Some(_) => format!("`{variable}` has no closed-form update: {left} {is} of its prior, {stated}"),
+        None if draft.members.len() > 1 => {
+            format!("the joint factor q({variable}) has no closed form: no family of q has {left}")
+        }
         None => format!("`{variable}` has no closed-form update: no family of q has {left}"),
     };
     let mut diagnostic = Diagnostic::error("E0711", message);
@@ -250,7 +277,10 @@ pub fn no_family(
                 diagnostic.at(span, format!("this statement contributes {}", contributed(statement)));
             match prior {
                 Some(family) => diagnostic.also(prior_place, prior_text(family)),
-                None => diagnostic.also(prior_place, format!("`{variable}` is stated here")),
+                None => {
+                    let first = &symbols.array(draft.members[0]).name;
+                    diagnostic.also(prior_place, format!("`{first}` is stated here"))
+                }
             }
         }
         None => {
@@ -353,6 +383,8 @@ pub fn infinite_mode(derivation: &Derivation, drafts: &[Draft], block: BlockId, 
     let statement = derivation.model.statement_of(draft.members[0]);
     let symbols = &derivation.symbols;
     let constants = (0..symbols.arrays.len()).map(ArrayId::from).filter(|array| prior.mentions(*array));
+    let is_literal = |array: &ArrayId| symbols.array(*array).name.parse::<f64>().is_ok();
+    let constants = constants.filter(|array| !is_literal(array));
     let named = |array| Some(format!("`{}` is {}", symbols.array(array).name, number_of(symbols, array)?));
     let values: Vec<String> = constants.filter_map(named).collect();
     let by = if values.is_empty() { String::new() } else { format!(": {}", values.join(", ")) };
@@ -360,5 +392,5 @@ pub fn infinite_mode(derivation: &Derivation, drafts: &[Draft], block: BlockId, 
         .at(statement.map_or(draft.span, |statement| statement.span), format!("its prior has `{text}` times the log, which is negative{by}"))
         .also(draft.span, "a point takes the mode")
         .possible("a prior whose coefficient of the log is 0 or more: a shape or concentration of at least 1")
-        .help(format!("raise it to at least 1, drop `point`, or write `point {variable} clamp` (no ascent is claimed then)"))
+        .help(format!("raise the shape (concentration) to at least 1, drop the `point` line, or write `point {variable} clamp` (no ascent is claimed then)"))
 }

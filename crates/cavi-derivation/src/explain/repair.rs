@@ -9,6 +9,7 @@ use cavi_model::{ArgumentSpec, BlockKind, BlockSpec, Model};
 use cavi_syntax::Diagnostic;
 
 use super::listed;
+use crate::absent::number_of;
 use crate::blocks::Draft;
 use crate::derive::attempt;
 
@@ -40,15 +41,24 @@ pub fn suggest(model: &Model, diagnostics: &mut [Diagnostic], complaints: &[Comp
             found.iter().filter(|found| found.is_error()).all(|found| allowed.contains(&&key(found)))
         };
         let repairs = repairs(model, complaint, &compiles);
+        let diagnostic = &mut diagnostics[complaint.diagnostic];
+        if let Some(more) = repairs.more {
+            diagnostic.help =
+                Some(diagnostic.help.take().map_or(more.clone(), |help| format!("{help}; or {more}")));
+        }
         if repairs.texts.is_empty() {
             continue;
         }
-        let diagnostic = &mut diagnostics[complaint.diagnostic];
         diagnostic.help = Some(repairs.texts.into_iter().take(MOST).collect::<Vec<_>>().join("; or "));
         for data in repairs.missing {
             let name = &model.symbols.array(data).name;
+            let members = complaint.draft.iter().flat_map(|draft| &draft.members);
+            let variable = members
+                .map(|member| model.symbols.array(*member).name.as_str())
+                .collect::<Vec<_>>()
+                .join(", ");
             let why = format!(
-                "`{name}` has `absent = NA`: a sum that would be 1 over every entry is not where some are missing, and its term stays"
+                "`{name}` has `absent = NA`: over the observed entries alone `{variable}` does not sum to 1, so a term linear in it stays"
             );
             diagnostic.secondary.push((model.array_spans[data.index()], why));
         }
@@ -66,6 +76,8 @@ fn key(diagnostic: &Diagnostic) -> Key {
 #[derive(Default)]
 struct Repairs {
     texts: Vec<String>,
+    /// One that stands behind what the message says without repairs.
+    more: Option<String>,
     /// Data whose missing entries are the cause.
     missing: Vec<ArrayId>,
 }
@@ -80,6 +92,9 @@ fn repairs(model: &Model, complaint: &Complaint, compiles: &dyn Fn(&Model) -> bo
     match (&complaint.draft, complaint.statement) {
         (Some(draft), statement) => {
             if let [only] = draft.members.as_slice() {
+                if !found.missing.is_empty() {
+                    by_entry(model, *only, compiles, &mut found);
+                }
                 if let Some(statement) = statement {
                     spelled(model, *only, statement, compiles, &mut found);
                 }
@@ -90,6 +105,7 @@ fn repairs(model: &Model, complaint: &Complaint, compiles: &dyn Fn(&Model) -> bo
                 point(model, draft, *only, compiles, &mut found);
             }
             apart(model, draft, compiles, &mut found);
+            scaled_precision(model, draft, compiles, &mut found);
             if let ([only], true) = (draft.members.as_slice(), found.texts.is_empty()) {
                 chosen(model, *only, compiles, &mut found);
             }
@@ -105,7 +121,9 @@ fn repairs(model: &Model, complaint: &Complaint, compiles: &dyn Fn(&Model) -> bo
                     real.push(array);
                 }
             });
-            if !real.is_empty() {
+            if real.is_empty() {
+                points(model, statement, compiles, &mut found);
+            } else {
                 priors(model, &real, Some(Support::Positive), compiles, &mut found);
             }
         }
@@ -307,9 +325,19 @@ fn unwrapped(
         unwrap(&mut argument.value, variable, &mut function);
     }
     let Some(function) = function else { return };
+    let name = &model.symbols.array(variable).name;
+    let stated = model.statement_of(variable).map(|statement| statement.family.name());
+    if let Some(prior) = stated
+        && model.symbols.array(variable).support.is_nonnegative()
+        && compiles(&changed)
+    {
+        found
+            .texts
+            .push(format!("write `{name}` in place of `{function}({name})`: its prior, {prior}, then fits"));
+        return;
+    }
     let mut inner = Repairs::default();
     priors(&changed, &[variable], Some(Support::Positive), compiles, &mut inner);
-    let name = &model.symbols.array(variable).name;
     for text in inner.texts {
         found.texts.push(format!("write `{name}` in place of `{function}({name})`, and {text}"));
     }
@@ -367,6 +395,124 @@ fn point(
     if compiles(&changed) {
         let name = &model.symbols.array(variable).name;
         found.texts.push(format!("make `{name}` a point: `posterior {{ point {name} }}`"));
+    }
+}
+
+/// Points in place of the latents of a statement: the log of their sum is then a number.
+fn points(model: &Model, statement: StatementId, compiles: &dyn Fn(&Model) -> bool, found: &mut Repairs) {
+    let mut latents = Vec::new();
+    visit(model, statement, &mut |array| {
+        let free = model.blocks.iter().all(|spec| !spec.members.contains(&array));
+        if model.symbols.array(array).kind == ArrayKind::Latent && free && !latents.contains(&array) {
+            latents.push(array);
+        }
+    });
+    let mut changed = model.clone();
+    for array in &latents {
+        let slices = model.symbols.slices(*array);
+        let letters = model.symbols.array(*array).letters.iter().copied();
+        changed.block_plates.push(vec![letters.filter(|letter| !slices.contains(letter)).collect()]);
+        changed.blocks.push(BlockSpec {
+            members: vec![*array],
+            slices: vec![slices],
+            kind: BlockKind::Point,
+            by: None,
+            clamp: false,
+            span: model.array_spans[array.index()],
+        });
+    }
+    if !latents.is_empty() && compiles(&changed) {
+        let names: Vec<String> =
+            latents.iter().map(|array| model.symbols.array(*array).name.clone()).collect();
+        let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        let what = if names.len() == 1 { "a point" } else { "points" };
+        found.more = Some(format!(
+            "make {} {what}: `posterior {{ point {} }}`",
+            listed(&quoted, "and"),
+            names.join(", ")
+        ));
+    }
+}
+
+/// Numbers of their own in place of a slice on the simplex: they need not sum to 1.
+fn by_entry(model: &Model, variable: ArrayId, compiles: &dyn Fn(&Model) -> bool, found: &mut Repairs) {
+    let own = model.symbols.array(variable);
+    let Some(stated) = model.statement_of(variable).filter(|_| own.support == Support::Simplex) else {
+        return;
+    };
+    let mut changed = model.clone();
+    changed.symbols.arrays[variable.index()].slice = vec![false; own.letters.len()];
+    for statement in changed.statements.iter_mut().filter(|statement| statement.target == variable) {
+        statement.slices = Vec::new();
+        statement.plates = own.letters.clone();
+    }
+    let positive = families().iter().filter(|family| family.latent() == Some(Support::Positive));
+    let fits = |family: &&&'static dyn Family| {
+        with_prior(&changed, variable, **family).is_some_and(|changed| compiles(&changed))
+    };
+    let Some(family) = positive.filter(|family| family.slices() == Slices::None).find(fits) else { return };
+    let first = stated.arguments.first().and_then(|argument| match &argument.as_ref()?.value {
+        Expression::Number(value) => Some(*value),
+        Expression::Value(array, _) => number_of(&model.symbols, *array),
+        _ => None,
+    });
+    let argument = |(place, parameter): (usize, &cavi_families::Parameter)| {
+        let value = if place == 0 { first.unwrap_or(1.0) } else { 1.0 };
+        match parameter.positional {
+            true => format!("{value}"),
+            false => format!("{} = {value}", parameter.spellings[0].name),
+        }
+    };
+    let arguments: Vec<String> = family.parameters().iter().enumerate().map(argument).collect();
+    let letters = crate::joint::with_ancestors(&model.symbols, &own.letters);
+    let letters: Vec<&str> =
+        letters.iter().map(|letter| model.symbols.letter(*letter).name.as_str()).collect();
+    found.texts.push(format!(
+        "write `{}[{}] ~ {}({})`, which need not sum to 1",
+        own.name,
+        letters.join(", "),
+        family.name(),
+        arguments.join(", ")
+    ));
+}
+
+/// A precision of the mean that scales with the precision of a joint factor: such pairs have a family.
+fn scaled_precision(model: &Model, draft: &Draft, compiles: &dyn Fn(&Model) -> bool, found: &mut Repairs) {
+    let [mean, precision] = draft.members[..] else { return };
+    let domain = match model.symbols.array(precision).support {
+        Support::PositiveDefinite => Domain::PositiveDefinite,
+        Support::Positive | Support::Nonnegative => Domain::Positive,
+        _ => return,
+    };
+    let Some(place) = model.statements.iter().position(|statement| statement.target == mean) else { return };
+    let mut changed = model.clone();
+    let statement = &mut changed.statements[place];
+    let (family, span) = (statement.family, statement.span);
+    for (parameter, argument) in family.parameters().iter().zip(&mut statement.arguments) {
+        let is_own = |own: &cavi_families::Spelling| own.domain == domain && own.read_as.is_none();
+        let Some(spelling) = parameter.spellings.iter().take(1).position(is_own) else { continue };
+        let Some(letters) = argument.as_ref().map(|argument| argument.letters.clone()) else { continue };
+        let mut rows = letters.iter();
+        let subscript = |letter: &LetterId| {
+            let number = draft.member_plates[1].iter().position(|own| own == letter);
+            let plate = number.and_then(|number| draft.member_plates[0].get(number));
+            Subscript::Letter(*plate.or_else(|| rows.next()).unwrap_or(letter))
+        };
+        let subscripts = model.symbols.array(precision).letters.iter().map(subscript).collect();
+        let value =
+            Expression::Multiply(vec![Expression::Number(2.7), Expression::Value(precision, subscripts)]);
+        *argument = Some(ArgumentSpec { spelling, value, letters, inverse: None, span });
+        if compiles(&changed) {
+            let (name, other) = (&model.symbols.array(mean).name, &model.symbols.array(precision).name);
+            let plates: Vec<&str> =
+                draft.member_plates[0].iter().map(|own| model.symbols.letter(*own).name.as_str()).collect();
+            let brackets = if plates.is_empty() { String::new() } else { format!("[{}]", plates.join(", ")) };
+            found.texts.push(format!(
+                "let the precision of `{name}` scale with `{other}`, as in `{} = 0.1 * {other}{brackets}`",
+                parameter.spellings[spelling].name
+            ));
+        }
+        return;
     }
 }
 

@@ -48,7 +48,7 @@ fn a_deviation_with_a_prior_for_a_precision() {
     };
     let error = only_error(&program("sd"), &[&program("prec")]);
     let texts = [
-        "`s` has no closed-form update: `s^-2` is no statistic of its prior, Gamma",
+        "`s` has no closed-form update: `s^-2` is no sufficient statistic of its prior, Gamma",
         "this statement contributes `log s` and `s^-2`",
         "its prior, Gamma, has log s, s",
         "write `prec = s` in place of `sd = s`",
@@ -67,7 +67,11 @@ fn a_variance_with_a_half_normal_prior() {
     let error = only_error(&program("HalfNormal(sd = 2)"), &[&repaired[0], &repaired[1]]);
     assert_says(
         &error,
-        &["`log v` and `1/v` are no statistics", "Gamma(shape, rate)", "InverseGamma(shape, scale)"],
+        &[
+            "`log v` and `1/v` are no sufficient statistics",
+            "Gamma(shape, rate)",
+            "InverseGamma(shape, scale)",
+        ],
     );
 }
 
@@ -86,7 +90,7 @@ fn a_square_under_a_prior_with_a_log() {
     let repaired: Vec<&str> = repaired.iter().map(String::as_str).collect();
     let error = only_error(&program(gamma, ""), &repaired);
     let texts = [
-        "`m^2` is no statistic of its prior, Gamma",
+        "`m^2` is no sufficient statistic of its prior, Gamma",
         "Exponential(rate)",
         "TruncatedNormal",
         "posterior { point m }",
@@ -102,12 +106,19 @@ fn missing_entries_under_a_simplex() {
             "axis doc[d]\naxis word[v]\naxis topic[k] = 3\ndata x[d, v] : count, absent = {absent}\nh[d, k] ~ Gamma(1, rate = 1)\nw[k, :v] ~ Dirichlet(1)\nx[d, v] ~ Poisson(sum[k](w[k, v] * h[d, k]))\n{block}"
         )
     };
-    let repaired = [program("0", ""), program("NA", "posterior {\n  point w\n}\n")];
+    let entries = program("NA", "").replace("w[k, :v] ~ Dirichlet(1)", "w[k, v] ~ Gamma(1, rate = 1)");
+    let repaired = [program("0", ""), program("NA", "posterior {\n  point w\n}\n"), entries];
     let repaired: Vec<&str> = repaired.iter().map(String::as_str).collect();
     let error = only_error(&program("NA", ""), &repaired);
     assert_says(
         &error,
-        &["`w` is no statistic of its prior, Dirichlet", "`x` has `absent = NA`", "`absent = 0`", "point w"],
+        &[
+            "`w` is no sufficient statistic of its prior, Dirichlet",
+            "`x` has `absent = NA`",
+            "`absent = 0`",
+            "write `w[k, v] ~ Gamma(1, rate = 1)`",
+            "point w",
+        ],
     );
 }
 
@@ -119,6 +130,8 @@ fn a_rate_that_is_an_exponential() {
     let repaired = [program("Gamma(2, rate = 1)", "g")];
     let error = only_error(&program("Normal(0, sd = 1)", "exp(g)"), &[&repaired[0]]);
     assert_says(&error, &["E0710", "`exp(g)`", "write `g` in place of `exp(g)`", "Gamma(shape, rate)"]);
+    let error = only_error(&program("Gamma(2, rate = 1)", "exp(g)"), &[&repaired[0]]);
+    assert_says(&error, &["write `g` in place of `exp(g)`: its prior, Gamma, then fits"]);
 }
 
 #[test]
@@ -130,8 +143,12 @@ fn one_mistake_is_one_error() {
     assert_says(&error, &["E0710", "`log Gamma(alpha)`", "posterior { point alpha }"]);
     let product =
         "axis item[n]\ndata x[n] : binary\na ~ Beta(1, 1)\nb ~ Beta(1, 1)\nx[n] ~ Bernoulli(a * b)\n";
-    let error = only_error(product, &[]);
-    assert_says(&error, &["E0704", "is no statistic of any family", "where the log needs it: Beta"]);
+    let points = format!("{product}posterior {{\n  point a, b\n}}\n");
+    let error = only_error(product, &[&points]);
+    assert_says(
+        &error,
+        &["E0704", "is no statistic of any family", "between 0 and 1: Beta", "`posterior { point a, b }`"],
+    );
 }
 
 #[test]
@@ -145,6 +162,8 @@ fn signs_inside_and_before_a_log() {
     assert_says(&error, &["E0704", "`x` is a real number", "declare `x` as `nonnegative`"]);
     let difference = "axis item[n]\ndata x[n] : count\na ~ Gamma(2, rate = 1)\nb ~ Gamma(1, rate = 1)\nx[n] ~ Poisson(a - b)\n";
     assert_says(&only_error(difference, &[]), &["E0704", "it is a difference", "put one latent in place"]);
+    let points = format!("{difference}posterior {{\n  point a, b\n}}\n");
+    assert_says(&only_error(&points, &[]), &["E0704", "it is a difference"]);
     let negative = "axis item[n]\ndata x[n] : positive\na ~ Gamma(1, rate = 1)\nb ~ Gamma(1, rate = 1)\nx[n] ~ InverseGamma(2, 1 / (a + b))\n";
     assert_says(&only_error(negative, &[]), &["E0703", "has the coefficient `-2"]);
 }
@@ -155,6 +174,33 @@ fn a_flat_prior_without_data() {
     let (equations, diagnostics) = derived(program);
     assert!(equations.is_none());
     assert!(diagnostics.iter().any(|own| own.code == "E0714"), "{diagnostics:#?}");
+}
+
+#[test]
+fn a_latent_that_touches_no_data() {
+    let program = |rest: &str| {
+        format!(
+            "axis item[n]\naxis group[g] = 2\ndata x[n] : real\ndata at[n] : index group\nm[g] ~ Normal(0, sd = 1)\nx[n] ~ Normal(m[at[n]], sd = 1)\n{rest}"
+        )
+    };
+    let warnings = |text: &str| -> Vec<String> {
+        let (equations, diagnostics) = derived(text);
+        assert!(equations.is_some(), "{diagnostics:?}");
+        diagnostics.into_iter().filter(|own| own.code == "W0701").map(|own| own.message).collect()
+    };
+    assert!(warnings(&program("")).is_empty());
+    let alone = "`u` touches no data: its posterior is its prior";
+    assert_eq!(warnings(&program("u ~ Gamma(1, rate = 1)\n")), [alone]);
+    // What is read by nothing but such a latent touches none either; what data read as well does.
+    let path = "w ~ Gamma(1, rate = 1)\nv[g] ~ Gamma(1, rate = w)\nu[g] ~ Normal(m[g], prec = v[g])\n";
+    assert_eq!(
+        warnings(&program(path)),
+        ["`u` touches no data, and with it `v`, `w`: its posterior is its prior"]
+    );
+    // Through an index, and through other latents, data are reached.
+    let selected =
+        "pi[:g] ~ Dirichlet(1)\nz[n] ~ Categorical(pi)\ndata y[n] : real\ny[n] ~ Normal(m[z[n]], sd = 1)\n";
+    assert!(warnings(&program(selected)).is_empty());
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use cavi_algebra::{ArrayKind, Expression, LetterId, Subscript, Support, dedup};
 use cavi_families::{Domain, Extent, Family, Parameter};
-use cavi_syntax::{Diagnostic, Span, ast, nearest};
+use cavi_syntax::{Diagnostic, Span, ast, nearest, print_expression};
 
-use super::Resolver;
-use super::places::{Bound, Scope};
+use super::places::{Bound, COVARIANCE, Scope};
+use super::reads::visit_references;
+use super::{Named, Resolver};
 use crate::model::ArgumentSpec;
 
 /// The parameter and the spelling of a kernel, for a family that has one.
@@ -61,7 +62,7 @@ impl Resolver<'_> {
                 Some(word) => self.named_place(name, parameters, word),
                 None => {
                     position += 1;
-                    self.positional_place(name, parameters, position - 1, argument.value.span)
+                    self.positional_place(name, parameters, position - 1, &argument.value)
                 }
             };
             let Some(place) = place else {
@@ -173,8 +174,9 @@ impl Resolver<'_> {
         family: &ast::Name,
         parameters: &[Parameter],
         position: usize,
-        span: Span,
+        value: &ast::Expression,
     ) -> Option<Place> {
+        let span = value.span;
         let Some(parameter) = parameters.get(position) else {
             let plural = if parameters.len() == 1 { "" } else { "s" };
             let message = format!("`{}` takes {} argument{plural} at most", family.text, parameters.len());
@@ -191,15 +193,26 @@ impl Resolver<'_> {
         }
         let names: Vec<String> =
             parameter.spellings.iter().map(|spelling| format!("`{} = ...`", spelling.name)).collect();
+        let text = print_expression(value);
+        let meaning = |spelling: &cavi_families::Spelling| {
+            let of = match spelling.name {
+                "sd" => " for a standard deviation",
+                "var" => " for a variance",
+                "prec" => " for a precision",
+                "cov" => " for a covariance",
+                "logit" => " for log odds",
+                _ => "",
+            };
+            format!("`{} = {text}`{of}", spelling.name)
+        };
+        // The first is how the density is written, the last how most people think.
+        let meanings: Vec<String> = parameter.spellings.iter().rev().map(meaning).collect();
         let message = format!("argument {} of `{}` needs a name", position + 1, family.text);
         self.report(
             Diagnostic::error("E0505", message)
                 .at(span, "what this number means is not said")
                 .possible(format!("it is given as {}", names.join(" or ")))
-                .help(format!(
-                    "write `{}` before it if that is meant",
-                    names[0].trim_matches('`').replace("...", "").trim_end()
-                )),
+                .help(format!("write {}", meanings.join(", "))),
         );
         None
     }
@@ -235,11 +248,22 @@ impl Resolver<'_> {
     fn missing(&mut self, family: &ast::Name, parameter: &Parameter, arguments: &[ast::Argument]) {
         let names: Vec<&str> = parameter.spellings.iter().map(|spelling| spelling.name).collect();
         let span = arguments.last().map_or(family.span, |last| family.span.to(last.value.span));
+        let usual = names.iter().find(|name| **name == "sd").unwrap_or(&names[0]);
         let message = format!("`{}` is missing its {}", family.text, names.join(" or "));
         self.report(
             Diagnostic::error("E0503", message)
-                .at(span, format!("needs one of: {}", names.join(", ")))
-                .help(format!("add `{} = ...`", names[0])),
+                .at(
+                    span,
+                    match names[..] {
+                        [only] => format!("needs `{only}`"),
+                        _ => format!("needs one of: {}", names.join(", ")),
+                    },
+                )
+                .help(match (names.len(), parameter.extent) {
+                    (1, Extent::Scalar) => format!("add `{usual} = 1`"),
+                    (_, Extent::Scalar) => format!("add one of them, such as `{usual} = 1`"),
+                    _ => format!("add `{usual} = ...`"),
+                }),
         );
     }
 
@@ -259,7 +283,8 @@ impl Resolver<'_> {
         let what = format!("the {} of `{}`", spelled.name, family.text);
         let mut scope = Scope::new(bound.to_vec(), what.clone());
         scope.lenient = lenient;
-        scope.known_only = (spelled.domain == Domain::Covariance).then_some("a covariance");
+        scope.simplex = spelled.domain == Domain::Simplex;
+        scope.known_only = (spelled.domain == Domain::Covariance).then_some(COVARIANCE);
         match parameter.extent {
             Extent::Scalar => {}
             Extent::Vector => {
@@ -291,25 +316,21 @@ impl Resolver<'_> {
             }
             Extent::Vector => {
                 if scope.slices.is_empty() {
+                    let help = self.vector_for(family, spelled.domain);
                     self.report(
                         Diagnostic::error("E0406", format!("{what} is a vector"))
                             .at(value.span, "one number")
                             .possible("the vector is the slice of an array, or its bare name")
-                            .help(format!(
-                                "write `{}(pi[:k])`, with a constant or latent `pi` over the classes",
-                                family.text
-                            )),
+                            .help(help),
                     );
                     return None;
                 }
                 scope.slices.clone()
             }
-            Extent::Matrix | Extent::Pairs => {
-                self.matrix_letters(&mut scope, &resolved, &what, value.span)?
-            }
+            Extent::Matrix | Extent::Pairs => self.matrix_letters(&mut scope, &resolved, &what, value)?,
         };
         let wider = parameter.spellings.iter().find(|own| own.domain == Domain::Real).map(|own| own.name);
-        self.check_domain(&what, spelled.domain, wider, &resolved, value.span)?;
+        self.check_domain(&what, spelled, wider, &resolved, value.span)?;
         Some(ArgumentSpec { spelling, value: resolved, letters, inverse: None, span: value.span })
     }
 
@@ -319,20 +340,20 @@ impl Resolver<'_> {
         scope: &mut Scope,
         value: &Expression,
         what: &str,
-        span: Span,
+        written: &ast::Expression,
     ) -> Option<Vec<LetterId>> {
         let free = free_letters(value);
         let (Some(row), true) =
             (scope.slices.first().copied(), scope.slices.iter().any(|letter| free.contains(letter)))
         else {
-            let letter = scope
-                .slices
-                .first()
-                .map_or("i".to_owned(), |letter| self.symbols.letter(*letter).name.clone());
+            let help = match scope.slices.first() {
+                Some(row) => self.multiple_of_identity(scope, *row, written),
+                None => "mark its rows and columns by slices on the left".to_owned(),
+            };
             self.report(
                 Diagnostic::error("E0407", format!("{what} is a matrix"))
-                    .at(span, "one number")
-                    .help(format!("for a multiple of the identity multiply it by `[{letter} == l]`, `l` the other letter of the axis")),
+                    .at(written.span, "one number")
+                    .help(help),
             );
             return None;
         };
@@ -340,6 +361,77 @@ impl Resolver<'_> {
             scope.slices.push(self.column_of(scope, row));
         }
         Some(scope.slices.clone())
+    }
+
+    /// `2 * [i == j]`, and where the axis has one letter, the declaration of another.
+    fn multiple_of_identity(&self, scope: &Scope, row: LetterId, written: &ast::Expression) -> String {
+        let number = print_expression(written);
+        let number = match written.kind {
+            ast::ExpressionKind::Binary(ast::BinaryOperator::Add | ast::BinaryOperator::Subtract, ..) => {
+                format!("({number})")
+            }
+            _ => number,
+        };
+        let letter = self.symbols.letter(row).name.clone();
+        let axis = self.symbols.letter(row).axis;
+        let mut others = self.symbols.axis(axis).letters.iter().copied();
+        match others.find(|other| *other != row && !scope.holds(*other)) {
+            Some(other) => {
+                let other = &self.symbols.letter(other).name;
+                format!("write `{number} * [{letter} == {other}]`, a multiple of the identity")
+            }
+            None => {
+                let (fresh, names) = (self.free_letter(), self.letter_names(axis).join(", "));
+                let axis = &self.symbols.axis(axis).name;
+                format!(
+                    "write `{number} * [{letter} == {fresh}]`, a multiple of the identity, with a second letter: `axis {axis}[{names}, {fresh}]`"
+                )
+            }
+        }
+    }
+
+    /// A vector for a family whose left has no slice: over the axis of the positions that it describes.
+    fn vector_for(&mut self, family: &ast::Name, domain: Domain) -> String {
+        let draft = self.drafts.iter().find(|draft| draft.ast.family.span == family.span);
+        let axis =
+            draft.map(|draft| (draft.target, &draft.ast.target.name.text)).and_then(|(id, name)| match self
+                .symbols
+                .array(id)
+                .support
+            {
+                Support::Index(axis) if self.facts[id.index()].has_support => Some(axis),
+                _ => self.selected_by(name),
+            });
+        let letter = axis.and_then(|axis| self.letter_names(axis).first().cloned());
+        let simplex = cavi_families::families().iter().find(|own| own.latent() == Some(Support::Simplex));
+        let name = self.free_name(&["pi", "p", "share", "weight"]);
+        let unknown = if letter.is_none() { ", with the letter of the classes for `k`" } else { "" };
+        let letter = letter.unwrap_or_else(|| "k".to_owned());
+        match simplex.filter(|_| domain == Domain::Simplex) {
+            Some(prior) => format!(
+                "declare `{name}[:{letter}] ~ {}(1)`, and write `{}({name})`{unknown}",
+                prior.name(),
+                family.text
+            ),
+            None => format!("declare `const {name}[{letter}]`, and write `{}({name})`{unknown}", family.text),
+        }
+    }
+
+    /// The axis of the subscript in which a variable stands in some statement.
+    fn selected_by(&self, name: &str) -> Option<cavi_algebra::AxisId> {
+        let mut axis = None;
+        for argument in self.drafts.iter().flat_map(|draft| &draft.ast.arguments) {
+            visit_references(&argument.value, &mut |reference, _| {
+                let Some(Named::Array(id)) = self.names.get(&reference.name.text).copied() else { return };
+                let Some(shape) = &self.shapes[id.index()] else { return };
+                for (subscript, slot) in reference.subscripts.iter().flatten().zip(&shape.slots) {
+                    if matches!(subscript, ast::Subscript::Reference(inner) if inner.name.text == name) {
+                        axis = axis.or(Some(slot.axis));
+                    }
+                }
+            });
+        }
+        axis
     }
 
     /// The letter of the columns of a matrix with these rows: another one of the axis.
@@ -359,11 +451,12 @@ impl Resolver<'_> {
     pub(super) fn check_domain(
         &mut self,
         what: &str,
-        domain: Domain,
+        spelled: cavi_families::Spelling,
         wider: Option<&str>,
         value: &Expression,
         span: Span,
     ) -> Option<()> {
+        let domain = spelled.domain;
         let needs = match domain {
             Domain::Real => return Some(()),
             Domain::Positive => "greater than 0",
@@ -425,6 +518,7 @@ impl Resolver<'_> {
             let priors: Vec<&str> = cavi_families::families()
                 .iter()
                 .filter(|family| family.latent().is_some_and(|latent| inside(latent, domain)))
+                .filter(|family| cavi_families::fits_a_log(**family))
                 .map(|family| family.name())
                 .collect();
             self.report(
@@ -432,9 +526,15 @@ impl Resolver<'_> {
                     .at(span, format!("`{name}` reaches outside"))
                     .also(self.array_spans[id.index()], "its prior is here")
                     .possible(format!("priors that stay inside: {}", priors.join(", ")))
-                    .help(match wider {
-                        Some(wider) => format!("give it such a prior, or write `{wider} = {name}`"),
-                        None => "give it such a prior, or a link: `exp(...)` of a point".to_owned(),
+                    .help(match (wider, domain) {
+                        (Some(wider), _) => {
+                            format!("write `{wider} = {name}`, or give `{name}` such a prior: {}", priors.join(", "))
+                        }
+                        (None, Domain::Unit) => "give it such a prior".to_owned(),
+                        (None, _) => format!(
+                            "give it such a prior, or write `{} = exp({name})` and `posterior {{ point {name} }}`",
+                            spelled.name
+                        ),
                     }),
             );
             return None;
@@ -449,7 +549,7 @@ fn inside(support: Support, domain: Domain) -> bool {
         Domain::Positive | Domain::Nonnegative | Domain::DegreesOfFreedom => {
             matches!(support, Support::Positive | Support::Nonnegative)
         }
-        Domain::Unit => matches!(support, Support::Unit | Support::Binary),
+        Domain::Unit => support == Support::Unit,
         Domain::Real | Domain::Simplex | Domain::Count | Domain::PositiveDefinite | Domain::Covariance => {
             true
         }

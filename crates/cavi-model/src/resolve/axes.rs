@@ -1,9 +1,9 @@
 //! Subscripts typed by their axes.
 
-use cavi_algebra::{ArrayId, AxisId, LetterId, Subscript, Support};
-use cavi_syntax::{Diagnostic, Span, ast};
+use cavi_algebra::{ArrayId, ArrayKind, AxisId, LetterId, Subscript, Support};
+use cavi_syntax::{Diagnostic, Span, ast, print_reference};
 
-use super::places::{Bound, How, Scope};
+use super::places::{Bound, How, PLACES, Scope};
 use super::{Named, Resolver};
 
 /// The subscripts of an array as they are written, ancestors of ragged letters included.
@@ -140,7 +140,7 @@ impl Resolver<'_> {
         let axis = self.symbols.letter(written[position].named).axis;
         let axis_name = self.symbols.axis(axis).name.clone();
         let parent_name = self.symbols.axis(parent).name.clone();
-        let ancestors = self.ancestors(axis).join(", ");
+        let repaired = self.with_ancestors(what, written, position);
         let later =
             written.iter().skip(position).find(|other| self.symbols.letter(other.named).axis == parent);
         let diagnostic = match later {
@@ -152,16 +152,40 @@ impl Resolver<'_> {
                 )
                 .at(written[position].span, format!("axis `{axis_name}` is ragged in `{parent_name}`"))
                 .also(other.span, "this belongs before it")
-                .help(format!("write the ancestors first: `[..., {ancestors}, {name}, ...]`"))
+                .help(format!("write the ancestors first: `{repaired}`"))
             }
             None => Diagnostic::error("E0305", format!("`{name}` stands in `{what}` without its ancestor"))
                 .at(written[position].span, format!("axis `{axis_name}` is ragged in `{parent_name}`"))
                 .possible(format!(
                     "a letter of `{axis_name}` is written with all its ancestors, outermost first"
                 ))
-                .help(format!("write `[..., {ancestors}, {name}, ...]`")),
+                .help(format!("write `{repaired}`")),
         };
         self.report(diagnostic);
+    }
+
+    /// A left with the ancestors of the letter at `position` before it: those that stand later move up, the others are
+    /// added.
+    fn with_ancestors(&self, what: &str, written: &[Written], position: usize) -> String {
+        let axis_of = |letter: &Written| self.symbols.letter(letter.named).axis;
+        let text = |letter: &Written| {
+            let name = &self.symbols.letter(letter.named).name;
+            if letter.slice { format!(":{name}") } else { name.clone() }
+        };
+        let axis = axis_of(&written[position]);
+        let above: Vec<AxisId> =
+            std::iter::successors(self.symbols.axis(axis).parent, |axis| self.symbols.axis(*axis).parent)
+                .collect();
+        let is_above = |letter: &&Written| above.contains(&axis_of(letter));
+        let mut letters: Vec<String> =
+            written[..position].iter().filter(|own| !is_above(own)).map(text).collect();
+        for ancestor in above.iter().rev() {
+            let own = written.iter().find(|own| axis_of(own) == *ancestor);
+            let first = || self.letter_names(*ancestor).first().cloned().unwrap_or_default();
+            letters.push(own.map_or_else(first, |own| self.symbols.letter(own.named).name.clone()));
+        }
+        letters.extend(written[position..].iter().filter(|own| !is_above(own)).map(text));
+        format!("{what}[{}]", letters.join(", "))
     }
 
     /// The first letters of the ancestors of an axis, outermost first.
@@ -174,6 +198,12 @@ impl Resolver<'_> {
         }
         names.reverse();
         names
+    }
+
+    /// Which letters an axis has, as a sentence.
+    pub fn letters_in_words(&self, axis: AxisId) -> String {
+        let (name, letters) = (&self.symbols.axis(axis).name, self.letter_names(axis));
+        format!("`{name}` has the letter{} {}", if letters.len() == 1 { "" } else { "s" }, letters.join(", "))
     }
 
     /// The letters of an axis by name.
@@ -247,7 +277,7 @@ impl Resolver<'_> {
             return None;
         }
         let out: Vec<Subscript> = out.into_iter().collect::<Option<_>>()?;
-        self.check_ancestors(reference, shape, &out)?;
+        self.check_ancestors(scope, reference, shape, &out)?;
         Some(out)
     }
 
@@ -457,7 +487,10 @@ impl Resolver<'_> {
                 others.join(", ")
             ));
         }
-        let help = if scope.capacity == 1 && scope.slices.is_empty() {
+        let slice = scope.bound.iter().find(|bound| bound.how == How::LeftSlice).map(|bound| bound.named);
+        let help = if let (PLACES, Some(slice)) = (scope.what.as_str(), slice) {
+            self.places_along(slice)
+        } else if scope.capacity == 1 && scope.slices.is_empty() {
             format!("for the vector over `{name}` write `:{name}`; for a sum `sum[{name}](...)`")
         } else {
             match self.index_of(axis) {
@@ -471,6 +504,34 @@ impl Resolver<'_> {
         // One message a letter and expression is enough.
         scope.bound.push(Bound { named: letter, actual: letter, how: How::Unbound, span });
         Some(letter)
+    }
+
+    /// What to give a process as its places along a slice: what is declared along its axis alone and not modelled, or data
+    /// of their own.
+    pub(super) fn places_along(&self, slice: LetterId) -> String {
+        let letter = &self.symbols.letter(slice).name;
+        let axis = self.symbols.letter(slice).axis;
+        let declared = (0..self.symbols.arrays.len()).find(|index| {
+            let (array, facts) = (&self.symbols.arrays[*index], &self.facts[*index]);
+            let along = match array.letters[..] {
+                [only] => self.symbols.letter(only).axis == axis,
+                _ => false,
+            };
+            let number = matches!(array.support, Support::Real | Support::Positive | Support::Nonnegative);
+            along && number && array.kind != ArrayKind::Latent && facts.draft.is_none()
+        });
+        match declared {
+            Some(index) => {
+                let name = &self.symbols.arrays[index].name;
+                format!("the places run along the slice: write `at = {name}[{letter}]`")
+            }
+            None => {
+                let name = self.free_name(&["t", "place", "position"]);
+                format!(
+                    "the places run along the slice: declare `data {name}[{letter}] : real`, and write `at = {name}[{letter}]`"
+                )
+            }
+        }
     }
 
     /// An index of an axis, as it is declared.
@@ -642,7 +703,6 @@ impl Resolver<'_> {
         let name = &reference.name.text;
         let (position, span, found) = &wrong[0];
         let axis = self.symbols.axis(shape.slots[*position].axis).name.clone();
-        let letters = self.letter_names(shape.slots[*position].axis);
         let number = if shape.slots.len() == 1 {
             "the subscript".to_owned()
         } else {
@@ -652,11 +712,7 @@ impl Resolver<'_> {
             Diagnostic::error("E0302", format!("{number} of `{name}` runs over `{axis}`, and {found}"))
                 .at(*span, format!("expected a letter or an index of axis `{axis}`"));
         let indices = self.index_arrays(shape.slots[*position].axis);
-        let mut possible = format!(
-            "`{axis}` has the letter{} {}",
-            if letters.len() > 1 { "s" } else { "" },
-            letters.join(", ")
-        );
+        let mut possible = self.letters_in_words(shape.slots[*position].axis);
         if !indices.is_empty() {
             possible.push_str(&format!("; indices of `{axis}`: {}", indices.join(", ")));
         }
@@ -664,7 +720,13 @@ impl Resolver<'_> {
             diagnostic = diagnostic.also(*span, found.clone());
         }
         let spelled = self.spell(name, shape);
-        self.report(diagnostic.possible(possible).help(format!("the order is `{spelled}`")));
+        let given = reference.subscripts.as_ref().map_or(0, Vec::len);
+        let help = if given < shape.slots.len() {
+            format!("a subscript is missing: write `{spelled}`")
+        } else {
+            format!("the order is `{spelled}`")
+        };
+        self.report(diagnostic.possible(possible).help(help));
     }
 
     fn index_arrays(&self, axis: AxisId) -> Vec<String> {
@@ -678,6 +740,7 @@ impl Resolver<'_> {
     /// A ragged letter must run inside the ancestors written before it.
     fn check_ancestors(
         &mut self,
+        scope: &Scope,
         reference: &ast::Reference,
         shape: &Shape,
         out: &[Subscript],
@@ -696,12 +759,23 @@ impl Resolver<'_> {
                     let message = format!(
                         "`{letter_name}` runs inside `{inside}` here, and stands after `{above_name}`"
                     );
+                    let repaired = print_reference(reference).replacen(
+                        &format!("{above_name}, "),
+                        &format!("{inside}, "),
+                        1,
+                    );
+                    let summed = scope.bound.iter().any(|own| own.actual == *above && own.how == How::Sum);
+                    let drop =
+                        if summed { format!(" and drop `{above_name}` from the sum") } else { String::new() };
+                    let help = if inside.is_empty() {
+                        format!("bind a letter inside `{above_name}`")
+                    } else {
+                        format!("write `{repaired}`{drop}")
+                    };
                     self.report(
                         Diagnostic::error("E0306", message)
                             .at(reference.span, format!("`{letter_name}` is bound together with `{inside}`"))
-                            .help(format!(
-                                "write `{inside}` before `{letter_name}`, or bind a letter inside `{above_name}`"
-                            )),
+                            .help(help),
                     );
                     return None;
                 }

@@ -5,7 +5,8 @@ use cavi_families::Slices;
 use cavi_syntax::ast::{self, ExpressionKind, InitItem, PosteriorItem, Program, StatementKind};
 use cavi_syntax::{Diagnostic, Span};
 
-use super::places::{Bound, How, Scope};
+use super::names::join;
+use super::places::{Bound, How, START, Scope};
 use super::statements::{FamilyState, takes_support_word};
 use super::{Named, Resolver};
 use crate::model::{BlockKind, BlockSpec, InitSpec, Start};
@@ -111,14 +112,15 @@ impl Resolver<'_> {
                 )
             } else {
                 (
-                    "and has no block `point`",
+                    "and is not declared a point",
                     "a prior for points: no factor of q has it",
                     "for a distribution of known covariance take `MultivariateNormal(0, cov = S)`",
                 )
             };
-            let mut diagnostic = Diagnostic::error("E0606", format!("`{name}` is `{}`, {what}", family.text))
-                .at(family.span, why)
-                .help(format!("write `point {name}` in `posterior`, or {help}"));
+            let mut diagnostic =
+                Diagnostic::error("E0606", format!("`{name}` is under `{}`, {what}", family.text))
+                    .at(family.span, why)
+                    .help(format!("write `point {name}` in `posterior`, or {help}"));
             if let Some((_, _, span)) = block {
                 diagnostic = diagnostic.also(*span, "neither `point` nor `fixed`");
             }
@@ -256,6 +258,7 @@ impl Resolver<'_> {
             names(self, other)
         );
         let (first_span, other_span) = (first.span, other.span);
+        let alone: Vec<String> = members.iter().map(|member| self.block_of_its_own(member)).collect();
         self.report(
             Diagnostic::error("E0603", message)
                 .at(other_span, "other free letters")
@@ -263,14 +266,50 @@ impl Resolver<'_> {
                 .possible(
                     "all members of a block have the same free letters: one factor for each value of them",
                 )
-                .help("make the remaining letters slices, `:k`, or give each variable a block of its own"),
+                .help(format!("give each variable a block of its own: {}", alone.join(", "))),
         );
         false
+    }
+
+    /// `` `q(a[u, k])` ``, with the slices of its statement, and those of the line where it is real: others have no factor.
+    fn block_of_its_own(&self, member: &Member) -> String {
+        let array = self.symbols.array(member.id);
+        let slots = self.shapes[member.id.index()].as_ref().map_or(&[][..], |shape| &shape.slots);
+        let letters = slots.iter().map(|slot| {
+            let asked = array.support == Support::Real && member.slices.contains(&slot.letter);
+            let colon = if slot.slice || asked { ":" } else { "" };
+            format!("{colon}{}", self.symbols.letter(slot.letter).name)
+        });
+        let letters = letters.collect::<Vec<_>>().join(", ");
+        let brackets = if letters.is_empty() { letters } else { format!("[{letters}]") };
+        format!("`q({}{brackets})`", array.name)
+    }
+
+    /// Reports a variable of a block that does not exist.
+    fn no_latent(&mut self, name: &ast::Name) {
+        self.reported.insert(name.text.clone());
+        let arrays = self.symbols.arrays.iter().filter(|array| array.kind == ArrayKind::Latent);
+        let latents: Vec<&str> = arrays.map(|array| array.name.as_str()).collect();
+        let near = cavi_syntax::nearest(&name.text, latents.iter().copied());
+        let help = near.map_or_else(
+            || "name a latent of the program, or delete the line".to_owned(),
+            |near| format!("did you mean `{near}`?"),
+        );
+        let diagnostic = Diagnostic::error("E0201", format!("`{}` is not declared", name.text))
+            .at(name.span, "no latent has this name")
+            .possible(format!("latents: {}", join(latents)))
+            .help(help);
+        self.report(diagnostic);
     }
 
     /// The variable that a line of `posterior` or `init` is about.
     fn latent(&mut self, reference: &ast::Reference, kind: BlockKind) -> Option<ArrayId> {
         let name = &reference.name.text;
+        let known = self.names.contains_key(name) || self.letters.contains_key(name);
+        if !known && !self.reported.contains(name) {
+            self.no_latent(&reference.name);
+            return None;
+        }
         let named = self.look_up(&reference.name)?;
         let found = match named {
             Named::Array(id) => {
@@ -353,11 +392,11 @@ impl Resolver<'_> {
                     "subscript {} of `{name}` runs over `{wanted}`, and `{letter_name}` is a letter of `{found}`",
                     position + 1
                 );
-                let letters = self.letter_names(slot.axis).join(", ");
+                let letters = self.letters_in_words(slot.axis);
                 self.report(
                     Diagnostic::error("E0302", message)
                         .at(span, format!("expected a letter of axis `{wanted}`"))
-                        .possible(format!("`{wanted}` has the letters {letters}"))
+                        .possible(letters)
                         .help(format!("the order is `{spelled}`")),
                 );
                 return None;
@@ -417,7 +456,7 @@ impl Resolver<'_> {
         let id = self.latent(target, BlockKind::Fixed)?;
         let (bound, left) = self.init_letters(target, id)?;
         let start = match item {
-            InitItem::Value { value, .. } => self.init_value(value, bound)?,
+            InitItem::Value { value, .. } => self.init_value(id, value, bound)?,
             InitItem::Draw(distribution) => {
                 let family = self.family(distribution, false)?;
                 if family.latent().is_none() || family.only_point() {
@@ -487,7 +526,24 @@ impl Resolver<'_> {
         Some((bound, left))
     }
 
-    fn init_value(&mut self, value: &ast::Expression, bound: Vec<Bound>) -> Option<Start> {
+    /// What else a start of a variable may be: one from `data` where that has values of its support, or a draw.
+    fn other_starts(&self, id: ArrayId, data: &str) -> String {
+        let array = self.symbols.array(id);
+        let from_data = match array.support {
+            Support::Real => format!("`pca({data})`, "),
+            Support::Positive | Support::Nonnegative => format!("`kmeans({data})`, "),
+            _ => String::new(),
+        };
+        let own = self.facts[id.index()].draft.map(|draft| self.drafts[draft].family);
+        let family = match own {
+            Some(FamilyState::Done(Some(family))) if !family.only_point() => family.name(),
+            _ if array.support == Support::Real => "Normal",
+            _ => "Gamma",
+        };
+        format!("write {from_data}an expression of constants, or a draw `{} ~ {family}(...)`", array.name)
+    }
+
+    fn init_value(&mut self, id: ArrayId, value: &ast::Expression, bound: Vec<Bound>) -> Option<Start> {
         if let ExpressionKind::Call(name, arguments) = &value.kind
             && let [argument] = arguments.as_slice()
             && argument.name.is_none()
@@ -505,7 +561,7 @@ impl Resolver<'_> {
             if reference.subscripts.is_none() && !self.symbols.array(data).letters.is_empty() {
                 let near = cavi_syntax::nearest(&name.text, STARTS.iter().copied());
                 let help = near.map_or_else(
-                    || "write `pca(x)`, an expression of constants, or a draw `w ~ Family(...)`".to_owned(),
+                    || self.other_starts(id, &reference.name.text),
                     |near| format!("did you mean `{near}`?"),
                 );
                 self.report(
@@ -518,7 +574,7 @@ impl Resolver<'_> {
             }
         }
         let mut scope = Scope::new(bound, "the start");
-        scope.known_only = Some("a start");
+        scope.known_only = Some(START);
         self.expression(&mut scope, value).map(Start::Value)
     }
 }

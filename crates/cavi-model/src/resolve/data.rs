@@ -3,10 +3,11 @@
 use cavi_algebra::{Absent, ArrayId, ArrayKind, Expression, LetterId, Restriction, Support};
 use cavi_families::{DataKind, Family, Slices, functions};
 use cavi_syntax::ast::{self, DataOption, Program, StatementKind};
-use cavi_syntax::{Diagnostic, Span, nearest};
+use cavi_syntax::{Diagnostic, Span, nearest, print_expression, print_reference};
 
 use super::axes::Shape;
-use super::places::{Bound, How, Scope};
+use super::places::{Bound, CONSTANT, DERIVED, How, Scope};
+use super::reads::visit_references;
 use super::{Named, Resolver};
 
 /// The words for types and what they mean.
@@ -88,24 +89,36 @@ impl Resolver<'_> {
 
     /// Reads what follows the commas of a data statement.
     pub fn data_options(&mut self, id: ArrayId, data: &ast::Data) {
-        let mut before: Vec<&str> = Vec::new();
+        let mut before: Vec<(&str, String)> = Vec::new();
         for option in &data.options {
-            let (what, span, help) = match option {
-                DataOption::Absent { span, .. } => ("`absent`", *span, "`absent = 0, NA` says both"),
-                DataOption::Center(letter) => ("`center over`", letter.span, "centre over one letter"),
-                DataOption::Scale(letter) => ("`scale over`", letter.span, "scale over one letter"),
-                DataOption::Different(letter, _) | DataOption::Less(letter, _) => {
-                    ("a restriction of the entries", letter.span, "`i != j` or `i < j`, one of them")
+            let restriction = "a restriction of the entries";
+            let (what, span, written) = match option {
+                DataOption::Absent { span, .. } => ("`absent`", *span, String::new()),
+                DataOption::Center(letter) => {
+                    ("`center over`", letter.span, format!("center over {}", letter.text))
+                }
+                DataOption::Scale(letter) => {
+                    ("`scale over`", letter.span, format!("scale over {}", letter.text))
+                }
+                DataOption::Different(letter, other) => {
+                    (restriction, letter.span, format!("{} != {}", letter.text, other.text))
+                }
+                DataOption::Less(letter, other) => {
+                    (restriction, letter.span, format!("{} < {}", letter.text, other.text))
                 }
             };
-            if before.contains(&what) {
+            if let Some((_, first)) = before.iter().find(|(own, _)| *own == what) {
+                let help = match first.as_str() {
+                    "" => "`absent = 0, NA` says both".to_owned(),
+                    first => format!("keep one of them: `{first}`"),
+                };
                 self.report(
                     Diagnostic::error("E0508", format!("{what} is given twice"))
                         .at(span, "the second time")
                         .help(help),
                 );
             }
-            before.push(what);
+            before.push((what, written));
             match option {
                 DataOption::Absent { zero, missing, span } => {
                     self.absent(id, *zero, *missing, *span);
@@ -266,8 +279,7 @@ impl Resolver<'_> {
         let bound = shape.as_ref().map(|shape| self.declared_letters(shape, span)).unwrap_or_default();
         let mut scope = Scope::new(bound, format!("`{name}`"));
         scope.lenient = shape.is_none();
-        let what =
-            if kind == ArrayKind::Data { "the value of derived data" } else { "the value of a constant" };
+        let what = if kind == ArrayKind::Data { DERIVED } else { CONSTANT };
         scope.known_only = Some(what);
         let Some(resolved) = self.expression(&mut scope, value) else { return };
         self.check_constant(id, value, &resolved);
@@ -295,7 +307,12 @@ impl Resolver<'_> {
                 self.report(
                     Diagnostic::error("E0314", format!("the size of axis `{}` is {value}", axis.name.text))
                         .at(size.span, "expected a whole number, 0 or more")
-                        .help("leave the size out where labels or data show it, or give it with `--set`"),
+                        .help(format!(
+                            "write a whole number, as in `axis {0}[{1}] = {2}`, or leave the size out and give it with `--set {0}={2}`",
+                            axis.name.text,
+                            self.letter_names(id).join(", "),
+                            if value >= 1.0 && value < 1e15 { value.floor() } else { 2.0 }
+                        )),
                 );
                 continue;
             }
@@ -411,7 +428,9 @@ impl Resolver<'_> {
                 .filter(|other| family.slices() == Slices::Any || other.slices() == family.slices())
                 .map(|other| other.name())
                 .collect();
-            let help = if others.is_empty() {
+            let help = if family.has_kernel() && describes(DataKind::Any, support) {
+                self.process_of_its_own(ast)
+            } else if others.is_empty() {
                 "change the type of the data, if that is what they are".to_owned()
             } else if family.data() == DataKind::None {
                 format!("use a family for `{found}`: {}", others.join(", "))
@@ -454,12 +473,50 @@ impl Resolver<'_> {
             )
             .at(ast.family.span, "a whole row is one observation")
             .also(self.array_spans[id.index()], "declared with `absent = NA` here")
-            .help("write `absent = 0`, or a Poisson for each entry");
+            .help(self.entry_by_entry(ast));
             self.report(diagnostic);
             return false;
         }
         self.remark_on_type(ast, family, id, support);
         true
+    }
+
+    /// A process under a name of its own, and data about it.
+    fn process_of_its_own(&self, ast: &ast::Distribution) -> String {
+        let process = self.free_name(&["f", "process", "smooth"]);
+        let subscripts = &print_reference(&ast.target)[ast.target.name.text.len()..];
+        let plain = subscripts.replace(':', "");
+        format!(
+            "give the process a name of its own: `{process}{subscripts} ~ {}(...)`, `{}{plain} ~ Normal({process}{plain}, sd = 1)`, `posterior {{ point {process} }}`",
+            ast.family.text, ast.target.name.text
+        )
+    }
+
+    /// A Poisson for each entry in place of a row of counts: what its probabilities are made of need no longer sum to 1.
+    fn entry_by_entry(&self, ast: &ast::Distribution) -> String {
+        let target = print_reference(&ast.target).replace(':', "");
+        let Some(argument) = ast.arguments.first() else { return "write `absent = 0`".to_owned() };
+        let spelled = |id: ArrayId| {
+            let name = &self.symbols.array(id).name;
+            self.shapes[id.index()].as_ref().map_or(name.clone(), |shape| self.spell(name, shape))
+        };
+        let mut priors: Vec<String> = Vec::new();
+        let mut rate = print_expression(&argument.value).replace(':', "");
+        visit_references(&argument.value, &mut |reference, _| {
+            let Some(Named::Array(id)) = self.names.get(&reference.name.text).copied() else { return };
+            let latent = self.symbols.array(id).kind == ArrayKind::Latent;
+            if latent && self.symbols.array(id).support == Support::Simplex {
+                if rate == reference.name.text {
+                    rate = spelled(id);
+                }
+                let prior = format!("`{} ~ Gamma(1, rate = 1)`", spelled(id));
+                if !priors.contains(&prior) {
+                    priors.push(prior);
+                }
+            }
+        });
+        let with = if priors.is_empty() { String::new() } else { format!(" with {}", priors.join(" and ")) };
+        format!("write `absent = 0`; to keep missing entries write `{target} ~ Poisson({rate})`{with}")
     }
 
     /// Counts under a family for real numbers, and numbers between under one for counts.

@@ -184,8 +184,7 @@ impl<'a> Resolver<'a> {
             if wanted != Some(axis) {
                 let axis_name = self.symbols.axis(axis).name.clone();
                 let parent_name = self.symbols.axis(parent).name.clone();
-                let possible =
-                    format!("`{parent_name}` has the letters {}", self.letter_names(parent).join(", "));
+                let possible = self.letters_in_words(parent);
                 self.report(
                     Diagnostic::error("E0302", format!("`{}` is a letter of `{axis_name}`", name.text))
                         .at(name.span, format!("expected a letter of `{parent_name}`"))
@@ -340,7 +339,7 @@ impl<'a> Resolver<'a> {
             );
             return None;
         }
-        self.letter(&inner.name).map(|letter| (letter, inner.name.span))
+        self.letter_of(&inner.name, target).map(|letter| (letter, inner.name.span))
     }
 
     /// Declares the left of a `~` statement: a latent of its own, or data declared elsewhere.
@@ -364,7 +363,7 @@ impl<'a> Resolver<'a> {
                         .at(name.span, "the second")
                         .also(before, "the first")
                         .possible("every latent and every data array has one `~` at most")
-                        .help("give the second variable a name of its own"),
+                        .help("delete one of them, or give the second variable a name of its own"),
                 );
             }
             Some(Named::Array(id)) if self.symbols.array(id).kind == ArrayKind::Constant => {

@@ -1,15 +1,15 @@
 //! Expressions with their names resolved; deterministic names are expanded as they are met.
 
-use cavi_algebra::{ArrayId, ArrayKind, Expression, Function, Support};
+use cavi_algebra::{ArrayId, ArrayKind, Expression, Function, LetterId, Support};
 use cavi_families::covariance::KERNELS;
 use cavi_syntax::ast::{self, BinaryOperator, ExpressionKind};
-use cavi_syntax::{Diagnostic, Span, nearest, print_expression};
+use cavi_syntax::{Diagnostic, Span, nearest, print_expression, print_reference};
 
 use super::declarations::State;
 use super::elsewhere::function_elsewhere;
 use super::inverses::MATRIX_FUNCTIONS;
 use super::names::join;
-use super::places::{Bound, How, Scope};
+use super::places::{Bound, CONSTANT, DERIVED, How, INVERSE, START, Scope};
 use super::substitute::{Binding, substitute};
 use super::{Named, Resolver};
 
@@ -74,8 +74,14 @@ impl Resolver<'_> {
             }),
             ExpressionKind::Binary(operator, left, right) => {
                 // Both sides are resolved before either is given up, so that each reports its mistakes.
-                let left = self.expression(scope, left);
-                let right = self.expression(scope, right);
+                let before = scope.beside.take();
+                let multiplies = *operator == BinaryOperator::Multiply;
+                scope.beside = bare_name(right).filter(|_| multiplies);
+                let first = self.expression(scope, left);
+                scope.beside = bare_name(left).filter(|_| multiplies);
+                let second = self.expression(scope, right);
+                scope.beside = before;
+                let (left, right) = (first, second);
                 let (left, right) = (left?, right?);
                 Some(match operator {
                     BinaryOperator::Add => total(left, right),
@@ -104,7 +110,10 @@ impl Resolver<'_> {
                 Diagnostic::error("E0312", format!("`[{} == {}]` compares two axes", left.text, right.text))
                     .at(right.span, format!("a letter of `{other}`"))
                     .also(left.span, format!("a letter of `{one}`"))
-                    .help("compare two letters of one axis"),
+                    .help(format!(
+                        "compare two letters of one axis: `axis {one}[{}, {}]`",
+                        left.text, right.text
+                    )),
             );
             return None;
         }
@@ -157,7 +166,10 @@ impl Resolver<'_> {
             Diagnostic::error("E0209", format!("`{}` is a kernel, not a function", name.text))
                 .at(name.span, "a kernel is what a Gaussian process is given")
                 .possible(possible)
-                .help(format!("write `d[:i] ~ GaussianProcess({}(...), at = t[i])`", name.text))
+                .help(format!(
+                    "write `d[:i] ~ GaussianProcess({}(...), at = t[i])`, with `point d` in `posterior`",
+                    name.text
+                ))
         } else if cavi_families::family(&name.text).is_some() {
             Diagnostic::error("E0209", format!("`{}` is a family, not a function", name.text))
                 .at(name.span, "a family stands right after `~`")
@@ -205,12 +217,18 @@ impl Resolver<'_> {
                     How::Sum | How::Unbound => "summed here",
                     How::Own => "the slice of this argument",
                 };
+                let fixed = match how {
+                    How::Left | How::LeftSlice => "by the left",
+                    How::Sum | How::Unbound | How::Own => "around it",
+                };
+                let other = self.other_letter(scope, letter);
+                let help = format!("drop `sum[{0}]`: `{0}` is fixed {fixed}; or {other}", name.text);
                 self.report(
                     Diagnostic::error("E0304", format!("the letter `{}` is bound already", name.text))
                         .at(name.span, "summed")
                         .also(first, place)
                         .possible("a summed letter stands neither on the left nor in a sum around it")
-                        .help("sum over another letter of the axis: `axis NAME[k, l]` declares two"),
+                        .help(help),
                 );
                 failed = true;
                 continue;
@@ -261,10 +279,10 @@ impl Resolver<'_> {
     fn bind_summed(
         &mut self,
         scope: &mut Scope,
-        letter: cavi_algebra::LetterId,
+        letter: LetterId,
         span: Span,
         body: &ast::Expression,
-    ) -> Option<cavi_algebra::LetterId> {
+    ) -> Option<LetterId> {
         let axis = self.symbols.letter(letter).axis;
         let mut parent = None;
         if let Some(parent_axis) = self.symbols.axis(axis).parent {
@@ -312,7 +330,7 @@ impl Resolver<'_> {
 
     /// The element that a reference in an expression stands for.
     fn reference(&mut self, scope: &mut Scope, reference: &ast::Reference) -> Option<Expression> {
-        match self.look_up(&reference.name)? {
+        match self.look_up_in(scope, reference)? {
             Named::Axis(_) => {
                 let name = &reference.name.text;
                 self.report(
@@ -328,7 +346,7 @@ impl Resolver<'_> {
                 self.facts[id.index()].used = true;
                 self.facts[id.index()].read = true;
                 self.check_latent_allowed(scope, id, reference.span)?;
-                self.check_number(id, reference.span)?;
+                self.check_number(scope, id, reference)?;
                 let shape = self.shapes[id.index()].clone()?;
                 let subscripts = self.subscripts(scope, reference, &shape)?;
                 Some(Expression::Value(id, Self::fold(&shape, subscripts)))
@@ -417,20 +435,34 @@ impl Resolver<'_> {
     }
 
     /// An index is no number, and neither is a multiplicity.
-    fn check_number(&mut self, id: ArrayId, span: Span) -> Option<()> {
+    fn check_number(&mut self, scope: &Scope, id: ArrayId, reference: &ast::Reference) -> Option<()> {
         let name = self.symbols.array(id).name.clone();
+        let span = reference.span;
         let support = self.support(id)?;
         match support {
             Support::Index(axis) => {
-                let axis =
-                    self.symbols.axes.get(axis.index()).map_or_else(String::new, |axis| axis.name.clone());
+                // A latent whose axis is not known yet has a place holder there.
+                let known = axis.index() < self.symbols.axes.len();
+                let letters = if known { self.letter_names(axis) } else { Vec::new() };
+                let letter = letters.first().cloned().unwrap_or_default();
+                let axis = if known { self.symbols.axis(axis).name.clone() } else { String::new() };
+                let index = print_reference(reference);
+                let help = match &scope.beside {
+                    Some(factor) => format!(
+                        "write `{factor}[{index}]` in place of `{factor} * {index}`, and state `{factor}[{letter}]`"
+                    ),
+                    None => {
+                        let effect = self.free_name(&["effect", "level", "value"]);
+                        format!(
+                            "write `{effect}[{index}]` in its place, with `{effect}[{letter}] ~ Normal(0, sd = 1)`: one number for each position of `{axis}`"
+                        )
+                    }
+                };
                 self.report(
                     Diagnostic::error("E0515", format!("`{name}` is an index of `{axis}`, not a number"))
                         .at(span, "used as a number")
                         .possible("an index stands in subscripts")
-                        .help(format!(
-                            "write `mu[{name}[...]]`, with one parameter for each position of `{axis}`"
-                        )),
+                        .help(help),
                 );
                 None
             }
@@ -459,19 +491,66 @@ impl Resolver<'_> {
     /// Where only what is known may stand, a latent is an error.
     pub fn check_latent_allowed(&mut self, scope: &Scope, id: ArrayId, span: Span) -> Option<()> {
         let array = self.symbols.array(id);
-        match scope.known_only {
-            Some(what) if array.kind == ArrayKind::Latent => {
-                let message = format!("the latent `{}` stands in {what}", array.name);
-                self.report(
-                    Diagnostic::error("E0216", message)
-                        .at(span, "its value is not known beforehand")
-                        .possible("constants and data may stand here")
-                        .help("for an expression of latents write `NAME[...] = expr`, without `data` or `const`"),
-                );
-                None
+        let Some(what) = scope.known_only.filter(|_| array.kind == ArrayKind::Latent) else {
+            return Some(());
+        };
+        let name = array.name.clone();
+        let shape = self.shapes[id.index()].clone();
+        let spelled = shape.map_or(name.clone(), |shape| self.spell(&name, &shape));
+        let help = match what {
+            INVERSE if array.support == Support::PositiveDefinite && scope.capacity == 2 => {
+                format!("write `prec = {name}`: a latent matrix is itself the precision")
             }
-            Some(_) | None => Some(()),
+            CONSTANT => {
+                format!(
+                    "for an expression of latents write {} = ...`, without `const`",
+                    scope.what.trim_end_matches('`')
+                )
+            }
+            DERIVED => {
+                format!(
+                    "for an expression of latents write {} = ...`, without `data`",
+                    scope.what.trim_end_matches('`')
+                )
+            }
+            START => "write constants or data: a start is computed before any latent has a value".to_owned(),
+            _ => format!(
+                "make it a constant: `const {spelled}` in place of its `~` statement (and of a line `point {name}`), with its value from the text or `--set`; or use data"
+            ),
+        };
+        self.report(
+            Diagnostic::error("E0216", format!("the latent `{name}` stands in {what}"))
+                .at(span, "its value is not known beforehand")
+                .possible(format!("constants and data: {what} holds no latents"))
+                .help(help),
+        );
+        None
+    }
+
+    /// How to get a second letter of the axis of `letter`, for a sum.
+    fn other_letter(&self, scope: &Scope, letter: LetterId) -> String {
+        let axis = self.symbols.letter(letter).axis;
+        let letters = self.symbols.axis(axis).letters.iter();
+        let free = letters.filter(|own| **own != letter).find(|own| scope.find(**own).is_none());
+        if let Some(free) = free {
+            return format!("sum over `{}`, the other letter of the axis", self.symbols.letter(*free).name);
         }
+        let names = self.letter_names(axis).join(", ");
+        let fresh = self.free_letter();
+        format!(
+            "sum over another letter, declared by `axis {}[{names}, {fresh}]`",
+            self.symbols.axis(axis).name
+        )
+    }
+}
+
+/// A factor that is a name without subscripts.
+fn bare_name(factor: &ast::Expression) -> Option<String> {
+    match &factor.kind {
+        ExpressionKind::Reference(reference) if reference.subscripts.is_none() => {
+            Some(reference.name.text.clone())
+        }
+        _ => None,
     }
 }
 

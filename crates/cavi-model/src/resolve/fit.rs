@@ -15,7 +15,7 @@ const DEEPEST: usize = 64;
 pub(super) fn updatable(model: &Model, name: &ast::Name) -> Result<ArrayId, Box<Diagnostic>> {
     let names = || {
         model.symbols.arrays.iter().enumerate().filter(|(index, array)| {
-            array.kind == ArrayKind::Latent || model.statement_of(ArrayId::from(*index)).is_some()
+            array.kind == ArrayKind::Latent && model.statement_of(ArrayId::from(*index)).is_some()
         })
     };
     match model.symbols.find(&name.text) {
@@ -35,7 +35,7 @@ fn not_updatable(name: &ast::Name, exists: bool, names: Vec<&str>) -> Box<Diagno
     let near = nearest(&name.text, names.iter().copied()).map(str::to_owned);
     let diagnostic = Diagnostic::error("E0609", message)
         .at(name.span, "expected a latent variable")
-        .possible(format!("variables: {}", join(names)));
+        .possible(format!("latents: {}", join(names)));
     Box::new(match near {
         Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
         None => diagnostic.help("a schedule names latents; data and constants are not updated"),
@@ -254,8 +254,9 @@ impl Resolver<'_> {
             Some(Named::Array(id)) if drafted(id) => Ok(*id),
             found => {
                 let latents = self.symbols.arrays.iter().zip(&self.facts);
-                let names =
-                    latents.filter(|(_, facts)| facts.draft.is_some()).map(|(array, _)| array.name.as_str());
+                let names = latents
+                    .filter(|(array, _)| array.kind == ArrayKind::Latent)
+                    .map(|(array, _)| array.name.as_str());
                 Err(not_updatable(name, found.is_some(), names.collect()))
             }
         }
@@ -270,13 +271,22 @@ impl Resolver<'_> {
                 let shape = self.shapes[id.index()].clone()?;
                 if !shape.slots.iter().any(|slot| slot.axis == axis_id) {
                     let spelled = self.spell(&variable.name.text, &shape);
+                    let axes: Vec<String> = shape
+                        .slots
+                        .iter()
+                        .map(|slot| format!("`{}`", self.symbols.axis(slot.axis).name))
+                        .collect();
                     self.report(
                         Diagnostic::error(
                             "E0611",
                             format!("`{}` has no subscript over `{}`", variable.name.text, axis.text),
                         )
                         .at(axis.span, format!("`{spelled}`"))
-                        .help("list an axis that the variable runs over"),
+                        .help(if axes.is_empty() {
+                            "drop the line: the variable is one number".to_owned()
+                        } else {
+                            format!("list {}", axes.join(" or "))
+                        }),
                     );
                     return None;
                 }

@@ -8,7 +8,7 @@ use cavi_syntax::{Diagnostic, ast};
 
 use super::Resolver;
 use super::arguments::free_letters;
-use super::places::Scope;
+use super::places::{INVERSE, LOG_DETERMINANT, Scope};
 
 /// The functions of a whole matrix, as programs write them.
 pub(super) const MATRIX_FUNCTIONS: &[&str] = &["inverse", "logdet"];
@@ -23,7 +23,7 @@ impl Resolver<'_> {
     ) -> Option<Expression> {
         let inverts = name.text == "inverse";
         let mut own = scope.clone();
-        own.known_only = own.known_only.or(Some("the matrix of an inverse or a log-determinant"));
+        own.known_only = own.known_only.or(Some(if inverts { INVERSE } else { LOG_DETERMINANT }));
         if !inverts || scope.capacity != 2 {
             // It brings its slices with it.
             (own.capacity, own.slices) = (2, Vec::new());

@@ -1,20 +1,17 @@
 //! The covariance of a Gaussian process: kernels with `+` and `*` between them, over the places of a slice.
 
 use cavi_algebra::{Expression, LetterId, Subscript};
-use cavi_families::Domain;
 use cavi_families::covariance::{KERNELS, Kernel, Pair};
+use cavi_families::{Domain, Spelling};
 use cavi_syntax::ast::{self, BinaryOperator, ExpressionKind};
 use cavi_syntax::{Diagnostic, Span, nearest, print_expression};
 
 use super::arguments::free_letters;
 use super::names::join;
-use super::places::{Bound, Scope};
+use super::places::{Bound, COVARIANCE, PLACES, Scope};
 use super::substitute::{Binding, substitute};
 use super::{Named, Resolver};
 use crate::model::ArgumentSpec;
-
-/// What a covariance may be made of, for messages.
-const COVARIANCE: &str = "a covariance";
 
 /// Names that other systems use.
 const SYNONYMS: &[(&[&str], &str)] = &[
@@ -38,7 +35,7 @@ impl Resolver<'_> {
         left: &[LetterId],
         lenient: bool,
     ) -> Option<ArgumentSpec> {
-        let mut scope = Scope::new(bound.to_vec(), "the places of the points");
+        let mut scope = Scope::new(bound.to_vec(), PLACES);
         scope.known_only = Some(COVARIANCE);
         scope.lenient = lenient;
         scope.capacity = 1;
@@ -59,6 +56,7 @@ impl Resolver<'_> {
         if !free_letters(&resolved).contains(slice) {
             let axis = self.symbols.axis(self.symbols.letter(*slice).axis).name.clone();
             let letter = self.symbols.letter(*slice).name.clone();
+            let help = self.places_along(*slice);
             self.report(
                 Diagnostic::error(
                     "E0521",
@@ -66,7 +64,7 @@ impl Resolver<'_> {
                 )
                 .at(value.span, format!("expected a number for each position of `{axis}`"))
                 .possible(format!("data or a constant along `{axis}`; left out, the places are 0, 1, ..."))
-                .help(format!("declare `data t[{letter}] : real`, and write `at = t[{letter}]`")),
+                .help(help),
             );
             return None;
         }
@@ -129,6 +127,13 @@ impl Resolver<'_> {
                 left,
                 right,
             ) => {
+                if *operator == BinaryOperator::Multiply
+                    && let Some((factor, kernel)) =
+                        scaled_kernel(left, right).or_else(|| scaled_kernel(right, left))
+                {
+                    self.no_kernel(factor, Some(kernel));
+                    return None;
+                }
                 let (left, right) = (self.covariance(scope, left, pair), self.covariance(scope, right, pair));
                 let both = vec![left?, right?];
                 Some(match operator {
@@ -150,7 +155,7 @@ impl Resolver<'_> {
             | ExpressionKind::Binary(..)
             | ExpressionKind::Sum(..)
             | ExpressionKind::Equal(..) => {
-                self.no_kernel(value);
+                self.no_kernel(value, None);
                 None
             }
         }
@@ -252,7 +257,7 @@ impl Resolver<'_> {
             );
             return None;
         }
-        self.check_domain(what, Domain::Positive, None, &resolved, value.span)?;
+        self.check_domain(what, Spelling::canonical("", Domain::Positive), None, &resolved, value.span)?;
         Some(resolved)
     }
 
@@ -272,16 +277,22 @@ impl Resolver<'_> {
         );
     }
 
-    fn no_kernel(&mut self, value: &ast::Expression) {
+    /// Reports what stands where a kernel belongs; `scaled` is the kernel that it multiplies.
+    fn no_kernel(&mut self, value: &ast::Expression, scaled: Option<String>) {
         let text = print_expression(value);
-        let (possible, help) = match &value.kind {
-            ExpressionKind::Reference(_) => (
+        let (possible, help) = match (&value.kind, scaled) {
+            (_, Some(scaled)) => (
+                "kernels with `+` and `*` between them",
+                format!("the size of a kernel is its `sd`; for {text} times the covariance: `{scaled}`"),
+            ),
+            (ExpressionKind::Reference(_), None) => (
                 "a kernel, or under the name `cov` a constant matrix",
                 format!("for a covariance matrix write `cov = {text}`"),
             ),
             _ => (
                 "kernels with `+` and `*` between them",
-                "the size of a kernel is its `sd`: `squared_exponential(length = 2, sd = 3)`".to_owned(),
+                "the size of a kernel is its `sd`, a standard deviation: 3 times a covariance has `sd = sqrt(3)`"
+                    .to_owned(),
             ),
         };
         self.report(
@@ -292,3 +303,36 @@ impl Resolver<'_> {
         );
     }
 }
+
+/// A number times a kernel, as the number and the kernel with that size; `None` where the two are something else.
+fn scaled_kernel<'a>(
+    factor: &'a ast::Expression,
+    kernel: &ast::Expression,
+) -> Option<(&'a ast::Expression, String)> {
+    let ExpressionKind::Call(name, arguments) = &kernel.kind else { return None };
+    let number = match &factor.kind {
+        ExpressionKind::Number(value, _) => *value > 0.0,
+        ExpressionKind::Reference(_) => true,
+        _ => false,
+    };
+    let known = KERNELS.iter().find(|own| own.name == name.text)?;
+    if !number || !known.hyperparameters.iter().any(|own| own.name == SIZE) {
+        return None;
+    }
+    let mut size = format!("sqrt({})", print_expression(factor));
+    let mut parts = Vec::new();
+    for argument in arguments {
+        let (name, value) = (argument.name.as_ref()?, print_expression(&argument.value));
+        if name.text == SIZE {
+            let value = if value.contains(' ') { format!("({value})") } else { value };
+            size = format!("{value} * {size}");
+        } else {
+            parts.push(format!("{} = {value}", name.text));
+        }
+    }
+    parts.push(format!("{SIZE} = {size}"));
+    Some((factor, format!("{}({})", name.text, parts.join(", "))))
+}
+
+/// The hyper-parameter that is the size of a kernel.
+const SIZE: &str = "sd";

@@ -271,12 +271,45 @@ impl Resolver<'_> {
             return;
         }
         let place = program.statements.last().map_or(Span::default(), |statement| statement.span);
+        let help = self.first_statements();
         self.report(
             Diagnostic::error("E0220", "the program has no `~` statement: there is nothing to fit")
-                .at(place, if program.statements.is_empty() { "nothing is stated" } else { "the program ends here" })
+                .at(
+                    place,
+                    if program.statements.is_empty() { "nothing is stated" } else { "the program ends here" },
+                )
                 .possible("a model has data, a prior for each unknown, and a likelihood for the data")
-                .help("for example `axis item[n]`, `data x[n] : real`, `m ~ Normal(0, sd = 10)`, `x[n] ~ Normal(m, sd = 1)`"),
+                .help(help),
         );
+    }
+
+    /// Two statements about the first data of a program that has none.
+    fn first_statements(&self) -> String {
+        let number = |array: &&cavi_algebra::Array| {
+            array.kind == ArrayKind::Data
+                && !matches!(array.support, Support::Index(_) | Support::Multiplicity)
+        };
+        let m = self.free_name(&["m", "mean", "level"]);
+        let Some(data) = self.symbols.arrays.iter().find(number) else {
+            let axis = self.free_name(&["item", "unit"]);
+            let letter = self.free_name(&["n", "i", "j"]);
+            let x = self.free_name(&["x", "y"]);
+            return format!(
+                "for example `axis {axis}[{letter}]`, `data {x}[{letter}] : real`, `{m} ~ Normal(0, sd = 10)`, `{x}[{letter}] ~ Normal({m}, sd = 1)`"
+            );
+        };
+        let shape = self.names.get(&data.name).and_then(|named| match named {
+            Named::Array(id) => self.shapes[id.index()].as_ref(),
+            Named::Axis(_) | Named::Definition(_) => None,
+        });
+        let x = shape.map_or(data.name.clone(), |shape| self.spell(&data.name, shape));
+        let (prior, likelihood) = match data.support {
+            Support::Count => ("Gamma(1, rate = 1)", format!("Poisson({m})")),
+            Support::Binary | Support::Unit => ("Beta(1, 1)", format!("Bernoulli({m})")),
+            Support::Positive => ("Gamma(1, rate = 1)", format!("Gamma(2, rate = {m})")),
+            _ => ("Normal(0, sd = 10)", format!("Normal({m}, sd = 1)")),
+        };
+        format!("for example `{m} ~ {prior}` and `{x} ~ {likelihood}`")
     }
 
     /// Products of sums are opened: there may not be too many.
@@ -290,9 +323,9 @@ impl Resolver<'_> {
                     "E0219",
                     "the program grows too large where these products of sums are opened",
                 )
-                .at(span, "every product of an addend of each")
+                .at(span, "every product with one addend from each bracket")
                 .possible("products of at most 128 addends in all")
-                .help("give a factor that holds a sum a statement of its own, or make part of it constant"),
+                .help("use fewer factors that are sums: a name defined by `=` is opened too; a sum without latents counts as one where it is a constant, `const c = ...`"),
             );
         }
     }

@@ -6,6 +6,7 @@ use cavi_syntax::{Diagnostic, Span, ast, nearest};
 
 use super::elsewhere::family_elsewhere;
 use super::mixtures::in_place_of;
+use super::places::{How, Scope};
 use super::{Named, Resolver};
 
 impl Resolver<'_> {
@@ -14,12 +15,21 @@ impl Resolver<'_> {
         if let Some(letter) = self.letters.get(&name.text) {
             return Some(*letter);
         }
-        self.unknown_letter(name, None);
+        self.unknown_letter(name, None, None);
+        None
+    }
+
+    /// The letter of a subscript of `target` on a left; an error where there is none.
+    pub fn letter_of(&mut self, name: &ast::Name, target: &str) -> Option<LetterId> {
+        if let Some(letter) = self.letters.get(&name.text) {
+            return Some(*letter);
+        }
+        self.unknown_letter(name, None, Some(target));
         None
     }
 
     /// Reports a subscript that is neither a letter nor an array.
-    fn unknown_letter(&mut self, name: &ast::Name, axis: Option<AxisId>) {
+    fn unknown_letter(&mut self, name: &ast::Name, axis: Option<AxisId>, target: Option<&str>) {
         if !self.reported.insert(format!("letter {}", name.text)) || self.letters_unknown {
             return;
         }
@@ -35,9 +45,17 @@ impl Resolver<'_> {
         let mut diagnostic = Diagnostic::error("E0205", format!("`{}` is no letter of any axis", name.text))
             .at(name.span, "unknown letter")
             .possible(possible);
-        diagnostic = match near {
-            Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-            None => diagnostic.help(format!("declare it with its axis, `axis NAME[{}]`", name.text)),
+        let declared = target.and_then(|target| match self.names.get(target) {
+            Some(Named::Array(id)) => self.shapes[id.index()].as_ref().map(|shape| self.spell(target, shape)),
+            _ => None,
+        });
+        diagnostic = match (near, declared) {
+            (Some(near), _) => diagnostic.help(format!("did you mean `{near}`?")),
+            (None, Some(declared)) => diagnostic.help(format!(
+                "write `{declared}`, as it is declared; a new letter is declared with its axis, `axis NAME[{}]`",
+                name.text
+            )),
+            (None, None) => diagnostic.help(format!("declare it with its axis, `axis NAME[{}]`", name.text)),
         };
         self.report(diagnostic);
     }
@@ -52,11 +70,91 @@ impl Resolver<'_> {
             return None;
         }
         if inner.subscripts.is_none() {
-            self.unknown_letter(name, Some(axis));
+            self.unknown_letter(name, Some(axis), None);
             return None;
         }
-        self.unknown_name(name);
+        self.unknown_name(name, None);
         None
+    }
+
+    /// What a reference of an expression names; an error where that is unknown, once for each name.
+    pub fn look_up_in(&mut self, scope: &Scope, reference: &ast::Reference) -> Option<Named> {
+        let name = &reference.name;
+        if let Some(named) = self.names.get(&name.text) {
+            return Some(*named);
+        }
+        if !self.reported.contains(&name.text) {
+            let help = self.declaration_of(scope, reference);
+            self.unknown_name(name, Some(help));
+        }
+        None
+    }
+
+    /// How a name that is read like this would be declared.
+    fn declaration_of(&mut self, scope: &Scope, reference: &ast::Reference) -> String {
+        let name = &reference.name.text;
+        let mut letters: Vec<(String, Option<How>)> = Vec::new();
+        for subscript in reference.subscripts.iter().flatten() {
+            match subscript {
+                ast::Subscript::Slice(letter) => letters.push((letter.text.clone(), Some(How::Own))),
+                ast::Subscript::Reference(inner) => match self.names.get(&inner.name.text).copied() {
+                    // An index stands where a letter of its axis would.
+                    Some(Named::Array(id)) if !self.letters.contains_key(&inner.name.text) => {
+                        if let Some(Support::Index(axis)) = self.support(id)
+                            && let Some(letter) = self.letter_names(axis).first()
+                        {
+                            letters.push((letter.clone(), None));
+                        }
+                    }
+                    _ => {
+                        let letter = self.letters.get(&inner.name.text);
+                        let how = letter.and_then(|letter| scope.find(*letter)).map(|bound| bound.how);
+                        letters.push((inner.name.text.clone(), how));
+                    }
+                },
+            }
+        }
+        let sliced = |how: &Option<How>| matches!(how, Some(How::LeftSlice | How::Own));
+        let mut marked: Vec<bool> = letters.iter().map(|(_, how)| sliced(how)).collect();
+        if scope.simplex && !marked.contains(&true) {
+            // What is summed in a product of probabilities sums to 1 along that letter.
+            if let Some(last) = letters.iter().rposition(|(_, how)| *how == Some(How::Sum)) {
+                marked[last] = true;
+            }
+        }
+        let spelled = |colons: bool| {
+            let one = |((letter, _), marked): (&(String, Option<How>), &bool)| {
+                if colons && *marked { format!(":{letter}") } else { letter.clone() }
+            };
+            let all: Vec<String> = letters.iter().zip(&marked).map(one).collect();
+            if all.is_empty() { name.clone() } else { format!("{name}[{}]", all.join(", ")) }
+        };
+        if scope.simplex {
+            let simplex = families().iter().find(|family| family.latent() == Some(Support::Simplex));
+            let family = simplex.map_or("Family", |family| family.name());
+            let written = if marked.contains(&true) { spelled(true) } else { format!("{name}[:k]") };
+            let which = if marked.contains(&true) { "" } else { ", with the letter of the classes for `k`" };
+            return format!("an unknown needs a prior: `{written} ~ {family}(1)`{which}");
+        }
+        let (prior, given) = (spelled(true), spelled(false));
+        format!(
+            "an unknown needs a prior, `{prior} ~ Family(...)`; what is given needs `data {given} : real` or `const {given}`"
+        )
+    }
+
+    /// A name that the program has not taken: the first of `wishes` that is free, else one with a number.
+    pub fn free_name(&self, wishes: &[&str]) -> String {
+        let taken = |name: &str| self.names.contains_key(name) || self.letters.contains_key(name);
+        let free = wishes.iter().find(|name| !taken(name)).map(|name| (*name).to_owned());
+        free.unwrap_or_else(|| {
+            let numbered = (1..).map(|number| format!("{}{number}", wishes[0]));
+            numbered.into_iter().find(|name| !taken(name)).expect("there are more numbers than names")
+        })
+    }
+
+    /// A letter that the program has not taken.
+    pub fn free_letter(&self) -> String {
+        self.free_name(&["l", "m", "p", "q2", "r", "s", "t", "u"])
     }
 
     /// What a name stands for; an error where it is unknown, once for each name.
@@ -65,12 +163,13 @@ impl Resolver<'_> {
             return Some(*named);
         }
         if !self.reported.contains(&name.text) {
-            self.unknown_name(name);
+            self.unknown_name(name, None);
         }
         None
     }
 
-    fn unknown_name(&mut self, name: &ast::Name) {
+    /// Reports a name that is not declared; `help` says how it would be, unless a name near to it was meant.
+    fn unknown_name(&mut self, name: &ast::Name, help: Option<String>) {
         self.reported.insert(name.text.clone());
         if let Some(letter) = self.letters.get(&name.text) {
             let axis = self.symbols.axis(self.symbols.letter(*letter).axis).name.clone();
@@ -94,10 +193,12 @@ impl Resolver<'_> {
         }
         diagnostic = match near {
             Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-            None => diagnostic.help(format!(
-                "an unknown needs a prior, `{0} ~ Family(...)`; what is given needs `data {0}` or `const {0}`",
-                name.text
-            )),
+            None => diagnostic.help(help.unwrap_or_else(|| {
+                format!(
+                    "an unknown needs a prior, `{0} ~ Family(...)`; what is given needs `data {0}` or `const {0}`",
+                    name.text
+                )
+            })),
         };
         self.report(diagnostic);
     }
@@ -149,7 +250,7 @@ impl Resolver<'_> {
         }
         let names: Vec<&str> = families().iter().map(|family| family.name()).collect();
         let list = format!("families: {}", names.join(", "));
-        let instead = in_place_of(&name.text, &ast.target, observed);
+        let instead = in_place_of(ast, observed);
         let diagnostic = if let Some((is, lines)) = instead {
             Diagnostic::error("E0208", format!("`{}` is no family: {is}", name.text))
                 .at(name.span, "no family")

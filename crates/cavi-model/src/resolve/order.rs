@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use cavi_algebra::{ArrayKind, LetterId, Support};
 use cavi_syntax::ast::{self, Program, StatementKind};
 use cavi_syntax::{Diagnostic, Span};
 use petgraph::algo::kosaraju_scc;
@@ -100,8 +101,10 @@ impl<'a> Resolver<'a> {
             (true, _, [name]) => (
                 "E0211",
                 format!("`{name}` stands on the right of its own statement"),
-                "Markov chains and autoregressions are outside the class: a variable depends only on others"
-                    .to_owned(),
+                format!(
+                    "Markov chains and autoregressions are outside the class: a variable depends only on others{}",
+                    self.smooth_path(name)
+                ),
             ),
             (true, _, _) => (
                 "E0211",
@@ -129,6 +132,32 @@ impl<'a> Resolver<'a> {
             };
         }
         self.report(diagnostic);
+    }
+}
+
+impl Resolver<'_> {
+    /// A process in place of a chain of real latents; its covariance falls off exponentially, as that of an autoregression.
+    fn smooth_path(&self, name: &str) -> String {
+        let Some(Named::Array(id)) = self.names.get(name).copied() else { return String::new() };
+        let array = self.symbols.array(id);
+        let draft = self.facts[id.index()].draft.map(|draft| &self.drafts[draft]);
+        let family = draft.and_then(|draft| cavi_families::family(&draft.ast.family.text));
+        let real = family.is_some_and(|family| family.latent() == Some(Support::Real));
+        let ragged = array.letters.iter().any(|letter| self.symbols.letter(*letter).parent.is_some());
+        let process = cavi_families::families().iter().find(|family| family.has_kernel());
+        let (Some((last, plates)), Some(process), true, ArrayKind::Latent, false) =
+            (array.letters.split_last(), process, real, array.kind, ragged)
+        else {
+            return String::new();
+        };
+        let letter = |letter: &LetterId| self.symbols.letter(*letter).name.clone();
+        let mut letters: Vec<String> = plates.iter().map(letter).collect();
+        letters.push(format!(":{}", letter(last)));
+        format!(
+            "; for a smooth path write `{name}[{}] ~ {}(exponential(length = 5))` with `posterior {{ point {name} }}`",
+            letters.join(", "),
+            process.name()
+        )
     }
 }
 

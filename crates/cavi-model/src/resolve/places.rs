@@ -46,12 +46,36 @@ pub(super) struct Scope {
     pub known_only: Option<&'static str>,
     /// What the value is, for messages: `the mean of Normal`.
     pub what: String,
+    /// Whether the value is a vector that must sum to 1.
+    pub simplex: bool,
+    /// The other factor of the product that is read, where it is a name without subscripts.
+    pub beside: Option<String>,
 }
+
+/// Where only what is known may stand.
+pub(super) const COVARIANCE: &str = "a covariance";
+pub(super) const INVERSE: &str = "the matrix of an inverse";
+pub(super) const LOG_DETERMINANT: &str = "the matrix of a log-determinant";
+pub(super) const CONSTANT: &str = "the value of a constant";
+pub(super) const DERIVED: &str = "the value of derived data";
+pub(super) const START: &str = "a start";
+
+/// What the places of a process are, for messages.
+pub(super) const PLACES: &str = "the places of the points";
 
 impl Scope {
     /// A scope for a number, with the letters of a left.
     pub fn new(bound: Vec<Bound>, what: impl Into<String>) -> Scope {
-        Scope { bound, capacity: 0, slices: Vec::new(), lenient: false, known_only: None, what: what.into() }
+        Scope {
+            bound,
+            capacity: 0,
+            slices: Vec::new(),
+            lenient: false,
+            known_only: None,
+            what: what.into(),
+            simplex: false,
+            beside: None,
+        }
     }
 
     /// What a letter as written stands for here.

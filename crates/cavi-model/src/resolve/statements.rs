@@ -65,7 +65,9 @@ impl Resolver<'_> {
         let mut complete = true;
         for subscript in target.subscripts.iter().flatten() {
             let letter = match subscript {
-                ast::Subscript::Slice(name) => self.letter(name).map(|letter| (letter, name.span, true)),
+                ast::Subscript::Slice(name) => {
+                    self.letter_of(name, &target.name.text).map(|letter| (letter, name.span, true))
+                }
                 ast::Subscript::Reference(inner) => {
                     self.left_letter(inner, &target.name.text).map(|(letter, span)| (letter, span, false))
                 }
@@ -89,9 +91,11 @@ impl Resolver<'_> {
         let spelled = self.spell(name, &shape);
         if written.len() != shape.slots.len() {
             let message = format!(
-                "`{name}` is declared with {} subscripts, and {} stand on the left",
+                "`{name}` is declared with {} subscript{}, and {} {} on the left",
                 shape.slots.len(),
-                written.len()
+                if shape.slots.len() == 1 { "" } else { "s" },
+                written.len(),
+                if written.len() == 1 { "stands" } else { "stand" }
             );
             self.report(
                 Diagnostic::error("E0301", message)
@@ -115,12 +119,12 @@ impl Resolver<'_> {
                     "subscript {} of `{name}` runs over `{wanted}`, and `{letter_name}` is a letter of `{found}`",
                     position + 1
                 );
-                let letters = self.letter_names(slot.axis).join(", ");
+                let letters = self.letters_in_words(slot.axis);
                 self.report(
                     Diagnostic::error("E0302", message)
                         .at(letter.span, format!("expected a letter of axis `{wanted}`"))
                         .also(self.array_spans[id.index()], "declared here")
-                        .possible(format!("`{wanted}` has the letters {letters}"))
+                        .possible(letters)
                         .help(format!("the order is `{spelled}`")),
                 );
                 return None;
@@ -402,9 +406,40 @@ impl Resolver<'_> {
         } else if slices.len() > *wanted.end() {
             let message =
                 format!("`{name}` has {} slices, and `{family_name}` takes {}", slices.len(), wanted.end());
-            Diagnostic::error("E0403", message)
-                .at(slices[slices.len() - 1].span, "one too many")
-                .help("drop a colon: a letter without it numbers independent copies")
+            let (last, others) = slices.split_last().expect("there are too many");
+            let kept = slices.len() - wanted.end();
+            let mut number = 0;
+            let repaired = ast.target.subscripts.iter().flatten().map(|subscript| match subscript {
+                ast::Subscript::Slice(name) => {
+                    number += 1;
+                    if number > kept { format!(":{}", name.text) } else { name.text.clone() }
+                }
+                ast::Subscript::Reference(inner) => inner.name.text.clone(),
+            });
+            let repaired = format!("{name}[{}]", repaired.collect::<Vec<_>>().join(", "));
+            let letter = self.symbols.letter(last.named).name.clone();
+            let help = if *wanted.end() == 2 {
+                format!("keep two colons, those of the rows and the columns: `{repaired}`")
+            } else {
+                let which = if simplex || family.latent() == Some(Support::Simplex) {
+                    "along which it sums to 1"
+                } else {
+                    "of its vector"
+                };
+                let copies: Vec<String> = others
+                    .iter()
+                    .map(|bound| format!("`{}`", self.symbols.letter(bound.named).name))
+                    .collect();
+                format!(
+                    "keep one colon, on the letter {which}: `{repaired}` is one vector over `{letter}` for each {}",
+                    copies.join(" and ")
+                )
+            };
+            let mut diagnostic = Diagnostic::error("E0403", message).at(last.span, "a slice").help(help);
+            for other in others {
+                diagnostic = diagnostic.also(other.span, "another slice");
+            }
+            diagnostic
         } else {
             let (count, example) = match wanted.start() {
                 1 => ("one slice", "[..., :k]"),
@@ -421,7 +456,18 @@ impl Resolver<'_> {
                     last.insert(0, ':');
                     Some(format!("{name}[{}]", written.join(", ")))
                 }
-                _ => None,
+                (Some(_), _) => self.matrix_on_the_left(&written).map(|all| format!("{name}[{all}]")),
+                (None, _) => None,
+            };
+            let (possible, whose) = match wanted.start() {
+                1 => (
+                    "`:k` makes one vector over `k`; a bare `k` makes independent copies",
+                    "letter of the vector",
+                ),
+                _ => (
+                    "two slices make one matrix; bare letters make independent copies",
+                    "letters of the matrix",
+                ),
             };
             let what = if simplex { format!("`{family_name}(simplex)`") } else { format!("`{family_name}`") };
             let found = if slices.is_empty() { "none".to_owned() } else { slices.len().to_string() };
@@ -431,14 +477,34 @@ impl Resolver<'_> {
                     ast.target.span,
                     if slices.is_empty() { "no letter here has a colon" } else { "one letter has a colon" },
                 )
-                .possible("`:k` makes one vector over `k`; a bare `k` makes independent copies")
+                .possible(possible)
                 .help(format!(
-                    "mark the letter of the vector: `{} ~ {family_name}(...)`",
+                    "mark the {whose}: `{} ~ {family_name}(...)`",
                     marked.unwrap_or(format!("{name}{example}"))
                 ))
         };
         self.report(diagnostic);
         false
+    }
+
+    /// Subscripts, the last of them with another of its axis, as the rows and the columns of a matrix.
+    fn matrix_on_the_left(&self, written: &[String]) -> Option<String> {
+        let bare = |text: &String| text.trim_start_matches(':').to_owned();
+        let axis_of = |name: &str| self.letters.get(name).map(|letter| self.symbols.letter(*letter).axis);
+        let (last, before) = written.split_last()?;
+        let (last, axis) = (bare(last), axis_of(&bare(last))?);
+        let (first, plates) = match before.split_last() {
+            Some((first, plates)) if axis_of(&bare(first)) == Some(axis) => (bare(first), plates),
+            _ => (last.clone(), before),
+        };
+        let second = if first == last {
+            self.letter_names(axis).into_iter().find(|name| *name != first)?
+        } else {
+            last
+        };
+        let mut all: Vec<String> = plates.iter().map(bare).collect();
+        all.extend([format!(":{first}"), format!(":{second}")]);
+        Some(all.join(", "))
     }
 
     /// A latent needs a family that has a q.
@@ -447,6 +513,17 @@ impl Resolver<'_> {
             return true;
         }
         let name = &self.symbols.array(target).name;
+        let shape = self.shapes[target.index()].as_ref();
+        let spelled = shape.map_or(name.clone(), |shape| self.spell(name, shape));
+        let kind = match family.data() {
+            DataKind::Counts => "count",
+            DataKind::Binary => "binary",
+            DataKind::Positive => "positive",
+            DataKind::Nonnegative => "nonnegative",
+            DataKind::Inside => "unit",
+            DataKind::Index => "index AXIS",
+            DataKind::Any | DataKind::None => "real",
+        };
         let priors: Vec<&str> = cavi_families::families()
             .iter()
             .filter(|family| family.latent().is_some())
@@ -458,7 +535,7 @@ impl Resolver<'_> {
         )
         .at(ast.family.span, "no factor of q has this family")
         .possible(format!("priors: {}", priors.join(", ")))
-        .help(format!("declare `data {name}` if it is observed, or choose another prior"));
+        .help(format!("declare `data {spelled} : {kind}` if it is observed, or choose another prior"));
         self.report(diagnostic);
         false
     }
