@@ -621,7 +621,8 @@ fn total_first(
     let ([first, second], [vector, total]) = (arguments, parameters) else { return None };
     let number = matches!(first.value.kind, ast::ExpressionKind::Number(..));
     let unnamed = first.name.is_none() && second.name.is_none();
-    if !unnamed || !number || vector.extent != Extent::Vector || total.positional {
+    let counts = total.extent == Extent::Scalar;
+    if !unnamed || !number || vector.extent != Extent::Vector || total.positional || !counts {
         return None;
     }
     let (p, n) = (vector.spellings[0].name, total.spellings[0].name);

@@ -311,7 +311,7 @@ impl Resolver<'_> {
                             "write a whole number, as in `axis {0}[{1}] = {2}`, or leave the size out and give it with `--set {0}={2}`",
                             axis.name.text,
                             self.letter_names(id).join(", "),
-                            if value >= 1.0 && value < 1e15 { value.floor() } else { 2.0 }
+                            if (1.0..1e15).contains(&value) { value.floor() } else { 2.0 }
                         )),
                 );
                 continue;
