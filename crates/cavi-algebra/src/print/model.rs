@@ -44,10 +44,11 @@ impl Stated {
         let letters: Vec<LetterId> = self.letters.iter().map(|(letter, _)| *letter).collect();
         let mut builder = Builder::new(scope, &letters);
         let left = builder.sliced(self.target, &self.letters);
-        let (slices, plates): (Vec<(LetterId, bool)>, Vec<(LetterId, bool)>) =
-            self.letters.iter().partition(|(_, slice)| *slice);
-        let own = |letters: Vec<(LetterId, bool)>| letters.into_iter().map(|(letter, _)| letter);
-        let (plates, slices): (Vec<LetterId>, Vec<LetterId>) = (own(plates).collect(), own(slices).collect());
+        let those = |sliced: bool| -> Vec<LetterId> {
+            let own = self.letters.iter().filter(|(_, slice)| *slice == sliced);
+            own.map(|(letter, _)| *letter).collect()
+        };
+        let (plates, slices) = (those(false), those(true));
         let plates = builder.subscripts_of(&scope.symbols.copies(&plates, &slices));
         let mut arguments: Vec<Node> = self.word.iter().map(|word| Node::name(word)).collect();
         for argument in &self.arguments {

@@ -378,7 +378,7 @@ fn rows_of_different_lengths_do_not_mix() {
         posterior.natural(&batch, &descriptors, &mut natural);
         let mut modes = vec![0.0; batch.len(Extent::Vector)];
         posterior.mode(&batch, &views(&natural), &mut modes).unwrap();
-        for row in 0..batch.rows {
+        for (row, entropy) in entropy.iter().enumerate() {
             let place = batch.row(row);
             let alone = Batch::of(1, place.len());
             let of_row = |columns: &[Vec<f64>]| -> Vec<Vec<f64>> {
@@ -389,7 +389,7 @@ fn rows_of_different_lengths_do_not_mix() {
             assert_eq!(own, of_row(&descriptors), "{}, row {row}", posterior.name());
             let mut own_entropy = [0.0];
             posterior.entropy(&alone, &own, &mut own_entropy);
-            assert_eq!(own_entropy[0], entropy[row], "{}, row {row}", posterior.name());
+            assert_eq!(own_entropy[0], *entropy, "{}, row {row}", posterior.name());
             for which in 0..posterior.expectations().len() {
                 let mut whole = vec![0.0; batch.len(Extent::Vector)];
                 posterior.expect(&batch, &descriptors, which, &mut whole);
