@@ -407,7 +407,7 @@ fn refuse_two_ragged_plates(symbols: &Symbols, spec: &BlockSpec, member: ArrayId
             ),
         )
         .at(spec.span, "each group has a table of copies of another shape")
-        .possible("data over two letters that are ragged in one, and latents over one of them")
+        .possible("latents over one of the letters that are ragged in an axis")
         .help(format!("declare the axis of `{left}` or of `{right}` without `in`")),
     )
 }
