@@ -53,6 +53,8 @@ struct Copy<'a> {
     program: &'a Program,
     id: BlockId,
     plates: Vec<usize>,
+    /// Of a slice over a ragged axis: the group, whose copy is looked at; those of all groups move together.
+    group: Vec<usize>,
 }
 
 impl Copy<'_> {
@@ -62,7 +64,8 @@ impl Copy<'_> {
 
     fn at(&self, symbols: &Symbols, points: &Points) -> Assignment {
         let mut assignment = Assignment::new();
-        for (letter, position) in self.block().plates.iter().zip(&self.plates) {
+        let letters = self.block().copies(symbols);
+        for (letter, position) in letters.iter().zip(self.plates.iter().chain(&self.group)) {
             assignment.assign(symbols, points, *letter, *position);
         }
         assignment
@@ -74,8 +77,20 @@ impl Copy<'_> {
         let sum = step.sum(contribution, &mut symbols, self.block());
         // The letters of the copy are free in what is expected, and summed in what stands before and in an objective.
         let of_one_copy = step == Step::Expected && contribution.objective.is_none();
-        let mut assignment = if of_one_copy { self.at(&symbols, points) } else { Assignment::new() };
-        evaluate(&symbols, &sum, points, &mut assignment)
+        if !of_one_copy {
+            return evaluate(&symbols, &sum, points, &mut Assignment::new());
+        }
+        let plates = &self.block().plates;
+        let mut assignment = Assignment::new();
+        for (letter, position) in plates.iter().zip(&self.plates) {
+            assignment.assign(&symbols, points, *letter, *position);
+        }
+        let groups = self.block().copies(&symbols).split_off(plates.len());
+        let mut total = 0.0;
+        for_each_value(&symbols, points, &groups, &mut assignment, &mut |assignment| {
+            total += evaluate(&symbols, &sum, points, assignment);
+        });
+        total
     }
 
     /// What the step gains as the copy moves from the first alternative to the last.
@@ -286,7 +301,7 @@ fn check(program: &Program, seed: u64) -> Result<usize, String> {
     for (index, contributions) in equations.contributions.iter().enumerate() {
         let id = BlockId::from(index);
         let mut rows = Vec::new();
-        let plates = equations.block(id).plates.clone();
+        let plates = equations.block(id).copies(&equations.symbols);
         for_each_value(&equations.symbols, &points, &plates, &mut Assignment::new(), &mut |assignment| {
             rows.push(
                 plates.iter().map(|letter| assignment.get(*letter).expect("assigned")).collect::<Vec<_>>(),
@@ -295,7 +310,9 @@ fn check(program: &Program, seed: u64) -> Result<usize, String> {
         if rows.is_empty() {
             continue;
         }
-        let copy = Copy { program, id, plates: rows.swap_remove(rng.random_range(0..rows.len())) };
+        let mut plates = rows.swap_remove(rng.random_range(0..rows.len()));
+        let group = plates.split_off(equations.block(id).plates.len());
+        let copy = Copy { program, id, plates, group };
         let at = |problem: String| {
             let names: Vec<&str> = equations
                 .block(id)
