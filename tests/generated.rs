@@ -8,8 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cavi_algebra::{ArrayId, ArrayKind, Expression, LetterId, Mode, Subscript};
-use cavi_executor::{Bound, Schedule, start};
+use cavi_algebra::{ArrayId, ArrayKind, Expression, LetterId, Mode, Subscript, Support};
+use cavi_executor::{Bound, Interpreter, Schedule, start};
 use cavi_model::{BlockKind, Model, ScheduleItem, ScheduleKind};
 use cavi_tests::support::{
     Program, Shape, Sketch, bound_is_average, compile, generate, has_implicit, items_ascend, members_ascend,
@@ -55,8 +55,10 @@ fn laws(program: &Program, number: u64) -> Result<(), Failure> {
     })?;
     let own = program.schedule();
     // A flat coefficient may fit few data exactly, and what noise is learned from is then a difference of rounding errors.
-    let flat = program.model.statements.iter().any(|own| own.family.name() == "Flat");
-    let tolerance = if flat { 1e-7 } else { TOLERANCE };
+    let flat = program.model.statements.iter().any(|own| {
+        own.family.name() == "Flat" && program.model.symbols.array(own.target).support == Support::Real
+    });
+    let tolerance = if flat { 1e-8 } else { TOLERANCE };
     let from = calm("has a start", || Ok(start(&program.equations, &bound, number)))?;
     calm("interpreter and executor agree", || runs_agree(program, &bound, &own, &from, 4, tolerance))?;
     calm("items ascend", || items_ascend(program, &bound, &own, number))?;
@@ -73,8 +75,19 @@ fn laws(program: &Program, number: u64) -> Result<(), Failure> {
 
 /// Of a few hundred averages one is far off by chance: what is off is drawn again, more often.
 fn average(program: &Program, bound: &Bound, number: u64) -> Result<(), String> {
-    bound_is_average(program, bound, 2, number, DRAWS, 4.0)
-        .or_else(|_| bound_is_average(program, bound, 2, number + 1, 20 * DRAWS, 5.0))
+    let from = |seed: u64, draws: usize, errors: f64| match is_improper(program, bound, 2, seed) {
+        true => Ok(()),
+        false => bound_is_average(program, bound, 2, seed, draws, errors),
+    };
+    from(number, DRAWS, 4.0).or_else(|_| from(number + 1, 20 * DRAWS, 5.0))
+}
+
+/// Whether some factor of q has no proper distribution on the way, by the equations taken literally: a flat prior that meets no
+/// data, a point at 0 in a variance. There is no bound then. (That the executor says the same is a law of its own.)
+fn is_improper(program: &Program, bound: &Bound, sweeps: usize, seed: u64) -> bool {
+    let from = start(&program.equations, bound, seed);
+    let run = Interpreter::new(&program.equations, bound, from);
+    run.is_ok_and(|mut run| (0..sweeps).any(|_| run.sweep(&program.schedule()).is_err()))
 }
 
 /// What of the class of models a program has.

@@ -50,8 +50,8 @@ pub fn bound_is_average(
     for _ in 0..sweeps {
         match executor.sweep(&program.schedule()) {
             Ok(()) => {}
-            // Improper, which happens where a flat prior meets no data, or a point at 0 a variance.
-            Err(_) => return Ok(()),
+            Err(trouble) if trouble.reason.contains("infinite density") => return Ok(()),
+            Err(trouble) => return Err(trouble.to_string()),
         }
     }
     let elbo = executor.elbo();

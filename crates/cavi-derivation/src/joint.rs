@@ -10,14 +10,14 @@ use cavi_algebra::{
     Symbols, Term, dedup,
 };
 use cavi_families::matrix::{inverse_of_diagonal, log_determinant, over, size};
-use cavi_families::{Argument, Extent, Target, families};
+use cavi_families::{Argument, Extent, Target};
 use cavi_model::{ArgumentSpec, Model, Statement};
 use cavi_syntax::Diagnostic;
 
 use crate::absent::without_absent;
 use crate::blocks::Draft;
 use crate::derive::Derivation;
-use crate::explain::families_on;
+use crate::explain::{families_on, latent_of_each_addend};
 
 /// The log-density of every statement, in the order of the statements.
 pub fn joint(derivation: &mut Derivation, drafts: &[Draft]) -> Vec<Sum> {
@@ -329,40 +329,6 @@ fn where_observed(
         });
     }
     out
-}
-
-/// A latent for each addend that a selection stands in, whose sum takes the place of theirs.
-fn latent_of_each_addend(model: &Model, statement: &Statement, index: ArrayId) -> String {
-    let symbols = &model.symbols;
-    let mut selected = None;
-    for argument in statement.arguments.iter().flatten() {
-        argument.value.visit_values(&mut |array, subscripts| {
-            if subscripts.iter().any(|own| matches!(own, Subscript::Index(own, _) if *own == index)) {
-                selected = selected.take().or(Some((array, subscripts.to_vec())));
-            }
-        });
-    }
-    // A prior that has a mean of its own.
-    let with_mean = families().iter().find_map(|family| {
-        let positive = family.latent() == Some(Support::Positive);
-        let [first, second] = family.parameters() else { return None };
-        let mean = second.spellings.iter().find(|spelling| spelling.name == "mean")?;
-        (positive && first.positional).then_some((family.name(), mean.name))
-    });
-    let (Some((array, subscripts)), Some((family, mean))) = (selected, with_mean) else {
-        return "sum over the classes with weights".to_owned();
-    };
-    let mut letters = Vec::new();
-    subscripts.iter().for_each(|subscript| subscript.letters(&mut letters));
-    let letters = with_ancestors(symbols, &dedup(letters));
-    let letters: Vec<&str> = letters.iter().map(|letter| symbols.letter(*letter).name.as_str()).collect();
-    let texts: Vec<String> = subscripts.iter().map(|subscript| model.subscript_text(subscript)).collect();
-    let chosen = format!("{}[{}]", symbols.array(array).name, texts.join(", "));
-    let own =
-        format!("{}_of_{}[{}]", symbols.array(array).name, symbols.array(index).name, letters.join(", "));
-    format!(
-        "give each addend a latent of its own, `{own} ~ {family}(2, {mean} = {chosen})`, and write `{own}` in place of `{chosen}` (this adds spread: the model is another one)"
-    )
 }
 
 /// What to write in place of a matrix that has no inverse: another spelling, or a constant.

@@ -3,6 +3,8 @@
 The parent imports the standard library only, so that it is small: Linux counts the size of a process before `exec` to the peak of its child.
 """
 
+import contextlib
+import io
 import json
 import os
 import pathlib
@@ -149,6 +151,15 @@ def machine():
     """The processor and its cores."""
     names = [line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")]
     return f"{names[0] if names else platform.processor()}, {os.cpu_count()} cores"
+
+
+def bayespy_sweep(q, sweeps, clock):
+    """Seconds a sweep of BayesPy's variational inference, bound included, after one that is not counted; its lines are dropped."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        q.update(repeat=1, tol=0, verbose=False)
+        begin = clock()
+        q.update(repeat=sweeps, tol=0, verbose=False)
+    return (clock() - begin) / sweeps
 
 
 def serve(functions):

@@ -12,7 +12,7 @@ import pathlib
 import subprocess
 import time
 
-from bench import HERE, THREADS, median, ratio, serve, short
+from bench import HERE, THREADS, bayespy_sweep, median, ratio, serve, short
 
 K = 15
 
@@ -257,9 +257,6 @@ def joined(directory, views, file):
 
 
 def bayespy_factors(file, sweeps):
-    import contextlib
-    import io
-
     import numpy as np
     from bayespy.inference import VB
     from bayespy.nodes import Add, Gamma, GaussianARD, SumMultiply
@@ -275,11 +272,7 @@ def bayespy_factors(file, sweeps):
     y.observe(x.T)
     w.initialize_from_random()
     q = VB(y, z, w, mu, alpha, psi)
-    with contextlib.redirect_stdout(io.StringIO()):
-        q.update(repeat=1, tol=0, verbose=False)
-        begin = clock()
-        q.update(repeat=sweeps, tol=0, verbose=False)
-    return dict(sweep=(clock() - begin) / sweeps)
+    return dict(sweep=bayespy_sweep(q, sweeps, clock))
 
 
 if __name__ == "__main__":

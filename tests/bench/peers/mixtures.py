@@ -4,7 +4,7 @@
 q (Normal-Wishart, Dirichlet) and the same steps; its seconds a sweep are those between two fits of different length.
 """
 
-from bench import median, ratio, serve, short
+from bench import bayespy_sweep, median, ratio, serve, short
 
 K = 20
 
@@ -59,9 +59,6 @@ def scikit_learn(file, seed, sweeps):
 
 
 def bayespy(file, sweeps):
-    import contextlib
-    import io
-
     import numpy as np
     from bayespy.inference import VB
     from bayespy.nodes import Categorical, Dirichlet, Gaussian, Mixture, Wishart
@@ -76,11 +73,7 @@ def bayespy(file, sweeps):
     z.initialize_from_random()
     y.observe(x)
     q = VB(y, mu, precision, z, share)
-    with contextlib.redirect_stdout(io.StringIO()):
-        q.update(repeat=1, tol=0, verbose=False)
-        begin = clock()
-        q.update(repeat=sweeps, tol=0, verbose=False)
-    return dict(sweep=(clock() - begin) / sweeps)
+    return dict(sweep=bayespy_sweep(q, sweeps, clock))
 
 
 if __name__ == "__main__":

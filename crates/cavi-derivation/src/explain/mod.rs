@@ -2,12 +2,13 @@
 //! left over, and what would compile.
 
 use cavi_algebra::{
-    ArrayId, Atom, Block, BlockId, Elementary, LetterId, Mode, StatementId, Statistic, Sum, Support, Symbols,
-    Term, dedup,
+    ArrayId, Atom, Block, BlockId, Elementary, LetterId, Mode, StatementId, Statistic, Subscript, Sum,
+    Support, Symbols, Term, dedup,
 };
 use cavi_families::{
     Family, Posterior, families, fits_a_log, joins, posterior, posteriors, recognise, recognise_joint,
 };
+use cavi_model::{Model, Statement};
 use cavi_syntax::Diagnostic;
 
 mod repair;
@@ -20,6 +21,7 @@ use crate::absent::number_of;
 use crate::blocks::Draft;
 use crate::derive::Derivation;
 use crate::expect::Leftover;
+use crate::joint::with_ancestors;
 
 /// The families whose latents have such a support, as a list.
 pub fn families_on(fits: impl Fn(Support) -> bool) -> String {
@@ -393,4 +395,38 @@ pub fn infinite_mode(derivation: &Derivation, drafts: &[Draft], block: BlockId, 
         .also(draft.span, "a point takes the mode")
         .possible("a prior whose coefficient of the log is 0 or more: a shape or concentration of at least 1")
         .help(format!("raise the shape (concentration) to at least 1, drop the `point` line, or write `point {variable} clamp` (no ascent is claimed then)"))
+}
+
+/// A latent for each addend that a selection stands in, whose sum takes the place of theirs.
+pub fn latent_of_each_addend(model: &Model, statement: &Statement, index: ArrayId) -> String {
+    let symbols = &model.symbols;
+    let mut selected = None;
+    for argument in statement.arguments.iter().flatten() {
+        argument.value.visit_values(&mut |array, subscripts| {
+            if subscripts.iter().any(|own| matches!(own, Subscript::Index(own, _) if *own == index)) {
+                selected = selected.take().or(Some((array, subscripts.to_vec())));
+            }
+        });
+    }
+    // A prior that has a mean of its own.
+    let with_mean = families().iter().find_map(|family| {
+        let positive = family.latent() == Some(Support::Positive);
+        let [first, second] = family.parameters() else { return None };
+        let mean = second.spellings.iter().find(|spelling| spelling.name == "mean")?;
+        (positive && first.positional).then_some((family.name(), mean.name))
+    });
+    let (Some((array, subscripts)), Some((family, mean))) = (selected, with_mean) else {
+        return "sum over the classes with weights".to_owned();
+    };
+    let mut letters = Vec::new();
+    subscripts.iter().for_each(|subscript| subscript.letters(&mut letters));
+    let letters = with_ancestors(symbols, &dedup(letters));
+    let letters: Vec<&str> = letters.iter().map(|letter| symbols.letter(*letter).name.as_str()).collect();
+    let texts: Vec<String> = subscripts.iter().map(|subscript| model.subscript_text(subscript)).collect();
+    let chosen = format!("{}[{}]", symbols.array(array).name, texts.join(", "));
+    let own =
+        format!("{}_of_{}[{}]", symbols.array(array).name, symbols.array(index).name, letters.join(", "));
+    format!(
+        "give each addend a latent of its own, `{own} ~ {family}(2, {mean} = {chosen})`, and write `{own}` in place of `{chosen}` (this adds spread: the model is another one)"
+    )
 }

@@ -40,10 +40,21 @@ pub(super) fn ragged_letter(symbols: &Symbols, id: ArrayId) -> Result<Option<Let
     let mut ragged = array.letters.iter().copied().filter(|letter| symbols.letter(*letter).parent.is_some());
     match (ragged.next(), ragged.next()) {
         (first, None) => Ok(first),
-        (_, Some(_)) => Err(Problem::new(format!(
-            "`{}` has two ragged dimensions, and files for such arrays are not read in this version",
-            array.name
-        ))),
+        (Some(first), Some(second)) => {
+            let axis = |letter: LetterId| &symbols.axis(symbols.letter(letter).axis).name;
+            Err(Problem::new(format!(
+                "`{}` has two ragged dimensions, and files for such arrays are not read in this version",
+                array.name
+            ))
+            .possible("arrays with one ragged dimension")
+            .help(format!(
+                "declare `{}` or `{}` without `in`, and `{}` with `absent = NA`: a label that a group lacks is not observed there",
+                axis(first),
+                axis(second),
+                array.name
+            )))
+        }
+        (None, Some(_)) => unreachable!("the second comes after the first"),
     }
 }
 
