@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use cavi::bind::{ArrayInput, Binding, Inputs, SetInput, SetValue, Source};
 use cavi::heldout::{self, Asked, HeldOut, Refusal, Request, Score};
 use cavi::{Compiled, Control, Fit, Settings};
-use cavi_algebra::{ArrayId, ArrayKind, Support};
+use cavi_algebra::{ArrayId, ArrayKind, LetterId, Support};
 use cavi_executor::{Bound, BoundArray};
 use cavi_files::{Content, Dense, Values};
 use cavi_tests::support::{
@@ -472,25 +472,34 @@ fn files_of(program: &Program, bound: &Bound) -> Inputs {
             .collect();
         let ragged = array.letters.iter().any(|letter| symbols.letter(*letter).parent.is_some());
         let source = if ragged {
-            let mut lines = Vec::new();
-            let mut letters = Vec::new();
+            let mut letters: Vec<LetterId> = Vec::new();
             for letter in &array.letters {
-                letters.extend(symbols.lineage(*letter).into_iter().rev());
+                let lineage = symbols.lineage(*letter).into_iter().rev();
+                lineage.for_each(|own| {
+                    if !letters.contains(&own) {
+                        letters.push(own)
+                    }
+                });
             }
-            letters.dedup();
-            let names: Vec<String> = letters
-                .iter()
-                .map(|letter| symbols.axis(symbols.letter(*letter).axis).name.clone())
-                .collect();
-            lines.push(format!("{},value", names.join(",")));
+            let name = |letter: &LetterId| symbols.axis(symbols.letter(*letter).axis).name.clone();
+            let names: Vec<String> = letters.iter().map(name).collect();
+            let mut lines = vec![format!("{},value", names.join(","))];
             for (place, value) in &values {
-                let mut labels: Vec<String> = Vec::new();
+                let mut labels = vec![String::new(); letters.len()];
+                let mut exists = true;
                 for (letter, position) in array.letters.iter().zip(place) {
-                    let axis = symbols.letter(*letter).axis;
-                    labels.extend(path_of(bound, symbols, axis, *position).split('/').map(str::to_owned));
+                    let path = path_of(bound, symbols, symbols.letter(*letter).axis, *position);
+                    for (own, label) in symbols.lineage(*letter).iter().rev().zip(path.split('/')) {
+                        let column = letters.iter().position(|known| known == own).expect("a column each");
+                        // Positions of two groups have no entry.
+                        exists &= labels[column].is_empty() || labels[column] == label;
+                        label.clone_into(&mut labels[column]);
+                    }
                 }
                 let value = if value.is_nan() { String::new() } else { value.to_string() };
-                lines.push(format!("{},{value}", labels.join(",")));
+                if exists {
+                    lines.push(format!("{},{value}", labels.join(",")));
+                }
             }
             let bytes = format!("{}\n", lines.join("\n")).into_bytes();
             Source::Bytes { name: PathBuf::from(format!("{}.csv", array.name)), bytes: bytes.into() }

@@ -150,7 +150,7 @@ pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplan
         term.factors.retain(|factor| !matches!(factor.atom, Atom::Observed(..)));
     }
     let domain = domain(lowering, &site.weight, &site.plates);
-    let weight = lowering.sum(&site.weight, &domain, None)?;
+    let weight = lowering.site_weight(&site.weight, &domain)?;
     let entries: usize = lowering.nodes[weight.index()].len();
     let columns = columns(lowering, &domain, entries);
     let mut addends = Vec::new();

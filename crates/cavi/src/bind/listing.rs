@@ -53,9 +53,7 @@ impl Listing {
         self.starts.push(self.values.len());
         let columns = positions(target, piece)?;
         let outside = |entry: usize| !target.exists(|dimension| columns[dimension][entry] as usize);
-        let found = values(target.symbols, target.axes, piece, &|entry| {
-            target.restricted.is_some() && outside(entry)
-        })?;
+        let found = values(target.symbols, target.axes, piece, &|entry| target.has_gaps() && outside(entry))?;
         self.values.extend_from_slice(&found);
         for (column, own) in self.columns.iter_mut().zip(columns) {
             if column.is_empty() { *column = own } else { column.extend(own) }

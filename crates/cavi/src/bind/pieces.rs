@@ -34,28 +34,9 @@ impl Piece {
     }
 }
 
-/// The ragged letter of an array; a problem where it has several.
-pub(super) fn ragged_letter(symbols: &Symbols, id: ArrayId) -> Result<Option<LetterId>, Problem> {
-    let array = symbols.array(id);
-    let mut ragged = array.letters.iter().copied().filter(|letter| symbols.letter(*letter).parent.is_some());
-    match (ragged.next(), ragged.next()) {
-        (first, None) => Ok(first),
-        (Some(first), Some(second)) => {
-            let axis = |letter: LetterId| &symbols.axis(symbols.letter(letter).axis).name;
-            Err(Problem::new(format!(
-                "`{}` has two ragged dimensions, and files for such arrays are not read in this version",
-                array.name
-            ))
-            .possible("arrays with one ragged dimension")
-            .help(format!(
-                "declare `{}` or `{}` without `in`, and `{}` with `absent = NA`: a label that a group lacks is not observed there",
-                axis(first),
-                axis(second),
-                array.name
-            )))
-        }
-        (None, Some(_)) => unreachable!("the second comes after the first"),
-    }
+/// The first ragged letter of an array.
+fn ragged_letter(symbols: &Symbols, id: ArrayId) -> Option<LetterId> {
+    symbols.array(id).letters.iter().copied().find(|letter| symbols.letter(*letter).parent.is_some())
 }
 
 /// Reads every file that is bound to data or to a constant.
@@ -111,7 +92,7 @@ pub(super) fn read_one(
     wanted: Option<Wanted>,
 ) -> Result<Piece, Problem> {
     let array = symbols.array(id);
-    let ragged = ragged_letter(symbols, id)?;
+    let ragged = ragged_letter(symbols, id);
     let group = group.map(|group| path(symbols, id, group)).transpose()?;
     let file = source.name().to_owned();
     let index = match array.support {
@@ -236,13 +217,23 @@ fn ragged_needs_groups(symbols: &Symbols, id: ArrayId, file: &str) -> Problem {
 /// The labels of a group, outermost first.
 fn path(symbols: &Symbols, id: ArrayId, group: &str) -> Result<Vec<String>, Problem> {
     let array = symbols.array(id);
-    let Some(letter) = ragged_letter(symbols, id)? else {
+    let Some(letter) = ragged_letter(symbols, id) else {
         return Err(Problem::new(format!(
             "`{}[{group}]` names a group, and `{}` has none",
             array.name, array.name
         ))
         .possible("groups belong to arrays over a ragged axis, `axis feature[j] in view[m]`"));
     };
+    // One label of a group is that of all dimensions only if they are ragged in the same letter.
+    let parent = symbols.letter(letter).parent;
+    let mut parents = array.letters.iter().filter_map(|own| symbols.letter(*own).parent);
+    if parents.any(|other| Some(other) != parent) {
+        return Err(Problem::new(format!(
+            "`{}[{group}]` names one group, and `{}` is ragged in several axes",
+            array.name, array.name
+        ))
+        .possible("one long table with a column for each axis, ancestors included"));
+    }
     split_path(symbols, symbols.letter(letter).axis, group)
 }
 

@@ -22,6 +22,38 @@ pub(super) struct Target<'a> {
     pub shape: Vec<usize>,
     /// For a restricted array the two dimensions and whether only the upper triangle exists.
     pub restricted: Option<(usize, usize, bool)>,
+    /// Pairs of dimensions that are ragged in one axis: an entry is of one group of that.
+    tied: Vec<Tied>,
+}
+
+/// Two dimensions that are ragged in one axis, with the group of each of their positions.
+struct Tied {
+    dimensions: [usize; 2],
+    groups: [Vec<usize>; 2],
+}
+
+impl Tied {
+    /// Of two dimensions of an array, if they are ragged in one axis.
+    fn of(symbols: &Symbols, axes: &Axes, array: &Array, dimensions: [usize; 2]) -> Option<Tied> {
+        let lineages = dimensions.map(|dimension| symbols.lineage(array.letters[dimension]));
+        let group = *lineages[0].iter().find(|letter| lineages[1].contains(letter))?;
+        let groups = dimensions.map(|dimension| {
+            let lineage = symbols.lineage(array.letters[dimension]);
+            let steps = lineage.iter().take_while(|letter| **letter != group);
+            let size = axes.bound[symbols.letter(lineage[0]).axis.index()].size;
+            steps.fold((0..size).collect(), |positions: Vec<usize>, step| {
+                let parents = axes.bound[symbols.letter(*step).axis.index()].parent.as_ref();
+                let parents = parents.expect("a letter with an ancestor is ragged");
+                positions.into_iter().map(|position| parents[position]).collect()
+            })
+        });
+        Some(Tied { dimensions, groups })
+    }
+
+    fn agree(&self, coordinate: &impl Fn(usize) -> usize) -> bool {
+        let [left, right] = self.dimensions;
+        self.groups[0][coordinate(left)] == self.groups[1][coordinate(right)]
+    }
 }
 
 impl<'a> Target<'a> {
@@ -42,7 +74,9 @@ impl<'a> Target<'a> {
             }
             None => None,
         };
-        Target { symbols, axes, id, array, shape, restricted }
+        let pairs = (0..array.letters.len()).flat_map(|right| (0..right).map(move |left| [left, right]));
+        let tied = pairs.filter_map(|pair| Tied::of(symbols, axes, array, pair)).collect();
+        Target { symbols, axes, id, array, shape, restricted, tied }
     }
 
     /// The number of cells; `None` if that is beyond any memory.
@@ -56,6 +90,9 @@ impl<'a> Target<'a> {
     /// The number of entries that exist.
     pub fn existing(&self) -> Option<usize> {
         let cells = self.cells()?;
+        if !self.tied.is_empty() {
+            return Some((0..cells).filter(|cell| self.cell_exists(*cell)).count());
+        }
         let Some((row, _, upper)) = self.restricted else { return Some(cells) };
         let n = self.shape[row];
         if cells == 0 {
@@ -65,13 +102,20 @@ impl<'a> Target<'a> {
         Some(rest * if upper { n * (n - 1) / 2 } else { n * (n - 1) })
     }
 
+    /// Whether there are cells without an entry.
+    pub fn has_gaps(&self) -> bool {
+        self.restricted.is_some() || !self.tied.is_empty()
+    }
+
     /// Whether an entry at these coordinates exists.
     pub fn exists(&self, coordinate: impl Fn(usize) -> usize) -> bool {
-        match self.restricted {
-            None => true,
-            Some((row, column, true)) => coordinate(row) < coordinate(column),
-            Some((row, column, false)) => coordinate(row) != coordinate(column),
-        }
+        let of_one_group = self.tied.iter().all(|tied| tied.agree(&coordinate));
+        of_one_group
+            && match self.restricted {
+                None => true,
+                Some((row, column, true)) => coordinate(row) < coordinate(column),
+                Some((row, column, false)) => coordinate(row) != coordinate(column),
+            }
     }
 
     /// The coordinates of a cell.
@@ -87,7 +131,7 @@ impl<'a> Target<'a> {
 
     /// Whether a cell exists.
     fn cell_exists(&self, cell: usize) -> bool {
-        if self.restricted.is_none() {
+        if !self.has_gaps() {
             return true;
         }
         let coordinates = self.coordinates(cell);
@@ -96,15 +140,16 @@ impl<'a> Target<'a> {
 
     /// An entry in words: its labels.
     pub fn describe(&self, coordinates: &[usize]) -> String {
-        let labels: Vec<String> = self
+        let paths: Vec<Vec<String>> = self
             .array
             .letters
             .iter()
             .zip(coordinates)
-            .flat_map(|(letter, position)| {
+            .map(|(letter, position)| {
                 self.axes.path(self.symbols, self.symbols.letter(*letter).axis, *position)
             })
             .collect();
+        let labels = self.symbols.written(self.id, &paths);
         format!("{}[{}]", self.array.name, labels.join(", "))
     }
 
@@ -271,9 +316,7 @@ fn dense(target: &Target<'_>, own: &[&Piece], pieces: &[Piece]) -> Result<BoundA
             None => !target.cell_exists(entry),
             Some(places) => !target.cell_exists(places[entry]),
         };
-        let found = values(target.symbols, target.axes, piece, &|entry| {
-            target.restricted.is_some() && outside(entry)
-        })?;
+        let found = values(target.symbols, target.axes, piece, &|entry| target.has_gaps() && outside(entry))?;
         refuse_outside(target, piece, content, &found, &outside)?;
         match places {
             None if found.len() == cells && own.len() == 1 => {
@@ -295,7 +338,7 @@ fn dense(target: &Target<'_>, own: &[&Piece], pieces: &[Piece]) -> Result<BoundA
     all.resize(cells, 0.0);
     let mut observed: Option<Vec<bool>> = None;
     for (cell, value) in all.iter_mut().enumerate() {
-        if target.restricted.is_some() && !target.cell_exists(cell) {
+        if target.has_gaps() && !target.cell_exists(cell) {
             *value = 0.0;
         } else if value.is_nan() {
             *value = 0.0;

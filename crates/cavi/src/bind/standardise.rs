@@ -174,9 +174,9 @@ fn unlisted(target: &Target<'_>, bound: &BoundArray, groups: &Groups, listed: &[
     };
     let mut sizes = vec![0.0; listed.len()];
     let dimension = groups.dimension;
-    match target.restricted {
-        Some(_) => {
-            // Few arrays are restricted; their cells are counted.
+    match target.has_gaps() {
+        true => {
+            // Few arrays have gaps; their cells are counted.
             for cell in 0..target.cells().unwrap_or(0) {
                 let place = target.coordinates(cell);
                 if target.exists(|dimension| place[dimension]) {
@@ -184,7 +184,7 @@ fn unlisted(target: &Target<'_>, bound: &BoundArray, groups: &Groups, listed: &[
                 }
             }
         }
-        None => {
+        false => {
             let axis =
                 &target.axes.bound[target.symbols.letter(target.array.letters[dimension]).axis.index()];
             for (group, size) in sizes.iter_mut().enumerate() {

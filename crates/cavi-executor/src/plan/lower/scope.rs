@@ -57,6 +57,16 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
+    /// The index of an ancestor of a letter that has an index.
+    pub(super) fn of_ancestor(&mut self, letter: LetterId, index: Index, ancestor: LetterId) -> Index {
+        let lineage = self.symbols.lineage(letter);
+        let steps = lineage.iter().take_while(|own| **own != ancestor);
+        steps.fold(index, |index, step| {
+            let parent = self.parent_map(*step);
+            Index { letter: index.letter, map: self.maps.compose(index.map, Some(parent)) }
+        })
+    }
+
     /// From the positions of a ragged letter's axis to those of its parent.
     pub(super) fn parent_map(&mut self, letter: LetterId) -> MapId {
         let axis = self.symbols.letter(letter).axis;

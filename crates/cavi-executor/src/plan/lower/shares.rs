@@ -4,7 +4,7 @@
 use cavi_algebra::rules::{Substitution, substitute};
 use cavi_algebra::{
     Addend, ArrayKind, Atom, BlockId, Elementary, Factor, Function, LetterId, SiteId, Statistic, Subscript,
-    Support, Term,
+    Sum, Support, Term,
 };
 
 use super::scope::entry_of;
@@ -238,6 +238,44 @@ impl<'a> Lowering<'a, '_> {
         parts.push(arranged(Access { node: everywhere, dims: scope.output.clone() }));
         let shape = self.nodes[everywhere.index()].shape.clone();
         Ok(self.node(Operation::Contractions(parts), shape, Vec::new))
+    }
+
+    /// The weight of a site over the entries of a pass: 0 where two ragged letters are of different groups.
+    pub fn site_weight(&mut self, weight: &Sum, domain: &[Dim]) -> Result<NodeId, Unplanned> {
+        let everywhere = self.sum(weight, domain, None)?;
+        let scope = self.scope(domain);
+        let loops: Vec<(LetterId, Index)> = domain
+            .iter()
+            .flat_map(|dim| match dim {
+                Dim::Letter(letter) => std::slice::from_ref(letter),
+                Dim::Entries(_, letters) => letters,
+            })
+            .map(|letter| (*letter, scope.index[letter]))
+            .collect();
+        let mut operands = vec![Access { node: everywhere, dims: scope.output.clone() }];
+        for (place, right) in loops.iter().enumerate() {
+            for left in &loops[..place] {
+                let lineage = self.symbols.lineage(left.0);
+                let Some(group) = lineage.into_iter().find(|own| self.symbols.lineage(right.0).contains(own))
+                else {
+                    continue;
+                };
+                let [left, right] =
+                    [left, right].map(|(letter, index)| self.of_ancestor(*letter, *index, group));
+                operands.extend(self.where_they_hold(&scope, left, right, false)?);
+            }
+        }
+        if operands.len() == 1 {
+            return Ok(everywhere);
+        }
+        let product = Contraction {
+            coefficient: 1.0,
+            sizes: scope.sizes.clone(),
+            operands,
+            output: scope.output.clone(),
+        };
+        let shape = self.nodes[everywhere.index()].shape.clone();
+        Ok(self.node(Operation::Contractions(vec![product]), shape, Vec::new))
     }
 
     /// Whether a term holds an allocation that a pass counts.
