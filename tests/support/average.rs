@@ -73,7 +73,8 @@ pub fn bound_is_average(
             augmented.add(bounded - drawn.log_q);
         }
     }
-    let rounding = 1e-10 * executor.elbo_scale();
+    // Terms of 0 come of draws whose densities cancel.
+    let rounding = 1e-10 * executor.elbo_scale().max(1e-3);
     let exact = if program.is_bounded() { augmented } else { plain };
     // `!(a <= b)`: what is no number fails.
     let off = (elbo - exact.mean).abs();

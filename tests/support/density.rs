@@ -383,8 +383,9 @@ impl Reader<'_> {
             let Some(squares) = self.squares.filter(|_| self.world.holds_latent(p)) else {
                 return x * value - total * value.exp().ln_1p();
             };
-            let (count, sum) = squares.0[&place(self.number, p, self.world, at)];
-            let square = sum / count;
+            // A class so rare that no earlier draw met it has this draw alone.
+            let known = squares.0.get(&place(self.number, p, self.world, at));
+            let square = known.map_or(value * value, |(count, sum)| sum / count);
             let half = 0.5 * square.sqrt();
             let slope = if half == 0.0 { 0.125 } else { half.tanh() / (8.0 * half) };
             let parabola = (2.0 * half.cosh()).ln() + slope * (value * value - square);

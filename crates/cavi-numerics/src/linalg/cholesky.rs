@@ -33,7 +33,8 @@ impl std::error::Error for NotPositive {}
 /// Replaces `a` by its Cholesky factor `L`, with zeros above the diagonal.
 ///
 /// # Errors
-/// [`NotPositive`] if pivot `i`, from 0, is not above `i eps A_ii`, or not finite; `a` is then half overwritten.
+/// [`NotPositive`] if pivot `i`, from 0, is not finite, or not above 0 for the first and `(i + 8) eps A_ii` for the others: the
+/// backward error, and some roundings of the entries themselves. `a` is then half overwritten.
 pub fn cholesky(n: usize, a: &mut [f64]) -> Result<(), NotPositive> {
     dispatch!(fn run(n: usize, a: &mut [f64]) -> Result<(), NotPositive> = cholesky_body);
     assert_eq!(a.len(), n * n, "a square matrix");
@@ -116,8 +117,8 @@ fn cholesky_body<const FMA: bool>(n: usize, a: &mut [f64]) -> Result<(), NotPosi
             row[j] = (row[j] - dot::<FMA>(&row[..j], &other[..j])) / other[j];
         }
         let pivot = row[i] - dot::<FMA>(&row[..i], &row[..i]);
-        // A pivot within the backward error of 0 says nothing of its sign.
-        let error = (i as f64) * f64::EPSILON * row[i].abs();
+        // A difference within its rounding error of 0 says nothing of its sign.
+        let error = if i == 0 { 0.0 } else { (i + 8) as f64 * f64::EPSILON * row[i].abs() };
         if !(error < pivot && pivot < f64::INFINITY) {
             return Err(NotPositive { pivot: i });
         }
