@@ -1,15 +1,25 @@
-//! Logs of points in the bound, each with the whole of its coefficient.
+//! Logs that may be infinite, each with the whole of its coefficient.
 //!
 //! Multiplied out, `(a - 1) log w` is `a log w - log w`: at `a = 1` and `w = 0` the difference of two infinities, where the
-//! product is 0.
+//! product is 0. So is `(1 - y) log(1 - p)` where all `y` and `p` are 1.
 
-use cavi_algebra::{Atom, Elementary, Equations, Factor, Function, Statistic, Sum, Term};
+use cavi_algebra::{
+    ArrayKind, Atom, Block, Elementary, Equations, Factor, Function, LetterId, Statistic, Sum, Symbols, Term,
+};
 
-/// The terms of a sum, those with the same log of a point over the same letters as one.
+/// A block with its coefficients gathered.
+pub fn gather_block(equations: &Equations, block: &Block) -> Block {
+    let mut block = block.clone();
+    let coefficients = block.natural.iter_mut().map(|own| &mut own.coefficient).chain(&mut block.prior);
+    coefficients.for_each(|sum| sum.terms = by_data(equations, sum));
+    block
+}
+
+/// The terms of a sum, those that differ in data alone as one, then those with the same log of a point over the same letters.
 pub fn gather(equations: &Equations, sum: &Sum) -> Vec<Term> {
     let mut gathered: Vec<Term> = Vec::new();
     let mut coefficients: Vec<(Factor, usize, Sum)> = Vec::new();
-    for term in &sum.terms {
+    for term in &by_data(equations, sum) {
         let logs = term
             .factors
             .iter()
@@ -39,6 +49,112 @@ pub fn gather(equations: &Equations, sum: &Sum) -> Vec<Term> {
             Term { sums: gathered[place].sums.clone(), factors: vec![group, log], ..Term::number(1.0) };
     }
     gathered
+}
+
+/// A term apart: a log, the factors that move, the letters that one of these has, and data.
+struct Apart {
+    log: Factor,
+    moving: Vec<Factor>,
+    outer: Vec<LetterId>,
+    data: Term,
+}
+
+/// `sum_O L M (sum_i c_i sum_S D_i)` for terms `c_i sum_O sum_S L M D_i` with the same log `L` of data, constants and points and the
+/// same factors `M`: `S` are the letters that stand in the data `D_i` alone.
+fn by_data(equations: &Equations, sum: &Sum) -> Vec<Term> {
+    let symbols = &equations.symbols;
+    let mut together: Vec<Term> = Vec::new();
+    let mut groups: Vec<(usize, Vec<Apart>)> = Vec::new();
+    for term in &sum.terms {
+        let Some(own) = apart(equations, term) else {
+            together.push(term.clone());
+            continue;
+        };
+        let same = |(_, others): &&mut (usize, Vec<Apart>)| {
+            let other = &others[0];
+            other.log == own.log && other.moving == own.moving && other.outer == own.outer
+        };
+        match groups.iter_mut().find(same) {
+            Some((_, others)) => others.push(own),
+            None => {
+                groups.push((together.len(), vec![own]));
+                together.push(term.clone());
+            }
+        }
+    }
+    for (place, mut parts) in groups.into_iter().filter(|(_, parts)| parts.len() > 1) {
+        // What all have stays outside.
+        let mut common = parts[0].data.factors.clone();
+        common.retain(|factor| parts.iter().all(|part| part.data.factors.contains(factor)));
+        let sums = parts[0].data.sums.clone();
+        let outside = |factor: &&Factor| common.contains(factor);
+        let mut outer = parts[0].outer.clone();
+        outer.extend(letters(symbols, common.iter(), &sums));
+        for part in &mut parts {
+            part.data.factors.retain(|factor| !outside(&factor));
+            part.data.sums.retain(|letter| !outer.contains(letter));
+        }
+        let sums = sums.into_iter().filter(|letter| outer.contains(letter)).collect();
+        let first = parts.swap_remove(0);
+        let mut terms = vec![first.data];
+        terms.extend(parts.into_iter().map(|part| part.data));
+        let group = Factor::of(Atom::Group(Box::new(Sum { terms })));
+        let factors = [group, first.log].into_iter().chain(first.moving).chain(common).collect();
+        together[place] = Term { sums, factors, ..Term::number(1.0) };
+    }
+    together
+}
+
+/// Takes a term with one log of data, constants and points apart; `None` for others.
+fn apart(equations: &Equations, term: &Term) -> Option<Apart> {
+    let symbols = &equations.symbols;
+    let is_log = |factor: &&Factor| {
+        let Atom::Apply(Function::Log, inner) = &factor.atom else { return false };
+        factor.power == 1 && inner.iter().all(|sum| is_known(equations, sum))
+    };
+    let [log] = term.factors.iter().filter(is_log).collect::<Vec<_>>()[..] else { return None };
+    let rest = term.factors.iter().filter(|factor| *factor != log).cloned();
+    let (data, moving): (Vec<Factor>, Vec<Factor>) = rest.partition(|factor| match &factor.atom {
+        Atom::Value(array, _) | Atom::Observed(array, _) => symbols.array(*array).kind != ArrayKind::Latent,
+        _ => false,
+    });
+    let outer = letters(symbols, moving.iter().chain([log]), &term.sums);
+    let data = Term { sums: term.sums.clone(), factors: data, coefficient: term.coefficient };
+    Some(Apart { log: log.clone(), moving, outer, data })
+}
+
+/// Those of some letters that stand in factors, with their ancestors.
+fn letters<'a>(
+    symbols: &Symbols,
+    factors: impl Iterator<Item = &'a Factor>,
+    among: &[LetterId],
+) -> Vec<LetterId> {
+    let factors = factors.cloned().collect();
+    let free = Term { factors, ..Term::number(1.0) }.free_letters(symbols);
+    let above: Vec<LetterId> = free.into_iter().flat_map(|letter| symbols.lineage(letter)).collect();
+    among.iter().copied().filter(|letter| above.contains(letter)).collect()
+}
+
+/// Whether a sum follows from data, constants and points.
+fn is_known(equations: &Equations, sum: &Sum) -> bool {
+    let known = |factor: &Factor| match &factor.atom {
+        Atom::Value(array, _) => {
+            let latent = equations.symbols.array(*array).kind == ArrayKind::Latent;
+            !latent || equations.block_of(*array).is_some_and(|id| equations.block(id).is_point())
+        }
+        _ => false,
+    };
+    sum.terms.iter().all(|term| term.factors.iter().all(known))
+}
+
+/// Whether a term has a coefficient in brackets times a log that may be infinite.
+pub fn has_gathered(equations: &Equations, term: &Term) -> bool {
+    let brackets = |factor: &&Factor| matches!(factor.atom, Atom::Group(_)) && factor.power == 1;
+    let log = |factor: &Factor| match &factor.atom {
+        Atom::Apply(Function::Log, inner) => inner.iter().all(|sum| is_known(equations, sum)),
+        _ => false,
+    };
+    term.factors.iter().filter(brackets).count() == 1 && term.factors.iter().any(log)
 }
 
 /// Whether a term is a coefficient in brackets times the log of a point.

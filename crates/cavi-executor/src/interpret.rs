@@ -427,14 +427,15 @@ impl<'a> Interpreter<'a> {
         wanted: &dyn Fn(Extent) -> bool,
         masks: Masks,
     ) -> Vec<Vec<f64>> {
-        let (block, place) = self.context.block(id);
+        let (_, place) = self.context.block(id);
+        let (all, prior) = self.context.coefficients(id);
         let symbols = self.context.symbols();
         let mut columns: Vec<Vec<f64>> =
             place.statistics.iter().map(|own| vec![0.0; place.length(own.extent)]).collect();
-        for (index, natural) in block.natural.iter().enumerate() {
+        for (index, natural) in all.iter().enumerate() {
             let sum = match which {
                 Which::All => Some(&natural.coefficient),
-                Which::Prior => block.prior.get(index),
+                Which::Prior => prior.get(index),
             };
             let Some(sum) = sum else { continue };
             let statistic = place

@@ -168,7 +168,11 @@ impl Posterior for BetaPosterior {
 
     fn mode(&self, batch: &Batch, coefficients: &[&[f64]], value: &mut [f64]) -> Result<(), Improper> {
         for row in 0..batch.rows {
-            let (log, complement) = (coefficients[0][row], coefficients[1][row]);
+            let coefficients = [coefficients[0][row], coefficients[1][row]];
+            // A difference of sums (trials less successes) that is 0 but for rounding.
+            let rounding = 1e-12 * coefficients[0].abs().max(coefficients[1].abs());
+            let [log, complement] =
+                coefficients.map(|own| if -rounding <= own && own < 0.0 { 0.0 } else { own });
             let total = total_of_log_coefficients(row, &[log, complement])?;
             // With both of them 0 every value is optimal.
             if total > 0.0 {

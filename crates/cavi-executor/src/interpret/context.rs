@@ -2,11 +2,12 @@
 
 use cavi_algebra::evaluate::{Accumulator, Assignment, Environment};
 use cavi_algebra::{
-    ArrayId, Block, BlockId, Elementary, Equations, LetterId, Mode, Statistic, Symbols, dedup,
+    ArrayId, Block, BlockId, Elementary, Equations, LetterId, Mode, Natural, Statistic, Sum, Symbols, dedup,
 };
 use cavi_families::{Expectation, Extent, Posterior};
 
 use crate::data::Bound;
+use crate::gather::gather_block;
 use crate::layout::Layout;
 use crate::layout::is_one_vector;
 use crate::observed::Observed;
@@ -22,6 +23,8 @@ pub struct Context<'a> {
     homes: Vec<Option<Home>>,
     /// For each array its shape.
     shapes: Vec<Vec<usize>>,
+    /// The blocks, logs that may be infinite with the whole of their coefficients.
+    gathered: Vec<Block>,
 }
 
 /// A block, its layout and its family.
@@ -78,7 +81,8 @@ impl<'a> Context<'a> {
         }
         let shapes =
             (0..symbols.arrays.len()).map(|index| bound.shape(symbols, ArrayId::from(index))).collect();
-        Ok(Context { equations, bound, places, homes, shapes })
+        let gathered = equations.blocks.iter().map(|block| gather_block(equations, block)).collect();
+        Ok(Context { equations, bound, places, homes, shapes, gathered })
     }
 
     /// The names of the program.
@@ -89,6 +93,12 @@ impl<'a> Context<'a> {
     /// A block and its place.
     pub fn block(&self, id: BlockId) -> (&'a Block, &Place) {
         (self.equations.block(id), &self.places[id.index()])
+    }
+
+    /// The coefficients of a block, all of them and those of its prior.
+    pub fn coefficients(&self, id: BlockId) -> (&[Natural], &[Sum]) {
+        let block = &self.gathered[id.index()];
+        (&block.natural, &block.prior)
     }
 
     /// Whether an array is latent.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use cavi_algebra::{ArrayId, BlockId, Equations, LetterId, Natural, SiteId, Statistic, Sum, Term};
 
 use crate::data::Bound;
-use crate::gather::gather;
+use crate::gather::{gather, gather_block};
 use crate::layout::{Layout, is_one_vector};
 pub use lower::Unplanned;
 use lower::{Dim, Lowering};
@@ -130,7 +130,8 @@ pub fn plan<'a>(equations: &'a Equations, bound: &'a Bound) -> Result<Plan<'a>, 
     }
     let mut blocks = Vec::new();
     for (index, block) in equations.blocks.iter().enumerate() {
-        blocks.push(plan_block(&mut lowering, BlockId::from(index), block, &layouts[index])?);
+        let block = gather_block(equations, block);
+        blocks.push(plan_block(&mut lowering, BlockId::from(index), &block, &layouts[index])?);
     }
     let mut elbo = Vec::new();
     let mut elbo_sites = Vec::new();

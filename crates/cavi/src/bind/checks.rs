@@ -242,6 +242,8 @@ pub(super) fn possible(
         };
         let total = argument(&|own| own.name == "total");
         let chance = argument(&|own| own.domain == Domain::Unit);
+        let spellings = statement.family.parameters().iter().flat_map(|own| own.spellings);
+        let trials = spellings.into_iter().any(|own| own.name == "total");
         let Some(bound) = arrays[statement.target.index()].as_ref() else { continue };
         if total.is_none() && chance.is_none() {
             continue;
@@ -258,6 +260,7 @@ pub(super) fn possible(
             }
             let mut number = |own: Option<&ArgumentSpec>| known.value_of(&own?.value, &mut assignment);
             let place = || format!("`{}` is {value} ({})", array.name, at(statement.target, positions));
+            let one = (!trials).then_some(1.0);
             if let Some(total) = number(total).filter(|total| value > *total) {
                 let problem = Problem::new(format!("{}, more than its total {total}", place()));
                 found =
@@ -267,6 +270,13 @@ pub(super) fn possible(
             } else if value > 0.0 && number(chance) == Some(0.0) {
                 let problem = Problem::new(format!("{}, and its probability there is 0", place()));
                 found = Some(problem.possible("0 where nothing else can happen").help(
+                    "mend the entry or the probability, or declare the entry missing with `absent = NA`",
+                ));
+            } else if let Some(total) = number(total).or(one).filter(|total| value < *total)
+                && number(chance) == Some(1.0)
+            {
+                let problem = Problem::new(format!("{}, and its probability there is 1", place()));
+                found = Some(problem.possible(format!("{total} where nothing else can happen")).help(
                     "mend the entry or the probability, or declare the entry missing with `absent = NA`",
                 ));
             }
@@ -310,6 +320,7 @@ fn outside(
         Domain::Positive => "a finite number greater than 0",
         Domain::DegreesOfFreedom => "a finite number greater than the size of the axis less 1",
         Domain::Nonnegative => "a finite number, 0 or greater",
+        Domain::Unit if statement.observed => "a number from 0 to 1",
         Domain::Unit => "a number from 0 to 1, and less than 1: what is certain needs no statement",
         Domain::Count => "a whole number, 0 or greater",
         Domain::Simplex => "numbers of 0 or more that sum to 1",
@@ -322,7 +333,7 @@ fn outside(
         Domain::Positive => value > 0.0 && value.is_finite(),
         Domain::DegreesOfFreedom => value > least && value.is_finite(),
         Domain::Nonnegative | Domain::Simplex => value >= 0.0 && value.is_finite(),
-        Domain::Unit => (0.0..1.0).contains(&value),
+        Domain::Unit => (0.0..1.0).contains(&value) || statement.observed && value == 1.0,
         Domain::Count => value >= 0.0 && value.fract() == 0.0 && value.is_finite(),
     };
     let symbols = &model.symbols;

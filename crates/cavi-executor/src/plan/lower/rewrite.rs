@@ -10,11 +10,14 @@ use cavi_families::posterior;
 
 use super::Lowering;
 use crate::data::BoundArray;
-use crate::gather::is_gathered;
+use crate::gather::{has_gathered, is_gathered};
 use crate::layout::is_one_vector;
 
 /// Squares over fewer entries stay squares.
 const MANY: usize = 1 << 17;
+
+/// Sparse data of so few cells may be filled out.
+const FEW: usize = 1 << 16;
 
 impl<'a> Lowering<'a, '_> {
     /// Rewrites that make every term a product of arrays: second moments split into means and covariances, `[a != b]` into
@@ -71,6 +74,10 @@ impl<'a> Lowering<'a, '_> {
                     }
                     // The whole coefficient of the log of a point stays in its brackets.
                     Atom::Group(_) if factor.power == 1 && is_gathered(self.equations, &term) => {}
+                    Atom::Group(inner)
+                        if factor.power == 1
+                            && has_gathered(self.equations, &term)
+                            && self.is_as_large_as_data(inner) => {}
                     Atom::Group(inner) if factor.power == 1 => {
                         let rest = without();
                         let product = distribute(&mut self.symbols, &rest, inner);
@@ -105,6 +112,34 @@ impl<'a> Lowering<'a, '_> {
             out.terms.push(term);
         }
         out
+    }
+
+    /// Whether a sum of products of data has no more values than one of them, and is not a value for each of many entries of a
+    /// sparse array.
+    fn is_as_large_as_data(&self, sum: &Sum) -> bool {
+        let letters = sum.free_letters(&self.symbols);
+        let own = |factor: &Factor| {
+            Term { factors: vec![factor.clone()], ..Term::number(1.0) }.free_letters(&self.symbols)
+        };
+        let factors = || sum.terms.iter().flat_map(|term| &term.factors);
+        let few = |array: ArrayId| {
+            let cells =
+                self.bound.shape(&self.symbols, array).into_iter().fold(1_usize, usize::saturating_mul);
+            cells <= FEW
+        };
+        let stays_sparse = |factor: &Factor| match &factor.atom {
+            Atom::Value(array, _) | Atom::Observed(array, _) => {
+                !self.is_sparse(*array)
+                    || few(*array)
+                    || !own(factor).iter().all(|letter| letters.contains(letter))
+            }
+            _ => false,
+        };
+        let holds_all = |factor: &Factor| {
+            let own = own(factor);
+            letters.iter().all(|letter| own.contains(letter))
+        };
+        factors().all(stays_sparse) && factors().any(holds_all)
     }
 
     /// `f(x) = f(0) + [listed] (f(x) - f(0))` for a function of a sparse element, so that only listed entries are visited:

@@ -1,0 +1,131 @@
+//! Probabilities of exactly 0 and 1: what is certain costs nothing, and what cannot be is never believed.
+
+use cavi_executor::{Bound, BoundArray, BoundAxis, Executor, Interpreter, start};
+use cavi_tests::support::{Program, bound_of, close, compile};
+
+const TOLERANCE: f64 = 1e-12;
+
+/// Three columns: all ones, all zeros, and two ones of three.
+const COLUMNS: [[f64; 3]; 3] = [[1.0, 1.0, 1.0], [0.0, 0.0, 0.0], [1.0, 0.0, 1.0]];
+
+fn program(text: &str) -> Program {
+    compile("certain", text).unwrap_or_else(|problem| panic!("{problem}"))
+}
+
+/// The bound after some sweeps, of the interpreter and of the executor, which agree.
+fn fitted(program: &Program, bound: &Bound, sweeps: usize) -> f64 {
+    let from = start(&program.equations, bound, 3);
+    let schedule = program.schedule();
+    let mut slow = Interpreter::new(&program.equations, bound, from.clone()).expect("a start");
+    let mut fast = Executor::new(&program.equations, bound, from, 1)
+        .unwrap_or_else(|unplanned| panic!("{}", unplanned.0));
+    for sweep in 1..=sweeps {
+        slow.sweep(&schedule).unwrap_or_else(|trouble| panic!("sweep {sweep}: {trouble}"));
+        fast.sweep(&schedule).unwrap_or_else(|trouble| panic!("sweep {sweep}: {trouble}"));
+        let (slow, fast) = (slow.elbo(), fast.elbo());
+        let same = slow == fast || close(slow, fast, slow.abs().max(1.0), TOLERANCE);
+        assert!(same, "sweep {sweep}: {slow} and {fast}");
+    }
+    fast.elbo()
+}
+
+fn rows(values: &[[f64; 3]; 3]) -> Vec<f64> {
+    (0..3).flat_map(|n| values.iter().map(move |column| column[n])).collect()
+}
+
+fn dense(values: Vec<f64>) -> BoundArray {
+    BoundArray::full(values)
+}
+
+/// The positive entries of three rows by three columns.
+fn sparse(values: &[f64]) -> BoundArray {
+    let listed: Vec<usize> = (0..9).filter(|cell| values[*cell] > 0.0).collect();
+    BoundArray::Sparse {
+        indices: vec![
+            listed.iter().map(|cell| (cell / 3) as u32).collect(),
+            listed.iter().map(|cell| (cell % 3) as u32).collect(),
+        ],
+        values: listed.iter().map(|cell| values[*cell]).collect(),
+        observed: None,
+        unlisted_zero: true,
+    }
+}
+
+/// `sum (y log p + (n - y) log(1 - p))` at `p = sum y / sum n`.
+fn maximum(ones: f64, total: f64) -> f64 {
+    let part = |count: f64| if count == 0.0 { 0.0 } else { count * (count / total).ln() };
+    part(ones) + part(total - ones)
+}
+
+#[test]
+fn a_column_of_ones_has_a_probability_of_one() {
+    for (data, density) in [("binary", "Bernoulli(p[j])"), ("count", "Binomial(1, p[j])")] {
+        for (absent, shape) in [("", false), (", absent = 0", true)] {
+            let text = format!(
+                "axis row[n]\naxis column[j]\ndata y[n, j] : {data}{absent}\np[j] ~ Beta(1, 1)\ny[n, j] ~ {density}\n\
+                 posterior {{\n  point p\n}}\n"
+            );
+            let program = program(&text);
+            let y = rows(&COLUMNS);
+            let y = if shape { sparse(&y) } else { dense(y) };
+            let bound = bound_of(&program, &[BoundAxis::plain(3), BoundAxis::plain(3)], &[("y", y)]);
+            let expected = maximum(2.0, 3.0);
+            let found = fitted(&program, &bound, 3);
+            assert!(close(found, expected, expected.abs(), TOLERANCE), "{text}{found} and not {expected}");
+        }
+    }
+}
+
+#[test]
+fn classes_that_cannot_be_are_not_believed() {
+    // Class 0 never says yes and class 1 never no, so that the data name the classes.
+    let text = "axis row[n]\naxis class[c] = 2\nconst p[c] : unit\ndata y[n] : binary\nv[:c] ~ Dirichlet(1)\n\
+                z[n] ~ Categorical(v[:c])\ny[n] ~ Bernoulli(p[z[n]])\n";
+    let program = program(text);
+    let y = vec![0.0, 1.0, 0.0, 1.0, 1.0];
+    let data = [("y", dense(y)), ("p", dense(vec![0.0, 1.0]))];
+    let bound = bound_of(&program, &[BoundAxis::plain(5), BoundAxis::plain(2)], &data);
+    // B(1 + 2, 1 + 3) / B(1, 1) = 2! 3! / 6!
+    let expected = (1.0_f64 / 60.0).ln();
+    let found = fitted(&program, &bound, 4);
+    assert!(close(found, expected, expected.abs(), TOLERANCE), "{found} and not {expected}");
+}
+
+#[test]
+fn what_is_certain_adds_nothing() {
+    let text = "axis row[n]\ndata y[n] : binary\ndata p[n] : unit\ndata m[n] : count\ndata x[n] : count\n\
+                r ~ Beta(2, 3)\ny[n] ~ Bernoulli(p[n])\nx[n] ~ Binomial(m[n], r)\n";
+    let program = program(text);
+    let data = [
+        ("y", dense(vec![1.0, 0.0, 1.0])),
+        ("p", dense(vec![1.0, 0.0, 0.25])),
+        ("m", dense(vec![2.0, 2.0, 0.0])),
+        ("x", dense(vec![2.0, 1.0, 0.0])),
+    ];
+    let bound = bound_of(&program, &[BoundAxis::plain(3)], &data);
+    // log(1/4) + log C(2, 1) + log(B(2 + 3, 3 + 1) / B(2, 3)), with B(5, 4) = 4! 3! / 8! and B(2, 3) = 1/12.
+    let expected = 0.25_f64.ln() + 2.0_f64.ln() + (24.0_f64 * 6.0 / 40320.0 * 12.0).ln();
+    let found = fitted(&program, &bound, 2);
+    assert!(close(found, expected, expected.abs(), TOLERANCE), "{found} and not {expected}");
+}
+
+#[test]
+fn a_mixture_by_maximum_likelihood_finds_two_kinds_of_rows() {
+    let text = |absent: &str| {
+        format!(
+            "axis row[n]\naxis column[j]\naxis class[c] = 2\ndata y[n, j] : binary{absent}\nv[:c] ~ Dirichlet(1)\n\
+             z[n] ~ Categorical(v[:c])\np[c, j] ~ Beta(1, 1)\ny[n, j] ~ Bernoulli(p[z[n], j])\n\
+             posterior {{\n  point p\n}}\n"
+        )
+    };
+    let y = [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [1.0, 0.0, 1.0]].concat();
+    for (absent, y) in [("", dense(y.clone())), (", absent = 0", sparse(&y))] {
+        let program = program(&text(absent));
+        let axes = [BoundAxis::plain(3), BoundAxis::plain(3), BoundAxis::plain(2)];
+        let bound = bound_of(&program, &axes, &[("y", y)]);
+        // All entries are certain then: B(1 + 2, 1 + 1) / B(1, 1) = 2! 1! / 4!
+        let expected = (1.0_f64 / 12.0).ln();
+        let found = fitted(&program, &bound, 60);
+        assert!(close(found, expected, expected.abs(), 1e-9), "{absent}: {found} and not {expected}");
+    }
+}
