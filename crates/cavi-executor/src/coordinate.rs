@@ -3,9 +3,11 @@
 //! Normal of known covariance `C' C` moves in `delta = W d`, `W = C'^-1`, in which the prior is a sphere. The objective is
 //! that of the point itself, without a Jacobian, so its maximiser stays the same.
 
+use std::iter::StepBy;
 use std::ops::Range;
 
 use cavi_algebra::{ArrayId, Block, Equations, LetterId, Support};
+use cavi_families::Extent;
 use cavi_numerics::linalg::{multiply_lower, solve_lower, solve_upper};
 use cavi_numerics::newton::Unit;
 use cavi_numerics::special::{exp, ln, logistic};
@@ -226,6 +228,21 @@ fn slices(elements: usize, cuts: &[usize], stride: usize) -> impl Iterator<Item 
     starts(elements, length, stride).flat_map(move |start| {
         cuts.windows(2).map(move |pair| start + pair[0] * stride..start + pair[1] * stride)
     })
+}
+
+/// The slices of a member of a block that sum to 1 each, as the places of their elements in a column of its values; none
+/// where it is not on a simplex. The letter of a slice may be one of several that the member has in the block.
+pub fn simplexes(
+    equations: &Equations,
+    bound: &Bound,
+    block: &Block,
+    layout: &Layout,
+    member: usize,
+) -> Vec<StepBy<Range<usize>>> {
+    let coordinates = of_members(equations, bound, block, layout).swap_remove(member);
+    let Some((cuts, stride)) = &coordinates.simplex else { return Vec::new() };
+    let elements = layout.slices_of(member).len(Extent::Vector);
+    slices(elements, cuts, *stride).map(|slice| slice.step_by(*stride)).collect()
 }
 
 /// The coordinates of every member of a block that ascends.

@@ -6,7 +6,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
-use crate::coordinate::of_members;
+use crate::coordinate::{of_members, simplexes};
 use crate::data::Bound;
 use crate::layout::{Layout, Parameters, extent};
 
@@ -32,7 +32,13 @@ pub fn start(equations: &Equations, bound: &Bound, seed: u64) -> Parameters {
                 let drawn = supports
                     .enumerate()
                     .map(|(member, support)| values(support, &layout, member, bound, &mut rng));
-                let drawn: Vec<Vec<f64>> = drawn.collect();
+                let mut drawn: Vec<Vec<f64>> = drawn.collect();
+                for (member, values) in drawn.iter_mut().enumerate() {
+                    for slice in simplexes(equations, bound, block, &layout, member) {
+                        let sum: f64 = slice.clone().map(|place| values[place]).sum();
+                        slice.for_each(|place| values[place] /= sum);
+                    }
+                }
                 // A whitened point is drawn from its prior: elsewhere a smooth one has next to no density.
                 let coordinates = of_members(equations, bound, block, &layout);
                 let members = block.members.iter().zip(drawn.into_iter().zip(&coordinates));
@@ -58,7 +64,7 @@ fn distribution(family: &dyn Posterior, layout: &Layout, rng: &mut ChaCha8Rng) -
     descriptors
 }
 
-/// The start of a point: of order 1, inside its support, and different for every element.
+/// The start of a point: of order 1, inside its support, and different for every element; a simplex is yet to be normalised.
 fn values(support: Support, layout: &Layout, member: usize, bound: &Bound, rng: &mut ChaCha8Rng) -> Vec<f64> {
     let slices = layout.slices_of(member);
     let mut values: Vec<f64> = (0..slices.len(Extent::Vector))
@@ -75,10 +81,6 @@ fn values(support: Support, layout: &Layout, member: usize, bound: &Bound, rng: 
         .collect();
     for row in 0..slices.rows {
         let own = &mut values[slices.row(row)];
-        if support == Support::Simplex {
-            let sum: f64 = own.iter().sum();
-            own.iter_mut().for_each(|value| *value /= sum);
-        }
         if support == Support::PositiveDefinite {
             // A diagonal of order 1.
             let n = layout.slices[member].first().copied().unwrap_or(1);

@@ -12,6 +12,7 @@ pub mod run;
 pub mod schedule;
 pub mod trouble;
 
+pub use coordinate::simplexes;
 pub use data::{Bound, BoundArray, BoundAxis};
 pub use initialise::start;
 pub use interpret::Interpreter;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use cavi_algebra::{ArrayId, ArrayKind, AxisId, BlockId, Equations, Support};
 use cavi_executor::observed::Observed;
-use cavi_executor::{Bound, Layout};
+use cavi_executor::{Bound, Layout, simplexes};
 use cavi_files::DenseArray;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -555,15 +555,23 @@ impl Reader<'_> {
         }
         for (member, values) in columns.iter().enumerate() {
             let support = symbols.array(block.members[member]).support;
+            let refused = |copy: String, reason: String| {
+                let path = self.store.path.display();
+                Err(Problem::new(format!("{path}: the start of `{}`{copy}: {reason}", name(member))))
+            };
             let slices = layout.slices_of(member);
             for row in 0..slices.rows {
                 if let Some(reason) = misfit(support, &values[slices.row(row)]) {
-                    return Err(Problem::new(format!(
-                        "{}: the start of `{}`{}: {reason}",
-                        self.store.path.display(),
-                        name(member),
-                        self.copy(id, row)
-                    )));
+                    return refused(self.copy(id, row), reason);
+                }
+            }
+            let simplexes = simplexes(self.equations, self.bound, block, layout, member);
+            let alone = simplexes.len() == slices.rows;
+            for (row, slice) in simplexes.into_iter().enumerate() {
+                let total: f64 = slice.clone().map(|place| values[place]).sum();
+                if (total - 1.0).abs() > 1e-9 && slice.len() > 0 {
+                    let reason = format!("the numbers sum to {total}, and must sum to 1");
+                    return refused(if alone { self.copy(id, row) } else { String::new() }, reason);
                 }
             }
         }
@@ -667,11 +675,7 @@ fn misfit(support: Support, slice: &[f64]) -> Option<String> {
             first(&|value| value >= 0.0 && value.fract() == 0.0, "a whole number, 0 or greater")
         }
         Support::Binary => first(&|value| value == 0.0 || value == 1.0, "0 or 1"),
-        Support::Simplex => first(&|value| value >= 0.0 && value.is_finite(), "a number from 0 to 1")
-            .or_else(|| {
-                let total: f64 = slice.iter().sum();
-                let off = (total - 1.0).abs() > 1e-9 && !slice.is_empty();
-                off.then(|| format!("the numbers sum to {total}, and must sum to 1"))
-            }),
+        // Sums are looked at apart.
+        Support::Simplex => first(&|value| value >= 0.0 && value.is_finite(), "a number from 0 to 1"),
     }
 }

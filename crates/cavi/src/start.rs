@@ -3,8 +3,8 @@
 use cavi_algebra::evaluate::{Assignment, evaluate, for_each_value};
 use cavi_algebra::rules::to_sum;
 use cavi_algebra::{ArrayId, BlockId, Equations, Expression, LetterId, Mode, Support, Symbols};
-use cavi_executor::{Layout, Parameters};
-use cavi_families::{Batch, Improper};
+use cavi_executor::{Layout, Parameters, simplexes};
+use cavi_families::Improper;
 use cavi_model::{InitSpec, Model, Start as Line, Statement};
 use cavi_syntax::Diagnostic;
 use rand::SeedableRng;
@@ -296,7 +296,12 @@ impl Context<'_> {
             None => {
                 if array.support == Support::Simplex && matches!(self.line.start, Line::Value(_)) {
                     // A vector of weights: what counts is their shares.
-                    normalise(&mut centre, &layout.slices_of(member));
+                    for slice in simplexes(self.equations, bound, block, &layout, member) {
+                        let total: f64 = slice.clone().map(|place| centre[place]).sum();
+                        if total > 0.0 {
+                            slice.for_each(|place| centre[place] /= total);
+                        }
+                    }
                 }
                 let fits = |value: f64| match array.support {
                     Support::Real | Support::PositiveDefinite => value.is_finite(),
@@ -332,17 +337,6 @@ fn one_hot(classes: &[f64], n: usize) -> Option<Vec<f64>> {
         out[row * n + *class as usize] = 1.0;
     }
     Some(out)
-}
-
-/// Divides each row by its sum, where there is one.
-fn normalise(values: &mut [f64], rows: &Batch) {
-    for row in 0..rows.rows {
-        let row = &mut values[rows.row(row)];
-        let total: f64 = row.iter().sum();
-        if total > 0.0 {
-            row.iter_mut().for_each(|value| *value /= total);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -216,7 +216,7 @@ impl Context<'_> {
         }
         if target.support == Support::Simplex {
             let rows = found.centres.len() / matrix.columns.max(1);
-            super::normalise(&mut found.centres, &Batch::of(rows, matrix.columns));
+            normalise(&mut found.centres, &Batch::of(rows, matrix.columns));
         }
         let mut from = vec![letter];
         from.extend(&sides.own);
@@ -368,6 +368,17 @@ fn blend(centres: &mut [f64], sizes: &[usize]) {
         for (own, all) in centre.iter_mut().zip(&all) {
             let all = if *all > 0.0 { *all } else { least };
             *own = (*own * *size as f64 + all) / (*size as f64 + 1.0);
+        }
+    }
+}
+
+/// Divides each row by its sum, where there is one.
+fn normalise(values: &mut [f64], rows: &Batch) {
+    for row in 0..rows.rows {
+        let row = &mut values[rows.row(row)];
+        let total: f64 = row.iter().sum();
+        if total > 0.0 {
+            row.iter_mut().for_each(|value| *value /= total);
         }
     }
 }
