@@ -9,6 +9,9 @@ use crate::data::BoundArray;
 use crate::plan::lower::{Dim, Lowering, Unplanned};
 use crate::plan::tensor::{Access, Contraction, Elementwise, Index, NodeId, Operation};
 
+/// So few groups are told apart by a mask over the members of all of them.
+const FEW: usize = 2;
+
 /// How one site is evaluated. Its entries are the listed ones of a sparse array, or all of a dense domain.
 #[derive(Clone, Debug)]
 pub struct SitePlan {
@@ -32,14 +35,14 @@ pub struct AddendPlan {
     pub single: Vec<SinglePlan>,
     /// Log terms with summed letters.
     pub modes: Vec<ModePlan>,
-    /// A sparse factor that says which categories an entry has at all.
+    /// Which categories an entry has at all, where these are few of all.
     pub listed: Option<Listed>,
     /// Log terms of blocks without a summed letter: their counts are scattered from the addend's share.
     pub scalars: Vec<ScalarPlan>,
 }
 
-/// Sparse data over summed letters, too large to be filled out: the categories that they list for each row, and the logs of
-/// their values. The others have weight 0.
+/// The categories of each row, with logs; the others have weight 0. Sparse data over summed letters, too large to be filled out,
+/// list them with the logs of their values; a group has its members.
 #[derive(Clone, Debug)]
 pub struct Listed {
     /// The row of each entry.
@@ -197,7 +200,11 @@ pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplan
             }
         }
         for (place, letter) in letters.iter().enumerate() {
-            if let Some(parent) = lowering.symbols.letter(*letter).parent {
+            let Some(parent) = lowering.symbols.letter(*letter).parent else { continue };
+            let groups = lowering.bound.size_of(&lowering.symbols, parent);
+            if plan.listed.is_none() && !letters.contains(&parent) && groups > FEW {
+                plan.listed = Some(of_group(lowering, place, parent, letters, &sizes, &columns)?);
+            } else {
                 plan.modes.push(membership(lowering, place, parent, letters, &sizes, &columns)?);
             }
         }
@@ -581,6 +588,36 @@ fn listed(
         categories: order.iter().map(|(_, category, _)| *category as u32).collect(),
         logs: order.iter().map(|(_, _, entry)| log.coefficient.0 * special::ln(values[*entry])).collect(),
     }))
+}
+
+/// The categories of each group, where a summed letter is ragged in a letter of the entry: those of other groups are never
+/// looked at.
+fn of_group(
+    lowering: &mut Lowering,
+    place: usize,
+    parent: LetterId,
+    letters: &[LetterId],
+    sizes: &[usize],
+    columns: &Columns,
+) -> Result<Listed, Unplanned> {
+    let row = columns.values(lowering, &Subscript::Letter(parent))?;
+    let axis = lowering.symbols.letter(letters[place]).axis;
+    let cuts = lowering.bound.axes[axis.index()].starts.as_ref().expect("a ragged axis has groups");
+    let outer: usize = sizes[..place].iter().product();
+    let inner: usize = sizes[place + 1..].iter().product();
+    let mut categories = Vec::with_capacity(outer * sizes[place] * inner);
+    let mut starts = vec![0];
+    for group in cuts.windows(2) {
+        for before in 0..outer {
+            for member in group[0]..group[1] {
+                let first = (before * sizes[place] + member) * inner;
+                categories.extend((first..first + inner).map(|category| category as u32));
+            }
+        }
+        starts.push(categories.len());
+    }
+    let logs = vec![0.0; categories.len()];
+    Ok(Listed { row, starts, categories, logs })
 }
 
 /// Which categories an entry has, where a summed letter is ragged: one row for each value of its parent, or a single one

@@ -81,7 +81,7 @@ impl Executor<'_> {
     fn only_category(&self, plan: &SitePlan, state: &SiteState, entry: usize) -> Option<(usize, usize)> {
         let mut only = None;
         for (number, addend) in plan.addends.iter().enumerate() {
-            for category in 0..addend.categories {
+            for (category, _) in categories(addend, state.entry(entry)) {
                 let exists = addend.modes.iter().enumerate().all(|(mode, own)| {
                     let row = || state.rows(number, mode)[entry] as usize;
                     !own.membership
