@@ -10,8 +10,12 @@ use crate::plan::lower::Lowering;
 use crate::plan::tensor::{Access, Contraction, Index, MapId, Operation};
 
 /// Moves the sums of a contraction inward; what is left reads intermediate arrays.
+///
+/// Where copies of a block move one after another, what follows from them is taken again for each, in part, with what reads it;
+/// what does not follow from them is taken once.
 pub fn eliminate(lowering: &mut Lowering, mut whole: Contraction) -> Contraction {
     loop {
+        let moving = lowering.moving();
         let kept: BTreeSet<usize> = whole.output.iter().map(|index| index.letter).collect();
         // A letter of the output that no operand has would repeat the whole sum for each of its values.
         let repeated =
@@ -33,7 +37,9 @@ pub fn eliminate(lowering: &mut Lowering, mut whole: Contraction) -> Contraction
             }
             let shape = shape_of(lowering, &whole, &group, Some(letter));
             let size: f64 = shape.iter().map(|(_, size)| *size as f64).product();
-            let cost = size * whole.sizes[letter] as f64;
+            let follows = group.iter().any(|place| moving.follows[whole.operands[*place].node.index()]);
+            let times = if follows { 2.0 * moving.steps } else { 1.0 };
+            let cost = size * whole.sizes[letter] as f64 * times;
             if size <= lowering.limit as f64 && best.is_none_or(|(known, _)| cost < known) {
                 best = Some((cost, letter));
             }

@@ -197,6 +197,7 @@ fn plan_block(
     let has_prior = !block.is_point();
     let mut natural = Vec::new();
     let mut prior = Vec::new();
+    lowering.in_order = (!block.in_order.is_empty()).then_some(id);
     for (place, own) in family.statistics().iter().enumerate() {
         let rows: &[LetterId] = match own.extent {
             cavi_families::Extent::Matrix => &layout.group_letters,
@@ -211,6 +212,7 @@ fn plan_block(
             prior.push(plan_statistic(lowering, id, block, layout, rows, with_statistic)?);
         }
     }
+    lowering.in_order = None;
     let weight = match block.multiplicity.as_slice() {
         [] => None,
         atoms => {

@@ -58,6 +58,8 @@ pub struct Lowering<'a, 'l> {
     /// Whether what is lowered is the objective or a slope of a point that climbs: an allocation is then a share at every
     /// entry, unless it stands with its weight and what the rows of a pass have.
     by_shares: bool,
+    /// The block whose coefficients are lowered, if its copies move one after another.
+    pub in_order: Option<BlockId>,
     known: BTreeMap<String, NodeId>,
 }
 
@@ -75,6 +77,14 @@ struct Scope {
     tied: Vec<(Index, Index)>,
     /// Loop letters that others have replaced: they are not run over.
     replaced: Vec<usize>,
+}
+
+/// What follows from the copies of a block that move one after another.
+pub struct Moving {
+    /// Of each node, whether it does.
+    pub follows: Vec<bool>,
+    /// In how many steps they move.
+    pub steps: f64,
 }
 
 /// A factor on its way to an operand: an array and its subscripts.
@@ -108,6 +118,7 @@ impl<'a, 'l> Lowering<'a, 'l> {
             streaming: false,
             holding: false,
             by_shares: false,
+            in_order: None,
             known: BTreeMap::new(),
         }
     }
@@ -178,6 +189,21 @@ impl<'a, 'l> Lowering<'a, 'l> {
         let node = self.sum(sum, domain, target);
         self.by_shares = false;
         node
+    }
+
+    /// What follows from the block whose coefficients are lowered, if its copies move one after another.
+    pub fn moving(&self) -> Moving {
+        let mut follows = vec![false; self.nodes.len()];
+        let Some(id) = self.in_order else { return Moving { follows, steps: 1.0 } };
+        for (index, node) in self.nodes.iter().enumerate() {
+            follows[index] = match node.operation {
+                Operation::Point(block, _) | Operation::Moment(block, _) => block == id,
+                _ => node.reads().iter().any(|read| follows[read.index()]),
+            };
+        }
+        let letters = self.equations.block(id).in_order.iter();
+        let steps = letters.map(|letter| self.bound.size_of(&self.symbols, *letter) as f64).product();
+        Moving { follows, steps }
     }
 
     fn size(&self, dim: &Dim) -> usize {
