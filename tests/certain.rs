@@ -1,7 +1,10 @@
 //! Probabilities of exactly 0 and 1: what is certain costs nothing, and what cannot be is never believed.
 
+use cavi::bind::{ArrayInput, Inputs, Source, bind};
 use cavi_executor::{Bound, BoundArray, BoundAxis, Executor, Interpreter, start};
 use cavi_tests::support::{Program, bound_of, close, compile};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
 const TOLERANCE: f64 = 1e-12;
 
@@ -127,5 +130,101 @@ fn a_mixture_by_maximum_likelihood_finds_two_kinds_of_rows() {
         let expected = (1.0_f64 / 12.0).ln();
         let found = fitted(&program, &bound, 60);
         assert!(close(found, expected, expected.abs(), 1e-9), "{absent}: {found} and not {expected}");
+    }
+}
+
+/// Classes that differ from each other by what they never and always answer.
+#[test]
+fn classes_summed_out_may_be_certain() {
+    let text = |implicit: &str| {
+        format!(
+            "axis row[n]\naxis item[j]\naxis class[c] = 3\nconst p[c, j] : unit\ndata y[n, j] : binary\n\
+             v[:c] ~ Dirichlet(1)\nz[n] ~ Categorical(v[:c])\ny[n, j] ~ Bernoulli(p[z[n], j])\n{implicit}"
+        )
+    };
+    // A scale of Guttman: class c answers yes to the first c + 1 items.
+    let p = [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 1.0]].concat();
+    let y = [[1.0, 1.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1.0, 1.0, 0.0]].concat();
+    for implicit in ["", "posterior {\n  implicit z\n}\n"] {
+        let program = program(&text(implicit));
+        let axes = [BoundAxis::plain(4), BoundAxis::plain(3), BoundAxis::plain(3)];
+        let bound = bound_of(&program, &axes, &[("y", dense(y.clone())), ("p", dense(p.clone()))]);
+        // Gamma(3) / Gamma(7) times 1! 2! 1!
+        let expected = (2.0_f64 * 2.0 / 720.0).ln();
+        let found = fitted(&program, &bound, 4);
+        assert!(close(found, expected, expected.abs(), TOLERANCE), "{implicit}: {found} and not {expected}");
+    }
+}
+
+/// A share that is all but 0 leaves a probability all but 0, and never a bound of minus infinity.
+#[test]
+fn probabilities_that_vanish_leave_the_bound_finite() {
+    let programs = [
+        "axis row[n]\naxis item[j]\naxis answer[a] = 3\naxis class[c] = 2\ndata y[n, j] : index answer\nv[:c] ~ Dirichlet(1)\n\
+         z[n] ~ Categorical(v[:c])\np[c, j, :a] ~ Flat(simplex)\ny[n, j] ~ Categorical(p[z[n], j, :a])\n\
+         posterior {\n  point p\n}\n",
+        "axis row[n]\naxis item[j]\naxis class[c] = 2\ndata y[n, j] : binary\nv[:c] ~ Dirichlet(1)\n\
+         z[n] ~ Categorical(v[:c])\np[c, j] ~ Beta(1, 1)\ny[n, j] ~ Bernoulli(p[z[n], j])\n\
+         posterior {\n  point p\n}\n",
+        "axis row[n]\naxis item[j]\naxis class[c] = 2\ndata y[n, j] : count\nv[:c] ~ Dirichlet(1)\n\
+         z[n] ~ Categorical(v[:c])\np[c, j] ~ Flat(nonnegative)\ny[n, j] ~ Poisson(p[z[n], j])\n\
+         posterior {\n  point p\n}\n",
+    ];
+    let (rows, items) = (12, 6);
+    for text in programs {
+        let program = program(text);
+        for seed in 0..6 {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let most = if text.contains("binary") { 2 } else { 3 };
+            let y = (0..rows * items).map(|_| f64::from(rng.random_range(0..most as u32))).collect();
+            let sizes = program.model.symbols.axes.iter().map(|axis| match axis.name.as_str() {
+                "row" => BoundAxis::plain(rows),
+                "item" => BoundAxis::plain(items),
+                "answer" => BoundAxis::plain(3),
+                _ => BoundAxis::plain(2),
+            });
+            let axes: Vec<BoundAxis> = sizes.collect();
+            let bound = bound_of(&program, &axes, &[("y", dense(y))]);
+            let from = start(&program.equations, &bound, seed);
+            let mut run = Executor::new(&program.equations, &bound, from, 1)
+                .unwrap_or_else(|unplanned| panic!("{}", unplanned.0));
+            let mut before = run.elbo();
+            for sweep in 1..=60 {
+                run.sweep(&program.schedule()).unwrap_or_else(|trouble| panic!("{trouble}"));
+                let after = run.elbo();
+                let fell = after < before - 1e-10 * run.elbo_scale();
+                assert!(
+                    after.is_finite() && !fell,
+                    "{text}seed {seed}, sweep {sweep}: from {before} to {after}"
+                );
+                before = after;
+            }
+        }
+    }
+}
+
+/// Columns of one number have the deviation 0, which counts as 1, whatever rounding makes of their mean.
+#[test]
+fn constant_columns_are_centred_to_zero() {
+    let text = "axis row[n]\naxis column[j]\ndata x[n, j] : real, center over n, scale over n\n\
+                m[j] ~ Normal(0, sd = 1)\nx[n, j] ~ Normal(m[j], sd = 1)\n";
+    let program = program(text);
+    for rows in [3, 6, 13, 301] {
+        let values: Vec<f64> = (0..rows).flat_map(|_| (1..400).map(|tenth| f64::from(tenth) * 0.1)).collect();
+        let lines: Vec<String> = values
+            .chunks(399)
+            .map(|row| row.iter().map(f64::to_string).collect::<Vec<_>>().join(","))
+            .collect();
+        let bytes = (lines.join("\n") + "\n").into_bytes();
+        let source = Source::Bytes { name: "x.csv".into(), bytes: bytes.into() };
+        let mut inputs = Inputs::default();
+        inputs.data.push(ArrayInput { name: "x".to_owned(), group: None, source });
+        let bound = match bind(&program.model, &inputs) {
+            Ok(binding) => binding.bound,
+            Err(problems) => panic!("{}", problems[0]),
+        };
+        let x = program.model.symbols.find("x").expect("the data");
+        let (BoundArray::Dense { values, .. } | BoundArray::Sparse { values, .. }) = bound.array(x);
+        assert!(values.iter().all(|value| *value == 0.0), "{rows} rows");
     }
 }

@@ -10,9 +10,19 @@ use cavi_algebra::{
 /// A block with its coefficients gathered.
 pub fn gather_block(equations: &Equations, block: &Block) -> Block {
     let mut block = block.clone();
-    let coefficients = block.natural.iter_mut().map(|own| &mut own.coefficient).chain(&mut block.prior);
-    coefficients.for_each(|sum| sum.terms = by_data(equations, sum));
+    let point = block.is_point();
+    for own in &mut block.natural {
+        let whole = point && is_log_complement(&own.statistic);
+        own.coefficient.terms = together(equations, &own.coefficient, !whole);
+    }
+    block.prior.iter_mut().for_each(|sum| sum.terms = by_data(equations, sum));
     block
+}
+
+/// Whether a statistic is `log(1 - x)`. The coefficient of such a log of a point is a sum of failures, `sum q (1 - y)`, and says whether
+/// the point may be 1: as the difference `sum q - sum q y` it could be 0 by rounding alone.
+pub fn is_log_complement(statistic: &Statistic) -> bool {
+    matches!(statistic.0.as_slice(), [(_, Elementary::LogComplement)])
 }
 
 /// The terms of a sum, those that differ in data alone as one, then those with the same log of a point over the same letters.
@@ -51,9 +61,9 @@ pub fn gather(equations: &Equations, sum: &Sum) -> Vec<Term> {
     gathered
 }
 
-/// A term apart: a log, the factors that move, the letters that one of these has, and data.
+/// A term apart: a log, if one is asked for, the factors that move, the letters that one of these has, and data.
 struct Apart {
-    log: Factor,
+    log: Option<Factor>,
     moving: Vec<Factor>,
     outer: Vec<LetterId>,
     data: Term,
@@ -61,12 +71,17 @@ struct Apart {
 
 /// `sum_O L M (sum_i c_i sum_S D_i)` for terms `c_i sum_O sum_S L M D_i` with the same log `L` of data, constants and points and the
 /// same factors `M`: `S` are the letters that stand in the data `D_i` alone.
-fn by_data(equations: &Equations, sum: &Sum) -> Vec<Term> {
+pub fn by_data(equations: &Equations, sum: &Sum) -> Vec<Term> {
+    together(equations, sum, true)
+}
+
+/// As [`by_data`]; of all terms if no log is asked for.
+fn together(equations: &Equations, sum: &Sum, with_log: bool) -> Vec<Term> {
     let symbols = &equations.symbols;
     let mut together: Vec<Term> = Vec::new();
     let mut groups: Vec<(usize, Vec<Apart>)> = Vec::new();
     for term in &sum.terms {
-        let Some(own) = apart(equations, term) else {
+        let Some(own) = apart(equations, term, with_log) else {
             together.push(term.clone());
             continue;
         };
@@ -99,28 +114,32 @@ fn by_data(equations: &Equations, sum: &Sum) -> Vec<Term> {
         let mut terms = vec![first.data];
         terms.extend(parts.into_iter().map(|part| part.data));
         let group = Factor::of(Atom::Group(Box::new(Sum { terms })));
-        let factors = [group, first.log].into_iter().chain(first.moving).chain(common).collect();
+        let factors = [group].into_iter().chain(first.log).chain(first.moving).chain(common).collect();
         together[place] = Term { sums, factors, ..Term::number(1.0) };
     }
     together
 }
 
-/// Takes a term with one log of data, constants and points apart; `None` for others.
-fn apart(equations: &Equations, term: &Term) -> Option<Apart> {
+/// Takes a term apart; `None` for one without exactly one log of data, constants and points, if that is asked for.
+fn apart(equations: &Equations, term: &Term, with_log: bool) -> Option<Apart> {
     let symbols = &equations.symbols;
     let is_log = |factor: &&Factor| {
         let Atom::Apply(Function::Log, inner) = &factor.atom else { return false };
         factor.power == 1 && inner.iter().all(|sum| is_known(equations, sum))
     };
-    let [log] = term.factors.iter().filter(is_log).collect::<Vec<_>>()[..] else { return None };
-    let rest = term.factors.iter().filter(|factor| *factor != log).cloned();
+    let log = match term.factors.iter().filter(is_log).collect::<Vec<_>>()[..] {
+        [log] if with_log => Some(log.clone()),
+        _ if with_log => return None,
+        _ => None,
+    };
+    let rest = term.factors.iter().filter(|factor| Some(*factor) != log.as_ref()).cloned();
     let (data, moving): (Vec<Factor>, Vec<Factor>) = rest.partition(|factor| match &factor.atom {
         Atom::Value(array, _) | Atom::Observed(array, _) => symbols.array(*array).kind != ArrayKind::Latent,
         _ => false,
     });
-    let outer = letters(symbols, moving.iter().chain([log]), &term.sums);
+    let outer = letters(symbols, moving.iter().chain(&log), &term.sums);
     let data = Term { sums: term.sums.clone(), factors: data, coefficient: term.coefficient };
-    Some(Apart { log: log.clone(), moving, outer, data })
+    Some(Apart { log, moving, outer, data })
 }
 
 /// Those of some letters that stand in factors, with their ancestors.

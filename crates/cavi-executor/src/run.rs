@@ -174,6 +174,11 @@ impl<'a> Executor<'a> {
         for input in self.plan.sites.iter().flatten().flat_map(|site| site.inputs()) {
             wanted[input.index()] = true;
         }
+        // What leaves the range of doubles is taken in log space.
+        let addends = self.plan.sites.iter().flatten().flat_map(|site| &site.addends);
+        for mode in addends.flat_map(|addend| &addend.modes) {
+            wanted[mode.log_factor.index()] = true;
+        }
         for index in (0..count).filter(|index| !constant[*index]) {
             self.plan.nodes[index].reads().iter().for_each(|read| wanted[read.index()] = true);
         }

@@ -14,7 +14,7 @@ use cavi_numerics::special::{digamma, log_gamma, logistic};
 use rand::{Rng, RngCore};
 
 use crate::density::log_complement;
-use crate::dirichlet::{log_gamma_draw, total_of_log_coefficients};
+use crate::dirichlet::{inside, log_gamma_draw, total_of_log_coefficients};
 use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Spelling, Target};
 use crate::observed;
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_positive};
@@ -176,7 +176,9 @@ impl Posterior for BetaPosterior {
             let total = total_of_log_coefficients(row, &[log, complement])?;
             // With both of them 0 every value is optimal.
             if total > 0.0 {
-                value[row] = log / total;
+                // The boundary is for what has no coefficient there; else the nearest double inside of it.
+                let most = if complement > 0.0 { 1.0 - f64::EPSILON / 2.0 } else { 1.0 };
+                value[row] = inside(log, log / total).min(most);
             }
         }
         Ok(())

@@ -185,7 +185,7 @@ impl Posterior for DirichletPosterior {
             // With all of them 0 every value is optimal.
             if total > 0.0 {
                 for (value, log) in value.iter_mut().zip(log) {
-                    *value = log / total;
+                    *value = inside(*log, log / total);
                 }
             }
         }
@@ -227,6 +227,13 @@ pub(crate) fn log_gamma_draw(shape: f64, rng: &mut dyn RngCore) -> f64 {
     let gamma = rand_distr::Gamma::new(shape + 1.0, 1.0).expect("the shape is above 1");
     let uniform = 1.0 - rng.random::<f64>();
     ln(rng.sample(gamma)) + ln(uniform) / shape
+}
+
+/// A mode with a coefficient of its log: where that is positive, however small, the mode is no smaller than the least positive
+/// double, since at 0 the objective is minus infinity.
+pub(crate) fn inside(log: f64, mode: f64) -> f64 {
+    const LEAST: f64 = f64::from_bits(1);
+    if log > 0.0 { mode.max(LEAST) } else { mode }
 }
 
 /// The sum of the coefficients of `log x_v`, none of which may be negative.

@@ -11,6 +11,7 @@ use cavi_algebra::{Function, Statistic, Sum, Support, Symbols};
 use cavi_numerics::special::{digamma_into, ln_into, log_gamma_into};
 use rand::{Rng, RngCore};
 
+use crate::dirichlet::inside;
 use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Spelling, Target};
 use crate::observed;
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_positive};
@@ -186,7 +187,7 @@ impl Posterior for GammaPosterior {
             let (log, linear) = (coefficients[0][row], coefficients[1][row]);
             // c_1 log x + c_2 x: at c_1 / -c_2; 0/0 is 0, so that an untouched element takes the boundary.
             value[row] = if log > 0.0 && linear < 0.0 {
-                log / -linear
+                inside(log, log / -linear)
             } else if log == 0.0 && linear <= 0.0 {
                 0.0
             } else {

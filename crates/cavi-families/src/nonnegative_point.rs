@@ -7,6 +7,7 @@
 use cavi_algebra::print::Formula;
 use cavi_algebra::{Elementary, Function, Support};
 
+use crate::dirichlet::inside;
 use crate::gamma::GammaPosterior;
 use crate::only_point::OnlyPoint;
 use crate::posterior::Improper;
@@ -47,5 +48,6 @@ fn maximise(log: f64, linear: f64, square: f64) -> Result<f64, &'static str> {
         return Ok(if linear > 0.0 { linear / (-2.0 * square) } else { 0.0 });
     }
     let root = (linear * linear - 8.0 * log * square).sqrt();
-    Ok(if linear > 0.0 { (linear + root) / (-4.0 * square) } else { 2.0 * log / (root - linear) })
+    let mode = if linear > 0.0 { (linear + root) / (-4.0 * square) } else { 2.0 * log / (root - linear) };
+    Ok(inside(log, mode))
 }

@@ -9,7 +9,7 @@
 
 use cavi_algebra::{Elementary, Support};
 
-use crate::dirichlet::{DirichletPosterior, total_of_log_coefficients};
+use crate::dirichlet::{DirichletPosterior, inside, total_of_log_coefficients};
 use crate::only_point::OnlyPoint;
 use crate::posterior::Improper;
 
@@ -65,7 +65,7 @@ fn maximise(row: usize, a: &[f64], b: &[f64], w: &mut [f64]) -> Result<(), Impro
     }
     let mut left = 1.0;
     for v in 0..a.len() {
-        w[v] = if a[v] > 0.0 { a[v] / (gap(v) + nu) } else { 0.0 };
+        w[v] = if a[v] > 0.0 { inside(a[v], a[v] / (gap(v) + nu)) } else { 0.0 };
         left -= w[v];
     }
     let idle = (0..a.len()).filter(|v| a[*v] == 0.0 && b[*v] == best).count();

@@ -2,12 +2,13 @@
 
 use cavi_algebra::evaluate::{Accumulator, Assignment, Environment};
 use cavi_algebra::{
-    ArrayId, Block, BlockId, Elementary, Equations, LetterId, Mode, Natural, Statistic, Sum, Symbols, dedup,
+    Addend, ArrayId, Block, BlockId, Elementary, Equations, LetterId, Mode, Natural, SiteId, Statistic, Sum,
+    Symbols, dedup,
 };
 use cavi_families::{Expectation, Extent, Posterior};
 
 use crate::data::Bound;
-use crate::gather::gather_block;
+use crate::gather::{by_data, gather_block};
 use crate::layout::Layout;
 use crate::layout::is_one_vector;
 use crate::observed::Observed;
@@ -25,6 +26,8 @@ pub struct Context<'a> {
     shapes: Vec<Vec<usize>>,
     /// The blocks, logs that may be infinite with the whole of their coefficients.
     gathered: Vec<Block>,
+    /// For each addend of each site its log weight, such logs gathered too.
+    log_weights: Vec<Vec<Sum>>,
 }
 
 /// A block, its layout and its family.
@@ -82,7 +85,10 @@ impl<'a> Context<'a> {
         let shapes =
             (0..symbols.arrays.len()).map(|index| bound.shape(symbols, ArrayId::from(index))).collect();
         let gathered = equations.blocks.iter().map(|block| gather_block(equations, block)).collect();
-        Ok(Context { equations, bound, places, homes, shapes, gathered })
+        let log_weight = |addend: &Addend| Sum { terms: by_data(equations, &addend.log_weight) };
+        let log_weights =
+            equations.sites.iter().map(|site| site.addends.iter().map(log_weight).collect()).collect();
+        Ok(Context { equations, bound, places, homes, shapes, gathered, log_weights })
     }
 
     /// The names of the program.
@@ -99,6 +105,11 @@ impl<'a> Context<'a> {
     pub fn coefficients(&self, id: BlockId) -> (&[Natural], &[Sum]) {
         let block = &self.gathered[id.index()];
         (&block.natural, &block.prior)
+    }
+
+    /// The log weight of an addend of a site.
+    pub fn log_weight(&self, site: SiteId, addend: usize) -> &Sum {
+        &self.log_weights[site.index()][addend]
     }
 
     /// Whether an array is latent.

@@ -117,12 +117,13 @@ impl<'a> View<'a> {
     /// The log weights of all categories of a copy of a site, in a fixed order.
     fn log_weights(&self, site: SiteId, plates: &[usize]) -> Vec<f64> {
         let symbols = self.context.symbols();
-        let site = self.context.equations.site(site);
-        let mut assignment = assignment(symbols, &site.plates, plates, self);
+        let stated = self.context.equations.site(site);
+        let mut assignment = assignment(symbols, &stated.plates, plates, self);
         let mut log_weights = Vec::new();
-        for addend in &site.addends {
+        for (place, addend) in stated.addends.iter().enumerate() {
+            let log_weight = self.context.log_weight(site, place);
             for_each_value(symbols, self, &addend.letters, &mut assignment, &mut |assignment| {
-                log_weights.push(evaluate(symbols, &addend.log_weight, self, assignment));
+                log_weights.push(evaluate(symbols, log_weight, self, assignment));
             });
         }
         log_weights
@@ -208,6 +209,7 @@ impl Environment for View<'_> {
         let symbols = self.context.symbols();
         let stated = self.context.equations.site(site);
         let mut assignment = assignment(symbols, &stated.plates, plates, &then);
+        let own = self.context.log_weight(site, addend);
         let addend = &stated.addends[addend];
         for (letter, position) in addend.letters.iter().zip(categories) {
             assignment.assign(symbols, &then, *letter, *position);
@@ -217,7 +219,7 @@ impl Environment for View<'_> {
             // A sum of one category leaves no choice, whatever its weight.
             return 1.0;
         }
-        let log_weight = evaluate(symbols, &addend.log_weight, &then, &mut assignment);
+        let log_weight = evaluate(symbols, own, &then, &mut assignment);
         share(log_weight, log_sum_exp(&all))
     }
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use cavi_algebra::{ArrayId, BlockId, Equations, LetterId, Natural, SiteId, Statistic, Sum, Term};
 
 use crate::data::Bound;
-use crate::gather::{gather, gather_block};
+use crate::gather::{gather, gather_block, is_log_complement};
 use crate::layout::{Layout, is_one_vector};
 pub use lower::Unplanned;
 use lower::{Dim, Lowering};
@@ -279,7 +279,10 @@ fn plan_statistic(
     let mut parts = Vec::new();
     for (natural, coefficient) in coefficients {
         let dims: Vec<Dim> = rows.iter().chain(&natural.slots).map(|letter| Dim::Letter(*letter)).collect();
-        let node = lowering.sum(coefficient, &dims, Some(id))?;
+        lowering.whole = block.is_point() && is_log_complement(&natural.statistic);
+        let node = lowering.sum(coefficient, &dims, Some(id));
+        lowering.whole = false;
+        let node = node?;
         if !is_one_vector(block) {
             return Ok(node);
         }

@@ -2,7 +2,7 @@
 //! outside their domain.
 
 use cavi_algebra::evaluate::{Assignment, for_each_value};
-use cavi_algebra::{Array, ArrayId, ArrayKind, Expression, LetterId};
+use cavi_algebra::{Array, ArrayId, ArrayKind, Expression, LetterId, Subscript, Support};
 use cavi_executor::{BoundArray, BoundAxis};
 use cavi_families::{DataKind, Domain, Slices, Spelling};
 use cavi_model::{ArgumentSpec, Model, Statement};
@@ -214,13 +214,107 @@ pub(super) fn domains(model: &Model, known: &Known<'_>, problems: &mut Vec<Probl
             if spelling.domain == Domain::Covariance {
                 continue;
             }
-            if known.knows(&argument.value)
-                && let Some(problem) =
-                    outside(model, known, statement, spelling.name, spelling.domain, argument)
-            {
-                problems.push(problem);
+            let looked_at = match known.knows(&argument.value) {
+                true => vec![(spelling.name.to_owned(), argument.value.clone())],
+                false => known_parts(model, known, spelling, &argument.value),
+            };
+            for (name, value) in looked_at {
+                let own = ArgumentSpec { value, ..argument.clone() };
+                if let Some(problem) = outside(model, known, statement, &name, spelling.domain, &own) {
+                    problems.push(problem);
+                    break;
+                }
             }
         }
+    }
+}
+
+/// What can be judged of a parameter that holds latents, with its name in words: of an array that a latent index selects from
+/// all that could be selected, and of a product with positive latents what is left without them, whose sign is that of the
+/// product.
+fn known_parts(
+    model: &Model,
+    known: &Known<'_>,
+    spelling: Spelling,
+    value: &Expression,
+) -> Vec<(String, Expression)> {
+    if let Some(all) = all_selected(model, value)
+        && known.knows(&all)
+    {
+        return vec![(spelling.name.to_owned(), all)];
+    }
+    if !matches!(spelling.domain, Domain::Positive | Domain::Nonnegative) {
+        return Vec::new();
+    }
+    // Of a sum that has to be positive an addend may be 0; a rate of counts is bounded addend by addend.
+    let mut addends = Vec::new();
+    match spelling.domain {
+        Domain::Nonnegative => addends_of(value, &mut addends),
+        _ => addends.push(value),
+    }
+    let signs = addends.into_iter().filter_map(|addend| without_positive(model, addend));
+    let judged = signs.filter(|own| known.knows(own) && !matches!(own, Expression::Number(_)));
+    judged.map(|own| (format!("{} without its latents", spelling.name), own)).collect()
+}
+
+/// The element of an array with the letters that the array declares in place of latent indices; `None` for other expressions,
+/// and where a letter would stand twice.
+fn all_selected(model: &Model, value: &Expression) -> Option<Expression> {
+    let Expression::Value(id, subscripts) = value else { return None };
+    let array = model.symbols.array(*id);
+    let own = subscripts.iter().zip(&array.letters).map(|(subscript, letter)| match subscript {
+        Subscript::Letter(letter) => *letter,
+        Subscript::Index(..) => *letter,
+    });
+    let letters: Vec<LetterId> = own.collect();
+    let distinct = letters.iter().enumerate().all(|(place, letter)| !letters[..place].contains(letter));
+    let selects = subscripts.iter().any(|own| matches!(own, Subscript::Index(..)));
+    let all = || Expression::Value(*id, letters.iter().map(|letter| Subscript::Letter(*letter)).collect());
+    (array.kind != ArrayKind::Latent && selects && distinct && letters.len() == array.letters.len()).then(all)
+}
+
+/// The addends of an expression, those under a sum included.
+fn addends_of<'a>(value: &'a Expression, into: &mut Vec<&'a Expression>) {
+    match value {
+        Expression::Add(parts) => parts.iter().for_each(|part| addends_of(part, into)),
+        Expression::Sum(_, body) => addends_of(body, into),
+        other => into.push(other),
+    }
+}
+
+/// A product with 1 for each latent that is never negative; `None` where another latent stands in it, or a sum.
+fn without_positive(model: &Model, value: &Expression) -> Option<Expression> {
+    let mut holds_latent = false;
+    value.visit_values(&mut |id, _| holds_latent |= model.symbols.array(id).kind == ArrayKind::Latent);
+    if !holds_latent {
+        return Some(value.clone());
+    }
+    match value {
+        Expression::Value(id, _) => {
+            let array = model.symbols.array(*id);
+            let positive = matches!(
+                array.support,
+                Support::Positive | Support::Nonnegative | Support::Unit | Support::Simplex
+            );
+            (array.kind == ArrayKind::Latent && positive).then_some(Expression::Number(1.0))
+        }
+        Expression::Power(base, _) => match without_positive(model, base)? {
+            // Of what is 1 any power is.
+            one @ Expression::Number(_) => Some(one),
+            _ => None,
+        },
+        Expression::Multiply(factors) => {
+            let factors: Option<Vec<Expression>> =
+                factors.iter().map(|own| without_positive(model, own)).collect();
+            let mut factors = factors?;
+            factors.retain(|own| !matches!(own, Expression::Number(one) if *one == 1.0));
+            match factors.len() {
+                0 => Some(Expression::Number(1.0)),
+                1 => factors.pop(),
+                _ => Some(Expression::Multiply(factors)),
+            }
+        }
+        _ => None,
     }
 }
 

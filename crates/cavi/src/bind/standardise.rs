@@ -134,21 +134,29 @@ impl Groups {
     }
 }
 
-/// Means and standard deviations of the observed entries, one of each a group.
+/// Means and standard deviations of the observed entries, one of each a group. Where all are equal the mean is their value, not
+/// what rounding makes of the sum; a deviation within the rounding of the mean is 0, and 0 counts as 1.
 fn moments(target: &Target<'_>, bound: &BoundArray, letter: LetterId) -> (Vec<f64>, Vec<f64>) {
     let groups = Groups::new(target, letter);
     let mut counts = vec![0.0; groups.count()];
     let mut totals = vec![Accumulator::default(); groups.count()];
+    let mut ranges = vec![(f64::INFINITY, f64::NEG_INFINITY); groups.count()];
     for_each_observed(target, bound, &groups, &mut |group, value| {
         counts[group] += 1.0;
         totals[group].add(value);
+        ranges[group] = (ranges[group].0.min(value), ranges[group].1.max(value));
     });
     let unlisted = unlisted(target, bound, &groups, &counts);
     let all: Vec<f64> = counts.iter().zip(&unlisted).map(|(count, more)| count + more).collect();
     let means: Vec<f64> = totals
         .into_iter()
         .zip(&all)
-        .map(|(total, count)| if *count > 0.0 { total.total() / count } else { 0.0 })
+        .zip(ranges.iter().zip(&unlisted))
+        .map(|((total, count), ((least, most), zeros))| match *count > 0.0 {
+            true if least == most && *zeros == 0.0 => *least,
+            true => total.total() / count,
+            false => 0.0,
+        })
         .collect();
     let mut squares: Vec<Accumulator> = vec![Accumulator::default(); means.len()];
     for_each_observed(target, bound, &groups, &mut |group, value| {
@@ -161,7 +169,7 @@ fn moments(target: &Target<'_>, bound: &BoundArray, letter: LetterId) -> (Vec<f6
         .map(|((square, count), (mean, zeros))| {
             let total = square.total() + zeros * mean * mean;
             let deviation = if *count > 0.0 { (total / count).sqrt() } else { 0.0 };
-            if deviation > 0.0 { deviation } else { 1.0 }
+            if deviation > 4.0 * f64::EPSILON * mean.abs() { deviation } else { 1.0 }
         })
         .collect();
     (means, deviations)

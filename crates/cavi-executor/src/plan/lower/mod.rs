@@ -60,6 +60,8 @@ pub struct Lowering<'a, 'l> {
     by_shares: bool,
     /// The block whose coefficients are lowered, if its copies move one after another.
     pub in_order: Option<BlockId>,
+    /// Whether sums of data stay in their brackets.
+    pub whole: bool,
     known: BTreeMap<String, NodeId>,
 }
 
@@ -119,6 +121,7 @@ impl<'a, 'l> Lowering<'a, 'l> {
             holding: false,
             by_shares: false,
             in_order: None,
+            whole: false,
             known: BTreeMap::new(),
         }
     }

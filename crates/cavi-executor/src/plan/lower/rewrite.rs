@@ -76,7 +76,7 @@ impl<'a> Lowering<'a, '_> {
                     Atom::Group(_) if factor.power == 1 && is_gathered(self.equations, &term) => {}
                     Atom::Group(inner)
                         if factor.power == 1
-                            && has_gathered(self.equations, &term)
+                            && (self.whole || has_gathered(self.equations, &term))
                             && self.is_as_large_as_data(inner) => {}
                     Atom::Group(inner) if factor.power == 1 => {
                         let rest = without();

@@ -9,12 +9,13 @@ use cavi_algebra::{
 
 use super::scope::entry_of;
 use super::{Dim, Lowering, Unplanned};
+use crate::gather::by_data;
 use crate::plan::site::{domain, subscripts_of};
 use crate::plan::tensor::{Access, Allotted, Contraction, Elementwise, Index, LogWeights, NodeId, Operation};
 
 impl<'a> Lowering<'a, '_> {
     /// Whether one pass over the entries of a site gives its log partitions and counts: its weight stays, and its log weights
-    /// are logs of single factors.
+    /// are logs of single factors, none infinite but as a whole.
     pub fn by_pass(&self, id: SiteId) -> bool {
         let site = self.equations.site(id);
         let mut weight = site.weight.terms.iter().flat_map(|term| &term.factors);
@@ -22,7 +23,11 @@ impl<'a> Lowering<'a, '_> {
             .addends
             .iter()
             .flat_map(|addend| addend.log_weight.terms.iter().map(|term| (term, addend.letters.as_slice())));
+        let whole = |addend: &Addend| {
+            by_data(self.equations, &addend.log_weight).len() == addend.log_weight.terms.len()
+        };
         !weight.any(|factor| self.moves(&factor.atom))
+            && site.addends.iter().all(whole)
             && logs.all(|(term, letters)| self.is_log(term) && !self.crosses(term, letters))
     }
 
@@ -210,7 +215,8 @@ impl<'a> Lowering<'a, '_> {
     /// The log weights of an addend over the entries and its categories: minus infinity where a category is of another group
     /// than the entry.
     fn log_weight(&mut self, addend: &Addend, domain: &[Dim]) -> Result<NodeId, Unplanned> {
-        let everywhere = self.sum(&addend.log_weight, domain, None)?;
+        let log_weight = Sum { terms: by_data(self.equations, &addend.log_weight) };
+        let everywhere = self.sum(&log_weight, domain, None)?;
         let scope = self.scope(domain);
         let place = |letter: LetterId| domain.iter().position(|dim| *dim == Dim::Letter(letter));
         let arranged = |operand: Access| Contraction {
