@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use cavi::bind::Binding;
 use cavi::heldout::Score;
-use cavi::{Compiled, Fit};
+use cavi::{Compiled, Fit, Precision};
 use cavi_files::{Cell, CsvText, FileError, write_text_atomically};
 use serde_json::{Map, Value, json};
 
@@ -150,7 +150,10 @@ impl Summary<'_> {
                 "verify": run.verify,
                 "accelerate": if settings.accelerates { "auto" } else { "none" },
                 "warmup": warmup(fit),
-                "precision": "f64",
+                "precision": match run.precision {
+                    Precision::Double => "f64",
+                    Precision::Single => "f32",
+                },
                 "data": list(|arguments| &arguments.inputs.data),
                 "columns": list(|arguments| &arguments.inputs.columns),
                 "transpose": list(|arguments| &arguments.inputs.transpose),

@@ -22,7 +22,6 @@ const WRONG: &[(&[&str], i32, &[&str])] = &[
     (&["--elbo-every", "0"], 2, &["`--elbo-every 0`", "whole number, 1 or greater"]),
     (&["--progress", "loud"], 2, &["`--progress loud`", "`auto` or `plain` or `none`"]),
     (&["--precision", "f16"], 2, &["`--precision f16`", "`f64` or `f32`"]),
-    (&["--precision", "f32"], 2, &["`--precision f32`", "not in this version"]),
     (&["--accelerate", "fast"], 2, &["`--accelerate fast`", "`auto` or `none`"]),
     (&["--heldout", "x"], 2, &["`--heldout x`", "NAME=FRACTION"]),
     (&["--heldout", "x=0"], 2, &["`--heldout x=0`", "greater than 0 and less than 1"]),

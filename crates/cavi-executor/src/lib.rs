@@ -17,7 +17,7 @@ pub use data::{Bound, BoundArray, BoundAxis};
 pub use initialise::start;
 pub use interpret::Interpreter;
 pub use layout::{Layout, Parameters};
-pub use plan::{Plan, Unplanned};
+pub use plan::{Plan, Precision, Unplanned};
 pub use run::Executor;
 pub use schedule::{Item, Schedule, Step};
 pub use trouble::Trouble;

@@ -7,6 +7,7 @@ mod contractions;
 mod elementwise;
 mod extrapolate;
 mod in_order;
+mod narrow;
 mod parts;
 mod pass;
 mod rare;
@@ -27,7 +28,7 @@ use crate::data::Bound;
 use crate::layout::{Layout, Parameters};
 use crate::observed::Observed;
 use crate::plan::tensor::{NodeId, Operation};
-use crate::plan::{Plan, Unplanned, plan};
+use crate::plan::{Plan, Precision, Unplanned, plan};
 use crate::schedule::{Item, Schedule, Step};
 use crate::trouble::Trouble;
 pub use ascend::{Allocations, VISIT};
@@ -73,14 +74,25 @@ pub struct Executor<'a> {
 }
 
 impl<'a> Executor<'a> {
-    /// A run from the given parameters.
+    /// A run from the given parameters, in doubles.
     pub fn new(
         equations: &'a Equations,
         bound: &'a Bound,
         parameters: Parameters,
         threads: usize,
     ) -> Result<Executor<'a>, Unplanned> {
-        let mut plan = plan(equations, bound)?;
+        Executor::stored(equations, bound, parameters, threads, Precision::Double)
+    }
+
+    /// A run from the given parameters, its hot arrays stored in this precision.
+    pub fn stored(
+        equations: &'a Equations,
+        bound: &'a Bound,
+        parameters: Parameters,
+        threads: usize,
+        precision: Precision,
+    ) -> Result<Executor<'a>, Unplanned> {
+        let mut plan = plan(equations, bound, precision)?;
         let prepared = plan
             .nodes
             .iter()

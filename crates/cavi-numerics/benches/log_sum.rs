@@ -11,6 +11,7 @@ mod by_hand;
 use std::borrow::Cow;
 use std::time::Instant;
 
+use cavi_numerics::kernels::log_sum::LEAST;
 use cavi_numerics::kernels::{Factor, LogSum, Outputs, Pattern, Scratch, log_sum};
 use cavi_numerics::{Threads, instruction_set};
 
@@ -64,8 +65,10 @@ fn bench(length: usize, stride: usize, columns: &[Vec<u32>], weights: &[f64], fa
             best[slot] = best[slot].min(start.elapsed().as_secs_f64());
         };
         let mut kernel = |pattern: &Pattern, weights: &[f64], threads: &Threads, with_targets: bool| {
-            let views: Vec<Factor> =
-                factors[..pattern.modes()].iter().map(|f| Factor { values: f, stride }).collect();
+            let views: Vec<Factor> = factors[..pattern.modes()]
+                .iter()
+                .map(|f| Factor { values: f.as_slice().into(), stride })
+                .collect();
             let input = LogSum {
                 pattern,
                 factors: &views,
@@ -74,6 +77,7 @@ fn bench(length: usize, stride: usize, columns: &[Vec<u32>], weights: &[f64], fa
                 addends: None,
                 offsets: None,
                 ratios: None,
+                least: LEAST,
             };
             let wanted = if with_targets { pattern.modes() } else { 0 };
             let outputs = Outputs {

@@ -12,7 +12,7 @@ mod by_hand;
 use std::borrow::Cow;
 use std::time::Instant;
 
-use cavi_numerics::kernels::log_sum::ratios as ratios_of;
+use cavi_numerics::kernels::log_sum::{Known, LEAST, ratios as ratios_of};
 use cavi_numerics::kernels::{Factor, LogSum, Outputs, Pattern, Scratch, log_sum};
 use cavi_numerics::{Threads, instruction_set};
 
@@ -45,8 +45,8 @@ fn main() {
     entries.sort_unstable();
     let columns: [Vec<u32>; 2] = [0, 1].map(|mode| entries.iter().map(|entry| entry[mode]).collect());
     let weights: Vec<f64> = (0..ENTRIES).map(|_| 1.0 + (next() * 3.0).floor()).collect();
-    println!("| K | pass | background | by hand, s | kernel, s | by hand / kernel |");
-    println!("| --- | --- | --- | --- | --- | --- |");
+    println!("| K | pass | background | by hand, s | kernel, s | by hand / kernel | single precision, s |");
+    println!("| --- | --- | --- | --- | --- | --- | --- |");
     for length in [20, 100] {
         let factors =
             [ROWS, COLUMNS].map(|rows| (0..rows * length).map(|_| 0.5 + next()).collect::<Vec<f64>>());
@@ -59,14 +59,20 @@ fn main() {
             ("strength", Take::Strength, true),
             ("first, sums known", Take::FirstFromSums, true),
         ] {
-            let [by_hand, kernel] = compare(length, take, background, &columns, &weights, &factors);
+            let [by_hand, kernel, single] = compare(length, take, background, &columns, &weights, &factors);
             let ratio = 100.0 * by_hand / kernel;
-            println!("| {length} | {name} | {background} | {by_hand:.4} | {kernel:.4} | {ratio:.0} % |");
+            println!(
+                "| {length} | {name} | {background} | {by_hand:.4} | {kernel:.4} | {ratio:.0} % | {single:.4} |"
+            );
         }
     }
 }
 
-/// The best seconds by hand and of the kernel.
+fn sums_of<'a>(sums: &'a [f64], weights: &'a [f64], addends: &'a [f64]) -> Known<'a> {
+    Known { sums, weights, addends: Some(addends), offsets: None, least: LEAST }
+}
+
+/// The best seconds by hand, of the kernel, and of the kernel with factors in single precision.
 fn compare(
     length: usize,
     take: Take,
@@ -74,7 +80,7 @@ fn compare(
     columns: &[Vec<u32>; 2],
     weights: &[f64],
     factors: &[Vec<f64>; 2],
-) -> [f64; 2] {
+) -> [f64; 3] {
     let pattern = Pattern::on_grid(columns.iter().map(|column| Cow::Borrowed(&column[..])).collect(), length);
     // As the executor does where there are several addends.
     let in_strips = pattern.in_strips().filter(|_| with_background);
@@ -104,21 +110,30 @@ fn compare(
     let mut addends = vec![0.0; ENTRIES];
     let mut ratios = vec![0.0; ENTRIES];
     let threads = Threads::new(1);
-    let mut best = [f64::INFINITY; 3];
+    let singles = [0, 1].map(|mode| factors[mode].iter().map(|own| *own as f32).collect::<Vec<f32>>());
+    let mut best = [f64::INFINITY; 4];
     for _ in 0..7 {
         for (slot, best) in best.iter_mut().enumerate() {
             let begin = Instant::now();
-            if slot == 2 {
+            if slot >= 2 {
+                let single = slot == 3;
                 if with_background {
                     for (entry, addend) in addends.iter_mut().enumerate() {
                         *addend = strength[own_columns[0][entry] as usize]
                             * profile[own_columns[1][entry] as usize];
                     }
                 }
-                let views = [0, 1].map(|mode| Factor { values: &factors[mode], stride: length });
+                let views = [0, 1].map(|mode| {
+                    let values = if single {
+                        singles[mode].as_slice().into()
+                    } else {
+                        factors[mode].as_slice().into()
+                    };
+                    Factor { values, stride: length }
+                });
                 let known = take == Take::FirstFromSums;
                 if known {
-                    ratios_of(&sums, &own_weights, Some(&addends), None, false, &mut ratios, &threads);
+                    ratios_of(&sums_of(&sums, &own_weights, &addends), false, &mut ratios, &threads);
                 }
                 let input = LogSum {
                     pattern: &pattern,
@@ -128,6 +143,7 @@ fn compare(
                     addends: with_background.then_some(&addends[..]),
                     offsets: None,
                     ratios: known.then_some(&ratios[..]),
+                    least: LEAST,
                 };
                 let outputs = Outputs {
                     accumulators: vec![
@@ -140,7 +156,7 @@ fn compare(
                 };
                 std::hint::black_box(log_sum(&input, outputs, &mut scratch, &threads).total);
                 if take == Take::Strength {
-                    ratios_of(&sums, &own_weights, Some(&addends), None, true, &mut ratios, &threads);
+                    ratios_of(&sums_of(&sums, &own_weights, &addends), true, &mut ratios, &threads);
                     for (entry, ratio) in ratios.iter().enumerate() {
                         counts[own_columns[0][entry] as usize] += ratio * addends[entry];
                     }
@@ -169,5 +185,5 @@ fn compare(
             *best = best.min(begin.elapsed().as_secs_f64());
         }
     }
-    [best[0].min(best[1]), best[2]]
+    [best[0].min(best[1]), best[2], best[3]]
 }

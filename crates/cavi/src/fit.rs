@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use cavi_algebra::{ArrayId, AxisId, BlockId, Equations};
-use cavi_executor::{Executor, Item, Parameters, Schedule, Step, Trouble};
+use cavi_executor::{Executor, Item, Parameters, Precision, Schedule, Step, Trouble};
 use cavi_model::Model;
 use cavi_syntax::Diagnostic;
 use cavi_syntax::ast::Warmup as Line;
@@ -25,8 +25,14 @@ pub const TOLERANCE: f64 = 1e-6;
 pub const PATIENCE: u64 = 3;
 /// What `trace.csv` calls the sweeps before sweep 0.
 const WARMUP: &str = "warmup";
+
 /// By how much of the sum of the absolute values of its terms the bound may fall by rounding.
-const ROUNDING: f64 = 1e-10;
+fn rounding(precision: Precision) -> f64 {
+    match precision {
+        Precision::Double => 1e-10,
+        Precision::Single => 1e-5,
+    }
+}
 
 /// How to fit. What is `None` is as the program says, else the default.
 #[derive(Clone, Debug)]
@@ -47,6 +53,8 @@ pub struct Settings {
     pub restarts: Option<u64>,
     /// How many threads; it changes no bit of the result.
     pub threads: usize,
+    /// How the arrays that a sweep reads most are stored.
+    pub precision: Precision,
     /// The bound is computed every so many sweeps.
     pub elbo_every: u64,
     /// Checks after every item that the bound does not fall.
@@ -66,6 +74,7 @@ impl Default for Settings {
             seed: None,
             restarts: None,
             threads: 1,
+            precision: Precision::Double,
             elbo_every: 1,
             verify: false,
             given: None,
@@ -296,7 +305,7 @@ pub fn fit(
 ///
 /// # Panics
 /// If the program did not compile.
-pub fn plan(compiled: &Compiled, binding: &Binding) -> Result<String, FitError> {
+pub fn plan(compiled: &Compiled, binding: &Binding, precision: Precision) -> Result<String, FitError> {
     let (Some(model), Some(equations)) = (&compiled.model, &compiled.equations) else {
         panic!("only a program that compiles is planned");
     };
@@ -304,7 +313,7 @@ pub fn plan(compiled: &Compiled, binding: &Binding) -> Result<String, FitError> 
     if let Some(refusal) = crate::memory::refusal(model, equations, &binding.bound) {
         return Err(FitError::Wrong(vec![refusal]));
     }
-    let plan = cavi_executor::plan::plan(equations, &binding.bound);
+    let plan = cavi_executor::plan::plan(equations, &binding.bound, precision);
     let plan = plan.map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
     Ok(plan.text(equations))
 }
@@ -419,7 +428,7 @@ impl Context<'_> {
             };
             let threads = self.settings.threads.max(1);
             let warmed = warmup
-                .run(self.binding, &self.schedule, parameters, threads, &mut after)
+                .run(self.binding, &self.schedule, parameters, threads, self.settings.precision, &mut after)
                 .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
             if let Some(trouble) = warmed.trouble {
                 let sweep = trace.len() as i64 - total as i64;
@@ -454,8 +463,9 @@ impl Context<'_> {
         let (parameters, warm_bytes, stopped) = self.warm_up(restart, parameters, &mut trace, callback)?;
         // Before sweep 1 only those of the warm-up take time.
         let warm = trace.last().map_or(0.0, |row: &TraceRow| row.seconds);
+        let (threads, precision) = (self.settings.threads.max(1), self.settings.precision);
         let mut executor =
-            Executor::new(self.equations, &self.binding.bound, parameters, self.settings.threads.max(1))
+            Executor::stored(self.equations, &self.binding.bound, parameters, threads, precision)
                 .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
 
         let mut elbo = executor.elbo();
@@ -614,7 +624,7 @@ impl Context<'_> {
             let scale = executor.elbo_scale();
             run(executor, Item { repeat: 1, ..item.clone() })?;
             let after = executor.elbo();
-            let allowed = ROUNDING * scale.max(executor.elbo_scale());
+            let allowed = rounding(self.settings.precision) * scale.max(executor.elbo_scale());
             if after.is_nan() {
                 return Err(Halt::Error(FitError::NotANumber { sweep }));
             }

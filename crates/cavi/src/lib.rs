@@ -26,7 +26,7 @@ pub mod start;
 mod stuck;
 pub mod warmup;
 
-pub use cavi_executor::Schedule;
+pub use cavi_executor::{Precision, Schedule};
 pub use cavi_model::Set;
 pub use fit::{Control, Fit, FitError, Progress, Run, Settings, TraceRow, fit, plan};
 pub use pipeline::{Compiled, compile, compile_with};

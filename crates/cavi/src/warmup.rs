@@ -3,7 +3,7 @@
 use cavi_algebra::evaluate::{Assignment, for_each_value};
 use cavi_algebra::{BlockId, Equations};
 use cavi_derivation::warmup::{Shape, shapes, with_free_shapes, with_means};
-use cavi_executor::{Executor, Parameters, Schedule, Trouble, Unplanned};
+use cavi_executor::{Executor, Parameters, Precision, Schedule, Trouble, Unplanned};
 use cavi_model::Model;
 use cavi_syntax::ast::Warmup as Line;
 use cavi_syntax::{Diagnostic, Span};
@@ -122,11 +122,12 @@ impl Warmup {
         schedule: &Schedule,
         mut parameters: Parameters,
         threads: usize,
+        precision: Precision,
         after: &mut dyn FnMut() -> bool,
     ) -> Result<Warmed, Unplanned> {
         let own = parameters.blocks.len();
         parameters.blocks.extend(self.raised.iter().map(|(_, values)| vec![values.clone()]));
-        let mut executor = Executor::new(&self.equations, &binding.bound, parameters, threads)?;
+        let mut executor = Executor::stored(&self.equations, &binding.bound, parameters, threads, precision)?;
         let mut trouble = None;
         let mut stopped = false;
         for sweep in 1..=self.sweeps {

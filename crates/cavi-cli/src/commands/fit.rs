@@ -216,6 +216,7 @@ pub fn settings(compiled: &Compiled, arguments: &RunArguments) -> Result<Setting
         seed: arguments.seed,
         restarts: arguments.restarts,
         threads: arguments.threads.unwrap_or(all),
+        precision: arguments.precision,
         elbo_every: arguments.elbo_every,
         verify: arguments.verify,
         given: None,
@@ -259,13 +260,6 @@ pub fn failure(compiled: &Compiled, error: FitError) -> Failure {
 
 /// Options of later versions, refused one by one.
 fn refuse_later(later: &LaterArguments) -> Result<(), Failure> {
-    match later.precision.as_deref() {
-        None | Some("f64") => {}
-        Some("f32") => return Err(Failure::later("`--precision f32`")),
-        Some(value) => {
-            return Err(Failure::usage(format!("`--precision {value}`: expected `f64` or `f32`")));
-        }
-    }
     let given = [
         ("--checkpoint-every", later.checkpoint_every.is_some()),
         ("--resume", later.resume.is_some()),

@@ -13,7 +13,8 @@ pub fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     let inputs = Inputs { sizes_of_covariances: true, ..fit::inputs(&arguments.inputs)? };
     let compiled = program::compile(&source, &inputs.set_values(), &[])?;
     let (compiled, binding) = fit::bind(compiled, &inputs, false)?;
-    let plan = cavi::plan(&compiled, &binding).map_err(|error| fit::failure(&compiled, error))?;
+    let plan = cavi::plan(&compiled, &binding, arguments.precision);
+    let plan = plan.map_err(|error| fit::failure(&compiled, error))?;
     let end = if plan.ends_with('\n') { "" } else { "\n" };
     terminal::print(&format!("{plan}{end}"))
 }

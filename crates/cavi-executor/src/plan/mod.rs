@@ -5,6 +5,7 @@
 
 mod eliminate;
 pub mod lower;
+pub mod precision;
 mod print;
 pub mod site;
 pub mod tensor;
@@ -19,6 +20,7 @@ use crate::gather::{gather, gather_block, is_log_complement};
 use crate::layout::{Layout, is_one_vector};
 pub use lower::Unplanned;
 use lower::{Dim, Lowering};
+pub use precision::Precision;
 use site::{SitePlan, plan_site};
 use tensor::{Index, Maps, Node, NodeId, Operation, Part};
 
@@ -117,7 +119,11 @@ impl Plan<'_> {
 }
 
 /// Plans a program for its data.
-pub fn plan<'a>(equations: &'a Equations, bound: &'a Bound) -> Result<Plan<'a>, Unplanned> {
+pub fn plan<'a>(
+    equations: &'a Equations,
+    bound: &'a Bound,
+    precision: Precision,
+) -> Result<Plan<'a>, Unplanned> {
     let missing = |array: ArrayId| bound.array(array).has_missing();
     let layouts: Vec<Layout> =
         equations.blocks.iter().map(|block| Layout::new(equations, bound, block, &missing)).collect();
@@ -149,7 +155,9 @@ pub fn plan<'a>(equations: &'a Equations, bound: &'a Bound) -> Result<Plan<'a>, 
     }
     let streamed = streamed(&lowering)?;
     let (nodes, statics, maps) = (lowering.nodes, lowering.values, lowering.maps);
-    Ok(Plan { nodes, statics, maps, streamed, layouts, blocks, sites, elbo, elbo_sites })
+    let mut plan = Plan { nodes, statics, maps, streamed, layouts, blocks, sites, elbo, elbo_sites };
+    plan.store(precision);
+    Ok(plan)
 }
 
 /// The nodes with more values than may be kept. What reads one runs along its first dimension, row after row.

@@ -6,6 +6,7 @@ use cavi_algebra::{ArrayId, Block, Equations, LetterId};
 use cavi_numerics::lbfgs::HISTORY;
 
 use crate::layout::Layout;
+use crate::plan::precision::{self, Stored};
 use crate::plan::site::{Listed, Rows};
 use crate::plan::tensor::{Allotted, Contraction, Elementwise, Node, NodeId, Operation};
 use crate::plan::{AscentPlan, KEPT, Plan};
@@ -42,6 +43,7 @@ impl Plan<'_> {
                 rows + 4 * counts + addend.listed.as_ref().map_or(0, Listed::bytes)
             })
             .sum();
+        let single: usize = self.sites.iter().flatten().map(|site| precision::bytes(site)).sum();
         // Several addends have a number each at every entry.
         let entries: usize = self
             .sites
@@ -63,7 +65,7 @@ impl Plan<'_> {
             .sum();
         let in_order = self.blocks.iter().any(|block| !block.in_order.is_empty());
         let gained = if in_order { nodes / KEPT } else { 0 };
-        nodes + gained + self.maps.bytes() + sites + entries + parameters
+        nodes + gained + self.maps.bytes() + sites + single + entries + parameters
     }
 
     /// One line a site and a step, with kernels, flops and bytes.
@@ -86,9 +88,14 @@ impl Plan<'_> {
                 let flops = site.entries * addend.categories * (3 * addend.modes.len()).max(1);
                 let _ = writeln!(
                     out,
-                    "  {kernel} over {} categories, factors {}, about {} a pass",
+                    "  {kernel} over {} categories, factors {}{}, about {} a pass",
                     addend.categories,
                     if modes.is_empty() { "none".to_owned() } else { modes.join(", ") },
+                    match addend.stored {
+                        Stored::Double => "",
+                        Stored::Scaled => " in single precision, rows scaled",
+                        Stored::Plain => " in single precision",
+                    },
                     count(flops, "flops"),
                 );
             }

@@ -7,6 +7,7 @@ use cavi_numerics::special;
 
 use crate::data::BoundArray;
 use crate::plan::lower::{Dim, Lowering, Unplanned};
+use crate::plan::precision::Stored;
 use crate::plan::tensor::{Access, Contraction, Elementwise, Index, NodeId, Operation};
 
 /// So few groups are told apart by a mask over the members of all of them.
@@ -35,6 +36,8 @@ pub struct AddendPlan {
     pub single: Vec<SinglePlan>,
     /// Log terms with summed letters.
     pub modes: Vec<ModePlan>,
+    /// How the factors of the modes are stored.
+    pub stored: Stored,
     /// Which categories an entry has at all, where these are few of all.
     pub listed: Option<Listed>,
     /// Log terms of blocks without a summed letter: their counts are scattered from the addend's share.
@@ -162,6 +165,7 @@ pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplan
         let sizes: Vec<usize> =
             letters.iter().map(|letter| lowering.bound.size_of(&lowering.symbols, *letter)).collect();
         let mut plan = AddendPlan {
+            stored: Stored::Double,
             categories: sizes.iter().product(),
             offset: None,
             single: Vec::new(),

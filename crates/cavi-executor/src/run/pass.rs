@@ -10,18 +10,19 @@ use std::borrow::Cow;
 
 use cavi_algebra::{BlockId, SiteId};
 use cavi_numerics::kernels::contract::{Operand, Output, Step, contract};
-use cavi_numerics::kernels::log_sum::{self, Factor, LogSum, Outputs, Scratch, log_sum};
+use cavi_numerics::kernels::log_sum::{self, Known, LEAST, LogSum, Outputs, Scratch, log_sum};
 use cavi_numerics::kernels::pattern::Pattern;
 use cavi_numerics::{Threads, special};
 
 use super::Executor;
+use super::narrow::{self, Narrow};
 use super::site_state::{SiteState, main_addend};
 use crate::plan::site::{AddendPlan, ModePlan, SitePlan};
 use crate::plan::tensor::{Contraction, NodeId, Operation};
 use crate::trouble::Trouble;
 
 /// Entries whose numbers are worked out by one task.
-const CHUNK: usize = 1 << 14;
+pub(super) const CHUNK: usize = 1 << 14;
 
 impl Executor<'_> {
     /// The sum of weight times log partition at the current expectations.
@@ -69,6 +70,7 @@ impl Executor<'_> {
             }
             state.weights_stamp = weights_stamp;
         }
+        self.narrow(&plan, &mut state);
         let total = self.run_pass(id, &plan, targets, wants_total, &mut state);
         let last = state.total.filter(|_| state.stamp >= newest);
         state.total = if wants_total { Some(total) } else { last };
@@ -215,6 +217,7 @@ impl Executor<'_> {
         let entries = plan.entries;
         let main = main_addend(plan);
         let several = plan.addends.len() > 1;
+        let least = narrow::least(plan, &state.narrow);
         let wanted = |mode: &ModePlan| mode.is_read_by(targets);
         let has_scalars =
             |addend: &AddendPlan| addend.scalars.iter().any(|scalar| targets.contains(&scalar.block));
@@ -262,17 +265,11 @@ impl Executor<'_> {
                 let (addends, offsets) = (background.as_deref(), offsets.as_deref());
                 let totals = match &mut ratios {
                     Some(ratios) if known => {
-                        let totals = log_sum::ratios(
-                            &sums,
-                            weights,
-                            addends,
-                            offsets,
-                            wants_total,
-                            ratios,
-                            &self.threads,
-                        );
+                        let known = Known { sums: &sums, weights, addends, offsets, least };
+                        let totals = log_sum::ratios(&known, wants_total, ratios, &self.threads);
                         let own = &mut accumulators[main];
-                        self.accumulate(plan, main, ratios, &state.patterns, &mut state.scratch, own);
+                        let stored = (&state.patterns[..], &state.narrow[..]);
+                        self.accumulate(plan, main, ratios, stored, &mut state.scratch, own);
                         totals
                     }
                     _ => {
@@ -281,12 +278,13 @@ impl Executor<'_> {
                             pattern: state.patterns[main]
                                 .as_ref()
                                 .expect("an addend with modes has a pattern"),
-                            factors: &self.factors(addend),
+                            factors: &self.factors(addend, &state.narrow[main]),
                             length: addend.categories,
                             weights,
                             addends,
                             offsets,
                             ratios: None,
+                            least,
                         };
                         let outputs = Outputs {
                             accumulators: accumulators[main]
@@ -304,6 +302,9 @@ impl Executor<'_> {
                     state.sums[main] = (self.newest_factor(plan, main), sums);
                 }
                 let mut total = totals.total;
+                if wants_total {
+                    total += self.scale_total(plan, main, &totals.rare, state);
+                }
                 if let (Some(offset), false, true) = (addend.offset, several, wants_total) {
                     let newest = self.newest(offset).max(self.newest(plan.weight));
                     if !totals.rare.is_empty() {
@@ -324,14 +325,12 @@ impl Executor<'_> {
             self.other_counts(plan, main, ratios, state, &mut accumulators);
         }
         // Counts: the accumulated ratios times the factor itself.
-        for (addend, own) in plan.addends.iter().zip(&mut accumulators) {
-            for (mode, own) in addend.modes.iter().zip(own) {
+        for (number, (addend, own)) in plan.addends.iter().zip(&mut accumulators).enumerate() {
+            for (place, (mode, own)) in addend.modes.iter().zip(own).enumerate() {
                 if let Some(own) = own {
                     let factor = &self.values[mode.factor.index()];
-                    self.threads.for_each_chunk(own, CHUNK, |chunk, own| {
-                        let factor = &factor[chunk * CHUNK..];
-                        own.iter_mut().zip(factor).for_each(|(count, factor)| *count *= factor);
-                    });
+                    let narrow = state.narrow[number].get(place);
+                    self.times_factor(own, factor, addend.categories, narrow);
                 }
             }
         }
@@ -383,15 +382,8 @@ impl Executor<'_> {
     }
 
     /// The weights of a site in the order of its pass.
-    fn weights<'s>(&'s self, plan: &SitePlan, order: &[u32], ordered: &'s [f64]) -> &'s [f64] {
+    pub(super) fn weights<'s>(&'s self, plan: &SitePlan, order: &[u32], ordered: &'s [f64]) -> &'s [f64] {
         if order.is_empty() { &self.values[plan.weight.index()] } else { ordered }
-    }
-
-    /// The factors of an addend's modes, as the kernel reads them.
-    fn factors(&self, addend: &AddendPlan) -> Vec<Factor<'_>> {
-        let factor =
-            |mode: &ModePlan| Factor { values: &self.values[mode.factor.index()], stride: addend.categories };
-        addend.modes.iter().map(factor).collect()
     }
 
     /// The newest state that an addend's factors follow from.
@@ -410,12 +402,13 @@ impl Executor<'_> {
         sums.resize(plan.entries, 0.0);
         let input = LogSum {
             pattern: state.patterns[number].as_ref().expect("an addend with modes has a pattern"),
-            factors: &self.factors(addend),
+            factors: &self.factors(addend, &state.narrow[number]),
             length: addend.categories,
             weights: self.weights(plan, &state.order, &state.weights),
             addends: None,
             offsets: None,
             ratios: None,
+            least: LEAST,
         };
         let outputs = Outputs { sums: Some(&mut sums), ..Outputs::default() };
         log_sum(&input, outputs, &mut state.scratch, &self.threads);
@@ -428,7 +421,7 @@ impl Executor<'_> {
         plan: &SitePlan,
         number: usize,
         ratios: &[f64],
-        patterns: &[Option<Pattern>],
+        (patterns, narrow): (&[Option<Pattern>], &[Vec<Narrow>]),
         scratch: &mut Scratch,
         accumulators: &mut [Option<Vec<f64>>],
     ) {
@@ -438,12 +431,13 @@ impl Executor<'_> {
         let addend = &plan.addends[number];
         let input = LogSum {
             pattern: patterns[number].as_ref().expect("an addend with modes has a pattern"),
-            factors: &self.factors(addend),
+            factors: &self.factors(addend, &narrow[number]),
             length: addend.categories,
             weights: ratios,
             addends: None,
             offsets: None,
             ratios: Some(ratios),
+            least: LEAST,
         };
         let accumulators = accumulators.iter_mut().map(|own| own.as_deref_mut()).collect();
         log_sum(&input, Outputs { accumulators, ..Outputs::default() }, scratch, &self.threads);
@@ -468,7 +462,8 @@ impl Executor<'_> {
             let product =
                 |(ratio, scale): (&mut f64, &f64)| *ratio = if *ratio == 0.0 { 0.0 } else { *ratio * scale };
             scaled.iter_mut().zip(scales).for_each(product);
-            self.accumulate(plan, number, &scaled, &state.patterns, &mut state.scratch, own);
+            let stored = (&state.patterns[..], &state.narrow[..]);
+            self.accumulate(plan, number, &scaled, stored, &mut state.scratch, own);
         }
     }
 

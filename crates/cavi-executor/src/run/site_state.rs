@@ -6,7 +6,9 @@ use cavi_algebra::BlockId;
 use cavi_numerics::kernels::log_sum::Scratch;
 use cavi_numerics::kernels::pattern::{Pattern, by_rows};
 
+use super::narrow::Narrow;
 use crate::data::{Bound, BoundArray};
+use crate::plan::precision::Stored;
 use crate::plan::site::{AddendPlan, Rows, SitePlan};
 
 /// What a site keeps between passes.
@@ -23,6 +25,8 @@ pub struct SiteState<'a> {
     pub(super) weights: Vec<f64>,
     pub(super) weights_stamp: Option<u64>,
     pub(super) scratch: Scratch,
+    /// For each addend, its factors in single precision; empty where they are read in doubles.
+    pub(super) narrow: Vec<Vec<Narrow>>,
     /// For each addend the exponential of its offset less the main addend's; empty where both are 0.
     pub(super) scales: Vec<Vec<f64>>,
     /// The state of the offsets that the scales follow from.
@@ -81,8 +85,8 @@ impl<'a> SiteState<'a> {
         }
         // Of several addends numbers of every entry are read and written, besides the weights: they stand in the order of the
         // visits.
-        let main_pattern =
-            main.map(|main| Pattern::on_grid(std::mem::take(&mut all[main]), plan.addends[main].categories));
+        let main_pattern = main
+            .map(|main| Pattern::on_grid(std::mem::take(&mut all[main]), row_length(&plan.addends[main])));
         let shares_grid = |columns: &Vec<Cow<[u32]>>, pattern: &Pattern| {
             columns.is_empty()
                 || columns.len() > 1 && (0..2).all(|mode| columns[mode].as_ref() == pattern.column(mode))
@@ -125,6 +129,7 @@ impl<'a> SiteState<'a> {
             weights: Vec::new(),
             weights_stamp: None,
             scratch: Scratch::default(),
+            narrow: Vec::new(),
             scales: Vec::new(),
             scales_stamp: 0,
             offsets: (0, 0.0),
@@ -180,6 +185,11 @@ pub(super) fn main_addend(plan: &SitePlan) -> Option<usize> {
     (0..plan.addends.len())
         .filter(|addend| !plan.addends[*addend].modes.is_empty())
         .max_by_key(|addend| (plan.addends[*addend].categories, std::cmp::Reverse(*addend)))
+}
+
+/// The doubles that a gathered row takes.
+fn row_length(addend: &AddendPlan) -> usize {
+    if addend.stored == Stored::Double { addend.categories } else { addend.categories.div_ceil(2) }
 }
 
 /// Whether sorting the entries by their rows pays for a second copy of their coordinates and weights: the rows that they

@@ -15,6 +15,10 @@ pub(super) trait Vector: Copy {
     unsafe fn load(from: *const f64) -> Self;
     /// The `count < LANES` values from `from` on, then zeros.
     unsafe fn load_part(from: *const f64, count: usize) -> Self;
+    /// The single-precision values from `from` on, as doubles: exact.
+    unsafe fn load_single(from: *const f32) -> Self;
+    /// The `count < LANES` single-precision values from `from` on as doubles, then zeros.
+    unsafe fn load_single_part(from: *const f32, count: usize) -> Self;
     /// Writes all lanes from `to` on.
     unsafe fn store(self, to: *mut f64);
     /// Writes the first `count < LANES` lanes from `to` on.
@@ -28,11 +32,18 @@ pub(super) trait Vector: Copy {
     /// The sums over the lanes of four vectors.
     unsafe fn sums(vectors: [Self; 4]) -> [f64; 4];
 
-    /// `load` if `FULL`, else `load_part`.
+    /// All lanes from `from` on if `FULL`, else the first `count < LANES`, then zeros.
     #[inline(always)]
     unsafe fn get<const FULL: bool>(from: *const f64, count: usize) -> Self {
         // SAFETY: the caller's promise.
-        unsafe { if FULL { Self::load(from) } else { Self::load_part(from, count) } }
+        unsafe { Self::fetch::<f64, FULL>(from, count) }
+    }
+
+    /// [`get`](Vector::get) of values as they are stored.
+    #[inline(always)]
+    unsafe fn fetch<T: Stored, const FULL: bool>(from: *const T, count: usize) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { if FULL { T::load(from) } else { T::load_part(from, count) } }
     }
 
     /// `store` if `FULL`, else `store_part`.
@@ -40,6 +51,39 @@ pub(super) trait Vector: Copy {
     unsafe fn put<const FULL: bool>(self, to: *mut f64, count: usize) {
         // SAFETY: the caller's promise.
         unsafe { if FULL { self.store(to) } else { self.store_part(to, count) } }
+    }
+}
+
+/// A number as it lies in memory; arithmetic is in doubles.
+pub(super) trait Stored: Copy {
+    /// The values from `from` on, one a lane.
+    unsafe fn load<V: Vector>(from: *const Self) -> V;
+    /// The `count < LANES` values from `from` on, then zeros.
+    unsafe fn load_part<V: Vector>(from: *const Self, count: usize) -> V;
+}
+
+// SAFETY (both): the caller's promise.
+impl Stored for f64 {
+    #[inline(always)]
+    unsafe fn load<V: Vector>(from: *const f64) -> V {
+        unsafe { V::load(from) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_part<V: Vector>(from: *const f64, count: usize) -> V {
+        unsafe { V::load_part(from, count) }
+    }
+}
+
+impl Stored for f32 {
+    #[inline(always)]
+    unsafe fn load<V: Vector>(from: *const f32) -> V {
+        unsafe { V::load_single(from) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_part<V: Vector>(from: *const f32, count: usize) -> V {
+        unsafe { V::load_single_part(from, count) }
     }
 }
 
@@ -78,6 +122,20 @@ impl Vector for Portable {
         // SAFETY: `count < 4` values are there.
         unsafe { std::ptr::copy_nonoverlapping(from, lanes.as_mut_ptr(), count) };
         Self(lanes)
+    }
+
+    #[inline(always)]
+    unsafe fn load_single(from: *const f32) -> Self {
+        // SAFETY: the caller's promise; an array of numbers has their alignment.
+        Self(unsafe { from.cast::<[f32; 4]>().read() }.map(f64::from))
+    }
+
+    #[inline(always)]
+    unsafe fn load_single_part(from: *const f32, count: usize) -> Self {
+        let mut lanes = [0.0_f32; 4];
+        // SAFETY: `count < 4` values are there.
+        unsafe { std::ptr::copy_nonoverlapping(from, lanes.as_mut_ptr(), count) };
+        Self(lanes.map(f64::from))
     }
 
     #[inline(always)]
@@ -129,6 +187,7 @@ mod x86 {
 
     /// Ones, then zeros: the mask of `count` lanes begins at `4 - count`.
     static MASKS: [i64; 8] = [-1, -1, -1, -1, 0, 0, 0, 0];
+    static SINGLE_MASKS: [i32; 8] = [-1, -1, -1, -1, 0, 0, 0, 0];
 
     // SAFETY (all methods): the caller promises the features and the memory.
     impl Vector for Avx2 {
@@ -149,6 +208,19 @@ mod x86 {
             unsafe {
                 let mask = _mm256_loadu_si256(MASKS.as_ptr().add(4 - count).cast());
                 Self(_mm256_maskload_pd(from, mask))
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn load_single(from: *const f32) -> Self {
+            unsafe { Self(_mm256_cvtps_pd(_mm_loadu_ps(from))) }
+        }
+
+        #[inline(always)]
+        unsafe fn load_single_part(from: *const f32, count: usize) -> Self {
+            unsafe {
+                let mask = _mm_loadu_si128(SINGLE_MASKS.as_ptr().add(4 - count).cast());
+                Self(_mm256_cvtps_pd(_mm_maskload_ps(from, mask)))
             }
         }
 
@@ -243,6 +315,16 @@ mod x86 {
         #[inline(always)]
         unsafe fn load_part(from: *const f64, count: usize) -> Self {
             unsafe { Self(_mm512_maskz_loadu_pd(mask(count), from)) }
+        }
+
+        #[inline(always)]
+        unsafe fn load_single(from: *const f32) -> Self {
+            unsafe { Self(_mm512_cvtps_pd(_mm256_loadu_ps(from))) }
+        }
+
+        #[inline(always)]
+        unsafe fn load_single_part(from: *const f32, count: usize) -> Self {
+            unsafe { Self(_mm512_cvtps_pd(_mm256_maskz_loadu_ps(mask(count), from))) }
         }
 
         #[inline(always)]

@@ -1,26 +1,34 @@
 //! Ratios and the total from sums over `k` that are known.
 
-use super::{SMALLEST, Totals};
+use super::Totals;
 use crate::Threads;
 use crate::special::ln_into;
 
 /// Entries treated together.
 const BLOCK: usize = 1 << 12;
 
+/// What [`ratios`] reads: one number an entry each, the letters as in [`LogSum`](super::LogSum).
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// `s_e - c_e`.
+    pub sums: &'a [f64],
+    /// `x_e`.
+    pub weights: &'a [f64],
+    /// `c_e`; 0 if absent.
+    pub addends: Option<&'a [f64]>,
+    /// `o_e`; 0 if absent.
+    pub offsets: Option<&'a [f64]>,
+    /// An entry whose `s_e` is less is left out.
+    pub least: f64,
+}
+
 /// With `s_e = c_e + sums_e`: writes `r_e = x_e / s_e` (0 where the weight is 0 or the entry is left out) and returns the
 /// entries left out and, where `wants_total`, the sum of `x_e (ln s_e + o_e)`. See the [module](super) for the letters.
 ///
 /// # Panics
 /// If the slices differ in length.
-pub fn ratios(
-    sums: &[f64],
-    weights: &[f64],
-    addends: Option<&[f64]>,
-    offsets: Option<&[f64]>,
-    wants_total: bool,
-    ratios: &mut [f64],
-    threads: &Threads,
-) -> Totals {
+pub fn ratios(known: &Known, wants_total: bool, ratios: &mut [f64], threads: &Threads) -> Totals {
+    let Known { sums, weights, addends, offsets, least } = *known;
     let entries = sums.len();
     let lengths =
         [Some(weights.len()), Some(ratios.len()), addends.map(<[f64]>::len), offsets.map(<[f64]>::len)];
@@ -40,13 +48,13 @@ pub fn ratios(
         let mut all_common = true;
         for ((ratio, sum), weight) in ratios.iter_mut().zip(&*partitions).zip(weights) {
             *ratio = weight / sum;
-            all_common &= (*weight != 0.0) & (*sum >= SMALLEST) & (*sum < f64::INFINITY);
+            all_common &= (*weight != 0.0) & (*sum >= least) & (*sum < f64::INFINITY);
         }
         if !all_common {
             for (entry, ((ratio, sum), weight)) in
                 ratios.iter_mut().zip(&mut *partitions).zip(weights).enumerate()
             {
-                let is_common = (SMALLEST..f64::INFINITY).contains(sum);
+                let is_common = (least..f64::INFINITY).contains(sum);
                 if *weight != 0.0 && is_common {
                     continue;
                 }

@@ -10,18 +10,20 @@
 //! ```
 //!
 //! `k` runs over a contiguous row of each factor. Entries of weight 0 contribute nothing. An entry whose `s_e` is below
-//! 1e-250 or not finite is left out, and its position returned, so that the caller may treat it in logarithms.
+//! [`LogSum::least`] or not finite is left out, and its position returned, so that the caller may treat it in logarithms.
 //!
 //! Where the products of an entry have not moved since its sum over `k` was taken, [`ratios`] does the first two lines and
 //! the last from that sum, and [`log_sum`] with these ratios ([`LogSum::ratios`]) the third alone.
 
 mod known;
+mod narrow;
 mod pass;
 
 #[cfg(test)]
 mod tests;
 
-pub use known::ratios;
+pub use known::{Known, ratios};
+pub use narrow::{least_of_narrow, least_of_scaled, narrow, narrow_rows, power_of_two};
 
 use super::Pattern;
 use crate::{InstructionSet, Threads, instruction_set};
@@ -33,9 +35,47 @@ use crate::{InstructionSet, Threads, instruction_set};
 #[derive(Clone, Copy, Debug)]
 pub struct Factor<'a> {
     /// The rows, each of `stride` values of which the first `length` ([`LogSum::length`]) count.
-    pub values: &'a [f64],
+    pub values: Values<'a>,
     /// The distance between the beginnings of two rows.
     pub stride: usize,
+}
+
+/// The values of a factor in memory; sums are doubles in any case. Single precision is for patterns of two modes, and both.
+#[derive(Clone, Copy, Debug)]
+pub enum Values<'a> {
+    /// In double precision.
+    Double(&'a [f64]),
+    /// In single precision: half the bytes to gather.
+    Single(&'a [f32]),
+}
+
+impl<'a> From<&'a [f64]> for Values<'a> {
+    fn from(values: &'a [f64]) -> Values<'a> {
+        Values::Double(values)
+    }
+}
+
+impl<'a> From<&'a [f32]> for Values<'a> {
+    fn from(values: &'a [f32]) -> Values<'a> {
+        Values::Single(values)
+    }
+}
+
+impl Values<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Values::Double(values) => values.len(),
+            Values::Single(values) => values.len(),
+        }
+    }
+
+    /// The first value, of the type that the values have.
+    fn pointer<T>(&self) -> *const T {
+        match self {
+            Values::Double(values) => values.as_ptr().cast(),
+            Values::Single(values) => values.as_ptr().cast(),
+        }
+    }
 }
 
 /// What [`log_sum`] reads.
@@ -55,6 +95,8 @@ pub struct LogSum<'a> {
     pub offsets: Option<&'a [f64]>,
     /// The ratios `r_e`, where they are known: only accumulators are then wanted, and no entry is left out.
     pub ratios: Option<&'a [f64]>,
+    /// An entry whose `s_e` is less is left out; at least [`LEAST`].
+    pub least: f64,
 }
 
 /// What [`log_sum`] writes or adds to. `Outputs::default()` asks for the entries left out alone.
@@ -95,7 +137,7 @@ impl Scratch {
 }
 
 /// Below this `s_e` is too near to zero for its reciprocal.
-const SMALLEST: f64 = 1e-250;
+pub const LEAST: f64 = 1e-250;
 
 /// Runs the pass. See the [module](self) for the formula.
 ///
@@ -189,6 +231,10 @@ fn check(input: &LogSum, outputs: &Outputs) {
     let pattern = input.pattern;
     let (entries, modes) = (pattern.len(), pattern.modes());
     assert_eq!(input.factors.len(), modes, "one factor a mode");
+    let is_single = |factor: &Factor| matches!(factor.values, Values::Single(_));
+    let single = input.factors.iter().filter(|factor| is_single(factor)).count();
+    assert!(single == 0 || (single == 2 && modes == 2), "two factors in single precision, or none");
+    assert!(input.least >= LEAST, "what is left out has no reciprocal");
     assert!(outputs.accumulators.len() <= modes, "at most one accumulator a mode");
     assert_eq!(input.weights.len(), entries, "one weight an entry");
     assert!(input.addends.is_none_or(|c| c.len() == entries), "one addend an entry");

@@ -8,10 +8,10 @@
 
 use std::ops::Range;
 
-use super::{LogSum, SMALLEST, Totals};
+use super::{LogSum, Totals, Values};
 use crate::InstructionSet;
 use crate::kernels::pattern::Grid;
-use crate::kernels::vector::{Portable, Vector, prefetch};
+use crate::kernels::vector::{Portable, Stored, Vector, prefetch};
 use crate::special::ln_into;
 
 /// What one chunk reads and writes.
@@ -77,65 +77,80 @@ pub(super) fn run(set: InstructionSet, task: &mut Task, visit: Visit) {
         task.copy.fill(0.0);
         task.is_clear = true;
     }
-    match task.input.pattern.modes() {
-        1 => run_modes::<1>(set, task, visit),
-        2 => run_modes::<2>(set, task, visit),
-        3 => run_modes::<3>(set, task, visit),
-        4 => run_modes::<4>(set, task, visit),
-        _ => run_modes::<ANY>(set, task, visit),
+    // `check` has seen that all factors are stored alike, those of two modes alone in single precision.
+    match (task.input.factors[0].values, task.input.pattern.modes()) {
+        (Values::Single(_), _) => run_two::<f32>(set, task, visit),
+        (Values::Double(_), 1) => run_modes::<f64, 1, ASK>(set, task, visit),
+        (Values::Double(_), 2) => run_two::<f64>(set, task, visit),
+        (Values::Double(_), 3) => run_modes::<f64, 3, ASK>(set, task, visit),
+        (Values::Double(_), 4) => run_modes::<f64, 4, ASK>(set, task, visit),
+        (Values::Double(_), _) => run_modes::<f64, ANY, ASK>(set, task, visit),
     }
 }
 
-/// Stands for a number of modes above four, which is not known to the compiler.
+/// Two modes, with what is wanted known to the compiler: a test an entry would cost a tenth.
+fn run_two<T: Stored>(set: InstructionSet, task: &mut Task, visit: Visit) {
+    match [0, 1].map(|mode: usize| !task.accumulators[mode].is_null()) {
+        [true, false] => run_modes::<T, 2, 0b01>(set, task, visit),
+        [false, true] => run_modes::<T, 2, 0b10>(set, task, visit),
+        [true, true] => run_modes::<T, 2, 0b11>(set, task, visit),
+        [false, false] => run_modes::<T, 2, 0b00>(set, task, visit),
+    }
+}
+
+/// Stands for accumulators that are not known to the compiler; else bit `i` says whether that of mode `i` is wanted.
+const ASK: usize = usize::MAX;
+
+/// Stands for a number of modes that is not known to the compiler.
 const ANY: usize = 0;
 
-fn run_modes<const M: usize>(set: InstructionSet, task: &mut Task, visit: Visit) {
+fn run_modes<T: Stored, const M: usize, const W: usize>(set: InstructionSet, task: &mut Task, visit: Visit) {
     #[cfg(target_arch = "x86_64")]
     {
         use crate::kernels::vector::{Avx2, Avx512};
 
         #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2,fma")]
-        fn avx512<const M: usize>(task: &mut Task, visit: Visit) {
+        fn avx512<T: Stored, const M: usize, const W: usize>(task: &mut Task, visit: Visit) {
             // SAFETY: compiled for these features; `check` has seen the slices.
-            unsafe { chunk::<Avx512, M>(task, visit) }
+            unsafe { chunk::<Avx512, T, M, W>(task, visit) }
         }
 
         #[target_feature(enable = "avx2,fma")]
-        fn avx2<const M: usize>(task: &mut Task, visit: Visit) {
+        fn avx2<T: Stored, const M: usize, const W: usize>(task: &mut Task, visit: Visit) {
             // SAFETY: as above.
-            unsafe { chunk::<Avx2, M>(task, visit) }
+            unsafe { chunk::<Avx2, T, M, W>(task, visit) }
         }
 
         match set {
             // SAFETY: `instruction_set` found these features on this machine.
-            InstructionSet::Avx512 => return unsafe { avx512::<M>(task, visit) },
+            InstructionSet::Avx512 => return unsafe { avx512::<T, M, W>(task, visit) },
             // SAFETY: as above.
-            InstructionSet::Avx2 => return unsafe { avx2::<M>(task, visit) },
+            InstructionSet::Avx2 => return unsafe { avx2::<T, M, W>(task, visit) },
             InstructionSet::Portable => {}
         }
     }
     let _ = set;
     // SAFETY: `Portable` needs no features; `check` has seen the slices.
-    unsafe { chunk::<Portable, M>(task, visit) }
+    unsafe { chunk::<Portable, T, M, ASK>(task, visit) }
 }
 
 /// Where the rows are: copied out of the task, so that no store to the accumulators can be thought to change it.
-struct Modes<const M: usize> {
+struct Modes<T, const M: usize> {
     indices: [*const u32; M],
-    factors: [*const f64; M],
+    factors: [*const T; M],
     strides: [usize; M],
     accumulators: [*mut f64; M],
     whole: usize,
     rest: usize,
 }
 
-impl<const M: usize> Modes<M> {
+impl<T: Stored, const M: usize> Modes<T, M> {
     #[inline(always)]
     fn of<V: Vector>(task: &Task) -> Self {
         let input = task.input;
         Self {
             indices: std::array::from_fn(|i| input.pattern.column(i).as_ptr()),
-            factors: std::array::from_fn(|i| input.factors[i].values.as_ptr()),
+            factors: std::array::from_fn(|i| input.factors[i].values.pointer()),
             strides: std::array::from_fn(|i| input.factors[i].stride),
             accumulators: std::array::from_fn(|i| task.accumulators[i]),
             whole: input.length / V::LANES * V::LANES,
@@ -173,11 +188,11 @@ impl Block {
 /// # Safety
 /// The features of `V`; slices as `check` demands; indices below the pattern's sizes.
 #[inline(always)]
-unsafe fn chunk<V: Vector, const M: usize>(task: &mut Task, visit: Visit) {
+unsafe fn chunk<V: Vector, T: Stored, const M: usize, const W: usize>(task: &mut Task, visit: Visit) {
     let mut totals = std::mem::take(&mut task.totals);
     let mut block = Block { count: 0, sums: [1.0; BLOCK], weights: [0.0; BLOCK], offsets: [0.0; BLOCK] };
     let rows = task.input.pattern.column(0);
-    let modes = Modes::<M>::of::<V>(task);
+    let modes = Modes::<T, M>::of::<V>(task);
     match visit {
         Visit::All => {
             let mut e = task.range.start;
@@ -187,7 +202,9 @@ unsafe fn chunk<V: Vector, const M: usize>(task: &mut Task, visit: Visit) {
                     row_end += 1;
                 }
                 // SAFETY: the entries of `e..row_end` exist and share the first mode's index.
-                unsafe { row::<V, M>(task, &modes, rows[e] as usize, e..row_end, &mut block, &mut totals) };
+                unsafe {
+                    row::<V, T, M, W>(task, &modes, rows[e] as usize, e..row_end, &mut block, &mut totals)
+                };
                 e = row_end;
             }
         }
@@ -223,7 +240,7 @@ unsafe fn chunk<V: Vector, const M: usize>(task: &mut Task, visit: Visit) {
                     let run = *from_entry as usize..*to_entry as usize;
                     if !run.is_empty() {
                         // SAFETY: a run of the grid exists and shares the first mode's index.
-                        unsafe { row::<V, M>(task, &modes, first + own, run, &mut block, &mut totals) };
+                        unsafe { row::<V, T, M, W>(task, &modes, first + own, run, &mut block, &mut totals) };
                     }
                 }
             }
@@ -238,9 +255,9 @@ unsafe fn chunk<V: Vector, const M: usize>(task: &mut Task, visit: Visit) {
 /// # Safety
 /// Such are the entries; otherwise as [`chunk`].
 #[inline(always)]
-unsafe fn row<V: Vector, const M: usize>(
+unsafe fn row<V: Vector, T: Stored, const M: usize, const W: usize>(
     task: &mut Task,
-    modes: &Modes<M>,
+    modes: &Modes<T, M>,
     first: usize,
     entries: Range<usize>,
     block: &mut Block,
@@ -265,10 +282,10 @@ unsafe fn row<V: Vector, const M: usize>(
         while e < entries.end {
             let run = (entries.end - e).min(4);
             match run {
-                4 => group::<V, M, 4>(task, modes, first, e, block, rare, &mut tail),
-                3 => group::<V, M, 3>(task, modes, first, e, block, rare, &mut tail),
-                2 => group::<V, M, 2>(task, modes, first, e, block, rare, &mut tail),
-                _ => group::<V, M, 1>(task, modes, first, e, block, rare, &mut tail),
+                4 => group::<V, T, M, W, 4>(task, modes, first, e, block, rare, &mut tail),
+                3 => group::<V, T, M, W, 3>(task, modes, first, e, block, rare, &mut tail),
+                2 => group::<V, T, M, W, 2>(task, modes, first, e, block, rare, &mut tail),
+                _ => group::<V, T, M, W, 1>(task, modes, first, e, block, rare, &mut tail),
             }
             e += run;
             if block.count > BLOCK - 4 {
@@ -287,7 +304,7 @@ unsafe fn row<V: Vector, const M: usize>(
 #[inline(always)]
 fn settle(task: &mut Task, e: usize, s: f64, block: &mut Block, rare: &mut Vec<usize>) -> Option<f64> {
     let weight = task.input.weights[e];
-    let is_common = (SMALLEST..f64::INFINITY).contains(&s);
+    let is_common = (task.input.least..f64::INFINITY).contains(&s);
     let ratio = if weight == 0.0 {
         None
     } else if is_common {
@@ -321,11 +338,12 @@ fn settle_all<const N: usize>(
     rare: &mut Vec<usize>,
 ) -> ([f64; N], [bool; N]) {
     let weights = task.input.weights[e..].first_chunk::<N>().expect("the entries exist");
+    let least = task.input.least;
     let mut ratios = [0.0; N];
     let mut all = true;
     for n in 0..N {
         ratios[n] = weights[n] / s[n];
-        all &= (weights[n] != 0.0) & (s[n] >= SMALLEST) & (s[n] < f64::INFINITY);
+        all &= (weights[n] != 0.0) & (s[n] >= least) & (s[n] < f64::INFINITY);
     }
     if !all {
         let mut contributes = [false; N];
@@ -352,18 +370,25 @@ fn settle_all<const N: usize>(
 }
 
 /// The rows of `N` entries that share the first mode's.
-struct Rows<const M: usize, const N: usize> {
-    factors: [[*const f64; N]; M],
+struct Rows<T, const M: usize, const N: usize> {
+    factors: [[*const T; N]; M],
     accumulators: [[*mut f64; N]; M],
-    wanted: [bool; M],
+}
+
+impl<T, const M: usize, const N: usize> Rows<T, M, N> {
+    /// Whether the accumulator of a mode is wanted.
+    #[inline(always)]
+    fn wants<const W: usize>(&self, mode: usize) -> bool {
+        if W == ASK { !self.accumulators[mode][0].is_null() } else { W >> mode & 1 == 1 }
+    }
 }
 
 /// # Safety
 /// Entries `e .. e + N` exist and share the first mode's index `first`; otherwise as [`chunk`].
 #[inline(always)]
-unsafe fn group<V: Vector, const M: usize, const N: usize>(
+unsafe fn group<V: Vector, T: Stored, const M: usize, const W: usize, const N: usize>(
     task: &mut Task,
-    modes: &Modes<M>,
+    modes: &Modes<T, M>,
     first: usize,
     e: usize,
     block: &mut Block,
@@ -371,26 +396,24 @@ unsafe fn group<V: Vector, const M: usize, const N: usize>(
     tail: &mut V,
 ) {
     let (whole, rest) = (modes.whole, modes.rest);
-    let mut rows = Rows::<M, N> {
-        factors: [[std::ptr::null(); N]; M],
-        accumulators: [[std::ptr::null_mut(); N]; M],
-        wanted: [false; M],
-    };
+    let mut rows =
+        Rows::<T, M, N> { factors: [[std::ptr::null(); N]; M], accumulators: [[std::ptr::null_mut(); N]; M] };
     for i in 0..M {
-        rows.wanted[i] = !modes.accumulators[i].is_null();
         for n in 0..N {
             // SAFETY: the entry exists.
             let index = if i == 0 { first } else { unsafe { *modes.indices[i].add(e + n) as usize } };
             let row = index * modes.strides[i];
             rows.factors[i][n] = modes.factors[i].wrapping_add(row);
-            rows.accumulators[i][n] = modes.accumulators[i].wrapping_add(row);
+            let is_wanted = W != ASK || !modes.accumulators[i].is_null();
+            rows.accumulators[i][n] =
+                if is_wanted { modes.accumulators[i].wrapping_add(row) } else { std::ptr::null_mut() };
         }
     }
     if let Some(known) = task.input.ratios {
         let known = known[e..].first_chunk::<N>().expect("the entries exist");
         // SAFETY: each row has `length` values.
         unsafe {
-            accumulate_some::<V, M, N>(&rows, whole, rest, known, known.map(|ratio| ratio != 0.0), tail)
+            accumulate_some::<V, T, M, W, N>(&rows, whole, rest, known, known.map(|ratio| ratio != 0.0), tail)
         };
         return;
     }
@@ -400,23 +423,23 @@ unsafe fn group<V: Vector, const M: usize, const N: usize>(
         let mut partial = [V::splat(0.0); 4];
         let mut k = 0;
         while N == 1 && k + 4 * V::LANES <= whole {
-            products::<V, M, N, 0, true>(&rows, k, 0, &mut partial);
-            products::<V, M, N, 1, true>(&rows, k + V::LANES, 0, &mut partial);
-            products::<V, M, N, 2, true>(&rows, k + 2 * V::LANES, 0, &mut partial);
-            products::<V, M, N, 3, true>(&rows, k + 3 * V::LANES, 0, &mut partial);
+            products::<V, T, M, N, 0, true>(&rows, k, 0, &mut partial);
+            products::<V, T, M, N, 1, true>(&rows, k + V::LANES, 0, &mut partial);
+            products::<V, T, M, N, 2, true>(&rows, k + 2 * V::LANES, 0, &mut partial);
+            products::<V, T, M, N, 3, true>(&rows, k + 3 * V::LANES, 0, &mut partial);
             k += 4 * V::LANES;
         }
         while N == 2 && k + 2 * V::LANES <= whole {
-            products::<V, M, N, 0, true>(&rows, k, 0, &mut partial);
-            products::<V, M, N, 2, true>(&rows, k + V::LANES, 0, &mut partial);
+            products::<V, T, M, N, 0, true>(&rows, k, 0, &mut partial);
+            products::<V, T, M, N, 2, true>(&rows, k + V::LANES, 0, &mut partial);
             k += 2 * V::LANES;
         }
         while k < whole {
-            products::<V, M, N, 0, true>(&rows, k, 0, &mut partial);
+            products::<V, T, M, N, 0, true>(&rows, k, 0, &mut partial);
             k += V::LANES;
         }
         if rest > 0 {
-            products::<V, M, N, 0, false>(&rows, whole, rest, &mut partial);
+            products::<V, T, M, N, 0, false>(&rows, whole, rest, &mut partial);
         }
         if N == 1 {
             partial[0] = partial[0].plus(partial[1]).plus(partial[2].plus(partial[3]));
@@ -434,8 +457,8 @@ unsafe fn group<V: Vector, const M: usize, const N: usize>(
             s = std::array::from_fn(|n| s[n] + addends[n]);
         }
         let (ratios, contributes) = settle_all(task, e, &s, block, rare);
-        if rows.wanted != [false; M] {
-            accumulate_some::<V, M, N>(&rows, whole, rest, &ratios, contributes, tail);
+        if (0..M).any(|mode| rows.wants::<W>(mode)) {
+            accumulate_some::<V, T, M, W, N>(&rows, whole, rest, &ratios, contributes, tail);
         }
     }
 }
@@ -445,8 +468,8 @@ unsafe fn group<V: Vector, const M: usize, const N: usize>(
 /// # Safety
 /// As [`group`].
 #[inline(always)]
-unsafe fn accumulate_some<V: Vector, const M: usize, const N: usize>(
-    rows: &Rows<M, N>,
+unsafe fn accumulate_some<V: Vector, T: Stored, const M: usize, const W: usize, const N: usize>(
+    rows: &Rows<T, M, N>,
     whole: usize,
     rest: usize,
     ratios: &[f64; N],
@@ -460,17 +483,16 @@ unsafe fn accumulate_some<V: Vector, const M: usize, const N: usize>(
             for n in 0..N {
                 splats[n] = V::splat(ratios[n]);
             }
-            accumulate_rows::<V, M, N>(rows, whole, rest, &splats, tail);
+            accumulate_rows::<V, T, M, W, N>(rows, whole, rest, &splats, tail);
             return;
         }
         // What does not contribute must not be multiplied by zero either: it may be infinite.
         for n in (0..N).filter(|n| contributes[*n]) {
-            let row = Rows::<M, 1> {
+            let row = Rows::<T, M, 1> {
                 factors: rows.factors.map(|factors| [factors[n]]),
                 accumulators: rows.accumulators.map(|accumulators| [accumulators[n]]),
-                wanted: rows.wanted,
             };
-            accumulate_rows::<V, M, 1>(&row, whole, rest, &[V::splat(ratios[n])], tail);
+            accumulate_rows::<V, T, M, W, 1>(&row, whole, rest, &[V::splat(ratios[n])], tail);
         }
     }
 }
@@ -480,23 +502,30 @@ unsafe fn accumulate_some<V: Vector, const M: usize, const N: usize>(
 /// # Safety
 /// As [`group`].
 #[inline(always)]
-unsafe fn products<V: Vector, const M: usize, const N: usize, const AT: usize, const FULL: bool>(
-    rows: &Rows<M, N>,
+unsafe fn products<
+    V: Vector,
+    T: Stored,
+    const M: usize,
+    const N: usize,
+    const AT: usize,
+    const FULL: bool,
+>(
+    rows: &Rows<T, M, N>,
     k: usize,
     count: usize,
     partial: &mut [V; 4],
 ) {
     // SAFETY: the caller's promise.
     unsafe {
-        let shared = V::get::<FULL>(rows.factors[0][0].add(k), count);
+        let shared = V::fetch::<T, FULL>(rows.factors[0][0].add(k), count);
         for n in 0..N {
             if M == 1 {
                 partial[(AT + n) % 4] = partial[(AT + n) % 4].plus(shared);
                 continue;
             }
-            let mut others = V::get::<FULL>(rows.factors[1][n].add(k), count);
+            let mut others = V::fetch::<T, FULL>(rows.factors[1][n].add(k), count);
             for factors in &rows.factors[2..] {
-                others = others.times(V::get::<FULL>(factors[n].add(k), count));
+                others = others.times(V::fetch::<T, FULL>(factors[n].add(k), count));
             }
             partial[(AT + n) % 4] = shared.times_plus(others, partial[(AT + n) % 4]);
         }
@@ -506,8 +535,8 @@ unsafe fn products<V: Vector, const M: usize, const N: usize, const AT: usize, c
 /// # Safety
 /// As [`group`].
 #[inline(always)]
-unsafe fn accumulate_rows<V: Vector, const M: usize, const N: usize>(
-    rows: &Rows<M, N>,
+unsafe fn accumulate_rows<V: Vector, T: Stored, const M: usize, const W: usize, const N: usize>(
+    rows: &Rows<T, M, N>,
     whole: usize,
     rest: usize,
     ratios: &[V; N],
@@ -518,17 +547,17 @@ unsafe fn accumulate_rows<V: Vector, const M: usize, const N: usize>(
         let mut k = 0;
         while k < whole {
             let mut first = V::splat(0.0);
-            if rows.wanted[0] {
+            if rows.wants::<W>(0) {
                 first = V::load(rows.accumulators[0][0].add(k));
             }
-            accumulate::<V, M, N, true>(rows, k, 0, ratios, &mut first);
-            if rows.wanted[0] {
+            accumulate::<V, T, M, W, N, true>(rows, k, 0, ratios, &mut first);
+            if rows.wants::<W>(0) {
                 first.store(rows.accumulators[0][0].add(k));
             }
             k += V::LANES;
         }
         if rest > 0 {
-            accumulate::<V, M, N, false>(rows, whole, rest, ratios, tail);
+            accumulate::<V, T, M, W, N, false>(rows, whole, rest, ratios, tail);
         }
     }
 }
@@ -540,8 +569,15 @@ unsafe fn accumulate_rows<V: Vector, const M: usize, const N: usize>(
 /// As [`group`].
 #[inline(always)]
 #[allow(clippy::needless_range_loop)] // n, i and j are the indices of the formula
-unsafe fn accumulate<V: Vector, const M: usize, const N: usize, const FULL: bool>(
-    rows: &Rows<M, N>,
+unsafe fn accumulate<
+    V: Vector,
+    T: Stored,
+    const M: usize,
+    const W: usize,
+    const N: usize,
+    const FULL: bool,
+>(
+    rows: &Rows<T, M, N>,
     k: usize,
     count: usize,
     ratios: &[V; N],
@@ -549,7 +585,7 @@ unsafe fn accumulate<V: Vector, const M: usize, const N: usize, const FULL: bool
 ) {
     // SAFETY: the caller's promise.
     unsafe {
-        let shared = V::get::<FULL>(rows.factors[0][0].add(k), count);
+        let shared = V::fetch::<T, FULL>(rows.factors[0][0].add(k), count);
         for n in 0..N {
             if M == 1 {
                 *first = first.plus(ratios[n]);
@@ -557,9 +593,9 @@ unsafe fn accumulate<V: Vector, const M: usize, const N: usize, const FULL: bool
             }
             let mut values = [shared; M];
             for i in 1..M {
-                values[i] = V::get::<FULL>(rows.factors[i][n].add(k), count);
+                values[i] = V::fetch::<T, FULL>(rows.factors[i][n].add(k), count);
             }
-            if rows.wanted[0] {
+            if rows.wants::<W>(0) {
                 let mut others = values[1];
                 for value in &values[2..] {
                     others = others.times(*value);
@@ -569,7 +605,7 @@ unsafe fn accumulate<V: Vector, const M: usize, const N: usize, const FULL: bool
             // The product of the shared row and all others but the i-th.
             let scaled = if M == 2 { shared } else { ratios[n].times(shared) };
             for i in 1..M {
-                if !rows.wanted[i] {
+                if !rows.wants::<W>(i) {
                     continue;
                 }
                 let to = rows.accumulators[i][n].add(k);
@@ -585,7 +621,17 @@ unsafe fn accumulate<V: Vector, const M: usize, const N: usize, const FULL: bool
     }
 }
 
-/// One entry of a pattern with more modes than the compiler has been told of.
+/// The first `count <= LANES` values from `from` on.
+///
+/// # Safety
+/// They are there; the features of `V`.
+#[inline(always)]
+unsafe fn some<V: Vector>(from: *const f64, count: usize) -> V {
+    // SAFETY: the caller's promise.
+    unsafe { if count == V::LANES { V::load(from) } else { V::load_part(from, count) } }
+}
+
+/// One entry of a pattern whose number of modes the compiler has not been told.
 ///
 /// # Safety
 /// Entry `e` exists; otherwise as [`chunk`].
@@ -597,13 +643,11 @@ unsafe fn group_of_any<V: Vector>(task: &mut Task, e: usize, block: &mut Block, 
     let lanes = |k: usize| V::LANES.min(input.length - k);
     // SAFETY: each row has `length` values.
     unsafe {
-        let get = |from: *const f64, count: usize| {
-            if count == V::LANES { V::load(from) } else { V::load_part(from, count) }
-        };
         let product = |k: usize, count: usize, without: usize| {
             let mut value = V::splat(1.0);
             for i in (0..modes).filter(|i| *i != without) {
-                value = value.times(get(input.factors[i].values.as_ptr().add(row(i) + k), count));
+                value =
+                    value.times(some::<V>(input.factors[i].values.pointer::<f64>().add(row(i) + k), count));
             }
             value
         };
@@ -629,7 +673,7 @@ unsafe fn group_of_any<V: Vector>(task: &mut Task, e: usize, block: &mut Block, 
             for k in (0..input.length).step_by(V::LANES) {
                 let count = lanes(k);
                 let to = accumulator.add(row(i) + k);
-                let sum = V::splat(ratio).times_plus(product(k, count, i), get(to, count));
+                let sum = V::splat(ratio).times_plus(product(k, count, i), some::<V>(to, count));
                 if count == V::LANES { sum.store(to) } else { sum.store_part(to, count) }
             }
         }

@@ -97,19 +97,33 @@ impl Case {
     }
 
     fn run(&self, set: InstructionSet, wanted: usize, threads: &Threads) -> Result {
+        self.run_stored(&self.doubles(), set, wanted, threads)
+    }
+
+    fn doubles(&self) -> Vec<Factor<'_>> {
+        let double = |(values, stride)| Factor { values: Values::Double(values), stride };
+        self.factors.iter().map(|(values, stride)| double((values.as_slice(), *stride))).collect()
+    }
+
+    fn run_stored(
+        &self,
+        factors: &[Factor],
+        set: InstructionSet,
+        wanted: usize,
+        threads: &Threads,
+    ) -> Result {
         let entries = self.pattern.len();
         let mut accumulators = self.start(wanted);
         let (mut ratios, mut sums) = (vec![-1.0; entries], vec![-1.0; entries]);
-        let factors: Vec<Factor> =
-            self.factors.iter().map(|(values, stride)| Factor { values, stride: *stride }).collect();
         let input = LogSum {
             pattern: &self.pattern,
-            factors: &factors,
+            factors,
             length: self.length,
             weights: &self.weights,
             addends: self.addends.as_deref(),
             offsets: self.offsets.as_deref(),
             ratios: None,
+            least: LEAST,
         };
         let outputs = Outputs {
             accumulators: accumulators.iter_mut().map(Option::as_deref_mut).collect(),
@@ -126,18 +140,18 @@ impl Case {
     fn run_from(&self, sums: &[f64], set: InstructionSet, wanted: usize, threads: &Threads) -> Result {
         let mut ratios = vec![-1.0; self.pattern.len()];
         let (addends, offsets) = (self.addends.as_deref(), self.offsets.as_deref());
-        let totals = super::ratios(sums, &self.weights, addends, offsets, true, &mut ratios, threads);
+        let known = Known { sums, weights: &self.weights, addends, offsets, least: LEAST };
+        let totals = super::ratios(&known, true, &mut ratios, threads);
         let mut accumulators = self.start(wanted);
-        let factors: Vec<Factor> =
-            self.factors.iter().map(|(values, stride)| Factor { values, stride: *stride }).collect();
         let input = LogSum {
             pattern: &self.pattern,
-            factors: &factors,
+            factors: &self.doubles(),
             length: self.length,
             weights: &self.weights,
             addends,
             offsets,
             ratios: Some(&ratios),
+            least: LEAST,
         };
         let outputs = Outputs {
             accumulators: accumulators.iter_mut().map(Option::as_deref_mut).collect(),
@@ -167,7 +181,7 @@ impl Case {
             if self.weights[e] == 0.0 {
                 continue;
             }
-            if !(SMALLEST..f64::INFINITY).contains(&s) {
+            if !(LEAST..f64::INFINITY).contains(&s) {
                 result.totals.rare.push(e);
                 continue;
             }
@@ -194,7 +208,38 @@ fn are_close(a: &[f64], b: &[f64]) -> bool {
         })
 }
 
+/// Factors in single precision give what doubles of the same values give, to the bit.
+fn check_single(case: &Case, wanted: usize, threads: &[Threads]) {
+    if case.factors.len() != 2 {
+        return;
+    }
+    let singles: Vec<Vec<f32>> =
+        case.factors.iter().map(|(values, _)| values.iter().map(|value| *value as f32).collect()).collect();
+    let factors: Vec<Factor> = singles
+        .iter()
+        .zip(&case.factors)
+        .map(|(values, (_, stride))| Factor { values: Values::Single(values), stride: *stride })
+        .collect();
+    let rounded: Vec<Vec<f64>> =
+        singles.iter().map(|values| values.iter().map(|value| f64::from(*value)).collect()).collect();
+    let doubles: Vec<Factor> = rounded
+        .iter()
+        .zip(&factors)
+        .map(|(values, own)| Factor { values: Values::Double(values), ..*own })
+        .collect();
+    for set in available() {
+        let result = case.run_stored(&factors, set, wanted, &threads[0]);
+        let expected = case.run_stored(&doubles, set, wanted, &threads[0]);
+        assert_eq!(format!("{result:?}"), format!("{expected:?}"), "{set:?}");
+        for threads in &threads[1..] {
+            let again = case.run_stored(&factors, set, wanted, threads);
+            assert!(format!("{again:?}") == format!("{result:?}"), "threads change the bits");
+        }
+    }
+}
+
 fn check_case(case: &Case, wanted: usize, threads: &[Threads]) {
+    check_single(case, wanted, threads);
     let expected = case.naive(wanted);
     for set in available() {
         let result = case.run(set, wanted, &threads[0]);
