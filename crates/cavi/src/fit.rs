@@ -3,6 +3,8 @@
 //! Nothing here prints, exits, handles signals or touches a global thread pool. Who wants to watch or to stop a fit
 //! passes a callback.
 
+mod side_by_side;
+
 use std::time::Instant;
 
 use cavi_algebra::{ArrayId, AxisId, BlockId, Equations};
@@ -262,26 +264,20 @@ pub fn fit(
     };
     context.warmups = context.prepared(&mut warnings);
 
-    let mut best: Option<Attempt> = None;
-    let mut runs = Vec::new();
-    let mut best_index = 0;
-    let mut peak_bytes = 0;
-    for restart in 0..context.resolved.restarts {
-        let attempt = context.attempt(restart, &mut warnings, callback)?;
-        let ended = attempt.interrupted || attempt.failure.is_some();
-        peak_bytes = peak_bytes.max(attempt.peak_bytes);
-        runs.push(attempt.run.clone());
-        if best.as_ref().is_none_or(|best| attempt.run.elbo > best.run.elbo) {
-            best_index = runs.len() - 1;
-            best = Some(attempt);
-        } else if let Some(best) = &mut best {
-            best.interrupted |= attempt.interrupted;
-            best.failure = best.failure.take().or(attempt.failure);
-        }
-        if ended {
-            break;
-        }
+    let mut kept = Kept { warnings, ..Kept::default() };
+    let count = context.side_by_side();
+    let mut done = 0;
+    if count > 1 {
+        done = context.run_side_by_side(count, &mut kept, callback)?;
     }
+    while done < context.resolved.restarts && !kept.has_ended {
+        let mut own = Vec::new();
+        let attempt = context.attempt(done, context.settings.threads.max(1), &mut own, callback)?;
+        kept.keep(attempt, own);
+        done += 1;
+    }
+    let Kept { best, runs, best_index, peak_bytes, warnings, .. } = kept;
+    let peak_bytes = count * peak_bytes;
     let best = best.expect("a fit has at least one run");
     Ok(Fit {
         parameters: best.parameters,
@@ -372,6 +368,48 @@ struct Attempt {
     failure: Option<Diagnostic>,
 }
 
+/// What is kept of the runs so far.
+#[derive(Default)]
+struct Kept {
+    best: Option<Attempt>,
+    best_index: usize,
+    runs: Vec<Run>,
+    peak_bytes: usize,
+    warnings: Vec<Diagnostic>,
+    /// Whether no run follows: one failed or was interrupted.
+    has_ended: bool,
+}
+
+impl Kept {
+    /// Takes the next run, and says whether it failed.
+    fn keep(&mut self, attempt: Attempt, warnings: Vec<Diagnostic>) -> bool {
+        let failed = attempt.failure.is_some();
+        self.has_ended |= attempt.interrupted || failed;
+        self.peak_bytes = self.peak_bytes.max(attempt.peak_bytes);
+        for warning in warnings {
+            // A bound that is infinite is worth a word once.
+            if warning.code != INFINITE || !self.warnings.iter().any(|own| own.code == INFINITE) {
+                self.warnings.push(warning);
+            }
+        }
+        self.runs.push(attempt.run.clone());
+        if self.best.as_ref().is_none_or(|best| attempt.run.elbo > best.run.elbo) {
+            let before = self.best.replace(attempt);
+            self.best_index = self.runs.len() - 1;
+            if let (Some(best), Some(before)) = (&mut self.best, before) {
+                best.interrupted |= before.interrupted;
+            }
+        } else if let Some(best) = &mut self.best {
+            best.interrupted |= attempt.interrupted;
+            best.failure = best.failure.take().or(attempt.failure);
+        }
+        failed
+    }
+}
+
+/// The code of the warning about an infinite bound.
+const INFINITE: &str = "W0801";
+
 /// Why a sweep was not completed.
 enum Halt {
     Trouble(Trouble),
@@ -412,6 +450,7 @@ impl Context<'_> {
     fn warm_up(
         &self,
         restart: u64,
+        threads: usize,
         mut parameters: Parameters,
         trace: &mut Vec<TraceRow>,
         callback: &mut dyn FnMut(&Progress) -> Control,
@@ -426,7 +465,6 @@ impl Context<'_> {
                 trace.push(TraceRow { sweep, elbo: None, rel_change: None, seconds, phase: WARMUP });
                 self.tell(restart, trace, total, callback) == Control::Stop
             };
-            let threads = self.settings.threads.max(1);
             let warmed = warmup
                 .run(self.binding, &self.schedule, parameters, threads, self.settings.precision, &mut after)
                 .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
@@ -446,6 +484,7 @@ impl Context<'_> {
     fn attempt(
         &self,
         restart: u64,
+        threads: usize,
         warnings: &mut Vec<Diagnostic>,
         callback: &mut dyn FnMut(&Progress) -> Control,
     ) -> Result<Attempt, FitError> {
@@ -460,10 +499,11 @@ impl Context<'_> {
         let from =
             (restart == 0).then(|| crate::points::traces(self.equations, &self.binding.bound, &parameters));
         let mut trace = Vec::new();
-        let (parameters, warm_bytes, stopped) = self.warm_up(restart, parameters, &mut trace, callback)?;
+        let (parameters, warm_bytes, stopped) =
+            self.warm_up(restart, threads, parameters, &mut trace, callback)?;
         // Before sweep 1 only those of the warm-up take time.
         let warm = trace.last().map_or(0.0, |row: &TraceRow| row.seconds);
-        let (threads, precision) = (self.settings.threads.max(1), self.settings.precision);
+        let precision = self.settings.precision;
         let mut executor =
             Executor::stored(self.equations, &self.binding.bound, parameters, threads, precision)
                 .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
@@ -585,9 +625,9 @@ impl Context<'_> {
             return Err(FitError::NotANumber { sweep });
         }
         let by_product = self.equations.blocks.iter().any(|block| block.by.is_some());
-        if elbo == f64::NEG_INFINITY && !warnings.iter().any(|warning| warning.code == "W0801") {
+        if elbo == f64::NEG_INFINITY && !warnings.iter().any(|warning| warning.code == INFINITE) {
             warnings.push(
-                Diagnostic::warning("W0801", format!("the ELBO is -inf at sweep {sweep}"))
+                Diagnostic::warning(INFINITE, format!("the ELBO is -inf at sweep {sweep}"))
                     .possible("an observation that the current parameters give no chance: a positive count with rate 0")
                     .help(if by_product {
                         "a zero in a start stays zero under multiplicative updates: start from positive values"
