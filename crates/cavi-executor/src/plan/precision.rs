@@ -55,11 +55,11 @@ impl Plan<'_> {
 }
 
 /// Whether rows are gathered so often that a copy of them pays: two modes (of more, arithmetic hides the memory), and
-/// several entries a row.
+/// several entries a row that are not visited by matrix products.
 fn profits(addend: &AddendPlan, entries: usize) -> bool {
     let rows: usize = addend.modes.iter().map(|mode| mode.rows).sum();
     let climbs = addend.modes.iter().any(|mode| !mode.climbers.is_empty());
-    addend.modes.len() == 2 && addend.categories >= 2 && entries >= 2 * rows && !climbs
+    addend.modes.len() == 2 && addend.categories >= 2 && entries >= 2 * rows && !climbs && !addend.by_products
 }
 
 /// The bytes that the copies of a site's factors take, with an exponent and the weight of each scaled row.

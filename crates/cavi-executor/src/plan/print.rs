@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use cavi_algebra::{ArrayId, Block, Equations, LetterId};
+use cavi_numerics::kernels::pattern::LEAST_FILL;
 use cavi_numerics::lbfgs::HISTORY;
 
 use crate::layout::Layout;
@@ -83,12 +84,19 @@ impl Plan<'_> {
                 let kernel = match &addend.listed {
                     Some(_) => "listed categories in log space",
                     None if modes.is_empty() => "one number an entry",
+                    None if addend.by_products => "matrix products and quotients, block by block,",
                     None => "fused sampled contraction",
                 };
                 let flops = site.entries * addend.categories * (3 * addend.modes.len()).max(1);
+                // Products pay where entries fill their places; elsewhere they are visited one by one.
+                let fill = addend.fill.map_or(String::new(), |fill| {
+                    let is_plain = fill < LEAST_FILL || addend.by_products;
+                    let why = if is_plain { "" } else { ", several in one or not those of the main addend" };
+                    format!(", {} of the places filled{why}", percent(fill))
+                });
                 let _ = writeln!(
                     out,
-                    "  {kernel} over {} categories, factors {}{}, about {} a pass",
+                    "  {kernel} over {} categories, factors {}{fill}{}, about {} a pass",
                     addend.categories,
                     if modes.is_empty() { "none".to_owned() } else { modes.join(", ") },
                     match addend.stored {
@@ -247,6 +255,11 @@ fn count(value: usize, unit: &str) -> String {
         v if v >= 1e3 => format!("{:.1} k{unit}", v / 1e3),
         v => format!("{v} {unit}"),
     }
+}
+
+/// A part of a whole.
+fn percent(part: f64) -> String {
+    if part < 0.01 { format!("{:.1e} %", 100.0 * part) } else { format!("{:.0} %", 100.0 * part) }
 }
 
 /// A label with arrays by their names.

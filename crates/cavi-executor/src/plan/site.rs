@@ -3,9 +3,10 @@
 use cavi_algebra::{
     ArrayId, ArrayKind, Atom, BlockId, Coefficient, Factor, Function, LetterId, SiteId, Subscript, Sum, Term,
 };
+use cavi_numerics::kernels::pattern;
 use cavi_numerics::special;
 
-use crate::data::BoundArray;
+use crate::data::{Bound, BoundArray};
 use crate::plan::lower::{Dim, Lowering, Unplanned};
 use crate::plan::precision::Stored;
 use crate::plan::tensor::{Access, Contraction, Elementwise, Index, NodeId, Operation};
@@ -40,6 +41,10 @@ pub struct AddendPlan {
     pub stored: Stored,
     /// Which categories an entry has at all, where these are few of all.
     pub listed: Option<Listed>,
+    /// Of two modes the number of entries by that of the places of their rows and columns.
+    pub fill: Option<f64>,
+    /// Whether the pass is by matrix products over blocks of rows and columns, which the entries then fill.
+    pub by_products: bool,
     /// Log terms of blocks without a summed letter: their counts are scattered from the addend's share.
     pub scalars: Vec<ScalarPlan>,
 }
@@ -135,7 +140,31 @@ impl ModePlan {
     }
 }
 
+impl Rows {
+    /// The rows themselves.
+    fn values<'s>(&'s self, bound: &'s Bound) -> &'s [u32] {
+        match self {
+            Rows::Own(row) => row,
+            Rows::Coordinate(array, column) => match bound.array(*array) {
+                BoundArray::Sparse { indices, .. } => &indices[*column],
+                BoundArray::Dense { .. } => unreachable!("coordinates belong to sparse arrays"),
+            },
+        }
+    }
+}
+
 impl SitePlan {
+    /// The addend that the kernel treats: the first of those with the most categories. Where the categories differ from entry
+    /// to entry, all is done in log space.
+    pub fn main_addend(&self) -> Option<usize> {
+        if self.addends.iter().any(|addend| addend.listed.is_some()) {
+            return None;
+        }
+        (0..self.addends.len())
+            .filter(|addend| !self.addends[*addend].modes.is_empty())
+            .max_by_key(|addend| (self.addends[*addend].categories, std::cmp::Reverse(*addend)))
+    }
+
     /// The nodes that every pass reads.
     pub fn inputs(&self) -> Vec<NodeId> {
         let mut inputs = vec![self.weight];
@@ -171,6 +200,8 @@ pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplan
             single: Vec::new(),
             modes: Vec::new(),
             listed: None,
+            fill: None,
+            by_products: false,
             scalars: Vec::new(),
         };
         let mut offset = Sum::zero();
@@ -213,9 +244,9 @@ pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplan
             }
         }
         // Entries lie in order of their coordinates: the pass is best in the same order.
-        plan.modes.sort_by_key(|mode| match mode.row {
-            Rows::Coordinate(_, column) => column,
-            Rows::Own(_) => usize::MAX,
+        plan.modes.sort_by_key(|mode| match &mode.row {
+            Rows::Coordinate(_, column) => (*column, false),
+            Rows::Own(row) => (usize::MAX, !row.is_sorted()),
         });
         if !offset.is_zero() {
             let terms = offset.terms.iter().enumerate().filter(|_| site.addends.len() > 1);
@@ -226,7 +257,28 @@ pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplan
         }
         addends.push(plan);
     }
-    Ok(SitePlan { entries, weight, addends })
+    let mut plan = SitePlan { entries, weight, addends };
+    choose_products(lowering.bound, &mut plan);
+    Ok(plan)
+}
+
+/// Entries that fill most of the rows and columns of two modes, one a place, are visited by matrix products: those of the main
+/// addend, which are put in order for it if they are not, and those of others with the same rows and columns.
+fn choose_products(bound: &Bound, plan: &mut SitePlan) {
+    let columns: Vec<Option<[&[u32]; 2]>> = plan
+        .addends
+        .iter()
+        .map(|addend| match addend.modes.as_slice() {
+            [first, second] => Some([first, second].map(|mode| mode.row.values(bound))),
+            _ => None,
+        })
+        .collect();
+    let of_main = plan.main_addend().and_then(|main| columns[main]).filter(|own| pattern::fills_a_grid(*own));
+    let chosen = columns.iter().map(|own| (own.map(pattern::fill), of_main.is_some() && *own == of_main));
+    let chosen: Vec<(Option<f64>, bool)> = chosen.collect();
+    for (addend, (fill, by_products)) in plan.addends.iter_mut().zip(chosen) {
+        (addend.fill, addend.by_products) = (fill, by_products);
+    }
 }
 
 /// The block whose element's log a log term is.

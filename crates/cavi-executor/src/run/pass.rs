@@ -16,7 +16,7 @@ use cavi_numerics::{Threads, special};
 
 use super::Executor;
 use super::narrow::{self, Narrow};
-use super::site_state::{SiteState, main_addend};
+use super::site_state::SiteState;
 use crate::plan::site::{AddendPlan, ModePlan, SitePlan};
 use crate::plan::tensor::{Contraction, NodeId, Operation};
 use crate::trouble::Trouble;
@@ -215,7 +215,7 @@ impl Executor<'_> {
         state: &mut SiteState,
     ) -> f64 {
         let entries = plan.entries;
-        let main = main_addend(plan);
+        let main = plan.main_addend();
         let several = plan.addends.len() > 1;
         let least = narrow::least(plan, &state.narrow);
         let wanted = |mode: &ModePlan| mode.is_read_by(targets);

@@ -62,7 +62,7 @@ impl<'a> SiteState<'a> {
             addend.modes.iter_mut().map(|mode| column(&mut mode.row)).collect()
         };
         let mut all: Vec<Vec<Cow<'a, [u32]>>> = plan.addends.iter_mut().map(columns).collect();
-        let main = main_addend(plan);
+        let main = plan.main_addend();
         let order = main.filter(|main| wants_order(plan, *main)).and_then(|main| {
             let columns: Vec<&[u32]> = all[main].iter().map(|column| column.as_ref()).collect();
             let pairs = columns[0].iter().zip(columns[1]);
@@ -85,8 +85,11 @@ impl<'a> SiteState<'a> {
         }
         // Of several addends numbers of every entry are read and written, besides the weights: they stand in the order of the
         // visits.
-        let main_pattern = main
-            .map(|main| Pattern::on_grid(std::mem::take(&mut all[main]), row_length(&plan.addends[main])));
+        let main_pattern = main.map(|main| {
+            let (columns, addend) = (std::mem::take(&mut all[main]), &plan.addends[main]);
+            let filled = if addend.by_products { Pattern::filled(columns) } else { Err(columns) };
+            filled.unwrap_or_else(|columns| Pattern::on_grid(columns, row_length(addend)))
+        });
         let shares_grid = |columns: &Vec<Cow<[u32]>>, pattern: &Pattern| {
             columns.is_empty()
                 || columns.len() > 1 && (0..2).all(|mode| columns[mode].as_ref() == pattern.column(mode))
@@ -106,10 +109,12 @@ impl<'a> SiteState<'a> {
         }
         let mut patterns: Vec<Option<Pattern>> = all
             .into_iter()
-            .map(|columns| {
-                (!columns.is_empty()).then(|| match &striped {
-                    Some((pattern, _)) => pattern.with_columns(columns),
-                    None => Pattern::new(columns),
+            .zip(&plan.addends)
+            .map(|(columns, addend)| {
+                (!columns.is_empty()).then(|| match (&striped, &main_pattern) {
+                    (Some((pattern, _)), _) => pattern.with_columns(columns),
+                    (None, Some(pattern)) if addend.by_products => pattern.with_columns(columns),
+                    _ => Pattern::new(columns),
                 })
             })
             .collect();
@@ -176,28 +181,20 @@ fn permute(column: &mut Cow<[u32]>, order: &[u32]) {
     *column = Cow::Owned(order.iter().map(|entry| column[*entry as usize]).collect());
 }
 
-/// The addend that the kernel treats: the first of those with the most categories. Where the categories differ from entry
-/// to entry, all is done in log space.
-pub(super) fn main_addend(plan: &SitePlan) -> Option<usize> {
-    if plan.addends.iter().any(|addend| addend.listed.is_some()) {
-        return None;
-    }
-    (0..plan.addends.len())
-        .filter(|addend| !plan.addends[*addend].modes.is_empty())
-        .max_by_key(|addend| (plan.addends[*addend].categories, std::cmp::Reverse(*addend)))
-}
-
 /// The doubles that a gathered row takes.
 fn row_length(addend: &AddendPlan) -> usize {
     if addend.stored == Stored::Double { addend.categories } else { addend.categories.div_ceil(2) }
 }
 
 /// Whether sorting the entries by their rows pays for a second copy of their coordinates and weights: the rows that they
-/// gather in the second mode outgrow a cache of a megabyte, and each is gathered many times.
+/// gather in the second mode outgrow a cache of a megabyte, and each is gathered many times. Matrix products need it.
 fn wants_order(plan: &SitePlan, main: usize) -> bool {
     const LEAST_BYTES: usize = 1 << 20;
     const LEAST_ENTRIES: usize = 1 << 16;
     let addend = &plan.addends[main];
+    if addend.by_products {
+        return true;
+    }
     let [_, second, ..] = addend.modes.as_slice() else { return false };
     let bytes = second.rows * addend.categories * size_of::<f64>();
     let many = plan.entries >= LEAST_ENTRIES.max(8 * second.rows);

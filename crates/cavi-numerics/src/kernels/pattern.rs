@@ -8,6 +8,9 @@
 //! share a row or a column in a round, so that nothing accumulated in these two modes needs a copy for each chunk. A group is
 //! visited in strips of columns whose rows of a factor stay in the cache, each strip row by row. Entries that are put in the
 //! order of these visits ([`Pattern::in_strips`]) are read one after another.
+//!
+//! A *filled* pattern ([`Pattern::filled`]) has an entry in most places of its rows and columns, and none has two. It has a
+//! grid whose strips are as wide as a block of a matrix product.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -20,6 +23,7 @@ pub struct Pattern<'a> {
     chunks: Vec<usize>,
     is_disjoint: bool,
     grid: Option<Grid>,
+    is_filled: bool,
 }
 
 /// Chunks of rows by groups of columns, see the [module](self).
@@ -31,6 +35,8 @@ pub(super) struct Grid {
     row_bounds: Vec<usize>,
     /// Where the strips of each group begin, and the number of strips.
     strip_bounds: Vec<usize>,
+    /// The first column of each strip, and one past the last.
+    edges: Vec<usize>,
     /// Whether the entries stand in the order of chunks, strips and rows; otherwise in that of rows.
     is_in_strips: bool,
     /// Of entries in the order of rows: for each strip, and one past the last, the first entry of each row that lies in this
@@ -40,9 +46,18 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// The number of chunks, of groups and of rounds.
-    pub(super) fn len(&self) -> usize {
+    fn chunks(&self) -> usize {
         self.row_bounds.len() - 1
+    }
+
+    /// The number of groups, and of rounds.
+    pub(super) fn groups(&self) -> usize {
+        self.strip_bounds.len() - 1
+    }
+
+    /// The columns of a strip.
+    pub(super) fn edges(&self, strip: usize) -> Range<usize> {
+        self.edges[strip]..self.edges[strip + 1]
     }
 
     /// The strips of a group.
@@ -68,13 +83,13 @@ impl Grid {
     }
 
     fn strip_count(&self) -> usize {
-        self.strip_bounds[self.len()]
+        self.strip_bounds[self.groups()]
     }
 
     /// The grid of the same entries in strips, and the place of each of them before.
     fn in_strips(&self) -> (Grid, Vec<u32>) {
         let (mut starts, mut order) = (Vec::with_capacity(self.rows * self.strip_count() + 1), Vec::new());
-        for chunk in 0..self.len() {
+        for chunk in 0..self.chunks() {
             for strip in 0..self.strip_count() {
                 let (_, from, to) = self.runs(chunk, strip);
                 for (from, to) in from.iter().zip(to) {
@@ -99,6 +114,37 @@ const SMALL: usize = 4096;
 
 /// As many bytes of a factor's rows are gathered again and again.
 const STRIP_BYTES: usize = 400_000;
+
+/// The most columns of a strip of a filled pattern.
+pub(super) const BLOCK_COLUMNS: usize = 64;
+
+/// The part of all places of its rows and columns that a filled pattern has an entry in, at least.
+pub const LEAST_FILL: f64 = 0.5;
+
+/// Whether entries with these indices of two modes, put in order, make a [filled](Pattern::filled) pattern.
+pub fn fills_a_grid(columns: [&[u32]; 2]) -> bool {
+    if fill(columns) < LEAST_FILL || u32::try_from(columns[0].len()).is_err() {
+        return false;
+    }
+    let pairs = || columns[0].iter().zip(columns[1]);
+    if pairs().zip(pairs().skip(1)).all(|(one, next)| one < next) {
+        return true;
+    }
+    // A bit for each place.
+    let [rows, width] = columns.map(size);
+    let mut seen = vec![0_u64; (rows * width).div_ceil(64)];
+    pairs().all(|(row, column)| {
+        let place = *row as usize * width + *column as usize;
+        let (word, bit) = (&mut seen[place / 64], 1 << (place % 64));
+        std::mem::replace(word, *word | bit) & bit == 0
+    })
+}
+
+/// The part of all places of its rows and columns that entries with these indices of two modes are.
+pub fn fill(columns: [&[u32]; 2]) -> f64 {
+    let [rows, width] = columns.map(|column| size(column) as f64);
+    if rows == 0.0 || width == 0.0 { 0.0 } else { columns[0].len() as f64 / (rows * width) }
+}
 
 impl<'a> Pattern<'a> {
     /// The entries in the order given. Rows (runs of one index of the first mode) are kept within a chunk when the
@@ -133,10 +179,38 @@ impl<'a> Pattern<'a> {
         Self { grid: Some(grid), ..Self::cut(columns, chunks) }
     }
 
+    /// The entries in the order given if they ascend by both of two modes and fill most of their rows and columns; otherwise
+    /// `None`, and the entries again.
+    ///
+    /// # Errors
+    /// The columns, where they are not so.
+    ///
+    /// # Panics
+    /// As [`Pattern::new`].
+    pub fn filled(columns: Vec<Cow<'a, [u32]>>) -> Result<Self, Vec<Cow<'a, [u32]>>> {
+        Self::filled_at_least(LEAST_FILL, columns)
+    }
+
+    /// The same from another part of all places on.
+    ///
+    /// # Errors
+    /// As [`Pattern::filled`].
+    ///
+    /// # Panics
+    /// As [`Pattern::new`].
+    pub fn filled_at_least(part: f64, columns: Vec<Cow<'a, [u32]>>) -> Result<Self, Vec<Cow<'a, [u32]>>> {
+        let Some(grid) = filled_grid(&columns, part) else { return Err(columns) };
+        let rows = &columns[0];
+        let bound = |row: &usize| rows.partition_point(|index| (*index as usize) < *row);
+        let chunks = grid.row_bounds.iter().map(bound).collect();
+        Ok(Self { grid: Some(grid), is_filled: true, ..Self::cut(columns, chunks) })
+    }
+
     /// The same entries in the order in which a grid in the order of rows visits them, with the place of each before; `None`
-    /// without such a grid.
+    /// without such a grid, and for a filled one, whose entries stand together as they are.
     pub fn in_strips(&self) -> Option<(Pattern<'static>, Vec<u32>)> {
-        let (grid, order) = self.grid.as_ref().filter(|grid| !grid.is_in_strips)?.in_strips();
+        let grid = self.grid.as_ref().filter(|grid| !grid.is_in_strips && !self.is_filled);
+        let (grid, order) = grid?.in_strips();
         let permuted = |column: &Cow<[u32]>| -> Cow<'static, [u32]> {
             order.iter().map(|entry| column[*entry as usize]).collect()
         };
@@ -146,6 +220,7 @@ impl<'a> Pattern<'a> {
             chunks: self.chunks.clone(),
             is_disjoint: self.is_disjoint,
             grid: Some(grid),
+            is_filled: false,
         };
         Some((pattern, order))
     }
@@ -155,7 +230,8 @@ impl<'a> Pattern<'a> {
     /// # Panics
     /// If a column has another length.
     pub fn with_columns<'b>(&self, columns: Vec<Cow<'b, [u32]>>) -> Pattern<'b> {
-        Pattern { grid: self.grid.clone(), ..Pattern::cut(columns, self.chunks.clone()) }
+        let is_filled = self.is_filled && columns.len() == 2;
+        Pattern { grid: self.grid.clone(), is_filled, ..Pattern::cut(columns, self.chunks.clone()) }
     }
 
     /// The entries with chunks that ascend from 0 to their number.
@@ -168,7 +244,7 @@ impl<'a> Pattern<'a> {
         let chunks = if entries == 0 { vec![0] } else { chunks };
         let sizes = columns.iter().map(|column| size(column)).collect();
         let is_disjoint = are_disjoint(&columns[0], &chunks);
-        Self { columns, sizes, chunks, is_disjoint, grid: None }
+        Self { columns, sizes, chunks, is_disjoint, grid: None, is_filled: false }
     }
 
     /// The number of entries.
@@ -211,6 +287,11 @@ impl<'a> Pattern<'a> {
         self.grid.is_some()
     }
 
+    /// Whether the entries fill most of their rows and columns, on a grid.
+    pub fn is_filled(&self) -> bool {
+        self.is_filled
+    }
+
     /// The bytes that the grid takes.
     pub fn grid_bytes(&self) -> usize {
         self.grid.as_ref().map_or(0, |grid| grid.starts.len() * size_of::<u32>())
@@ -222,7 +303,8 @@ impl<'a> Pattern<'a> {
 
     /// The modes in which two chunks that run together may accumulate in the same row.
     pub(super) fn shared_modes(&self) -> Range<usize> {
-        let first = if self.grid.is_some() { 2 } else { usize::from(self.is_disjoint) };
+        let has_groups = self.grid.as_ref().is_some_and(|grid| grid.groups() == grid.chunks());
+        let first = if has_groups { 2 } else { usize::from(self.is_disjoint) };
         first..self.modes().max(first)
     }
 }
@@ -308,17 +390,49 @@ fn grid(columns: &[Cow<[u32]>], row_length: usize) -> Option<Grid> {
         strip_bounds.push(edges.len());
     }
     edges.push(width);
+    let starts = starts([first, second], rows, &edges);
+    Some(Grid { rows, row_bounds, strip_bounds, edges, is_in_strips: false, starts })
+}
+
+/// For each edge of a strip the first entry of each row at this column or a later one; entries are sorted.
+fn starts([first, second]: [&[u32]; 2], rows: usize, edges: &[usize]) -> Vec<u32> {
     let mut starts = vec![0; edges.len() * rows];
     let mut entry = 0;
     for row in 0..rows {
         for (strip, edge) in edges.iter().enumerate() {
-            while entry < entries && first[entry] as usize == row && (second[entry] as usize) < *edge {
+            while entry < first.len() && first[entry] as usize == row && (second[entry] as usize) < *edge {
                 entry += 1;
             }
             starts[strip * rows + row] = entry as u32;
         }
     }
-    Some(Grid { rows, row_bounds, strip_bounds, is_in_strips: false, starts })
+    starts
+}
+
+/// The grid of a filled pattern, if it is one: chunks of about as many rows, and as many groups of strips where the columns
+/// are enough for them; otherwise one group, and fewer chunks.
+fn filled_grid(columns: &[Cow<[u32]>], part: f64) -> Option<Grid> {
+    let [first, second] = columns else { return None };
+    let entries = first.len();
+    if fill([first, second]) < part || entries == 0 || u32::try_from(entries).is_err() {
+        return None;
+    }
+    let pairs = || first.iter().zip(second.iter());
+    if !pairs().zip(pairs().skip(1)).all(|(one, next)| one < next) {
+        return None;
+    }
+    let (rows, width) = (size(first), size(second));
+    let strips = width.div_ceil(BLOCK_COLUMNS);
+    let many = (entries / SMALL).clamp(1, MOST_ROUNDS).min(rows);
+    let (chunks, groups) = match strips >= many {
+        true => (many, many),
+        false => (many.min(MOST_CHUNKS).min(chunk_count(columns)), 1),
+    };
+    let split = |size: usize, parts: usize| (0..=parts).map(|part| size * part / parts).collect();
+    let edges: Vec<usize> = (0..=strips).map(|strip| width.min(strip * BLOCK_COLUMNS)).collect();
+    let starts = starts([first, second], rows, &edges);
+    let (row_bounds, strip_bounds) = (split(rows, chunks), split(strips, groups));
+    Some(Grid { rows, row_bounds, strip_bounds, edges, is_in_strips: false, starts })
 }
 
 /// The order of the entries by their first two modes (by the only one, if there is one).

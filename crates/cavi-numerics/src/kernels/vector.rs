@@ -29,6 +29,8 @@ pub(super) trait Vector: Copy {
     unsafe fn plus(self, b: Self) -> Self;
     /// `self * b + c`, rounded once where the instruction set can.
     unsafe fn times_plus(self, b: Self, c: Self) -> Self;
+    /// `self / b` for `b` from 1e-250 to 1e300, to a unit in the last place.
+    unsafe fn over(self, b: Self) -> Self;
     /// The sums over the lanes of four vectors.
     unsafe fn sums(vectors: [Self; 4]) -> [f64; 4];
 
@@ -167,6 +169,11 @@ impl Vector for Portable {
     }
 
     #[inline(always)]
+    unsafe fn over(self, b: Self) -> Self {
+        Self(std::array::from_fn(|lane| self.0[lane] / b.0[lane]))
+    }
+
+    #[inline(always)]
     unsafe fn sums(vectors: [Self; 4]) -> [f64; 4] {
         vectors.map(|vector| (vector.0[0] + vector.0[2]) + (vector.0[1] + vector.0[3]))
     }
@@ -262,6 +269,11 @@ mod x86 {
         }
 
         #[inline(always)]
+        unsafe fn over(self, b: Self) -> Self {
+            unsafe { Self(_mm256_div_pd(self.0, b.0)) }
+        }
+
+        #[inline(always)]
         unsafe fn sums(vectors: [Self; 4]) -> [f64; 4] {
             unsafe {
                 let [a, b, c, d] = vectors;
@@ -350,6 +362,20 @@ mod x86 {
         #[inline(always)]
         unsafe fn times_plus(self, b: Self, c: Self) -> Self {
             unsafe { Self(_mm512_fmadd_pd(self.0, b.0, c.0)) }
+        }
+
+        /// A division takes as long as eight products. With `r` the reciprocal to 14 bits, `r (2 - b r)` has 28, the quotient `q`
+        /// by it has 28, and `q + (a - b q) r` all: the error of each step is the product of those before.
+        #[inline(always)]
+        unsafe fn over(self, b: Self) -> Self {
+            unsafe {
+                let rough = _mm512_rcp14_pd(b.0);
+                let error = _mm512_fnmadd_pd(b.0, rough, _mm512_set1_pd(1.0));
+                let reciprocal = _mm512_fmadd_pd(rough, error, rough);
+                let quotient = _mm512_mul_pd(self.0, reciprocal);
+                let rest = _mm512_fnmadd_pd(b.0, quotient, self.0);
+                Self(_mm512_fmadd_pd(rest, reciprocal, quotient))
+            }
         }
 
         #[inline(always)]

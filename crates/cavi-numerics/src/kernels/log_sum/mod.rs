@@ -18,6 +18,7 @@
 mod known;
 mod narrow;
 mod pass;
+mod products;
 
 #[cfg(test)]
 mod tests;
@@ -199,12 +200,15 @@ fn log_sum_on(
         let own = pass::Written { ratios, sums, total: outputs.total };
         tasks.push(pass::Task::new(input, range, first.clone(), private, copy, own));
     }
-    let rounds = pattern.grid().map_or(1, |grid| grid.len());
+    let by_products = pattern.is_filled() && factors_are_finite(input, threads);
+    let rounds = pattern.grid().map_or(1, |grid| grid.groups());
     for round in 0..rounds {
         let work = tasks.iter_mut().enumerate().collect();
         threads.for_each_item(work, |(chunk, task): (usize, &mut pass::Task)| {
+            let group = (chunk + round) % rounds;
             let visit = match pattern.grid() {
-                Some(grid) => pass::Visit::Group { grid, chunk, group: (chunk + round) % rounds },
+                Some(grid) if by_products => return products::run(set, task, grid, chunk, group),
+                Some(grid) => pass::Visit::Group { grid, chunk, group },
                 None => pass::Visit::All,
             };
             pass::run(set, task, visit);
@@ -224,6 +228,20 @@ fn log_sum_on(
     }
     totals.rare.sort_unstable();
     totals
+}
+
+/// Whether all factors are doubles, and no value is infinite or none: what contributes nothing is then multiplied by zero.
+fn factors_are_finite(input: &LogSum, threads: &Threads) -> bool {
+    const LENGTH: usize = 1 << 15;
+    input.factors.iter().all(|factor| {
+        let Values::Double(values) = factor.values else { return false };
+        let parts = values.len().div_ceil(LENGTH);
+        let is_finite = |part: usize| {
+            let values = &values[part * LENGTH..values.len().min((part + 1) * LENGTH)];
+            values.iter().fold(true, |all, value| all & (value.abs() < f64::INFINITY))
+        };
+        threads.map(parts, is_finite).into_iter().all(|own| own)
+    })
 }
 
 /// The door: everything that the pass relies on without looking again.

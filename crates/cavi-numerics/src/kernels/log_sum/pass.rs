@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use super::{LogSum, Totals, Values};
+use super::{LogSum, Totals, Values, products};
 use crate::InstructionSet;
 use crate::kernels::pattern::Grid;
 use crate::kernels::vector::{Portable, Stored, Vector, prefetch};
@@ -16,15 +16,16 @@ use crate::special::ln_into;
 
 /// What one chunk reads and writes.
 pub(super) struct Task<'a> {
-    input: &'a LogSum<'a>,
-    range: Range<usize>,
+    pub(super) input: &'a LogSum<'a>,
+    pub(super) range: Range<usize>,
     /// One a mode; null where not wanted. Not shared with a task that runs at the same time, or at other rows only.
-    accumulators: Vec<*mut f64>,
+    pub(super) accumulators: Vec<*mut f64>,
     /// The accumulators of this task alone that the pointers may lead to, cleared when the first round begins.
     copy: &'a mut [f64],
     is_clear: bool,
-    written: Written<'a>,
-    totals: Totals,
+    pub(super) written: Written<'a>,
+    pub(super) totals: Totals,
+    pub(super) scratch: products::Scratch,
 }
 
 /// What one chunk writes for each of its entries, and whether it takes the total.
@@ -52,7 +53,15 @@ impl<'a> Task<'a> {
             assert!(place.end <= copy.len());
             accumulators[*mode] = own.wrapping_add(place.start);
         }
-        Self { input, range, accumulators, copy, is_clear: false, written, totals: Totals::default() }
+        let (totals, scratch) = (Totals::default(), products::Scratch::default());
+        Self { input, range, accumulators, copy, is_clear: false, written, totals, scratch }
+    }
+
+    /// Clears its own copies before the first round.
+    pub fn clear(&mut self) {
+        if !std::mem::replace(&mut self.is_clear, true) {
+            self.copy.fill(0.0);
+        }
     }
 
     /// What the chunk adds to the totals.
@@ -69,14 +78,11 @@ pub(super) enum Visit<'a> {
 }
 
 /// Entries whose logarithms are taken together.
-const BLOCK: usize = 512;
+pub(super) const BLOCK: usize = 512;
 
 /// Runs the chunk on the entries to visit.
 pub(super) fn run(set: InstructionSet, task: &mut Task, visit: Visit) {
-    if !task.is_clear {
-        task.copy.fill(0.0);
-        task.is_clear = true;
-    }
+    task.clear();
     // `check` has seen that all factors are stored alike, those of two modes alone in single precision.
     match (task.input.factors[0].values, task.input.pattern.modes()) {
         (Values::Single(_), _) => run_two::<f32>(set, task, visit),
@@ -160,17 +166,21 @@ impl<T: Stored, const M: usize> Modes<T, M> {
 }
 
 /// What entries leave for their logarithms.
-struct Block {
-    count: usize,
-    sums: [f64; BLOCK],
-    weights: [f64; BLOCK],
-    offsets: [f64; BLOCK],
+pub(super) struct Block {
+    pub count: usize,
+    pub sums: [f64; BLOCK],
+    pub weights: [f64; BLOCK],
+    pub offsets: [f64; BLOCK],
 }
 
 impl Block {
+    pub fn empty() -> Self {
+        Self { count: 0, sums: [1.0; BLOCK], weights: [0.0; BLOCK], offsets: [0.0; BLOCK] }
+    }
+
     /// `sum x (ln s + o)` over the entries so far, which are then forgotten.
     #[inline(always)]
-    fn take(&mut self, has_offsets: bool) -> f64 {
+    pub fn take(&mut self, has_offsets: bool) -> f64 {
         let count = std::mem::take(&mut self.count);
         let mut logs = [0.0; BLOCK];
         let logs = &mut logs[..count];
@@ -190,7 +200,7 @@ impl Block {
 #[inline(always)]
 unsafe fn chunk<V: Vector, T: Stored, const M: usize, const W: usize>(task: &mut Task, visit: Visit) {
     let mut totals = std::mem::take(&mut task.totals);
-    let mut block = Block { count: 0, sums: [1.0; BLOCK], weights: [0.0; BLOCK], offsets: [0.0; BLOCK] };
+    let mut block = Block::empty();
     let rows = task.input.pattern.column(0);
     let modes = Modes::<T, M>::of::<V>(task);
     match visit {
@@ -302,7 +312,13 @@ unsafe fn row<V: Vector, T: Stored, const M: usize, const W: usize>(
 
 /// Records `s` and says what becomes of the entry: `Some(r)`, or `None` if it contributes nothing or is rare.
 #[inline(always)]
-fn settle(task: &mut Task, e: usize, s: f64, block: &mut Block, rare: &mut Vec<usize>) -> Option<f64> {
+pub(super) fn settle(
+    task: &mut Task,
+    e: usize,
+    s: f64,
+    block: &mut Block,
+    rare: &mut Vec<usize>,
+) -> Option<f64> {
     let weight = task.input.weights[e];
     let is_common = (task.input.least..f64::INFINITY).contains(&s);
     let ratio = if weight == 0.0 {

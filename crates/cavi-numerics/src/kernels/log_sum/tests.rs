@@ -51,11 +51,37 @@ enum Visited {
     OnGrid(usize),
     /// The same, put in the order of the visits.
     InStrips(usize),
+    /// By matrix products.
+    Filled,
 }
 
 fn case(numbers: &mut Numbers, entries: usize, sizes: &[usize], length: usize, visited: Visited) -> Case {
-    let mut columns: Vec<Vec<u32>> =
+    let columns: Vec<Vec<u32>> =
         sizes.iter().map(|size| (0..entries).map(|_| numbers.below(*size) as u32).collect()).collect();
+    case_of(numbers, columns, sizes, length, visited)
+}
+
+/// Entries at most of the places of a grid: the last row and column have one, and the tenth row is full.
+fn filled_case(numbers: &mut Numbers, [rows, width]: [usize; 2], length: usize) -> Case {
+    let tenths = 6 + numbers.below(5);
+    let places = (0..rows * width).filter(|place| {
+        let is_last = *place + 1 == rows * width;
+        numbers.below(10) < tenths || is_last || place / width == 9
+    });
+    let columns = places.map(|place| ((place / width) as u32, (place % width) as u32)).unzip();
+    let case = case_of(numbers, vec![columns.0, columns.1], &[rows, width], length, Visited::Filled);
+    assert!(case.pattern.is_filled() || case.pattern.len() < rows * width / 2);
+    case
+}
+
+fn case_of(
+    numbers: &mut Numbers,
+    mut columns: Vec<Vec<u32>>,
+    sizes: &[usize],
+    length: usize,
+    visited: Visited,
+) -> Case {
+    let entries = columns[0].len();
     if visited != Visited::AsTheyAre {
         let order = by_rows(&columns.iter().map(Vec::as_slice).collect::<Vec<_>>());
         columns =
@@ -71,6 +97,7 @@ fn case(numbers: &mut Numbers, entries: usize, sizes: &[usize], length: usize, v
         pattern: match visited {
             Visited::AsTheyAre | Visited::ByRows => Pattern::new(columns),
             Visited::OnGrid(row_length) => Pattern::on_grid(columns, row_length),
+            Visited::Filled => Pattern::filled(columns).unwrap_or_else(Pattern::new),
             Visited::InStrips(row_length) => {
                 let by_rows = Pattern::on_grid(columns, row_length);
                 let (pattern, order) = by_rows.in_strips().expect("a grid in the order of rows");
@@ -320,6 +347,51 @@ fn a_grid_is_one_chunk() {
             }
         }
     }
+}
+
+/// Blocks of less than a row and more, one group of columns and several, entries that fill their rows and those that do not.
+#[test]
+fn products_are_one_chunk() {
+    let numbers = &mut Numbers(11);
+    let threads = [Threads::new(1), Threads::new(2), Threads::new(3)];
+    for sizes in [[1, 1], [2, 7], [12, 64], [70, 130], [130, 65], [150, 520], [9_000, 3]] {
+        for length in [0, 1, 8, 20] {
+            let mut case = filled_case(numbers, sizes, length);
+            let wanted = [1, 2, 3][numbers.below(3)];
+            check_case(&case, wanted, &threads);
+            // Neither is a sum near nothing one to divide by, nor any other touched by it; nor by weights of 0.
+            let (stride, rows) = (case.factors[0].1, sizes[0]);
+            for (row, value) in [(1, 0.0), (3, 1e-260), (4, 1e307), (9, 1e-280)] {
+                let own = (row * stride).min(rows * stride)..(row * stride + length).min(rows * stride);
+                case.factors[0].0[own].fill(value);
+            }
+            check_case(&case, 3, &threads[..2]);
+            // What is infinite is not multiplied by nothing.
+            let last = stride * rows - stride;
+            case.factors[0].0[last..last + length].fill(f64::INFINITY);
+            check_case(&case, 3, &threads[..1]);
+        }
+    }
+}
+
+#[test]
+fn a_grid_is_filled_by_one_entry_a_place() {
+    let pattern = |columns: &[&[u32]]| {
+        Pattern::filled(columns.iter().map(|own| Cow::Owned(own.to_vec())).collect()).is_ok()
+    };
+    let fills = super::super::pattern::fills_a_grid;
+    let full: [&[u32]; 2] = [&[0, 0, 1, 1], &[0, 1, 0, 1]];
+    assert!(pattern(&full) && fills(full));
+    let out_of_order: [&[u32]; 2] = [&[1, 0, 1], &[1, 1, 0]];
+    assert!(!pattern(&out_of_order) && fills(out_of_order));
+    for columns in
+        [[&[0, 0, 1, 1], &[0, 1, 1, 1]], [&[0, 1, 1, 0], &[0, 0, 1, 0]], [&[0, 0, 1, 4], &[0, 3, 0, 4]]]
+    {
+        let columns: [&[u32]; 2] = columns.map(|own: &[u32; 4]| &own[..]);
+        assert!(!pattern(&columns) && !fills(columns), "{columns:?}");
+    }
+    assert!(!pattern(&[&[], &[]]) && !fills([&[], &[]]));
+    assert!(!pattern(&[&[0, 1]]) && !pattern(&[&[0, 1], &[0, 0], &[0, 0]]));
 }
 
 #[test]
