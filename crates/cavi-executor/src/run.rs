@@ -35,7 +35,7 @@ pub use ascend::{Allocations, VISIT};
 use changes::Change;
 use contractions::Prepared;
 use elementwise::{elementwise, in_place, pairwise};
-use parts::{put, take};
+use parts::{pairs, put, square, take};
 use region::Inverses;
 use rows::{Parts, describe, expect};
 use site_state::SiteState;
@@ -110,6 +110,8 @@ impl<'a> Executor<'a> {
                 | Operation::Pair(..)
                 | Operation::Whole(_)
                 | Operation::Taken(_)
+                | Operation::Pairs(..)
+                | Operation::Square(..)
                 | Operation::LogDeterminant(_)
                 | Operation::Site(..) => Vec::new(),
             })
@@ -171,6 +173,8 @@ impl<'a> Executor<'a> {
                 | Operation::Pair(..)
                 | Operation::Whole(_)
                 | Operation::Taken(_)
+                | Operation::Pairs(..)
+                | Operation::Square(..)
                 | Operation::LogDeterminant(_)
                 | Operation::Site(..) => {
                     self.plan.nodes[index].reads().iter().all(|read| constant[read.index()])
@@ -367,6 +371,8 @@ impl<'a> Executor<'a> {
             | Operation::Pair(..)
             | Operation::Whole(_)
             | Operation::Taken(_)
+            | Operation::Pairs(..)
+            | Operation::Square(..)
             | Operation::LogDeterminant(_)
             | Operation::Site(..) => self.plan.nodes[id.index()]
                 .reads()
@@ -390,6 +396,8 @@ impl<'a> Executor<'a> {
             | Operation::Pair(..)
             | Operation::Whole(_)
             | Operation::Taken(_)
+            | Operation::Pairs(..)
+            | Operation::Square(..)
             | Operation::LogDeterminant(_)
             | Operation::Site(..) => self.plan.nodes[index].reads(),
         };
@@ -468,6 +476,15 @@ impl<'a> Executor<'a> {
                 out.resize(self.plan.nodes[index].len(), 0.0);
                 let shape = &self.plan.nodes[part.node.index()].shape;
                 take(part, &self.values[part.node.index()], shape, &mut out);
+            }
+            Operation::Pairs(node, at) => {
+                out.clear();
+                out.reserve(self.plan.nodes[index].len());
+                pairs(&self.values[node.index()], &self.plan.nodes[node.index()].shape, *at, &mut out);
+            }
+            Operation::Square(node, at) => {
+                out.resize(self.plan.nodes[index].len(), 0.0);
+                square(&self.values[node.index()], &self.plan.nodes[index].shape, *at, &mut out);
             }
             Operation::LogDeterminant(node) => {
                 let size = self.plan.nodes[node.index()].shape.last().copied().unwrap_or(1);

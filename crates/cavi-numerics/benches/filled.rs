@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 use std::time::Instant;
 
+use cavi_numerics::kernels::log_sum::LEAST;
 use cavi_numerics::kernels::{Factor, LogSum, Outputs, Pattern, Scratch, log_sum};
 use cavi_numerics::{Threads, instruction_set};
 

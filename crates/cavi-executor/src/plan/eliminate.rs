@@ -121,17 +121,28 @@ fn temporary(
     sum: Option<usize>,
     table: Option<MapId>,
 ) -> Access {
-    let dims = shape_of(lowering, whole, group, sum);
-    let mut sizes: Vec<usize> = dims.iter().map(|(_, size)| *size).collect();
-    let mut output: Vec<Index> = (0..dims.len()).map(Index::letter).collect();
-    let mut shape = sizes.clone();
-    if let Some(letter) = sum {
-        sizes.push(whole.sizes[letter]);
-    }
+    let (mut contraction, dims) = product(lowering, whole, group, sum);
+    let mut shape: Vec<usize> = dims.iter().map(|(_, size)| *size).collect();
     if let Some(table) = table {
-        output.insert(0, Index { letter: dims.len(), map: Some(table) });
+        contraction.output.insert(0, Index { letter: dims.len(), map: Some(table) });
         shape.insert(0, lowering.maps.range(table));
     }
+    merge(lowering, &mut contraction);
+    compact(&mut contraction);
+    let node = lowering.node(Operation::Contractions(vec![contraction]), shape, Vec::new);
+    Access { node, dims: dims.into_iter().map(|(index, _)| index).collect() }
+}
+
+/// The product of a group of operands, summed over a letter if one is given, with its dimensions and their sizes: the letters
+/// of the product, whose own are numbered in this order, the summed one last.
+fn product(
+    lowering: &Lowering,
+    whole: &Contraction,
+    group: &[usize],
+    sum: Option<usize>,
+) -> (Contraction, Vec<(Index, usize)>) {
+    let dims = shape_of(lowering, whole, group, sum);
+    let sizes = dims.iter().map(|(_, size)| *size).chain(sum.map(|letter| whole.sizes[letter])).collect();
     let operands = group
         .iter()
         .map(|place| {
@@ -150,11 +161,108 @@ fn temporary(
             Access { node: operand.node, dims: own.collect() }
         })
         .collect();
-    let mut contraction = Contraction { coefficient: 1.0, sizes, operands, output };
-    merge(lowering, &mut contraction);
-    compact(&mut contraction);
-    let node = lowering.node(Operation::Contractions(vec![contraction]), shape, Vec::new);
-    Access { node, dims: dims.into_iter().map(|(index, _)| index).collect() }
+    let output = (0..dims.len()).map(Index::letter).collect();
+    (Contraction { coefficient: 1.0, sizes, operands, output }, dims)
+}
+
+/// Factors out what contractions with one output have in common: `sum R D + sum R E = sum R (D + E)`, where `D + E` is an array
+/// no larger than one that `D` and `E` are made of. So a second moment is put together from mean and covariance before a mask is
+/// summed over it, and not after.
+pub fn factor_out(lowering: &mut Lowering, mut parts: Vec<Contraction>) -> Vec<Contraction> {
+    let pairs =
+        |count: usize| (0..count).flat_map(move |one| (one + 1..count).map(move |other| (one, other)));
+    while let Some((place, joined, other)) = pairs(parts.len())
+        .find_map(|(one, other)| Some((one, join(lowering, &parts[one], &parts[other])?, other)))
+    {
+        parts[place] = joined;
+        parts.remove(other);
+    }
+    parts
+}
+
+/// Two contractions as one, if what they do not have in common adds up to an array over the same letters.
+///
+/// Worth it only where what they have in common holds these letters and others together, and every summed one of these: else
+/// sums would move inward and leave little to be saved.
+fn join(lowering: &mut Lowering, one: &Contraction, other: &Contraction) -> Option<Contraction> {
+    if one.coefficient != other.coefficient || one.output.len() != other.output.len() {
+        return None;
+    }
+    // The letters of the other by those of the one.
+    let mut known: BTreeMap<usize, usize> = BTreeMap::new();
+    let matches = |known: &BTreeMap<usize, usize>, own: &[Index], theirs: &[Index]| {
+        let mut known = known.clone();
+        for (own, theirs) in own.iter().zip(theirs) {
+            let taken = known.iter().any(|(from, to)| (*to == own.letter) != (*from == theirs.letter));
+            if own.map != theirs.map || taken || one.sizes[own.letter] != other.sizes[theirs.letter] {
+                return None;
+            }
+            known.insert(theirs.letter, own.letter);
+        }
+        Some(known)
+    };
+    known = matches(&known, &one.output, &other.output)?;
+    let (mut common, mut rest) = (Vec::new(), Vec::new());
+    for operand in &other.operands {
+        let found = (0..one.operands.len()).filter(|place| !common.contains(place)).find_map(|place| {
+            let own = &one.operands[place];
+            let same = own.node == operand.node;
+            Some((place, same.then(|| matches(&known, &own.dims, &operand.dims))??))
+        });
+        match found {
+            Some((place, letters)) => {
+                common.push(place);
+                known = letters;
+            }
+            None => rest.push(operand.clone()),
+        }
+    }
+    let own: Vec<usize> = (0..one.operands.len()).filter(|place| !common.contains(place)).collect();
+    for index in rest.iter_mut().flat_map(|operand| &mut operand.dims) {
+        index.letter = *known.get(&index.letter)?;
+    }
+    let theirs = Contraction { operands: rest, ..one.clone() };
+    let all: Vec<usize> = (0..theirs.operands.len()).collect();
+    let (left, dims) = product(lowering, one, &own, None);
+    let (right, same) = product(lowering, &theirs, &all, None);
+    if own.is_empty() || all.is_empty() || dims != same {
+        return None;
+    }
+    let letters = |index: &Index| dims.iter().any(|(own, _)| own.letter == index.letter);
+    let shared = || common.iter().map(|place| &one.operands[*place].dims);
+    let couples = shared().any(|dims| dims.iter().any(letters) && !dims.iter().all(letters));
+    let is_summed = |letter: usize| one.output.iter().all(|index| index.letter != letter);
+    let is_shared = |letter: usize| shared().flatten().any(|index| index.letter == letter);
+    let all_shared = dims.iter().all(|(index, _)| !is_summed(index.letter) || is_shared(index.letter));
+    let operands = left.operands.iter().chain(&right.operands);
+    let largest = operands.map(|operand| lowering.nodes[operand.node.index()].len()).max().unwrap_or(0);
+    let shape: Vec<usize> = dims.iter().map(|(_, size)| *size).collect();
+    if !couples || !all_shared || shape.iter().product::<usize>() > largest {
+        return None;
+    }
+    // In the order of an array that has all dimensions, so that it is the same array wherever it is read.
+    let holds = |index: &Index| dims.iter().position(|(own, _)| own == index);
+    let order = own.iter().map(|place| &one.operands[*place]).chain(&theirs.operands).find_map(|operand| {
+        let order: Vec<usize> = operand.dims.iter().map(holds).collect::<Option<_>>()?;
+        (order.len() == dims.len()).then_some(order)
+    });
+    let order = order.unwrap_or_else(|| (0..dims.len()).collect());
+    let parts = [left, right].map(|part| in_order(part, &order));
+    let shape = order.iter().map(|place| shape[*place]).collect();
+    let node = lowering.node(Operation::Contractions(parts.into()), shape, Vec::new);
+    let mut joined = one.clone();
+    replace(&mut joined, &own, Access { node, dims: order.iter().map(|place| dims[*place].0).collect() });
+    Some(joined)
+}
+
+/// A product of all its letters with these in another order.
+fn in_order(mut product: Contraction, order: &[usize]) -> Contraction {
+    product.sizes = order.iter().map(|letter| product.sizes[*letter]).collect();
+    for index in product.operands.iter_mut().flat_map(|operand| &mut operand.dims) {
+        index.letter =
+            order.iter().position(|letter| *letter == index.letter).expect("a letter of the product");
+    }
+    product
 }
 
 fn replace(whole: &mut Contraction, group: &[usize], by: Access) {

@@ -5,8 +5,10 @@
 
 mod eliminate;
 pub mod lower;
+mod pairs;
 pub mod precision;
 mod print;
+mod share;
 pub mod site;
 pub mod tensor;
 
@@ -20,14 +22,16 @@ use crate::gather::{gather, gather_block, is_log_complement};
 use crate::layout::{Layout, is_one_vector};
 pub use lower::Unplanned;
 use lower::{Dim, Lowering};
+use pairs::pair;
 pub use precision::Precision;
+use share::share;
 use site::{SitePlan, plan_site};
 use tensor::{Index, Maps, Node, NodeId, Operation, Part};
 
 /// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan<'a> {
-    /// The nodes; a node comes after those it reads.
+    /// The nodes; a node comes after those it reads, but for sums that it shares with others.
     pub nodes: Vec<Node>,
     /// The values of static nodes.
     pub statics: Vec<Cow<'a, [f64]>>,
@@ -152,6 +156,11 @@ pub fn plan<'a>(
         for term in rest {
             elbo.push(lowering.sum(&Sum::term(term), &[], None)?);
         }
+    }
+    // Where copies move one after another, steps follow what changed of each sum.
+    if blocks.iter().all(|block| block.in_order.is_empty()) {
+        share(&mut lowering.nodes, &mut lowering.values, lowering.limit);
+        pair(equations, &mut lowering.nodes, &mut lowering.values, lowering.limit);
     }
     let streamed = streamed(&lowering)?;
     let (nodes, statics, maps) = (lowering.nodes, lowering.values, lowering.maps);

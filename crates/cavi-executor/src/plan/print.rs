@@ -89,7 +89,7 @@ impl Plan<'_> {
                 };
                 let flops = site.entries * addend.categories * (3 * addend.modes.len()).max(1);
                 // Products pay where entries fill their places; elsewhere they are visited one by one.
-                let fill = addend.fill.map_or(String::new(), |fill| {
+                let fill = addend.fill.filter(|_| addend.listed.is_none()).map_or(String::new(), |fill| {
                     let is_plain = fill < LEAST_FILL || addend.by_products;
                     let why = if is_plain { "" } else { ", several in one or not those of the main addend" };
                     format!(", {} of the places filled{why}", percent(fill))
@@ -189,6 +189,8 @@ impl Plan<'_> {
                     format!("steps {} side by side", steps.join(", "))
                 }
                 Operation::Taken(part) => format!("a part of step {}", part.node.index()),
+                Operation::Pairs(from, _) => format!("pairs of the symmetric step {}", from.index()),
+                Operation::Square(from, _) => format!("symmetric, of the pairs of step {}", from.index()),
                 Operation::LogDeterminant(from) => format!("log det of step {}", from.index()),
                 Operation::Site(what, weights) => {
                     let mut steps: Vec<NodeId> = weights.now.iter().chain(&weights.then).copied().collect();

@@ -108,6 +108,10 @@ pub enum Operation {
     Whole(Vec<Part>),
     /// A part taken out of its node.
     Taken(Part),
+    /// The elements `a <= b` of the symmetric matrices in a dimension and the next, row after row.
+    Pairs(NodeId, usize),
+    /// The symmetric matrices in a dimension and the next of which a node has the pairs.
+    Square(NodeId, usize),
     /// The log-determinant of every matrix.
     LogDeterminant(NodeId),
     /// What the log weights of a site's categories at every entry give.
@@ -166,7 +170,10 @@ impl Node {
             Operation::Contractions(parts) => {
                 parts.iter().flat_map(|part| part.operands.iter().map(|operand| operand.node)).collect()
             }
-            Operation::Map(_, node) | Operation::LogDeterminant(node) => vec![*node],
+            Operation::Map(_, node)
+            | Operation::Pairs(node, _)
+            | Operation::Square(node, _)
+            | Operation::LogDeterminant(node) => vec![*node],
             Operation::Pair(_, left, right) => vec![*left, *right],
             Operation::Whole(parts) => parts.iter().map(|part| part.node).collect(),
             Operation::Taken(part) => vec![part.node],

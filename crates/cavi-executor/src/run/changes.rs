@@ -104,6 +104,8 @@ impl Executor<'_> {
             | Operation::Held(_)
             | Operation::Whole(_)
             | Operation::Taken(_)
+            | Operation::Pairs(..)
+            | Operation::Square(..)
             | Operation::LogDeterminant(_)
             | Operation::Site(..) => return false,
         }
@@ -245,6 +247,8 @@ impl Executor<'_> {
             | Operation::Moment(..)
             | Operation::Whole(_)
             | Operation::Taken(_)
+            | Operation::Pairs(..)
+            | Operation::Square(..)
             | Operation::LogDeterminant(_)
             | Operation::Site(..) => {}
         }

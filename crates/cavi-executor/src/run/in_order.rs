@@ -208,6 +208,8 @@ impl Executor<'_> {
             | Operation::Pair(..)
             | Operation::Whole(_)
             | Operation::Taken(_)
+            | Operation::Pairs(..)
+            | Operation::Square(..)
             | Operation::LogDeterminant(_)
             | Operation::Site(..) => false,
         };

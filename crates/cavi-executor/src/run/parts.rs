@@ -46,6 +46,33 @@ pub fn take(part: &Part, whole: &[f64], shape: &[usize], out: &mut [f64]) {
     }
 }
 
+/// The pairs `a <= b` of the symmetric matrices in dimension `at` and the next of values of this shape, in order.
+pub fn pairs(values: &[f64], shape: &[usize], at: usize, out: &mut Vec<f64>) {
+    let size = shape[at];
+    let inner: usize = shape[at + 2..].iter().product();
+    for matrices in values.chunks_exact((size * size * inner).max(1)) {
+        for a in 0..size {
+            out.extend_from_slice(&matrices[(a * size + a) * inner..(a + 1) * size * inner]);
+        }
+    }
+}
+
+/// The symmetric matrices in dimension `at` and the next of a shape, from their pairs.
+pub fn square(pairs: &[f64], shape: &[usize], at: usize, out: &mut [f64]) {
+    let size = shape[at];
+    let inner: usize = shape[at + 2..].iter().product();
+    let mut from = pairs.chunks_exact(inner.max(1));
+    for matrices in out.chunks_exact_mut((size * size * inner).max(1)) {
+        for a in 0..size {
+            for b in a..size {
+                let values = from.next().expect("a value for each pair");
+                matrices[(a * size + b) * inner..][..inner].copy_from_slice(values);
+                matrices[(b * size + a) * inner..][..inner].copy_from_slice(values);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,5 +101,29 @@ mod tests {
         let mut taken = vec![0.0; 2];
         take(&part(&[(1, 2), (0, 1)], false), &whole, &[3, 3], &mut taken);
         assert_eq!(taken, [1.0, 2.0]);
+    }
+
+    #[test]
+    fn pairs_are_half_of_a_symmetric_array() {
+        for (shape, at) in
+            [(&[3, 4, 4][..], 1), (&[2, 2, 5], 0), (&[2, 3, 3, 2], 1), (&[1, 1], 0), (&[3, 3, 0], 0)]
+        {
+            let (before, size, inner) =
+                (shape[..at].iter().product::<usize>(), shape[at], shape[at + 2..].iter().product::<usize>());
+            let mut whole = Vec::new();
+            for row in 0..before {
+                for (a, b) in (0..size).flat_map(|a| (0..size).map(move |b| (a, b))) {
+                    whole.extend(
+                        (0..inner).map(|place| (1000 * row + 100 * (a + b) + 10 * (a * b) + place) as f64),
+                    );
+                }
+            }
+            let mut half = Vec::new();
+            pairs(&whole, shape, at, &mut half);
+            assert_eq!(half.len(), before * size * (size + 1) / 2 * inner);
+            let mut again = vec![-1.0; whole.len()];
+            square(&half, shape, at, &mut again);
+            assert_eq!(again, whole);
+        }
     }
 }

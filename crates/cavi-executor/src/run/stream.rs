@@ -78,6 +78,8 @@ impl Executor<'_> {
             | Operation::Pair(..)
             | Operation::Whole(_)
             | Operation::Taken(_)
+            | Operation::Pairs(..)
+            | Operation::Square(..)
             | Operation::LogDeterminant(_)
             | Operation::Moment(..)
             | Operation::Counts(..)

@@ -5,11 +5,11 @@ use cavi_algebra::{ArrayId, Atom, LetterId, Subscript, Support};
 use super::scope::entry_of;
 use super::{Lowering, Pending, Scope, Unplanned};
 use crate::data::BoundArray;
-use crate::plan::eliminate::{eliminate, sum_through};
+use crate::plan::eliminate::sum_through;
 use crate::plan::tensor::{Access, Contraction, Index, MapId, Maps, NodeId, Operation};
 
 impl<'a> Lowering<'a, '_> {
-    /// Gives the remaining letters their loops, resolves subscripts, and moves sums inward.
+    /// Gives the remaining letters their loops and resolves subscripts.
     pub(super) fn finish(
         &mut self,
         scope: &mut Scope,
@@ -137,7 +137,7 @@ impl<'a> Lowering<'a, '_> {
         if whole.coefficient == 0.0 {
             return Ok(None);
         }
-        Ok(Some(eliminate(self, whole)))
+        Ok(Some(whole))
     }
 
     /// A subscript as an index of the loop.

@@ -18,6 +18,7 @@ use cavi_algebra::{
 
 use crate::data::{Bound, BoundArray};
 use crate::layout::Layout;
+use crate::plan::eliminate::{eliminate, factor_out};
 use crate::plan::tensor::{Contraction, Index, Maps, Node, NodeId, Operation};
 
 /// A dimension of a node's domain.
@@ -168,6 +169,8 @@ impl<'a, 'l> Lowering<'a, 'l> {
         for term in &sum.terms {
             self.term(term, domain, target, &mut parts)?;
         }
+        let parts: Vec<Contraction> =
+            factor_out(self, parts).into_iter().map(|part| eliminate(self, part)).collect();
         // An array read as it is needs no copy.
         if let [Contraction { coefficient: 1.0, sizes, operands, output }] = parts.as_slice()
             && let [operand] = operands.as_slice()

@@ -4,6 +4,8 @@
 //! Operands that depend on m form A, those on n form B; one that depends on k alone (a mask, a weight) joins the smaller
 //! of them; the others are numbers inside the outer loops. Where A or B is a product of several operands it is
 //! multiplied out, block by block, into scratch memory of at most half a megabyte.
+//!
+//! In `sum_k c_k x_ak x_bk` the letters a and b may be exchanged: each pair is summed once, and added at both its places.
 
 use super::narrow::{self, Narrow};
 use super::problem::{Array, Problem};
@@ -36,6 +38,8 @@ pub(super) unsafe fn run(set: InstructionSet, problem: &Problem) -> bool {
     let outer: Vec<usize> = letters.filter(|letter| ![roles.m, roles.n, roles.k].contains(letter)).collect();
     let mut values = vec![0; outer.len()];
     let mut scratch = [Vec::new(), Vec::new(), Vec::new()];
+    let twin = outer.iter().position(|letter| may_be_exchanged(problem, *letter, roles.n));
+    let mut tile = Vec::new();
     loop {
         let offset = |steps: &[Step]| {
             outer.iter().zip(&values).map(|(letter, v)| steps[*letter].of(*v)).sum::<usize>()
@@ -48,7 +52,36 @@ pub(super) unsafe fn run(set: InstructionSet, problem: &Problem) -> bool {
         unsafe {
             let numbers = roles.numbers.iter().map(|index| *at(*index)).product::<f64>();
             let out = problem.out.add(offset(&problem.steps));
-            product(set, problem, &roles, problem.coefficient * numbers, &at, out, &mut scratch);
+            let coefficient = problem.coefficient * numbers;
+            match twin {
+                None => product(set, problem, &roles, coefficient, &at, out, &mut scratch),
+                Some(twin) => {
+                    // The values of n from that of its twin on.
+                    let first = values[twin];
+                    let part = problem.part(roles.n, first..problem.sizes[roles.n]);
+                    let at = |index: usize| {
+                        let operand = &part.operands[index];
+                        operand.values.wrapping_add(offset(&operand.steps))
+                    };
+                    let [size_m, size_n] = [part.sizes[roles.m], part.sizes[roles.n]];
+                    tile.clear();
+                    tile.resize(size_m * size_n, 0.0);
+                    let mut own = part.clone();
+                    (own.steps[roles.m], own.steps[roles.n]) = (Step::Stride(size_n), Step::Stride(1));
+                    product(set, &own, &roles, coefficient, &at, tile.as_mut_ptr(), &mut scratch);
+                    let stride = |letter: usize| problem.steps[letter].stride().unwrap_or(0);
+                    let strides = [roles.m, roles.n, outer[twin]].map(stride);
+                    for (m, sums) in tile.chunks_exact(size_n).enumerate() {
+                        for (n, sum) in sums.iter().enumerate() {
+                            let out = out.add(m * strides[0]);
+                            *out.add((first + n) * strides[1]) += sum;
+                            if n > 0 {
+                                *out.add(first * strides[1] + n * strides[2]) += sum;
+                            }
+                        }
+                    }
+                }
+            }
         }
         let next = (0..outer.len()).rev().find(|index| values[*index] + 1 < problem.sizes[outer[*index]]);
         let Some(next) = next else { return true };
@@ -80,6 +113,31 @@ fn roles(problem: &Problem) -> Option<Roles> {
         }
     }
     best.map(|(_, roles)| roles)
+}
+
+/// Whether two letters of the output go to strides, and the product is the same with their values exchanged.
+fn may_be_exchanged(problem: &Problem, a: usize, b: usize) -> bool {
+    let is_plain = |letter: usize| problem.all_steps(letter).all(|step| step.stride().is_some());
+    let is_output = |letter: usize| !problem.steps[letter].is_constant();
+    if problem.sizes[a] != problem.sizes[b] || ![a, b].into_iter().all(|own| is_plain(own) && is_output(own))
+    {
+        return false;
+    }
+    let exchanged = |letter: usize| match letter {
+        letter if letter == a => b,
+        letter if letter == b => a,
+        letter => letter,
+    };
+    let is_same = |one: &Array, other: &Array| {
+        let mut letters = 0..problem.sizes.len();
+        one.values == other.values
+            && letters.all(|letter| one.steps[letter] == other.steps[exchanged(letter)])
+    };
+    let mut left: Vec<usize> = (0..problem.operands.len()).collect();
+    problem.operands.iter().all(|operand| {
+        let found = left.iter().position(|other| is_same(operand, &problem.operands[*other]));
+        found.map(|place| left.swap_remove(place)).is_some()
+    })
 }
 
 fn assign(problem: &Problem, m: usize, n: usize, k: usize) -> Option<Roles> {

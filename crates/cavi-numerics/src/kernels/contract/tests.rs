@@ -168,6 +168,48 @@ fn products_of_three() {
     }
 }
 
+/// `out[c, i, j] += sum_n R[n, c] X[n, i] X[n, j]`, of which half is summed, and with two arrays instead of one, of which all is.
+#[test]
+fn squares_of_one_array() {
+    let numbers = &mut Numbers(7);
+    let mut array =
+        |count: usize| -> Vec<f64> { (0..count).map(|_| numbers.below(1000) as f64 / 500.0 - 1.0).collect() };
+    for (n, c, size) in [(300, 6, 13), (4000, 20, 10), (50, 4, 40), (900, 1, 17)] {
+        let (r, x, y, start) = (array(n * c), array(n * size), array(n * size), array(c * size * size));
+        for (left, right) in [(&x, &x), (&x, &y)] {
+            let mut expected = start.clone();
+            for (place, expected) in expected.iter_mut().enumerate() {
+                let (own, i, j) = (place / (size * size), place / size % size, place % size);
+                let product = |row: usize| r[row * c + own] * left[row * size + i] * right[row * size + j];
+                *expected += 2.0 * (0..n).map(product).sum::<f64>();
+            }
+            for set in available() {
+                let mut first = None;
+                for threads in [Threads::one(), Threads::new(3)] {
+                    let mut values = start.clone();
+                    // Letters c, i, j, n.
+                    let operand = |values, steps: [usize; 4]| Operand {
+                        values,
+                        steps: steps.map(Step::Stride).to_vec(),
+                    };
+                    let operands = [
+                        operand(&left[..], [0, 1, 0, size]),
+                        operand(&right[..], [0, 0, 1, size]),
+                        operand(&r[..], [1, 0, 0, c]),
+                    ];
+                    let steps = [size * size, size, 1, 0].map(Step::Stride).to_vec();
+                    let output = Output { values: &mut values, steps };
+                    contract_on(set, &[c, size, size, n], 2.0, &operands, output, &threads);
+                    let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-12 * n as f64;
+                    assert!(values.iter().zip(&expected).all(close), "{set:?} {n} {c} {size}");
+                    let first = first.get_or_insert_with(|| values.clone());
+                    assert!(*first == values, "{set:?} {n} {c} {size}: threads change the bits");
+                }
+            }
+        }
+    }
+}
+
 /// `out[i, j] += sum_k W[i, k] S[k, j]` with few `j`: `W` along `k` and along `i`, over several blocks of both, tiles that are
 /// not full, and columns past the last whole vector.
 #[test]

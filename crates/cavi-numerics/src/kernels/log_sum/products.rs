@@ -273,7 +273,7 @@ unsafe fn row<V: Vector>(
 /// Whether each sum, none below `least`, divides its weight; where there is none it becomes 1.
 #[inline(always)]
 fn may_be_divided(least: f64, sums: &mut [f64], weights: &[f64]) -> bool {
-    let divides = |sum: f64| (sum >= least) & (sum <= LARGEST);
+    let divides = |sum: f64| (least..=LARGEST).contains(&sum);
     let pairs = || sums.iter().zip(weights);
     if pairs().fold(true, |all, (sum, weight)| all & divides(*sum) & (*weight != 0.0)) {
         return true;

@@ -1,0 +1,173 @@
+//! Symmetric matrices are summed over one of each two equal elements.
+//!
+//! Where the sum of the products of a matrix for each of many copies and of numbers of these is a matrix again,
+//!
+//! ```text
+//! out[o, a, b] = sum_s R[o, s] S[s, a, b],   S[s, a, b] = S[s, b, a],
+//! ```
+//!
+//! only the pairs `a <= b` are summed: `S` and the output stand as vectors over these while it is done.
+
+use std::borrow::Cow;
+
+use cavi_algebra::Equations;
+use cavi_families::{Extent, posterior};
+
+use crate::plan::tensor::{Access, Contraction, Index, Node, NodeId, Operation};
+
+/// As many products an element of the output are worth a copy of it.
+const WORTH: usize = 4;
+
+/// Puts contractions of symmetric matrices into pairs. None of more values than `limit` is copied.
+pub fn pair(equations: &Equations, nodes: &mut Vec<Node>, values: &mut Vec<Cow<[f64]>>, limit: usize) {
+    let mut push = |nodes: &mut Vec<Node>, operation: Operation, shape: Vec<usize>| {
+        if let Some(known) = nodes.iter().position(|node| node.operation == operation && node.shape == shape)
+        {
+            return NodeId(known as u32);
+        }
+        nodes.push(Node { operation, shape });
+        values.push(Cow::Owned(Vec::new()));
+        NodeId(nodes.len() as u32 - 1)
+    };
+    for index in 0..nodes.len() {
+        let shape = nodes[index].shape.clone();
+        let Operation::Contractions(mut parts) = nodes[index].operation.clone() else { continue };
+        for part in 0..parts.len() {
+            let found = symmetric_operand(equations, nodes, &parts[part], &shape, limit);
+            let Some((place, from, to)) = found else { continue };
+            let operand = &parts[part].operands[place];
+            let own = paired(&nodes[operand.node.index()].shape, from);
+            let matrices = push(nodes, Operation::Pairs(operand.node, from), own);
+            let sum = in_pairs(&parts[part], place, matrices, from, to);
+            let is_alone = parts.len() == 1;
+            let sum = push(nodes, Operation::Contractions(vec![sum]), paired(&shape, to));
+            if is_alone {
+                nodes[index].operation = Operation::Square(sum, to);
+                break;
+            }
+            let square = push(nodes, Operation::Square(sum, to), shape.clone());
+            let all: Vec<Index> = (0..shape.len()).map(Index::letter).collect();
+            parts[part] = Contraction {
+                coefficient: 1.0,
+                sizes: shape.clone(),
+                operands: vec![Access { node: square, dims: all.clone() }],
+                output: all,
+            };
+            nodes[index].operation = Operation::Contractions(parts.clone());
+        }
+    }
+}
+
+/// A shape whose dimension `at` and the next, of one size, become one over their pairs.
+fn paired(shape: &[usize], at: usize) -> Vec<usize> {
+    let size = shape[at];
+    [&shape[..at], &[size * (size + 1) / 2], &shape[at + 2..]].concat()
+}
+
+/// The operand whose symmetric matrices are summed to those of the output, and where their dimensions begin in either.
+fn symmetric_operand(
+    equations: &Equations,
+    nodes: &[Node],
+    part: &Contraction,
+    shape: &[usize],
+    limit: usize,
+) -> Option<(usize, usize, usize)> {
+    let length: usize = shape.iter().product();
+    let work = part.sizes.iter().fold(1, |work: usize, size| work.saturating_mul(*size));
+    let is_kept = |operand: &Access| nodes[operand.node.index()].len() <= limit;
+    if part.operands.len() < 2
+        || work / WORTH < length.max(1)
+        || length > limit
+        || !part.operands.iter().all(is_kept)
+    {
+        return None;
+    }
+    (0..shape.len().saturating_sub(1)).find_map(|to| {
+        let (a, b) = (part.output[to], part.output[to + 1]);
+        let has =
+            |dims: &[Index]| dims.iter().filter(|index| [a.letter, b.letter].contains(&index.letter)).count();
+        let is_plain =
+            a.map.is_none() && b.map.is_none() && a != b && shape[to] == shape[to + 1] && shape[to] > 1;
+        if !is_plain || has(&part.output) != 2 {
+            return None;
+        }
+        let mut holding = part.operands.iter().enumerate().filter(|(_, operand)| has(&operand.dims) > 0);
+        let ((place, operand), None) = (holding.next()?, holding.next()) else { return None };
+        let from = operand.dims.windows(2).position(|own| own == [a, b] || own == [b, a])?;
+        let fits = has(&operand.dims) == 2 && nodes[operand.node.index()].shape[from] == shape[to];
+        (fits && is_symmetric(equations, nodes, operand.node, from)).then_some((place, from, to))
+    })
+}
+
+/// The contraction with the pairs of one operand in the place of its matrices.
+fn in_pairs(part: &Contraction, place: usize, matrices: NodeId, from: usize, to: usize) -> Contraction {
+    let (kept, dropped) = (part.output[to].letter, part.output[to + 1].letter);
+    let mut own = part.clone();
+    own.sizes[kept] = own.sizes[kept] * (own.sizes[kept] + 1) / 2;
+    own.sizes.remove(dropped);
+    own.output.remove(to + 1);
+    let operand = &mut own.operands[place];
+    operand.node = matrices;
+    operand.dims[from] = Index::letter(kept);
+    operand.dims.remove(from + 1);
+    for index in own.operands.iter_mut().flat_map(|operand| &mut operand.dims).chain(&mut own.output) {
+        index.letter -= usize::from(index.letter > dropped);
+    }
+    own
+}
+
+/// Whether a node has the same values with dimension `at` and the next exchanged.
+fn is_symmetric(equations: &Equations, nodes: &[Node], node: NodeId, at: usize) -> bool {
+    let own = &nodes[node.index()];
+    match &own.operation {
+        Operation::Moment(block, which) => {
+            let extent =
+                posterior(equations.block(*block).family).map(|family| family.expectations()[*which].extent);
+            match extent {
+                Some(Extent::Matrix | Extent::Pairs) => at + 2 == own.shape.len(),
+                Some(Extent::Scalar | Extent::Vector) | None => false,
+            }
+        }
+        Operation::Held(from) | Operation::Map(_, from) => is_symmetric(equations, nodes, *from, at),
+        Operation::Square(_, own) => *own == at,
+        Operation::Contractions(parts) => parts.iter().all(|part| {
+            let (Some(a), Some(b)) = (part.output.get(at), part.output.get(at + 1)) else { return false };
+            let (a, b) = (a.letter, b.letter);
+            let is_plain = part.output.iter().all(|index| index.map.is_none());
+            let factors = |exchange: bool| {
+                let named = |index: &Index| match index.letter {
+                    letter if exchange && letter == a => Index { letter: b, ..*index },
+                    letter if exchange && letter == b => Index { letter: a, ..*index },
+                    _ => *index,
+                };
+                let mut factors: Vec<(NodeId, Vec<Index>)> = part
+                    .operands
+                    .iter()
+                    .map(|operand| {
+                        let mut dims: Vec<Index> = operand.dims.iter().map(named).collect();
+                        for place in 0..dims.len().saturating_sub(1) {
+                            let pair = [dims[place].letter, dims[place + 1].letter];
+                            let both = pair == [a, b] || pair == [b, a];
+                            if both && is_symmetric(equations, nodes, operand.node, place) {
+                                dims[place..place + 2].sort();
+                            }
+                        }
+                        (operand.node, dims)
+                    })
+                    .collect();
+                factors.sort();
+                factors
+            };
+            is_plain && part.sizes[a] == part.sizes[b] && factors(false) == factors(true)
+        }),
+        Operation::Static(_)
+        | Operation::Point(..)
+        | Operation::Counts(..)
+        | Operation::Pair(..)
+        | Operation::Pairs(..)
+        | Operation::Whole(_)
+        | Operation::Taken(_)
+        | Operation::LogDeterminant(_)
+        | Operation::Site(..) => false,
+    }
+}

@@ -1,0 +1,141 @@
+//! What is planned for which data, and that it comes to what the interpreter does.
+
+use cavi_executor::{BoundArray, BoundAxis, Executor, start};
+use cavi_tests::support::{bound_of, compile, runs_agree};
+
+/// The plan of a program for data of these sizes has each of the texts, and its sweeps are those of the interpreter.
+fn check(text: &str, sizes: &[usize], data: &[(&str, BoundArray)], expected: &[&str]) -> String {
+    let program = compile("planned", text).unwrap_or_else(|problem| panic!("{problem}"));
+    let sizes: Vec<BoundAxis> = sizes.iter().map(|size| BoundAxis::plain(*size)).collect();
+    let bound = bound_of(&program, &sizes, data);
+    let from = start(&program.equations, &bound, 1);
+    let executor = Executor::new(&program.equations, &bound, from.clone(), 1)
+        .unwrap_or_else(|unplanned| panic!("{}", unplanned.0));
+    let plan = executor.plan_text();
+    for expected in expected {
+        assert!(plan.contains(expected), "no `{expected}` in\n{plan}");
+    }
+    if let Err(problem) = runs_agree(&program, &bound, &program.schedule(), &from, 3, 1e-12) {
+        panic!("{problem}\n{plan}");
+    }
+    plan
+}
+
+fn counts(size: usize) -> Vec<f64> {
+    (0..size).map(|place| (place * 7919 % 23 % 5) as f64).collect()
+}
+
+/// The places of which `keeps` is true, as a list.
+fn listed(rows: usize, columns: usize, keeps: impl Fn(usize) -> bool) -> BoundArray {
+    let places: Vec<usize> = (0..rows * columns).filter(|place| keeps(*place)).collect();
+    let column = |number: fn(usize, usize) -> usize| {
+        places.iter().map(|place| number(*place, columns) as u32).collect::<Vec<u32>>()
+    };
+    BoundArray::Sparse {
+        indices: vec![column(|place, columns| place / columns), column(|place, columns| place % columns)],
+        values: places.iter().map(|place| 1.0 + (place % 4) as f64).collect(),
+        observed: None,
+        unlisted_zero: true,
+    }
+}
+
+const PRODUCTS: &str = "matrix products and quotients, block by block";
+
+/// Two factors of `x`, and a rate.
+fn factors(rate: &str) -> String {
+    format!(
+        "axis row[i]\naxis column[j]\naxis part[k]\ndata x[i, j] : count, absent = 0\n\
+         w[i, k] ~ Gamma(0.7, rate = 1)\nh[k, j] ~ Gamma(0.6, rate = 2)\nb[i] ~ Gamma(2, rate = 3)\n\
+         x[i, j] ~ Poisson({rate})\n"
+    )
+}
+
+#[test]
+fn entries_that_fill_their_rows_and_columns_run_as_products() {
+    let (rows, columns, parts) = (70, 130, 9);
+    let sizes = [rows, columns, parts];
+    let full = || BoundArray::full(counts(rows * columns));
+    let plain = "sum[k](w[i, k] * h[k, j])";
+    check(&factors(plain), &sizes, &[("x", full())], &[PRODUCTS, "100 % of the places filled"]);
+    // The factor of the columns first: the rows come first all the same.
+    let turned = "b[i] * sum[k](h[k, j] * w[i, k])";
+    check(&factors(turned), &sizes, &[("x", full())], &[PRODUCTS]);
+    let most = || listed(rows, columns, |place| place * 31 % 10 < 7 || place / columns == 4);
+    check(&factors(plain), &sizes, &[("x", most())], &[PRODUCTS, "70 % of the places filled"]);
+    let with_background = "0.1 * b[i] + sum[k](w[i, k] * h[k, j])";
+    for data in [full(), most()] {
+        check(&factors(with_background), &sizes, &[("x", data)], &[PRODUCTS]);
+    }
+}
+
+#[test]
+fn few_entries_run_one_by_one() {
+    let (rows, columns) = (70, 130);
+    let few = listed(rows, columns, |place| place * 31 % 10 < 2);
+    let text = factors("sum[k](w[i, k] * h[k, j])");
+    let plan = check(
+        &text,
+        &[rows, columns, 3],
+        &[("x", few)],
+        &["fused sampled contraction", "% of the places filled"],
+    );
+    assert!(!plan.contains(PRODUCTS), "{plan}");
+}
+
+#[test]
+fn entries_out_of_order_are_put_in_order() {
+    let (rows, columns) = (40, 50);
+    let text = "axis row[i]\naxis time[t]\naxis column[j]\naxis part[k]\ndata x[t, i, j] : count\n\
+                w[i, k] ~ Gamma(0.7, rate = 1)\nh[t, j, k] ~ Gamma(0.6, rate = 2)\n\
+                x[t, i, j] ~ Poisson(sum[k](w[i, k] * h[t, j, k]))\n";
+    let data = BoundArray::full(counts(3 * rows * columns));
+    check(text, &[rows, 3, columns, 4], &[("x", data)], &[PRODUCTS]);
+}
+
+/// Mean and covariance are put together before the mask is summed over them, one of each two equal elements alone.
+#[test]
+fn masked_second_moments_are_one_contraction() {
+    let (rows, columns, parts) = (30, 40, 5);
+    let text = "axis row[n]\naxis column[j]\naxis part[k]\ndata x[n, j] : real, absent = NA\n\
+                z[n, k] ~ Normal(0, sd = 1)\nw[j, k] ~ Normal(0, sd = 1)\ntau ~ Gamma(1, rate = 1)\n\
+                x[n, j] ~ Normal(sum[k](w[j, k] * z[n, k]), prec = tau)\n\
+                posterior {\n  q(z[n, :k])\n  q(w[j, :k])\n}\n";
+    let values: Vec<f64> = counts(rows * columns).iter().map(|count| count - 2.0).collect();
+    let observed: Vec<bool> = (0..values.len()).map(|place| place % 7 != 3).collect();
+    let values = values.iter().zip(&observed).map(|(value, seen)| if *seen { *value } else { 0.0 }).collect();
+    let data = BoundArray::Dense { values, observed: Some(observed) };
+    let plan = check(text, &[rows, columns, parts], &[("x", data)], &["pairs of the symmetric step"]);
+    let products = parts * (parts + 1) / 2 * rows * columns * 2;
+    let large = |line: &&str| {
+        line.contains("dense contraction of steps")
+            && line.contains(&format!("{:.1} kflops", products as f64 / 1e3))
+    };
+    // For z, for w, and of the covariances of one of them for tau.
+    assert_eq!(plan.lines().filter(large).count(), 3, "{plan}");
+}
+
+/// The sum over the data that the update and the bound have in common is taken once.
+#[test]
+fn a_sum_of_the_update_and_the_bound_is_taken_once() {
+    let (rows, columns, clusters) = (60, 3, 4);
+    let text = "axis row[n]\naxis column[i, j]\naxis cluster[k]\ndata x[n, i] : real\ndata m0[i] : real\n\
+                data V[i, j] : real\npi[:k] ~ Dirichlet(0.5)\nz[n] ~ Categorical(pi)\n\
+                lam[k, :i, :j] ~ Wishart(5, V)\nmu[k, :i] ~ MultivariateNormal(m0[i], prec = lam[k])\n\
+                x[n, :i] ~ MultivariateNormal(mu[z[n]], prec = lam[z[n]])\n\
+                posterior {\n  q(mu[k, :i], lam[k, :i, :j])\n}\n";
+    let values = counts(rows * columns).into_iter().enumerate();
+    let values = values.map(|(place, own)| own + 0.1 * (place % 3) as f64);
+    let scale = (0..columns * columns).map(|place| if place % (columns + 1) == 0 { 0.1 } else { 0.0 });
+    let inverse = scale.clone().map(|value| 100.0 * value);
+    let data = [
+        ("x", values.collect()),
+        ("m0", vec![0.0; columns]),
+        ("V", scale.collect()),
+        ("inverse(V)", inverse.collect::<Vec<f64>>()),
+    ];
+    let data = data.map(|(name, values)| (name, BoundArray::full(values)));
+    let plan = check(text, &[rows, columns, clusters], &data, &[]);
+    let shape = format!("{clusters} x {columns} x {columns} ");
+    let over_data = |line: &&str| line.contains(&shape) && line.contains("product of steps");
+    assert_eq!(plan.lines().filter(over_data).count(), 1, "{plan}");
+}
