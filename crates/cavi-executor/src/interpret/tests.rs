@@ -726,6 +726,7 @@ fn a_simplex_point_normalises() {
     let (i, v) = (program.axis(2), program.axis(3));
     let x = program.data(&[i, v], &[1.0, 3.0, 0.0, 0.0, 0.0, 0.0]);
     let w = program.array(&[i, v], Support::Simplex, None);
+    program.symbols.arrays[w.index()].slice = vec![false, true];
     let q = Block {
         mode: Mode::Point,
         natural: vec![natural(Statistic::log(), &[v], vec![term(1.0, &[], vec![value(x, &[i, v])])])],

@@ -244,7 +244,7 @@ fn join(lowering: &mut Lowering, one: &Contraction, other: &Contraction) -> Opti
     let holds = |index: &Index| dims.iter().position(|(own, _)| own == index);
     let order = own.iter().map(|place| &one.operands[*place]).chain(&theirs.operands).find_map(|operand| {
         let order: Vec<usize> = operand.dims.iter().map(holds).collect::<Option<_>>()?;
-        (order.len() == dims.len()).then_some(order)
+        (order.len() == dims.len() && (0..order.len()).all(|place| order.contains(&place))).then_some(order)
     });
     let order = order.unwrap_or_else(|| (0..dims.len()).collect());
     let parts = [left, right].map(|part| in_order(part, &order));
