@@ -110,11 +110,10 @@ fn together(equations: &Equations, sum: &Sum, with_log: bool) -> Vec<Term> {
             part.data.sums.retain(|letter| !outer.contains(letter));
         }
         let sums = sums.into_iter().filter(|letter| outer.contains(letter)).collect();
-        let first = parts.swap_remove(0);
-        let mut terms = vec![first.data];
-        terms.extend(parts.into_iter().map(|part| part.data));
+        let (log, moving) = (parts[0].log.clone(), parts[0].moving.clone());
+        let terms = parts.into_iter().map(|part| part.data).collect();
         let group = Factor::of(Atom::Group(Box::new(Sum { terms })));
-        let factors = [group].into_iter().chain(first.log).chain(first.moving).chain(common).collect();
+        let factors = [group].into_iter().chain(log).chain(moving).chain(common).collect();
         together[place] = Term { sums, factors, ..Term::number(1.0) };
     }
     together
@@ -123,11 +122,8 @@ fn together(equations: &Equations, sum: &Sum, with_log: bool) -> Vec<Term> {
 /// Takes a term apart; `None` for one without exactly one log of data, constants and points, if that is asked for.
 fn apart(equations: &Equations, term: &Term, with_log: bool) -> Option<Apart> {
     let symbols = &equations.symbols;
-    let is_log = |factor: &&Factor| {
-        let Atom::Apply(Function::Log, inner) = &factor.atom else { return false };
-        factor.power == 1 && inner.iter().all(|sum| is_known(equations, sum))
-    };
-    let log = match term.factors.iter().filter(is_log).collect::<Vec<_>>()[..] {
+    let log = match term.factors.iter().filter(|factor| is_known_log(equations, factor)).collect::<Vec<_>>()[..]
+    {
         [log] if with_log => Some(log.clone()),
         _ if with_log => return None,
         _ => None,
@@ -154,6 +150,12 @@ fn letters<'a>(
     among.iter().copied().filter(|letter| above.contains(letter)).collect()
 }
 
+/// Whether a factor is the log of data, constants and points: where these are 0 it is infinite.
+fn is_known_log(equations: &Equations, factor: &Factor) -> bool {
+    let Atom::Apply(Function::Log, inner) = &factor.atom else { return false };
+    factor.power == 1 && inner.iter().all(|sum| is_known(equations, sum))
+}
+
 /// Whether a sum follows from data, constants and points.
 fn is_known(equations: &Equations, sum: &Sum) -> bool {
     let known = |factor: &Factor| match &factor.atom {
@@ -169,10 +171,7 @@ fn is_known(equations: &Equations, sum: &Sum) -> bool {
 /// Whether a term has a coefficient in brackets times a log that may be infinite.
 pub fn has_gathered(equations: &Equations, term: &Term) -> bool {
     let brackets = |factor: &&Factor| matches!(factor.atom, Atom::Group(_)) && factor.power == 1;
-    let log = |factor: &Factor| match &factor.atom {
-        Atom::Apply(Function::Log, inner) => inner.iter().all(|sum| is_known(equations, sum)),
-        _ => false,
-    };
+    let log = |factor: &Factor| is_known_log(equations, factor);
     term.factors.iter().filter(brackets).count() == 1 && term.factors.iter().any(log)
 }
 

@@ -262,9 +262,9 @@ fn known_parts(
 fn all_selected(model: &Model, value: &Expression) -> Option<Expression> {
     let Expression::Value(id, subscripts) = value else { return None };
     let array = model.symbols.array(*id);
-    let own = subscripts.iter().zip(&array.letters).map(|(subscript, letter)| match subscript {
-        Subscript::Letter(letter) => *letter,
-        Subscript::Index(..) => *letter,
+    let own = subscripts.iter().zip(&array.letters).map(|(subscript, declared)| match subscript {
+        Subscript::Letter(own) => *own,
+        Subscript::Index(..) => *declared,
     });
     let letters: Vec<LetterId> = own.collect();
     let distinct = letters.iter().enumerate().all(|(place, letter)| !letters[..place].contains(letter));
