@@ -186,6 +186,17 @@ pub enum Prediction {
     Rate,
 }
 
+/// How a density moves with its target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Location {
+    /// It does not.
+    None,
+    /// With this parameter: `p(x + c | m + c) = p(x | m)`.
+    Parameter(usize),
+    /// By itself: it is the same everywhere.
+    Anywhere,
+}
+
 /// A distribution family as statements use it. Its log-density is stated once; updates, bound and objective follow.
 pub trait Family: Sync {
     /// As programs write it.
@@ -219,6 +230,11 @@ pub trait Family: Sync {
     /// Whether the vector parameter must sum to 1 by the simplex rule.
     fn needs_simplex(&self) -> bool {
         false
+    }
+
+    /// How its density moves with its target.
+    fn location(&self) -> Location {
+        Location::None
     }
 
     /// What of new data it predicts.

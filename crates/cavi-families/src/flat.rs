@@ -2,7 +2,7 @@
 
 use cavi_algebra::{Sum, Support, Symbols};
 
-use crate::family::{Argument, DataKind, Family, Parameter, Slices, Target};
+use crate::family::{Argument, DataKind, Family, Location, Parameter, Slices, Target};
 
 /// `Flat(real)`, `Flat(nonnegative)`, `Flat(simplex)`: the resolver reads the word, and it is no parameter.
 pub struct Flat;
@@ -30,6 +30,10 @@ impl Family for Flat {
 
     fn only_point(&self) -> bool {
         true
+    }
+
+    fn location(&self) -> Location {
+        Location::Anywhere
     }
 
     fn log_density(&self, _symbols: &mut Symbols, _target: &Target, _parameters: &[Option<Argument>]) -> Sum {

@@ -45,7 +45,8 @@ mod truncated_normal;
 mod wishart;
 
 pub use family::{
-    Argument, DataKind, Domain, Extent, Family, Parameter, Prediction, Rewrite, Slices, Spelling, Target,
+    Argument, DataKind, Domain, Extent, Family, Location, Parameter, Prediction, Rewrite, Slices, Spelling,
+    Target,
 };
 pub use posterior::{Batch, Descriptor, Expectation, Improper, Posterior};
 pub use standard::{Formulas, standard};

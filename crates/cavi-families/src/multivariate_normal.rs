@@ -8,7 +8,9 @@
 
 use cavi_algebra::{MatrixFunction, Sum, Support, Symbols};
 
-use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Slices, Spelling, Target};
+use crate::family::{
+    Argument, DataKind, Domain, Extent, Family, Location, Parameter, Slices, Spelling, Target,
+};
 use crate::matrix::{log_determinant, quadratic_form, size};
 
 /// `MultivariateNormal(mean; prec, cov)`
@@ -47,6 +49,10 @@ impl Family for MultivariateNormal {
 
     fn latent(&self) -> Option<Support> {
         Some(Support::Real)
+    }
+
+    fn location(&self) -> Location {
+        Location::Parameter(0)
     }
 
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {

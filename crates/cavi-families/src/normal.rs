@@ -11,7 +11,7 @@ use cavi_numerics::special::ln;
 use rand::{Rng, RngCore};
 use rand_distr::StandardNormal;
 
-use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Spelling, Target};
+use crate::family::{Argument, DataKind, Domain, Extent, Family, Location, Parameter, Spelling, Target};
 use crate::posterior::{
     Batch, Descriptor, Expectation, Improper, Posterior, require_finite, require_positive,
 };
@@ -66,6 +66,10 @@ impl Family for Normal {
 
     fn latent(&self) -> Option<Support> {
         Some(Support::Real)
+    }
+
+    fn location(&self) -> Location {
+        Location::Parameter(0)
     }
 
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {

@@ -15,6 +15,7 @@ use cavi_syntax::ast::Warmup as Line;
 
 use crate::accelerate::Accelerator;
 use crate::bind::Binding;
+use crate::origin::Origin;
 use crate::pipeline::Compiled;
 use crate::start::{Given, Start};
 use crate::warmup::Warmup;
@@ -245,6 +246,24 @@ pub fn fit(
     if !refusals.is_empty() {
         return Err(FitError::Wrong(refusals));
     }
+    let Some(origin) = Origin::of(model, equations, binding) else {
+        return run(model, equations, binding, settings, callback);
+    };
+    let given = settings.given.clone().map(|given| origin.given(given));
+    let settings = Settings { given, ..settings.clone() };
+    let mut fit = run(&origin.model, &origin.equations, &origin.binding, &settings, callback)?;
+    origin.back(&mut fit.parameters);
+    Ok(fit)
+}
+
+/// The runs of a fit, of which the best is kept.
+fn run(
+    model: &Model,
+    equations: &Equations,
+    binding: &Binding,
+    settings: &Settings,
+    callback: &mut dyn FnMut(&Progress) -> Control,
+) -> Result<Fit, FitError> {
     let resolved = Resolved::of(settings, model);
     // What there is to say about a schedule was said when it was resolved.
     let schedule = match &settings.schedule {

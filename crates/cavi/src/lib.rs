@@ -18,6 +18,7 @@ pub mod heldout;
 pub mod means;
 mod memory;
 mod modes;
+mod origin;
 pub mod pipeline;
 mod points;
 pub mod schedule;
