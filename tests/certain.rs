@@ -133,6 +133,43 @@ fn a_mixture_by_maximum_likelihood_finds_two_kinds_of_rows() {
     }
 }
 
+/// Of a large sparse array no `1 - y` is stored: the coefficients of `log(1 - p)` are multiplied out.
+#[test]
+fn large_sparse_data_have_the_bound_of_dense_ones() {
+    let text = |absent: &str| {
+        format!(
+            "axis row[n]\naxis column[j]\naxis class[c] = 3\ndata y[n, j] : binary{absent}\nv[:c] ~ Dirichlet(1)\n\
+             z[n] ~ Categorical(v[:c])\np[c, j] ~ Beta(1, 1)\ny[n, j] ~ Bernoulli(p[z[n], j])\n\
+             posterior {{\n  point p\n}}\n"
+        )
+    };
+    let (rows, columns) = (6000, 12);
+    let mut rng = ChaCha8Rng::seed_from_u64(11);
+    let y: Vec<f64> = (0..rows * columns)
+        .map(|cell| f64::from(u8::from(cell % columns == 0 || rng.random_bool(0.1))))
+        .collect();
+    let listed: Vec<usize> = (0..y.len()).filter(|cell| y[*cell] > 0.0).collect();
+    let index = |of: &dyn Fn(&usize) -> usize| listed.iter().map(|cell| of(cell) as u32).collect();
+    let sparse = BoundArray::Sparse {
+        indices: vec![index(&|cell| cell / columns), index(&|cell| cell % columns)],
+        values: vec![1.0; listed.len()],
+        observed: None,
+        unlisted_zero: true,
+    };
+    let bounds = [(", absent = 0", sparse), ("", dense(y))].map(|(absent, y)| {
+        let program = program(&text(absent));
+        let axes = [BoundAxis::plain(rows), BoundAxis::plain(columns), BoundAxis::plain(3)];
+        let bound = bound_of(&program, &axes, &[("y", y)]);
+        let from = start(&program.equations, &bound, 3);
+        let mut run = Executor::new(&program.equations, &bound, from, 1)
+            .unwrap_or_else(|unplanned| panic!("{}", unplanned.0));
+        (0..5).for_each(|_| run.sweep(&program.schedule()).unwrap_or_else(|trouble| panic!("{trouble}")));
+        run.elbo()
+    });
+    let [sparse, dense] = bounds;
+    assert!(sparse.is_finite() && close(sparse, dense, 1.0, 1e-10), "{sparse} and {dense}");
+}
+
 /// Classes that differ from each other by what they never and always answer.
 #[test]
 fn classes_summed_out_may_be_certain() {

@@ -151,7 +151,7 @@ fn letters<'a>(
 }
 
 /// Whether a factor is the log of data, constants and points: where these are 0 it is infinite.
-fn is_known_log(equations: &Equations, factor: &Factor) -> bool {
+pub fn is_known_log(equations: &Equations, factor: &Factor) -> bool {
     let Atom::Apply(Function::Log, inner) = &factor.atom else { return false };
     factor.power == 1 && inner.iter().all(|sum| is_known(equations, sum))
 }

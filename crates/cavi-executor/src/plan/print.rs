@@ -178,6 +178,9 @@ impl Plan<'_> {
                 Operation::Map(Elementwise::Power(power), from) => {
                     format!("step {} to the power {power}", from.index())
                 }
+                Operation::Map(Elementwise::LogFloored, from) => {
+                    format!("log of step {}, finite at 0", from.index())
+                }
                 Operation::Map(Elementwise::LogGammaOfGroup, from) => {
                     format!("log gamma of step {}, 0 of nothing", from.index())
                 }

@@ -67,6 +67,8 @@ pub enum Elementwise {
     Power(i32),
     /// The square root of an expected square.
     Root,
+    /// The log of the least positive number or what is above it.
+    LogFloored,
     /// `ln Gamma` of a sum over a group; 0 of a group without a member, where nothing is to be normalised.
     LogGammaOfGroup,
     /// `ln Gamma_n`, with this n.

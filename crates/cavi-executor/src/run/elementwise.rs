@@ -39,6 +39,7 @@ fn apply(function: Elementwise, from: &[f64], out: &mut [f64]) {
                 *out = value.powi(power);
             }
         }
+        Elementwise::LogFloored => each(from, out, |value| special::ln(value.max(f64::MIN_POSITIVE))),
         Elementwise::LogGammaOfGroup => {
             special::log_gamma_into(from, out);
             let nothing = out.iter_mut().zip(from).filter(|(_, value)| **value == 0.0);

@@ -91,6 +91,12 @@ impl<'a> Lowering<'a, '_> {
                 let nothing = Operation::Static("no category".to_owned());
                 (self.node(nothing, Vec::new(), || vec![0.0]), Vec::new())
             }
+            Atom::Apply(Function::Log, arguments) if arguments.len() == 2 => {
+                let (inner, subscripts) = self.inner(scope, &arguments[0], target)?;
+                let shape = self.nodes[inner.index()].shape.clone();
+                let map = Operation::Map(Elementwise::LogFloored, inner);
+                (self.node(map, shape, Vec::new), subscripts)
+            }
             Atom::Apply(Function::LogGamma, arguments) if self.has_empty_group(&arguments[0]) => {
                 let (inner, subscripts) = self.inner(scope, &arguments[0], target)?;
                 let shape = self.nodes[inner.index()].shape.clone();

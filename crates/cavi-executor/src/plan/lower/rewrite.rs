@@ -3,14 +3,14 @@
 use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::{distribute, multiply};
 use cavi_algebra::{
-    ArrayId, ArrayKind, Atom, Elementary, ExpectedSquare, Factor, Function, LetterId, Moment, Statistic,
-    Subscript, Sum, Term,
+    ArrayId, ArrayKind, Atom, Elementary, Equations, ExpectedSquare, Factor, Function, LetterId, Moment,
+    Statistic, Subscript, Sum, Term,
 };
 use cavi_families::posterior;
 
 use super::Lowering;
 use crate::data::BoundArray;
-use crate::gather::{has_gathered, is_gathered};
+use crate::gather::{has_gathered, is_gathered, is_known_log};
 use crate::layout::is_one_vector;
 
 /// Squares over fewer entries stay squares.
@@ -79,7 +79,10 @@ impl<'a> Lowering<'a, '_> {
                             && (self.whole || has_gathered(self.equations, &term))
                             && self.is_as_large_as_data(inner) => {}
                     Atom::Group(inner) if factor.power == 1 => {
-                        let rest = without();
+                        let mut rest = without();
+                        if has_gathered(self.equations, &term) {
+                            floor_logs(self.equations, &mut rest);
+                        }
                         let product = distribute(&mut self.symbols, &rest, inner);
                         queue.extend(canonical(&mut self.symbols, &product).terms.into_iter().rev());
                         continue 'next;
@@ -323,6 +326,16 @@ impl<'a> Lowering<'a, '_> {
                 .collect(),
         };
         Some((atom, zero))
+    }
+}
+
+/// Gives the logs that may be infinite a floor, for a coefficient that is multiplied out: `log 0 - log 0` must be 0 there. A
+/// unit of what cannot be costs 708 nats then, which leaves its q at 0 as well.
+fn floor_logs(equations: &Equations, term: &mut Term) {
+    for factor in term.factors.iter_mut().filter(|factor| is_known_log(equations, factor)) {
+        if let Atom::Apply(Function::Log, inner) = &mut factor.atom {
+            inner.push(Sum::number(f64::MIN_POSITIVE));
+        }
     }
 }
 
