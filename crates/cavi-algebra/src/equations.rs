@@ -27,6 +27,8 @@ pub struct Equations {
     pub elbo: Elbo,
     /// The default sweep: one block after another.
     pub sweep: Vec<BlockId>,
+    /// The changes of coordinates under which the rest of the program stays as it is.
+    pub rotations: Vec<Rotation>,
 }
 
 /// A statement and its log-density.
@@ -159,6 +161,26 @@ pub struct Addend {
     pub letters: Vec<LetterId>,
     /// `E log f`: a sum of expected logs, each a term without summed letters.
     pub log_weight: Sum,
+}
+
+/// Vectors that the rest of the program reads through their inner products alone: `sum_k a_k b_k` is the same number of
+/// `R^-1 a` and `R' b`, for every regular matrix R. Only their own priors and entropies see R.
+#[derive(Clone, Debug)]
+pub struct Rotation {
+    /// Those multiplied by `R^-1`.
+    pub left: Vec<Rotated>,
+    /// Those multiplied by `R'`.
+    pub right: Vec<Rotated>,
+}
+
+/// A block of such vectors, with a prior of mean 0 and a diagonal precision.
+#[derive(Clone, Debug)]
+pub struct Rotated {
+    /// The block.
+    pub block: BlockId,
+    /// Where the precision of an element is one variable with a factor of its own: its block, and for each of its plates a
+    /// plate letter of the vectors, an ancestor of one, or their slice letter.
+    pub precision: Option<(BlockId, Vec<LetterId>)>,
 }
 
 /// The evidence lower bound: `terms`, plus for each block that is a distribution its entropy.

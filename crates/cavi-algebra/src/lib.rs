@@ -16,7 +16,8 @@ pub mod symbols;
 
 pub use contribution::Contribution;
 pub use equations::{
-    Addend, Ascent, Auxiliary, Block, Elbo, Equations, Mode, Natural, Site, StatementEquation,
+    Addend, Ascent, Auxiliary, Block, Elbo, Equations, Mode, Natural, Rotated, Rotation, Site,
+    StatementEquation,
 };
 pub use expression::{Expression, Function, MatrixFunction, Subscript};
 pub use statistic::{Elementary, Statistic};

@@ -16,6 +16,7 @@ use crate::explain::{Complaint, suggest};
 use crate::implicit::implicit_to_sites;
 use crate::joint::{joint, with_ancestors};
 use crate::order::default_sweep;
+use crate::rotations::rotations;
 
 /// What the stages share: the symbols they add fresh letters to, and what they have to say.
 pub struct Derivation<'m> {
@@ -182,7 +183,7 @@ impl Derivation<'_> {
                 apart: self.kept_apart(statement),
             }
         });
-        Some(Equations {
+        let mut equations = Equations {
             name: self.model.name.clone(),
             statements: statements.collect(),
             blocks,
@@ -191,8 +192,11 @@ impl Derivation<'_> {
             auxiliaries: bounded.auxiliaries,
             elbo,
             sweep,
+            rotations: Vec::new(),
             symbols: self.symbols.clone(),
-        })
+        };
+        equations.rotations = rotations(&equations);
+        Some(equations)
     }
 
     /// Reports an error that a change of the program may repair; the same one once.

@@ -18,6 +18,7 @@ mod explain;
 mod implicit;
 mod joint;
 mod order;
+mod rotations;
 mod separate;
 pub mod warmup;
 

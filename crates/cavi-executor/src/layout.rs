@@ -153,7 +153,7 @@ pub fn is_one_vector(block: &Block) -> bool {
 }
 
 /// The value of a plate letter or of an ancestor of one, given the values of the plate letters.
-fn value_of(
+pub(crate) fn value_of(
     symbols: &Symbols,
     bound: &Bound,
     letter: LetterId,

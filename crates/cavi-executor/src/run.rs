@@ -12,6 +12,7 @@ mod parts;
 mod pass;
 mod rare;
 mod region;
+mod rotate;
 mod rows;
 mod shares;
 mod site_state;
@@ -337,12 +338,6 @@ impl<'a> Executor<'a> {
     /// The parameters of q.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
-    }
-
-    /// Replaces the parameters of a block.
-    pub fn replace(&mut self, id: BlockId, columns: Vec<Vec<f64>>) {
-        self.parameters.blocks[id.index()] = columns;
-        self.touch(id);
     }
 
     /// The sum of the absolute values of the terms of the bound when it was last taken.

@@ -253,6 +253,48 @@ impl Posterior for JointNormalPosterior {
         true
     }
 
+    fn is_linear(&self) -> bool {
+        true
+    }
+
+    /// `T x` has the mean `T m` and the covariance `T C T'`.
+    fn transform(&self, batch: &Batch, matrix: &[f64], descriptors: &mut [Vec<f64>]) {
+        let n = batch.n;
+        let columns = linalg::transpose(n, matrix);
+        let [means, covariances] = descriptors else { unreachable!("two descriptors") };
+        // Row by row of `T'`, so that the inner loop runs along memory: `(a T')_k = sum_l a_l T_kl`.
+        let times_columns = |from: &[f64], out: &mut [f64]| {
+            out.fill(0.0);
+            for (value, column) in from.iter().zip(columns.chunks_exact(n)) {
+                out.iter_mut().zip(column).for_each(|(out, own)| *out += value * own);
+            }
+        };
+        let (mut half, mut turned) = (vec![0.0; n * n], vec![0.0; n * n]);
+        for row in 0..batch.rows {
+            let mean = &mut means[batch.row(row)];
+            times_columns(mean, &mut half[..n]);
+            mean.copy_from_slice(&half[..n]);
+        }
+        for group in 0..batch.groups {
+            let covariance = &mut covariances[batch.matrix(group)];
+            for (own, out) in covariance.chunks_exact(n).zip(half.chunks_exact_mut(n)) {
+                times_columns(own, out);
+            }
+            // The rows of `(C T')'` are those of `T C`.
+            turned.copy_from_slice(&linalg::transpose(n, &half));
+            for (own, out) in turned.chunks_exact(n).zip(covariance.chunks_exact_mut(n)) {
+                times_columns(own, out);
+            }
+            for k in 0..n {
+                for l in 0..k {
+                    let value = 0.5 * (covariance[k * n + l] + covariance[l * n + k]);
+                    covariance[k * n + l] = value;
+                    covariance[l * n + k] = value;
+                }
+            }
+        }
+    }
+
     fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {
         let n = batch.n;
         let mut factors = descriptors[1].clone();

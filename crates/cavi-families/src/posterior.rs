@@ -248,6 +248,16 @@ pub trait Posterior: Sync {
         false
     }
 
+    /// Whether every regular matrix takes its vectors to vectors of the same family ([`Posterior::transform`]).
+    fn is_linear(&self) -> bool {
+        false
+    }
+
+    /// Makes every row the distribution of `T x`, with the matrix T row by row.
+    fn transform(&self, _batch: &Batch, _matrix: &[f64], _descriptors: &mut [Vec<f64>]) {
+        unreachable!("the family is not linear")
+    }
+
     /// One draw for each row: a scalar or a slice; an index as its position.
     fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]);
 

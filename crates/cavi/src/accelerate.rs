@@ -1,33 +1,111 @@
 //! `accelerate = auto`: after every third sweep the run steps on along the way that the last sweeps have taken
-//! ([`cavi_numerics::squarem`]), and steps back if the sweep after that has not led higher.
+//! ([`cavi_numerics::squarem`]), and steps back if the sweep after that has not led higher. Where the equations have vectors that
+//! stand in inner products alone, sweeps end with their best coordinates ([`Executor::rotate`]).
 
-use cavi_algebra::BlockId;
-use cavi_executor::{Executor, Parameters};
+use cavi_algebra::{BlockId, Rotation};
+use cavi_executor::{Executor, Parameters, Trouble};
 use cavi_numerics::squarem::Stride;
 
+/// Sweeps that change the bound by less than this share of it are slow. Before, factors are still finding what they are about,
+/// and the best coordinates would prune them too early.
+const SLOW: f64 = 3e-4;
+/// A rotation that gives less than this share of what a sweep gains is left out for a while.
+const SHARE: f64 = 0.1;
+/// The longest while, in sweeps.
+const LONGEST: u32 = 32;
+
 /// What acceleration keeps of a run.
-pub(crate) struct Accelerator {
+pub(crate) struct Accelerator<'e> {
     blocks: Vec<BlockId>,
+    rotations: Vec<Turn<'e>>,
+    /// Whether a sweep has changed the bound by less than [`SLOW`] of itself.
+    is_slow: bool,
     iterates: Vec<Vec<f64>>,
     stride: Stride,
     /// Where the run was before the last step, and its bound there.
     before: Option<(Parameters, f64)>,
 }
 
-impl Accelerator {
+/// A rotation and when it is next.
+struct Turn<'e> {
+    rotation: &'e Rotation,
+    /// What it gave at the end of this sweep, if it was its turn.
+    gain: Option<f64>,
+    /// So many sweeps do without it.
+    wait: u32,
+    /// So many did before its last turn.
+    waited: u32,
+}
+
+impl<'e> Accelerator<'e> {
     /// Of the blocks that a sweep updates; those of which something is observed stay where their updates put them.
-    pub fn new(executor: &Executor<'_>, blocks: Vec<BlockId>) -> Accelerator {
+    pub fn new(executor: &Executor<'e>, blocks: Vec<BlockId>) -> Accelerator<'e> {
         let blocks = blocks.into_iter().filter(|block| !executor.is_observed(*block)).collect();
-        Accelerator { blocks, iterates: Vec::new(), stride: Stride::default(), before: None }
+        let turn = |rotation| Turn { rotation, gain: None, wait: 0, waited: 0 };
+        let rotations = executor.equations().rotations.iter().map(turn).collect();
+        Accelerator {
+            blocks,
+            rotations,
+            is_slow: false,
+            iterates: Vec::new(),
+            stride: Stride::default(),
+            before: None,
+        }
     }
 
-    /// Whether the run has just stepped on.
-    pub fn has_stepped(&self) -> bool {
-        self.before.is_some()
+    /// A sweep, begun where the last ones lead and ended with rotations; begun anew where it was if it has not led higher than
+    /// `elbo`, the bound before it.
+    ///
+    /// # Errors
+    /// Those of the sweep; as [`Executor::rotate`].
+    pub fn sweep<E: From<Trouble>>(
+        &mut self,
+        executor: &mut Executor<'_>,
+        elbo: f64,
+        sweep: &mut dyn FnMut(&mut Executor<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.step(executor, elbo);
+        let outcome = sweep(executor).and_then(|()| self.rotate(executor).map_err(E::from));
+        if self.before.is_none() {
+            return outcome;
+        }
+        let reached = if outcome.is_ok() { executor.elbo() } else { f64::NAN };
+        if !self.went_back(executor, reached) {
+            return outcome;
+        }
+        sweep(executor)?;
+        Ok(self.rotate(executor)?)
+    }
+
+    /// At the end of a sweep: the rotations whose turn it is, once the run is slow.
+    fn rotate(&mut self, executor: &mut Executor<'_>) -> Result<(), Trouble> {
+        for turn in self.rotations.iter_mut().filter(|_| self.is_slow) {
+            turn.gain =
+                if turn.wait == 0 { Some(executor.rotate(turn.rotation, &self.blocks)?) } else { None };
+        }
+        Ok(())
+    }
+
+    /// After a sweep that raised the bound by this much, relative to itself this much, rotations included: when each is next.
+    pub fn plan_turns(&mut self, gain: f64, change: f64) {
+        if !self.is_slow {
+            self.is_slow = change < SLOW;
+            return;
+        }
+        for turn in &mut self.rotations {
+            match turn.gain {
+                None => turn.wait -= 1,
+                Some(own) if own >= SHARE * gain => (turn.wait, turn.waited) = (0, 0),
+                Some(_) => {
+                    turn.waited = (2 * turn.waited + 1).min(LONGEST);
+                    turn.wait = turn.waited;
+                }
+            }
+        }
     }
 
     /// Before a sweep: steps on where three states are known. `elbo` is the bound of the current one.
-    pub fn step(&mut self, executor: &mut Executor<'_>, elbo: f64) {
+    fn step(&mut self, executor: &mut Executor<'_>, elbo: f64) {
         self.before = None;
         if !elbo.is_finite() {
             self.iterates.clear();
@@ -48,9 +126,8 @@ impl Accelerator {
         self.iterates.clear();
     }
 
-    /// After the sweep that followed: whether it went back, since the bound is lower than before the step. Then that sweep
-    /// is to be done again.
-    pub fn went_back(&mut self, executor: &mut Executor<'_>, elbo: f64) -> bool {
+    /// After the sweep that followed a step: whether it went back, since the bound is no higher than before.
+    fn went_back(&mut self, executor: &mut Executor<'_>, elbo: f64) -> bool {
         let Some((here, before)) = self.before.take() else { return false };
         if elbo >= before {
             return false;

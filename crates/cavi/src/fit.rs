@@ -435,6 +435,12 @@ enum Halt {
     Error(FitError),
 }
 
+impl From<Trouble> for Halt {
+    fn from(trouble: Trouble) -> Halt {
+        Halt::Trouble(trouble)
+    }
+}
+
 impl Context<'_> {
     /// The warm-ups of every run.
     fn lines(&self) -> Vec<&Line> {
@@ -543,16 +549,11 @@ impl Context<'_> {
             if interrupted {
                 break;
             }
-            if let Some(accelerator) = &mut accelerator {
-                accelerator.step(&mut executor, elbo);
-            }
-            let mut outcome = self.sweep(&mut executor, sweep);
-            if let Some(accelerator) = accelerator.as_mut().filter(|own| own.has_stepped()) {
-                let reached = if outcome.is_ok() { executor.elbo() } else { f64::NAN };
-                if accelerator.went_back(&mut executor, reached) {
-                    outcome = self.sweep(&mut executor, sweep);
-                }
-            }
+            let mut once = |executor: &mut Executor<'_>| self.sweep(executor, sweep);
+            let outcome = match &mut accelerator {
+                Some(accelerator) => accelerator.sweep(&mut executor, elbo, &mut once),
+                None => once(&mut executor),
+            };
             match outcome {
                 Ok(()) => {}
                 Err(Halt::Trouble(trouble)) => {
@@ -575,6 +576,9 @@ impl Context<'_> {
                 elbo = executor.elbo();
                 self.judge(elbo, sweep, warnings)?;
                 let change = rel_change(before, elbo);
+                if let Some(accelerator) = &mut accelerator {
+                    accelerator.plan_turns(elbo - before, change);
+                }
                 row.elbo = Some(elbo);
                 row.rel_change = Some(change);
                 small = if change < self.resolved.tolerance && elbo.is_finite() { small + 1 } else { 0 };

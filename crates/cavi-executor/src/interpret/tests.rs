@@ -85,6 +85,7 @@ impl Program {
                 apart: Vec::new(),
             }],
             sweep: (0..blocks.len()).map(BlockId::from).collect(),
+            rotations: Vec::new(),
             contributions: vec![Vec::new(); blocks.len()],
             blocks,
             sites,

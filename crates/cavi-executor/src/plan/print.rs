@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use cavi_algebra::{ArrayId, Block, Equations, LetterId};
+use cavi_algebra::{ArrayId, Block, BlockId, Equations, LetterId, Rotated, Rotation};
 use cavi_numerics::kernels::pattern::LEAST_FILL;
 use cavi_numerics::lbfgs::HISTORY;
 
@@ -108,6 +108,7 @@ impl Plan<'_> {
                 );
             }
         }
+        out.push_str(&rotations(equations));
         for (number, (block, plan)) in equations.blocks.iter().zip(&self.blocks).enumerate() {
             let names: Vec<&str> =
                 block.members.iter().map(|member| equations.symbols.array(*member).name.as_str()).collect();
@@ -213,6 +214,33 @@ impl Plan<'_> {
         let _ = writeln!(out, "memory: {}", count(self.bytes(equations), "B"));
         out
     }
+}
+
+/// The changes of coordinates that acceleration makes.
+fn rotations(equations: &Equations) -> String {
+    let mut out = String::new();
+    for Rotation { left, right } in &equations.rotations {
+        let name = |id: BlockId| {
+            let name = |member: &ArrayId| equations.symbols.array(*member).name.as_str();
+            equations.block(id).members.iter().map(name).collect::<Vec<_>>().join(", ")
+        };
+        let names = |side: &[Rotated]| side.iter().map(|own| name(own.block)).collect::<Vec<_>>().join(", ");
+        let mut follow: Vec<String> = Vec::new();
+        for (id, _) in left.iter().chain(right).filter_map(|own| own.precision.as_ref()) {
+            if !follow.contains(&name(*id)) {
+                follow.push(name(*id));
+            }
+        }
+        let follow =
+            if follow.is_empty() { String::new() } else { format!(", {} following", follow.join(", ")) };
+        let _ = writeln!(
+            out,
+            "under `accelerate = auto`, after slow sweeps and while it pays: {} by R^-1 and {} by R' for the best matrix R{follow}",
+            names(left),
+            names(right),
+        );
+    }
+    out
 }
 
 /// The members of a block that are whitened, each with the number of points of a slice and of matrices.

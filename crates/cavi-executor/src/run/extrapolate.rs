@@ -1,12 +1,17 @@
 //! The state of a run as one vector: natural parameters of factors of q, and points on the whole line.
 
-use cavi_algebra::{BlockId, Mode};
+use cavi_algebra::{BlockId, Equations, Mode};
 use cavi_families::Improper;
 
 use super::{Executor, family};
 use crate::coordinate::of_members;
 
-impl Executor<'_> {
+impl<'a> Executor<'a> {
+    /// What it runs.
+    pub fn equations(&self) -> &'a Equations {
+        self.equations
+    }
+
     /// Whether a block is that of data, some of whose entries are observed.
     pub fn is_observed(&self, id: BlockId) -> bool {
         self.observed[id.index()].is_some()
@@ -81,6 +86,12 @@ impl Executor<'_> {
             self.touch(*id);
         }
         Ok(())
+    }
+
+    /// Replaces the parameters of a block.
+    pub fn replace(&mut self, id: BlockId, columns: Vec<Vec<f64>>) {
+        self.parameters.blocks[id.index()] = columns;
+        self.touch(id);
     }
 
     /// Replaces the parameters of all blocks.

@@ -1,9 +1,11 @@
-//! Small symmetric positive definite matrices, dense and row-major, one or a batch at a time.
+//! Small matrices, dense and row-major: symmetric positive definite ones, one or a batch at a time, and what little is needed of
+//! others.
 
 #![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN must fail every check")]
 
 mod batch;
 mod cholesky;
+mod general;
 mod nonnegative;
 mod whitening;
 
@@ -11,6 +13,7 @@ pub use batch::{cholesky_batch, inverse_batch, log_determinant_batch, solve_batc
 pub use cholesky::{
     NotPositive, cholesky, inverse, log_determinant, multiply_lower, solve, solve_lower, solve_upper,
 };
+pub use general::{lu_inverse, multiply, transpose};
 pub use nonnegative::{Unbounded, nonnegative_quadratic};
 pub use whitening::whitening;
 

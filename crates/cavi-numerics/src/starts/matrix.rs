@@ -144,7 +144,7 @@ fn add(a: &mut [f64], factor: f64, b: &[f64]) {
 }
 
 /// `out = A b` for sizes m, k, n: `A` is m by k with these strides, `b` k by n and `out` m by n, row-major.
-pub(super) fn product([m, k, n]: [usize; 3], a: &[f64], strides: [usize; 2], b: &[f64], out: &mut [f64]) {
+pub(crate) fn product([m, k, n]: [usize; 3], a: &[f64], strides: [usize; 2], b: &[f64], out: &mut [f64]) {
     assert!(a.len() == m * k && b.len() == k * n && out.len() == m * n, "shapes of a product");
     // SAFETY: the three matrices have the sizes just checked, the strides are those of an m by k or a transposed k by m
     // array without gaps, and `out` is borrowed alone.

@@ -7,3 +7,4 @@ mod matrix;
 pub use clusters::{Clusters, cluster};
 pub use components::{Components, leading_components};
 pub use matrix::MatrixView;
+pub(crate) use matrix::product;

@@ -160,6 +160,7 @@ pub fn equations(
         auxiliaries,
         elbo: Elbo { terms },
         sweep,
+        rotations: Vec::new(),
     }
 }
 

@@ -1,0 +1,324 @@
+//! Better coordinates for vectors of which the rest of the program reads inner products alone.
+//!
+//! # Derivation
+//! Let the left vectors become `R^-1 x` and the right ones `R' x`. With `T` for either matrix and `S = sum E[x x']` over the
+//! vectors with one prior precision p, the bound changes by
+//!
+//! ```text
+//! F(R) = sum over groups (-1/2) sum_k p_k (T S T' - S)_kk  +  (n_right - n_left) log |det R|
+//! ```
+//!
+//! where n counts vectors. Where `p_k` is one variable with a factor of its own, that follows at its optimum: with the
+//! natural parameters eta there, the coefficient of `p_k` is `eta_k - (T S T' - S)_kk / 2`, and the bound holds its
+//! log-normaliser A at that, whose derivative is `E[p_k]`. So every group has a slope `q_k`, the derivative of F by
+//! `(T S T')_kk`: `-p_k / 2`, or `-E[p_k] / 2`. With `B = R^-1` and `Q` the diagonal matrix of slopes, the derivative by R is
+//! `2 S R Q` on the right, `-2 B' Q (B S B') B'` written out below on the left, and `R^-T` of the determinant.
+//! F is raised by L-BFGS from the identity; no data are read.
+//!
+//! # Source
+//! Virtanen, Klami and Kaski (2011), Bayesian CCA via group sparsity, section 4.1.
+
+use std::collections::BTreeMap;
+
+use cavi_algebra::{BlockId, Elementary, LetterId, Rotated, Rotation, Statistic};
+use cavi_families::Improper;
+use cavi_numerics::lbfgs::maximise;
+use cavi_numerics::linalg::{lu_inverse, multiply, transpose};
+
+use super::{Executor, family, trouble};
+use crate::layout::value_of;
+use crate::trouble::Trouble;
+
+/// The most steps of L-BFGS.
+const STEPS: usize = 100;
+
+/// Vectors with one prior precision.
+struct Group {
+    is_left: bool,
+    precision: Precision,
+    /// `sum E[x x']`.
+    moments: Vec<f64>,
+}
+
+enum Precision {
+    /// These numbers.
+    Known(Vec<f64>),
+    /// These copies of a block whose optimum follows: its place among the followers, and the copy of each element.
+    Follows(usize, Vec<usize>),
+}
+
+/// A block whose copies follow at their optimum.
+struct Follower {
+    id: BlockId,
+    /// Its natural parameters, a column a statistic; and which of these is that of `x`.
+    natural: Vec<Vec<f64>>,
+    place: usize,
+}
+
+impl Executor<'_> {
+    /// Moves vectors and the precisions of their priors to where the bound is higher by as much as is returned; 0 where nothing
+    /// moves. `blocks` are those that may move.
+    ///
+    /// # Errors
+    /// If a precision has no update.
+    pub fn rotate(&mut self, rotation: &Rotation, blocks: &[BlockId]) -> Result<f64, Trouble> {
+        let sides = || rotation.left.iter().chain(&rotation.right);
+        let may_move = |own: &Rotated| blocks.contains(&own.block) && !self.is_observed(own.block);
+        let n = self.plan.layouts[rotation.left[0].block.index()].n;
+        if !sides().all(may_move) || n == 0 {
+            return Ok(0.0);
+        }
+        let mut followers: Vec<Follower> = Vec::new();
+        for own in sides() {
+            if let Some((id, _)) = &own.precision
+                && blocks.contains(id)
+                && !self.is_observed(*id)
+                && !followers.iter().any(|known| known.id == *id)
+            {
+                followers.push(self.at_optimum(*id)?);
+            }
+        }
+        let mut groups = Vec::new();
+        let mut number = 0.0;
+        for (is_left, own) in
+            rotation.left.iter().map(|own| (true, own)).chain(rotation.right.iter().map(|own| (false, own)))
+        {
+            let vectors = self.plan.layouts[own.block.index()].rows as f64;
+            number += if is_left { -vectors } else { vectors };
+            groups.extend(self.groups(own, is_left, &followers));
+        }
+        let objective = Objective { n, number, groups: &groups, executor: self, followers: &followers };
+        let identity: Vec<f64> = (0..n * n).map(|at| f64::from(u8::from(at % (n + 1) == 0))).collect();
+        let mut evaluate = |matrix: &[f64]| Ok::<_, Trouble>(objective.value_and_gradient(matrix));
+        let found = maximise(&identity, STEPS, &mut evaluate)?;
+        let gain = found.value - objective.value_and_gradient(&identity).0;
+        let (Some(inverse), true) = (lu_inverse(n, &found.at), gain > 0.0 && gain.is_finite()) else {
+            return Ok(0.0);
+        };
+        let moved = objective.natural(&found.at, &inverse.0);
+        let transposed = transpose(n, &found.at);
+        for (own, matrix) in rotation
+            .left
+            .iter()
+            .map(|own| (own, &inverse.0))
+            .chain(rotation.right.iter().map(|own| (own, &transposed)))
+        {
+            let batch = self.plan.layouts[own.block.index()].batch();
+            let descriptors = &mut self.parameters.blocks[own.block.index()];
+            family(self.equations, own.block).transform(&batch, matrix, descriptors);
+            self.touch(own.block);
+        }
+        for (follower, natural) in followers.iter().zip(moved) {
+            let layout = &self.plan.layouts[follower.id.index()];
+            let columns: Vec<&[f64]> = natural.iter().map(Vec::as_slice).collect();
+            let block = &mut self.parameters.blocks[follower.id.index()];
+            let outcome = family(self.equations, follower.id).describe(&layout.batch(), &columns, block);
+            outcome.map_err(|Improper { row, reason }| trouble(follower.id, layout, row, reason))?;
+            self.touch(follower.id);
+        }
+        Ok(gain)
+    }
+
+    /// Updates the copies of a block, and remembers their natural parameters.
+    fn at_optimum(&mut self, id: BlockId) -> Result<Follower, Trouble> {
+        self.refresh(&[id])?;
+        self.update(id)?;
+        let (family, batch) = (family(self.equations, id), self.plan.layouts[id.index()].batch());
+        let statistics = family.statistics();
+        let mut natural: Vec<Vec<f64>> =
+            statistics.iter().map(|own| vec![0.0; batch.len(own.extent)]).collect();
+        family.natural(&batch, &self.parameters.blocks[id.index()], &mut natural);
+        let place = statistics.iter().position(|own| own.statistic == Statistic::of(Elementary::Power(1)));
+        Ok(Follower { id, natural, place: place.expect("a precision has the statistic x") })
+    }
+
+    /// The vectors of a block by their prior precisions.
+    fn groups(&mut self, own: &Rotated, is_left: bool, followers: &[Follower]) -> Vec<Group> {
+        let id = own.block;
+        let layout = self.plan.layouts[id.index()].clone();
+        let (n, batch) = (layout.n, layout.batch());
+        let follower = own.precision.as_ref().and_then(|(block, letters)| {
+            Some((followers.iter().position(|known| known.id == *block)?, *block, letters))
+        });
+        let known: Vec<f64> = match follower {
+            Some(_) => Vec::new(),
+            None => {
+                let pairs = family(self.equations, id).place_of(&Statistic::outer());
+                let node = self.plan.blocks[id.index()].prior[pairs.expect("a vector has pairs")];
+                self.evaluate(node);
+                self.values[node.index()].to_vec()
+            }
+        };
+        let (symbols, block) = (&self.equations.symbols, self.equations.block(id));
+        let slice = block.slices[0][0];
+        // The copy of the precision that the element `k` of a row has.
+        let copy = |positions: &[usize], k: usize, precision: BlockId, letters: &[LetterId]| -> usize {
+            let sizes = &self.plan.layouts[precision.index()].plates;
+            letters.iter().zip(sizes).fold(0, |copy, (letter, size)| {
+                let at = if *letter == slice {
+                    k
+                } else {
+                    value_of(symbols, self.bound, *letter, &block.plates, positions)
+                };
+                copy * size + at
+            })
+        };
+        let [means, covariances] = self.parameters.blocks[id.index()].as_slice() else {
+            unreachable!("a vector has a mean and a covariance")
+        };
+        let mut groups: Vec<Group> = Vec::new();
+        let mut places: BTreeMap<Vec<u64>, usize> = BTreeMap::new();
+        // Rows that share a covariance have it once, as often as there are of them.
+        let mut shared: BTreeMap<(usize, usize), f64> = BTreeMap::new();
+        for row in 0..layout.rows {
+            let positions = layout.positions(row);
+            let diagonal = || {
+                let matrix = &known[batch.matrix(batch.group_of(row))];
+                matrix.iter().step_by(n + 1).map(|own| -2.0 * own)
+            };
+            // The first element tells rows with the same copies.
+            let key: Vec<u64> = match follower {
+                Some((_, precision, letters)) => vec![copy(&positions, 0, precision, letters) as u64],
+                None => diagonal().map(f64::to_bits).collect(),
+            };
+            let place = *places.entry(key).or_insert_with(|| {
+                let precision = match follower {
+                    Some((place, precision, letters)) => Precision::Follows(
+                        place,
+                        (0..n).map(|k| copy(&positions, k, precision, letters)).collect(),
+                    ),
+                    None => Precision::Known(diagonal().collect()),
+                };
+                groups.push(Group { is_left, precision, moments: vec![0.0; n * n] });
+                groups.len() - 1
+            });
+            *shared.entry((place, batch.group_of(row))).or_default() += 1.0;
+            let mean = &means[batch.row(row)];
+            for (own, out) in mean.iter().zip(groups[place].moments.chunks_exact_mut(n)) {
+                out.iter_mut().zip(mean).for_each(|(out, other)| *out += own * other);
+            }
+        }
+        for ((place, group), times) in shared {
+            let covariance = &covariances[batch.matrix(group)];
+            groups[place].moments.iter_mut().zip(covariance).for_each(|(out, own)| *out += times * own);
+        }
+        groups
+    }
+}
+
+/// F, the change of the bound.
+struct Objective<'a, 'e> {
+    n: usize,
+    /// How many more vectors are right than left.
+    number: f64,
+    groups: &'a [Group],
+    executor: &'a Executor<'e>,
+    followers: &'a [Follower],
+}
+
+impl Objective<'_, '_> {
+    /// `T S T'` of a group.
+    fn moments(&self, group: &Group, matrix: &[f64], inverse: &[f64]) -> Vec<f64> {
+        let n = self.n;
+        if group.is_left {
+            let half = multiply(n, inverse, false, &group.moments, false);
+            return multiply(n, &half, false, inverse, true);
+        }
+        let half = multiply(n, matrix, true, &group.moments, false);
+        multiply(n, &half, false, matrix, false)
+    }
+
+    /// The natural parameters of the followers, for groups with these moments.
+    fn following(&self, moments: &[Vec<f64>]) -> Vec<Vec<Vec<f64>>> {
+        let mut all: Vec<Vec<Vec<f64>>> = self.followers.iter().map(|own| own.natural.clone()).collect();
+        for (group, moments) in self.groups.iter().zip(moments) {
+            let Precision::Follows(place, copies) = &group.precision else { continue };
+            let column = &mut all[*place][self.followers[*place].place];
+            for (k, copy) in copies.iter().enumerate() {
+                let at = k * (self.n + 1);
+                column[*copy] -= 0.5 * (moments[at] - group.moments[at]);
+            }
+        }
+        all
+    }
+
+    /// The natural parameters of the followers at a matrix.
+    fn natural(&self, matrix: &[f64], inverse: &[f64]) -> Vec<Vec<Vec<f64>>> {
+        let moments: Vec<Vec<f64>> =
+            self.groups.iter().map(|group| self.moments(group, matrix, inverse)).collect();
+        self.following(&moments)
+    }
+
+    /// F and its derivatives by the elements of R; no number where R is singular, or a precision would be improper.
+    fn value_and_gradient(&self, matrix: &[f64]) -> (f64, Vec<f64>) {
+        let n = self.n;
+        let nothing = || (f64::NAN, vec![0.0; n * n]);
+        let Some((inverse, log_determinant)) = lu_inverse(n, matrix) else { return nothing() };
+        let moments: Vec<Vec<f64>> =
+            self.groups.iter().map(|group| self.moments(group, matrix, &inverse)).collect();
+        let mut value = self.number * log_determinant;
+        let mut expected = Vec::new();
+        for (follower, natural) in self.followers.iter().zip(self.following(&moments)) {
+            let Some((normaliser, mean)) = self.at(follower, &natural) else { return nothing() };
+            value += normaliser;
+            expected.push(mean);
+        }
+        let mut gradient = transpose(n, &inverse);
+        gradient.iter_mut().for_each(|own| *own *= self.number);
+        for (group, moments) in self.groups.iter().zip(&moments) {
+            let slopes: Vec<f64> = match &group.precision {
+                Precision::Known(precision) => {
+                    let parts = precision.iter().zip(moments.iter().step_by(n + 1));
+                    value -= 0.5 * parts.map(|(own, moment)| own * moment).sum::<f64>();
+                    precision.iter().map(|own| -0.5 * own).collect()
+                }
+                Precision::Follows(place, copies) => {
+                    copies.iter().map(|copy| -0.5 * expected[*place][*copy]).collect()
+                }
+            };
+            if group.is_left {
+                // -2 sum_k B_ka q_k (B S B')_kb for the derivative by R_ab.
+                let weighted: Vec<f64> = (0..n * n).map(|at| -2.0 * slopes[at / n] * moments[at]).collect();
+                let part = multiply(n, &inverse, true, &weighted, false);
+                gradient.iter_mut().zip(part).for_each(|(out, own)| *out += own);
+            } else {
+                let part = multiply(n, &group.moments, false, matrix, false);
+                for (at, (out, own)) in gradient.iter_mut().zip(part).enumerate() {
+                    *out += 2.0 * slopes[at % n] * own;
+                }
+            }
+        }
+        (value, gradient)
+    }
+
+    /// The log-normalisers of all copies at natural parameters, and `E[x]` of each; `None` where one has no distribution.
+    fn at(&self, follower: &Follower, natural: &[Vec<f64>]) -> Option<(f64, Vec<f64>)> {
+        let family = family(self.executor.equations, follower.id);
+        let batch = self.executor.plan.layouts[follower.id.index()].batch();
+        let columns: Vec<&[f64]> = natural.iter().map(Vec::as_slice).collect();
+        let mut descriptors: Vec<Vec<f64>> =
+            family.descriptors().iter().map(|own| vec![0.0; batch.len(own.extent)]).collect();
+        family.describe(&batch, &columns, &mut descriptors).ok()?;
+        let mut normalisers = vec![0.0; batch.rows];
+        family.entropy(&batch, &descriptors, &mut normalisers);
+        let mut mean = Vec::new();
+        for (place, (own, column)) in family.statistics().iter().zip(natural).enumerate() {
+            let is_mean = place == follower.place;
+            if family.paired() && !is_mean {
+                continue;
+            }
+            let mut expected = vec![0.0; batch.rows];
+            let which = family.expectation_of(&own.statistic)?;
+            family.expect(&batch, &descriptors, which, &mut expected);
+            if !family.paired() {
+                // The entropy is A less eta E[t].
+                let products = column.iter().zip(&expected);
+                normalisers.iter_mut().zip(products).for_each(|(out, (eta, own))| *out += eta * own);
+            }
+            if is_mean {
+                mean = expected;
+            }
+        }
+        Some((cavi_numerics::reduce::sum(&normalisers), mean))
+    }
+}
