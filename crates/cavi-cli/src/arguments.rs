@@ -193,6 +193,9 @@ pub struct PlanArguments {
     /// How the arrays that a sweep reads most are stored
     #[arg(long, value_name = "f64|f32", value_parser = precision, default_value = "f64")]
     pub precision: Precision,
+    /// On how many threads the seconds are predicted [default: all]
+    #[arg(long, value_name = "T", value_parser = threads, allow_hyphen_values = true)]
+    pub threads: Option<usize>,
 }
 
 /// What `cavi fit --help` says of the precision.

@@ -3,7 +3,7 @@
 mod ascend;
 mod bound;
 mod changes;
-mod contractions;
+pub(crate) mod contractions;
 mod elementwise;
 mod extrapolate;
 mod in_order;
@@ -676,10 +676,10 @@ impl<'a> Executor<'a> {
 }
 
 /// Nodes of fewer values are kept: they cost nothing.
-const LARGE: usize = 1 << 12;
+pub(crate) const LARGE: usize = 1 << 12;
 
 /// Large nodes with one reader that reads nothing else, so that the two are always computed together.
-fn transient(plan: &Plan) -> Vec<bool> {
+pub(crate) fn transient(plan: &Plan) -> Vec<bool> {
     let mut readers = vec![0_usize; plan.nodes.len()];
     let mut alone = vec![true; plan.nodes.len()];
     for node in &plan.nodes {

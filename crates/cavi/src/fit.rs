@@ -313,14 +313,20 @@ fn run(
     })
 }
 
-/// The plan of a fit as text: steps, kernels, memory. Nothing is run.
+/// The plan of a fit as text: steps, kernels, memory, and the seconds that a sweep of the program's own schedule is predicted
+/// to take on so many threads of the machine of the benches, with its bound. Nothing is run.
 ///
 /// # Errors
 /// If there is no plan.
 ///
 /// # Panics
 /// If the program did not compile.
-pub fn plan(compiled: &Compiled, binding: &Binding, precision: Precision) -> Result<String, FitError> {
+pub fn plan(
+    compiled: &Compiled,
+    binding: &Binding,
+    precision: Precision,
+    threads: usize,
+) -> Result<String, FitError> {
     let (Some(model), Some(equations)) = (&compiled.model, &compiled.equations) else {
         panic!("only a program that compiles is planned");
     };
@@ -330,7 +336,8 @@ pub fn plan(compiled: &Compiled, binding: &Binding, precision: Precision) -> Res
     }
     let plan = cavi_executor::plan::plan(equations, &binding.bound, precision);
     let plan = plan.map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
-    Ok(plan.text(equations))
+    let schedule = crate::schedule::of_program(model, equations).schedule;
+    Ok(plan.text(equations) + &plan.forecast(equations, &schedule, threads).text(equations))
 }
 
 /// Missing entries on a right-hand side are latent, and need a factor of q: a statement whose family has one.

@@ -199,6 +199,11 @@ fn given(compiled: &Compiled, binding: &Binding, path: &Path) -> Result<cavi::st
     Ok(given)
 }
 
+/// As many threads as the machine runs at once.
+pub fn all_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// The settings that the options ask for.
 pub fn settings(compiled: &Compiled, arguments: &RunArguments) -> Result<Settings, Failure> {
     let schedule = match &arguments.schedule {
@@ -206,7 +211,6 @@ pub fn settings(compiled: &Compiled, arguments: &RunArguments) -> Result<Setting
         Some(text) => Some(schedule(compiled, text)?),
     };
     let warmup = arguments.warmup.as_deref().map(|text| warmup(compiled, text)).transpose()?;
-    let all = std::thread::available_parallelism().map_or(1, usize::from);
     Ok(Settings {
         sweeps: arguments.sweeps,
         tolerance: arguments.tol,
@@ -215,7 +219,7 @@ pub fn settings(compiled: &Compiled, arguments: &RunArguments) -> Result<Setting
         accelerate: arguments.accelerate.map(|own| own == Acceleration::Auto),
         seed: arguments.seed,
         restarts: arguments.restarts,
-        threads: arguments.threads.unwrap_or(all),
+        threads: arguments.threads.unwrap_or_else(all_threads),
         precision: arguments.precision,
         elbo_every: arguments.elbo_every,
         verify: arguments.verify,

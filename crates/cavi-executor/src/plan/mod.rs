@@ -3,11 +3,14 @@
 //! In come equations, bound data and layouts; out goes a [`Plan`]: for every natural parameter and every term of the
 //! bound a node to read, for every site a pass over its entries. No symbol is left.
 
+pub(crate) mod effort;
 mod eliminate;
+pub mod forecast;
 pub mod lower;
 mod pairs;
 pub mod precision;
 mod print;
+pub(crate) mod rates;
 mod share;
 pub mod site;
 pub mod tensor;

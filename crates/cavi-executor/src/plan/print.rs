@@ -244,7 +244,11 @@ fn rotations(equations: &Equations) -> String {
 }
 
 /// The members of a block that are whitened, each with the number of points of a slice and of matrices.
-fn whitened(equations: &Equations, block: &Block, layout: &Layout) -> Vec<(usize, (usize, usize))> {
+pub(super) fn whitened(
+    equations: &Equations,
+    block: &Block,
+    layout: &Layout,
+) -> Vec<(usize, (usize, usize))> {
     let size = |member: usize, letter: &LetterId| {
         let plate = block.plates.iter().position(|own| own == letter).map(|place| layout.plates[place]);
         let slot = || block.slices[member].iter().position(|own| own == letter);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use cavi_numerics::Threads;
-use cavi_numerics::kernels::contract::{Operand, Output, Step, contract};
+use cavi_numerics::kernels::contract::{Operand, Output, Step, Work, contract, work};
 
 use super::region::{Inverses, Region};
 use crate::plan::tensor::{Access, Contraction, Index, MapId, Maps, Node, NodeId};
@@ -87,7 +87,7 @@ impl Prepared {
     }
 
     /// Whether it adds a multiple of an array to one of the same shape, element by element.
-    fn is_multiple(&self) -> bool {
+    pub fn is_multiple(&self) -> bool {
         let [(_, reach)] = self.operands.as_slice() else { return false };
         let plain = |reach: &[Reach]| -> Option<Vec<usize>> {
             reach
@@ -100,6 +100,13 @@ impl Prepared {
         };
         let (from, to) = (plain(reach), plain(&self.reach));
         from.is_some() && from == to && self.sizes == self.shape
+    }
+
+    /// What it would do.
+    pub fn work(&self, maps: &Maps) -> Work {
+        let operands: Vec<(usize, Vec<Step>)> =
+            self.operands.iter().map(|(node, reach)| (node.index(), steps(reach, maps))).collect();
+        work(&self.sizes, &operands, steps(&self.reach, maps))
     }
 
     /// Adds the contraction to `out`.

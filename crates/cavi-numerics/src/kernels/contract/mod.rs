@@ -17,11 +17,14 @@ mod product;
 mod narrow;
 mod nest;
 
+mod work;
+
 #[cfg(test)]
 mod tests;
 
 use crate::{InstructionSet, Threads, instruction_set};
 use problem::Problem;
+pub use work::{Work, work};
 
 /// What one letter's value adds to an offset.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,6 +6,7 @@
 
 use super::Step;
 use super::problem::{Array, Problem};
+use super::work::Work;
 use crate::InstructionSet;
 use crate::kernels::vector::{Portable, Vector};
 
@@ -65,6 +66,33 @@ unsafe fn transpose(problem: &Problem, (letter, step): (usize, usize), stride: u
             }
         }
     }
+}
+
+/// What [`run`] would do, counted.
+pub(super) fn work(problem: &Problem) -> Work {
+    let all = problem.sizes.iter().map(|size| *size as f64).product::<f64>();
+    let arrays = problem.operands.len();
+    let one_by_one = |letter: Option<usize>| {
+        let is_table = |step: &Step| step.stride().is_none();
+        let is_moving = |step: &&Step| !step.is_constant();
+        let steps = || letter.into_iter().flat_map(|letter| problem.all_steps(letter)).filter(is_moving);
+        let looked_up = all * steps().filter(|step| is_table(step)).count() as f64;
+        let gathered = all * steps().filter(|step| !is_table(step)).count() as f64;
+        Work { calls: 1.0, rows: all, gathered, looked_up, ..Work::default() }
+    };
+    if let Some(((letter, _), _)) = transposed(problem) {
+        return Work { rows: 0.0, ..one_by_one(Some(letter)) };
+    }
+    let Some(letter) = innermost(problem) else { return Work { calls: 1.0, ..Work::default() } };
+    let moves = |steps: &[Step]| !steps[letter].is_constant();
+    let moving = problem.operands.iter().filter(|array| moves(&array.steps)).count();
+    if !is_contiguous(problem, letter) || moving > 3 {
+        let rows = all / problem.sizes[letter] as f64 * (arrays + 1) as f64;
+        return Work { rows, ..one_by_one(Some(letter)) };
+    }
+    let rows = all / problem.sizes[letter] as f64;
+    let read = moving + usize::from(moves(&problem.steps));
+    Work { calls: 1.0, rows: rows * (arrays + 1) as f64, values: all * read as f64, ..Work::default() }
 }
 
 /// One loop: its steps in each operand and in the output.

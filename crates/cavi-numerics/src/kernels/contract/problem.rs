@@ -29,8 +29,20 @@ unsafe impl Send for Problem<'_> {}
 unsafe impl Sync for Problem<'_> {}
 
 impl<'a> Problem<'a> {
-    /// The contraction, simplified. All sizes are positive.
+    /// The contraction, simplified. All sizes are positive, and all offsets lie inside the arrays.
     pub fn new(sizes: &[usize], coefficient: f64, operands: &'a [Operand<'a>], output: Output<'a>) -> Self {
+        // SAFETY: an operand that depends on nothing begins at its only value.
+        Self::reading(sizes, coefficient, operands, output, |number| unsafe { *number })
+    }
+
+    /// The same where numbers are read by a function: nothing else of the arrays is read, wherever offsets lie.
+    pub fn reading(
+        sizes: &[usize],
+        coefficient: f64,
+        operands: &'a [Operand<'a>],
+        output: Output<'a>,
+        number: impl Fn(*const f64) -> f64,
+    ) -> Self {
         let arrays = operands
             .iter()
             .map(|operand| Array { values: operand.values.as_ptr(), steps: operand.steps.clone() });
@@ -41,11 +53,11 @@ impl<'a> Problem<'a> {
             out: output.values.as_mut_ptr(),
             steps: output.steps,
         };
-        problem.simplify();
+        problem.simplify(number);
         problem
     }
 
-    fn simplify(&mut self) {
+    fn simplify(&mut self, number: impl Fn(*const f64) -> f64) {
         for letter in (0..self.sizes.len()).rev() {
             if self.sizes[letter] == 1 {
                 // The first value of a table may lie anywhere; that of a stride is where the array begins.
@@ -62,8 +74,7 @@ impl<'a> Problem<'a> {
         self.operands.retain(|operand| {
             let is_number = operand.steps.iter().all(Step::is_constant);
             if is_number {
-                // SAFETY: the offset of an operand that depends on nothing is 0, which lies inside it.
-                coefficient *= unsafe { *operand.values };
+                coefficient *= number(operand.values);
             }
             !is_number
         });

@@ -9,6 +9,7 @@
 
 use super::narrow::{self, Narrow};
 use super::problem::{Array, Problem};
+use super::work::Work;
 use super::{Step, nest};
 use crate::InstructionSet;
 
@@ -252,6 +253,61 @@ unsafe fn product<'a>(
     }
 }
 
+/// A side of a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Left,
+    Right,
+}
+
+/// The side with few rows (or columns), if there is one and the other side can be read where it stands.
+fn narrow_side([m, n]: [usize; 2], [left_is_wide, right_is_wide]: [bool; 2]) -> Option<Side> {
+    if n <= m && n <= narrow::MOST && left_is_wide {
+        return Some(Side::Right);
+    }
+    (m <= narrow::MOST && right_is_wide).then_some(Side::Left)
+}
+
+/// What [`run`] would do, counted; `None` if the contraction is no matrix product.
+pub(super) fn work(problem: &Problem) -> Option<Work> {
+    let roles = roles(problem)?;
+    let Roles { m, n, k, ref left, ref right, .. } = roles;
+    let [size_m, size_n, size_k] = [m, n, k].map(|letter| problem.sizes[letter]);
+    let letters = (0..problem.sizes.len()).filter(|letter| ![m, n, k].contains(letter));
+    let outer: Vec<usize> = letters.collect();
+    let is_twin = outer.iter().any(|letter| may_be_exchanged(problem, *letter, n));
+    let count = outer.iter().map(|letter| problem.sizes[*letter] as f64).product::<f64>();
+    let is_wide = |side: &[usize], letter: usize| match side {
+        [only] => {
+            let steps = &problem.operands[*only].steps;
+            [letter, k].into_iter().any(|letter| steps[letter] == Step::Stride(1))
+        }
+        _ => true,
+    };
+    let multiplied = |side: &[usize], size: usize| match side.len() {
+        0 | 1 => 0.0,
+        several => count * (several * size * size_k) as f64,
+    };
+    let mut work = Work { calls: count, ..Work::default() };
+    work.values = multiplied(left, size_m) + multiplied(right, size_n);
+    let share = if is_twin { 0.5 } else { 1.0 };
+    let lanes = |size: usize| size.next_multiple_of(8);
+    let products = |[m, n]: [usize; 2]| share * count * (m * n * size_k) as f64;
+    let narrow = narrow_side([size_m, size_n], [is_wide(left, m), is_wide(right, n)]);
+    let of_narrow = match narrow {
+        Some(Side::Right) => size_n,
+        Some(Side::Left) => size_m,
+        None => size_m + size_n,
+    };
+    work.copied = share * count * (size_m * size_n + of_narrow * size_k) as f64;
+    match narrow {
+        Some(Side::Right) => work.narrow = products([size_m, lanes(size_n)]),
+        Some(Side::Left) => work.narrow = products([lanes(size_m), size_n]),
+        None => work.packed = products([size_m, size_n]),
+    }
+    Some(work)
+}
+
 /// `out_mn += c sum_k a_mk b_kn`.
 ///
 /// # Safety
@@ -268,6 +324,7 @@ unsafe fn multiply(
     scratch: &mut Vec<f64>,
 ) {
     let is_wide = |matrix: &Matrix| matrix.stride == 1 || matrix.stride_k == 1;
+    let side = narrow_side([m, n], [is_wide(&a), is_wide(&b)]);
     let narrow = |wide: Matrix, narrow: Matrix, sizes: [usize; 2], out_strides: [usize; 2]| Narrow {
         sizes: [sizes[0], sizes[1], k],
         coefficient,
@@ -278,11 +335,14 @@ unsafe fn multiply(
     };
     // SAFETY: the caller's promise.
     unsafe {
-        if n <= m && n <= narrow::MOST && is_wide(&a) {
-            return narrow::run(set, &narrow(a, b, [m, n], [stride_m, stride_n]), scratch);
-        }
-        if m <= narrow::MOST && is_wide(&b) {
-            return narrow::run(set, &narrow(b, a, [n, m], [stride_n, stride_m]), scratch);
+        match side {
+            Some(Side::Right) => {
+                return narrow::run(set, &narrow(a, b, [m, n], [stride_m, stride_n]), scratch);
+            }
+            Some(Side::Left) => {
+                return narrow::run(set, &narrow(b, a, [n, m], [stride_n, stride_m]), scratch);
+            }
+            None => {}
         }
         matrixmultiply::dgemm(
             m,

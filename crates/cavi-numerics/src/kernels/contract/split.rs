@@ -60,6 +60,18 @@ pub(super) unsafe fn run(set: InstructionSet, problem: &Problem, threads: &Threa
     unsafe { serial(set, problem) };
 }
 
+/// Into how many tasks [`run`] would cut the contraction, and the values that they keep apart and add in the end.
+pub(super) fn tasks(problem: &Problem) -> (usize, usize) {
+    let tasks = (problem.work() / TASK).max(1);
+    if tasks == 1 {
+        return (1, 0);
+    }
+    if let Some((_, ranges)) = disjoint(problem, tasks) {
+        return (ranges.len(), 0);
+    }
+    private(problem, tasks).map_or((1, 0), |(_, ranges, length)| (ranges.len(), ranges.len() * length))
+}
+
 /// # Safety
 /// As [`run`].
 unsafe fn serial(set: InstructionSet, problem: &Problem) {
