@@ -170,9 +170,10 @@ def arguments(folder, text, sizes, entries):
         else:
             path = folder / f"{name}.npy"
             values = drawn(rng, kind, shape, sizes)
-            if "absent = NA" in rest and len(shape) == 2:
+            if "absent = NA" in rest and len(shape) > 1:
                 # Of a slice all is missing, or nothing.
-                gaps = rng.random((shape[0], 1 if f"x[n, :{letters[1]}]" in text else shape[1])) < 0.1
+                over_slice = f"{name}[{letters[0]}, :" in text
+                gaps = rng.random((shape[0], 1) if over_slice else shape) < 0.1
                 values = np.where(gaps, np.nan, values)
             np.save(path, values)
         own += ["--data", f"{name}={path}"]
@@ -232,7 +233,7 @@ def fitted(binary, cwd, own, threads, folder, sweeps):
 
 def measured(binary, cwd, own, threads, folder, guess):
     """Of one thread the processor time that more sweeps take; of several the clock's."""
-    more = int(min(4_000, max(6, 0.5 / guess)))
+    more = int(min(4_000, max(6, 0.3 / guess)))
     few, many = [], []
     for _ in range(3):
         many.append(fitted(binary, cwd, own, threads, folder, 4 + more))

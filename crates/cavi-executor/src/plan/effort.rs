@@ -293,7 +293,7 @@ fn map(function: &Elementwise) -> Vec<(Kind, f64)> {
             | Function::StandardNormalLogCcdf
             | Function::StandardNormalLogQf,
         ) => Kind::Tail,
-        Elementwise::Function(_) => Kind::Scalar,
+        Elementwise::LogFloored | Elementwise::Function(_) => Kind::Scalar,
     };
     vec![(kind, 1.0)]
 }
