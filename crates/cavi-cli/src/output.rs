@@ -133,6 +133,7 @@ impl Summary<'_> {
                     "sweeps": run.sweeps,
                     "converged": run.converged,
                     "elbo": number(run.elbo),
+                    "failure": run.failure,
                 })
             })
             .collect();

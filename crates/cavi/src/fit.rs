@@ -3,6 +3,7 @@
 //! Nothing here prints, exits, handles signals or touches a global thread pool. Who wants to watch or to stop a fit
 //! passes a callback.
 
+mod kept;
 mod side_by_side;
 
 use std::time::Instant;
@@ -19,6 +20,7 @@ use crate::origin::Origin;
 use crate::pipeline::Compiled;
 use crate::start::{Given, Start};
 use crate::warmup::Warmup;
+use kept::{Attempt, Kept};
 
 /// How many sweeps a fit has at most, unless told otherwise.
 pub const SWEEPS: u64 = 1000;
@@ -158,8 +160,10 @@ pub struct Run {
     pub sweeps: u64,
     /// Whether it stopped by itself.
     pub converged: bool,
-    /// Its last bound.
+    /// Its last bound; NaN where a run that failed has none.
     pub elbo: f64,
+    /// Why it failed, if it did: it is kept only where every run failed.
+    pub failure: Option<String>,
 }
 
 /// What a fit leaves.
@@ -183,7 +187,7 @@ pub struct Fit {
     pub peak_bytes: usize,
     /// Whether the callback stopped it.
     pub interrupted: bool,
-    /// Why it ended early, if an update failed after at least one whole sweep.
+    /// Why the first run ended early, if every run failed and the one kept did so after at least one whole sweep.
     pub failure: Option<Diagnostic>,
     /// What the author of the program should know.
     pub warnings: Vec<Diagnostic>,
@@ -224,7 +228,8 @@ pub enum FitError {
 /// Fits a program to data. The callback is called after each sweep.
 ///
 /// # Errors
-/// If the program cannot run on these data, or if Cavi breaks a promise ([`FitError::Fell`], [`FitError::NotANumber`]).
+/// If the program cannot run on these data, if the bound falls ([`FitError::Fell`]), or if every run fails: then with the
+/// reason of the first. A run that fails while another does not is left out, with a warning.
 ///
 /// # Panics
 /// If the program did not compile.
@@ -283,34 +288,21 @@ fn run(
     };
     context.warmups = context.prepared(&mut warnings);
 
-    let mut kept = Kept { warnings, ..Kept::default() };
+    let mut kept = Kept::new(warnings);
     let count = context.side_by_side();
     let mut done = 0;
     if count > 1 {
         done = context.run_side_by_side(count, &mut kept, callback)?;
     }
-    while done < context.resolved.restarts && !kept.has_ended {
+    while done < context.resolved.restarts && !kept.is_interrupted {
         let mut own = Vec::new();
-        let attempt = context.attempt(done, context.settings.threads.max(1), &mut own, callback)?;
-        kept.keep(attempt, own);
+        let attempt = context.attempt(done, context.settings.threads.max(1), &mut own, callback);
+        kept.keep(context.seed(done), attempt, own)?;
         done += 1;
     }
-    let Kept { best, runs, best_index, peak_bytes, warnings, .. } = kept;
-    let peak_bytes = count * peak_bytes;
-    let best = best.expect("a fit has at least one run");
-    Ok(Fit {
-        parameters: best.parameters,
-        seconds: best.trace.last().map_or(0.0, |row| row.seconds),
-        trace: best.trace,
-        best: best_index,
-        runs,
-        warmup: context.lines().into_iter().cloned().collect(),
-        settings: context.resolved,
-        peak_bytes,
-        interrupted: best.interrupted,
-        failure: best.failure,
-        warnings,
-    })
+    let warmup = context.lines().into_iter().cloned().collect();
+    let fit = kept.finish(context.resolved, warmup)?;
+    Ok(Fit { peak_bytes: count * fit.peak_bytes, ..fit })
 }
 
 /// The plan of a fit as text: steps, kernels, memory, and the seconds that a sweep of the program's own schedule is predicted
@@ -384,62 +376,27 @@ struct Context<'a> {
     warmups: Vec<Warmup>,
 }
 
-/// A run and what it leaves.
-struct Attempt {
-    run: Run,
-    parameters: Parameters,
-    trace: Vec<TraceRow>,
-    peak_bytes: usize,
-    interrupted: bool,
-    failure: Option<Diagnostic>,
-}
-
-/// What is kept of the runs so far.
-#[derive(Default)]
-struct Kept {
-    best: Option<Attempt>,
-    best_index: usize,
-    runs: Vec<Run>,
-    peak_bytes: usize,
-    warnings: Vec<Diagnostic>,
-    /// Whether no run follows: one failed or was interrupted.
-    has_ended: bool,
-}
-
-impl Kept {
-    /// Takes the next run, and says whether it failed.
-    fn keep(&mut self, attempt: Attempt, warnings: Vec<Diagnostic>) -> bool {
-        let failed = attempt.failure.is_some();
-        self.has_ended |= attempt.interrupted || failed;
-        self.peak_bytes = self.peak_bytes.max(attempt.peak_bytes);
-        for warning in warnings {
-            // A bound that is infinite is worth a word once.
-            if warning.code != INFINITE || !self.warnings.iter().any(|own| own.code == INFINITE) {
-                self.warnings.push(warning);
-            }
-        }
-        self.runs.push(attempt.run.clone());
-        if self.best.as_ref().is_none_or(|best| attempt.run.elbo > best.run.elbo) {
-            let before = self.best.replace(attempt);
-            self.best_index = self.runs.len() - 1;
-            if let (Some(best), Some(before)) = (&mut self.best, before) {
-                best.interrupted |= before.interrupted;
-            }
-        } else if let Some(best) = &mut self.best {
-            best.interrupted |= attempt.interrupted;
-            best.failure = best.failure.take().or(attempt.failure);
-        }
-        failed
-    }
-}
-
 /// The code of the warning about an infinite bound.
 const INFINITE: &str = "W0801";
+
+/// Why there is no run.
+enum Lost {
+    /// Its numbers came to nothing after so many sweeps: another start may fare better.
+    Run(FitError, u64),
+    /// No start fares better.
+    Fit(FitError),
+}
 
 /// Why a sweep was not completed.
 enum Halt {
     Trouble(Trouble),
-    Error(FitError),
+    Lost(Lost),
+}
+
+impl From<FitError> for Lost {
+    fn from(error: FitError) -> Lost {
+        Lost::Fit(error)
+    }
 }
 
 impl From<Trouble> for Halt {
@@ -449,6 +406,10 @@ impl From<Trouble> for Halt {
 }
 
 impl Context<'_> {
+    fn seed(&self, restart: u64) -> u64 {
+        self.resolved.seed.wrapping_add(restart)
+    }
+
     /// The warm-ups of every run.
     fn lines(&self) -> Vec<&Line> {
         match &self.settings.warmup {
@@ -486,7 +447,7 @@ impl Context<'_> {
         mut parameters: Parameters,
         trace: &mut Vec<TraceRow>,
         callback: &mut dyn FnMut(&Progress) -> Control,
-    ) -> Result<(Parameters, usize, bool), FitError> {
+    ) -> Result<(Parameters, usize, bool), Lost> {
         let total: u64 = self.warmups.iter().map(|warmup| warmup.sweeps).sum();
         let mut peak_bytes = 0;
         let begin = Instant::now();
@@ -502,7 +463,7 @@ impl Context<'_> {
                 .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
             if let Some(trouble) = warmed.trouble {
                 let sweep = trace.len() as i64 - total as i64;
-                return Err(FitError::Wrong(vec![self.explain(&trouble, sweep)]));
+                return Err(Lost::Run(FitError::Wrong(vec![self.explain(&trouble, sweep)]), 0));
             }
             parameters = warmed.parameters;
             peak_bytes = peak_bytes.max(warmed.peak_bytes);
@@ -519,8 +480,8 @@ impl Context<'_> {
         threads: usize,
         warnings: &mut Vec<Diagnostic>,
         callback: &mut dyn FnMut(&Progress) -> Control,
-    ) -> Result<Attempt, FitError> {
-        let seed = self.resolved.seed.wrapping_add(restart);
+    ) -> Result<Attempt, Lost> {
+        let seed = self.seed(restart);
         let given = if restart == 0 { self.settings.given.as_ref() } else { None };
         let Start { parameters, warnings: about_start } =
             crate::start::start(self.model, self.equations, self.binding, given, seed)
@@ -566,12 +527,12 @@ impl Context<'_> {
                 Err(Halt::Trouble(trouble)) => {
                     let diagnostic = self.explain(&trouble, sweep as i64);
                     if sweep == 1 {
-                        return Err(FitError::Wrong(vec![diagnostic]));
+                        return Err(Lost::Run(FitError::Wrong(vec![diagnostic]), 0));
                     }
                     failure = Some(diagnostic);
                     break;
                 }
-                Err(Halt::Error(error)) => return Err(error),
+                Err(Halt::Lost(lost)) => return Err(lost),
             }
             let every = if accelerator.is_some() { 1 } else { self.settings.elbo_every.max(1) };
             let due = sweep % every == 0 || sweep == last;
@@ -619,7 +580,13 @@ impl Context<'_> {
             ));
         }
         Ok(Attempt {
-            run: Run { seed, sweeps, converged, elbo },
+            run: Run {
+                seed,
+                sweeps,
+                converged,
+                elbo,
+                failure: failure.as_ref().map(|own| own.message.clone()),
+            },
             parameters: executor.parameters().clone(),
             trace,
             peak_bytes: executor.peak_bytes().max(warm_bytes),
@@ -650,9 +617,9 @@ impl Context<'_> {
     }
 
     /// A bound that is no number is a bug; one that is minus infinity is worth a word.
-    fn judge(&self, elbo: f64, sweep: u64, warnings: &mut Vec<Diagnostic>) -> Result<(), FitError> {
+    fn judge(&self, elbo: f64, sweep: u64, warnings: &mut Vec<Diagnostic>) -> Result<(), Lost> {
         if elbo.is_nan() {
-            return Err(FitError::NotANumber { sweep });
+            return Err(Lost::Run(FitError::NotANumber { sweep }, sweep));
         }
         let by_product = self.equations.blocks.iter().any(|block| block.by.is_some());
         if elbo == f64::NEG_INFINITY && !warnings.iter().any(|warning| warning.code == INFINITE) {
@@ -696,12 +663,13 @@ impl Context<'_> {
             let after = executor.elbo();
             let allowed = rounding(self.settings.precision) * scale.max(executor.elbo_scale());
             if after.is_nan() {
-                return Err(Halt::Error(FitError::NotANumber { sweep }));
+                return Err(Halt::Lost(Lost::Run(FitError::NotANumber { sweep }, sweep)));
             }
             if before - after > allowed {
                 let names: Vec<String> = item.blocks().iter().map(|block| self.name(*block)).collect();
                 let block = names.join(", ");
-                return Err(Halt::Error(FitError::Fell { block, sweep, amount: before - after, allowed }));
+                let fell = FitError::Fell { block, sweep, amount: before - after, allowed };
+                return Err(Halt::Lost(Lost::Fit(fell)));
             }
         }
         Ok(())

@@ -74,9 +74,11 @@ pub fn outcome(fit: &Fit) -> String {
         (false, ..) => "not converged after",
     };
     let sweeps = if run.sweeps == 1 { "1 sweep".to_owned() } else { format!("{} sweeps", run.sweeps) };
-    let best = match fit.runs.len() {
-        1 => String::new(),
-        runs => format!(", best of {runs} runs (seed {})", run.seed),
+    let failed = fit.runs.iter().filter(|run| run.failure.is_some()).count();
+    let best = match (fit.runs.len(), failed) {
+        (1, _) => String::new(),
+        (runs, 0) => format!(", best of {runs} runs (seed {})", run.seed),
+        (runs, failed) => format!(", best of {runs} runs, {failed} of which failed (seed {})", run.seed),
     };
     format!("{how} {sweeps} in {}: ELBO {:.6}{best}", duration(fit.seconds), run.elbo)
 }

@@ -10,7 +10,7 @@ use std::thread;
 
 use cavi_syntax::Diagnostic;
 
-use super::{Attempt, Context, Control, FitError, Kept, Progress};
+use super::{Attempt, Context, Control, FitError, Kept, Lost, Progress};
 
 /// As many sweeps may wait to be shown.
 const WAITING: usize = 256;
@@ -21,7 +21,7 @@ const STACK: usize = 8 << 20;
 /// What a run says to the caller's thread.
 enum Message {
     Swept(Progress),
-    Done(u64, Box<Result<Attempt, FitError>>, Vec<Diagnostic>),
+    Done(u64, Box<Result<Attempt, Lost>>, Vec<Diagnostic>),
 }
 
 impl Context<'_> {
@@ -42,8 +42,11 @@ impl Context<'_> {
         }
     }
 
-    /// Runs the restarts, `count` at a time, until all are done, one fails or the callback stops them. Returns how many were
-    /// kept; fewer than were asked for where no thread could be started.
+    /// Runs the restarts, `count` at a time, until all are done or the callback stops them. Returns how many were kept; fewer
+    /// than were asked for where no thread could be started.
+    ///
+    /// # Errors
+    /// If no start would fare better.
     pub(super) fn run_side_by_side(
         &self,
         count: usize,
@@ -93,19 +96,11 @@ impl Context<'_> {
                     }
                 }
                 while let Some((attempt, warnings)) = done.remove(&first) {
-                    first += 1;
-                    // One after another, no run would follow one that failed.
-                    let is_last = match attempt {
-                        Ok(attempt) => kept.keep(attempt, warnings),
-                        Err(error) => {
-                            stop.store(true, Ordering::Relaxed);
-                            return Err(error);
-                        }
-                    };
-                    if is_last {
+                    if let Err(error) = kept.keep(self.seed(first), attempt, warnings) {
                         stop.store(true, Ordering::Relaxed);
-                        return Ok(first);
+                        return Err(error);
                     }
+                    first += 1;
                 }
             }
             Ok(first)

@@ -1,0 +1,157 @@
+//! What is kept of the runs of a fit: the best of those that did not fail.
+
+use cavi_executor::Parameters;
+use cavi_syntax::Diagnostic;
+use cavi_syntax::ast::Warmup as Line;
+
+use super::{Fit, FitError, INFINITE, Lost, Resolved, Run, TraceRow};
+
+/// A run and what it leaves.
+pub(super) struct Attempt {
+    pub(super) run: Run,
+    pub(super) parameters: Parameters,
+    pub(super) trace: Vec<TraceRow>,
+    pub(super) peak_bytes: usize,
+    pub(super) interrupted: bool,
+    /// Why it ended early, after at least one whole sweep.
+    pub(super) failure: Option<Diagnostic>,
+}
+
+impl Attempt {
+    /// A run that failed is worse than any that did not.
+    fn rank(&self) -> (bool, f64) {
+        (self.failure.is_none(), self.run.elbo)
+    }
+}
+
+/// What is kept of the runs so far.
+pub(super) struct Kept {
+    best: Option<Attempt>,
+    best_index: usize,
+    runs: Vec<Run>,
+    /// Why the first run that failed did so.
+    first_failure: Option<FitError>,
+    peak_bytes: usize,
+    warnings: Vec<Diagnostic>,
+    /// Whether no run follows.
+    pub(super) is_interrupted: bool,
+}
+
+impl Kept {
+    pub(super) fn new(warnings: Vec<Diagnostic>) -> Kept {
+        Kept {
+            best: None,
+            best_index: 0,
+            runs: Vec::new(),
+            first_failure: None,
+            peak_bytes: 0,
+            warnings,
+            is_interrupted: false,
+        }
+    }
+
+    /// Takes the next run.
+    ///
+    /// # Errors
+    /// If no start would fare better.
+    pub(super) fn keep(
+        &mut self,
+        seed: u64,
+        attempt: Result<Attempt, Lost>,
+        warnings: Vec<Diagnostic>,
+    ) -> Result<(), FitError> {
+        for warning in warnings {
+            // A bound that is infinite is worth a word once.
+            if warning.code != INFINITE || !self.warnings.iter().any(|own| own.code == INFINITE) {
+                self.warnings.push(warning);
+            }
+        }
+        let attempt = match attempt {
+            Ok(attempt) => attempt,
+            Err(Lost::Fit(error)) => return Err(error),
+            Err(Lost::Run(error, sweeps)) => {
+                let failure = Some(reason(&error));
+                self.runs.push(Run { seed, sweeps, converged: false, elbo: f64::NAN, failure });
+                self.first_failure.get_or_insert(error);
+                return Ok(());
+            }
+        };
+        if let Some(failure) = &attempt.failure {
+            self.first_failure.get_or_insert_with(|| FitError::Wrong(vec![failure.clone()]));
+        }
+        self.is_interrupted |= attempt.interrupted;
+        self.peak_bytes = self.peak_bytes.max(attempt.peak_bytes);
+        self.runs.push(attempt.run.clone());
+        if self.best.as_ref().is_none_or(|best| attempt.rank() > best.rank()) {
+            self.best = Some(attempt);
+            self.best_index = self.runs.len() - 1;
+        }
+        Ok(())
+    }
+
+    /// The fit that the runs make.
+    ///
+    /// # Errors
+    /// If every run failed, with the reason of the first, unless a state after a whole sweep is left to be kept.
+    pub(super) fn finish(mut self, settings: Resolved, warmup: Vec<Line>) -> Result<Fit, FitError> {
+        let count = self.runs.len();
+        let failed = self.best.as_ref().is_none_or(|best| best.failure.is_some());
+        let best = if failed {
+            let first = self.first_failure.expect("a fit has at least one run");
+            let first = if count > 1 { of_all(first, count, self.runs[0].seed) } else { first };
+            match (self.best, first) {
+                (Some(best), FitError::Wrong(mut diagnostics)) => {
+                    Attempt { failure: Some(diagnostics.swap_remove(0)), ..best }
+                }
+                (_, error) => return Err(error),
+            }
+        } else {
+            self.best.expect("a run did not fail")
+        };
+        for (index, run) in self.runs.iter().enumerate().filter(|_| !failed) {
+            if let Some(failure) = &run.failure {
+                let (number, seed) = (index + 1, run.seed);
+                let message =
+                    format!("run {number} of {count} (seed {seed}) failed and is left out: {failure}");
+                self.warnings.push(Diagnostic::warning("W0806", message));
+            }
+        }
+        Ok(Fit {
+            parameters: best.parameters,
+            seconds: best.trace.last().map_or(0.0, |row| row.seconds),
+            trace: best.trace,
+            best: self.best_index,
+            runs: self.runs,
+            warmup,
+            settings,
+            peak_bytes: self.peak_bytes,
+            interrupted: self.is_interrupted,
+            failure: best.failure,
+            warnings: self.warnings,
+        })
+    }
+}
+
+/// Why a run failed, in a line.
+fn reason(error: &FitError) -> String {
+    match error {
+        FitError::Wrong(diagnostics) => diagnostics[0].message.clone(),
+        FitError::Unplanned(reason) => reason.clone(),
+        FitError::Fell { block, sweep, amount, .. } => {
+            format!("the ELBO fell by {amount:e} in sweep {sweep}, at the update of `{block}`")
+        }
+        FitError::NotANumber { sweep } => format!("the ELBO is not a number after sweep {sweep}"),
+    }
+}
+
+/// The failure of the first of several runs that all failed.
+fn of_all(error: FitError, count: usize, seed: u64) -> FitError {
+    match error {
+        FitError::Wrong(mut diagnostics) => {
+            let first = &mut diagnostics[0].message;
+            *first = format!("all {count} runs failed, the first (seed {seed}) because {first}");
+            FitError::Wrong(diagnostics)
+        }
+        other => other,
+    }
+}
