@@ -162,6 +162,117 @@ fn new_rows_are_scored_by_a_fit() {
     assert_eq!(rest["n_scored"], left);
 }
 
+/// Rows whose values name an unknown label are left out of every array: the score is that of a file without them.
+#[test]
+fn rows_with_unknown_labels_are_left_out() {
+    let regression = "model m\naxis row[n]\naxis item[j]\naxis group[g]\ndata h[n] : index group\ndata y[n, j] : real\n\
+                      a[g] ~ Normal(0, sd = 1)\nu[n] ~ Normal(0, sd = 1)\ny[n, j] ~ Normal(a[h[n]] + u[n], sd = 1)\n";
+    let pair = "model m\naxis row[n]\naxis group[g]\naxis kind[k]\ndata h[n] : index group\ndata y[n] : index kind\n\
+                p[g, :k] ~ Dirichlet(1)\ny[n] ~ Categorical(p[h[n], :k])\n";
+    let classes = "model m\naxis row[n]\naxis item[j]\naxis kind[k]\naxis class[c] = 2\ndata y[n, j] : index kind\n\
+                   v[:c] ~ Dirichlet(1)\nz[n] ~ Categorical(v)\np[c, j, :k] ~ Dirichlet(1)\n\
+                   y[n, j] ~ Categorical(p[z[n], j, :k])\n";
+    let tokens = "model m\naxis doc[d]\naxis token[t] in doc[d]\naxis word[v]\naxis mark[m]\naxis topic[k] = 2\n\
+                  data w[d, t] : index word\ndata s[d, t] : index mark\ntheta[d, :k] ~ Dirichlet(1)\n\
+                  beta[k, :v] ~ Dirichlet(1)\nrho[k, :m] ~ Dirichlet(1)\nz[d, t] ~ Categorical(theta[d])\n\
+                  w[d, t] ~ Categorical(beta[z[d, t]])\ns[d, t] ~ Categorical(rho[z[d, t]])\n";
+    let views = "model m\naxis row[n]\naxis view[m]\naxis feature[j] in view[m]\naxis factor[k] = 1\n\
+                 data x[n, m, j] : real, absent = NA\nz[n, k] ~ Normal(0, sd = 1)\nw[m, j, k] ~ Normal(0, sd = 1)\n\
+                 x[n, m, j] ~ Normal(sum[k](w[m, j, k] * z[n, k]), sd = 1)\n";
+    // Program, data of a file `F`, the file of the fit, lines that are known and lines that are not, and how many entries
+    // these are.
+    let cases = [
+        (
+            "labelled",
+            regression,
+            &["h=F:h", "y=F.y"][..],
+            "row,h\n0,a\n1,b\n2,a\n",
+            "row,h\n3,a\n4,z?\n5,b\n6,y?\n7,b\n",
+            2,
+        ),
+        ("unlabelled", regression, &["h=F:h", "y=F.y"], "h\na\nb\na\n", "h\na\nz?\nb\ny?\nb\n", 2),
+        (
+            "two",
+            pair,
+            &["h=F:h", "y=F:y"],
+            "h,y\na,r\nb,s\nb,s\na,s\n",
+            "h,y\na,r\nz?,r\nb,q?\nz?,q?\nb,s\n",
+            4,
+        ),
+        (
+            "classes",
+            classes,
+            &["y=F"],
+            "row,i1,i2\n0,r,s\n1,s,s\n2,r,r\n",
+            "row,i1,i2\n3,r,s\n4,r,q?\n5,s,r\n",
+            1,
+        ),
+        (
+            "tokens",
+            tokens,
+            &["w=F:word", "s=F:mark"],
+            "doc,token,word,mark\n0,0,a,x\n0,1,b,y\n1,0,b,x\n1,1,a,x\n",
+            "doc,token,word,mark\n7,0,a,x\n7,1,q?,x\n7,2,b,y\n8,0,a,x\n8,1,b,q?\n8,2,b,y\n",
+            2,
+        ),
+    ];
+    for (name, program, data, fit, new, dropped) in cases {
+        let directory = scratch(&format!("unknown_{name}"));
+        fs::write(directory.join("m.cavi"), program).unwrap();
+        let known: String =
+            new.lines().filter(|line| !line.contains('?')).map(|line| format!("{line}\n")).collect();
+        for (file, text) in [("fit", fit), ("new", &new.replace('?', "")), ("known", &known)] {
+            fs::write(directory.join(format!("{file}.csv")), text).unwrap();
+            // The other array of a regression: two items for each row, labelled where the rows are.
+            let labelled = text.starts_with("row");
+            let mut y = if labelled { "row,i1,i2\n".to_owned() } else { "i1,i2\n".to_owned() };
+            for line in text.lines().skip(1) {
+                let place = new.replace('?', "").lines().position(|own| own == line).unwrap_or(1) as f64;
+                let row =
+                    if labelled { format!("{},", line.split(',').next().unwrap()) } else { String::new() };
+                y += &format!("{row}{},{}\n", place / 4.0, 1.0 - place / 8.0);
+            }
+            fs::write(directory.join(format!("{file}_y.csv")), y).unwrap();
+        }
+        let run = |command: &[&str], file: &str| {
+            let texts: Vec<String> = data
+                .iter()
+                .map(|own| own.replace("F.y", &format!("{file}_y.csv")).replace('F', &format!("{file}.csv")))
+                .collect();
+            let mut arguments = command.to_vec();
+            texts.iter().for_each(|text| arguments.extend(["--data", text]));
+            cavi(&directory, &[&arguments[..], &["--progress", "none", "--json"]].concat())
+        };
+        let score = |file: &str| {
+            let output = run(&["score", "o"], file);
+            assert_eq!(output.status.code(), Some(0), "{name}: {}", text(&output.stderr));
+            let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+            (json, text(&output.stderr).to_owned())
+        };
+        let output = run(&["fit", "m.cavi", "--out", "o"], "fit");
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", text(&output.stderr));
+        let ((mut new, said), (known, nothing)) = (score("new"), score("known"));
+        assert_eq!((&new["n_dropped"], &known["n_dropped"]), (&dropped.into(), &0.into()), "{name}");
+        assert!(said.contains("a label that the fit does not know") && nothing.is_empty(), "{name}: {said}");
+        new["n_dropped"] = 0.into();
+        assert_eq!(new, known, "{name}");
+        assert!(known["n_scored"].as_u64().unwrap() > 0, "{name}");
+    }
+
+    // A group that the fit does not have.
+    let directory = scratch("unknown_group");
+    fs::write(directory.join("m.cavi"), views).unwrap();
+    fs::write(directory.join("a.csv"), "p,q\n1,2\n0,1\n-1,1\n").unwrap();
+    fs::write(directory.join("b.csv"), "r,s\n1,0\n2,1\n1,1\n").unwrap();
+    let fit = ["fit", "m.cavi", "--data", "x[a]=a.csv", "--out", "o", "--progress", "none", "--sweeps", "20"];
+    assert_eq!(cavi(&directory, &fit).status.code(), Some(0));
+    let score = ["score", "o", "--data", "x[a]=a.csv", "--json", "--progress", "none"];
+    let mut both = json(&directory, &[&score[..], &["--data", "x[b]=b.csv"]].concat());
+    assert_eq!(both["n_dropped"], 6);
+    both["n_dropped"] = 0.into();
+    assert_eq!(both, json(&directory, &score));
+}
+
 #[test]
 fn wrong_scores_are_explained() {
     let directory = prepared("score_wrong");

@@ -54,9 +54,9 @@ pub fn run(arguments: &ScoreArguments) -> Result<(), Failure> {
         fit::ending(&rows.compiled, fit)?;
     }
     if rows.dropped > 0 {
-        let entries = if rows.dropped == 1 { "entry has" } else { "entries have" };
+        let (have, are) = if rows.dropped == 1 { ("entry has", "is") } else { ("entries have", "are") };
         terminal::note(&format!(
-            "note: {} {entries} a label that the fit does not know, and are left out\n",
+            "note: {} {have} a label that the fit does not know, and {are} left out\n",
             rows.dropped
         ));
     }

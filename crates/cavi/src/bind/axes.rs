@@ -30,6 +30,8 @@ pub(super) struct Axes {
     lookup: Vec<Vec<HashMap<String, u32>>>,
     /// What is most likely a mistake.
     pub warnings: Vec<String>,
+    /// For each array whether a label of its values that its axis does not have is left out.
+    pub leaves_out: Vec<bool>,
 }
 
 /// What is known of one group of an axis (of the whole axis, where it is not ragged).
@@ -80,10 +82,10 @@ pub(super) fn resolve(
         origins: vec![String::new(); count],
         lookup: vec![Vec::new(); count],
         warnings: Vec::new(),
+        leaves_out: vec![false; symbols.arrays.len()],
     };
-    let depth = |axis: &AxisId| std::iter::successors(Some(*axis), |axis| symbols.axis(*axis).parent).count();
     let mut order: Vec<AxisId> = (0..count).map(AxisId::from).collect();
-    order.sort_by_key(depth);
+    order.sort_by_key(|axis| depth(symbols, *axis));
     for axis in order {
         let stated = match text(axis) {
             None => None,
@@ -96,6 +98,16 @@ pub(super) fn resolve(
         axes.resolve_one(symbols, inputs, pieces, axis, stated, problems);
     }
     axes
+}
+
+/// How many axes are above one, itself included.
+fn depth(symbols: &Symbols, axis: AxisId) -> usize {
+    std::iter::successors(Some(axis), |axis| symbols.axis(*axis).parent).count()
+}
+
+/// The position of each label.
+fn places(labels: &[String]) -> HashMap<String, u32> {
+    labels.iter().enumerate().map(|(place, label)| (label.clone(), place as u32)).collect()
 }
 
 impl Axes {
@@ -176,13 +188,51 @@ impl Axes {
                 .flat_map(|one| -> Vec<String> { one.labels.clone().unwrap_or_else(|| numbers(one.size)) });
             self.labels[axis.index()] = Some(labels.collect());
         }
-        self.lookup[axis.index()] = resolved
-            .into_iter()
-            .map(|one| {
-                let labels = one.labels.unwrap_or_default().into_iter();
-                labels.enumerate().map(|(place, label)| (label, place as u32)).collect()
-            })
-            .collect();
+        self.lookup[axis.index()] =
+            resolved.into_iter().map(|one| places(&one.labels.unwrap_or_default())).collect();
+    }
+
+    /// Takes positions away: those of an axis for which `keep` says so, and all below them.
+    pub fn without(&mut self, symbols: &Symbols, keep: &mut [Option<Vec<bool>>]) {
+        let mut order: Vec<AxisId> = (0..symbols.axes.len()).map(AxisId::from).collect();
+        order.sort_by_key(|axis| depth(symbols, *axis));
+        for axis in order {
+            let index = axis.index();
+            let above = symbols.axis(axis).parent.map(|parent| keep[parent.index()].clone());
+            let parents = self.bound[index].parent.clone().unwrap_or_default();
+            if let Some(Some(above)) = &above {
+                let own = (0..parents.len())
+                    .map(|place| above[parents[place]] && keep[index].as_ref().is_none_or(|own| own[place]))
+                    .collect();
+                keep[index] = Some(own);
+            }
+            let Some(own) = &keep[index] else { continue };
+            let mut sizes = vec![0; self.lookup[index].len()];
+            let mut labels: Vec<Vec<String>> = vec![Vec::new(); sizes.len()];
+            for place in (0..own.len()).filter(|place| own[*place]) {
+                let group = parents.get(place).copied().unwrap_or(0);
+                sizes[group] += 1;
+                labels[group].extend(self.labels[index].as_ref().map(|labels| labels[place].clone()));
+            }
+            let groups: Vec<usize> = match &above {
+                Some(Some(above)) => (0..sizes.len()).filter(|group| above[*group]).collect(),
+                Some(None) | None => (0..sizes.len()).collect(),
+            };
+            let sizes: Vec<usize> = groups.iter().map(|group| sizes[*group]).collect();
+            self.bound[index] = match above {
+                Some(_) => BoundAxis::ragged(&sizes),
+                None => BoundAxis::plain(sizes[0]),
+            };
+            let is_labelled = |group: &usize| !self.lookup[index][*group].is_empty();
+            let lookup = groups.iter().map(|group| match is_labelled(group) {
+                true => places(&labels[*group]),
+                false => HashMap::new(),
+            });
+            self.lookup[index] = lookup.collect();
+            if let Some(all) = &mut self.labels[index] {
+                *all = groups.iter().flat_map(|group| std::mem::take(&mut labels[*group])).collect();
+            }
+        }
     }
 
     /// The size that `--set` gives to an axis, or to a group of it.

@@ -1,12 +1,17 @@
 //! New data for an earlier fit: the axes of what it shares keep their positions, and data keep the scale that they had.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use cavi_algebra::{AxisId, Support, Symbols};
+use cavi_algebra::{ArrayId, AxisId, Support, Symbols};
+use cavi_executor::BoundArray;
 use cavi_files::{Categories, Content, Dense, Long, Values};
+use cavi_model::Model;
 
+use super::axes::Axes;
 use super::pieces::Piece;
+use super::place::Coordinates;
 use super::standardise::Standardised;
+use super::values::UNKNOWN;
 
 /// What an earlier fit fixes.
 #[derive(Clone, Debug, Default)]
@@ -14,14 +19,115 @@ pub(crate) struct Frozen {
     /// For each axis that keeps its positions and has labels: these, for a ragged one by the path of the group (of labels joined by
     /// `/`), for another by the empty path.
     pub labels: BTreeMap<AxisId, BTreeMap<String, HashSet<String>>>,
+    /// The other axes: those of rows, and those that are ragged in them.
+    pub rows: BTreeSet<AxisId>,
     /// What data are standardised by.
     pub standardised: Vec<Standardised>,
 }
 
 impl Frozen {
     /// Leaves out entries whose label on such an axis the fit does not have, and says how many there were.
-    pub(super) fn leave_out_unknown(&self, symbols: &Symbols, pieces: &mut [Piece]) -> usize {
-        pieces.iter_mut().map(|piece| self.leave_out(symbols, piece)).sum()
+    pub(super) fn leave_out_unknown(&self, symbols: &Symbols, pieces: &mut Vec<Piece>) -> usize {
+        let mut dropped = 0;
+        pieces.retain(|piece| {
+            let keep = self.knows_group(symbols, piece);
+            dropped += if keep { 0 } else { piece.content.len() };
+            keep
+        });
+        dropped + pieces.iter_mut().map(|piece| self.leave_out(symbols, piece)).sum::<usize>()
+    }
+
+    /// Whether the fit has the group that a file is bound to, as far as it is one of such an axis.
+    fn knows_group(&self, symbols: &Symbols, piece: &Piece) -> bool {
+        let ragged = piece.letters.iter().find(|letter| symbols.letter(**letter).parent.is_some());
+        let (Some(path), Some(ragged)) = (&piece.group, ragged) else { return true };
+        let lineage = symbols.lineage(*ragged);
+        let mut ancestors = lineage[1..].iter().rev().enumerate();
+        ancestors.all(|(level, letter)| {
+            let known = self.labels.get(&symbols.letter(*letter).axis);
+            let above = path[..level].join("/");
+            known.is_none_or(|known| known.get(&above).is_some_and(|known| known.contains(&path[level])))
+        })
+    }
+
+    /// Says of each array whether an unknown label among its values is left out: with its row, or as a missing entry.
+    pub(super) fn leaves_out(&self, model: &Model) -> Vec<bool> {
+        let symbols = &model.symbols;
+        let leaves_out = |id: ArrayId| match symbols.array(id).support {
+            Support::Index(axis) => {
+                self.labels.contains_key(&axis)
+                    && (is_only_target(model, id) || self.row_of(symbols, id).is_some())
+            }
+            _ => false,
+        };
+        (0..symbols.arrays.len()).map(ArrayId::from).map(leaves_out).collect()
+    }
+
+    /// The innermost dimension of an array along which rows lie.
+    fn row_of(&self, symbols: &Symbols, id: ArrayId) -> Option<usize> {
+        let letters = &symbols.array(id).letters;
+        (0..letters.len())
+            .rev()
+            .find(|dimension| self.rows.contains(&symbols.letter(letters[*dimension]).axis))
+    }
+
+    /// Leaves out values that name an unknown label, and says how many there were. Where nothing else reads the array and it may
+    /// have missing entries, they are missing; else the row that holds the value goes, in every array.
+    pub(super) fn leave_out_values(
+        &self,
+        model: &Model,
+        axes: &mut Axes,
+        arrays: &mut [Option<BoundArray>],
+        listed: &mut [Option<Coordinates>],
+    ) -> usize {
+        let symbols = &model.symbols;
+        let mut keep: Vec<Option<Vec<bool>>> = vec![None; axes.bound.len()];
+        let mut dropped = 0;
+        let before: Vec<usize> = axes.bound.iter().map(|axis| axis.size).collect();
+        let shape = |id: ArrayId| -> Vec<usize> {
+            symbols
+                .array(id)
+                .letters
+                .iter()
+                .map(|letter| before[symbols.letter(*letter).axis.index()])
+                .collect()
+        };
+        for id in (0..arrays.len()).map(ArrayId::from).filter(|id| axes.leaves_out[id.index()]) {
+            let Some(bound) = &mut arrays[id.index()] else { continue };
+            let row = self.row_of(symbols, id).filter(|_| !is_only_target(model, id));
+            for entry in unknown(bound) {
+                dropped += 1;
+                match row {
+                    None => forget(bound, entry),
+                    Some(row) => {
+                        let axis = symbols.letter(symbols.array(id).letters[row]).axis.index();
+                        let own = keep[axis].get_or_insert_with(|| vec![true; before[axis]]);
+                        own[position(bound, &shape(id), entry, row)] = false;
+                    }
+                }
+            }
+        }
+        if keep.iter().all(Option::is_none) {
+            return dropped;
+        }
+        axes.without(symbols, &mut keep);
+        for id in (0..arrays.len()).map(ArrayId::from) {
+            let letters = &symbols.array(id).letters;
+            let own: Vec<Option<&[bool]>> =
+                letters.iter().map(|letter| keep[symbols.letter(*letter).axis.index()].as_deref()).collect();
+            if own.iter().all(Option::is_none) {
+                continue;
+            }
+            if let Some(bound) = &mut arrays[id.index()] {
+                *bound = without(bound, &shape(id), &own);
+            }
+            if let Some(columns) = &mut listed[id.index()] {
+                let length = columns.first().map_or(0, Vec::len);
+                let stays: Vec<usize> = (0..length).filter(|entry| is_kept(columns, *entry, &own)).collect();
+                *columns = renumbered(columns, &stays, &own);
+            }
+        }
+        dropped
     }
 
     fn leave_out(&self, symbols: &Symbols, piece: &mut Piece) -> usize {
@@ -57,16 +163,6 @@ impl Frozen {
                 }
                 Content::Coordinates(_) | Content::Documents(_) => {}
             }
-        }
-        let Support::Index(axis) = symbols.array(piece.array).support else { return dropped };
-        let Some(known) = self.labels.get(&axis).and_then(|known| known.get("")) else { return dropped };
-        if let Content::Long(long) = &mut piece.content
-            && let Some((_, Values::Text(text))) = &long.values
-        {
-            let is_known = |name: &str| name == "-1" || known.contains(name);
-            let keep: Vec<bool> =
-                (0..text.codes.len()).map(|entry| text.get(entry).is_none_or(is_known)).collect();
-            dropped += entries_left_out(long, &keep);
         }
         dropped
     }
@@ -135,4 +231,90 @@ fn positions_left_out(dense: &mut Dense, dimension: usize, known: &HashSet<Strin
     dense.shape[dimension] = labels.len();
     dense.lines = None;
     before - dense.values.len()
+}
+
+/// Whether data stand on the left of their statement alone, and may miss entries.
+fn is_only_target(model: &Model, id: ArrayId) -> bool {
+    let mut is_read = false;
+    for argument in model.statements.iter().flat_map(|statement| statement.arguments.iter().flatten()) {
+        argument.value.visit_values(&mut |array, _| is_read |= array == id);
+    }
+    !is_read && model.symbols.array(id).absent.missing
+}
+
+/// The entries of an array that name an unknown label.
+fn unknown(bound: &BoundArray) -> Vec<usize> {
+    let (BoundArray::Dense { values, .. } | BoundArray::Sparse { values, .. }) = bound;
+    (0..values.len()).filter(|entry| values[*entry] == UNKNOWN).collect()
+}
+
+/// Makes an entry a missing one.
+fn forget(bound: &mut BoundArray, entry: usize) {
+    let (BoundArray::Dense { values, observed } | BoundArray::Sparse { values, observed, .. }) = bound;
+    observed.get_or_insert_with(|| vec![true; values.len()])[entry] = false;
+    values[entry] = 0.0;
+}
+
+/// The position of an entry in one dimension.
+fn position(bound: &BoundArray, shape: &[usize], entry: usize, dimension: usize) -> usize {
+    match bound {
+        BoundArray::Sparse { indices, .. } => indices[dimension][entry] as usize,
+        BoundArray::Dense { .. } => {
+            let after: usize = shape[dimension + 1..].iter().product();
+            entry / after.max(1) % shape[dimension].max(1)
+        }
+    }
+}
+
+/// An array without some positions of its dimensions.
+fn without(bound: &BoundArray, shape: &[usize], keep: &[Option<&[bool]>]) -> BoundArray {
+    let some = |mask: &Option<Vec<bool>>, stays: &[usize]| {
+        let mask: Option<Vec<bool>> =
+            mask.as_ref().map(|mask| stays.iter().map(|entry| mask[*entry]).collect());
+        mask.filter(|mask| mask.contains(&false))
+    };
+    match bound {
+        BoundArray::Dense { values, observed } => {
+            let stays: Vec<usize> = (0..values.len())
+                .filter(|entry| {
+                    (0..shape.len()).all(|dimension| {
+                        keep[dimension].is_none_or(|keep| keep[position(bound, shape, *entry, dimension)])
+                    })
+                })
+                .collect();
+            let values = stays.iter().map(|entry| values[*entry]).collect();
+            BoundArray::Dense { values, observed: some(observed, &stays) }
+        }
+        BoundArray::Sparse { indices, values, observed, unlisted_zero } => {
+            let stays: Vec<usize> =
+                (0..values.len()).filter(|entry| is_kept(indices, *entry, keep)).collect();
+            BoundArray::Sparse {
+                indices: renumbered(indices, &stays, keep),
+                values: stays.iter().map(|entry| values[*entry]).collect(),
+                observed: some(observed, &stays),
+                unlisted_zero: *unlisted_zero,
+            }
+        }
+    }
+}
+
+/// Whether an entry stays, by its coordinates.
+fn is_kept(columns: &[Vec<u32>], entry: usize, keep: &[Option<&[bool]>]) -> bool {
+    columns.iter().zip(keep).all(|(column, keep)| keep.is_none_or(|keep| keep[column[entry] as usize]))
+}
+
+/// The coordinates of the entries that stay, counted along what is kept.
+fn renumbered(columns: &[Vec<u32>], stays: &[usize], keep: &[Option<&[bool]>]) -> Coordinates {
+    let renumber = |(column, keep): (&Vec<u32>, &Option<&[bool]>)| -> Vec<u32> {
+        let own = stays.iter().map(|entry| column[*entry]);
+        let Some(keep) = keep else { return own.collect() };
+        let mut places = Vec::with_capacity(keep.len());
+        let mut next = 0;
+        for keep in keep.iter() {
+            places.push(next);
+            next += u32::from(*keep);
+        }
+        own.map(|position| places[position as usize]).collect()
+    };
+    columns.iter().zip(keep).map(renumber).collect()
 }

@@ -124,18 +124,24 @@ pub(crate) fn bind_in_part(
 
     let mut pieces = pieces::read(symbols, inputs, &mut problems);
     stop(&mut problems)?;
-    let dropped = part.frozen.map_or(0, |frozen| frozen.leave_out_unknown(symbols, &mut pieces));
+    let mut dropped = part.frozen.map_or(0, |frozen| frozen.leave_out_unknown(symbols, &mut pieces));
 
     let scalars = compute::scalars(symbols, inputs, &[]);
     let text = |axis| compute::text_size(symbols, &scalars, axis);
-    let axes = axes::resolve(symbols, inputs, &pieces, &text, &mut problems);
+    let mut axes = axes::resolve(symbols, inputs, &pieces, &text, &mut problems);
     stop(&mut problems)?;
+    if let Some(frozen) = part.frozen {
+        axes.leaves_out = frozen.leaves_out(model);
+    }
 
     let with_latents: Vec<ArrayId> =
         components(model).iter().flat_map(|own| own.data.iter().map(|member| member.array)).collect();
-    let (mut arrays, listed) = place::place(symbols, &axes, &pieces, &with_latents, &mut problems);
+    let (mut arrays, mut listed) = place::place(symbols, &axes, &pieces, &with_latents, &mut problems);
     drop(pieces);
     stop(&mut problems)?;
+    if let Some(frozen) = part.frozen {
+        dropped += frozen.leave_out_values(model, &mut axes, &mut arrays, &mut listed);
+    }
 
     let mut standardised = Vec::new();
     let mut hidden: Vec<Option<Hidden>> = vec![None; part.hide.len()];

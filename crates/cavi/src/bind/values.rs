@@ -9,6 +9,9 @@ use super::axes::Axes;
 use super::pieces::Piece;
 use super::problem::Problem;
 
+/// The position of a label that an earlier fit does not have, until it is left out.
+pub(super) const UNKNOWN: f64 = f64::INFINITY;
+
 /// What a type expects, if the value is outside it. NaN is never inside.
 pub(super) fn misfit(support: Support, value: f64) -> Option<&'static str> {
     let (fits, expected) = match support {
@@ -81,6 +84,7 @@ pub(super) fn values<'a>(
             }
         } else if let Some(expected) = misfit(array.support, *value)
             && !outside(entry)
+            && !(*value == UNKNOWN && axes.leaves_out[piece.array.index()])
         {
             return Err(piece.content.error_at(&piece.file, entry, format!("{value}"), expected).into());
         }
@@ -120,6 +124,7 @@ fn positions(
         map.push(match axes.find(axis, 0, name) {
             Some(position) => f64::from(position),
             None if name == "-1" => f64::NAN,
+            None if axes.leaves_out[piece.array.index()] => UNKNOWN,
             None => {
                 let entry = text.codes.iter().position(|other| *other as usize == code).unwrap_or(0);
                 let expected = axes.expected_label(symbols, axis);

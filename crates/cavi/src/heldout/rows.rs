@@ -335,6 +335,7 @@ impl<'m> RowAxes<'m> {
         for (index, axis) in symbols.axes.iter().enumerate() {
             let id = AxisId::from(index);
             if self.is_row(id) {
+                frozen.rows.insert(id);
                 continue;
             }
             let paths: Vec<(Option<String>, String)> = match axis.parent {
