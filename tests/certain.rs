@@ -265,3 +265,42 @@ fn constant_columns_are_centred_to_zero() {
         assert!(values.iter().all(|value| *value == 0.0), "{rows} rows");
     }
 }
+
+/// Entries that are missing, of weight 0 or excluded are read nowhere: what their expressions are worth changes nothing.
+#[test]
+fn what_is_not_read_needs_no_value() {
+    let text = |data: &str, mean: &str| {
+        format!(
+            "axis row[n]\naxis item[j]\ndata x[n] : real\ndata y[n, j] : real{data}\nb[j] ~ Normal(0, sd = 1)\n\
+             t ~ Gamma(2, rate = 1)\ny[n, j] ~ Normal({mean}, prec = t)\n"
+        )
+    };
+    let y = [1.5, -0.5, 0.25, 2.0, 0.75, 1.0];
+    for mean in ["b[j] * log(x[n])", "b[j] * sqrt(x[n]) + 1 / x[n]", "b[j] * x[n]^-0.5"] {
+        let elbo = |data: &str, x: &[f64], y: BoundArray, m: Option<&[f64]>| {
+            let program = program(&text(data, mean));
+            let axes = [BoundAxis::plain(x.len()), BoundAxis::plain(2)];
+            let mut arrays = vec![("x", dense(x.to_vec())), ("y", y)];
+            arrays.extend(m.map(|m| ("m", dense(m.to_vec()))));
+            fitted(&program, &bound_of(&program, &axes, &arrays), 5)
+        };
+        let expected = elbo("", &[0.5, 2.0, 3.0], dense(y.to_vec()), None);
+        for bad in [0.0, -1.0] {
+            let x = [0.5, bad, 2.0, 3.0];
+            let with = [&y[..2], &[7.0, 8.0], &y[2..]].concat();
+            let observed = Some((0..8).map(|entry| entry / 2 != 1).collect());
+            let missing = BoundArray::Dense { values: with.clone(), observed };
+            let found = elbo(", absent = NA", &x, missing, None);
+            assert!(
+                close(found, expected, expected.abs(), TOLERANCE),
+                "{mean}, missing: {found}, {expected}"
+            );
+            let weights = "\ndata m[n] : multiplicity";
+            let found = elbo(weights, &x, dense(with), Some(&[1.0, 0.0, 1.0, 1.0]));
+            assert!(
+                close(found, expected, expected.abs(), TOLERANCE),
+                "{mean}, no weight: {found}, {expected}"
+            );
+        }
+    }
+}

@@ -15,6 +15,6 @@ pub use model::{
     ArgumentSpec, BlockKind, BlockSpec, FitSpec, InitSpec, Model, ReportSpec, ScheduleItem, ScheduleKind,
     Start, Statement,
 };
-pub use print::print;
+pub use print::{expression as text_of, print};
 pub use resolve::{Set, resolve, resolve_schedule, resolve_with};
 pub use stated::stated;

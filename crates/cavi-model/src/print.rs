@@ -279,7 +279,7 @@ fn call(
 }
 
 /// An expression with resolved names, as text.
-pub(crate) fn expression(symbols: &Symbols, value: &Expression) -> String {
+pub fn expression(symbols: &Symbols, value: &Expression) -> String {
     render(symbols, value, 0)
 }
 

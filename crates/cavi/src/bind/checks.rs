@@ -8,6 +8,7 @@ use cavi_families::{DataKind, Domain, Slices, Spelling};
 use cavi_model::{ArgumentSpec, Model, Statement};
 use cavi_numerics::linalg;
 
+use super::defined::Uses;
 use super::known::{Known, free_letters};
 use super::problem::Problem;
 
@@ -203,9 +204,13 @@ fn partly_missing(
     )
 }
 
-/// Parameters of constants and data alone lie in their domain.
-pub(super) fn domains(model: &Model, known: &Known<'_>, problems: &mut Vec<Problem>) {
-    for statement in &model.statements {
+/// Parameters of constants and data alone lie in their domain, but for statements in which something has no value at all.
+pub(super) fn domains(uses: &Uses<'_>, undefined: &[usize], problems: &mut Vec<Problem>) {
+    let (model, known) = (uses.model, uses.known);
+    for (number, statement) in model.statements.iter().enumerate() {
+        if undefined.contains(&number) {
+            continue;
+        }
         let parameters = statement.family.parameters().iter();
         for (parameter, argument) in parameters.zip(&statement.arguments) {
             let Some(argument) = argument else { continue };
@@ -220,7 +225,7 @@ pub(super) fn domains(model: &Model, known: &Known<'_>, problems: &mut Vec<Probl
             };
             for (name, value) in looked_at {
                 let own = ArgumentSpec { value, ..argument.clone() };
-                if let Some(problem) = outside(model, known, statement, &name, spelling.domain, &own) {
+                if let Some(problem) = outside(uses, statement, &name, spelling.domain, &own) {
                     problems.push(problem);
                     break;
                 }
@@ -402,8 +407,7 @@ fn each_entry(known: &Known<'_>, array: &Array, bound: &BoundArray, look: &mut d
 }
 
 fn outside(
-    model: &Model,
-    known: &Known<'_>,
+    uses: &Uses<'_>,
     statement: &Statement,
     name: &str,
     domain: Domain,
@@ -421,7 +425,7 @@ fn outside(
         Domain::PositiveDefinite => "a symmetric positive definite matrix",
         Domain::Covariance => "a symmetric positive semi-definite matrix",
     };
-    let least = statement.slices.first().map_or(0.0, |letter| known.size(*letter) as f64 - 1.0);
+    let least = statement.slices.first().map_or(0.0, |letter| uses.known.size(*letter) as f64 - 1.0);
     let fits = |value: f64| match domain {
         Domain::Real | Domain::PositiveDefinite | Domain::Covariance => value.is_finite(),
         Domain::Positive => value > 0.0 && value.is_finite(),
@@ -430,7 +434,7 @@ fn outside(
         Domain::Unit => (0.0..1.0).contains(&value) || statement.observed && value == 1.0,
         Domain::Count => value >= 0.0 && value.fract() == 0.0 && value.is_finite(),
     };
-    let symbols = &model.symbols;
+    let (symbols, known) = (&uses.model.symbols, uses.known);
     let mut letters: Vec<LetterId> = free_letters(&argument.value);
     // A ragged letter takes its ancestors along.
     let ancestors: Vec<LetterId> =
@@ -472,6 +476,9 @@ fn outside(
             && (total - 1.0).abs() > 1e-9
         {
             wrong = Some(format!("sums to {total}"));
+        }
+        if wrong.is_some() && !uses.is_read(statement, assignment) {
+            wrong = None;
         }
     });
     let found = wrong?;

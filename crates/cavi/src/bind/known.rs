@@ -46,11 +46,24 @@ impl<'a> Known<'a> {
     }
 
     /// The value of an entry and whether it was observed; what has no value was not.
-    fn entry(&self, array: ArrayId, subscripts: &[usize]) -> (f64, bool) {
+    pub fn entry(&self, array: ArrayId, subscripts: &[usize]) -> (f64, bool) {
         let Some(bound) = &self.arrays[array.index()] else { return (f64::NAN, false) };
         let letters = &self.symbols.array(array).letters;
         let shape: Vec<usize> = letters.iter().map(|letter| self.size(*letter)).collect();
         bound.entry(&shape, subscripts)
+    }
+
+    /// Calls `body` with all values of the letters of a sum.
+    pub fn each(
+        &self,
+        letters: &[LetterId],
+        assignment: &mut Assignment,
+        body: &mut dyn FnMut(&mut Assignment),
+    ) {
+        // A parent comes before its children, which then run over its group.
+        let mut letters = letters.to_vec();
+        letters.sort_by_key(|letter| self.symbols.lineage(*letter).len());
+        for_each_value(self.symbols, self, &letters, assignment, body);
     }
 
     fn evaluate(&self, expression: &Expression, assignment: &mut Assignment) -> f64 {
@@ -68,12 +81,8 @@ impl<'a> Known<'a> {
                 f64::from(assignment.get(*left).is_some() && assignment.get(*left) == assignment.get(*right))
             }
             Expression::Sum(letters, body) => {
-                let mut letters = letters.clone();
-                letters.sort_by_key(|letter| self.symbols.lineage(*letter).len());
                 let mut total = Accumulator::default();
-                for_each_value(self.symbols, self, &letters, assignment, &mut |assignment| {
-                    total.add(self.evaluate(body, assignment));
-                });
+                self.each(letters, assignment, &mut |assignment| total.add(self.evaluate(body, assignment)));
                 total.total()
             }
             Expression::Add(parts) => parts.iter().map(|part| self.evaluate(part, assignment)).sum(),

@@ -23,6 +23,7 @@ pub(crate) mod known;
 mod standardise;
 
 mod checks;
+mod defined;
 
 mod frozen;
 mod hide;
@@ -45,6 +46,7 @@ pub(crate) use problem::list;
 pub use standardise::Standardised;
 
 use crate::entries::{EntryAxis, components};
+use defined::Uses;
 use known::Known;
 use place::Target;
 
@@ -177,8 +179,12 @@ pub(crate) fn bind_in_part(
     let partly_latent = checks::missing_on_the_right(model, &arrays, &axes.bound, &at, &mut problems);
     checks::whole_slices(model, &arrays, &axes.bound, &at, &mut problems);
     checks::strictly_inside(model, &arrays, &mut problems);
-    checks::domains(model, &Known::new(symbols, &axes.bound, &arrays), &mut problems);
-    checks::possible(model, &arrays, &Known::new(symbols, &axes.bound, &arrays), &at, &mut problems);
+    let known = &Known::new(symbols, &axes.bound, &arrays);
+    let uses =
+        Uses { model, known, hidden: hidden.iter().flatten().collect(), partly_latent: &partly_latent };
+    let undefined = defined::undefined(&uses, &at, &mut problems);
+    checks::domains(&uses, &undefined, &mut problems);
+    checks::possible(model, &arrays, known, &at, &mut problems);
     stop(&mut problems)?;
 
     let hidden: Vec<Hidden> =

@@ -530,3 +530,87 @@ fn successes_are_at_most_their_trials() {
         &["`y` is 7 (y[b, v], of y.csv), more than its total 5"],
     );
 }
+
+/// A statement with an expression of data in it; `w` weighs the rows.
+fn with_expression(expression: &str) -> String {
+    format!(
+        "axis n[n]\naxis k[k] = 2\ndata x[n] : real\ndata y[n] : real, absent = NA\ndata w[n] : multiplicity\n\
+         const c[k] = 0.5\nb ~ Normal(0, sd = 1)\ny[n] ~ Normal({expression}, sd = 1)\nposterior {{\n  point b\n}}\n"
+    )
+}
+
+const OF_EXPRESSION: [&str; 3] = ["--data x=x.csv", "--data y=y.csv", "--data w=w.csv"];
+
+#[test]
+fn expressions_without_a_value_are_refused_with_their_entry() {
+    for (expression, bad, quoted, possible) in [
+        (
+            "b * log(x[n])",
+            "0",
+            "`log(x[n])` is -inf: x[1], of x.csv, is 0",
+            "`log` of numbers greater than 0",
+        ),
+        ("b * sqrt(x[n])", "-2", "`sqrt(x[n])` is NaN: x[1], of x.csv, is -2", "numbers of 0 or more"),
+        ("b / x[n]", "0", "`1 / x[n]` is inf: x[1], of x.csv, is 0", "a divisor other than 0"),
+        ("b * x[n] / x[n]", "0", "`1 / x[n]` is inf", "a divisor other than 0"),
+        ("b * x[n]^-2", "0", "x[1], of x.csv, is 0", "a divisor other than 0"),
+        ("b * x[n]^0.5", "-2", "`x[n]^0.5` is NaN: x[1], of x.csv, is -2", "powers that are whole numbers"),
+        ("x[n]^b", "-2", "`x[n]` is -2, and a latent is its exponent: x[1], of x.csv, is -2", "0 or more"),
+        ("b * inv_Phi(x[n])", "1", "`inv_Phi(x[n])` is inf", "between 0 and 1"),
+        ("b * log_gamma(x[n])", "-0.5", "`log_gamma(x[n])`", "greater than 0"),
+        ("b * std_normal_log_qf(x[n] - 1)", "1", "`std_normal_log_qf(x[n] - 1)`", "less than 0"),
+        ("b * log(x[n] / (1 - x[n]))", "1", "`1 / (1 - x[n])` is inf", "a divisor other than 0"),
+        ("b * exp(x[n])", "1000", "`exp(x[n])` is inf: x[1], of x.csv, is 1000", "double precision holds"),
+        ("exp(b * log(x[n]))", "0", "`log(x[n])` is -inf", "greater than 0"),
+        ("b + log(x[n])", "0", "`log(x[n])` is -inf", "greater than 0"),
+        ("log(x[n])", "0", "`log(x[n])` is -inf: x[1], of x.csv, is 0", "greater than 0"),
+        ("b * sum[k](c[k] * log(x[n] - c[k] + 0.5))", "0", "x[1], of x.csv, is 0 and c[0] is 0.5", "greater"),
+    ] {
+        let program = with_expression(expression);
+        let x = format!("0.5\n{bad}\n0.25\n");
+        let files = |y: &'static str, w: &'static str| {
+            [("x.csv", x.clone()), ("y.csv", y.to_owned()), ("w.csv", w.to_owned())]
+        };
+        let run_with = |y, w| {
+            let files = files(y, w);
+            let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
+            run(&program, &OF_EXPRESSION, &files).map(|_| ())
+        };
+        let problems = run_with("1\n2\n3\n", "1\n1\n1\n").expect_err(expression);
+        assert!(problems.contains("in the statement `y ~ Normal(...)`: "), "{problems}");
+        assert!(problems.contains(quoted) && problems.contains(possible), "{expression}:\n{problems}");
+        // What no statement reads needs no value.
+        assert_eq!(run_with("1\n\n3\n", "1\n1\n1\n"), Ok(()), "{expression}: missing");
+        assert_eq!(run_with("1\n2\n3\n", "1\n0\n1\n"), Ok(()), "{expression}: no weight");
+    }
+}
+
+#[test]
+fn expressions_with_a_value_are_not_refused() {
+    let files = [("x.csv", "0\n0.5\n1\n"), ("y.csv", "1\n2\n3\n"), ("w.csv", "1\n1\n1\n")];
+    for expression in [
+        // 0 ln 0 is 0.
+        "b * x[n] * log(x[n])",
+        "exp(-1 / x[n]) * b",
+        "b * Phi(log(x[n]))",
+        "b * sqrt(x[n])",
+        "b * x[n]^2",
+        "x[n]^b",
+        "exp(x[n] * b * log(x[n]))",
+    ] {
+        let found = run(&with_expression(expression), &OF_EXPRESSION, &files);
+        assert!(found.is_ok(), "{expression}: {}", found.err().unwrap_or_default());
+    }
+    // Pairs that do not exist, and letters that disagree.
+    let pairs = "axis n[i, j]\ndata x[i, j] : real, absent = 0, i < j\ndata p[i] : real\nb ~ Normal(0, sd = 1)\n\
+                 x[i, j] ~ Normal(b * sqrt(p[j] - p[i]) + b * [i == j] * log(p[i]), sd = 1)\n";
+    let files = [("x.csv", "0,1,2\n0,0,3\n0,0,0\n"), ("p.csv", "0\n1\n2\n")];
+    let found = run(pairs, &["--data x=x.csv", "--data p=p.csv"], &files);
+    assert!(found.is_ok(), "{}", found.err().unwrap_or_default());
+    refuse(
+        &pairs.replace("p[j] - p[i]", "p[i] - p[j]"),
+        &["--data x=x.csv", "--data p=p.csv"],
+        &files,
+        &["`sqrt(p[i] - p[j])` is NaN: p[0], of p.csv, is 0 and p[1], of p.csv, is 1"],
+    );
+}
