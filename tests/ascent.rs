@@ -1,9 +1,12 @@
 //! The objective never falls, and an update leaves nothing to gain: law 3 of the design.
 
+use cavi::{Control, Settings};
 use cavi_executor::{Schedule, start};
-use cavi_tests::support::{Shape, items_ascend, members_ascend, programs, random_bound, updates_rest};
+use cavi_tests::support::{
+    Matrix, Ready, Shape, items_ascend, matrix_file, members_ascend, programs, random_bound, updates_rest,
+};
 use proptest::prelude::{ProptestConfig, Strategy, any, proptest};
-use rand::SeedableRng;
+use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// Sizes from nought or one up, dense and sparse, with few and with nearly all entries missing.
@@ -53,4 +56,64 @@ fn an_update_leaves_no_slope() {
         }
     }
     assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// A trend over the years, counted from `origin`, and a wave about it of that amplitude; its rows and its data.
+fn trend(origin: f64, amplitude: f64, seed: u64) -> (Ready, Matrix, Vec<f64>) {
+    let text = "axis feature[p]\naxis row[n]\ndata y[n] : real\ndata x[n, p] : real\nb[p] ~ Flat(real)\n\
+                t ~ Gamma(1, rate = 1)\ny[n] ~ Normal(sum[p](x[n, p] * b[p]), prec = t)\nposterior {\n  point b[:p]\n}\n";
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let years = (2000..=2020).map(|year| f64::from(year) - origin);
+    let x: Matrix = years.map(|year| vec![1.0, year, year + amplitude * year.sin()]).collect();
+    let y: Vec<f64> = (0..21).map(|_| 5.0 + 3.0 * rng.random::<f64>()).collect();
+    let column: Matrix = y.iter().map(|value| vec![*value]).collect();
+    let ready = Ready::new(text, &[], vec![matrix_file("x", &x, false), matrix_file("y", &column, false)]);
+    (ready, x, y)
+}
+
+/// An update is as exact as the coefficients that it sees: where the square that it maximises cancels, `--verify` knows.
+#[test]
+fn columns_that_nearly_agree_verify() {
+    for (seed, amplitude) in (0..12).flat_map(|seed| [(seed, 0.1), (seed, 0.003), (seed, 0.001)]) {
+        let (program, ..) = trend(0.0, amplitude, seed);
+        let settings =
+            Settings { sweeps: Some(60), tolerance: Some(0.0), verify: true, ..Settings::default() };
+        let fit = cavi::fit(program.compiled(), program.binding(), &settings, &mut |_| Control::Continue);
+        assert!(fit.is_ok(), "seed {seed}, {amplitude}: {:?}", fit.err());
+    }
+}
+
+/// What an update sees is its coefficients times its statistics, `E t (|x'y| |b| + |b|' |x'x| |b| / 2)`: no more than the terms of
+/// the bound where nothing cancels.
+#[test]
+fn what_an_update_sees() {
+    let (program, x, y) = trend(2010.0, 20.0, 1);
+    let mut executor = program.run(program.start(0));
+    program.sweep(&mut executor);
+    executor.elbo();
+    let equations = program.compiled().equations.as_ref().expect("it compiles");
+    let block = |name: &str| {
+        let own = equations.symbols.find(name).and_then(|array| equations.block_of(array));
+        own.expect("a block of this name")
+    };
+    let after = executor.parameters().clone();
+    let column = |name: &str, which: usize| program.column(&after, name, which);
+    let (b, shape, rate) = (column("b", 0), column("t", 0)[0], column("t", 1)[0]);
+    let total = |of: &dyn Fn(usize) -> f64| (0..y.len()).map(of).sum::<f64>();
+    let mut expected = 0.0;
+    for p in 0..3 {
+        expected += (total(&|n| x[n][p] * y[n]) * b[p]).abs();
+        for q in 0..3 {
+            expected += (total(&|n| x[n][p] * x[n][q]) * b[p] * b[q]).abs() / 2.0;
+        }
+    }
+    expected *= shape / rate;
+    let found = executor.update_scale(block("b"));
+    assert!((found - expected).abs() < 1e-9 * expected, "{found} and not {expected}");
+    assert!(found < 100.0 * executor.elbo_scale(), "{found} and {}", executor.elbo_scale());
+    // Of a Gamma `shape E log t - rate E t`, whose mean is shape / rate.
+    let log = statrs::function::gamma::digamma(shape) - rate.ln();
+    let expected = (shape * log).abs() + shape;
+    let found = executor.update_scale(block("t"));
+    assert!((found - expected).abs() < 1e-9 * expected, "{found} and not {expected}");
 }

@@ -39,6 +39,24 @@ fn rounding(precision: Precision) -> f64 {
     }
 }
 
+/// What an exact update may lose of the terms that it sees, in units of rounding: a solve over a slice loses a few.
+const UNITS_OF_UPDATE: f64 = 32.0;
+
+/// A unit of rounding of what is stored.
+fn unit(precision: Precision) -> f64 {
+    match precision {
+        Precision::Double => f64::EPSILON,
+        Precision::Single => f64::from(f32::EPSILON),
+    }
+}
+
+/// By how much a bound fell, where that is more than rounding allows. From a finite bound to minus infinity no rounding leads;
+/// of one that was infinite before nothing is said.
+fn fall(before: f64, after: f64, allowed: f64) -> Option<f64> {
+    let fell = after == f64::NEG_INFINITY || before - after > allowed;
+    (before.is_finite() && fell).then_some(before - after)
+}
+
 /// How to fit. What is `None` is as the program says, else the default.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -665,11 +683,15 @@ impl Context<'_> {
             if after.is_nan() {
                 return Err(Halt::Lost(Lost::Run(FitError::NotANumber { sweep }, sweep)));
             }
-            if before - after > allowed {
+            if fall(before, after, allowed).is_none() {
+                continue;
+            }
+            let seen: f64 = item.blocks().iter().map(|block| executor.update_scale(*block)).sum();
+            let allowed = allowed + UNITS_OF_UPDATE * unit(self.settings.precision) * seen;
+            if let Some(amount) = fall(before, after, allowed) {
                 let names: Vec<String> = item.blocks().iter().map(|block| self.name(*block)).collect();
                 let block = names.join(", ");
-                let fell = FitError::Fell { block, sweep, amount: before - after, allowed };
-                return Err(Halt::Lost(Lost::Fit(fell)));
+                return Err(Halt::Lost(Lost::Fit(FitError::Fell { block, sweep, amount, allowed })));
             }
         }
         Ok(())
@@ -748,6 +770,15 @@ fn resets(item: &Item) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fall_to_minus_infinity_is_a_fall() {
+        let (low, high) = (f64::NEG_INFINITY, f64::INFINITY);
+        assert_eq!(fall(-1.0, low, high), Some(high));
+        assert_eq!(fall(-1.0, -3.0, 1.0), Some(2.0));
+        assert_eq!(fall(-1.0, -1.5, 1.0), None);
+        assert_eq!((fall(low, low, 1.0), fall(low, -1.0, 1.0), fall(high, -1.0, 1.0)), (None, None, None));
+    }
 
     #[test]
     fn the_relative_change_is_defined_at_infinity() {

@@ -252,10 +252,16 @@ pub fn failure(compiled: &Compiled, error: FitError) -> Failure {
         FitError::Unplanned(reason) => {
             Failure::wrong(format!("this version of Cavi has no plan for `{}`: {reason}", compiled.file_name))
         }
-        FitError::Fell { block, sweep, amount, allowed } => Failure::Broken(format!(
-            "error: the ELBO fell by {amount:e} in sweep {sweep}, at the update of `{block}` (rounding allows {allowed:e})\n  \
-             This is a bug of Cavi, not of your program. Please report it with the program and the command.\n"
-        )),
+        FitError::Fell { block, sweep, amount, allowed } => {
+            let fell = match amount.is_finite() {
+                true => format!("fell by {amount:e}"),
+                false => "fell to -inf".to_owned(),
+            };
+            Failure::Broken(format!(
+                "error: the ELBO {fell} in sweep {sweep}, at the update of `{block}` (rounding allows {allowed:e})\n  \
+                 This is a bug of Cavi, not of your program. Please report it with the program and the command.\n"
+            ))
+        }
         FitError::NotANumber { sweep } => Failure::Broken(format!(
             "error: the ELBO is not a number after sweep {sweep}\n  \
              The numbers went beyond what double precision holds, or this is a bug of Cavi: look for extreme values in \
