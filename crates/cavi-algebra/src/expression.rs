@@ -145,6 +145,28 @@ pub enum MatrixFunction {
 }
 
 impl Expression {
+    /// Calls `visit` with every function of one argument in it.
+    pub fn visit_functions(&self, visit: &mut dyn FnMut(Function)) {
+        match self {
+            Expression::Number(_)
+            | Expression::Equal(..)
+            | Expression::Position(_)
+            | Expression::Value(..) => {}
+            Expression::Sum(_, body) | Expression::OfMatrix(_, body, ..) => body.visit_functions(visit),
+            Expression::Apply(function, body) => {
+                visit(*function);
+                body.visit_functions(visit);
+            }
+            Expression::Add(parts) | Expression::Multiply(parts) => {
+                parts.iter().for_each(|part| part.visit_functions(visit));
+            }
+            Expression::Power(base, exponent) => {
+                base.visit_functions(visit);
+                exponent.visit_functions(visit);
+            }
+        }
+    }
+
     /// Calls `visit` with every array element in it, those inside subscripts included.
     pub fn visit_values(&self, visit: &mut dyn FnMut(ArrayId, &[Subscript])) {
         fn inside(subscript: &Subscript, visit: &mut dyn FnMut(ArrayId, &[Subscript])) {

@@ -39,7 +39,9 @@ pub struct Summary<'a> {
 
 impl Directory {
     /// Makes the directory before a long fit, so that a mistake shows at once.
-    pub fn prepare(path: &Path) -> Result<Directory, Failure> {
+    pub fn prepare(path: &Path, compiled: &Compiled, binding: &Binding) -> Result<Directory, Failure> {
+        cavi::posterior::check_names(compiled, binding, path)
+            .map_err(|error| Failure::wrong(error.to_string()))?;
         let shown = path.display();
         if path.exists() && !path.is_dir() {
             return Err(Failure::usage(format!("`--out {shown}` is a file; expected a directory")));

@@ -186,3 +186,50 @@ fn every_built_in_program_compiles_and_shows_itself() {
         }
     }
 }
+
+/// What could not be written after a fit is refused before it.
+#[test]
+fn names_of_groups_that_no_file_can_have() {
+    let directory = scratch("group_names");
+    let model = "model m\naxis school[s]\naxis pupil[p] in school[s]\ndata y[s, p] : real\n\
+        b[s, p] ~ Normal(0, sd = 1)\ny[s, p] ~ Normal(b[s, p], sd = 1)\n";
+    fs::write(directory.join("m.cavi"), model).unwrap();
+    let longest = "x".repeat(251);
+    for (labels, wanted) in [
+        ([longest.as_str(), "b"], None),
+        (["b", &"x".repeat(252)], Some("a file name of 256 bytes")),
+        (["a/b", "a%2Fb"], Some("two groups of `pupil` with the file name `a%2Fb`")),
+    ] {
+        let table = labels.map(|label| format!("{label},1,0.5\n{label},2,1\n")).concat();
+        fs::write(directory.join("y.csv"), format!("school,pupil,y\n{table}")).unwrap();
+        let output = cavi(&directory, &["fit", "m.cavi", "--data", "y=y.csv", "--out", "o", "--sweeps", "2"]);
+        let message = text(&output.stderr);
+        match wanted {
+            None => {
+                assert!(output.status.success(), "{message}");
+                fs::remove_dir_all(directory.join("o")).unwrap();
+            }
+            Some(wanted) => {
+                assert_eq!(output.status.code(), Some(1), "{message}");
+                assert!(message.contains(wanted) && !message.contains("sweep 0"), "{message}");
+                assert!(!directory.join("o").exists(), "{message}");
+            }
+        }
+    }
+}
+
+/// A residual of exactly 0 under a scale of its own leaves no finite weight, and the message says so.
+#[test]
+fn an_infinite_weight_is_explained() {
+    let directory = scratch("infinite_weight");
+    let model = "model m\naxis row[n]\naxis column[p]\ndata x[n, p] : real\ndata y[n] : real\nb[p] ~ Flat(real)\n\
+        e[n] ~ Exponential(0.5)\ny[n] ~ Normal(sum[p](x[n, p] * b[p]), var = e[n])\nposterior {\n  point b[:p]\n}\n";
+    fs::write(directory.join("m.cavi"), model).unwrap();
+    fs::write(directory.join("x.csv"), "1\n1\n1\n").unwrap();
+    fs::write(directory.join("y.csv"), "1\n2\n7\n").unwrap();
+    let arguments = ["fit", "m.cavi", "--data", "x=x.csv", "--data", "y=y.csv", "--out", "o", "--tol", "0"];
+    let output = cavi(&directory, &arguments);
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("the precision is not finite") && message.contains("a scale at 0"), "{message}");
+}

@@ -10,7 +10,7 @@ use cavi_algebra::{
     Symbols, Term, dedup,
 };
 use cavi_families::matrix::{inverse_of_diagonal, log_determinant, over, size};
-use cavi_families::{Argument, Extent, Target};
+use cavi_families::{Argument, DataKind, Extent, Slices, Target, families};
 use cavi_model::{ArgumentSpec, Model, Statement};
 use cavi_syntax::Diagnostic;
 
@@ -119,15 +119,34 @@ fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statem
                     }
                 });
             }
-            let families = families_on(|support| support == Support::Simplex);
-            let help = if outside.is_empty() {
+            let on_simplex = families_on(|support| support == Support::Simplex);
+            let mut by_exp = false;
+            for argument in statement.arguments.iter().flatten() {
+                argument.value.visit_functions(&mut |function| by_exp |= function == Function::Exp);
+            }
+            // Counts by a rate alone.
+            let counts = families().iter().find(|family| {
+                family.data() == DataKind::Counts
+                    && family.slices() == Slices::None
+                    && matches!(family.parameters(), [only] if only.spellings[0].name == "rate")
+            });
+            let help = if let (true, Some(counts), false) = (by_exp, counts, outside.is_empty()) {
+                let (target, counts) = (&symbols.array(statement.target).name, counts.name());
+                format!(
+                    "a softmax written out is a quotient of sums, for which there is no update; the same maximiser of {} has a {counts} \
+                     for each class: counts `c` of the classes, 1 for that of each `{target}` and 0 for the others, under \
+                     `{counts}(exp(a + e))` with `e` the exponent of the class, and for each copy of this statement an `a` of its own \
+                     with a flat prior, all as points",
+                    outside.join(", ")
+                )
+            } else if outside.is_empty() {
                 "what is summed must weigh slices that sum to 1 with weights that sum to 1: the letter of each \
                  `sum` is the slice of one factor, and the letter on the left that of the other"
                     .to_owned()
             } else {
                 let which = outside.join(", ");
                 format!(
-                    "mark the letter along which {which} sums to 1 by a colon, and give it a prior on the simplex: {families}"
+                    "mark the letter along which {which} sums to 1 by a colon, and give it a prior on the simplex: {on_simplex}"
                 )
             };
             derivation.diagnostics.push(

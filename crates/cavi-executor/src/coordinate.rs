@@ -245,6 +245,14 @@ pub fn simplexes(
     slices(elements, cuts, *stride).map(|slice| slice.step_by(*stride)).collect()
 }
 
+/// Divides the values at these places by their sum, where that is positive.
+pub fn normalise(values: &mut [f64], places: impl Iterator<Item = usize> + Clone) {
+    let total: f64 = places.clone().map(|place| values[place]).sum();
+    if total > 0.0 {
+        places.for_each(|place| values[place] /= total);
+    }
+}
+
 /// The coordinates of every member of a block that ascends.
 pub fn of_members<'a>(
     equations: &Equations,

@@ -6,7 +6,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
-use crate::coordinate::{of_members, simplexes};
+use crate::coordinate::{normalise, of_members, simplexes};
 use crate::data::Bound;
 use crate::layout::{Layout, Parameters, extent};
 
@@ -35,8 +35,7 @@ pub fn start(equations: &Equations, bound: &Bound, seed: u64) -> Parameters {
                 let mut drawn: Vec<Vec<f64>> = drawn.collect();
                 for (member, values) in drawn.iter_mut().enumerate() {
                     for slice in simplexes(equations, bound, block, &layout, member) {
-                        let sum: f64 = slice.clone().map(|place| values[place]).sum();
-                        slice.for_each(|place| values[place] /= sum);
+                        normalise(values, slice);
                     }
                 }
                 // A whitened point is drawn from its prior: elsewhere a smooth one has next to no density.

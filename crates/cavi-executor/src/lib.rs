@@ -12,7 +12,7 @@ pub mod run;
 pub mod schedule;
 pub mod trouble;
 
-pub use coordinate::simplexes;
+pub use coordinate::{normalise, simplexes};
 pub use data::{Bound, BoundArray, BoundAxis};
 pub use initialise::start;
 pub use interpret::Interpreter;

@@ -36,10 +36,18 @@ fn precision_of(n: usize, eta: &[f64], precision: &mut [f64]) {
 fn factor(batch: &Batch, eta: &[f64], factors: &mut [f64]) -> Result<(), Improper> {
     for group in 0..batch.groups {
         let place = batch.matrix(group);
+        require_finite_precision(batch, group, &eta[place.clone()])?;
         precision_of(batch.n, &eta[place.clone()], &mut factors[place.clone()]);
         linalg::cholesky(batch.n, &mut factors[place]).map_err(|error| not_positive(batch, group, error))?;
     }
     Ok(())
+}
+
+fn require_finite_precision(batch: &Batch, group: usize, eta: &[f64]) -> Result<(), Improper> {
+    if eta.iter().all(|value| value.is_finite()) {
+        return Ok(());
+    }
+    Err(Improper { row: batch.first_row_of(group), reason: "the precision is not finite".to_owned() })
 }
 
 fn not_positive(batch: &Batch, group: usize, error: linalg::NotPositive) -> Improper {
@@ -220,6 +228,7 @@ impl Posterior for JointNormalPosterior {
         let mut factors = vec![0.0; square.len()];
         for group in 0..batch.groups {
             let place = batch.matrix(group);
+            require_finite_precision(batch, group, &square[place.clone()])?;
             precision_of(n, &square[place.clone()], &mut factors[place.clone()]);
             let precision = &mut factors[place];
             for k in 0..n {

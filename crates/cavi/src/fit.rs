@@ -643,11 +643,15 @@ impl Context<'_> {
         if elbo == f64::NEG_INFINITY && !warnings.iter().any(|warning| warning.code == INFINITE) {
             warnings.push(
                 Diagnostic::warning(INFINITE, format!("the ELBO is -inf at sweep {sweep}"))
-                    .possible("an observation that the current parameters give no chance: a positive count with rate 0")
+                    .possible(
+                        "nothing is observed that the current parameters give no chance, as a positive count at rate 0 or an \
+                         outcome of probability 0",
+                    )
                     .help(if by_product {
                         "a zero in a start stays zero under multiplicative updates: start from positive values"
                     } else {
-                        "nothing, if a later sweep leaves it; else look for a constant or a start that is 0"
+                        "nothing is to be done if a later sweep leaves it; if it stays, look for constants and starts that are 0, \
+                         for sums over an axis without a position, and for data that the program rules out"
                     }),
             );
         }
@@ -727,12 +731,23 @@ impl Context<'_> {
         if !places.is_empty() {
             message = format!("{message} at {}", places.join(", "));
         }
+        let (possible, help) = match trouble.reason.contains("finite") && !trouble.reason.contains("definite")
+        {
+            true => (
+                "finite coefficients: those of what this variable meets are too large for double precision",
+                "a scale at 0 does this, as one that may be 0 becomes where a residual is: give it a prior that keeps it from 0 (an \
+                 InverseGamma, or a Gamma precision), or make this variable no point, whose residuals may be 0",
+            ),
+            false => (
+                "a prior and data that determine it: what no data touch has its prior alone",
+                "give it a proper prior (a shape or rate greater than 0, a precision for every element), or check the data at this \
+                 place",
+            ),
+        };
         Diagnostic::error("E0801", format!("{message}: {}", trouble.reason))
             .at(self.model.array_spans[block.members[0].index()], "this variable")
-            .possible(
-                "a posterior that is no proper distribution: a prior that is improper where no data are",
-            )
-            .help("give it a proper prior (a shape or rate greater than 0), or check the data at this place")
+            .possible(possible)
+            .help(help)
     }
 }
 

@@ -363,6 +363,7 @@ impl Reader<'_> {
             Along::Axis(..) | Along::Members(_) => None,
         });
         let shared: Vec<String> = shared.collect();
+        let variable = file.key.split('.').next().unwrap_or_default();
         self.problems.push(
             Problem::new(format!(
                 "{}: its rows differ along {} (the entry {at:?} is {other}, and an earlier row has {first} there), and with these data, \
@@ -371,7 +372,11 @@ impl Reader<'_> {
                 shared.join(" and "),
             ))
             .possible(format!("equal rows, or one in their place: the shape {:?}", file.shape))
-            .help("a start without this variable lets its first update give both its mean and its covariance"),
+            .help(format!(
+                "start without `{variable}`: in a copy of the directory remove the files `posterior/{variable}.*`, and the first \
+                 update of `{variable}` gives both its mean and its covariance; to go on from these factors as they are, give data \
+                 with the same entries missing"
+            )),
         );
     }
 

@@ -42,7 +42,8 @@ fn infinite(model: &Model, equations: &Equations, binding: &Binding, block: &Blo
         let named: Vec<&str> = constants.iter().map(|array| symbols.array(*array).name.as_str()).collect();
         let named = crate::bind::list(&named);
         let statement = model.statement_of(block.members[0])?;
-        let message = format!("the mode of `{name}` is an infinite density at 0, by the value of {named}");
+        let message =
+            format!("the mode of `{name}` lies at 0, where its density is infinite by the value of {named}");
         return Some(
             Diagnostic::error("E0713", message)
                 .at(statement.span, format!("its log has the coefficient {value}, and `{name}` is a point"))

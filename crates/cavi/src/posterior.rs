@@ -4,6 +4,7 @@
 //! has a file for each group. `columns` and `Column::files` say where each number of a file stands in the parameters of
 //! a run, for writing here and for reading in [`crate::init`].
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use cavi_algebra::{ArrayId, AxisId, Block, BlockId, Equations, LetterId, Mode, Symbols};
@@ -40,6 +41,69 @@ pub fn write(
         }
     }
     write_axes(&equations.symbols, &binding.bound, &binding.labels, &binding.entries, directory)
+}
+
+/// A file name of more bytes than this is none on common file systems.
+const LONGEST_NAME: usize = 255;
+
+/// Refuses, before a fit, what could not be written after it: labels of groups that make no file name, or one for two groups.
+///
+/// # Errors
+/// The first file without a name of its own.
+///
+/// # Panics
+/// If the program has no equations.
+pub fn check_names(compiled: &Compiled, binding: &Binding, directory: &Path) -> Result<(), FileError> {
+    let equations = compiled.equations.as_ref().expect("a program with parameters was derived");
+    let (symbols, bound, labels) = (&equations.symbols, &binding.bound, &binding.labels);
+    let fits = |key: &str, suffix: &str| {
+        let name = format!("{key}.{suffix}");
+        let long = name.split('/').find(|part| part.len() > LONGEST_NAME).map(str::len);
+        long.map_or(Ok(()), |length| {
+            let found = format!(
+                "a file name of {length} bytes, from the labels of a group or the name of a variable"
+            );
+            Err(FileError::new(found, format!("at most {LONGEST_NAME}")).in_file(&directory.join(name)))
+        })
+    };
+    let layouts = layouts(equations, bound);
+    for column in columns(equations) {
+        for file in column.files(equations, bound, &layouts, labels) {
+            fits(&file.key, "npy")?;
+        }
+    }
+    for (index, axis) in symbols.axes.iter().enumerate() {
+        fits(&axis.name, "txt")?;
+        if axis.parent.is_some() && !binding.entries.iter().any(|own| own.axis.index() == index) {
+            for name in group_files(symbols, bound, labels, AxisId::from(index), directory)? {
+                fits(&name, "txt")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The file names of the groups of a ragged axis, without their suffix.
+fn group_files(
+    symbols: &Symbols,
+    bound: &Bound,
+    labels: &Labels,
+    axis: AxisId,
+    directory: &Path,
+) -> Result<Vec<String>, FileError> {
+    let own = symbols.axis(axis);
+    let Some(parent) = own.parent else { return Ok(Vec::new()) };
+    let mut seen = HashSet::new();
+    let name = |group| {
+        let name = group_path(symbols, bound, labels, parent, group);
+        if seen.insert(name.clone()) {
+            return Ok(name);
+        }
+        let found = format!("two groups of `{}` with the file name `{name}`", own.name);
+        let path = directory.join(&own.name).join(format!("{name}.txt"));
+        Err(FileError::new(found, "names of their own for the groups").in_file(&path))
+    };
+    (0..bound.size(parent)).map(name).collect()
 }
 
 /// Writes `posterior/VAR.index.npy` for variables that live at listed entries: the positions of each entry on the axes of
@@ -119,22 +183,16 @@ pub fn write_axes(
         }
         let own = &bound.axes[index];
         let label = |position: usize| labels.label(bound, id, position).into_owned();
-        let Some((starts, parent)) = own.starts.as_ref().zip(axis.parent) else {
+        let Some(starts) = own.starts.as_ref().filter(|_| axis.parent.is_some()) else {
             let all: Vec<String> = (0..own.size).map(label).collect();
             write_labels(&directory.join(format!("{}.txt", axis.name)), &all)?;
             continue;
         };
-        let mut names: Vec<String> = Vec::new();
-        for (group, range) in starts.windows(2).enumerate() {
-            let name = group_path(symbols, bound, labels, parent, group);
+        let names = group_files(symbols, bound, labels, id, &directory)?;
+        for (name, range) in names.iter().zip(starts.windows(2)) {
             let path = directory.join(&axis.name).join(format!("{name}.txt"));
-            if names.contains(&name) {
-                let found = format!("two groups of `{}` with the file name `{name}`", axis.name);
-                return Err(FileError::new(found, "names of their own for the groups").in_file(&path));
-            }
             let all: Vec<String> = (range[0]..range[1]).map(label).collect();
             write_labels(&path, &all)?;
-            names.push(name);
         }
     }
     Ok(())

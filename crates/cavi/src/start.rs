@@ -3,7 +3,7 @@
 use cavi_algebra::evaluate::{Assignment, evaluate, for_each_value};
 use cavi_algebra::rules::to_sum;
 use cavi_algebra::{ArrayId, BlockId, Equations, Expression, LetterId, Mode, Support, Symbols};
-use cavi_executor::{Layout, Parameters, simplexes};
+use cavi_executor::{Layout, Parameters, normalise, simplexes};
 use cavi_families::Improper;
 use cavi_model::{InitSpec, Model, Start as Line, Statement};
 use cavi_syntax::Diagnostic;
@@ -297,10 +297,7 @@ impl Context<'_> {
                 if array.support == Support::Simplex && matches!(self.line.start, Line::Value(_)) {
                     // A vector of weights: what counts is their shares.
                     for slice in simplexes(self.equations, bound, block, &layout, member) {
-                        let total: f64 = slice.clone().map(|place| centre[place]).sum();
-                        if total > 0.0 {
-                            slice.for_each(|place| centre[place] /= total);
-                        }
+                        normalise(&mut centre, slice);
                     }
                 }
                 let fits = |value: f64| match array.support {

@@ -31,7 +31,8 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
     let compiled = program::compile(&source, &inputs.set_values(), &[])?;
     let (compiled, binding) = fit::bind(compiled, &inputs, quiet)?;
     let settings = fit::settings(&compiled, &arguments.run)?;
-    let directory = arguments.out.as_deref().map(Directory::prepare).transpose()?;
+    let directory =
+        arguments.out.as_deref().map(|out| Directory::prepare(out, &compiled, &binding)).transpose()?;
 
     let fit = fit::fit(&compiled, &binding, &settings, &arguments.run)?;
     if let Some(directory) = directory {

@@ -36,7 +36,7 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     if let Some(init) = &arguments.init {
         settings.given = Some(given(&compiled, &binding, init)?);
     }
-    let directory = Directory::prepare(&arguments.out)?;
+    let directory = Directory::prepare(&arguments.out, &compiled, &binding)?;
     let fit = fit(&compiled, &binding, &settings, &arguments.run).map_err(|failure| match failure {
         Failure::Wrong(message) if !requests.is_empty() => Failure::Wrong(message + WITHOUT_A_PART),
         other => other,

@@ -390,7 +390,7 @@ pub fn infinite_mode(derivation: &Derivation, drafts: &[Draft], block: BlockId, 
     let named = |array| Some(format!("`{}` is {}", symbols.array(array).name, number_of(symbols, array)?));
     let values: Vec<String> = constants.filter_map(named).collect();
     let by = if values.is_empty() { String::new() } else { format!(": {}", values.join(", ")) };
-    Diagnostic::error("E0713", format!("the mode of `{variable}` is an infinite density at 0"))
+    Diagnostic::error("E0713", format!("the mode of `{variable}` lies at 0, where its density is infinite"))
         .at(statement.map_or(draft.span, |statement| statement.span), format!("its prior has `{text}` times the log, which is negative{by}"))
         .also(draft.span, "a point takes the mode")
         .possible("a prior whose coefficient of the log is 0 or more: a shape or concentration of at least 1")

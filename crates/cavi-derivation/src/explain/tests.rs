@@ -227,5 +227,5 @@ fn a_point_with_an_infinite_mode() {
         )
     };
     let error = only_error(&program("0.5"), &[&program("1"), &program("1.5")]);
-    assert_says(&error, &["E0713", "`w` is an infinite density at 0"]);
+    assert_says(&error, &["E0713", "`w` lies at 0, where its density is infinite"]);
 }

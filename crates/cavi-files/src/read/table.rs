@@ -211,9 +211,27 @@ fn layout(table: &Table<'_>, options: &ReadOptions<'_>) -> Result<Layout, FileEr
         {
             return Err(missing_columns(table, dimensions, &positions));
         }
+        refuse_nearly_long(table, dimensions)?;
         return Ok(Layout::Matrix { row_labels: table.first_column_is_labels(dimensions)? });
     }
     vector(table, options, None, value, false)
+}
+
+/// Refuses a table whose header names every axis but for the case of letters: it was meant to be long, and would be read as
+/// rows by columns.
+fn refuse_nearly_long(table: &Table<'_>, dimensions: &[Dimension<'_>]) -> Result<(), FileError> {
+    let names = header_names(dimensions);
+    let is_named = |name: &&str| {
+        (0..table.width).any(|column| table.name(column).trim().to_lowercase() == name.to_lowercase())
+    };
+    if table.header.is_none() || table.width <= names.len() || !names.iter().all(is_named) {
+        return Ok(());
+    }
+    let found = format!("the columns {}", list(&table.names(0..table.width)));
+    let expected = format!("a long table, whose header names the axes as the program does: {}", list(&names));
+    Err(FileError::new(found, expected)
+        .at_line(1)
+        .with_help("write them so, or `--columns NAME=axis:column,...` says which columns are which axes"))
 }
 
 /// The column that the header gives to a dimension: the name of its axis, or its letter if the axis has several.

@@ -117,6 +117,26 @@ fn long_tables() {
     );
     check(read_with("a.csv", "user,x\nAna,z\n", "user", Wanted::Positions, None, &[]), "long (Ana)");
     check(text("t,doc,word\n1,x,cat\n2,x,\n", "doc t"), "long (x|x) by (1|2) word=(cat|?)");
+    // A header that names the axes in other letters is no header of items.
+    for header in ["User,Item,value", "USER,time,item"] {
+        let names = header.split(',').map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        check_error(
+            csv(&format!("{header}\n0,0,3\n0,1,1\n")),
+            &format!(
+                "a.csv, line 1: found the columns {names}; expected a long table, whose header names the axes as the program does: \
+                 `user`, `item` (write them so, or `--columns NAME=axis:column,...` says which columns are which axes)"
+            ),
+        );
+        let role = |name: &str| match name.to_lowercase().as_str() {
+            "user" => "user",
+            "item" => "item",
+            _ => "value",
+        };
+        let columns: Vec<(&str, &str)> = header.split(',').map(|name| (role(name), name)).collect();
+        let long = map(&format!("{header}\n0,0,0\n"), "user item", &columns);
+        assert!(long.is_ok(), "{header}");
+    }
+    check(csv("User,soup,rice\n0,1,2\n"), "dense [1, 3] - [User|soup|rice] = 0 1 2");
 }
 
 #[test]
@@ -224,8 +244,8 @@ fn wrong_tables_are_refused() {
     );
     check_error(
         csv("User,Item,count\nAna,soup,3\n"),
-        "a.csv, line 2, column `Item`: found `soup`; expected a number, or `NA` or nothing if it is missing (the \
-         header of a long table names every axis: `user`, `item`)",
+        "a.csv, line 1: found the columns `User`, `Item`, `count`; expected a long table, whose header names the axes as the program \
+         does: `user`, `item` (write them so, or `--columns NAME=axis:column,...` says which columns are which axes)",
     );
     check_error(
         csv("user,item,count\nAna,,3\n"),

@@ -193,15 +193,21 @@ impl Resolver<'_> {
         match slot {
             Some(slot) if !slot.ancestor => Some(slot.letter),
             Some(_) | None => {
-                let why = if slot.is_some() {
-                    "only the ancestor of a ragged letter"
-                } else {
-                    "no letter of the array"
+                let below = |above: LetterId| {
+                    let own = shape.letters();
+                    let below = own.iter().find(|letter| self.symbols.lineage(**letter).contains(&above));
+                    below.map_or_else(String::new, |letter| self.symbols.letter(*letter).name.clone())
+                };
+                let why = match slot {
+                    Some(slot) => {
+                        format!("which in `{name}` only says the group of `{}`", below(slot.letter))
+                    }
+                    None => format!("which is no letter of `{name}`"),
                 };
                 let possible: Vec<String> =
                     shape.letters().iter().map(|letter| self.symbols.letter(*letter).name.clone()).collect();
                 self.report(
-                    Diagnostic::error(code, format!("{what} `{}`, which is {why} `{name}`", letter.text))
+                    Diagnostic::error(code, format!("{what} `{}`, {why}", letter.text))
                         .at(letter.span, format!("`{}` is {}", name, self.spell(&name, &shape)))
                         .possible(format!("letters: {}", possible.join(", ")))
                         .help(format!("write one of these in place of `{}`", letter.text)),

@@ -15,8 +15,7 @@
 //! Missing entries are taken for the mean over the first axis.
 
 use cavi_algebra::{ArrayId, LetterId, Support};
-use cavi_executor::{BoundArray, Parameters};
-use cavi_families::Batch;
+use cavi_executor::{BoundArray, Parameters, normalise};
 use cavi_numerics::starts::{MatrixView, cluster, leading_components};
 use cavi_syntax::Diagnostic;
 use rand::{Rng, SeedableRng};
@@ -215,8 +214,7 @@ impl Context<'_> {
             blend(&mut found.centres, &found.sizes);
         }
         if target.support == Support::Simplex {
-            let rows = found.centres.len() / matrix.columns.max(1);
-            normalise(&mut found.centres, &Batch::of(rows, matrix.columns));
+            found.centres.chunks_mut(matrix.columns.max(1)).for_each(|row| normalise(row, 0..row.len()));
         }
         let mut from = vec![letter];
         from.extend(&sides.own);
@@ -368,17 +366,6 @@ fn blend(centres: &mut [f64], sizes: &[usize]) {
         for (own, all) in centre.iter_mut().zip(&all) {
             let all = if *all > 0.0 { *all } else { least };
             *own = (*own * *size as f64 + all) / (*size as f64 + 1.0);
-        }
-    }
-}
-
-/// Divides each row by its sum, where there is one.
-fn normalise(values: &mut [f64], rows: &Batch) {
-    for row in 0..rows.rows {
-        let row = &mut values[rows.row(row)];
-        let total: f64 = row.iter().sum();
-        if total > 0.0 {
-            row.iter_mut().for_each(|value| *value /= total);
         }
     }
 }
