@@ -4,6 +4,7 @@
 //! passes a callback.
 
 mod kept;
+mod settings;
 mod side_by_side;
 
 use std::time::Instant;
@@ -18,16 +19,11 @@ use crate::accelerate::Accelerator;
 use crate::bind::Binding;
 use crate::origin::Origin;
 use crate::pipeline::Compiled;
-use crate::start::{Given, Start};
+use crate::start::Start;
 use crate::warmup::Warmup;
 use kept::{Attempt, Kept};
+pub use settings::{PATIENCE, Resolved, SWEEPS, Settings, TOLERANCE};
 
-/// How many sweeps a fit has at most, unless told otherwise.
-pub const SWEEPS: u64 = 1000;
-/// The relative change of the bound under which a fit stops, unless told otherwise.
-pub const TOLERANCE: f64 = 1e-6;
-/// For how many sweeps running the change must be that small.
-pub const PATIENCE: u64 = 3;
 /// What `trace.csv` calls the sweeps before sweep 0.
 const WARMUP: &str = "warmup";
 
@@ -55,71 +51,6 @@ fn unit(precision: Precision) -> f64 {
 fn fall(before: f64, after: f64, allowed: f64) -> Option<f64> {
     let fell = after == f64::NEG_INFINITY || before - after > allowed;
     (before.is_finite() && fell).then_some(before - after)
-}
-
-/// How to fit. What is `None` is as the program says, else the default.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// At most so many sweeps.
-    pub sweeps: Option<u64>,
-    /// Stop when the relative change of the bound stays under this; 0 runs all sweeps.
-    pub tolerance: Option<f64>,
-    /// Replaces the program's `sweep` line.
-    pub schedule: Option<Schedule>,
-    /// Steps on along the way of the last sweeps, the bound never lower; it is then computed after every sweep.
-    pub accelerate: Option<bool>,
-    /// Replaces the program's `warmup` lines, which a run from given parameters drops.
-    pub warmup: Option<Vec<Line>>,
-    /// Of the random starts; restart `r` has the seed `seed + r`.
-    pub seed: Option<u64>,
-    /// How many runs; the best is kept.
-    pub restarts: Option<u64>,
-    /// How many threads; it changes no bit of the result.
-    pub threads: usize,
-    /// How the arrays that a sweep reads most are stored.
-    pub precision: Precision,
-    /// The bound is computed every so many sweeps.
-    pub elbo_every: u64,
-    /// Checks after every item that the bound does not fall.
-    pub verify: bool,
-    /// Initial parameters of the first run.
-    pub given: Option<Given>,
-}
-
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
-            sweeps: None,
-            tolerance: None,
-            schedule: None,
-            accelerate: None,
-            warmup: None,
-            seed: None,
-            restarts: None,
-            threads: 1,
-            precision: Precision::Double,
-            elbo_every: 1,
-            verify: false,
-            given: None,
-        }
-    }
-}
-
-/// The settings a fit had, defaults filled in.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Resolved {
-    /// At most so many sweeps.
-    pub sweeps: u64,
-    /// The tolerance.
-    pub tolerance: f64,
-    /// For how many evaluations of the bound running.
-    pub patience: u64,
-    /// The seed of the first run.
-    pub seed: u64,
-    /// The number of runs.
-    pub restarts: u64,
-    /// Whether sweeps are extrapolated.
-    pub accelerates: bool,
 }
 
 /// What the callback sees after each sweep; sweep 0 is the start.
@@ -365,20 +296,6 @@ fn refuse_latent_entries(model: &Model, equations: &Equations, binding: &Binding
     let without = binding.partly_latent.iter().filter(|array| equations.block_of(**array).is_none());
     let refusals: Vec<Diagnostic> = without.map(refusal).collect();
     if refusals.is_empty() { Ok(()) } else { Err(FitError::Wrong(refusals)) }
-}
-
-impl Resolved {
-    fn of(settings: &Settings, model: &Model) -> Resolved {
-        let stop = model.fit.stop;
-        Resolved {
-            sweeps: settings.sweeps.or(model.fit.sweeps).unwrap_or(SWEEPS),
-            tolerance: settings.tolerance.or(stop.map(|(tolerance, _)| tolerance)).unwrap_or(TOLERANCE),
-            patience: stop.map_or(PATIENCE, |(_, sweeps)| sweeps),
-            seed: settings.seed.or(model.fit.seed).unwrap_or(0),
-            restarts: settings.restarts.or(model.fit.restarts).unwrap_or(1).max(1),
-            accelerates: settings.accelerate.unwrap_or(model.fit.accelerate),
-        }
-    }
 }
 
 /// What the runs of a fit share.
