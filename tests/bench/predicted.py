@@ -249,7 +249,7 @@ def main():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--set", default="all", choices=["fitted", "held", "all"])
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     binary = str(pathlib.Path(options.binary).resolve())
     sets = {"fitted": [FITTED], "held": [HELD], "all": [FITTED, HELD]}[options.set]
     print("| program | predicted, ms | taken, ms | predicted / taken | |\n| --- | --- | --- | --- | --- |")

@@ -217,7 +217,7 @@ impl Plan<'_> {
         let values: usize = family.descriptors().iter().map(|own| batch.len(own.extent)).sum();
         let rows = batch.rows as f64;
         let vector = batch.len(Extent::Vector) as f64;
-        let mut effort = Effort::step(&[(Kind::Plain, values as f64), (Kind::Exponential, rows)]);
+        let mut effort = Effort::step(&[(Kind::Plain, values as f64), (Kind::ExpOrLn, rows)]);
         if has_logs(family) {
             effort = effort.and(Kind::Special, vector.max(rows));
             if family.descriptors().iter().any(|own| own.extent == Extent::Vector) {
@@ -281,7 +281,7 @@ fn is_choice(family: &dyn Posterior) -> bool {
 
 fn map(function: &Elementwise) -> Vec<(Kind, f64)> {
     let kind = match function {
-        Elementwise::Function(Function::Exp | Function::Log) => Kind::Exponential,
+        Elementwise::Function(Function::Exp | Function::Log) => Kind::ExpOrLn,
         Elementwise::Function(Function::LogGamma | Function::Digamma | Function::Trigamma)
         | Elementwise::LogGammaOfGroup => Kind::Special,
         Elementwise::LogMultivariateGamma(size) => return vec![(Kind::Scalar, *size as f64)],

@@ -49,7 +49,7 @@ pub enum Kind {
     /// A value of memory that is new to the process.
     Page,
     /// `exp` or `ln`, eight at a time.
-    Exponential,
+    ExpOrLn,
     /// `digamma`, `trigamma` or `log gamma`, eight at a time.
     Special,
     /// A function one value at a time: `log(1 + exp(x))`, `digamma` of a row's sum.
@@ -112,7 +112,7 @@ pub const SECONDS: [(Kind, f64); KINDS] = [
     (Kind::Plain, 1.0e-9),
     (Kind::Zeroed, 0.3e-9),
     (Kind::Page, 1.0e-9),
-    (Kind::Exponential, 1.4e-9),
+    (Kind::ExpOrLn, 1.4e-9),
     (Kind::Special, 4.0e-9),
     (Kind::Scalar, 15e-9),
     (Kind::Tail, 250e-9),

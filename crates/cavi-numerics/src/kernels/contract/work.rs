@@ -72,7 +72,7 @@ mod tests {
         let table: Vec<u32> = (0..50).rev().collect();
         let steps = vec![Step::Table { table: &table, scale: 2 }];
         let looked_up = work(&[50], &[(0, steps)], strides(&[1]));
-        assert_eq!((looked_up.looked_up, looked_up.rows), (100.0, 0.0));
+        assert_eq!((looked_up.looked_up, looked_up.gathered, looked_up.rows), (50.0, 50.0, 2.0));
         assert_eq!(work(&[0], &[], strides(&[1])), Work::default());
     }
 
