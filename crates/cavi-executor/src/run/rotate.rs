@@ -31,6 +31,11 @@ use crate::trouble::Trouble;
 
 /// The most steps of L-BFGS.
 const STEPS: usize = 100;
+/// An evaluation multiplies matrices for every group, and a sweep for every vector: with more groups than this, a group must have
+/// [`EACH`] vectors on average.
+const FEW: usize = 8;
+/// See [`FEW`].
+const EACH: usize = 16;
 
 /// Vectors with one prior precision.
 struct Group {
@@ -79,13 +84,17 @@ impl Executor<'_> {
             }
         }
         let mut groups = Vec::new();
-        let mut number = 0.0;
+        let (mut number, mut vectors) = (0.0, 0);
         for (is_left, own) in
             rotation.left.iter().map(|own| (true, own)).chain(rotation.right.iter().map(|own| (false, own)))
         {
-            let vectors = self.plan.layouts[own.block.index()].rows as f64;
-            number += if is_left { -vectors } else { vectors };
+            let rows = self.plan.layouts[own.block.index()].rows;
+            number += if is_left { -(rows as f64) } else { rows as f64 };
+            vectors += rows;
             groups.extend(self.groups(own, is_left, &followers));
+        }
+        if groups.len() > FEW && EACH * groups.len() > vectors {
+            return Ok(0.0);
         }
         let objective = Objective { n, number, groups: &groups, executor: self, followers: &followers };
         let identity: Vec<f64> = (0..n * n).map(|at| f64::from(u8::from(at % (n + 1) == 0))).collect();
