@@ -248,9 +248,8 @@ pub fn arguments(
 
 /// The left of a statement, in its own letters.
 pub fn target_of(model: &Model, symbols: &Symbols, statement: &Statement) -> Target {
-    let element = model.element(statement.target);
     let index = match symbols.array(statement.target).support {
-        Support::Index(_) => Some(Subscript::Index(statement.target, element.clone())),
+        Support::Index(_) => Some(Subscript::Index(statement.target, model.element(statement.target))),
         Support::Real
         | Support::Positive
         | Support::Nonnegative
@@ -261,25 +260,12 @@ pub fn target_of(model: &Model, symbols: &Symbols, statement: &Statement) -> Tar
         | Support::Multiplicity
         | Support::PositiveDefinite => None,
     };
-    // Data on the left may be written with other letters of the same axes than they were declared with.
+    let subscripts = model.target_letters(statement).into_iter().map(Subscript::Letter).collect();
     Target {
-        value: Sum::atom(Atom::Value(statement.target, target_subscripts(symbols, statement, element))),
+        value: Sum::atom(Atom::Value(statement.target, subscripts)),
         slices: statement.slices.clone(),
         index,
     }
-}
-
-/// The subscripts of the target, in the letters of the statement.
-fn target_subscripts(symbols: &Symbols, statement: &Statement, element: Vec<Subscript>) -> Vec<Subscript> {
-    let mut plates = statement.plates.iter();
-    let mut slices = statement.slices.iter();
-    let array = symbols.array(statement.target);
-    let written = array.slice.iter().map(|slice| if *slice { slices.next() } else { plates.next() });
-    element
-        .into_iter()
-        .zip(written)
-        .map(|(declared, written)| written.map_or(declared, |letter| Subscript::Letter(*letter)))
-        .collect()
 }
 
 /// The letters with their ancestors, outermost first, each once.

@@ -240,4 +240,13 @@ impl Model {
     pub fn element(&self, array: ArrayId) -> Vec<Subscript> {
         self.symbols.array(array).letters.iter().map(|letter| Subscript::Letter(*letter)).collect()
     }
+
+    /// The letter of each dimension of the target, as its statement writes them: data on the left may be written with other
+    /// letters of the same axes than they were declared with.
+    pub fn target_letters(&self, statement: &Statement) -> Vec<LetterId> {
+        let (mut plates, mut slices) = (statement.plates.iter(), statement.slices.iter());
+        let array = self.symbols.array(statement.target);
+        let written = array.slice.iter().map(|slice| if *slice { slices.next() } else { plates.next() });
+        written.zip(&array.letters).map(|(written, declared)| *written.unwrap_or(declared)).collect()
+    }
 }

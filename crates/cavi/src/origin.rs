@@ -167,7 +167,7 @@ fn members(
         let mean = &statement.arguments[parameter].as_ref()?.value;
         let addends =
             if let Expression::Add(parts) = mean { parts.as_slice() } else { std::slice::from_ref(mean) };
-        let letters = target_letters(model, statement);
+        let letters = model.target_letters(statement);
         let (_, dimensions) = &chain[chain.len() - 1];
         // The addend that shares most dimensions.
         let mut next: Option<(ArrayId, Vec<Option<usize>>)> = None;
@@ -216,14 +216,6 @@ fn can_move(model: &Model, equations: &Equations, array: ArrayId) -> bool {
 fn mean_column(block: &Block) -> Option<usize> {
     let family = cavi_families::posterior(block.family)?;
     family.descriptors().iter().position(|own| own.defining && own.name == "mean")
-}
-
-/// The letter of each dimension of the target, as its statement writes them.
-fn target_letters(model: &Model, statement: &Statement) -> Vec<LetterId> {
-    let (mut plates, mut slices) = (statement.plates.iter(), statement.slices.iter());
-    let array = model.symbols.array(statement.target);
-    let written = array.slice.iter().map(|slice| if *slice { slices.next() } else { plates.next() });
-    written.zip(&array.letters).map(|(written, declared)| *written.unwrap_or(declared)).collect()
 }
 
 /// Whether a line of `init` gives or reads values of a variable.
@@ -332,7 +324,7 @@ impl Chain {
             Some(Expression::Value(origin, own))
         };
         for number in 0..model.statements.len() {
-            let letters = target_letters(model, &model.statements[number]);
+            let letters = model.target_letters(&model.statements[number]);
             let statement = &mut model.statements[number];
             for argument in statement.arguments.iter_mut().flatten() {
                 argument.value = added(&argument.value, &with_origin);
@@ -370,7 +362,7 @@ impl Chain {
                 continue;
             }
             let letters: Vec<LetterId> =
-                target_letters(model, statement).into_iter().filter(|letter| used.contains(letter)).collect();
+                model.target_letters(statement).into_iter().filter(|letter| used.contains(letter)).collect();
             let known = Known::new(&model.symbols, &binding.bound.axes, &binding.bound.arrays);
             let mut values = Vec::new();
             for_each_value(&model.symbols, &known, &letters, &mut Assignment::new(), &mut |assignment| {

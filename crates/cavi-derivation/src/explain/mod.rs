@@ -12,8 +12,6 @@ use cavi_model::{Model, Statement};
 use cavi_syntax::Diagnostic;
 
 mod repair;
-#[cfg(test)]
-mod tests;
 
 pub use repair::{Complaint, suggest};
 

@@ -12,7 +12,7 @@
 //! natural parameters eta there, the coefficient of `p_k` is `eta_k - (T S T' - S)_kk / 2`, and the bound holds its
 //! log-normaliser A at that, whose derivative is `E[p_k]`. So every group has a slope `q_k`, the derivative of F by
 //! `(T S T')_kk`: `-p_k / 2`, or `-E[p_k] / 2`. With `B = R^-1` and `Q` the diagonal matrix of slopes, the derivative by R is
-//! `2 S R Q` on the right, `-2 B' Q (B S B') B'` written out below on the left, and `R^-T` of the determinant.
+//! `2 S R Q` on the right, `-2 B' Q (B S B')` on the left (since `dB = -B dR B`), and `R^-T` of the determinant.
 //! F is raised by L-BFGS from the identity; no data are read.
 //!
 //! # Source
@@ -286,7 +286,6 @@ impl Objective<'_, '_> {
                 }
             };
             if group.is_left {
-                // -2 sum_k B_ka q_k (B S B')_kb for the derivative by R_ab.
                 let weighted: Vec<f64> = (0..n * n).map(|at| -2.0 * slopes[at / n] * moments[at]).collect();
                 let part = multiply(n, &inverse, true, &weighted, false);
                 gradient.iter_mut().zip(part).for_each(|(out, own)| *out += own);

@@ -4,7 +4,7 @@
 use cavi_algebra::Equations;
 use cavi_syntax::Diagnostic;
 
-use crate::derive;
+use cavi_derivation::derive;
 
 /// The equations of a program, and what is said of it.
 fn derived(text: &str) -> (Option<Equations>, Vec<Diagnostic>) {
