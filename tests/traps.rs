@@ -289,3 +289,18 @@ fn proportions_without_data_keep_their_start_and_are_reported() {
     let warned = fit.warnings.iter().find(|warning| warning.code == "W0804");
     assert!(warned.is_some_and(|warning| warning.message.contains("`h`")), "{:?}", fit.warnings);
 }
+
+/// A table of missing cells alone, or of nothing but its header, teaches nothing, and the fit says so.
+#[test]
+fn data_without_an_observed_entry_are_reported() {
+    let text = "axis row[n]\naxis column[j]\ndata x[n, j] : real, absent = NA\nmu[j] ~ Normal(0, sd = 1)\n\
+                x[n, j] ~ Normal(mu[j], sd = 1)\n";
+    let missing = |rows: usize| vec![vec![f64::NAN; 2]; rows];
+    for (data, is_empty) in [(missing(3), true), (vec![vec![0.5, f64::NAN], vec![f64::NAN; 2]], false)] {
+        let program = Ready::new(text, &[], vec![matrix_file("x", &data, false)]);
+        let settings = Settings { sweeps: Some(3), ..Settings::default() };
+        let fit = fit(&program, settings).unwrap_or_else(|error| panic!("{error:?}"));
+        let warned = fit.warnings.iter().find(|warning| warning.code == "W0807");
+        assert_eq!(warned.is_some_and(|own| own.message.contains("`x`")), is_empty, "{:?}", fit.warnings);
+    }
+}

@@ -6,6 +6,7 @@
 mod kept;
 mod settings;
 mod side_by_side;
+mod unobserved;
 
 use std::time::Instant;
 
@@ -224,7 +225,7 @@ fn run(
         Some(schedule) => schedule.clone(),
         None => crate::schedule::of_program(model, equations).schedule,
     };
-    let mut warnings = Vec::new();
+    let mut warnings = unobserved::warnings(model, &binding.bound);
     let mut context = Context {
         model,
         equations,
