@@ -7,11 +7,10 @@
 
 use cavi_algebra::rules::{multiply, push_log_into_product};
 use cavi_algebra::{Atom, AxisId, Function, Statistic, Subscript, Sum, Support, Symbols};
-use cavi_numerics::special::ln;
+use cavi_numerics::special::{entropy_rows, ln, softmax_rows};
 use rand::{Rng, RngCore};
 
 use crate::density::sum_over;
-use crate::dirichlet::normalise_logs;
 use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Prediction, Spelling, Target};
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior};
 use crate::standard::Formulas;
@@ -101,13 +100,10 @@ impl Posterior for CategoricalPosterior {
         descriptors: &mut [Vec<f64>],
     ) -> Result<(), Improper> {
         descriptors[0].copy_from_slice(natural[0]);
-        for row in 0..batch.rows {
-            if !normalise_logs(&mut descriptors[0][batch.row(row)]) {
-                let reason = "no class has a finite log weight".to_owned();
-                return Err(Improper { row, reason });
-            }
+        match softmax_rows(&mut descriptors[0], batch.n) {
+            Some(row) => Err(Improper { row, reason: "no class has a finite log weight".to_owned() }),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn complete(&self, batch: &Batch, descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
@@ -136,10 +132,7 @@ impl Posterior for CategoricalPosterior {
     }
 
     fn entropy(&self, batch: &Batch, descriptors: &[Vec<f64>], out: &mut [f64]) {
-        for row in 0..batch.rows {
-            let weighted = |prob: &f64| if *prob > 0.0 { prob * ln(*prob) } else { 0.0 };
-            out[row] = -descriptors[0][batch.row(row)].iter().map(weighted).sum::<f64>();
-        }
+        entropy_rows(&descriptors[0], batch.n, &mut out[..batch.rows]);
     }
 
     fn mode(&self, batch: &Batch, coefficients: &[&[f64]], value: &mut [f64]) -> Result<(), Improper> {

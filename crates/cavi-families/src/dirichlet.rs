@@ -10,7 +10,7 @@
 use cavi_algebra::rules::{multiply, push_log_into_product};
 use cavi_algebra::{Function, Statistic, Sum, Support, Symbols};
 use cavi_numerics::reduce;
-use cavi_numerics::special::{digamma, digamma_into, exp, ln, log_gamma, log_gamma_into};
+use cavi_numerics::special::{digamma, digamma_into, ln, log_gamma, log_gamma_into, softmax_rows};
 use rand::{Rng, RngCore};
 
 use crate::density::sum_over;
@@ -198,7 +198,7 @@ impl Posterior for DirichletPosterior {
             for (out, concentration) in out.iter_mut().zip(concentration) {
                 *out = log_gamma_draw(*concentration, rng);
             }
-            normalise_logs(out);
+            softmax_rows(out, out.len());
         }
     }
 
@@ -254,19 +254,4 @@ pub(crate) fn total_of_log_coefficients(row: usize, log: &[f64]) -> Result<f64, 
         total += coefficient;
     }
     Ok(total)
-}
-
-/// `x_c = exp(l_c) / sum exp(l)`, in place; false where no weight is finite.
-pub(crate) fn normalise_logs(values: &mut [f64]) -> bool {
-    let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if !largest.is_finite() || values.iter().any(|value| value.is_nan()) {
-        return false;
-    }
-    let mut total = 0.0;
-    for value in values.iter_mut() {
-        *value = exp(*value - largest);
-        total += *value;
-    }
-    values.iter_mut().for_each(|value| *value /= total);
-    true
 }

@@ -8,6 +8,8 @@ pub mod log_sum;
 
 pub mod contract;
 
+pub mod masked;
+
 pub use contract::{Operand, Output, Step, contract};
 pub use log_sum::{Factor, LogSum, Outputs, Scratch, Totals, log_sum};
 pub use pattern::{Pattern, by_rows};

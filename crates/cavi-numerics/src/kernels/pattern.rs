@@ -22,6 +22,7 @@ pub struct Pattern<'a> {
     sizes: Vec<usize>,
     chunks: Vec<usize>,
     is_disjoint: bool,
+    is_sorted: bool,
     grid: Option<Grid>,
     is_filled: bool,
 }
@@ -77,6 +78,20 @@ impl Grid {
         (rows.start, at(first), at(first + self.rows))
     }
 
+    /// The entries of a row, of a grid in the order of rows: a run in each strip, group by group from that on which the row's
+    /// chunk begins with.
+    #[inline(always)]
+    pub(super) fn runs_of(&self, row: usize) -> impl Iterator<Item = Range<usize>> {
+        let chunk = self.row_bounds.partition_point(|bound| *bound <= row) - 1;
+        let (groups, strips) = (self.groups(), self.strip_count());
+        let first = self.strip_bounds[chunk % groups];
+        let run = move |strip: usize| {
+            let at = |strip: usize| self.starts[strip * self.rows + row] as usize;
+            at(strip)..at(strip + 1)
+        };
+        (first..strips).chain(0..first).map(run).filter(|run| !run.is_empty())
+    }
+
     /// Whether the entries of a group stand one after another.
     pub(super) fn is_in_strips(&self) -> bool {
         self.is_in_strips
@@ -108,6 +123,9 @@ pub const MOST_CHUNKS: usize = 4;
 
 /// The most chunks of a grid.
 const MOST_ROUNDS: usize = 8;
+
+/// The most modes that a kernel is compiled for, each by itself.
+const MOST_MODES: usize = 4;
 
 /// Below this many entries a pattern is one chunk.
 const SMALL: usize = 4096;
@@ -219,6 +237,7 @@ impl<'a> Pattern<'a> {
             sizes: self.sizes.clone(),
             chunks: self.chunks.clone(),
             is_disjoint: self.is_disjoint,
+            is_sorted: false,
             grid: Some(grid),
             is_filled: false,
         };
@@ -243,8 +262,8 @@ impl<'a> Pattern<'a> {
         );
         let chunks = if entries == 0 { vec![0] } else { chunks };
         let sizes = columns.iter().map(|column| size(column)).collect();
-        let is_disjoint = are_disjoint(&columns[0], &chunks);
-        Self { columns, sizes, chunks, is_disjoint, grid: None, is_filled: false }
+        let (is_disjoint, is_sorted) = (are_disjoint(&columns[0], &chunks), columns[0].is_sorted());
+        Self { columns, sizes, chunks, is_disjoint, is_sorted, grid: None, is_filled: false }
     }
 
     /// The number of entries.
@@ -280,6 +299,18 @@ impl<'a> Pattern<'a> {
     /// Whether no two chunks share an index of the first mode.
     pub fn is_disjoint(&self) -> bool {
         self.is_disjoint
+    }
+
+    /// Whether the entries stand row after row (equal indices of the first mode), up to four modes of them, and are visited one
+    /// by one.
+    pub fn stands_in_rows(&self) -> bool {
+        self.is_sorted && !self.is_filled && self.modes() <= MOST_MODES
+    }
+
+    /// The entries in a range of rows, of a pattern that [stands in rows](Pattern::stands_in_rows).
+    pub fn entries_of(&self, rows: &Range<usize>) -> Range<usize> {
+        let bound = |row: usize| self.columns[0].partition_point(|index| (*index as usize) < row);
+        bound(rows.start)..bound(rows.end)
     }
 
     /// Whether the pattern has a grid.

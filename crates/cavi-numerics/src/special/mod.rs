@@ -16,6 +16,7 @@ mod logistic;
 mod multivariate_gamma;
 mod normal;
 mod sin_pi;
+mod softmax;
 mod trigamma;
 
 pub use bessel_k::{BesselK, above_tangent, bessel_k, log_bessel_k};
@@ -29,6 +30,7 @@ pub use logistic::{even_softplus, log_one_less_exp, logistic, logistic_curvature
 pub use multivariate_gamma::{log_multivariate_gamma, multivariate_digamma};
 pub use normal::{normal_cdf, normal_log_cdf, normal_log_quantile, normal_quantile};
 pub use sin_pi::sin_pi;
+pub use softmax::{entropy_rows, softmax_rows};
 pub use trigamma::{trigamma, trigamma_in_place, trigamma_into};
 
 /// The scalar and the slice versions of an element-wise body.

@@ -13,6 +13,7 @@ mod problem;
 mod split;
 
 mod product;
+mod quadratic;
 
 mod narrow;
 mod nest;

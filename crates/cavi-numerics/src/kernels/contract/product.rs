@@ -10,7 +10,7 @@
 use super::narrow::{self, Narrow};
 use super::problem::{Array, Problem};
 use super::work::Work;
-use super::{Step, nest};
+use super::{Step, nest, quadratic};
 use crate::InstructionSet;
 
 /// Below this many products a matrix product costs more than it saves.
@@ -34,6 +34,11 @@ struct Roles {
 /// # Safety
 /// As [`super::split::run`].
 pub(super) unsafe fn run(set: InstructionSet, problem: &Problem) -> bool {
+    if let Some(own) = quadratic::find(problem) {
+        // SAFETY: the caller's promise.
+        unsafe { quadratic::run(set, problem, own) };
+        return true;
+    }
     let Some(roles) = roles(problem) else { return false };
     let letters = 0..problem.sizes.len();
     let outer: Vec<usize> = letters.filter(|letter| ![roles.m, roles.n, roles.k].contains(letter)).collect();
@@ -170,10 +175,10 @@ fn assign(problem: &Problem, m: usize, n: usize, k: usize) -> Option<Roles> {
 
 /// A matrix in memory: where it begins, and its strides along m or n and along k.
 #[derive(Clone, Copy)]
-struct Matrix {
-    values: *const f64,
-    stride: usize,
-    stride_k: usize,
+pub(super) struct Matrix {
+    pub values: *const f64,
+    pub stride: usize,
+    pub stride_k: usize,
 }
 
 /// # Safety
@@ -270,6 +275,9 @@ fn narrow_side([m, n]: [usize; 2], [left_is_wide, right_is_wide]: [bool; 2]) -> 
 
 /// What [`run`] would do, counted; `None` if the contraction is no matrix product.
 pub(super) fn work(problem: &Problem) -> Option<Work> {
+    if let Some(own) = quadratic::find(problem) {
+        return Some(quadratic::work(problem, own));
+    }
     let roles = roles(problem)?;
     let Roles { m, n, k, ref left, ref right, .. } = roles;
     let [size_m, size_n, size_k] = [m, n, k].map(|letter| problem.sizes[letter]);
@@ -313,7 +321,7 @@ pub(super) fn work(problem: &Problem) -> Option<Work> {
 /// # Safety
 /// The elements of these sizes lie inside the arrays; no two of the output share a place.
 #[allow(clippy::too_many_arguments)] // the arguments of a matrix product
-unsafe fn multiply(
+pub(super) unsafe fn multiply(
     set: InstructionSet,
     [m, n, k]: [usize; 3],
     coefficient: f64,

@@ -250,3 +250,75 @@ fn offsets_are_checked() {
     let output = Output { values: &mut [0.0], steps: vec![Step::Stride(0)] };
     contract(&[4], 1.0, &[operand], output, &Threads::one());
 }
+
+/// An array of some of the letters, contiguous in this order.
+fn dense(numbers: &mut Numbers, sizes: &[usize], letters: &[usize]) -> Random {
+    let mut steps = vec![Owned::Stride(0); sizes.len()];
+    let mut length = 1;
+    for letter in letters.iter().rev() {
+        steps[*letter] = Owned::Stride(length);
+        length *= sizes[*letter];
+    }
+    Random { values: (0..length).map(|_| numbers.below(2000) as f64 / 1000.0 - 1.0).collect(), steps }
+}
+
+fn steps(own: &Random) -> Vec<Step<'_>> {
+    own.steps.iter().map(Owned::view).collect()
+}
+
+/// Rows and pairs of more than one block, as few and as many matrices as a product pads or packs; matrices that are not
+/// symmetric.
+#[test]
+fn quadratic_forms_and_second_moments_are_their_formulas() {
+    let numbers = &mut Numbers(5);
+    let threads = [Threads::new(1), Threads::new(3)];
+    let [m, j, a, b] = [0, 1, 2, 3];
+    let forms: [[&[usize]; 4]; 4] = [
+        [&[m, a], &[m, b], &[j, a, b], &[m, j]],
+        [&[a, m], &[b, m], &[b, j, a], &[j, m]],
+        [&[a, m], &[b, m], &[m, j], &[j, a, b]],
+        [&[m, a], &[m, b], &[j, m], &[a, j, b]],
+    ];
+    for [rows, count, size] in [[64, 4, 4], [300, 20, 10], [519, 40, 13], [70, 5, 12]] {
+        let sizes = [rows, count, size, size];
+        for [left, right, other, output] in forms {
+            let arrays = [left, right, other, output].map(|letters| dense(numbers, &sizes, letters));
+            let [left, mut right, other, mut output] = arrays;
+            right.values.clone_from(&left.values);
+            let start = output.values.clone();
+            let mut wanted = Random { values: start.clone(), steps: output.steps.clone() };
+            let operands = [left, right, other];
+            naive(&sizes, -0.5, &operands, &mut wanted);
+            // One array, read twice.
+            let values = [&operands[0].values, &operands[0].values, &operands[2].values];
+            let arrays: Vec<Operand> = values
+                .iter()
+                .zip(&operands)
+                .map(|(values, own)| Operand { values, steps: steps(own) })
+                .collect();
+            let found = {
+                let to = Output {
+                    values: &mut output.values,
+                    steps: wanted.steps.iter().map(Owned::view).collect(),
+                };
+                quadratic::find(&Problem::new(&sizes, 1.0, &arrays, to)).is_some()
+            };
+            assert!(found, "{sizes:?}");
+            for set in available() {
+                let mut first: Option<Vec<f64>> = None;
+                for threads in &threads {
+                    let mut values = start.clone();
+                    let to = Output { values: &mut values, steps: steps(&wanted) };
+                    contract_on(set, &sizes, -0.5, &arrays, to, threads);
+                    let close =
+                        values.iter().zip(&wanted.values).all(|(own, wanted)| (own - wanted).abs() < 1e-10);
+                    assert!(close, "{set:?} {sizes:?}");
+                    assert!(
+                        first.get_or_insert_with(|| values.clone()) == &values,
+                        "threads change the bits"
+                    );
+                }
+            }
+        }
+    }
+}

@@ -78,12 +78,14 @@ mod tests {
 
     #[test]
     fn the_same_array_twice_is_half_the_work() {
-        let twice = |second: usize| {
-            let [left, right, weights] =
-                [[0, 1, 0, 20], [0, 0, 1, 20], [1, 0, 0, 30]].map(|own| strides(&own));
-            let operands = [(0, left), (second, right), (2, weights)];
-            work(&[30, 20, 20, 300], &operands, strides(&[400, 20, 1, 0]))
+        let twice = |second: usize, extra: usize| {
+            let [left, right, weights, also] =
+                [[0, 1, 0, 20], [0, 0, 1, 20], [1, 0, 0, 30], [0, 0, 0, 1]].map(|own| strides(&own));
+            let operands = [(0, left), (second, right), (2, weights), (3, also)];
+            work(&[30, 20, 20, 300], &operands[..3 + extra], strides(&[400, 20, 1, 0]))
         };
-        assert_eq!(2.0 * twice(0).narrow, twice(1).narrow);
+        assert_eq!(2.0 * twice(0, 1).narrow, twice(1, 1).narrow);
+        // Second moments for many weights: each pair once.
+        assert_eq!(twice(0, 0).narrow, 300.0 * 210.0 * 32.0);
     }
 }

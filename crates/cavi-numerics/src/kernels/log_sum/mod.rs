@@ -13,18 +13,21 @@
 //! [`LogSum::least`] or not finite is left out, and its position returned, so that the caller may treat it in logarithms.
 //!
 //! Where the products of an entry have not moved since its sum over `k` was taken, [`ratios`] does the first two lines and
-//! the last from that sum, and [`log_sum`] with these ratios ([`LogSum::ratios`]) the third alone.
+//! the last from that sum, and [`log_sum`] with these ratios ([`LogSum::ratios`]) the third alone. [`log_sum_rows`] does the
+//! first three for some rows of the first mode, with the bits of the whole.
 
 mod known;
 mod narrow;
 mod pass;
 mod products;
+mod rows;
 
 #[cfg(test)]
 mod tests;
 
 pub use known::{Known, ratios};
 pub use narrow::{least_of_narrow, least_of_scaled, narrow, narrow_rows, power_of_two};
+pub use rows::log_sum_rows;
 
 use super::Pattern;
 use crate::{InstructionSet, Threads, instruction_set};
@@ -63,6 +66,10 @@ impl<'a> From<&'a [f32]> for Values<'a> {
 }
 
 impl Values<'_> {
+    fn is_double(&self) -> bool {
+        matches!(self, Values::Double(_))
+    }
+
     fn len(&self) -> usize {
         match self {
             Values::Double(values) => values.len(),

@@ -24,6 +24,8 @@ pub(super) struct Task<'a> {
     copy: &'a mut [f64],
     is_clear: bool,
     pub(super) written: Written<'a>,
+    /// The row that the first factor and its accumulator begin with.
+    first_row: usize,
     pub(super) totals: Totals,
     pub(super) scratch: products::Scratch,
 }
@@ -54,7 +56,16 @@ impl<'a> Task<'a> {
             accumulators[*mode] = own.wrapping_add(place.start);
         }
         let (totals, scratch) = (Totals::default(), products::Scratch::default());
-        Self { input, range, accumulators, copy, is_clear: false, written, totals, scratch }
+        Self { input, range, accumulators, copy, is_clear: false, written, first_row: 0, totals, scratch }
+    }
+
+    /// The entries in `range`, whose counts in the first mode alone are wanted; its factor and accumulator begin with
+    /// `first_row`.
+    pub fn of_rows(input: &'a LogSum<'a>, range: Range<usize>, first_row: usize, own: *mut f64) -> Self {
+        let mut accumulators = vec![std::ptr::null_mut(); input.pattern.modes()];
+        accumulators[0] = own;
+        let written = Written { ratios: None, sums: None, total: false };
+        Self { first_row, ..Self::new(input, range, accumulators, &[], &mut [], written) }
     }
 
     /// Clears its own copies before the first round.
@@ -70,11 +81,13 @@ impl<'a> Task<'a> {
     }
 }
 
-/// The entries of a chunk that a call visits.
-#[derive(Clone, Copy)]
+/// The entries that a call visits: all of its range, those of a group in a chunk, or those of some rows, each row's in the
+/// order in which its chunk's rounds come to them.
+#[derive(Clone)]
 pub(super) enum Visit<'a> {
     All,
     Group { grid: &'a Grid, chunk: usize, group: usize },
+    Rows { grid: &'a Grid, rows: Range<usize> },
 }
 
 /// Entries whose logarithms are taken together.
@@ -154,11 +167,15 @@ impl<T: Stored, const M: usize> Modes<T, M> {
     #[inline(always)]
     fn of<V: Vector>(task: &Task) -> Self {
         let input = task.input;
+        let before = |i: usize| if i == 0 { task.first_row * input.factors[0].stride } else { 0 };
         Self {
             indices: std::array::from_fn(|i| input.pattern.column(i).as_ptr()),
-            factors: std::array::from_fn(|i| input.factors[i].values.pointer()),
+            factors: std::array::from_fn(|i| input.factors[i].values.pointer::<T>().wrapping_sub(before(i))),
             strides: std::array::from_fn(|i| input.factors[i].stride),
-            accumulators: std::array::from_fn(|i| task.accumulators[i]),
+            accumulators: std::array::from_fn(|i| match task.accumulators[i].is_null() {
+                true => std::ptr::null_mut(),
+                false => task.accumulators[i].wrapping_sub(before(i)),
+            }),
             whole: input.length / V::LANES * V::LANES,
             rest: input.length % V::LANES,
         }
@@ -216,6 +233,14 @@ unsafe fn chunk<V: Vector, T: Stored, const M: usize, const W: usize>(task: &mut
                     row::<V, T, M, W>(task, &modes, rows[e] as usize, e..row_end, &mut block, &mut totals)
                 };
                 e = row_end;
+            }
+        }
+        Visit::Rows { grid, rows } => {
+            for row in rows {
+                for run in grid.runs_of(row) {
+                    // SAFETY: a run of the grid exists and shares the first mode's index.
+                    unsafe { self::row::<V, T, M, W>(task, &modes, row, run, &mut block, &mut totals) };
+                }
             }
         }
         Visit::Group { grid, chunk, group } => {

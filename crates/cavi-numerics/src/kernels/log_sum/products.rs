@@ -123,8 +123,9 @@ unsafe fn blocks<V: Vector>(
             for (row, weights) in rows.clone().zip(scratch.weights.chunks_exact_mut(SIDE)) {
                 let run = from[row] as usize..to[row] as usize;
                 if run.len() == columns.len() {
-                    for entry in run.step_by(8) {
-                        prefetch(source.as_ptr().wrapping_add(entry));
+                    // Later blocks are asked for while the one before them is divided.
+                    if start == 0 {
+                        ask_for(source, run);
                     }
                     continue;
                 }
@@ -150,6 +151,9 @@ unsafe fn blocks<V: Vector>(
                 let run = from[row] as usize..to[row] as usize;
                 let is_full = run.len() == columns.len();
                 let weights = if is_full { &source[run.clone()] } else { &weights[..columns.len()] };
+                if let (Some(next), Some(end)) = (from.get(row + SIDE), to.get(row + SIDE)) {
+                    ask_for(source, *next as usize..*end as usize);
+                }
                 let cells = &mut cells[..columns.len()];
                 if block.count > BLOCK - SIDE {
                     totals.total += block.take(task.input.offsets.is_some());
@@ -199,6 +203,14 @@ unsafe fn blocks<V: Vector>(
     totals.total += block.take(task.input.offsets.is_some());
     task.scratch = scratch;
     task.totals = totals;
+}
+
+/// Asks for the values of a run, which are soon read.
+#[inline(always)]
+fn ask_for(values: &[f64], run: Range<usize>) {
+    for entry in run.step_by(8) {
+        prefetch(values.as_ptr().wrapping_add(entry));
+    }
 }
 
 /// The entries of a run in one row of a block: `cells` has the sums of the columns from `first` on, and then the ratios, 0
@@ -270,14 +282,14 @@ unsafe fn row<V: Vector>(
     cells.copy_from_slice(&kept[..cells.len()]);
 }
 
-/// Whether each sum, none below `least`, divides its weight; where there is none it becomes 1.
+/// Whether each sum, none below `least`, divides its weight; a sum that does not, where there is no weight, becomes 1.
 #[inline(always)]
 fn may_be_divided(least: f64, sums: &mut [f64], weights: &[f64]) -> bool {
     let divides = |sum: f64| (least..=LARGEST).contains(&sum);
-    let pairs = || sums.iter().zip(weights);
-    if pairs().fold(true, |all, (sum, weight)| all & divides(*sum) & (*weight != 0.0)) {
+    if sums.iter().fold(true, |all, sum| all & divides(*sum)) {
         return true;
     }
+    let pairs = || sums.iter().zip(weights);
     if !pairs().fold(true, |all, (sum, weight)| all & (divides(*sum) | (*weight == 0.0))) {
         return false;
     }

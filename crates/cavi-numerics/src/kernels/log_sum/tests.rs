@@ -265,8 +265,46 @@ fn check_single(case: &Case, wanted: usize, threads: &[Threads]) {
     }
 }
 
+/// Band after band, the counts of the first mode have the bits that they have when all are taken.
+fn check_rows(case: &Case, threads: &Threads) {
+    if !case.pattern.stands_in_rows() {
+        return;
+    }
+    let (values, stride) = (&case.factors[0].0, case.factors[0].1);
+    let rows = case.pattern.size(0);
+    for set in available() {
+        let whole = case.run(set, 1, threads);
+        let mut own = case.start(1)[0].clone().expect("the first is wanted");
+        for each in [1, 3, rows.max(1)] {
+            own.fill(0.25);
+            let mut rare = 0;
+            for start in (0..rows).step_by(each) {
+                let band = start..rows.min(start + each);
+                let place = start * stride..band.end * stride;
+                let mut factors = case.doubles();
+                factors[0].values = Values::Double(&values[place.clone()]);
+                let input = LogSum {
+                    pattern: &case.pattern,
+                    factors: &factors,
+                    length: case.length,
+                    weights: &case.weights,
+                    addends: case.addends.as_deref(),
+                    offsets: None,
+                    ratios: None,
+                    least: LEAST,
+                };
+                rare += usize::from(!rows::log_sum_rows_on(set, &input, band, &mut own[place]));
+            }
+            assert_eq!(rare == 0, whole.totals.rare.is_empty());
+            let whole = whole.accumulators[0].as_ref().expect("the first was wanted");
+            assert!(own.iter().zip(whole).all(|(own, whole)| own.to_bits() == whole.to_bits()), "{set:?}");
+        }
+    }
+}
+
 fn check_case(case: &Case, wanted: usize, threads: &[Threads]) {
     check_single(case, wanted, threads);
+    check_rows(case, &threads[0]);
     let expected = case.naive(wanted);
     for set in available() {
         let result = case.run(set, wanted, &threads[0]);

@@ -1,0 +1,363 @@
+//! Sums of rows of a matrix over the places where a mask is 1:
+//!
+//! ```text
+//! out[p, :] += c sum_{s: M[p, s] = 1} S[s, :]
+//! ```
+//!
+//! Each `p` lists the places of the fewer kind. Where those are the ones, their rows are added; where they are the zeros, theirs
+//! are taken from the sum over all, which is at most twice as many rows as are left: no digit is lost. A mask of one kind alone
+//! costs nothing but the sum over all, one of as many ones as zeros half of a product with the mask.
+
+#![allow(unsafe_code)]
+
+use super::vector::{Portable, Vector};
+use crate::{InstructionSet, Threads, instruction_set};
+
+/// The places of a mask, for each row those of the fewer kind.
+#[derive(Clone, Debug)]
+pub struct Mask {
+    /// Where the list of each row begins, and the end of the last.
+    starts: Vec<usize>,
+    /// The places, ascending.
+    listed: Vec<u32>,
+    /// Whether a row lists the places where it is 0.
+    lists_zeros: Vec<bool>,
+    columns: usize,
+}
+
+/// As many rows of the output are a task.
+pub const ROWS: usize = 128;
+/// The most vectors of sums that are in registers at a time.
+const MOST: usize = 8;
+/// As many places of a row are listed among the rows of the matrix that are treated together, about; these stay in L1, or in L2.
+const LISTED: usize = 8;
+const LEAST_ROWS: usize = 64;
+const MOST_ROWS: usize = 1024;
+
+impl Mask {
+    /// The mask of `rows` by `columns` values, which are 0 or 1: in C order, or if `by_columns` column after column.
+    ///
+    /// # Panics
+    /// If there are not as many values, or `columns` is 2^32 or more.
+    pub fn new(values: &[f64], [rows, columns]: [usize; 2], by_columns: bool) -> Mask {
+        assert_eq!(values.len(), rows * columns, "one value for each place of a mask");
+        let width = u32::try_from(columns).expect("a mask has fewer than 2^32 columns");
+        let [row_step, step] = if by_columns { [1, rows] } else { [columns, 1] };
+        let (mut starts, mut listed, mut lists_zeros) = (vec![0], Vec::new(), Vec::with_capacity(rows));
+        for row in 0..rows {
+            let is_one = |column: u32| values[row * row_step + column as usize * step] != 0.0;
+            let ones = (0..width).filter(|column| is_one(*column)).count();
+            let zeros = 2 * ones > columns;
+            listed.extend((0..width).filter(|column| is_one(*column) != zeros));
+            starts.push(listed.len());
+            lists_zeros.push(zeros);
+        }
+        Mask { starts, listed, lists_zeros, columns }
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.lists_zeros.len()
+    }
+
+    /// The number of columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// How many places are listed.
+    pub fn listed(&self) -> usize {
+        self.listed.len()
+    }
+
+    /// [`masked_sums`] taken literally: over the ones.
+    pub fn add_ones(&self, coefficient: f64, (matrix, by_columns): (&[f64], bool), out: &mut [f64]) {
+        let width = out.len() / self.rows().max(1);
+        let [row_step, step] = if by_columns { [1, self.columns] } else { [width, 1] };
+        for (row, out) in out.chunks_exact_mut(width.max(1)).enumerate() {
+            let mut listed = self.listed[self.starts[row]..self.starts[row + 1]].iter().peekable();
+            for column in 0..self.columns {
+                let is_listed = listed.next_if(|own| **own as usize == column).is_some();
+                if is_listed != self.lists_zeros[row] {
+                    let values = matrix[column * row_step..].iter().step_by(step);
+                    out.iter_mut().zip(values).for_each(|(out, value)| *out += coefficient * value);
+                }
+            }
+        }
+    }
+
+    /// The bytes it takes.
+    pub fn bytes(&self) -> usize {
+        self.listed.len() * size_of::<u32>() + self.rows() * (size_of::<usize>() + 1)
+    }
+}
+
+/// How many places [`Mask::new`] would list, of each row of `rows` by `columns` values in C order and of each column.
+pub fn fewer(values: &[f64], [rows, columns]: [usize; 2]) -> [usize; 2] {
+    let mut of_columns = vec![0; columns];
+    let mut by_rows = 0;
+    for row in values.chunks_exact(columns.max(1)) {
+        let ones = row.iter().filter(|value| **value != 0.0).count();
+        by_rows += ones.min(columns - ones);
+        of_columns.iter_mut().zip(row).for_each(|(ones, value)| *ones += usize::from(*value != 0.0));
+    }
+    [by_rows, of_columns.into_iter().map(|ones| ones.min(rows - ones)).sum()]
+}
+
+/// Adds the sums of rows of `matrix`, `width` values each, to the rows of `out`. See the [module](self) for the formula. If
+/// `by_columns`, the matrix stands column after column. Its bits do not depend on the threads.
+///
+/// # Panics
+/// If the matrix has not as many rows as the mask has columns, or the output not as many as the mask has.
+pub fn masked_sums(
+    mask: &Mask,
+    coefficient: f64,
+    (matrix, by_columns): (&[f64], bool),
+    out: &mut [f64],
+    threads: &Threads,
+) {
+    masked_sums_on(instruction_set(), mask, coefficient, (matrix, by_columns), out, threads);
+}
+
+fn masked_sums_on(
+    set: InstructionSet,
+    mask: &Mask,
+    coefficient: f64,
+    (matrix, by_columns): (&[f64], bool),
+    out: &mut [f64],
+    threads: &Threads,
+) {
+    let (rows, columns) = (mask.rows(), mask.columns());
+    if out.is_empty() || columns == 0 {
+        return;
+    }
+    let width = out.len() / rows;
+    assert_eq!(out.len(), rows * width, "one row of the output for each of the mask");
+    assert_eq!(matrix.len(), columns * width, "one row of the matrix for each column of the mask");
+    let lanes = match set {
+        InstructionSet::Avx512 => 8,
+        InstructionSet::Avx2 | InstructionSet::Portable => 4,
+    };
+    // Blocks of the matrix's columns, each with its part of every row, padded to whole vectors.
+    let most = MOST * lanes;
+    let padded = width.next_multiple_of(lanes);
+    let mut packed = vec![0.0; columns * padded];
+    let mut blocks = Vec::new();
+    let mut rest = &mut packed[..];
+    for first in (0..padded).step_by(most) {
+        let length = most.min(padded - first);
+        let (own, others) = rest.split_at_mut(columns * length);
+        rest = others;
+        let count = length.min(width - first);
+        let mut all = vec![0.0; length];
+        for (row, to) in own.chunks_exact_mut(length).enumerate() {
+            match by_columns {
+                false => to[..count].copy_from_slice(&matrix[row * width + first..][..count]),
+                true => {
+                    let values = matrix[row + first * columns..].iter().step_by(columns);
+                    to[..count].iter_mut().zip(values).for_each(|(to, value)| *to = *value);
+                }
+            }
+            all.iter_mut().zip(&*to).for_each(|(all, value)| *all += value);
+        }
+        blocks.push(Block { first, count, rows: own, all });
+    }
+    let chunk = (LISTED * rows * columns / mask.listed().max(1)).clamp(LEAST_ROWS, MOST_ROWS);
+    threads.for_each_chunk(out, ROWS * width, |task, out| {
+        let first = task * ROWS;
+        let own = first..first + out.len() / width;
+        let mut sums = vec![0.0; own.len() * most];
+        for block in &blocks {
+            let length = block.all.len();
+            let sums = &mut sums[..own.len() * length];
+            sums.fill(0.0);
+            let starts = &mask.starts[own.start..=own.end];
+            sum_listed(set, &Listed { starts, listed: &mask.listed, chunk, rows: block.rows, columns }, sums);
+            let zeros = &mask.lists_zeros[own.clone()];
+            for ((sums, zeros), out) in sums.chunks_exact(length).zip(zeros).zip(out.chunks_exact_mut(width))
+            {
+                let out = &mut out[block.first..block.first + block.count];
+                match zeros {
+                    true => {
+                        let sums = block.all.iter().zip(sums);
+                        out.iter_mut()
+                            .zip(sums)
+                            .for_each(|(out, (all, sum))| *out += coefficient * (all - sum));
+                    }
+                    false => out.iter_mut().zip(sums).for_each(|(out, sum)| *out += coefficient * sum),
+                }
+            }
+        }
+    });
+}
+
+/// Some columns of the matrix.
+struct Block<'m> {
+    first: usize,
+    count: usize,
+    /// Their part of each row, padded to whole vectors.
+    rows: &'m [f64],
+    /// The sum of all rows.
+    all: Vec<f64>,
+}
+
+/// The rows that are summed for some rows of the output.
+struct Listed<'m> {
+    /// Where the list of each row of the output begins, and the end of the last.
+    starts: &'m [usize],
+    listed: &'m [u32],
+    /// As many rows of the matrix are treated together.
+    chunk: usize,
+    rows: &'m [f64],
+    columns: usize,
+}
+
+/// Adds the listed rows to `sums`.
+fn sum_listed(set: InstructionSet, own: &Listed, sums: &mut [f64]) {
+    let length = own.rows.len() / own.columns;
+    let listed = &own.listed[own.starts[0]..own.starts[own.starts.len() - 1]];
+    assert!(listed.iter().all(|row| (*row as usize) < own.columns), "a listed row exists");
+    assert_eq!(sums.len(), (own.starts.len() - 1) * length, "sums for each list");
+    #[cfg(target_arch = "x86_64")]
+    {
+        use super::vector::{Avx2, Avx512};
+
+        #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2,fma")]
+        unsafe fn avx512(own: &Listed, sums: &mut [f64]) {
+            // SAFETY: compiled for these features; the caller's promise.
+            unsafe { add_listed::<Avx512>(own, sums) }
+        }
+        #[target_feature(enable = "avx2,fma")]
+        unsafe fn avx2(own: &Listed, sums: &mut [f64]) {
+            // SAFETY: as above.
+            unsafe { add_listed::<Avx2>(own, sums) }
+        }
+        match set {
+            // SAFETY: `instruction_set` found these features on this machine; the rows exist, and are whole vectors.
+            InstructionSet::Avx512 => return unsafe { avx512(own, sums) },
+            // SAFETY: as above.
+            InstructionSet::Avx2 => return unsafe { avx2(own, sums) },
+            InstructionSet::Portable => {}
+        }
+    }
+    let _ = set;
+    // SAFETY: `Portable` needs no features.
+    unsafe { add_listed::<Portable>(own, sums) }
+}
+
+/// # Safety
+/// The features of `V`; listed rows exist, and are at most [`MOST`] whole vectors; sums for each list.
+#[inline(always)]
+unsafe fn add_listed<V: Vector>(own: &Listed, sums: &mut [f64]) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match own.rows.len() / own.columns / V::LANES {
+            1 => add_vectors::<V, 1>(own, sums),
+            2 => add_vectors::<V, 2>(own, sums),
+            3 => add_vectors::<V, 3>(own, sums),
+            4 => add_vectors::<V, 4>(own, sums),
+            5 => add_vectors::<V, 5>(own, sums),
+            6 => add_vectors::<V, 6>(own, sums),
+            7 => add_vectors::<V, 7>(own, sums),
+            _ => add_vectors::<V, MOST>(own, sums),
+        }
+    }
+}
+
+/// # Safety
+/// As [`add_listed`], of rows of `N` vectors.
+#[inline(always)]
+unsafe fn add_vectors<V: Vector, const N: usize>(own: &Listed, sums: &mut [f64]) {
+    let length = N * V::LANES;
+    let mut next = own.starts[..own.starts.len() - 1].to_vec();
+    for limit in (own.chunk..own.columns + own.chunk).step_by(own.chunk) {
+        let lists = next.iter_mut().zip(&own.starts[1..]);
+        for ((at, end), sums) in lists.zip(sums.chunks_exact_mut(length)) {
+            let list = &own.listed[*at..*end];
+            if list.first().is_none_or(|row| *row as usize >= limit) {
+                continue;
+            }
+            // SAFETY: `N` vectors of the sums and of each listed row.
+            unsafe {
+                let mut parts: [V; N] =
+                    std::array::from_fn(|number| V::load(sums.as_ptr().add(number * V::LANES)));
+                for row in list {
+                    if *row as usize >= limit {
+                        break;
+                    }
+                    let row = own.rows.as_ptr().add(*row as usize * length);
+                    for (number, part) in parts.iter_mut().enumerate() {
+                        *part = part.plus(V::load(row.add(number * V::LANES)));
+                    }
+                    *at += 1;
+                }
+                for (number, part) in parts.into_iter().enumerate() {
+                    part.store(sums.as_mut_ptr().add(number * V::LANES));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::instruction_set::available;
+
+    fn numbers(count: usize, seed: usize) -> Vec<f64> {
+        (0..count).map(|place| ((place * 7919 + seed * 31) % 1009) as f64 / 1009.0 - 0.4).collect()
+    }
+
+    /// Masks of few and of many ones, of none and of all; rows of every length up to several registers.
+    #[test]
+    fn is_its_formula() {
+        let threads = [Threads::one(), Threads::new(2)];
+        for (rows, columns) in [(1, 1), (3, 7), (130, 20), (70, 33)] {
+            for width in (1..=40).chain([63, 64, 65, 120, 127, 128, 129, 250]) {
+                let share = numbers(rows, width);
+                let is_one = |row: usize, column: usize| {
+                    let share = match row % 4 {
+                        0 => 1.0,
+                        1 => -1.0,
+                        _ => share[row],
+                    };
+                    numbers(1, row * 131 + column * 17)[0] < share
+                };
+                let values: Vec<f64> = (0..rows * columns)
+                    .map(|place| f64::from(is_one(place / columns, place % columns)))
+                    .collect();
+                let turned: Vec<f64> =
+                    (0..rows * columns).map(|place| values[place % rows * columns + place / rows]).collect();
+                let matrix = numbers(columns * width, 3);
+                let by_columns: Vec<f64> = (0..columns * width)
+                    .map(|place| matrix[place % columns * width + place / columns])
+                    .collect();
+                let mask = Mask::new(&values, [rows, columns], false);
+                assert_eq!(mask.listed, Mask::new(&turned, [rows, columns], true).listed);
+                assert_eq!(fewer(&values, [rows, columns])[0], mask.listed());
+                assert_eq!(fewer(&turned, [columns, rows])[1], mask.listed());
+                assert!(2 * mask.listed() <= rows * columns);
+                let mut wanted = vec![1.0; rows * width];
+                for (place, value) in values.iter().enumerate() {
+                    let (row, column) = (place / columns, place % columns);
+                    for k in 0..width {
+                        wanted[row * width + k] += 2.0 * value * matrix[column * width + k];
+                    }
+                }
+                for set in available() {
+                    let mut first: Option<Vec<f64>> = None;
+                    for threads in &threads {
+                        for matrix in [(matrix.as_slice(), false), (by_columns.as_slice(), true)] {
+                            let mut out = vec![1.0; rows * width];
+                            masked_sums_on(set, &mask, 2.0, matrix, &mut out, threads);
+                            let close =
+                                out.iter().zip(&wanted).all(|(own, wanted)| (own - wanted).abs() < 1e-12);
+                            assert!(close, "{set:?}, {rows} by {columns}, {width}");
+                            assert!(first.get_or_insert_with(|| out.clone()) == &out);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
