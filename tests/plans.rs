@@ -92,26 +92,39 @@ fn entries_out_of_order_are_put_in_order() {
     check(text, &[rows, 3, columns, 4], &[("x", data)], &[PRODUCTS]);
 }
 
-/// Mean and covariance are put together before the mask is summed over them, one of each two equal elements alone.
+/// Mean and covariance are put together before the mask is summed over them, one of each two equal elements alone; and the
+/// sum runs over the ones, or is all less the zeros, where these are few.
 #[test]
-fn masked_second_moments_are_one_contraction() {
-    let (rows, columns, parts) = (30, 40, 5);
+fn masked_second_moments_are_one_sum() {
+    let (rows, columns, parts) = (40, 50, 5);
     let text = "axis row[n]\naxis column[j]\naxis part[k]\ndata x[n, j] : real, absent = NA\n\
                 z[n, k] ~ Normal(0, sd = 1)\nw[j, k] ~ Normal(0, sd = 1)\ntau ~ Gamma(1, rate = 1)\n\
                 x[n, j] ~ Normal(sum[k](w[j, k] * z[n, k]), prec = tau)\n\
                 posterior {\n  q(z[n, :k])\n  q(w[j, :k])\n}\n";
-    let values: Vec<f64> = counts(rows * columns).iter().map(|count| count - 2.0).collect();
-    let observed: Vec<bool> = (0..values.len()).map(|place| place % 7 != 3).collect();
-    let values = values.iter().zip(&observed).map(|(value, seen)| if *seen { *value } else { 0.0 }).collect();
-    let data = BoundArray::Dense { values, observed: Some(observed) };
-    let plan = check(text, &[rows, columns, parts], &[("x", data)], &["pairs of the symmetric step"]);
-    let products = parts * (parts + 1) / 2 * rows * columns * 2;
-    let large = |line: &&str| {
-        line.contains("dense contraction of steps")
-            && line.contains(&format!("{:.1} kflops", products as f64 / 1e3))
-    };
-    // For z, for w, and of the covariances of one of them for tau.
-    assert_eq!(plan.lines().filter(large).count(), 3, "{plan}");
+    let pairs = parts * (parts + 1) / 2;
+    let products = format!("{:.1} kflops", (pairs * rows * columns * 2) as f64 / 1e3);
+    let is_seen: [fn(usize) -> bool; 3] = [
+        |place| place % 7 != 3,
+        |place| place % 9 == 3 || place / 50 % 8 == 1,
+        |place| place * 31 % 100 < 50,
+    ];
+    for (number, is_seen) in is_seen.into_iter().enumerate() {
+        let values: Vec<f64> = counts(rows * columns).iter().map(|count| count - 2.0).collect();
+        let observed: Vec<bool> = (0..values.len()).map(is_seen).collect();
+        let values = values.iter().zip(&observed).map(|(value, seen)| if *seen { *value } else { 0.0 });
+        let data = BoundArray::Dense { values: values.collect(), observed: Some(observed.clone()) };
+        let plan = check(text, &[rows, columns, parts], &[("x", data)], &["pairs of the symmetric step"]);
+        let of_pairs = |line: &&str| line.contains(&format!(" x {pairs} "));
+        let sums = |line: &&str| of_pairs(line) && line.contains("places visited");
+        let large = |line: &&str| line.contains("dense contraction of steps") && line.contains(&products);
+        // For z, for w, and of the covariances of one of them for tau.
+        let expected = if number < 2 { [3, 0] } else { [0, 3] };
+        assert_eq!(
+            [plan.lines().filter(sums).count(), plan.lines().filter(large).count()],
+            expected,
+            "{plan}"
+        );
+    }
 }
 
 /// The sum over the data that the update and the bound have in common is taken once.
@@ -138,4 +151,22 @@ fn a_sum_of_the_update_and_the_bound_is_taken_once() {
     let shape = format!("{clusters} x {columns} x {columns} ");
     let over_data = |line: &&str| line.contains(&shape) && line.contains("product of steps");
     assert_eq!(plan.lines().filter(over_data).count(), 1, "{plan}");
+}
+
+/// What is added to each row of log weights alike is added up first.
+#[test]
+fn what_rows_have_in_common_is_added_up_first() {
+    let (rows, clusters) = (1500, 4);
+    let text = "axis row[n]\naxis cluster[k]\ndata x[n] : real\npi[:k] ~ Dirichlet(0.5)\nz[n] ~ Categorical(pi)\n\
+                tau[k] ~ Gamma(2, rate = 1)\nmu[k] ~ Normal(0, sd = 3)\nx[n] ~ Normal(mu[z[n]], prec = tau[z[n]])\n";
+    let values = counts(rows).into_iter().enumerate().map(|(place, own)| own + 0.1 * (place % 3) as f64);
+    let plan = check(text, &[rows, clusters], &[("x", BoundArray::full(values.collect()))], &[]);
+    // The log weights: what hangs on the data, and one sum of all that does not.
+    let weights =
+        |line: &&str| line.contains(&format!(" {rows} x {clusters} ")) && line.contains("product of");
+    let lines: Vec<&str> = plan.lines().filter(weights).collect();
+    assert!(!lines.is_empty(), "{plan}");
+    for line in lines {
+        assert_eq!(line.matches("reduction of steps").count() + line.matches("fill").count(), 1, "{plan}");
+    }
 }

@@ -13,22 +13,26 @@ mod pass;
 mod rare;
 mod region;
 mod rotate;
+mod row_wise;
 mod rows;
 mod shares;
 mod site_state;
 mod stream;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use cavi_algebra::{BlockId, Elementary, Equations, SiteId, Statistic};
 use cavi_families::{Batch, Extent, Improper, Posterior};
 use cavi_numerics::Threads;
+use cavi_numerics::kernels::masked::{Mask, masked_sums};
 
 use crate::data::Bound;
 use crate::layout::{Layout, Parameters};
 use crate::observed::Observed;
-use crate::plan::tensor::{NodeId, Operation};
+use crate::plan::tensor::{NodeId, Operation, Source};
 use crate::plan::{Plan, Precision, Unplanned, plan};
 use crate::schedule::{Item, Schedule, Step};
 use crate::trouble::Trouble;
@@ -61,6 +65,10 @@ pub struct Executor<'a> {
     /// Whether a sum gained and lost since all that follows from the moving block was taken anew.
     accumulated: bool,
     inverses: Inverses,
+    /// The masks of sums, by rows and by columns.
+    masks: BTreeMap<(NodeId, bool), Mask>,
+    /// The bands of each block's rows, once they have been cut.
+    bands: Vec<Vec<Range<usize>>>,
     clock: u64,
     parameters: Parameters,
     sites: Vec<SiteState<'a>>,
@@ -97,27 +105,13 @@ impl<'a> Executor<'a> {
         let prepared = plan
             .nodes
             .iter()
-            .map(|node| match &node.operation {
-                Operation::Contractions(parts) => parts
-                    .iter()
-                    .map(|part| Prepared::new(part, &plan.nodes, &node.shape, &plan.maps))
-                    .collect(),
-                Operation::Static(_)
-                | Operation::Point(..)
-                | Operation::Moment(..)
-                | Operation::Counts(..)
-                | Operation::Held(_)
-                | Operation::Map(..)
-                | Operation::Pair(..)
-                | Operation::Whole(_)
-                | Operation::Taken(_)
-                | Operation::Pairs(..)
-                | Operation::Square(..)
-                | Operation::LogDeterminant(_)
-                | Operation::Site(..) => Vec::new(),
+            .map(|node| {
+                let Operation::Contractions(parts) = &node.operation else { return Vec::new() };
+                parts.iter().map(|part| Prepared::new(part, &plan.nodes, &node.shape, &plan.maps)).collect()
             })
             .collect();
         let values = std::mem::take(&mut plan.statics);
+        let masks = masks(&plan, &values);
         let sites = plan
             .sites
             .iter_mut()
@@ -141,6 +135,8 @@ impl<'a> Executor<'a> {
             block_changes: vec![None; equations.blocks.len()],
             accumulated: false,
             inverses: Inverses::default(),
+            masks,
+            bands: vec![Vec::new(); equations.blocks.len()],
             clock: 1,
             parameters,
             sites,
@@ -164,22 +160,11 @@ impl<'a> Executor<'a> {
         let count = self.plan.nodes.len();
         let mut constant = vec![false; count];
         for index in 0..count {
-            constant[index] = match &self.plan.nodes[index].operation {
-                Operation::Static(_) => true,
-                Operation::Point(..) | Operation::Moment(..) | Operation::Counts(..) | Operation::Held(_) => {
-                    false
-                }
-                Operation::Contractions(_)
-                | Operation::Map(..)
-                | Operation::Pair(..)
-                | Operation::Whole(_)
-                | Operation::Taken(_)
-                | Operation::Pairs(..)
-                | Operation::Square(..)
-                | Operation::LogDeterminant(_)
-                | Operation::Site(..) => {
-                    self.plan.nodes[index].reads().iter().all(|read| constant[read.index()])
-                }
+            let node = &self.plan.nodes[index];
+            constant[index] = match node.source() {
+                Source::Given => true,
+                Source::Block(_) | Source::Refresh => false,
+                Source::Nodes => node.reads().iter().all(|read| constant[read.index()]),
             };
         }
         let mut wanted = vec![false; count];
@@ -276,6 +261,12 @@ impl<'a> Executor<'a> {
         if item.reset {
             item.blocks().into_iter().try_for_each(|block| self.reset(block))?;
         }
+        if let Step::Block(block) = item.step
+            && item.repeat > 1
+            && self.repeat_rows(block, item.repeat)
+        {
+            return Ok(());
+        }
         for _ in 0..item.repeat {
             match &item.step {
                 Step::Block(block) => {
@@ -352,50 +343,31 @@ impl<'a> Executor<'a> {
 
     /// The most memory that the run holds at a time, in bytes: data, parameters, and everything that follows from them.
     pub fn peak_bytes(&self) -> usize {
-        self.plan.bytes(self.equations) + self.sites.iter().map(SiteState::bytes).sum::<usize>()
+        let masks: usize = self.masks.values().map(Mask::bytes).sum();
+        masks + self.plan.bytes(self.equations) + self.sites.iter().map(SiteState::bytes).sum::<usize>()
     }
 
     /// When the newest thing that a node follows from last changed.
     fn newest(&self, id: NodeId) -> u64 {
-        match &self.plan.nodes[id.index()].operation {
-            Operation::Static(_) => 1,
-            Operation::Counts(..) | Operation::Held(_) => self.stamps[id.index()],
-            Operation::Point(block, _) | Operation::Moment(block, _) => self.block_stamps[block.index()],
-            Operation::Contractions(_)
-            | Operation::Map(..)
-            | Operation::Pair(..)
-            | Operation::Whole(_)
-            | Operation::Taken(_)
-            | Operation::Pairs(..)
-            | Operation::Square(..)
-            | Operation::LogDeterminant(_)
-            | Operation::Site(..) => self.plan.nodes[id.index()]
-                .reads()
-                .into_iter()
-                .map(|read| self.newest(read))
-                .fold(1, u64::max),
+        let node = &self.plan.nodes[id.index()];
+        match node.source() {
+            Source::Given => 1,
+            Source::Refresh => self.stamps[id.index()],
+            Source::Block(block) => self.block_stamps[block.index()],
+            Source::Nodes => node.reads().into_iter().map(|read| self.newest(read)).fold(1, u64::max),
         }
     }
 
     /// Brings a node up to date.
     fn evaluate(&mut self, id: NodeId) {
         let index = id.index();
-        let reads = match &self.plan.nodes[index].operation {
-            Operation::Static(_) | Operation::Counts(..) => return,
-            // Before the first refresh.
-            Operation::Held(_) if self.stamps[index] == 0 => return self.hold(id),
-            Operation::Held(_) => return,
-            Operation::Point(..) | Operation::Moment(..) => Vec::new(),
-            Operation::Contractions(_)
-            | Operation::Map(..)
-            | Operation::Pair(..)
-            | Operation::Whole(_)
-            | Operation::Taken(_)
-            | Operation::Pairs(..)
-            | Operation::Square(..)
-            | Operation::LogDeterminant(_)
-            | Operation::Site(..) => self.plan.nodes[index].reads(),
-        };
+        match self.plan.nodes[index].source() {
+            // Before the first refresh; what is no held node has nothing to hold.
+            Source::Refresh if self.stamps[index] == 0 => return self.hold(id),
+            Source::Given | Source::Refresh => return,
+            Source::Block(_) | Source::Nodes => {}
+        }
+        let reads = self.plan.nodes[index].reads();
         let newest = self.newest(id);
         if self.stamps[index] >= newest && self.values[index].len() == self.plan.nodes[index].len() {
             return;
@@ -453,6 +425,18 @@ impl<'a> Executor<'a> {
                         prepared.run_guarded(&self.values, &self.plan.maps, &mut out);
                     }
                     self.run_streamed(&self.prepared[index], &mut out, true);
+                }
+            }
+            Operation::Masked(sum) => {
+                out.clear();
+                out.resize(self.plan.nodes[index].len(), 0.0);
+                let mask = &self.masks[&(sum.mask, sum.by_columns)];
+                let of = (self.values[sum.of.index()].as_ref(), sum.last);
+                masked_sums(mask, sum.coefficient, of, &mut out, &self.threads);
+                // All less the zeros, where both are infinite.
+                if out.iter().any(|value| value.is_nan()) {
+                    out.fill(0.0);
+                    mask.add_ones(sum.coefficient, of, &mut out);
                 }
             }
             Operation::Map(function, node) => {
@@ -653,10 +637,7 @@ impl<'a> Executor<'a> {
 
     /// Whether the update of a block reads counts of a site.
     fn reads(&self, site: usize, block: BlockId) -> bool {
-        self.plan.sites[site].iter().flat_map(|site| &site.addends).any(|addend| {
-            addend.modes.iter().any(|mode| mode.is_read_by(&[block]))
-                || addend.scalars.iter().any(|scalar| scalar.block == block)
-        })
+        self.plan.sites[site].as_ref().is_some_and(|site| site.is_read_by(block))
     }
 
     /// Brings the allocations to their optimum, as far as these blocks read them.
@@ -673,6 +654,20 @@ impl<'a> Executor<'a> {
         }
         Ok(())
     }
+}
+
+/// The masks of a plan's sums.
+fn masks(plan: &Plan, values: &[Cow<[f64]>]) -> BTreeMap<(NodeId, bool), Mask> {
+    let mut masks = BTreeMap::new();
+    for node in &plan.nodes {
+        let Operation::Masked(sum) = &node.operation else { continue };
+        masks.entry((sum.mask, sum.by_columns)).or_insert_with(|| {
+            let shape = &plan.nodes[sum.mask.index()].shape;
+            let [rows, columns] = if sum.by_columns { [shape[1], shape[0]] } else { [shape[0], shape[1]] };
+            Mask::new(&values[sum.mask.index()], [rows, columns], sum.by_columns)
+        });
+    }
+    masks
 }
 
 /// Nodes of fewer values are kept: they cost nothing.

@@ -7,6 +7,8 @@ use cavi_numerics::kernels::contract::Work;
 use crate::plan::Plan;
 use crate::plan::precision::Stored;
 use crate::plan::print::whitened;
+use cavi_numerics::kernels::masked::ROWS as MASKED_ROWS;
+
 use crate::plan::rates::{KINDS, Kind, SECONDS, SHARED};
 use crate::plan::site::{AddendPlan, SitePlan};
 use crate::plan::tensor::{Contraction, Elementwise, Index, Node, NodeId, Operation};
@@ -118,6 +120,11 @@ impl Plan<'_> {
                 let all = parts.iter().map(|part| self.contraction(part, node));
                 let zero = of_values(values, &[(Kind::Zeroed, 1.0)]).cut(1);
                 all.fold(zero, |all, part| all.plus(&part))
+            }
+            Operation::Masked(sum) => {
+                let width = values * sum.listed / node.shape[0].max(1);
+                let work = [(Kind::Listed, sum.listed as f64), (Kind::ListedValue, width as f64)];
+                Effort::step(&work).cut(node.shape[0] / MASKED_ROWS)
             }
             Operation::Map(function, _) => of_values(values, &map(function)),
             Operation::LogDeterminant(from) => {

@@ -12,7 +12,7 @@ use crate::plan::Plan;
 use crate::plan::effort::{self, Effort, Pass};
 use crate::plan::rates::Kind;
 use crate::plan::site::AddendPlan;
-use crate::plan::tensor::{NodeId, Operation};
+use crate::plan::tensor::{NodeId, Operation, Source};
 use crate::run::{LARGE, VISIT, transient};
 use crate::schedule::{Item, Schedule, Step};
 
@@ -249,10 +249,7 @@ impl Walk<'_> {
     }
 
     fn reads(&self, site: usize, block: BlockId) -> bool {
-        self.plan.sites[site].iter().flat_map(|site| &site.addends).any(|addend| {
-            addend.modes.iter().any(|mode| mode.is_read_by(&[block]))
-                || addend.scalars.iter().any(|scalar| scalar.block == block)
-        })
+        self.plan.sites[site].as_ref().is_some_and(|site| site.is_read_by(block))
     }
 
     fn refresh(&mut self, blocks: &[BlockId]) {
@@ -310,38 +307,19 @@ impl Walk<'_> {
 
     fn newest(&self, id: NodeId) -> u64 {
         let node = &self.plan.nodes[id.index()];
-        match &node.operation {
-            Operation::Static(_) => 1,
-            Operation::Counts(..) | Operation::Held(_) => self.stamps[id.index()],
-            Operation::Point(block, _) | Operation::Moment(block, _) => self.blocks[block.index()],
-            Operation::Contractions(_)
-            | Operation::Map(..)
-            | Operation::Pair(..)
-            | Operation::Whole(_)
-            | Operation::Taken(_)
-            | Operation::Pairs(..)
-            | Operation::Square(..)
-            | Operation::LogDeterminant(_)
-            | Operation::Site(..) => node.reads().into_iter().map(|read| self.newest(read)).fold(1, u64::max),
+        match node.source() {
+            Source::Given => 1,
+            Source::Refresh => self.stamps[id.index()],
+            Source::Block(block) => self.blocks[block.index()],
+            Source::Nodes => node.reads().into_iter().map(|read| self.newest(read)).fold(1, u64::max),
         }
     }
 
     fn evaluate(&mut self, id: NodeId) {
-        match &self.plan.nodes[id.index()].operation {
-            Operation::Static(_) | Operation::Counts(..) => return,
-            Operation::Held(_) if self.stamps[id.index()] == 0 => return self.hold(id),
-            Operation::Held(_) => return,
-            Operation::Point(..)
-            | Operation::Moment(..)
-            | Operation::Contractions(_)
-            | Operation::Map(..)
-            | Operation::Pair(..)
-            | Operation::Whole(_)
-            | Operation::Taken(_)
-            | Operation::Pairs(..)
-            | Operation::Square(..)
-            | Operation::LogDeterminant(_)
-            | Operation::Site(..) => {}
+        match self.plan.nodes[id.index()].source() {
+            Source::Refresh if self.stamps[id.index()] == 0 => return self.hold(id),
+            Source::Given | Source::Refresh => return,
+            Source::Block(_) | Source::Nodes => {}
         }
         let newest = self.newest(id);
         if self.stamps[id.index()] >= newest {
@@ -496,18 +474,10 @@ impl Walk<'_> {
     fn follows(&mut self, block: BlockId) -> (usize, Effort) {
         let mut from = vec![false; self.plan.nodes.len()];
         for (index, node) in self.plan.nodes.iter().enumerate() {
-            from[index] = match &node.operation {
-                Operation::Point(own, _) | Operation::Moment(own, _) => *own == block,
-                Operation::Static(_) | Operation::Counts(..) | Operation::Held(_) => false,
-                Operation::Contractions(_)
-                | Operation::Map(..)
-                | Operation::Pair(..)
-                | Operation::Whole(_)
-                | Operation::Taken(_)
-                | Operation::Pairs(..)
-                | Operation::Square(..)
-                | Operation::LogDeterminant(_)
-                | Operation::Site(..) => node.reads().iter().any(|read| from[read.index()]),
+            from[index] = match node.source() {
+                Source::Block(own) => own == block,
+                Source::Given | Source::Refresh => false,
+                Source::Nodes => node.reads().iter().any(|read| from[read.index()]),
             };
         }
         let mut rest = self.plan.blocks[block.index()].natural.clone();

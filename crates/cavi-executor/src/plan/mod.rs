@@ -3,14 +3,17 @@
 //! In come equations, bound data and layouts; out goes a [`Plan`]: for every natural parameter and every term of the
 //! bound a node to read, for every site a pass over its entries. No symbol is left.
 
+mod broadcast;
 pub(crate) mod effort;
 mod eliminate;
 pub mod forecast;
 pub mod lower;
+pub mod masked;
 mod pairs;
 pub mod precision;
 mod print;
 pub(crate) mod rates;
+pub mod row_wise;
 mod share;
 pub mod site;
 pub mod tensor;
@@ -23,10 +26,13 @@ use cavi_algebra::{ArrayId, BlockId, Equations, LetterId, Natural, SiteId, Stati
 use crate::data::Bound;
 use crate::gather::{gather, gather_block, is_log_complement};
 use crate::layout::{Layout, is_one_vector};
+use broadcast::broadcast;
 pub use lower::Unplanned;
 use lower::{Dim, Lowering};
+use masked::mask;
 use pairs::pair;
 pub use precision::Precision;
+use row_wise::RowWise;
 use share::share;
 use site::{SitePlan, plan_site};
 use tensor::{Index, Maps, Node, NodeId, Operation, Part};
@@ -46,6 +52,8 @@ pub struct Plan<'a> {
     pub blocks: Vec<BlockPlan>,
     /// One for each site; none where its allocations are steps.
     pub sites: Vec<Option<Arc<SitePlan>>>,
+    /// How the rows of each block are updated each by itself, where they can be.
+    pub row_wise: Vec<Option<RowWise>>,
     /// Scalar nodes of the bound: one for each term without the log partition of a pass.
     pub elbo: Vec<NodeId>,
     /// The nodes that are worked out a few rows at a time where they are read, and never kept.
@@ -164,11 +172,17 @@ pub fn plan<'a>(
     if blocks.iter().all(|block| block.in_order.is_empty()) {
         share(&mut lowering.nodes, &mut lowering.values, lowering.limit);
         pair(equations, &mut lowering.nodes, &mut lowering.values, lowering.limit);
+        mask(&mut lowering.nodes, &mut lowering.values, lowering.limit);
+        broadcast(&mut lowering.nodes, &mut lowering.values);
     }
     let streamed = streamed(&lowering)?;
     let (nodes, statics, maps) = (lowering.nodes, lowering.values, lowering.maps);
-    let mut plan = Plan { nodes, statics, maps, streamed, layouts, blocks, sites, elbo, elbo_sites };
+    let row_wise = Vec::new();
+    let mut plan =
+        Plan { nodes, statics, maps, streamed, layouts, blocks, sites, row_wise, elbo, elbo_sites };
     plan.store(precision);
+    plan.row_wise =
+        (0..plan.blocks.len()).map(|block| plan.rows_alone(equations, BlockId::from(block))).collect();
     Ok(plan)
 }
 

@@ -141,6 +141,14 @@ impl Plan<'_> {
             for node in &plan.natural {
                 let _ = writeln!(out, "  natural parameter: step {}", node.index());
             }
+            if let Some(rows) = &self.row_wise[number] {
+                let sites: Vec<String> = rows.sites.iter().map(|own| (own.site.0 + 1).to_string()).collect();
+                let _ = writeln!(
+                    out,
+                    "  updated several times over, row by row: the entries of site {} stay in the cache",
+                    sites.join(", ")
+                );
+            }
         }
         let _ = writeln!(out, "steps");
         for (index, node) in self.nodes.iter().enumerate() {
@@ -168,6 +176,13 @@ impl Plan<'_> {
                     let texts: Vec<String> = parts.iter().map(contraction).collect();
                     if texts.is_empty() { "zero".to_owned() } else { texts.join(" + ") }
                 }
+                Operation::Masked(sum) => format!(
+                    "sums of step {} over the ones of step {}, or over all less the zeros: {} of {} places visited",
+                    sum.of.index(),
+                    sum.mask.index(),
+                    sum.listed,
+                    sum.places
+                ),
                 Operation::Map(Elementwise::Function(function), from) => {
                     format!("{} of step {}", function.name(), from.index())
                 }

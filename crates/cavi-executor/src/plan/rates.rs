@@ -11,8 +11,11 @@
 //! cargo bench -p cavi-numerics --bench special    # functions, matrices
 //! cargo bench -p cavi-numerics --bench passes     # passes over listed entries
 //! cargo bench -p cavi-numerics --bench filled     # passes by matrix products
+//! cargo bench -p cavi-numerics --bench masked     # sums over masks
 //! python tests/bench/predicted.py target/release/cavi    # whole sweeps
 //! ```
+
+use crate::plan::masked::LISTED;
 
 /// The kinds of work that steps consist of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +31,10 @@ pub enum Kind {
     Narrow,
     /// An element that a product copies or adds one by one.
     Copied,
+    /// A place of a list that stands for a mask.
+    Listed,
+    /// A value of the row that is added there.
+    ListedValue,
     /// An offset that is looked up before a run of an innermost loop.
     Row,
     /// A value that a loop over contiguous values reads or adds to.
@@ -102,6 +109,8 @@ pub const SECONDS: [(Kind, f64); KINDS] = [
     (Kind::Packed, 0.05e-9),
     (Kind::Narrow, 0.05e-9),
     (Kind::Copied, 0.7e-9),
+    (Kind::Listed, LISTED[0]),
+    (Kind::ListedValue, LISTED[1]),
     (Kind::Row, 1.7e-9),
     (Kind::Value, 0.08e-9),
     (Kind::Gathered, 0.45e-9),

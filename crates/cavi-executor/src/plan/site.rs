@@ -41,6 +41,8 @@ pub struct AddendPlan {
     pub stored: Stored,
     /// Which categories an entry has at all, where these are few of all.
     pub listed: Option<Listed>,
+    /// Whether the entries stand in order of the rows of the first mode.
+    pub in_rows: bool,
     /// Of two modes the number of entries by that of the places of their rows and columns.
     pub fill: Option<f64>,
     /// Whether the pass is by matrix products over blocks of rows and columns, which the entries then fill.
@@ -138,6 +140,14 @@ impl ModePlan {
     pub fn is_read_by(&self, blocks: &[BlockId]) -> bool {
         self.block.iter().chain(&self.climbers).any(|block| blocks.contains(block))
     }
+
+    /// Whether rows by categories is the block's own order.
+    pub fn counts_in_order(&self) -> bool {
+        self.counts.as_ref().is_none_or(|arrange| {
+            arrange.output.iter().enumerate().all(|(place, index)| index.letter == place)
+                && arrange.output.len() == arrange.sizes.len()
+        })
+    }
 }
 
 impl Rows {
@@ -163,6 +173,14 @@ impl SitePlan {
         (0..self.addends.len())
             .filter(|addend| !self.addends[*addend].modes.is_empty())
             .max_by_key(|addend| (self.addends[*addend].categories, std::cmp::Reverse(*addend)))
+    }
+
+    /// Whether the update of a block reads counts of it.
+    pub fn is_read_by(&self, block: BlockId) -> bool {
+        self.addends.iter().any(|addend| {
+            addend.modes.iter().any(|mode| mode.is_read_by(&[block]))
+                || addend.scalars.iter().any(|scalar| scalar.block == block)
+        })
     }
 
     /// The nodes that every pass reads.
@@ -200,6 +218,7 @@ pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplan
             single: Vec::new(),
             modes: Vec::new(),
             listed: None,
+            in_rows: false,
             fill: None,
             by_products: false,
             scalars: Vec::new(),
@@ -256,6 +275,9 @@ pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplan
             plan.offset = Some(lowering.sum(&offset, &domain, None)?);
         }
         addends.push(plan);
+    }
+    for addend in &mut addends {
+        addend.in_rows = addend.modes.first().is_some_and(|mode| mode.row.values(lowering.bound).is_sorted());
     }
     let mut plan = SitePlan { entries, weight, addends };
     choose_products(lowering.bound, &mut plan);

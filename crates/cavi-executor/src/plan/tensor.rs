@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use cavi_algebra::{BlockId, Function, SiteId};
 
+use crate::plan::masked::MaskedSum;
+
 /// A node of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u32);
@@ -102,6 +104,8 @@ pub enum Operation {
     Held(NodeId),
     /// A sum of contractions.
     Contractions(Vec<Contraction>),
+    /// A sum over the places where a mask is 1.
+    Masked(MaskedSum),
     /// A function of every element.
     Map(Elementwise, NodeId),
     /// A function of two arguments, of the elements of two arrays of one shape.
@@ -141,6 +145,19 @@ pub enum Allotted {
     Partition,
 }
 
+/// What the values of a node follow from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Data and constants: they never change.
+    Given,
+    /// The state of a block.
+    Block(BlockId),
+    /// The last refresh of the allocations.
+    Refresh,
+    /// Other nodes: those that it reads.
+    Nodes,
+}
+
 /// A node: an array in C order.
 #[derive(Clone, Debug)]
 pub struct Node {
@@ -161,6 +178,25 @@ impl Node {
         self.len() == 0
     }
 
+    /// What its values follow from.
+    pub fn source(&self) -> Source {
+        match self.operation {
+            Operation::Static(_) => Source::Given,
+            Operation::Point(block, _) | Operation::Moment(block, _) => Source::Block(block),
+            Operation::Counts(..) | Operation::Held(_) => Source::Refresh,
+            Operation::Contractions(_)
+            | Operation::Masked(_)
+            | Operation::Map(..)
+            | Operation::Pair(..)
+            | Operation::Whole(_)
+            | Operation::Taken(_)
+            | Operation::Pairs(..)
+            | Operation::Square(..)
+            | Operation::LogDeterminant(_)
+            | Operation::Site(..) => Source::Nodes,
+        }
+    }
+
     /// The nodes it reads.
     pub fn reads(&self) -> Vec<NodeId> {
         match &self.operation {
@@ -172,6 +208,7 @@ impl Node {
             Operation::Contractions(parts) => {
                 parts.iter().flat_map(|part| part.operands.iter().map(|operand| operand.node)).collect()
             }
+            Operation::Masked(sum) => vec![sum.mask, sum.of],
             Operation::Map(_, node)
             | Operation::Pairs(node, _)
             | Operation::Square(node, _)

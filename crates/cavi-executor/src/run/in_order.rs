@@ -10,7 +10,7 @@ use super::region::{Region, gathered};
 use super::{Executor, family, settle, trouble};
 use crate::layout::Layout;
 use crate::plan::Along;
-use crate::plan::tensor::{NodeId, Operation};
+use crate::plan::tensor::{NodeId, Operation, Source};
 use crate::trouble::Trouble;
 
 /// Some rows of a block, as a batch of their own.
@@ -198,21 +198,7 @@ impl Executor<'_> {
         }
         let mut reached = vec![false; self.plan.nodes.len()];
         self.reach(node, &mut reached);
-        let moves = |index: usize| match self.plan.nodes[index].operation {
-            Operation::Point(block, _) | Operation::Moment(block, _) => block == id,
-            Operation::Static(_)
-            | Operation::Counts(..)
-            | Operation::Held(_)
-            | Operation::Contractions(_)
-            | Operation::Map(..)
-            | Operation::Pair(..)
-            | Operation::Whole(_)
-            | Operation::Taken(_)
-            | Operation::Pairs(..)
-            | Operation::Square(..)
-            | Operation::LogDeterminant(_)
-            | Operation::Site(..) => false,
-        };
+        let moves = |index: usize| self.plan.nodes[index].source() == Source::Block(id);
         if !(0..reached.len()).any(|index| reached[index] && moves(index)) {
             return None;
         }

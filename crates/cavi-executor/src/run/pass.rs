@@ -18,7 +18,7 @@ use super::Executor;
 use super::narrow::{self, Narrow};
 use super::site_state::SiteState;
 use crate::plan::site::{AddendPlan, ModePlan, SitePlan};
-use crate::plan::tensor::{Contraction, NodeId, Operation};
+use crate::plan::tensor::{NodeId, Operation};
 use crate::trouble::Trouble;
 
 /// Entries whose numbers are worked out by one task.
@@ -56,19 +56,11 @@ impl Executor<'_> {
         self.evaluate(plan.weight);
         plan.addends.iter().flat_map(|addend| &addend.modes).for_each(|mode| self.evaluate(mode.factor));
         let mut state = std::mem::replace(&mut self.sites[id.index()], SiteState::empty());
-        let weights_stamp = Some(self.stamps[plan.weight.index()]);
-        if state.weights_stamp != weights_stamp {
-            let weights = &self.values[plan.weight.index()];
-            if let Some(entry) = weights.iter().position(|weight| *weight < 0.0) {
-                self.sites[id.index()] = state;
-                let block = targets.first().copied().unwrap_or(BlockId(0));
-                let reason = format!("the coefficient of a log of a sum is negative at entry {entry}");
-                return Err(Trouble { block, copy: Vec::new(), reason });
-            }
-            if !state.order.is_empty() {
-                state.weights = state.ordered(weights).into_owned();
-            }
-            state.weights_stamp = weights_stamp;
+        if let Err(entry) = self.weigh(&plan, &mut state) {
+            self.sites[id.index()] = state;
+            let block = targets.first().copied().unwrap_or(BlockId(0));
+            let reason = format!("the coefficient of a log of a sum is negative at entry {entry}");
+            return Err(Trouble { block, copy: Vec::new(), reason });
         }
         self.narrow(&plan, &mut state);
         let total = self.run_pass(id, &plan, targets, wants_total, &mut state);
@@ -77,6 +69,23 @@ impl Executor<'_> {
         state.stamp = newest;
         state.targets = targets.to_vec();
         self.sites[id.index()] = state;
+        Ok(())
+    }
+
+    /// Brings the weights in the order of the pass up to date with their node; where one is negative, its entry.
+    pub(super) fn weigh(&self, plan: &SitePlan, state: &mut SiteState) -> Result<(), usize> {
+        let weights_stamp = Some(self.stamps[plan.weight.index()]);
+        if state.weights_stamp == weights_stamp {
+            return Ok(());
+        }
+        let weights = &self.values[plan.weight.index()];
+        if let Some(entry) = weights.iter().position(|weight| *weight < 0.0) {
+            return Err(entry);
+        }
+        if !state.order.is_empty() {
+            state.weights = state.ordered(weights).into_owned();
+        }
+        state.weights_stamp = weights_stamp;
         Ok(())
     }
 
@@ -482,11 +491,7 @@ impl Executor<'_> {
             for (mode, own) in addend.modes.iter().zip(counts) {
                 let Some(own) = own else { continue };
                 let Some(node) = self.counts_node(id, number, mode.log) else { continue };
-                let in_order = |arrange: &&Contraction| {
-                    arrange.output.iter().enumerate().all(|(place, index)| index.letter == place)
-                        && arrange.output.len() == arrange.sizes.len()
-                };
-                let arranged = mode.counts.as_ref().filter(|arrange| !in_order(arrange));
+                let arranged = mode.counts.as_ref().filter(|_| !mode.counts_in_order());
                 let values = if let Some(arrange) = arranged {
                     let shape = &self.plan.nodes[node.index()].shape;
                     let mut strides = vec![0; arrange.sizes.len()];

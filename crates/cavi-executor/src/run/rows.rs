@@ -47,8 +47,13 @@ impl<'a> Parts<'a> {
     }
 
     /// The values of the first plate letter in a part.
-    fn letters(&self, part: usize) -> Range<usize> {
+    pub(super) fn letters(&self, part: usize) -> Range<usize> {
         part * self.step..self.letters.min((part + 1) * self.step)
+    }
+
+    /// How many of the values of an array of all rows the parts hold, the last one fewer.
+    pub(super) fn values(&self, all: usize) -> usize {
+        self.step * (all / self.letters)
     }
 
     /// The rows of a part.
@@ -93,23 +98,27 @@ impl Executor<'_> {
     pub(super) fn prepare(&mut self, nodes: &[NodeId], parts: &Parts) -> Vec<(NodeId, bool)> {
         let mut prepared = Vec::new();
         for node in nodes {
-            let index = node.index();
-            let own = &self.plan.nodes[index];
-            let by_parts = !parts.is_one()
-                && own.len() >= LARGE
-                && own.shape.first() == Some(&parts.letters)
-                && matches!(own.operation, Operation::Contractions(_))
-                && self.prepared[index]
-                    .iter()
-                    .all(|prepared| prepared.is_by_rows() && !prepared.streams(&self.plan.streamed));
+            let by_parts = self.is_by_parts(*node, parts);
             if by_parts {
-                own.reads().into_iter().for_each(|read| self.evaluate(read));
+                self.plan.nodes[node.index()].reads().into_iter().for_each(|read| self.evaluate(read));
             } else {
                 self.evaluate(*node);
             }
             prepared.push((*node, by_parts));
         }
         prepared
+    }
+
+    /// Whether the rows of a node are worked out when a part of them is read.
+    pub(super) fn is_by_parts(&self, node: NodeId, parts: &Parts) -> bool {
+        let own = &self.plan.nodes[node.index()];
+        !parts.is_one()
+            && own.len() >= LARGE
+            && own.shape.first() == Some(&parts.letters)
+            && matches!(own.operation, Operation::Contractions(_))
+            && self.prepared[node.index()]
+                .iter()
+                .all(|prepared| prepared.is_by_rows() && !prepared.streams(&self.plan.streamed))
     }
 
     /// Forgets what was computed for [`Executor::prepare`] and is computed anew whenever it is read.

@@ -75,6 +75,7 @@ impl Executor<'_> {
             }
             Operation::Static(_)
             | Operation::Point(..)
+            | Operation::Masked(_)
             | Operation::Pair(..)
             | Operation::Whole(_)
             | Operation::Taken(_)

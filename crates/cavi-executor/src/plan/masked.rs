@@ -1,0 +1,185 @@
+//! Sums with a mask of zeros and ones run over the ones, or are the sum over all less that over the zeros.
+//!
+//! With data in part observed,
+//!
+//! ```text
+//! out[o, k] = sum_s M[o, s] S[s, k]
+//! ```
+//!
+//! is a product of matrices that mostly multiplies by 1. Where lists of the fewer kind, `o` by `o`, are cheaper (few or most
+//! places are observed, or `k` takes few values), it is a sum over these. A third factor is multiplied into `S` first.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use cavi_numerics::kernels::masked::fewer;
+
+use crate::plan::tensor::{Access, Contraction, Index, Node, NodeId, Operation};
+
+/// A sum over the places where a mask is 1: its rows number the first dimension of the output, those of the other array behind
+/// it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MaskedSum {
+    /// The number in front.
+    pub coefficient: f64,
+    /// The mask: a matrix of zeros and ones that never changes.
+    pub mask: NodeId,
+    /// Whether its first dimension is the summed one.
+    pub by_columns: bool,
+    /// What is summed.
+    pub of: NodeId,
+    /// Whether the summed dimension of that is the last one; else it is the first.
+    pub last: bool,
+    /// How many places of the mask are visited.
+    pub listed: usize,
+    /// How many there are.
+    pub places: usize,
+}
+
+/// Seconds of a place of a product with a mask, and of each value there.
+/// `cargo bench -p cavi-numerics --bench masked`, on the machine of the benches.
+const PRODUCT: [f64; 2] = [0.5e-9, 0.05e-9];
+/// Seconds of a place that is listed, and of each value there.
+pub const LISTED: [f64; 2] = [1.2e-9, 0.1e-9];
+/// Fewer places are not worth a list.
+const LEAST: usize = 1 << 10;
+
+impl MaskedSum {
+    /// Whether lists are cheaper than a product, for rows of so many values.
+    fn is_cheaper(&self, width: usize) -> bool {
+        let each = |[place, value]: [f64; 2]| place + value * width as f64;
+        self.places >= LEAST && self.listed as f64 * each(LISTED) < self.places as f64 * each(PRODUCT)
+    }
+}
+
+/// Puts sums over masks into the places of products with them. None of more values than `limit` is made or read.
+pub fn mask(nodes: &mut Vec<Node>, values: &mut Vec<Cow<[f64]>>, limit: usize) {
+    // Of each matrix of zeros and ones the places that its rows and columns list.
+    let mut masks: BTreeMap<NodeId, Option<[usize; 2]>> = BTreeMap::new();
+    for index in 0..nodes.len() {
+        let shape = nodes[index].shape.clone();
+        let Operation::Contractions(mut parts) = nodes[index].operation.clone() else { continue };
+        if shape.iter().product::<usize>() > limit {
+            continue;
+        }
+        let is_alone = parts.len() == 1;
+        for part in &mut parts {
+            let own = part
+                .operands
+                .iter()
+                .position(|operand| listed(&mut masks, operand.node, nodes, values).is_some());
+            let Some(place) = own else { continue };
+            let lists = masks[&part.operands[place].node].expect("a mask was found");
+            let Some((sum, outer)) = masked(part, place, lists, nodes, limit) else { continue };
+            let mut push = |operation: Operation, shape: Vec<usize>| {
+                let known = nodes.iter().position(|node| node.operation == operation && node.shape == shape);
+                let place = known.unwrap_or_else(|| {
+                    nodes.push(Node { operation, shape });
+                    values.push(Cow::Owned(Vec::new()));
+                    nodes.len() - 1
+                });
+                NodeId(place as u32)
+            };
+            let of = match outer {
+                Some((outer, shape)) => push(Operation::Contractions(vec![outer]), shape),
+                None => sum.of,
+            };
+            let operation = Operation::Masked(MaskedSum { of, ..sum });
+            if is_alone {
+                nodes[index].operation = operation;
+                break;
+            }
+            let all: Vec<Index> = (0..shape.len()).map(Index::letter).collect();
+            let operands = vec![Access { node: push(operation, shape.clone()), dims: all.clone() }];
+            *part = Contraction { coefficient: 1.0, sizes: shape.clone(), operands, output: all };
+        }
+        if !is_alone {
+            nodes[index].operation = Operation::Contractions(parts);
+        }
+    }
+}
+
+/// How many places the lists of a mask's rows have, and those of its columns, if a node is a mask.
+fn listed(
+    masks: &mut BTreeMap<NodeId, Option<[usize; 2]>>,
+    id: NodeId,
+    nodes: &[Node],
+    values: &[Cow<[f64]>],
+) -> Option<[usize; 2]> {
+    let node = &nodes[id.index()];
+    let ([rows, columns], Operation::Static(_)) = (node.shape.as_slice(), &node.operation) else {
+        return None;
+    };
+    *masks.entry(id).or_insert_with(|| {
+        let values = &values[id.index()];
+        let is_mask = values.len() == node.len() && values.iter().all(|value| *value == 0.0 || *value == 1.0);
+        (is_mask && node.len() >= LEAST).then(|| fewer(values, [*rows, *columns]))
+    })
+}
+
+/// What is multiplied before it is summed, and its shape.
+type Outer = (Contraction, Vec<usize>);
+
+/// The sum that stands for a contraction with a mask among its operands, and what is to be multiplied first.
+fn masked(
+    part: &Contraction,
+    place: usize,
+    lists: [usize; 2],
+    nodes: &[Node],
+    limit: usize,
+) -> Option<(MaskedSum, Option<Outer>)> {
+    let plain = |dims: &[Index]| -> Option<Vec<usize>> {
+        let letters: Vec<usize> =
+            dims.iter().map(|index| index.map.is_none().then_some(index.letter)).collect::<Option<_>>()?;
+        let alone = letters.iter().enumerate().all(|(own, letter)| !letters[..own].contains(letter));
+        alone.then_some(letters)
+    };
+    let mask = &part.operands[place];
+    let [output, kept @ ..] = &plain(&part.output)?[..] else { return None };
+    let by_columns = match plain(&mask.dims)?[..] {
+        [_, own] if own == *output => true,
+        [own, _] if own == *output => false,
+        _ => return None,
+    };
+    let summed = mask.dims[usize::from(!by_columns)].letter;
+    let others =
+        || part.operands.iter().enumerate().filter(|(own, _)| *own != place).map(|(_, operand)| operand);
+    // All else hangs on what is summed and kept, and these are all letters there are.
+    let letters: Vec<Vec<usize>> = others().map(|operand| plain(&operand.dims)).collect::<Option<_>>()?;
+    let whole: Vec<usize> = [&[summed], kept].concat();
+    let is_within = letters.iter().flatten().all(|letter| whole.contains(letter));
+    let is_all = whole.iter().all(|letter| letters.iter().any(|own| own.contains(letter)));
+    if !is_within || !is_all || part.sizes.len() != whole.len() + 1 {
+        return None;
+    }
+    let width: usize = kept.iter().map(|letter| part.sizes[*letter]).product();
+    let (of, last, outer) = match &letters[..] {
+        [own] if *own == whole => (others().next()?.node, false, None),
+        [own] if own.ends_with(&[summed]) && own[..kept.len()] == *kept => {
+            (others().next()?.node, true, None)
+        }
+        [_, _] if part.sizes[summed] * width <= limit => {
+            let number = |letter: usize| {
+                Index::letter(whole.iter().position(|own| *own == letter).expect("one of the whole"))
+            };
+            let dims = |own: &Access| own.dims.iter().map(|index| number(index.letter)).collect();
+            let sizes: Vec<usize> = whole.iter().map(|letter| part.sizes[*letter]).collect();
+            let outer = Contraction {
+                coefficient: 1.0,
+                sizes: sizes.clone(),
+                operands: others().map(|own| Access { node: own.node, dims: dims(own) }).collect(),
+                output: (0..whole.len()).map(Index::letter).collect(),
+            };
+            (mask.node, false, Some((outer, sizes)))
+        }
+        _ => return None,
+    };
+    if part.operands.iter().any(|own| nodes[own.node.index()].len() > limit) {
+        return None;
+    }
+    let places = nodes[mask.node.index()].len();
+    let listed = lists[usize::from(by_columns)];
+    let sum =
+        MaskedSum { coefficient: part.coefficient, mask: mask.node, by_columns, of, last, listed, places };
+    sum.is_cheaper(width).then_some((sum, outer))
+}
