@@ -433,11 +433,6 @@ impl<'a> Executor<'a> {
                 let mask = &self.masks[&(sum.mask, sum.by_columns)];
                 let of = (self.values[sum.of.index()].as_ref(), sum.last);
                 masked_sums(mask, sum.coefficient, of, &mut out, &self.threads);
-                // All less the zeros, where both are infinite.
-                if out.iter().any(|value| value.is_nan()) {
-                    out.fill(0.0);
-                    mask.add_ones(sum.coefficient, of, &mut out);
-                }
             }
             Operation::Map(function, node) => {
                 elementwise(*function, &self.values[node.index()], &mut out, &self.threads);

@@ -99,6 +99,9 @@ impl Posterior for CategoricalPosterior {
         natural: &[&[f64]],
         descriptors: &mut [Vec<f64>],
     ) -> Result<(), Improper> {
+        if batch.n == 0 && batch.rows > 0 {
+            return Err(Improper { row: 0, reason: "there is no class".to_owned() });
+        }
         descriptors[0].copy_from_slice(natural[0]);
         match softmax_rows(&mut descriptors[0], batch.n) {
             Some(row) => Err(Improper { row, reason: "no class has a finite log weight".to_owned() }),

@@ -11,8 +11,8 @@ use crate::run::LARGE;
 /// As many times larger than what is added to it must an array be.
 const TIMES: usize = 8;
 
-/// Gives what is added alike, of each large array, a node of its own.
-pub fn broadcast(nodes: &mut Vec<Node>, values: &mut Vec<Cow<[f64]>>) {
+/// Gives what is added alike, of each large array, a node of its own. None of more values than `limit` is made.
+pub fn broadcast(nodes: &mut Vec<Node>, values: &mut Vec<Cow<[f64]>>, limit: usize) {
     for index in 0..nodes.len() {
         let Node { operation: Operation::Contractions(parts), shape } = &nodes[index] else { continue };
         let (mut parts, shape) = (parts.clone(), shape.clone());
@@ -31,6 +31,9 @@ pub fn broadcast(nodes: &mut Vec<Node>, values: &mut Vec<Cow<[f64]>>) {
         let Some(all) = found.into_iter().find(|all| alike(all).len() > 1).cloned() else { continue };
         let taken = alike(&all);
         let small: Vec<usize> = all.iter().map(|dim| shape[*dim]).collect();
+        if small.iter().product::<usize>() > limit {
+            continue;
+        }
         let operation = Operation::Contractions(taken.iter().map(|part| at(&parts[*part], &all)).collect());
         let known = nodes.iter().position(|node| node.operation == operation && node.shape == small);
         let sum = known.unwrap_or_else(|| {

@@ -173,7 +173,7 @@ pub fn plan<'a>(
         share(&mut lowering.nodes, &mut lowering.values, lowering.limit);
         pair(equations, &mut lowering.nodes, &mut lowering.values, lowering.limit);
         mask(&mut lowering.nodes, &mut lowering.values, lowering.limit);
-        broadcast(&mut lowering.nodes, &mut lowering.values);
+        broadcast(&mut lowering.nodes, &mut lowering.values, lowering.limit);
     }
     let streamed = streamed(&lowering)?;
     let (nodes, statics, maps) = (lowering.nodes, lowering.values, lowering.maps);

@@ -5,8 +5,9 @@
 //! ```
 //!
 //! Each `p` lists the places of the fewer kind. Where those are the ones, their rows are added; where they are the zeros, theirs
-//! are taken from the sum over all, which is at most twice as many rows as are left: no digit is lost. A mask of one kind alone
-//! costs nothing but the sum over all, one of as many ones as zeros half of a product with the mask.
+//! are taken from the sum over all. That loses what the rows left out are larger than the others: where the sum of absolute
+//! values is [`LOST`] times what is left, or not finite, the ones are added after all. A mask of one kind alone costs nothing but
+//! the sum over all.
 
 #![allow(unsafe_code)]
 
@@ -70,27 +71,14 @@ impl Mask {
         self.listed.len()
     }
 
-    /// [`masked_sums`] taken literally: over the ones.
-    pub fn add_ones(&self, coefficient: f64, (matrix, by_columns): (&[f64], bool), out: &mut [f64]) {
-        let width = out.len() / self.rows().max(1);
-        let [row_step, step] = if by_columns { [1, self.columns] } else { [width, 1] };
-        for (row, out) in out.chunks_exact_mut(width.max(1)).enumerate() {
-            let mut listed = self.listed[self.starts[row]..self.starts[row + 1]].iter().peekable();
-            for column in 0..self.columns {
-                let is_listed = listed.next_if(|own| **own as usize == column).is_some();
-                if is_listed != self.lists_zeros[row] {
-                    let values = matrix[column * row_step..].iter().step_by(step);
-                    out.iter_mut().zip(values).for_each(|(out, value)| *out += coefficient * value);
-                }
-            }
-        }
-    }
-
     /// The bytes it takes.
     pub fn bytes(&self) -> usize {
         self.listed.len() * size_of::<u32>() + self.rows() * (size_of::<usize>() + 1)
     }
 }
+
+/// As many times larger terms leave `f64::EPSILON` times this of relative error: 1e-10.
+const LOST: f64 = (1_u64 << 20) as f64;
 
 /// How many places [`Mask::new`] would list, of each row of `rows` by `columns` values in C order and of each column.
 pub fn fewer(values: &[f64], [rows, columns]: [usize; 2]) -> [usize; 2] {
@@ -149,7 +137,7 @@ fn masked_sums_on(
         let (own, others) = rest.split_at_mut(columns * length);
         rest = others;
         let count = length.min(width - first);
-        let mut all = vec![0.0; length];
+        let (mut all, mut scale) = (vec![0.0; length], vec![0.0; length]);
         for (row, to) in own.chunks_exact_mut(length).enumerate() {
             match by_columns {
                 false => to[..count].copy_from_slice(&matrix[row * width + first..][..count]),
@@ -159,8 +147,9 @@ fn masked_sums_on(
                 }
             }
             all.iter_mut().zip(&*to).for_each(|(all, value)| *all += value);
+            scale.iter_mut().zip(&*to).for_each(|(scale, value)| *scale += value.abs());
         }
-        blocks.push(Block { first, count, rows: own, all });
+        blocks.push(Block { first, count, rows: own, all, scale });
     }
     let chunk = (LISTED * rows * columns / mask.listed().max(1)).clamp(LEAST_ROWS, MOST_ROWS);
     threads.for_each_chunk(out, ROWS * width, |task, out| {
@@ -173,22 +162,34 @@ fn masked_sums_on(
             sums.fill(0.0);
             let starts = &mask.starts[own.start..=own.end];
             sum_listed(set, &Listed { starts, listed: &mask.listed, chunk, rows: block.rows, columns }, sums);
-            let zeros = &mask.lists_zeros[own.clone()];
-            for ((sums, zeros), out) in sums.chunks_exact(length).zip(zeros).zip(out.chunks_exact_mut(width))
+            for ((number, sums), out) in
+                sums.chunks_exact_mut(length).enumerate().zip(out.chunks_exact_mut(width))
             {
-                let out = &mut out[block.first..block.first + block.count];
-                match zeros {
-                    true => {
-                        let sums = block.all.iter().zip(sums);
-                        out.iter_mut()
-                            .zip(sums)
-                            .for_each(|(out, (all, sum))| *out += coefficient * (all - sum));
+                let row = own.start + number;
+                if mask.lists_zeros[row] {
+                    sums.iter_mut().zip(&block.all).for_each(|(sum, all)| *sum = all - *sum);
+                    let is_whole =
+                        |(sum, scale): (&f64, &f64)| scale.is_finite() && *scale <= LOST * sum.abs();
+                    if !sums.iter().zip(&block.scale).all(is_whole) {
+                        add_others(&mask.listed[mask.starts[row]..mask.starts[row + 1]], block.rows, sums);
                     }
-                    false => out.iter_mut().zip(sums).for_each(|(out, sum)| *out += coefficient * sum),
                 }
+                let out = &mut out[block.first..block.first + block.count];
+                out.iter_mut().zip(&*sums).for_each(|(out, sum)| *out += coefficient * sum);
             }
         }
     });
+}
+
+/// The sum of all rows but the listed ones, ascending.
+fn add_others(listed: &[u32], rows: &[f64], sums: &mut [f64]) {
+    sums.fill(0.0);
+    let mut listed = listed.iter().peekable();
+    for (number, row) in rows.chunks_exact(sums.len()).enumerate() {
+        if listed.next_if(|own| **own as usize == number).is_none() {
+            sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
+        }
+    }
 }
 
 /// Some columns of the matrix.
@@ -197,8 +198,9 @@ struct Block<'m> {
     count: usize,
     /// Their part of each row, padded to whole vectors.
     rows: &'m [f64],
-    /// The sum of all rows.
+    /// The sum of all rows, and of their absolute values.
     all: Vec<f64>,
+    scale: Vec<f64>,
 }
 
 /// The rows that are summed for some rows of the output.
@@ -357,6 +359,34 @@ mod tests {
                         }
                     }
                 }
+            }
+        }
+    }
+
+    /// Rows that are left out may be any number of times larger than the others, or infinite.
+    #[test]
+    fn what_is_left_out_costs_no_digit() {
+        let (rows, columns, width) = (5, 40, 3);
+        for large in [1e9, 1e18, 1e308, f64::INFINITY, f64::NAN] {
+            let zeros = [7, 11];
+            let values: Vec<f64> =
+                (0..rows * columns).map(|place| f64::from(!zeros.contains(&(place % columns)))).collect();
+            let mut matrix = numbers(columns * width, 3);
+            let mask = Mask::new(&values, [rows, columns], false);
+            let mut wanted = vec![0.0; rows * width];
+            for (place, wanted) in wanted.iter_mut().enumerate() {
+                let kept = (0..columns).filter(|column| !zeros.contains(column));
+                *wanted = kept.map(|column| matrix[column * width + place % width]).sum();
+            }
+            for (zero, sign) in zeros.iter().zip([1.0, -0.5]) {
+                matrix[zero * width..(zero + 1) * width].fill(sign * large);
+            }
+            for set in available() {
+                let mut out = vec![0.0; rows * width];
+                masked_sums_on(set, &mask, 1.0, (&matrix, false), &mut out, &Threads::one());
+                let close =
+                    out.iter().zip(&wanted).all(|(own, wanted)| (own - wanted).abs() < 1e-9 * wanted.abs());
+                assert!(close, "{set:?}, {large}: {out:?} for {wanted:?}");
             }
         }
     }

@@ -9,6 +9,7 @@ use cavi_syntax::Diagnostic;
 pub(super) fn warnings(model: &Model, bound: &Bound) -> Vec<Diagnostic> {
     let mut targets: Vec<ArrayId> =
         model.statements.iter().filter(|own| own.observed).map(|own| own.target).collect();
+    targets.sort_unstable();
     targets.dedup();
     let is_data = |own: &&ArrayId| model.symbols.array(**own).kind == ArrayKind::Data;
     let unobserved = targets.iter().filter(is_data).filter(|own| !is_observed(model, bound, **own));

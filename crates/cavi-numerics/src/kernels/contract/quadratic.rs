@@ -59,6 +59,10 @@ pub(super) fn find(problem: &Problem) -> Option<Quadratic> {
         let (Some(m), Some(a), Some(b)) = (shared.copied(), alone([one, two]), alone([three, four])) else {
             continue;
         };
+        // The square of one element is read twice with the same letters.
+        if a == b {
+            continue;
+        }
         let [of_rows, of_twin] = [rows, twin].map(|operand| &problem.operands[operand]);
         let is_same = of_rows.values == of_twin.values
             && of_rows.steps[m] == of_twin.steps[m]

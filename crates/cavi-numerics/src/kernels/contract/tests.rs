@@ -251,6 +251,37 @@ fn offsets_are_checked() {
     contract(&[4], 1.0, &[operand], output, &Threads::one());
 }
 
+/// Squares of single elements have the letters of a quadratic form, and are none.
+#[test]
+fn squares_are_no_quadratic_forms() {
+    let numbers = &mut Numbers(9);
+    let sizes = [70, 5, 6, 4];
+    let [m, j, a, x] = [0, 1, 2, 3];
+    let forms: [[&[usize]; 3]; 4] = [
+        [&[m, a], &[m, j, x], &[j, a, x]],
+        [&[m, a], &[j, a, x], &[m, j]],
+        [&[m, a], &[j, a, x], &[m, j, x]],
+        [&[a, m], &[x, j, m], &[x, a, j]],
+    ];
+    for [rows, other, output] in forms {
+        let [rows, other, mut output] = [rows, other, output].map(|letters| dense(numbers, &sizes, letters));
+        let twin = Random { values: rows.values.clone(), steps: rows.steps.clone() };
+        let start = output.values.clone();
+        let operands = [rows, twin, other];
+        naive(&sizes, -0.5, &operands, &mut output);
+        let values = [&operands[0].values, &operands[0].values, &operands[2].values];
+        let arrays: Vec<Operand> =
+            values.iter().zip(&operands).map(|(values, own)| Operand { values, steps: steps(own) }).collect();
+        for set in available() {
+            let mut own = start.clone();
+            let to = Output { values: &mut own, steps: steps(&output) };
+            contract_on(set, &sizes, -0.5, &arrays, to, &Threads::one());
+            let close = own.iter().zip(&output.values).all(|(own, wanted)| (own - wanted).abs() < 1e-10);
+            assert!(close, "{set:?}");
+        }
+    }
+}
+
 /// An array of some of the letters, contiguous in this order.
 fn dense(numbers: &mut Numbers, sizes: &[usize], letters: &[usize]) -> Random {
     let mut steps = vec![Owned::Stride(0); sizes.len()];
