@@ -17,7 +17,7 @@ def work(bench):
     made = bench.child("data.py", "thinned", directory=directory, rows=rows, columns=columns, k=k, units=95, part=PART, seed=21)
     name = f"HPF {made.rows:,} x {made.columns:,}, {made.entries:,} non-zeros, K = {k}"
     own, single, others, alone, poisson = [], [], [], [], []
-    for seed in bench.turns(3):
+    for seed in bench.turns(2):
         path = []
         for warmup, sweeps in SCHEDULES:
             out = bench.path("fit", "hpf", "cavi")
