@@ -6,7 +6,7 @@
 //!
 //! Each `p` lists the places of the fewer kind. Where those are the ones, their rows are added; where they are the zeros, theirs
 //! are taken from the sum over all. That loses what the rows left out are larger than the others: where the sum of absolute
-//! values is [`LOST`] times what is left, or not finite, the ones are added after all. A mask of one kind alone costs nothing but
+//! values is a million times what is left, or not finite, the ones are added after all. A mask of one kind alone costs nothing but
 //! the sum over all.
 
 #![allow(unsafe_code)]
