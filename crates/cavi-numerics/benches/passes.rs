@@ -14,7 +14,11 @@ use std::time::Instant;
 
 use cavi_numerics::kernels::log_sum::{Known, LEAST, ratios as ratios_of};
 use cavi_numerics::kernels::{Factor, LogSum, Outputs, Pattern, Scratch, log_sum};
-use cavi_numerics::{Threads, instruction_set};
+use cavi_numerics::{CacheAligned, Threads, instruction_set};
+
+/// As that of the program.
+#[global_allocator]
+static ALLOCATOR: CacheAligned = CacheAligned;
 
 const ROWS: usize = 20_000;
 const COLUMNS: usize = 18_000;

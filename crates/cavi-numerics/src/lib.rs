@@ -24,8 +24,10 @@ pub mod starts;
 
 pub mod reduce;
 
+mod allocator;
 mod instruction_set;
 mod threads;
 
+pub use allocator::CacheAligned;
 pub use instruction_set::{InstructionSet, instruction_set};
 pub use threads::Threads;

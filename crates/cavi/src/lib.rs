@@ -29,6 +29,7 @@ pub mod warmup;
 
 pub use cavi_executor::{Precision, Schedule};
 pub use cavi_model::Set;
+pub use cavi_numerics::CacheAligned;
 pub use fit::{Control, Fit, FitError, Progress, Run, Settings, TraceRow, fit, plan};
 pub use pipeline::{Compiled, compile, compile_with};
 pub use show::Format;

@@ -4,8 +4,8 @@
 //! largest index of each mode, chunks that share no index of the first mode, and the grid.
 //!
 //! A *grid* cuts a pattern sorted by its first two modes into chunks of rows (indices of the first mode) and as many groups
-//! of columns (indices of the second). In round `t` chunk `c` visits its entries in group `(c + t) mod C`: no two chunks
-//! share a row or a column in a round, so that nothing accumulated in these two modes needs a copy for each chunk. A group is
+//! of columns (indices of the second). Chunk `c` visits its entries in the groups `c, c + 1, ..`, around: chunks that run
+//! together can be in different groups, so that nothing accumulated in these two modes needs a copy for each chunk. A group is
 //! visited in strips of columns whose rows of a factor stay in the cache, each strip row by row. Entries that are put in the
 //! order of these visits ([`Pattern::in_strips`]) are read one after another.
 //!
@@ -47,11 +47,12 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    fn chunks(&self) -> usize {
+    /// The number of chunks.
+    pub(super) fn chunks(&self) -> usize {
         self.row_bounds.len() - 1
     }
 
-    /// The number of groups, and of rounds.
+    /// The number of groups.
     pub(super) fn groups(&self) -> usize {
         self.strip_bounds.len() - 1
     }

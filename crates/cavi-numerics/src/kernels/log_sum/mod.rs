@@ -20,6 +20,7 @@ mod known;
 mod narrow;
 mod pass;
 mod products;
+mod rounds;
 mod rows;
 
 #[cfg(test)]
@@ -151,7 +152,7 @@ pub const LEAST: f64 = 1e-250;
 ///
 /// The chunks of the pattern run in parallel. The first adds to the accumulators themselves, the others to copies that
 /// are then added in order. The accumulators of the first mode need no copies if its indices are sorted, nor do those of
-/// the second on a grid, whose rounds come one after another.
+/// the second on a grid, where chunks that run together are in different groups.
 ///
 /// # Panics
 /// If a slice is too short for the pattern.
@@ -208,18 +209,14 @@ fn log_sum_on(
         tasks.push(pass::Task::new(input, range, first.clone(), private, copy, own));
     }
     let by_products = pattern.is_filled() && factors_are_finite(input, threads);
-    let rounds = pattern.grid().map_or(1, |grid| grid.groups());
-    for round in 0..rounds {
-        let work = tasks.iter_mut().enumerate().collect();
-        threads.for_each_item(work, |(chunk, task): (usize, &mut pass::Task)| {
-            let group = (chunk + round) % rounds;
-            let visit = match pattern.grid() {
-                Some(grid) if by_products => return products::run(set, task, grid, chunk, group),
-                Some(grid) => pass::Visit::Group { grid, chunk, group },
-                None => pass::Visit::All,
-            };
-            pass::run(set, task, visit);
-        });
+    match pattern.grid() {
+        None => {
+            threads.for_each_item(tasks.iter_mut().collect(), |task| pass::run(set, task, pass::Visit::All))
+        }
+        Some(grid) => rounds::visit(grid, &mut tasks, threads, |task, chunk, strip| match by_products {
+            true => products::run(set, task, grid, chunk, strip),
+            false => pass::run(set, task, pass::Visit::Strip { grid, chunk, strip }),
+        }),
     }
     let results: Vec<Totals> = tasks.into_iter().map(pass::Task::finish).collect();
 

@@ -1,4 +1,4 @@
-//! One chunk of [`log_sum`](super::log_sum) (in one round of a grid), for each instruction set and number of modes.
+//! One chunk of [`log_sum`](super::log_sum) (in one strip of a grid), for each instruction set and number of modes.
 //!
 //! Up to four entries of one row (equal indices of the first mode) run together: the first mode's row is read once for
 //! them, first for the `s_e`, then, while the other rows are still in the cache, for the accumulators. Logarithms are
@@ -20,13 +20,15 @@ pub(super) struct Task<'a> {
     pub(super) range: Range<usize>,
     /// One a mode; null where not wanted. Not shared with a task that runs at the same time, or at other rows only.
     pub(super) accumulators: Vec<*mut f64>,
-    /// The accumulators of this task alone that the pointers may lead to, cleared when the first round begins.
+    /// The accumulators of this task alone that the pointers may lead to, cleared before the first entry.
     copy: &'a mut [f64],
     is_clear: bool,
     pub(super) written: Written<'a>,
     /// The row that the first factor and its accumulator begin with.
     first_row: usize,
     pub(super) totals: Totals,
+    /// Entries whose logarithms are still to be taken; absent before the first, and while a call has it.
+    pub(super) block: Option<Box<Block>>,
     pub(super) scratch: products::Scratch,
 }
 
@@ -55,8 +57,18 @@ impl<'a> Task<'a> {
             assert!(place.end <= copy.len());
             accumulators[*mode] = own.wrapping_add(place.start);
         }
-        let (totals, scratch) = (Totals::default(), products::Scratch::default());
-        Self { input, range, accumulators, copy, is_clear: false, written, first_row: 0, totals, scratch }
+        Self {
+            input,
+            range,
+            accumulators,
+            copy,
+            is_clear: false,
+            written,
+            first_row: 0,
+            totals: Totals::default(),
+            block: None,
+            scratch: products::Scratch::default(),
+        }
     }
 
     /// The entries in `range`, whose counts in the first mode alone are wanted; its factor and accumulator begin with
@@ -68,7 +80,7 @@ impl<'a> Task<'a> {
         Self { first_row, ..Self::new(input, range, accumulators, &[], &mut [], written) }
     }
 
-    /// Clears its own copies before the first round.
+    /// Clears its own copies before the first entry.
     pub fn clear(&mut self) {
         if !std::mem::replace(&mut self.is_clear, true) {
             self.copy.fill(0.0);
@@ -76,17 +88,19 @@ impl<'a> Task<'a> {
     }
 
     /// What the chunk adds to the totals.
-    pub fn finish(self) -> Totals {
+    pub fn finish(mut self) -> Totals {
+        let rest = self.block.map_or(0.0, |mut block| block.take(self.input.offsets.is_some()));
+        self.totals.total += rest;
         self.totals
     }
 }
 
-/// The entries that a call visits: all of its range, those of a group in a chunk, or those of some rows, each row's in the
-/// order in which its chunk's rounds come to them.
+/// The entries that a call visits: all of its range, those of a chunk in a strip, or those of some rows, each row's in the
+/// order in which its chunk comes to them.
 #[derive(Clone)]
 pub(super) enum Visit<'a> {
     All,
-    Group { grid: &'a Grid, chunk: usize, group: usize },
+    Strip { grid: &'a Grid, chunk: usize, strip: usize },
     Rows { grid: &'a Grid, rows: Range<usize> },
 }
 
@@ -217,7 +231,7 @@ impl Block {
 #[inline(always)]
 unsafe fn chunk<V: Vector, T: Stored, const M: usize, const W: usize>(task: &mut Task, visit: Visit) {
     let mut totals = std::mem::take(&mut task.totals);
-    let mut block = Block::empty();
+    let mut block = task.block.take().unwrap_or_else(|| Box::new(Block::empty()));
     let rows = task.input.pattern.column(0);
     let modes = Modes::<T, M>::of::<V>(task);
     match visit {
@@ -243,7 +257,7 @@ unsafe fn chunk<V: Vector, T: Stored, const M: usize, const W: usize>(task: &mut
                 }
             }
         }
-        Visit::Group { grid, chunk, group } => {
+        Visit::Strip { grid, chunk, strip } => {
             // In the order of rows a run is short and far from the next: what it reads and writes of each entry is asked for
             // some rows ahead.
             const AHEAD: usize = 6;
@@ -258,30 +272,28 @@ unsafe fn chunk<V: Vector, T: Stored, const M: usize, const W: usize>(task: &mut
                 written(&task.written.ratios).map(|own| own.wrapping_sub(start)),
                 written(&task.written.sums).map(|own| own.wrapping_sub(start)),
             ];
-            for strip in grid.strips(group) {
-                let (first, from, to) = grid.runs(chunk, strip);
-                for (own, (from_entry, to_entry)) in from.iter().zip(to).enumerate() {
-                    if let (false, Some(next)) = (grid.is_in_strips(), from.get(own + AHEAD)) {
-                        let next = *next as usize..to[own + AHEAD] as usize;
-                        prefetch(columns.as_ptr().wrapping_add(next.start));
-                        prefetch(columns.as_ptr().wrapping_add(next.end));
-                        for values in of_entries.into_iter().flatten() {
-                            for entry in next.clone().step_by(8) {
-                                prefetch(values.wrapping_add(entry));
-                            }
-                            prefetch(values.wrapping_add(next.end));
+            let (first, from, to) = grid.runs(chunk, strip);
+            for (own, (from_entry, to_entry)) in from.iter().zip(to).enumerate() {
+                if let (false, Some(next)) = (grid.is_in_strips(), from.get(own + AHEAD)) {
+                    let next = *next as usize..to[own + AHEAD] as usize;
+                    prefetch(columns.as_ptr().wrapping_add(next.start));
+                    prefetch(columns.as_ptr().wrapping_add(next.end));
+                    for values in of_entries.into_iter().flatten() {
+                        for entry in next.clone().step_by(8) {
+                            prefetch(values.wrapping_add(entry));
                         }
+                        prefetch(values.wrapping_add(next.end));
                     }
-                    let run = *from_entry as usize..*to_entry as usize;
-                    if !run.is_empty() {
-                        // SAFETY: a run of the grid exists and shares the first mode's index.
-                        unsafe { row::<V, T, M, W>(task, &modes, first + own, run, &mut block, &mut totals) };
-                    }
+                }
+                let run = *from_entry as usize..*to_entry as usize;
+                if !run.is_empty() {
+                    // SAFETY: a run of the grid exists and shares the first mode's index.
+                    unsafe { row::<V, T, M, W>(task, &modes, first + own, run, &mut block, &mut totals) };
                 }
             }
         }
     }
-    totals.total += block.take(task.input.offsets.is_some());
+    task.block = Some(block);
     task.totals = totals;
 }
 

@@ -36,8 +36,8 @@ pub(super) struct Scratch {
     columns: Vec<f64>,
 }
 
-/// Runs the part of a chunk in one group of columns: of a pattern of two modes on this grid.
-pub(super) fn run(set: InstructionSet, task: &mut Task, grid: &Grid, chunk: usize, group: usize) {
+/// Runs the part of a chunk in one strip of columns: of a pattern of two modes on this grid.
+pub(super) fn run(set: InstructionSet, task: &mut Task, grid: &Grid, chunk: usize, strip: usize) {
     task.clear();
     #[cfg(target_arch = "x86_64")]
     {
@@ -49,9 +49,9 @@ pub(super) fn run(set: InstructionSet, task: &mut Task, grid: &Grid, chunk: usiz
             unsafe { product.run::<Avx512>() }
         }
         #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2,fma")]
-        unsafe fn avx512(task: &mut Task, grid: &Grid, chunk: usize, group: usize) {
+        unsafe fn avx512(task: &mut Task, grid: &Grid, chunk: usize, strip: usize) {
             // SAFETY: as above.
-            unsafe { blocks::<Avx512>(task, grid, chunk, group, multiply_avx512) }
+            unsafe { blocks::<Avx512>(task, grid, chunk, strip, multiply_avx512) }
         }
         #[target_feature(enable = "avx2,fma")]
         unsafe fn multiply_avx2(product: &Product) {
@@ -59,15 +59,15 @@ pub(super) fn run(set: InstructionSet, task: &mut Task, grid: &Grid, chunk: usiz
             unsafe { product.run::<Avx2>() }
         }
         #[target_feature(enable = "avx2,fma")]
-        unsafe fn avx2(task: &mut Task, grid: &Grid, chunk: usize, group: usize) {
+        unsafe fn avx2(task: &mut Task, grid: &Grid, chunk: usize, strip: usize) {
             // SAFETY: as above.
-            unsafe { blocks::<Avx2>(task, grid, chunk, group, multiply_avx2) }
+            unsafe { blocks::<Avx2>(task, grid, chunk, strip, multiply_avx2) }
         }
         match set {
             // SAFETY: `instruction_set` found these features on this machine.
-            InstructionSet::Avx512 => return unsafe { avx512(task, grid, chunk, group) },
+            InstructionSet::Avx512 => return unsafe { avx512(task, grid, chunk, strip) },
             // SAFETY: as above.
-            InstructionSet::Avx2 => return unsafe { avx2(task, grid, chunk, group) },
+            InstructionSet::Avx2 => return unsafe { avx2(task, grid, chunk, strip) },
             InstructionSet::Portable => {}
         }
     }
@@ -77,7 +77,7 @@ pub(super) fn run(set: InstructionSet, task: &mut Task, grid: &Grid, chunk: usiz
         unsafe { product.run::<Portable>() }
     }
     // SAFETY: as above.
-    unsafe { blocks::<Portable>(task, grid, chunk, group, multiply) }
+    unsafe { blocks::<Portable>(task, grid, chunk, strip, multiply) }
 }
 
 /// The products come as a function, which is compiled once.
@@ -89,12 +89,12 @@ unsafe fn blocks<V: Vector>(
     task: &mut Task,
     grid: &Grid,
     chunk: usize,
-    group: usize,
+    strip: usize,
     multiply: unsafe fn(&Product),
 ) {
     let mut totals = std::mem::take(&mut task.totals);
     let mut scratch = std::mem::take(&mut task.scratch);
-    let mut block = Block::empty();
+    let mut block = task.block.take().unwrap_or_else(|| Box::new(Block::empty()));
     let length = task.input.length;
     let [a, b] = [0, 1].map(|mode| {
         let factor = &task.input.factors[mode];
@@ -104,103 +104,94 @@ unsafe fn blocks<V: Vector>(
     scratch.cells.resize(SIDE * SIDE, 0.0);
     scratch.weights.resize(SIDE * SIDE, 0.0);
     scratch.columns.resize(length * SIDE, 0.0);
-    for strip in grid.strips(group) {
-        let columns = grid.edges(strip);
-        if task.input.ratios.is_none() {
-            for k in 0..length {
-                for (place, column) in columns.clone().enumerate() {
-                    // SAFETY: the factor has a row for each column.
-                    scratch.columns[k * SIDE + place] = unsafe { *b.0.add(column * b.1 + k) };
-                }
-            }
-        }
-        let (first, from, to) = grid.runs(chunk, strip);
-        for start in (0..from.len()).step_by(SIDE) {
-            let rows = start..from.len().min(start + SIDE);
-            let own = Matrix { values: a.0.wrapping_add((first + start) * a.1), strides: [a.1, 1] };
-            // Known ratios stand where weights do.
-            let source = task.input.ratios.unwrap_or(task.input.weights);
-            for (row, weights) in rows.clone().zip(scratch.weights.chunks_exact_mut(SIDE)) {
-                let run = from[row] as usize..to[row] as usize;
-                if run.len() == columns.len() {
-                    // Later blocks are asked for while the one before them is divided.
-                    if start == 0 {
-                        ask_for(source, run);
-                    }
-                    continue;
-                }
-                weights.fill(0.0);
-                for (column, weight) in task.input.pattern.column(1)[run.clone()].iter().zip(&source[run]) {
-                    // SAFETY: the entries of a run lie in the strip's columns.
-                    unsafe { *weights.get_unchecked_mut(*column as usize - columns.start) = *weight };
-                }
-            }
-            if task.input.ratios.is_none() {
-                let sums = Product {
-                    sizes: [rows.len(), columns.len(), length],
-                    wide: own,
-                    narrow: (scratch.columns.as_ptr(), SIDE),
-                    out: (scratch.cells.as_mut_ptr(), SIDE),
-                    adds: false,
-                };
-                // SAFETY: rows of A; columns of B; a block of sums.
-                unsafe { multiply(&sums) };
-            }
-            let cells = scratch.cells.chunks_exact_mut(SIDE).zip(scratch.weights.chunks_exact(SIDE));
-            for (row, (cells, weights)) in rows.clone().zip(cells) {
-                let run = from[row] as usize..to[row] as usize;
-                let is_full = run.len() == columns.len();
-                let weights = if is_full { &source[run.clone()] } else { &weights[..columns.len()] };
-                if let (Some(next), Some(end)) = (from.get(row + SIDE), to.get(row + SIDE)) {
-                    ask_for(source, *next as usize..*end as usize);
-                }
-                let cells = &mut cells[..columns.len()];
-                if block.count > BLOCK - SIDE {
-                    totals.total += block.take(task.input.offsets.is_some());
-                }
-                if task.input.ratios.is_some() {
-                    cells.copy_from_slice(weights);
-                } else {
-                    // SAFETY: the features of `V`.
-                    unsafe {
-                        self::row::<V>(
-                            task,
-                            run,
-                            columns.start,
-                            (cells, weights),
-                            &mut block,
-                            &mut totals.rare,
-                        )
-                    };
-                }
-            }
-            let [of_rows, of_columns] = [task.accumulators[0], task.accumulators[1]];
-            let cells = scratch.cells.as_ptr();
-            if !of_rows.is_null() {
-                let counts = Product {
-                    sizes: [rows.len(), length, columns.len()],
-                    wide: Matrix { values: cells, strides: [SIDE, 1] },
-                    narrow: (b.0.wrapping_add(columns.start * b.1), b.1),
-                    out: (of_rows.wrapping_add((first + start) * a.1), a.1),
-                    adds: true,
-                };
-                // SAFETY: a block of ratios; columns of B; rows of the accumulator.
-                unsafe { multiply(&counts) };
-            }
-            if !of_columns.is_null() {
-                let counts = Product {
-                    sizes: [columns.len(), length, rows.len()],
-                    wide: Matrix { values: cells, strides: [1, SIDE] },
-                    narrow: (own.values, a.1),
-                    out: (of_columns.wrapping_add(columns.start * b.1), b.1),
-                    adds: true,
-                };
-                // SAFETY: a block of ratios; rows of A; columns of the accumulator.
-                unsafe { multiply(&counts) };
+    let columns = grid.edges(strip);
+    if task.input.ratios.is_none() {
+        for k in 0..length {
+            for (place, column) in columns.clone().enumerate() {
+                // SAFETY: the factor has a row for each column.
+                scratch.columns[k * SIDE + place] = unsafe { *b.0.add(column * b.1 + k) };
             }
         }
     }
-    totals.total += block.take(task.input.offsets.is_some());
+    let (first, from, to) = grid.runs(chunk, strip);
+    for start in (0..from.len()).step_by(SIDE) {
+        let rows = start..from.len().min(start + SIDE);
+        let own = Matrix { values: a.0.wrapping_add((first + start) * a.1), strides: [a.1, 1] };
+        // Known ratios stand where weights do.
+        let source = task.input.ratios.unwrap_or(task.input.weights);
+        for (row, weights) in rows.clone().zip(scratch.weights.chunks_exact_mut(SIDE)) {
+            let run = from[row] as usize..to[row] as usize;
+            if run.len() == columns.len() {
+                // Later blocks are asked for while the one before them is divided.
+                if start == 0 {
+                    ask_for(source, run);
+                }
+                continue;
+            }
+            weights.fill(0.0);
+            for (column, weight) in task.input.pattern.column(1)[run.clone()].iter().zip(&source[run]) {
+                // SAFETY: the entries of a run lie in the strip's columns.
+                unsafe { *weights.get_unchecked_mut(*column as usize - columns.start) = *weight };
+            }
+        }
+        if task.input.ratios.is_none() {
+            let sums = Product {
+                sizes: [rows.len(), columns.len(), length],
+                wide: own,
+                narrow: (scratch.columns.as_ptr(), SIDE),
+                out: (scratch.cells.as_mut_ptr(), SIDE),
+                adds: false,
+            };
+            // SAFETY: rows of A; columns of B; a block of sums.
+            unsafe { multiply(&sums) };
+        }
+        let cells = scratch.cells.chunks_exact_mut(SIDE).zip(scratch.weights.chunks_exact(SIDE));
+        for (row, (cells, weights)) in rows.clone().zip(cells) {
+            let run = from[row] as usize..to[row] as usize;
+            let is_full = run.len() == columns.len();
+            let weights = if is_full { &source[run.clone()] } else { &weights[..columns.len()] };
+            if let (Some(next), Some(end)) = (from.get(row + SIDE), to.get(row + SIDE)) {
+                ask_for(source, *next as usize..*end as usize);
+            }
+            let cells = &mut cells[..columns.len()];
+            if block.count > BLOCK - SIDE {
+                totals.total += block.take(task.input.offsets.is_some());
+            }
+            if task.input.ratios.is_some() {
+                cells.copy_from_slice(weights);
+            } else {
+                // SAFETY: the features of `V`.
+                unsafe {
+                    self::row::<V>(task, run, columns.start, (cells, weights), &mut block, &mut totals.rare)
+                };
+            }
+        }
+        let [of_rows, of_columns] = [task.accumulators[0], task.accumulators[1]];
+        let cells = scratch.cells.as_ptr();
+        if !of_rows.is_null() {
+            let counts = Product {
+                sizes: [rows.len(), length, columns.len()],
+                wide: Matrix { values: cells, strides: [SIDE, 1] },
+                narrow: (b.0.wrapping_add(columns.start * b.1), b.1),
+                out: (of_rows.wrapping_add((first + start) * a.1), a.1),
+                adds: true,
+            };
+            // SAFETY: a block of ratios; columns of B; rows of the accumulator.
+            unsafe { multiply(&counts) };
+        }
+        if !of_columns.is_null() {
+            let counts = Product {
+                sizes: [columns.len(), length, rows.len()],
+                wide: Matrix { values: cells, strides: [1, SIDE] },
+                narrow: (own.values, a.1),
+                out: (of_columns.wrapping_add(columns.start * b.1), b.1),
+                adds: true,
+            };
+            // SAFETY: a block of ratios; rows of A; columns of the accumulator.
+            unsafe { multiply(&counts) };
+        }
+    }
+    task.block = Some(block);
     task.scratch = scratch;
     task.totals = totals;
 }

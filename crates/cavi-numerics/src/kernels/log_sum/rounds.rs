@@ -1,0 +1,98 @@
+//! When the parts of a [grid](crate::kernels::pattern) are visited, and on which thread.
+//!
+//! With `C` chunks of rows and as many groups of columns, chunk `c` comes to the groups in the order `c, c + 1, .., C - 1, 0, ..,
+//! c - 1`, and to group `g` come the chunks `g, g - 1, .., 0, C - 1, .., g + 1`. What is accumulated at a row or at a column is
+//! therefore added in one order, whatever the number of threads: every schedule that keeps both orders has the same bits.
+//!
+//! Here each of `P` threads has a run of chunks, and the same run of groups is called its own. In phase `t = 0, .., P` thread `p`
+//! visits its chunks in the groups of thread `p + t (mod P)`: in phase 0 where `c <= g`, in phase `P` where `c > g`, between
+//! everywhere. A strip is visited by all chunks of the thread before the next strip, so that a column's row of a factor comes
+//! from afar `P + 1` times a pass, and not once for each chunk.
+
+use std::ops::Range;
+
+use crate::Threads;
+use crate::kernels::pattern::Grid;
+
+/// Calls `visit(task, chunk, strip)` for each chunk, which has the task of this number, and each strip. Without as many groups
+/// as chunks the chunks share nothing, and each visits the strips one after another.
+pub(super) fn visit<T: Send>(
+    grid: &Grid,
+    tasks: &mut [T],
+    threads: &Threads,
+    visit: impl Fn(&mut T, usize, usize) + Sync + Send,
+) {
+    let (chunks, groups) = (grid.chunks(), grid.groups());
+    if groups != chunks {
+        threads.for_each_item(tasks.iter_mut().enumerate().collect(), |(chunk, task): (usize, &mut T)| {
+            (0..groups).flat_map(|group| grid.strips(group)).for_each(|strip| visit(task, chunk, strip));
+        });
+        return;
+    }
+    let parts = threads.count().clamp(1, chunks);
+    let part = |own: usize| chunks * own / parts..chunks * (own + 1) / parts;
+    for phase in 0..=parts {
+        let mut rest = &mut *tasks;
+        let of_part =
+            |own: usize| (own, rest.split_off_mut(..part(own).len()).expect("a task for each chunk"));
+        threads.for_each_item((0..parts).map(of_part).collect(), |(own, tasks): (usize, &mut [T])| {
+            for group in part((own + phase) % parts) {
+                let visited = visited(phase, parts, part(own), group);
+                for strip in grid.strips(group) {
+                    for chunk in visited.clone().rev() {
+                        visit(&mut tasks[chunk - part(own).start], chunk, strip);
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// The chunks of a part that visit a group in a phase.
+fn visited(phase: usize, parts: usize, own: Range<usize>, group: usize) -> Range<usize> {
+    if phase == 0 {
+        own.start..group + 1
+    } else if phase == parts {
+        group + 1..own.end
+    } else {
+        own
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::kernels::Pattern;
+
+    #[test]
+    fn rows_and_columns_are_visited_in_one_order_by_any_number_of_threads() {
+        let places = || (0..200_u32).flat_map(|row| (0..200_u32).map(move |column| (row, column)));
+        let columns = [places().map(|place| place.0).collect(), places().map(|place| place.1).collect()];
+        let pattern = Pattern::on_grid(columns.map(Cow::Owned).to_vec(), 1000);
+        let grid = pattern.grid().expect("entries enough");
+        let chunks = grid.chunks();
+        assert!(chunks > 4 && grid.groups() == chunks && grid.strips(0).len() > 1, "strips in groups");
+        let around = |first: usize| (0..chunks).map(move |step| (first + step) % chunks);
+        for threads in [1, 2, 3, chunks - 1, chunks, chunks + 3].map(Threads::new) {
+            let mut of_chunk: Vec<Vec<usize>> = vec![Vec::new(); chunks];
+            let of_strip: Vec<Mutex<Vec<usize>>> =
+                (0..grid.strips(chunks - 1).end).map(|_| Mutex::default()).collect();
+            visit(grid, &mut of_chunk, &threads, |own, chunk, strip| {
+                own.push(strip);
+                of_strip[strip].lock().expect("nobody panics").push(chunk);
+            });
+            for (chunk, strips) in of_chunk.iter().enumerate() {
+                assert!(around(chunk).flat_map(|group| grid.strips(group)).eq(strips.iter().copied()));
+            }
+            for group in 0..chunks {
+                for strip in grid.strips(group) {
+                    let chunks_of = of_strip[strip].lock().expect("nobody panics");
+                    assert!(around(chunks - 1 - group).eq(chunks_of.iter().map(|chunk| chunks - 1 - chunk)));
+                }
+            }
+        }
+    }
+}
