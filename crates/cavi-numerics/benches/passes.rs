@@ -86,9 +86,9 @@ fn compare(
     factors: &[Vec<f64>; 2],
 ) -> [f64; 3] {
     let pattern = Pattern::on_grid(columns.iter().map(|column| Cow::Borrowed(&column[..])).collect(), length);
-    // As the executor does where there are several addends.
-    let in_strips = pattern.in_strips().filter(|_| with_background);
-    let own_columns = in_strips.as_ref().map(|(own, _)| [own.column(0).to_vec(), own.column(1).to_vec()]);
+    // As the executor does.
+    let in_strips = pattern.in_strips();
+    let own_columns = in_strips.as_ref().map(|(own, _)| [0, 1].map(|mode| own.indices(mode).into_owned()));
     let own_columns = own_columns.unwrap_or_else(|| columns.clone());
     let own_weights: Vec<f64> = match &in_strips {
         Some((_, order)) => order.iter().map(|entry| weights[*entry as usize]).collect(),

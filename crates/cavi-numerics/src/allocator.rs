@@ -43,7 +43,8 @@ unsafe impl GlobalAlloc for CacheAligned {
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller promises that the size is one of a layout.
-        let (old, new) = (aligned(layout), aligned(unsafe { Layout::from_size_align_unchecked(size, layout.align()) }));
+        let (old, new) =
+            (aligned(layout), aligned(unsafe { Layout::from_size_align_unchecked(size, layout.align()) }));
         if old.align() == new.align() {
             // SAFETY: the block came from this layout.
             return unsafe { System.realloc(block, old, size) };
@@ -75,12 +76,14 @@ mod tests {
                 block = CacheAligned.realloc(block, layout, size);
                 layout = Layout::from_size_align(size, 8).expect("a layout");
                 assert!((0..100).all(|at| block.add(at).read() == at as u8));
-                assert!(size < LARGE || block as usize % LINE == 0, "{size} bytes");
+                assert!(size < LARGE || (block as usize).is_multiple_of(LINE), "{size} bytes");
             }
             CacheAligned.dealloc(block, layout);
             let large = Layout::from_size_align(3 * LARGE, 16).expect("a layout");
             let zeros = CacheAligned.alloc_zeroed(large);
-            assert!(zeros as usize % LINE == 0 && (0..3 * LARGE).all(|at| zeros.add(at).read() == 0));
+            assert!(
+                (zeros as usize).is_multiple_of(LINE) && (0..3 * LARGE).all(|at| zeros.add(at).read() == 0)
+            );
             CacheAligned.dealloc(zeros, large);
         }
     }

@@ -45,13 +45,16 @@ impl Plan<'_> {
             })
             .sum();
         let single: usize = self.sites.iter().flatten().map(|site| precision::bytes(site)).sum();
-        // Several addends have a number each at every entry.
+        // Several addends have a number each at every entry; the entries of one are put in the order of the visits.
         let entries: usize = self
             .sites
             .iter()
             .flatten()
-            .filter(|site| site.addends.len() > 1)
-            .map(|site| site.entries * site.addends.len() * size_of::<f64>())
+            .map(|site| match site.addends.as_slice() {
+                [addend] if addend.modes.len() < 2 || addend.by_products => 0,
+                [_] => site.entries * (size_of::<f64>() + size_of::<u16>()),
+                addends => site.entries * addends.len() * size_of::<f64>(),
+            })
             .sum();
         let parameters: usize = equations
             .blocks

@@ -119,14 +119,14 @@ impl Executor<'_> {
             return 0.0;
         }
         let mut narrowed = std::mem::take(&mut state.narrow);
-        let weights = self.weights(plan, &state.order, &state.weights);
+        let weights = self.weights(plan, &state.weights);
         let stamp = Some(self.stamps[plan.weight.index()]);
         let mut total = 0.0;
         for (mode, own) in narrowed[main].iter_mut().enumerate() {
-            let rows = state.rows(main, mode);
             if own.weights_stamp != stamp {
                 own.weights.clear();
                 own.weights.resize(own.exponents.len(), 0.0);
+                let rows = state.pattern(main).indices(mode);
                 rows.iter().zip(weights).for_each(|(row, weight)| own.weights[*row as usize] += weight);
                 own.weights_stamp = stamp;
             }
@@ -134,7 +134,7 @@ impl Executor<'_> {
             let terms: Vec<f64> = each.map(|(weight, exponent)| weight * f64::from(*exponent)).collect();
             total += cavi_numerics::reduce::sum(&terms);
             for entry in rare {
-                total -= weights[*entry] * f64::from(own.exponents[rows[*entry] as usize]);
+                total -= weights[*entry] * f64::from(own.exponents[state.pattern(main).index(mode, *entry)]);
             }
         }
         state.narrow = narrowed;

@@ -56,6 +56,7 @@ impl Executor<'_> {
         self.evaluate(plan.weight);
         plan.addends.iter().flat_map(|addend| &addend.modes).for_each(|mode| self.evaluate(mode.factor));
         let mut state = std::mem::replace(&mut self.sites[id.index()], SiteState::empty());
+        state.count_pass();
         if let Err(entry) = self.weigh(&plan, &mut state) {
             self.sites[id.index()] = state;
             let block = targets.first().copied().unwrap_or(BlockId(0));
@@ -82,8 +83,8 @@ impl Executor<'_> {
         if let Some(entry) = weights.iter().position(|weight| *weight < 0.0) {
             return Err(entry);
         }
-        if !state.order.is_empty() {
-            state.weights = state.ordered(weights).into_owned();
+        if let Cow::Owned(weights) = state.ordered(weights) {
+            state.weights = weights;
         }
         state.weights_stamp = weights_stamp;
         Ok(())
@@ -165,7 +166,7 @@ impl Executor<'_> {
     /// The sum of weight times offset over the entries, those in `rare` (ascending) left out.
     fn offset_total(&self, plan: &SitePlan, offset: NodeId, state: &SiteState, rare: &[usize]) -> f64 {
         let offsets = state.ordered(&self.values[offset.index()]);
-        let weights = self.weights(plan, &state.order, &state.weights);
+        let weights = self.weights(plan, &state.weights);
         let mut total = 0.0;
         for (number, (offsets, weights)) in offsets.chunks(CHUNK).zip(weights.chunks(CHUNK)).enumerate() {
             let mut products = [0.0; CHUNK];
@@ -270,7 +271,7 @@ impl Executor<'_> {
                 // The offset of the only addend moves no share: it is added to the bound after the pass.
                 let offsets = addend.offset.filter(|_| several);
                 let offsets = offsets.map(|node| state.ordered(&self.values[node.index()]));
-                let weights = self.weights(plan, &state.order, &state.weights);
+                let weights = self.weights(plan, &state.weights);
                 let (addends, offsets) = (background.as_deref(), offsets.as_deref());
                 let totals = match &mut ratios {
                     Some(ratios) if known => {
@@ -355,7 +356,7 @@ impl Executor<'_> {
             })
             .collect();
         if let (Some(_), Some(ratios)) = (main, &ratios) {
-            let weights = self.weights(plan, &state.order, &state.weights);
+            let weights = self.weights(plan, &state.weights);
             for (number, (addend, own)) in plan.addends.iter().zip(&mut scattered).enumerate() {
                 for (element, own) in state.elements[number].iter().zip(own) {
                     let Some(own) = own else { continue };
@@ -391,8 +392,8 @@ impl Executor<'_> {
     }
 
     /// The weights of a site in the order of its pass.
-    pub(super) fn weights<'s>(&'s self, plan: &SitePlan, order: &[u32], ordered: &'s [f64]) -> &'s [f64] {
-        if order.is_empty() { &self.values[plan.weight.index()] } else { ordered }
+    pub(super) fn weights<'s>(&'s self, plan: &SitePlan, ordered: &'s [f64]) -> &'s [f64] {
+        if ordered.is_empty() { &self.values[plan.weight.index()] } else { ordered }
     }
 
     /// The newest state that an addend's factors follow from.
@@ -413,7 +414,7 @@ impl Executor<'_> {
             pattern: state.patterns[number].as_ref().expect("an addend with modes has a pattern"),
             factors: &self.factors(addend, &state.narrow[number]),
             length: addend.categories,
-            weights: self.weights(plan, &state.order, &state.weights),
+            weights: self.weights(plan, &state.weights),
             addends: None,
             offsets: None,
             ratios: None,

@@ -35,7 +35,7 @@ impl Executor<'_> {
                 let offset = addend.offset.map_or(0.0, |node| self.values[node.index()][state.entry(*entry)]);
                 let of_modes = |category: usize| -> f64 {
                     let log = |(place, mode): (usize, &ModePlan)| {
-                        let row = state.rows(number, place)[*entry] as usize;
+                        let row = state.pattern(number).index(place, *entry);
                         self.values[mode.log_factor.index()][row * addend.categories + category]
                     };
                     addend.modes.iter().enumerate().map(log).sum()
@@ -62,7 +62,7 @@ impl Executor<'_> {
                     share += count;
                     for (place, own) in counts[number].iter_mut().enumerate() {
                         if let Some(own) = own {
-                            let row = state.rows(number, place)[*entry] as usize;
+                            let row = state.pattern(number).index(place, *entry);
                             own[row * addend.categories + category] += count;
                         }
                     }
@@ -83,7 +83,7 @@ impl Executor<'_> {
         for (number, addend) in plan.addends.iter().enumerate() {
             for (category, _) in categories(addend, state.entry(entry)) {
                 let exists = addend.modes.iter().enumerate().all(|(mode, own)| {
-                    let row = || state.rows(number, mode)[entry] as usize;
+                    let row = || state.pattern(number).index(mode, entry);
                     !own.membership
                         || self.values[own.factor.index()][row() * addend.categories + category] != 0.0
                 });

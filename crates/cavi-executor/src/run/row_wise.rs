@@ -67,6 +67,7 @@ impl Executor<'_> {
         self.evaluate(plan.weight);
         plan.addends[0].modes[1..].iter().for_each(|mode| self.evaluate(mode.factor));
         let mut state = std::mem::replace(&mut self.sites[own.site.index()], SiteState::empty());
+        state.keep_rows();
         let is_weighed = self.weigh(&plan, &mut state).is_ok();
         self.sites[own.site.index()] = state;
         is_weighed && self.pattern(own).stands_in_rows()
@@ -209,7 +210,7 @@ impl Band<'_, '_> {
             pattern: executor.pattern(own),
             factors: &factors,
             length: addend.categories,
-            weights: executor.weights(plan, &state.order, &state.weights),
+            weights: executor.weights(plan, &state.weights),
             addends: None,
             offsets: None,
             ratios: None,

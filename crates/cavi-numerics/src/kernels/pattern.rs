@@ -7,7 +7,8 @@
 //! of columns (indices of the second). Chunk `c` visits its entries in the groups `c, c + 1, ..`, around: chunks that run
 //! together can be in different groups, so that nothing accumulated in these two modes needs a copy for each chunk. A group is
 //! visited in strips of columns whose rows of a factor stay in the cache, each strip row by row. Entries that are put in the
-//! order of these visits ([`Pattern::in_strips`]) are read one after another.
+//! order of these visits ([`Pattern::in_strips`]) are read one after another, two bytes of each: its column less the first of
+//! its strip, as the grid knows the rest.
 //!
 //! A *filled* pattern ([`Pattern::filled`]) has an entry in most places of its rows and columns, and none has two. It has a
 //! grid whose strips are as wide as a block of a matrix product.
@@ -18,7 +19,11 @@ use std::ops::Range;
 /// The coordinates of the entries of a sparse array, one column a mode, best sorted by the first.
 #[derive(Clone, Debug)]
 pub struct Pattern<'a> {
+    entries: usize,
+    /// One a mode; those of the first two are empty where the entries are in strips.
     columns: Vec<Cow<'a, [u32]>>,
+    /// Of entries in strips, the index of the second mode less the first column of the strip.
+    near: Vec<u16>,
     sizes: Vec<usize>,
     chunks: Vec<usize>,
     is_disjoint: bool,
@@ -40,6 +45,8 @@ pub(super) struct Grid {
     edges: Vec<usize>,
     /// Whether the entries stand in the order of chunks, strips and rows; otherwise in that of rows.
     is_in_strips: bool,
+    /// Of entries in strips: where each row began in the order of rows.
+    row_starts: Vec<u32>,
     /// Of entries in the order of rows: for each strip, and one past the last, the first entry of each row that lies in this
     /// strip or a later one. Of entries in strips: for each chunk, strip and row in this order the first entry of the run, and
     /// the number of entries.
@@ -115,7 +122,26 @@ impl Grid {
             }
         }
         starts.push(order.len() as u32);
-        (Grid { is_in_strips: true, starts, ..self.clone() }, order)
+        let row_starts = self.starts[..self.rows].to_vec();
+        (Grid { is_in_strips: true, row_starts, starts, ..self.clone() }, order)
+    }
+
+    /// The row and the strip of an entry of this chunk, of entries in strips.
+    fn locate(&self, chunk: usize, entry: usize) -> (usize, usize) {
+        let rows = self.row_bounds[chunk]..self.row_bounds[chunk + 1];
+        let first = rows.start * self.strip_count();
+        let starts = &self.starts[first..first + rows.len() * self.strip_count()];
+        let run = starts.partition_point(|start| *start as usize <= entry) - 1;
+        (rows.start + run % rows.len(), run / rows.len())
+    }
+
+    /// The runs of a row of this chunk, strip after strip.
+    fn row_runs(&self, chunk: usize, row: usize) -> impl Iterator<Item = Range<usize>> {
+        let run = move |strip: usize| {
+            let (first, from, to) = self.runs(chunk, strip);
+            from[row - first] as usize..to[row - first] as usize
+        };
+        (0..self.strip_count()).map(run)
     }
 }
 
@@ -226,15 +252,34 @@ impl<'a> Pattern<'a> {
     }
 
     /// The same entries in the order in which a grid in the order of rows visits them, with the place of each before; `None`
-    /// without such a grid, and for a filled one, whose entries stand together as they are.
+    /// without such a grid, for a filled one, whose entries stand together as they are, for one with wider strips than two bytes
+    /// can tell, and for more modes than a kernel is compiled for.
     pub fn in_strips(&self) -> Option<(Pattern<'static>, Vec<u32>)> {
-        let grid = self.grid.as_ref().filter(|grid| !grid.is_in_strips && !self.is_filled);
-        let (grid, order) = grid?.in_strips();
+        let grid = self.grid.as_ref().filter(|grid| !grid.is_in_strips && !self.is_filled)?;
+        let is_near = |edges: &[usize]| edges[1] - edges[0] <= 1 << 16;
+        if !grid.edges.windows(2).all(is_near) || self.modes() > MOST_MODES {
+            return None;
+        }
+        let (grid, order) = grid.in_strips();
         let permuted = |column: &Cow<[u32]>| -> Cow<'static, [u32]> {
             order.iter().map(|entry| column[*entry as usize]).collect()
         };
+        let mut near = Vec::with_capacity(order.len());
+        for chunk in 0..grid.chunks() {
+            for strip in 0..grid.strip_count() {
+                let (_, from, to) = grid.runs(chunk, strip);
+                let (Some(first), Some(last)) = (from.first(), to.last()) else { continue };
+                let own = order[*first as usize..*last as usize].iter();
+                near.extend(
+                    own.map(|entry| (self.columns[1][*entry as usize] as usize - grid.edges[strip]) as u16),
+                );
+            }
+        }
+        let others = self.columns[2..].iter().map(permuted);
         let pattern = Pattern {
-            columns: self.columns.iter().map(permuted).collect(),
+            entries: self.entries,
+            columns: [Cow::default(), Cow::default()].into_iter().chain(others).collect(),
+            near,
             sizes: self.sizes.clone(),
             chunks: self.chunks.clone(),
             is_disjoint: self.is_disjoint,
@@ -251,7 +296,12 @@ impl<'a> Pattern<'a> {
     /// If a column has another length.
     pub fn with_columns<'b>(&self, columns: Vec<Cow<'b, [u32]>>) -> Pattern<'b> {
         let is_filled = self.is_filled && columns.len() == 2;
-        Pattern { grid: self.grid.clone(), is_filled, ..Pattern::cut(columns, self.chunks.clone()) }
+        let mut pattern = Pattern { is_filled, ..Pattern::cut(columns, self.chunks.clone()) };
+        if self.is_in_strips() {
+            pattern.near.clone_from(&self.near);
+            pattern.columns[..2].fill(Cow::default());
+        }
+        Pattern { grid: self.grid.clone(), ..pattern }
     }
 
     /// The entries with chunks that ascend from 0 to their number.
@@ -264,17 +314,18 @@ impl<'a> Pattern<'a> {
         let chunks = if entries == 0 { vec![0] } else { chunks };
         let sizes = columns.iter().map(|column| size(column)).collect();
         let (is_disjoint, is_sorted) = (are_disjoint(&columns[0], &chunks), columns[0].is_sorted());
-        Self { columns, sizes, chunks, is_disjoint, is_sorted, grid: None, is_filled: false }
+        let near = Vec::new();
+        Self { entries, columns, near, sizes, chunks, is_disjoint, is_sorted, grid: None, is_filled: false }
     }
 
     /// The number of entries.
     pub fn len(&self) -> usize {
-        self.columns[0].len()
+        self.entries
     }
 
     /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
-        self.columns[0].is_empty()
+        self.entries == 0
     }
 
     /// The number of modes.
@@ -282,9 +333,88 @@ impl<'a> Pattern<'a> {
         self.columns.len()
     }
 
-    /// The index of each entry in one mode.
-    pub fn column(&self, mode: usize) -> &[u32] {
+    /// The index of each entry in one mode: empty for the first two of entries in strips.
+    pub(super) fn column(&self, mode: usize) -> &[u32] {
         &self.columns[mode]
+    }
+
+    /// Of entries in strips, the index of the second mode less the first column of the strip; otherwise empty.
+    pub(super) fn near(&self) -> &[u16] {
+        &self.near
+    }
+
+    /// The index of an entry in one mode.
+    pub fn index(&self, mode: usize, entry: usize) -> usize {
+        match &self.grid {
+            Some(grid) if grid.is_in_strips && mode < 2 => {
+                let (row, strip) = grid.locate(self.chunk_of(entry), entry);
+                if mode == 0 { row } else { grid.edges[strip] + self.near[entry] as usize }
+            }
+            _ => self.columns[mode][entry] as usize,
+        }
+    }
+
+    /// The index of each entry in one mode.
+    pub fn indices(&self, mode: usize) -> Cow<'_, [u32]> {
+        match &self.grid {
+            Some(grid) if grid.is_in_strips && mode < 2 => {
+                let mut indices = Vec::with_capacity(self.entries);
+                for chunk in 0..grid.chunks() {
+                    for strip in 0..grid.strip_count() {
+                        let (first, from, to) = grid.runs(chunk, strip);
+                        for (own, (from, to)) in from.iter().zip(to).enumerate() {
+                            let near = self.near[*from as usize..*to as usize].iter();
+                            indices.extend(near.map(|near| match mode {
+                                0 => (first + own) as u32,
+                                _ => grid.edges[strip] as u32 + u32::from(*near),
+                            }));
+                        }
+                    }
+                }
+                Cow::Owned(indices)
+            }
+            _ => Cow::Borrowed(&self.columns[mode]),
+        }
+    }
+
+    /// The chunk of an entry.
+    fn chunk_of(&self, entry: usize) -> usize {
+        self.chunks.partition_point(|bound| *bound <= entry) - 1
+    }
+
+    /// Whether the entries were put [in strips](Pattern::in_strips).
+    pub fn is_in_strips(&self) -> bool {
+        self.grid.as_ref().is_some_and(|grid| grid.is_in_strips)
+    }
+
+    /// The place that an entry of a pattern in strips had in the order of rows; of another pattern its own.
+    pub fn place_by_rows(&self, entry: usize) -> usize {
+        let Some(grid) = self.grid.as_ref().filter(|grid| grid.is_in_strips) else { return entry };
+        let chunk = self.chunk_of(entry);
+        let (row, strip) = grid.locate(chunk, entry);
+        let before: usize = grid.row_runs(chunk, row).take(strip).map(|run| run.len()).sum();
+        let (first, from, _) = grid.runs(chunk, strip);
+        grid.row_starts[row] as usize + before + entry - from[row - first] as usize
+    }
+
+    /// Values of entries in the order of rows, in the order of this pattern in strips; `None` for another pattern.
+    ///
+    /// # Panics
+    /// If there are not as many values as entries.
+    pub fn by_strips(&self, values: &[f64]) -> Option<Vec<f64>> {
+        let grid = self.grid.as_ref().filter(|grid| grid.is_in_strips)?;
+        assert_eq!(values.len(), self.entries, "a value for each entry");
+        let (mut out, mut next) = (vec![0.0; self.entries], 0);
+        for chunk in 0..grid.chunks() {
+            for row in grid.row_bounds[chunk]..grid.row_bounds[chunk + 1] {
+                for run in grid.row_runs(chunk, row) {
+                    let end = next + run.len();
+                    out[run].copy_from_slice(&values[next..end]);
+                    next = end;
+                }
+            }
+        }
+        Some(out)
     }
 
     /// One more than the largest index of a mode; 0 if there are no entries.
@@ -324,9 +454,10 @@ impl<'a> Pattern<'a> {
         self.is_filled
     }
 
-    /// The bytes that the grid takes.
-    pub fn grid_bytes(&self) -> usize {
-        self.grid.as_ref().map_or(0, |grid| grid.starts.len() * size_of::<u32>())
+    /// The bytes that it takes beside the columns that it was made of.
+    pub fn own_bytes(&self) -> usize {
+        let grid = self.grid.as_ref().map_or(0, |grid| grid.starts.len() + grid.row_starts.len());
+        grid * size_of::<u32>() + self.near.len() * size_of::<u16>()
     }
 
     pub(super) fn grid(&self) -> Option<&Grid> {
@@ -423,7 +554,7 @@ fn grid(columns: &[Cow<[u32]>], row_length: usize) -> Option<Grid> {
     }
     edges.push(width);
     let starts = starts([first, second], rows, &edges);
-    Some(Grid { rows, row_bounds, strip_bounds, edges, is_in_strips: false, starts })
+    Some(Grid { rows, row_bounds, strip_bounds, edges, is_in_strips: false, row_starts: Vec::new(), starts })
 }
 
 /// For each edge of a strip the first entry of each row at this column or a later one; entries are sorted.
@@ -464,7 +595,7 @@ fn filled_grid(columns: &[Cow<[u32]>], part: f64) -> Option<Grid> {
     let edges: Vec<usize> = (0..=strips).map(|strip| width.min(strip * BLOCK_COLUMNS)).collect();
     let starts = starts([first, second], rows, &edges);
     let (row_bounds, strip_bounds) = (split(rows, chunks), split(strips, groups));
-    Some(Grid { rows, row_bounds, strip_bounds, edges, is_in_strips: false, starts })
+    Some(Grid { rows, row_bounds, strip_bounds, edges, is_in_strips: false, row_starts: Vec::new(), starts })
 }
 
 /// The order of the entries by their first two modes (by the only one, if there is one).

@@ -170,6 +170,9 @@ fn run_modes<T: Stored, const M: usize, const W: usize>(set: InstructionSet, tas
 /// Where the rows are: copied out of the task, so that no store to the accumulators can be thought to change it.
 struct Modes<T, const M: usize> {
     indices: [*const u32; M],
+    /// Of entries in strips, the index of the second mode less `first_column`; null otherwise.
+    near: *const u16,
+    first_column: usize,
     factors: [*const T; M],
     strides: [usize; M],
     accumulators: [*mut f64; M],
@@ -184,6 +187,11 @@ impl<T: Stored, const M: usize> Modes<T, M> {
         let before = |i: usize| if i == 0 { task.first_row * input.factors[0].stride } else { 0 };
         Self {
             indices: std::array::from_fn(|i| input.pattern.column(i).as_ptr()),
+            near: match input.pattern.near() {
+                [] => std::ptr::null(),
+                near => near.as_ptr(),
+            },
+            first_column: 0,
             factors: std::array::from_fn(|i| input.factors[i].values.pointer::<T>().wrapping_sub(before(i))),
             strides: std::array::from_fn(|i| input.factors[i].stride),
             accumulators: std::array::from_fn(|i| match task.accumulators[i].is_null() {
@@ -233,7 +241,7 @@ unsafe fn chunk<V: Vector, T: Stored, const M: usize, const W: usize>(task: &mut
     let mut totals = std::mem::take(&mut task.totals);
     let mut block = task.block.take().unwrap_or_else(|| Box::new(Block::empty()));
     let rows = task.input.pattern.column(0);
-    let modes = Modes::<T, M>::of::<V>(task);
+    let mut modes = Modes::<T, M>::of::<V>(task);
     match visit {
         Visit::All => {
             let mut e = task.range.start;
@@ -272,6 +280,7 @@ unsafe fn chunk<V: Vector, T: Stored, const M: usize, const W: usize>(task: &mut
                 written(&task.written.ratios).map(|own| own.wrapping_sub(start)),
                 written(&task.written.sums).map(|own| own.wrapping_sub(start)),
             ];
+            modes.first_column = grid.edges(strip).start;
             let (first, from, to) = grid.runs(chunk, strip);
             for (own, (from_entry, to_entry)) in from.iter().zip(to).enumerate() {
                 if let (false, Some(next)) = (grid.is_in_strips(), from.get(own + AHEAD)) {
@@ -454,7 +463,13 @@ unsafe fn group<V: Vector, T: Stored, const M: usize, const W: usize, const N: u
     for i in 0..M {
         for n in 0..N {
             // SAFETY: the entry exists.
-            let index = if i == 0 { first } else { unsafe { *modes.indices[i].add(e + n) as usize } };
+            let index = unsafe {
+                match i {
+                    0 => first,
+                    1 if !modes.near.is_null() => modes.first_column + *modes.near.add(e + n) as usize,
+                    _ => *modes.indices[i].add(e + n) as usize,
+                }
+            };
             let row = index * modes.strides[i];
             rows.factors[i][n] = modes.factors[i].wrapping_add(row);
             let is_wanted = W != ASK || !modes.accumulators[i].is_null();

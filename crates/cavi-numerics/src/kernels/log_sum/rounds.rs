@@ -71,7 +71,7 @@ mod tests {
     fn rows_and_columns_are_visited_in_one_order_by_any_number_of_threads() {
         let places = || (0..200_u32).flat_map(|row| (0..200_u32).map(move |column| (row, column)));
         let columns = [places().map(|place| place.0).collect(), places().map(|place| place.1).collect()];
-        let pattern = Pattern::on_grid(columns.map(Cow::Owned).to_vec(), 1000);
+        let pattern = Pattern::on_grid(columns.map(Cow::Owned).to_vec(), 5000);
         let grid = pattern.grid().expect("entries enough");
         let chunks = grid.chunks();
         assert!(chunks > 4 && grid.groups() == chunks && grid.strips(0).len() > 1, "strips in groups");

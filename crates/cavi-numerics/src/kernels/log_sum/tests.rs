@@ -104,7 +104,21 @@ fn case_of(
                 assert!(pattern.in_strips().is_none());
                 for mode in 0..pattern.modes() {
                     let moved = order.iter().map(|entry| by_rows.column(mode)[*entry as usize]);
-                    assert!(moved.eq(pattern.column(mode).iter().copied()), "an entry keeps its coordinates");
+                    assert!(
+                        moved.eq(pattern.indices(mode).iter().copied()),
+                        "an entry keeps its coordinates"
+                    );
+                }
+                let places: Vec<f64> = (0..order.len()).map(|place| place as f64).collect();
+                let moved = pattern.by_strips(&places).expect("a pattern in strips");
+                for (entry, place) in order.iter().enumerate() {
+                    assert_eq!(
+                        (*place as usize, moved[entry]),
+                        (pattern.place_by_rows(entry), f64::from(*place))
+                    );
+                    for mode in 0..pattern.modes() {
+                        assert_eq!(pattern.index(mode, entry), by_rows.index(mode, *place as usize));
+                    }
                 }
                 pattern
             }
@@ -199,7 +213,7 @@ impl Case {
         };
         let modes = self.factors.len();
         for e in 0..entries {
-            let at = |i: usize, k: usize| self.pattern.column(i)[e] as usize * self.factors[i].1 + k;
+            let at = |i: usize, k: usize| self.pattern.index(i, e) * self.factors[i].1 + k;
             let product = |k: usize, without: usize| -> f64 {
                 (0..modes).filter(|i| *i != without).map(|i| self.factors[i].0[at(i, k)]).product()
             };
