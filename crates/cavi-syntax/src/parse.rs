@@ -16,7 +16,7 @@ use crate::tokens::{Token, TokenKind, tokens};
 use crate::tree::Builder;
 
 /// Parses a program. Lines that could not be read are left out of the tree but for what [`Unread`] keeps of them, and
-/// each has at least one error among the diagnostics, which come in the order of the text.
+/// an error among the diagnostics, which come in the order of the text, points into each.
 ///
 /// ```
 /// let (program, diagnostics) = cavi_syntax::parse("model lda\naxis doc[d]\naxis word(v)\n");
@@ -35,7 +35,21 @@ pub fn parse(text: &str) -> (Program, Vec<Diagnostic>) {
     }
     let mut diagnostics = parser.diagnostics;
     diagnostics.sort_by_key(|diagnostic| diagnostic.primary.as_ref().map_or(0, |(span, _)| span.start));
+    let diagnostics = with_reserved_words_once(diagnostics);
     (Program { statements, trailing_comments, unread: parser.unread }, diagnostics)
+}
+
+/// One reserved word as a name is one mistake: the first complaint points to all places.
+fn with_reserved_words_once(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut kept: Vec<Diagnostic> = Vec::with_capacity(diagnostics.len());
+    for diagnostic in diagnostics {
+        let is_same = |own: &&mut Diagnostic| own.code == "E0105" && own.message == diagnostic.message;
+        match (kept.iter_mut().find(is_same), &diagnostic.primary) {
+            (Some(first), Some((span, _))) => first.secondary.push((*span, "and here".to_owned())),
+            _ => kept.push(diagnostic),
+        }
+    }
+    kept
 }
 
 /// No empty line stands at the start of a file or a block, also where the lines before it could not be read.
