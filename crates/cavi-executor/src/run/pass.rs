@@ -56,7 +56,11 @@ impl Executor<'_> {
         self.evaluate(plan.weight);
         plan.addends.iter().flat_map(|addend| &addend.modes).for_each(|mode| self.evaluate(mode.factor));
         let mut state = std::mem::replace(&mut self.sites[id.index()], SiteState::empty());
-        state.count_pass();
+        match self.newest(plan.weight) {
+            // Weights that moved would be put in order at every sweep.
+            moved if moved > 1 => state.keep_rows(),
+            _ => state.count_pass(),
+        }
         if let Err(entry) = self.weigh(&plan, &mut state) {
             self.sites[id.index()] = state;
             let block = targets.first().copied().unwrap_or(BlockId(0));
@@ -163,10 +167,11 @@ impl Executor<'_> {
         });
     }
 
-    /// The sum of weight times offset over the entries, those in `rare` (ascending) left out.
+    /// The sum of weight times offset over the entries, those at the places in `rare` left out.
     fn offset_total(&self, plan: &SitePlan, offset: NodeId, state: &SiteState, rare: &[usize]) -> f64 {
-        let offsets = state.ordered(&self.values[offset.index()]);
-        let weights = self.weights(plan, &state.weights);
+        let [offsets, weights] = [offset, plan.weight].map(|node| &self.values[node.index()]);
+        let mut rare: Vec<usize> = rare.iter().map(|place| state.entry(*place)).collect();
+        rare.sort_unstable();
         let mut total = 0.0;
         for (number, (offsets, weights)) in offsets.chunks(CHUNK).zip(weights.chunks(CHUNK)).enumerate() {
             let mut products = [0.0; CHUNK];

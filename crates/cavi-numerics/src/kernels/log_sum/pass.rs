@@ -115,7 +115,7 @@ pub(super) fn run(set: InstructionSet, task: &mut Task, visit: Visit) {
         (Values::Single(_), _) => run_two::<f32>(set, task, visit),
         (Values::Double(_), 1) => run_modes::<f64, 1, ASK>(set, task, visit),
         (Values::Double(_), 2) => run_two::<f64>(set, task, visit),
-        (Values::Double(_), 3) => run_modes::<f64, 3, ASK>(set, task, visit),
+        (Values::Double(_), 3) => run_three(set, task, visit),
         (Values::Double(_), 4) => run_modes::<f64, 4, ASK>(set, task, visit),
         (Values::Double(_), _) => run_modes::<f64, ANY, ASK>(set, task, visit),
     }
@@ -128,6 +128,17 @@ fn run_two<T: Stored>(set: InstructionSet, task: &mut Task, visit: Visit) {
         [false, true] => run_modes::<T, 2, 0b10>(set, task, visit),
         [true, true] => run_modes::<T, 2, 0b11>(set, task, visit),
         [false, false] => run_modes::<T, 2, 0b00>(set, task, visit),
+    }
+}
+
+/// Three modes, as well: of one mode or of all.
+fn run_three(set: InstructionSet, task: &mut Task, visit: Visit) {
+    match [0, 1, 2].map(|mode: usize| !task.accumulators[mode].is_null()) {
+        [true, false, false] => run_modes::<f64, 3, 0b001>(set, task, visit),
+        [false, true, false] => run_modes::<f64, 3, 0b010>(set, task, visit),
+        [false, false, true] => run_modes::<f64, 3, 0b100>(set, task, visit),
+        [true, true, true] => run_modes::<f64, 3, 0b111>(set, task, visit),
+        _ => run_modes::<f64, 3, ASK>(set, task, visit),
     }
 }
 
