@@ -4,7 +4,8 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// The system's allocator, but blocks of a page or more begin with a cache line, for a program's `#[global_allocator]`.
+/// The system's allocator, but blocks of a page or more begin with a cache line (those of a greater alignment than 16 as the
+/// system has them), for a program's `#[global_allocator]`.
 ///
 /// The system's own begin 16 bytes after a page, so that each vector of 64 bytes that a kernel reads or writes lies in two
 /// lines: passes over sparse entries took a tenth to a fifth longer (`cargo bench -p cavi-numerics --bench passes`, the vectors
@@ -18,45 +19,112 @@ const LINE: usize = 64;
 /// The least size that begins with a line.
 const LARGE: usize = 4096;
 
-/// What is asked of the system: a function of the size and alignment alone, as a block is given back by these.
+/// What every block of the system's is aligned to; more is left to the system.
+const USUAL: usize = 16;
+
+/// Whether a block begins with a line by our doing: a function of what it is given back by.
 #[inline]
-fn aligned(layout: Layout) -> Layout {
-    if layout.size() < LARGE { layout } else { layout.align_to(LINE).unwrap_or(layout) }
+fn is_moved(layout: Layout) -> bool {
+    layout.size() >= LARGE && layout.align() <= USUAL
 }
 
-// SAFETY: the system's blocks, asked for and given back by the same layout, of at least the alignment that the caller wants.
+/// The system's block for one of ours, which has room to be moved; `None` where that is no size of a block.
+#[inline]
+fn around(size: usize) -> Option<Layout> {
+    Layout::from_size_align(size.checked_add(LINE)?, USUAL).ok()
+}
+
+/// The first line in a block of the system's, at least [`USUAL`] bytes after its beginning, which are remembered before it.
+///
+/// # Safety
+/// The block is one of [`around`], or null, which stays null.
+unsafe fn moved(block: *mut u8) -> *mut u8 {
+    if block.is_null() {
+        return block;
+    }
+    let by = LINE - block as usize % LINE;
+    // SAFETY: `USUAL <= by <= LINE`, as the block is aligned to the usual: the number before the line lies inside.
+    unsafe {
+        let line = block.add(by);
+        line.sub(size_of::<usize>()).cast::<usize>().write(by);
+        line
+    }
+}
+
+/// By how much a block was [`moved`].
+///
+/// # Safety
+/// It was.
+unsafe fn distance(line: *mut u8) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { line.sub(size_of::<usize>()).cast::<usize>().read() }
+}
+
+// The system is asked for ordinary blocks and not for aligned ones, which it neither clears nor grows for nothing, and between
+// which it leaves holes: a fit took 50 MB more.
+//
+// SAFETY: a block is one of the system's, or its line and what follows, of the size that was asked for; which of the two
+// follows from size and alignment alone.
 unsafe impl GlobalAlloc for CacheAligned {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise; the size is the same.
-        unsafe { System.alloc(aligned(layout)) }
+        // SAFETY: the caller's promise; a block around is not empty.
+        unsafe {
+            match around(layout.size()).filter(|_| is_moved(layout)) {
+                Some(around) => moved(System.alloc(around)),
+                None => System.alloc(layout),
+            }
+        }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as above.
-        unsafe { System.alloc_zeroed(aligned(layout)) }
+        // SAFETY: as above; what is remembered stands before the line.
+        unsafe {
+            match around(layout.size()).filter(|_| is_moved(layout)) {
+                Some(around) => moved(System.alloc_zeroed(around)),
+                None => System.alloc_zeroed(layout),
+            }
+        }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         // SAFETY: the block came from the same layout.
-        unsafe { System.dealloc(block, aligned(layout)) }
+        unsafe {
+            match around(layout.size()).filter(|_| is_moved(layout)) {
+                Some(around) => System.dealloc(block.sub(distance(block)), around),
+                None => System.dealloc(block, layout),
+            }
+        }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller promises that the size is one of a layout.
-        let (old, new) =
-            (aligned(layout), aligned(unsafe { Layout::from_size_align_unchecked(size, layout.align()) }));
-        if old.align() == new.align() {
+        let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
+        match [layout, wanted].map(|own| around(own.size()).filter(|_| is_moved(own))) {
             // SAFETY: the block came from this layout.
-            return unsafe { System.realloc(block, old, size) };
-        }
-        // SAFETY: both blocks hold the smaller size; the old one came from its layout.
-        unsafe {
-            let moved = System.alloc(new);
-            if !moved.is_null() {
-                std::ptr::copy_nonoverlapping(block, moved, layout.size().min(size));
-                System.dealloc(block, old);
-            }
-            moved
+            [None, None] => unsafe { System.realloc(block, layout, size) },
+            // SAFETY: the block around came from this layout; what it held lies where it did in the new one, which has room for
+            // the smaller size after either line.
+            [Some(old), Some(new)] => unsafe {
+                let before = distance(block);
+                let grown = System.realloc(block.sub(before), old, new.size());
+                if grown.is_null() {
+                    return grown;
+                }
+                let now = LINE - grown as usize % LINE;
+                if now != before {
+                    grown.add(now).copy_from(grown.add(before), layout.size().min(size));
+                }
+                moved(grown)
+            },
+            // SAFETY: both blocks hold the smaller size; the old one came from its layout.
+            _ => unsafe {
+                let other = self.alloc(wanted);
+                if !other.is_null() {
+                    other.copy_from_nonoverlapping(block, layout.size().min(size));
+                    self.dealloc(block, layout);
+                }
+                other
+            },
         }
     }
 }
@@ -72,7 +140,7 @@ mod tests {
         unsafe {
             let mut block = CacheAligned.alloc(layout);
             (0..100).for_each(|at| block.add(at).write(at as u8));
-            for size in [LARGE - 1, LARGE, 1 << 20, LARGE, 300, 100] {
+            for size in [LARGE - 1, LARGE, LARGE + 1, 1 << 20, 1 << 26, 3 * LARGE, LARGE, 300, 100] {
                 block = CacheAligned.realloc(block, layout, size);
                 layout = Layout::from_size_align(size, 8).expect("a layout");
                 assert!((0..100).all(|at| block.add(at).read() == at as u8));

@@ -278,7 +278,7 @@ impl Executor<'_> {
                 let offsets = offsets.map(|node| state.ordered(&self.values[node.index()]));
                 let weights = self.weights(plan, &state.weights);
                 let (addends, offsets) = (background.as_deref(), offsets.as_deref());
-                let totals = match &mut ratios {
+                let mut totals = match &mut ratios {
                     Some(ratios) if known => {
                         let known = Known { sums: &sums, weights, addends, offsets, least };
                         let totals = log_sum::ratios(&known, wants_total, ratios, &self.threads);
@@ -316,6 +316,7 @@ impl Executor<'_> {
                 if several {
                     state.sums[main] = (self.newest_factor(plan, main), sums);
                 }
+                state.sort_by_rows(&mut totals.rare);
                 let mut total = totals.total;
                 if wants_total {
                     total += self.scale_total(plan, main, &totals.rare, state);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use cavi_algebra::BlockId;
 use cavi_numerics::kernels::log_sum::Scratch;
-use cavi_numerics::kernels::pattern::{Pattern, by_rows};
+use cavi_numerics::kernels::pattern::{MOST_MODES, Pattern, by_rows};
 
 use super::narrow::Narrow;
 use crate::data::{Bound, BoundArray};
@@ -95,7 +95,7 @@ impl<'a> SiteState<'a> {
         });
         let shares_grid = |columns: &Vec<Cow<[u32]>>, pattern: &Pattern| {
             columns.is_empty()
-                || columns.len() > 1
+                || (2..=MOST_MODES).contains(&columns.len())
                     && (0..2).all(|mode| columns[mode].as_ref() == pattern.indices(mode).as_ref())
         };
         let striped = main_pattern.as_ref().filter(|pattern| {
@@ -170,6 +170,13 @@ impl<'a> SiteState<'a> {
         }
     }
 
+    /// Puts places of the pass into the order of the rows, in which they are read whether or not the entries have been moved.
+    pub(super) fn sort_by_rows(&self, places: &mut [usize]) {
+        if let Some(pattern) = self.moved() {
+            places.sort_unstable_by_key(|place| pattern.place_by_rows(*place));
+        }
+    }
+
     /// Entries that are visited row by row stay in that order.
     pub(super) fn keep_rows(&mut self) {
         self.passes = None;
@@ -179,10 +186,13 @@ impl<'a> SiteState<'a> {
     pub(super) fn bytes(&self) -> usize {
         let patterns = || self.patterns.iter().flatten();
         let own: usize = patterns().map(Pattern::own_bytes).sum();
-        let columns: usize = match self.order.is_empty() {
-            true => 0,
-            false => patterns().map(|pattern| pattern.modes() * pattern.len()).sum(),
+        // Of entries in strips the grid has two columns.
+        let columns = |pattern: &Pattern| match (pattern.is_in_strips(), self.order.is_empty()) {
+            (true, _) => (pattern.modes() - 2) * pattern.len(),
+            (false, true) => 0,
+            (false, false) => pattern.modes() * pattern.len(),
         };
+        let columns: usize = patterns().map(columns).sum();
         own + (self.order.len() + columns) * size_of::<u32>() + self.weights.len() * size_of::<f64>()
     }
 

@@ -111,7 +111,9 @@ impl Grid {
 
     /// The grid of the same entries in strips, and the place of each of them before.
     fn in_strips(&self) -> (Grid, Vec<u32>) {
-        let (mut starts, mut order) = (Vec::with_capacity(self.rows * self.strip_count() + 1), Vec::new());
+        let entries = self.starts.last().map_or(0, |last| *last as usize);
+        let mut starts = Vec::with_capacity(self.rows * self.strip_count() + 1);
+        let mut order = Vec::with_capacity(entries);
         for chunk in 0..self.chunks() {
             for strip in 0..self.strip_count() {
                 let (_, from, to) = self.runs(chunk, strip);
@@ -152,7 +154,7 @@ pub const MOST_CHUNKS: usize = 4;
 const MOST_ROUNDS: usize = 8;
 
 /// The most modes that a kernel is compiled for, each by itself.
-const MOST_MODES: usize = 4;
+pub const MOST_MODES: usize = 4;
 
 /// Below this many entries a pattern is one chunk.
 const SMALL: usize = 4096;
@@ -293,13 +295,17 @@ impl<'a> Pattern<'a> {
     /// Other columns of the same entries, of which the first two are those of this pattern, on its grid.
     ///
     /// # Panics
-    /// If a column has another length.
+    /// If the first two are others, a column has another length, or there are more than [`MOST_MODES`] of entries in strips.
     pub fn with_columns<'b>(&self, columns: Vec<Cow<'b, [u32]>>) -> Pattern<'b> {
+        let is_same = (0..2).all(|mode| columns[mode].as_ref() == self.indices(mode).as_ref());
+        assert!(is_same, "the first two columns are those of the grid");
         let is_filled = self.is_filled && columns.len() == 2;
         let mut pattern = Pattern { is_filled, ..Pattern::cut(columns, self.chunks.clone()) };
         if self.is_in_strips() {
+            assert!(pattern.modes() <= MOST_MODES, "as many modes as kernels are compiled for");
             pattern.near.clone_from(&self.near);
             pattern.columns[..2].fill(Cow::default());
+            pattern.is_sorted = false;
         }
         Pattern { grid: self.grid.clone(), ..pattern }
     }
