@@ -1,4 +1,5 @@
-//! Repeated updates row by row: the bits of as many updates of the whole block.
+//! Repeated updates row by row have the bits of as many updates of the whole block; so have updates after the entries were put
+//! in the order of the visits.
 
 use cavi_algebra::BlockId;
 use cavi_executor::plan::{Precision, plan};
@@ -137,6 +138,53 @@ fn rows_of_many_entries_keep_their_bits() {
         for block in found {
             check(&program, &bound, block, false);
             check(&program, &bound, block, true);
+        }
+    }
+}
+
+/// Rates whose profiles are given, those of a few items next to nothing: their entries are summed in log space.
+const GIVEN: Large = (
+    "rates of given profiles",
+    "axis user[u]\naxis item[i]\naxis taste[k]\ndata y[u, i] : count, absent = 0\ndata f[k, i] : positive\n\
+     w[u, k] ~ Gamma(0.3, rate = 1)\ny[u, i] ~ Poisson(sum[k](w[u, k] * f[k, i]))\n",
+    &[150, 300, 6],
+    &[("y", &[150, 300])],
+);
+
+/// An executor puts the entries in order after a few passes; one for each update never does.
+#[test]
+fn entries_in_the_order_of_the_visits_keep_their_bits() {
+    for (name, text, sizes, arrays) in LARGE.iter().chain([&GIVEN]) {
+        let program = compile(name, text).unwrap_or_else(|problem| panic!("{problem}"));
+        let axes: Vec<BoundAxis> = sizes.iter().map(|size| BoundAxis::plain(*size)).collect();
+        let mut data: Vec<(&str, BoundArray)> =
+            arrays.iter().map(|(name, own)| (*name, listed(own))).collect();
+        if *name == GIVEN.0 {
+            let profile = |place: usize| if place % 300 % 40 < 2 { 1e-280 } else { 0.5 + (place % 7) as f64 };
+            data.push(("f", BoundArray::full((0..6 * 300).map(profile).collect())));
+        }
+        let bound = bound_of(&program, &axes, &data);
+        let from = start(&program.equations, &bound, 3);
+        let schedule = program.schedule();
+        let items = || (0..4).flat_map(|_| &schedule.items);
+        let bits = |executor: &mut Executor| -> Vec<u64> {
+            let bound = executor.elbo();
+            let values = executor.parameters().blocks.iter().flatten().flatten();
+            values.chain([&bound]).map(|value| value.to_bits()).collect()
+        };
+        let mut parameters = from.clone();
+        for item in items() {
+            let mut executor = run(&program, &bound, &parameters, 1);
+            executor.item(item).unwrap_or_else(|trouble| panic!("{name}: {trouble}"));
+            parameters = executor.parameters().clone();
+        }
+        let expected = bits(&mut run(&program, &bound, &parameters, 1));
+        for threads in [1, 2, 3] {
+            let mut executor = run(&program, &bound, &from, threads);
+            for item in items() {
+                executor.item(item).unwrap_or_else(|trouble| panic!("{name}: {trouble}"));
+            }
+            assert!(bits(&mut executor) == expected, "{name}, {threads} threads");
         }
     }
 }

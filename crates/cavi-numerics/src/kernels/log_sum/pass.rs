@@ -39,7 +39,8 @@ pub(super) struct Written<'a> {
     pub total: bool,
 }
 
-// SAFETY: tasks write through their pointers at rows that no other task writes or reads meanwhile: see `log_sum_on`.
+// SAFETY: tasks write through their pointers at rows that no other task writes or reads meanwhile: see `log_sum_on`, and
+// `rounds` for those of a grid.
 unsafe impl Send for Task<'_> {}
 
 impl<'a> Task<'a> {
