@@ -1,20 +1,30 @@
 //! What is planned for which data, and that it comes to what the interpreter does.
 
-use cavi_executor::{BoundArray, BoundAxis, Executor, start};
-use cavi_tests::support::{bound_of, compile, runs_agree};
+use cavi_executor::{Bound, BoundArray, BoundAxis, Executor, Parameters, start};
+use cavi_tests::support::{Program, bound_of, compile, runs_agree};
 
-/// The plan of a program for data of these sizes has each of the texts, and its sweeps are those of the interpreter.
-fn check(text: &str, sizes: &[usize], data: &[(&str, BoundArray)], expected: &[&str]) -> String {
+/// A program with data of these sizes, and its start.
+fn bound(text: &str, sizes: &[usize], data: &[(&str, BoundArray)]) -> (Program, Bound, Parameters) {
     let program = compile("planned", text).unwrap_or_else(|problem| panic!("{problem}"));
     let sizes: Vec<BoundAxis> = sizes.iter().map(|size| BoundAxis::plain(*size)).collect();
     let bound = bound_of(&program, &sizes, data);
     let from = start(&program.equations, &bound, 1);
-    let executor = Executor::new(&program.equations, &bound, from.clone(), 1)
-        .unwrap_or_else(|unplanned| panic!("{}", unplanned.0));
-    let plan = executor.plan_text();
+    (program, bound, from)
+}
+
+fn executor<'a>((program, bound, from): &'a (Program, Bound, Parameters)) -> Executor<'a> {
+    Executor::new(&program.equations, bound, from.clone(), 1)
+        .unwrap_or_else(|unplanned| panic!("{}", unplanned.0))
+}
+
+/// The plan of a program for data of these sizes has each of the texts, and its sweeps are those of the interpreter.
+fn check(text: &str, sizes: &[usize], data: &[(&str, BoundArray)], expected: &[&str]) -> String {
+    let ready = bound(text, sizes, data);
+    let plan = executor(&ready).plan_text();
     for expected in expected {
         assert!(plan.contains(expected), "no `{expected}` in\n{plan}");
     }
+    let (program, bound, from) = ready;
     if let Err(problem) = runs_agree(&program, &bound, &program.schedule(), &from, 3, 1e-12) {
         panic!("{problem}\n{plan}");
     }
@@ -125,6 +135,36 @@ fn masked_second_moments_are_one_sum() {
             "{plan}"
         );
     }
+}
+
+/// Squares of many entries, some of them missing, are opened where the Gram matrices of what is observed are there anyway:
+/// precisions are made of them if the factors have one q over what is summed. No array of residuals is left then.
+#[test]
+fn squares_of_masked_entries_are_opened_for_joint_factors() {
+    let (rows, columns, parts) = (400, 340, 3);
+    let values: Vec<f64> = counts(rows * columns).iter().map(|count| count - 2.0).collect();
+    let observed: Vec<bool> = (0..values.len()).map(|place| place % 7 != 3).collect();
+    let residuals = |posterior: &str, offset: f64| {
+        let text = format!(
+            "axis row[n]\naxis column[j]\naxis part[k]\ndata x[n, j] : real, absent = NA\n\
+             z[n, k] ~ Normal(0, sd = 1)\nw[j, k] ~ Normal(0, sd = 1)\ntau ~ Gamma(1, rate = 1)\n\
+             x[n, j] ~ Normal(sum[k](w[j, k] * z[n, k]), prec = tau)\nposterior {{\n{posterior}}}\n"
+        );
+        let values = values.iter().map(|value| value + offset).collect();
+        let data = BoundArray::Dense { values, observed: Some(observed.clone()) };
+        let plan = executor(&bound(&text, &[rows, columns, parts], &[("x", data)])).plan_text();
+        let is_residual = |line: &&str| {
+            line.contains(&format!(" {rows} x {columns} "))
+                && line.contains("reduction of steps")
+                && line.contains("dense contraction of steps")
+        };
+        plan.lines().filter(is_residual).count()
+    };
+    let joint = "  q(z[n, :k])\n  q(w[j, :k])\n";
+    assert_eq!(residuals(joint, 0.0), 0);
+    assert!(residuals("  q(w[j, :k])\n", 0.0) > 0);
+    // Far from 0 the sums lose digits in their difference.
+    assert!(residuals(joint, 20.0) > 0);
 }
 
 /// The sum over the data that the update and the bound have in common is taken once.

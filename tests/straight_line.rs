@@ -404,10 +404,9 @@ impl Gaussian {
     }
 }
 
-/// Group factor analysis (models.md, after Klami et al. 2015), with a share of the entries missing.
-fn gfa(missing: f64, seed: u64) {
-    let (n, k) = (8, 3);
-    let views = [3_usize, 5];
+/// Group factor analysis (models.md, after Klami et al. 2015) of two views, with a share of the entries missing.
+fn gfa(n: usize, views: [usize; 2], missing: f64, seed: u64) {
+    let k = 3;
     let (a_alpha, b_alpha, a_tau, b_tau) = (1.5, 0.7, 1.2, 0.9);
     let absent = if missing > 0.0 { ", absent = NA" } else { "" };
     let text = format!(
@@ -543,10 +542,17 @@ fn gfa(missing: f64, seed: u64) {
 
 #[test]
 fn gfa_with_nothing_missing() {
-    gfa(0.0, 4);
+    gfa(8, [3, 5], 0.0, 4);
 }
 
 #[test]
 fn gfa_with_missing_entries() {
-    gfa(0.3, 5);
+    gfa(8, [3, 5], 0.3, 5);
+}
+
+/// Of so many entries the squares are opened: no array of residuals, but Gram matrices.
+#[test]
+fn gfa_of_many_entries() {
+    gfa(600, [100, 120], 0.0, 6);
+    gfa(600, [100, 120], 0.3, 7);
 }

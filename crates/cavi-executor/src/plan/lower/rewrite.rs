@@ -263,13 +263,14 @@ impl<'a> Lowering<'a, '_> {
 
     /// Whether a square over all entries of dense data is better opened: `sum (x - t)^2 = sum x^2 - 2 sum x t + sum t^2` needs
     /// no array of residuals where `t` sums over products, because `x` times a factor is wanted for the updates anyway and
-    /// the last term is one of Gram matrices. Nothing may be missing, and the data must be nearly centred, so that the
-    /// difference of the sums keeps its digits.
+    /// the last term is one of Gram matrices. Where entries are missing, each row and column has a Gram matrix of its own,
+    /// which is there only if a precision is made of it: that of a factor with one q over the letters summed. The data must
+    /// be nearly centred, so that the difference of the sums keeps its digits.
     fn opens_well(&self, sum: &Sum, rest: &Term) -> bool {
         let masked = rest.factors.iter().any(
             |factor| matches!(&factor.atom, Atom::Observed(array, _) if self.bound.array(*array).has_missing()),
         );
-        let products = sum.terms.iter().any(|term| !term.sums.is_empty());
+        let mut products = sum.terms.iter().filter(|term| !term.sums.is_empty()).peekable();
         let data: Vec<ArrayId> = sum
             .terms
             .iter()
@@ -279,14 +280,36 @@ impl<'a> Lowering<'a, '_> {
                 _ => None,
             })
             .collect();
-        !masked && products && !data.is_empty() && data.iter().all(|array| self.is_nearly_centred(*array))
+        products.peek().is_some()
+            && (!masked || products.all(|product| self.has_joint_factors(product)))
+            && !data.is_empty()
+            && data.iter().all(|array| self.is_nearly_centred(*array))
     }
 
+    /// Whether each latent of a sum of products has one q over the letters summed: `sum_k E z_nk E w_jk` with `q(z_n)`, `q(w_j)`.
+    fn has_joint_factors(&self, product: &Term) -> bool {
+        let is_summed = |subscript: &Subscript| {
+            let mut letters = Vec::new();
+            subscript.letters(&mut letters);
+            letters.iter().any(|letter| product.sums.contains(letter))
+        };
+        let is_latent = |factor: &Factor| matches!(&factor.atom, Atom::Moment(_));
+        product.factors.iter().any(is_latent)
+            && product.factors.iter().all(|factor| match &factor.atom {
+                Atom::Moment(moment) => !moment.plates.iter().any(is_summed),
+                Atom::Value(array, _) => self.symbols.array(*array).kind != ArrayKind::Latent,
+                _ => false,
+            })
+    }
+
+    /// Whether the mean of what is observed is within four standard deviations of 0.
     fn is_nearly_centred(&self, array: ArrayId) -> bool {
-        let BoundArray::Dense { values, observed: None } = self.bound.array(array) else { return false };
-        let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
-        let squares: f64 = values.iter().map(|value| value * value).sum();
-        let spread: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+        let BoundArray::Dense { values, observed } = self.bound.array(array) else { return false };
+        let is_seen = |place: &usize| observed.as_ref().is_none_or(|observed| observed[*place]);
+        let seen = || (0..values.len()).filter(is_seen).map(|place| values[place]);
+        let mean = seen().sum::<f64>() / seen().count().max(1) as f64;
+        let squares: f64 = seen().map(|value| value * value).sum();
+        let spread: f64 = seen().map(|value| (value - mean) * (value - mean)).sum();
         squares <= 16.0 * spread
     }
 
