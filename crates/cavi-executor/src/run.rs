@@ -28,6 +28,7 @@ use cavi_algebra::{BlockId, Elementary, Equations, SiteId, Statistic};
 use cavi_families::{Batch, Extent, Improper, Posterior};
 use cavi_numerics::Threads;
 use cavi_numerics::kernels::masked::{Mask, masked_sums};
+use cavi_numerics::reduce::has_nan;
 
 use crate::data::Bound;
 use crate::layout::{Layout, Parameters};
@@ -39,7 +40,7 @@ use crate::trouble::Trouble;
 pub use ascend::{Allocations, VISIT};
 use changes::Change;
 use contractions::Prepared;
-use elementwise::{elementwise, in_place, pairwise};
+use elementwise::{elementwise, in_place, pairwise, zeros};
 use parts::{pairs, put, square, take};
 use region::Inverses;
 use rows::{Parts, describe, expect};
@@ -411,15 +412,14 @@ impl<'a> Executor<'a> {
                 }
             }
             Operation::Contractions(_) => {
-                out.clear();
-                out.resize(self.plan.nodes[index].len(), 0.0);
+                out = zeros(out, self.plan.nodes[index].len(), &self.threads);
                 let kept = |part: &&Prepared| !part.streams(&self.plan.streamed);
                 for prepared in self.prepared[index].iter().filter(kept) {
                     prepared.run(&self.values, &self.plan.maps, &mut out, &self.threads);
                 }
                 self.run_streamed(&self.prepared[index], &mut out, false);
                 // The logs of points at 0 are infinite, and 0 ln 0 is 0.
-                if out.iter().any(|value| value.is_nan()) {
+                if has_nan(&out) {
                     out.fill(0.0);
                     for prepared in self.prepared[index].iter().filter(kept) {
                         prepared.run_guarded(&self.values, &self.plan.maps, &mut out);
@@ -428,8 +428,7 @@ impl<'a> Executor<'a> {
                 }
             }
             Operation::Masked(sum) => {
-                out.clear();
-                out.resize(self.plan.nodes[index].len(), 0.0);
+                out = zeros(out, self.plan.nodes[index].len(), &self.threads);
                 let mask = &self.masks[&(sum.mask, sum.by_columns)];
                 let of = (self.values[sum.of.index()].as_ref(), sum.last);
                 masked_sums(mask, sum.coefficient, of, &mut out, &self.threads);
@@ -441,8 +440,7 @@ impl<'a> Executor<'a> {
                 pairwise(*function, &self.values[left.index()], &self.values[right.index()], &mut out);
             }
             Operation::Whole(parts) => {
-                out.clear();
-                out.resize(self.plan.nodes[index].len(), 0.0);
+                out = zeros(out, self.plan.nodes[index].len(), &self.threads);
                 let shape = &self.plan.nodes[index].shape;
                 parts.iter().for_each(|part| put(part, &self.values[part.node.index()], shape, &mut out));
             }
@@ -533,16 +531,20 @@ impl<'a> Executor<'a> {
             return self.ascend(id, Allocations::Held);
         }
         let weightless = self.weightless(id);
-        let whole = self.plan.blocks[id.index()].in_order.is_empty() && weightless.is_empty();
-        if whole && !self.equations.block(id).is_point() {
-            let family = family(self.equations, id);
+        let at_once = self.plan.blocks[id.index()].in_order.is_empty();
+        if at_once && weightless.is_empty() {
             let layout = self.plan.layouts[id.index()].clone();
-            let parts = Parts::new(family, &layout);
+            let parts = Parts::new(family(self.equations, id), &layout);
             let natural = self.plan.blocks[id.index()].natural.clone();
             let natural = self.prepare(&natural, &parts);
             let mut block = std::mem::take(&mut self.parameters.blocks[id.index()]);
-            let columns = self.columns(natural.clone());
-            let outcome = describe(family, &parts, &columns, &mut block, &self.threads);
+            let outcome = describe(
+                &parts,
+                &self.columns(natural.clone()),
+                &mut block,
+                &self.threads,
+                |batch, natural, block| settle(self.equations, id, batch, natural, block),
+            );
             self.parameters.blocks[id.index()] = block;
             outcome.map_err(|improper| trouble(id, &layout, improper.row, improper.reason))?;
             // The family was asked once, when the run began.
@@ -551,8 +553,8 @@ impl<'a> Executor<'a> {
             self.forget_prepared(&natural);
             return Ok(());
         }
-        if self.plan.blocks[id.index()].in_order.is_empty() {
-            let before = (!weightless.is_empty()).then(|| self.parameters.blocks[id.index()].clone());
+        if at_once {
+            let before = self.parameters.blocks[id.index()].clone();
             let nodes = self.plan.blocks[id.index()].natural.clone();
             nodes.iter().for_each(|node| self.evaluate(*node));
             let layout = &self.plan.layouts[id.index()];
@@ -560,22 +562,19 @@ impl<'a> Executor<'a> {
             let block = &mut self.parameters.blocks[id.index()];
             let outcome = settle(self.equations, id, &layout.batch(), &columns, block);
             outcome.map_err(|improper| trouble(id, layout, improper.row, improper.reason))?;
-            if let Some(before) = &before {
-                let shared = !layout.group.is_empty();
-                let matrix: Vec<bool> = extents_of(self.equations, id);
-                for ((column, before), matrix) in block.iter_mut().zip(before).zip(matrix) {
-                    let width = before.len() / layout.rows;
-                    for copy in weightless.iter().filter(|_| !(matrix && shared)) {
-                        let own = match layout.starts.is_empty() {
-                            true => copy * width..(copy + 1) * width,
-                            // A row holds a copy for each group.
-                            false => layout.batch().row(*copy),
-                        };
-                        column[own.clone()].copy_from_slice(&before[own]);
-                    }
+            let shared = !layout.group.is_empty();
+            let matrix: Vec<bool> = extents_of(self.equations, id);
+            for ((column, before), matrix) in block.iter_mut().zip(&before).zip(matrix) {
+                let width = before.len() / layout.rows;
+                for copy in weightless.iter().filter(|_| !(matrix && shared)) {
+                    let own = match layout.starts.is_empty() {
+                        true => copy * width..(copy + 1) * width,
+                        // A row holds a copy for each group.
+                        false => layout.batch().row(*copy),
+                    };
+                    column[own.clone()].copy_from_slice(&before[own]);
                 }
             }
-            // The family was asked once, when the run began.
             let _ = self.observe(id);
             self.touch(id);
             self.forget(&nodes);

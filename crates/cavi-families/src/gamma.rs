@@ -183,6 +183,14 @@ impl Posterior for GammaPosterior {
     }
 
     fn mode(&self, batch: &Batch, coefficients: &[&[f64]], value: &mut [f64]) -> Result<(), Improper> {
+        let pairs = || coefficients[0][..batch.rows].iter().zip(&coefficients[1][..batch.rows]);
+        // Without an early end, and without a case for each row, these are loops of vectors.
+        if pairs().fold(true, |all, (log, linear)| all & (*log >= 0.0) & (*linear < 0.0)) {
+            for (value, (log, linear)) in value.iter_mut().zip(pairs()) {
+                *value = inside(*log, log / -linear);
+            }
+            return Ok(());
+        }
         for row in 0..batch.rows {
             let (log, linear) = (coefficients[0][row], coefficients[1][row]);
             // c_1 log x + c_2 x: at c_1 / -c_2; 0/0 is 0, so that an untouched element takes the boundary.

@@ -32,6 +32,18 @@ pub fn max(x: &[f64]) -> f64 {
     run(instruction_set(), x)
 }
 
+/// Whether a value is NaN.
+pub fn has_nan(x: &[f64]) -> bool {
+    dispatch!(fn run(x: &[f64]) -> bool = has_nan_body);
+    run(instruction_set(), x)
+}
+
+#[inline(always)]
+fn has_nan_body<const FMA: bool>(x: &[f64]) -> bool {
+    // Without an early end within a block the search is one of vectors.
+    x.chunks(BLOCK).any(|block| block.iter().fold(false, |found, x| found | x.is_nan()))
+}
+
 #[inline(always)]
 fn combine(lanes: [f64; LANES]) -> f64 {
     ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]))
@@ -136,6 +148,19 @@ mod tests {
     fn a_sum_of_tenths_loses_little() {
         let x = vec![0.1; 1_000_000];
         assert!((sum(&x) - 100_000.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_nan_is_found_wherever_it_stands() {
+        for length in [0, 1, 20, 128, 300] {
+            let mut x = vec![f64::INFINITY; length];
+            assert!(!has_nan(&x), "{length}");
+            for position in 0..length {
+                x[position] = f64::NAN;
+                assert!(has_nan(&x), "{position} of {length}");
+                x[position] = -0.0;
+            }
+        }
     }
 
     #[test]

@@ -28,6 +28,16 @@ pub fn in_place(function: Elementwise, values: &mut [f64], threads: &Threads) {
     });
 }
 
+/// As many zeros, in the memory of these values if they are as many.
+pub fn zeros(mut values: Vec<f64>, length: usize, threads: &Threads) -> Vec<f64> {
+    if values.len() != length {
+        drop(values);
+        return vec![0.0; length];
+    }
+    threads.for_each_chunk(&mut values, CHUNK, |_, values| values.fill(0.0));
+    values
+}
+
 fn apply(function: Elementwise, from: &[f64], out: &mut [f64]) {
     match function {
         Elementwise::Power(2) => out.iter_mut().zip(from).for_each(|(out, value)| *out = value * value),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use cavi_algebra::BlockId;
 use cavi_families::{Batch, Extent, Posterior};
+use cavi_numerics::reduce::has_nan;
 
 use super::contractions::Seen;
 use super::region::{Region, gathered};
@@ -233,7 +234,7 @@ impl Executor<'_> {
             let tables = (&self.plan.maps, &mut self.inverses);
             prepared.run_region(&seen, tables, region, &mut out, &self.threads);
         }
-        (!out.iter().any(|value| value.is_nan())).then_some(out)
+        (!has_nan(&out)).then_some(out)
     }
 }
 

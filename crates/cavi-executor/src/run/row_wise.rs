@@ -13,6 +13,7 @@ use cavi_families::Batch;
 use cavi_numerics::Threads;
 use cavi_numerics::kernels::log_sum::{Factor, LogSum, Values, log_sum_rows};
 use cavi_numerics::kernels::pattern::Pattern;
+use cavi_numerics::reduce::has_nan;
 
 use super::contractions::Prepared;
 use super::elementwise::in_place;
@@ -173,7 +174,7 @@ impl Band<'_, '_> {
             for (site, coefficient) in &column.counts {
                 sum.iter_mut().zip(&counts[*site]).for_each(|(sum, count)| *sum += coefficient * count);
             }
-            if sum.iter().any(|value| value.is_nan()) {
+            if has_nan(&sum) {
                 return None;
             }
             natural.push(sum);

@@ -161,7 +161,7 @@ impl Columns<'_> {
             prepared.run_rows(&executor.values, &executor.plan.maps, letters.clone(), &mut out);
         }
         // Nothing times infinity is nothing.
-        if out.iter().any(|value| value.is_nan()) {
+        if cavi_numerics::reduce::has_nan(&out) {
             let mut all = vec![0.0; executor.plan.nodes[node.index()].len()];
             for prepared in &executor.prepared[node.index()] {
                 prepared.run_guarded(&executor.values, &executor.plan.maps, &mut all);
@@ -187,22 +187,23 @@ impl Columns<'_> {
     }
 }
 
-/// Natural parameters to descriptors.
+/// Brings the columns of a block, its descriptors or its point, to what `settle` makes of the natural parameters of a part.
 pub fn describe(
-    family: &dyn Posterior,
     parts: &Parts,
     natural: &Columns,
-    descriptors: &mut [Vec<f64>],
+    columns: &mut [Vec<f64>],
     threads: &Threads,
+    settle: impl Fn(&Batch, &[&[f64]], &mut [Vec<f64>]) -> Result<(), Improper> + Sync,
 ) -> Result<(), Improper> {
     if parts.is_one() {
         let natural = natural.all(parts, 0);
         let natural: Vec<&[f64]> = natural.iter().map(AsRef::as_ref).collect();
-        return family.describe(&parts.batch, &natural, descriptors);
+        return settle(&parts.batch, &natural, columns);
     }
     let mut pieces: Vec<Vec<&mut [f64]>> = (0..parts.count()).map(|_| Vec::new()).collect();
-    for (column, own) in descriptors.iter_mut().zip(family.descriptors()) {
-        for (piece, values) in pieces.iter_mut().zip(column.chunks_mut(parts.length(own.extent))) {
+    for column in columns {
+        let length = parts.values(column.len()).max(1);
+        for (piece, values) in pieces.iter_mut().zip(column.chunks_mut(length)) {
             piece.push(values);
         }
     }
@@ -211,8 +212,8 @@ pub fn describe(
     threads.for_each_item(work, |(part, (columns, outcome)): (usize, (Vec<&mut [f64]>, &mut _))| {
         let natural = natural.all(parts, part);
         let natural: Vec<&[f64]> = natural.iter().map(AsRef::as_ref).collect();
-        let mut own: Vec<Vec<f64>> = columns.iter().map(|column| vec![0.0; column.len()]).collect();
-        *outcome = family.describe(&parts.batch(part), &natural, &mut own);
+        let mut own: Vec<Vec<f64>> = columns.iter().map(|column| column.to_vec()).collect();
+        *outcome = settle(&parts.batch(part), &natural, &mut own);
         columns.into_iter().zip(&own).for_each(|(column, own)| column.copy_from_slice(own));
     });
     for (part, outcome) in outcomes.into_iter().enumerate() {

@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use cavi_numerics::reduce::has_nan;
+
 use super::Executor;
 use super::contractions::{Prepared, Way};
 use super::elementwise::elementwise;
@@ -64,7 +66,7 @@ impl Executor<'_> {
                         let (values, maps) = (&self.values, &self.plan.maps);
                         prepared.run_some(at, values, rows, maps, &mut out, way, &self.threads);
                     }
-                    if guarded || !out.iter().any(|value| value.is_nan()) {
+                    if guarded || !has_nan(&out) {
                         break;
                     }
                     out.fill(0.0);
