@@ -92,6 +92,38 @@ fn few_entries_run_one_by_one() {
     assert!(!plan.contains(PRODUCTS), "{plan}");
 }
 
+/// Rows that are gathered often are padded to whole lines: as values and as exponentials, arranged anew for it or for the
+/// other order of letters, and where entries are treated in log space.
+#[test]
+fn rows_that_are_gathered_often_are_padded() {
+    let (rows, columns, parts) = (70, 60, 11);
+    let some = || listed(rows, columns, |place| place * 7919 % 1009 % 10 < 4);
+    let profile = |place: usize| if place % columns % 20 < 2 { 1e-280 } else { 0.5 + (place % 7) as f64 };
+    let profiles = BoundArray::full((0..parts * columns).map(profile).collect());
+    let axes = "axis row[i]\naxis column[j]\naxis part[k]\ndata x[i, j] : count, absent = 0\n";
+    let gamma = |name: &str| format!("{name} ~ Gamma(0.7, rate = 1)\n");
+    let point = |name: &str| format!("{name} ~ Flat(nonnegative)\n");
+    for statement in [&gamma, &point] as [&dyn Fn(&str) -> String; 2] {
+        for own in ["h[k, j]", "h[j, k]"] {
+            for (given, data) in [("", vec![]), ("data f[k, j] : positive\n", vec![("f", profiles.clone())])]
+            {
+                let product = if data.is_empty() { "" } else { " * f[k, j]" };
+                let posterior = match statement("w").contains("Flat") {
+                    true => format!("posterior {{\n  point w[i, k]\n  point {own}\n}}\n"),
+                    false => String::new(),
+                };
+                let text = format!(
+                    "{axes}{given}{}{}x[i, j] ~ Poisson(sum[k](w[i, k] * {own}{product}))\n{posterior}",
+                    statement("w[i, k]"),
+                    statement(own)
+                );
+                let data = [vec![("x", some())], data].concat();
+                check(&text, &[rows, columns, parts], &data, &["60 x 11 in rows of 16"]);
+            }
+        }
+    }
+}
+
 #[test]
 fn entries_out_of_order_are_put_in_order() {
     let (rows, columns) = (40, 50);

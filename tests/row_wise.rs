@@ -142,12 +142,13 @@ fn rows_of_many_entries_keep_their_bits() {
     }
 }
 
-/// Rates whose profiles are given, those of a few items next to nothing: their entries are summed in log space.
+/// Rates whose profiles are given but for a factor, those of a few items next to nothing: their entries are summed in log space.
 const GIVEN: Large = (
     "rates of given profiles",
     "axis user[u]\naxis item[i]\naxis taste[k]\ndata y[u, i] : count, absent = 0\ndata f[k, i] : positive\n\
-     w[u, k] ~ Gamma(0.3, rate = 1)\ny[u, i] ~ Poisson(sum[k](w[u, k] * f[k, i]))\n",
-    &[150, 300, 6],
+     w[u, k] ~ Gamma(0.3, rate = 1)\nh[i, k] ~ Gamma(0.3, rate = 1)\n\
+     y[u, i] ~ Poisson(sum[k](w[u, k] * h[i, k] * f[k, i]))\n",
+    &[150, 300, 10],
     &[("y", &[150, 300])],
 );
 
@@ -161,7 +162,7 @@ fn entries_in_the_order_of_the_visits_keep_their_bits() {
             arrays.iter().map(|(name, own)| (*name, listed(own))).collect();
         if *name == GIVEN.0 {
             let profile = |place: usize| if place % 300 % 40 < 2 { 1e-280 } else { 0.5 + (place % 7) as f64 };
-            data.push(("f", BoundArray::full((0..6 * 300).map(profile).collect())));
+            data.push(("f", BoundArray::full((0..10 * 300).map(profile).collect())));
         }
         let bound = bound_of(&program, &axes, &data);
         let from = start(&program.equations, &bound, 3);

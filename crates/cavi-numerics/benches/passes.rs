@@ -85,7 +85,9 @@ fn compare(
     weights: &[f64],
     factors: &[Vec<f64>; 2],
 ) -> [f64; 3] {
-    let pattern = Pattern::on_grid(columns.iter().map(|column| Cow::Borrowed(&column[..])).collect(), length);
+    let row_length = length.next_multiple_of(8);
+    let pattern =
+        Pattern::on_grid(columns.iter().map(|column| Cow::Borrowed(&column[..])).collect(), row_length);
     // As the executor does.
     let in_strips = pattern.in_strips();
     let own_columns = in_strips.as_ref().map(|(own, _)| [0, 1].map(|mode| own.indices(mode).into_owned()));
@@ -115,6 +117,13 @@ fn compare(
     let mut ratios = vec![0.0; ENTRIES];
     let threads = Threads::new(1);
     let singles = [0, 1].map(|mode| factors[mode].iter().map(|own| *own as f32).collect::<Vec<f32>>());
+    // As the executor does: rows that are gathered are whole cache lines.
+    let stride = length.next_multiple_of(8);
+    let mut padded = vec![0.0; COLUMNS * stride];
+    for (padded, own) in padded.chunks_exact_mut(stride).zip(factors[1].chunks_exact(length)) {
+        padded[..length].copy_from_slice(own);
+    }
+    let mut of_columns = vec![0.0; COLUMNS * stride];
     let mut best = [f64::INFINITY; 4];
     for _ in 0..7 {
         for (slot, best) in best.iter_mut().enumerate() {
@@ -127,13 +136,10 @@ fn compare(
                             * profile[own_columns[1][entry] as usize];
                     }
                 }
-                let views = [0, 1].map(|mode| {
-                    let values = if single {
-                        singles[mode].as_slice().into()
-                    } else {
-                        factors[mode].as_slice().into()
-                    };
-                    Factor { values, stride: length }
+                let views = [0, 1].map(|mode| match (single, mode) {
+                    (true, _) => Factor { values: singles[mode].as_slice().into(), stride: length },
+                    (false, 0) => Factor { values: factors[0].as_slice().into(), stride: length },
+                    (false, _) => Factor { values: padded.as_slice().into(), stride },
                 });
                 let known = take == Take::FirstFromSums;
                 if known {
@@ -152,7 +158,11 @@ fn compare(
                 let outputs = Outputs {
                     accumulators: vec![
                         wants(Take::First).then_some(&mut first[..]),
-                        wants(Take::Second).then_some(&mut second[..]),
+                        wants(Take::Second).then_some(if single {
+                            &mut second[..]
+                        } else {
+                            &mut of_columns[..]
+                        }),
                     ],
                     ratios: None,
                     sums: (take == Take::Strength).then_some(&mut sums[..]),

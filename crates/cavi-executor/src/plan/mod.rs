@@ -9,6 +9,7 @@ mod eliminate;
 pub mod forecast;
 pub mod lower;
 pub mod masked;
+mod pad;
 mod pairs;
 pub mod precision;
 mod print;
@@ -181,6 +182,7 @@ pub fn plan<'a>(
     let mut plan =
         Plan { nodes, statics, maps, streamed, layouts, blocks, sites, row_wise, elbo, elbo_sites };
     plan.store(precision);
+    plan.pad();
     plan.row_wise =
         (0..plan.blocks.len()).map(|block| plan.rows_alone(equations, BlockId::from(block))).collect();
     Ok(plan)

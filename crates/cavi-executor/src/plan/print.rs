@@ -39,8 +39,11 @@ impl Plan<'_> {
                         Rows::Own(row) => row.len() * size_of::<u32>(),
                     })
                     .sum();
-                let counts: usize =
-                    addend.modes.iter().map(|mode| mode.rows * addend.categories * size_of::<f64>()).sum();
+                let counts: usize = addend
+                    .modes
+                    .iter()
+                    .map(|mode| mode.rows * addend.row_length(mode) * size_of::<f64>())
+                    .sum();
                 rows + 4 * counts + addend.listed.as_ref().map_or(0, Listed::bytes)
             })
             .sum();
@@ -82,7 +85,15 @@ impl Plan<'_> {
                 let modes: Vec<String> = addend
                     .modes
                     .iter()
-                    .map(|mode| format!("{} x {}", mode.rows, addend.categories))
+                    .map(|mode| match mode.padding {
+                        0 => format!("{} x {}", mode.rows, addend.categories),
+                        _ => format!(
+                            "{} x {} in rows of {}",
+                            mode.rows,
+                            addend.categories,
+                            addend.row_length(mode)
+                        ),
+                    })
                     .collect();
                 let kernel = match &addend.listed {
                     Some(_) => "listed categories in log space",

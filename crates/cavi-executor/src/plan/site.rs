@@ -91,6 +91,8 @@ pub struct ModePlan {
     pub climbers: Vec<BlockId>,
     /// The values `exp(coefficient * E log)`, rows by categories.
     pub factor: NodeId,
+    /// As many numbers stand behind the categories in each row of the factor, and of what a pass accumulates.
+    pub padding: usize,
     /// `coefficient * E log`, rows by categories.
     pub log_factor: NodeId,
     /// The number of rows.
@@ -141,10 +143,11 @@ impl ModePlan {
         self.block.iter().chain(&self.climbers).any(|block| blocks.contains(block))
     }
 
-    /// Whether rows by categories is the block's own order.
+    /// Whether rows as a pass accumulates them are in the block's own order.
     pub fn counts_in_order(&self) -> bool {
         self.counts.as_ref().is_none_or(|arrange| {
-            arrange.output.iter().enumerate().all(|(place, index)| index.letter == place)
+            self.padding == 0
+                && arrange.output.iter().enumerate().all(|(place, index)| index.letter == place)
                 && arrange.output.len() == arrange.sizes.len()
         })
     }
@@ -608,8 +611,18 @@ fn mode(
             Some(Contraction { coefficient: 1.0, sizes: loops, operands: Vec::new(), output })
         }
     };
-    let membership = false;
-    Ok(ModePlan { log: number, block, climbers, factor, log_factor, rows: n_rows, row, counts, membership })
+    Ok(ModePlan {
+        log: number,
+        block,
+        climbers,
+        factor,
+        padding: 0,
+        log_factor,
+        rows: n_rows,
+        row,
+        counts,
+        membership: false,
+    })
 }
 
 /// The log of sparse data over all summed letters that are too large to be filled out.
@@ -735,8 +748,18 @@ fn membership(
     let log = Operation::Map(Elementwise::Function(Function::Log), factor);
     let log_factor = lowering.node(log, shape, Vec::new);
     let (log, row) = (usize::MAX, Rows::Own(row));
-    let climbers = Vec::new();
-    Ok(ModePlan { log, block: None, climbers, factor, log_factor, rows, row, counts: None, membership: true })
+    Ok(ModePlan {
+        log,
+        block: None,
+        climbers: Vec::new(),
+        factor,
+        padding: 0,
+        log_factor,
+        rows,
+        row,
+        counts: None,
+        membership: true,
+    })
 }
 
 /// A log term without a summed letter as a number for each value of one coordinate, or for all entries.

@@ -28,12 +28,13 @@ pub fn in_place(function: Elementwise, values: &mut [f64], threads: &Threads) {
     });
 }
 
-/// As many zeros, in the memory of these values if they are as many.
+/// As many zeros, in the memory of these values if there is enough of it.
 pub fn zeros(mut values: Vec<f64>, length: usize, threads: &Threads) -> Vec<f64> {
-    if values.len() != length {
+    if values.capacity() < length {
         drop(values);
         return vec![0.0; length];
     }
+    values.resize(length, 0.0);
     threads.for_each_chunk(&mut values, CHUNK, |_, values| values.fill(0.0));
     values
 }

@@ -75,7 +75,10 @@ impl Executor<'_> {
             false => addend
                 .modes
                 .iter()
-                .map(|mode| Factor { values: Values::Double(&self.values[mode.factor.index()]), stride })
+                .map(|mode| Factor {
+                    values: Values::Double(&self.values[mode.factor.index()]),
+                    stride: addend.row_length(mode),
+                })
                 .collect(),
         }
     }

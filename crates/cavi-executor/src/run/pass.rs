@@ -15,6 +15,7 @@ use cavi_numerics::kernels::pattern::Pattern;
 use cavi_numerics::{Threads, special};
 
 use super::Executor;
+use super::elementwise::zeros;
 use super::narrow::{self, Narrow};
 use super::site_state::SiteState;
 use crate::plan::site::{AddendPlan, ModePlan, SitePlan};
@@ -250,9 +251,12 @@ impl Executor<'_> {
         }
         let mut accumulators: Vec<Vec<Option<Vec<f64>>>> = Vec::new();
         for (number, addend) in plan.addends.iter().enumerate() {
-            let size = |mode: &ModePlan| mode.rows * addend.categories;
             let own = addend.modes.iter().map(|mode| {
-                wanted(mode).then(|| self.cleared(self.counts_node(id, number, mode.log), size(mode)))
+                wanted(mode).then(|| {
+                    let last = self.counts_node(id, number, mode.log);
+                    let last = last.map(|node| std::mem::take(&mut self.values[node.index()]).into_owned());
+                    zeros(last.unwrap_or_default(), mode.rows * addend.row_length(mode), &self.threads)
+                })
             });
             accumulators.push(own.collect());
         }
@@ -385,18 +389,6 @@ impl Executor<'_> {
         total
     }
 
-    /// Zeros in the memory of the counts that the pass replaces.
-    fn cleared(&mut self, counts: Option<NodeId>, length: usize) -> Vec<f64> {
-        let old = counts.map(|node| std::mem::take(&mut self.values[node.index()]));
-        match old {
-            Some(Cow::Owned(mut values)) if values.len() == length => {
-                self.threads.for_each_chunk(&mut values, CHUNK, |_, values| values.fill(0.0));
-                values
-            }
-            _ => vec![0.0; length],
-        }
-    }
-
     /// The weights of a site in the order of its pass.
     pub(super) fn weights<'s>(&'s self, plan: &SitePlan, ordered: &'s [f64]) -> &'s [f64] {
         if ordered.is_empty() { &self.values[plan.weight.index()] } else { ordered }
@@ -483,7 +475,8 @@ impl Executor<'_> {
         }
     }
 
-    /// Puts the counts into the nodes that updates read, in the blocks' own order.
+    /// Puts the counts into the nodes that updates read, in the blocks' own order. Where that is another one, they are not kept
+    /// as the pass has them: that would be as much memory all the time.
     fn store(
         &mut self,
         id: SiteId,
@@ -508,12 +501,15 @@ impl Executor<'_> {
                         stride *= size;
                     }
                     let mut from = vec![Step::Stride(0); arrange.sizes.len()];
-                    let mut inner = 1;
-                    for (place, size) in arrange.sizes.iter().enumerate().rev() {
-                        from[place] = Step::Stride(inner);
-                        inner *= size;
+                    // The categories of a padded mode are one letter, the last.
+                    let (mut inner, mut padding) = (1, mode.padding);
+                    for (letter, size) in arrange.sizes.iter().enumerate().rev() {
+                        from[letter] = Step::Stride(inner);
+                        inner = inner * size + std::mem::take(&mut padding);
                     }
-                    let mut values = vec![0.0; shape.iter().product()];
+                    // Memory for the next pass, whose rows may be longer.
+                    let mut values = Vec::with_capacity(own.len());
+                    values.resize(shape.iter().product(), 0.0);
                     let operand = Operand { values: &own, steps: from };
                     let steps = strides.into_iter().map(Step::Stride).collect();
                     let output = Output { values: &mut values, steps };

@@ -35,8 +35,8 @@ impl Executor<'_> {
                 let offset = addend.offset.map_or(0.0, |node| self.values[node.index()][state.entry(*entry)]);
                 let of_modes = |category: usize| -> f64 {
                     let log = |(place, mode): (usize, &ModePlan)| {
-                        let row = state.pattern(number).index(place, *entry);
-                        self.values[mode.log_factor.index()][row * addend.categories + category]
+                        let logs = &self.values[mode.log_factor.index()];
+                        logs[state.pattern(number).index(place, *entry) * (logs.len() / mode.rows) + category]
                     };
                     addend.modes.iter().enumerate().map(log).sum()
                 };
@@ -60,10 +60,10 @@ impl Executor<'_> {
                     };
                     place += 1;
                     share += count;
-                    for (place, own) in counts[number].iter_mut().enumerate() {
+                    for (place, (own, mode)) in counts[number].iter_mut().zip(&addend.modes).enumerate() {
                         if let Some(own) = own {
                             let row = state.pattern(number).index(place, *entry);
-                            own[row * addend.categories + category] += count;
+                            own[row * addend.row_length(mode) + category] += count;
                         }
                     }
                 }
@@ -85,7 +85,7 @@ impl Executor<'_> {
                 let exists = addend.modes.iter().enumerate().all(|(mode, own)| {
                     let row = || state.pattern(number).index(mode, entry);
                     !own.membership
-                        || self.values[own.factor.index()][row() * addend.categories + category] != 0.0
+                        || self.values[own.factor.index()][row() * addend.row_length(own) + category] != 0.0
                 });
                 if exists && only.replace((number, category)).is_some() {
                     return None;

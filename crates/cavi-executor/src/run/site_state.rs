@@ -232,7 +232,12 @@ fn permute(column: &mut Cow<[u32]>, order: &[u32]) {
 
 /// The doubles that a gathered row takes.
 fn row_length(addend: &AddendPlan) -> usize {
-    if addend.stored == Stored::Double { addend.categories } else { addend.categories.div_ceil(2) }
+    match addend.stored {
+        Stored::Double => {
+            addend.modes.iter().map(|mode| addend.row_length(mode)).max().unwrap_or(addend.categories)
+        }
+        Stored::Scaled | Stored::Plain => addend.categories.div_ceil(2),
+    }
 }
 
 /// Whether sorting the entries by their rows pays for a second copy of their coordinates and weights: the rows that they

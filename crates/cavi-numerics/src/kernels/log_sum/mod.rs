@@ -16,6 +16,7 @@
 //! the last from that sum, and [`log_sum`] with these ratios ([`LogSum::ratios`]) the third alone. [`log_sum_rows`] does the
 //! first three for some rows of the first mode, with the bits of the whole.
 
+mod any;
 mod known;
 mod narrow;
 mod pass;
@@ -35,8 +36,8 @@ use crate::{InstructionSet, Threads, instruction_set};
 
 /// The rows `G_i[., k]` of one mode: row `index` begins at `index * stride`.
 ///
-/// Fastest are rows padded with zeros to a multiple of eight values and passed with the padded length: zeros add nothing to
-/// a sum, nor (with two modes or more) to an accumulator's padding.
+/// Fastest are strides of a multiple of eight values in all modes but the first. Behind the `length` values of such a row may
+/// stand any finite numbers: they are multiplied by zeros, and the accumulator's are without meaning.
 #[derive(Clone, Copy, Debug)]
 pub struct Factor<'a> {
     /// The rows, each of `stride` values of which the first `length` ([`LogSum::length`]) count.
@@ -208,6 +209,8 @@ fn log_sum_on(
         let own = pass::Written { ratios, sums, total: outputs.total };
         tasks.push(pass::Task::new(input, range, first.clone(), private, copy, own));
     }
+    let is_padded = is_padded(input, &outputs.accumulators);
+    tasks.iter_mut().for_each(|task| task.is_padded = is_padded);
     let by_products = pattern.is_filled() && factors_are_finite(input, threads);
     match pattern.grid() {
         None => {
@@ -232,6 +235,20 @@ fn log_sum_on(
     }
     totals.rare.sort_unstable();
     totals
+}
+
+/// Whether the rows of every mode but the first are whole vectors of doubles, in the factor and in what is accumulated.
+fn is_padded(input: &LogSum, accumulators: &[Option<&mut [f64]>]) -> bool {
+    let whole = input.length.next_multiple_of(pass::MOST_LANES);
+    let mut gathered = input.factors.iter().enumerate().skip(1);
+    gathered.all(|(mode, factor)| {
+        let needed = input.pattern.size(mode).saturating_sub(1) * factor.stride + whole;
+        let accumulated = accumulators.get(mode).and_then(Option::as_ref);
+        factor.values.is_double()
+            && factor.stride >= whole
+            && factor.values.len() >= needed
+            && accumulated.is_none_or(|own| own.len() >= needed)
+    })
 }
 
 /// Whether all factors are doubles, and no value is infinite or none: what contributes nothing is then multiplied by zero.

@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use super::{LogSum, Totals, Values, products};
+use super::{LogSum, Totals, Values, any, products};
 use crate::InstructionSet;
 use crate::kernels::pattern::Grid;
 use crate::kernels::vector::{Portable, Stored, Vector, prefetch};
@@ -26,6 +26,8 @@ pub(super) struct Task<'a> {
     pub(super) written: Written<'a>,
     /// The row that the first factor and its accumulator begin with.
     first_row: usize,
+    /// Whether whole vectors may be read and written in the rows of every mode but the first.
+    pub(super) is_padded: bool,
     pub(super) totals: Totals,
     /// Entries whose logarithms are still to be taken; absent before the first, and while a call has it.
     pub(super) block: Option<Box<Block>>,
@@ -66,6 +68,7 @@ impl<'a> Task<'a> {
             is_clear: false,
             written,
             first_row: 0,
+            is_padded: false,
             totals: Totals::default(),
             block: None,
             scratch: products::Scratch::default(),
@@ -113,33 +116,34 @@ pub(super) fn run(set: InstructionSet, task: &mut Task, visit: Visit) {
     task.clear();
     // `check` has seen that all factors are stored alike, those of two modes alone in single precision.
     match (task.input.factors[0].values, task.input.pattern.modes()) {
-        (Values::Single(_), _) => run_two::<f32>(set, task, visit),
-        (Values::Double(_), 1) => run_modes::<f64, 1, ASK>(set, task, visit),
-        (Values::Double(_), 2) => run_two::<f64>(set, task, visit),
+        (Values::Single(_), _) => run_two::<f32, false>(set, task, visit),
+        (Values::Double(_), 1) => run_modes::<f64, 1, ASK, false>(set, task, visit),
+        (Values::Double(_), 2) if task.is_padded => run_two::<f64, true>(set, task, visit),
+        (Values::Double(_), 2) => run_two::<f64, false>(set, task, visit),
         (Values::Double(_), 3) => run_three(set, task, visit),
-        (Values::Double(_), 4) => run_modes::<f64, 4, ASK>(set, task, visit),
-        (Values::Double(_), _) => run_modes::<f64, ANY, ASK>(set, task, visit),
+        (Values::Double(_), 4) => run_modes::<f64, 4, ASK, false>(set, task, visit),
+        (Values::Double(_), _) => run_modes::<f64, ANY, ASK, false>(set, task, visit),
     }
 }
 
 /// Two modes, with what is wanted known to the compiler: a test an entry would cost a tenth.
-fn run_two<T: Stored>(set: InstructionSet, task: &mut Task, visit: Visit) {
+fn run_two<T: Stored, const P: bool>(set: InstructionSet, task: &mut Task, visit: Visit) {
     match [0, 1].map(|mode: usize| !task.accumulators[mode].is_null()) {
-        [true, false] => run_modes::<T, 2, 0b01>(set, task, visit),
-        [false, true] => run_modes::<T, 2, 0b10>(set, task, visit),
-        [true, true] => run_modes::<T, 2, 0b11>(set, task, visit),
-        [false, false] => run_modes::<T, 2, 0b00>(set, task, visit),
+        [true, false] => run_modes::<T, 2, 0b01, P>(set, task, visit),
+        [false, true] => run_modes::<T, 2, 0b10, P>(set, task, visit),
+        [true, true] => run_modes::<T, 2, 0b11, P>(set, task, visit),
+        [false, false] => run_modes::<T, 2, 0b00, P>(set, task, visit),
     }
 }
 
 /// Three modes, as well: of one mode or of all.
 fn run_three(set: InstructionSet, task: &mut Task, visit: Visit) {
     match [0, 1, 2].map(|mode: usize| !task.accumulators[mode].is_null()) {
-        [true, false, false] => run_modes::<f64, 3, 0b001>(set, task, visit),
-        [false, true, false] => run_modes::<f64, 3, 0b010>(set, task, visit),
-        [false, false, true] => run_modes::<f64, 3, 0b100>(set, task, visit),
-        [true, true, true] => run_modes::<f64, 3, 0b111>(set, task, visit),
-        _ => run_modes::<f64, 3, ASK>(set, task, visit),
+        [true, false, false] => run_modes::<f64, 3, 0b001, false>(set, task, visit),
+        [false, true, false] => run_modes::<f64, 3, 0b010, false>(set, task, visit),
+        [false, false, true] => run_modes::<f64, 3, 0b100, false>(set, task, visit),
+        [true, true, true] => run_modes::<f64, 3, 0b111, false>(set, task, visit),
+        _ => run_modes::<f64, 3, ASK, false>(set, task, visit),
     }
 }
 
@@ -149,34 +153,42 @@ const ASK: usize = usize::MAX;
 /// Stands for a number of modes that is not known to the compiler.
 const ANY: usize = 0;
 
-fn run_modes<T: Stored, const M: usize, const W: usize>(set: InstructionSet, task: &mut Task, visit: Visit) {
+/// The lanes of the widest vector.
+pub(super) const MOST_LANES: usize = 8;
+
+/// `P`: the rows of every mode but the first are read and written in whole vectors.
+fn run_modes<T: Stored, const M: usize, const W: usize, const P: bool>(
+    set: InstructionSet,
+    task: &mut Task,
+    visit: Visit,
+) {
     #[cfg(target_arch = "x86_64")]
     {
         use crate::kernels::vector::{Avx2, Avx512};
 
         #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2,fma")]
-        fn avx512<T: Stored, const M: usize, const W: usize>(task: &mut Task, visit: Visit) {
+        fn avx512<T: Stored, const M: usize, const W: usize, const P: bool>(task: &mut Task, visit: Visit) {
             // SAFETY: compiled for these features; `check` has seen the slices.
-            unsafe { chunk::<Avx512, T, M, W>(task, visit) }
+            unsafe { chunk::<Avx512, T, M, W, P>(task, visit) }
         }
 
         #[target_feature(enable = "avx2,fma")]
-        fn avx2<T: Stored, const M: usize, const W: usize>(task: &mut Task, visit: Visit) {
+        fn avx2<T: Stored, const M: usize, const W: usize, const P: bool>(task: &mut Task, visit: Visit) {
             // SAFETY: as above.
-            unsafe { chunk::<Avx2, T, M, W>(task, visit) }
+            unsafe { chunk::<Avx2, T, M, W, P>(task, visit) }
         }
 
         match set {
             // SAFETY: `instruction_set` found these features on this machine.
-            InstructionSet::Avx512 => return unsafe { avx512::<T, M, W>(task, visit) },
+            InstructionSet::Avx512 => return unsafe { avx512::<T, M, W, P>(task, visit) },
             // SAFETY: as above.
-            InstructionSet::Avx2 => return unsafe { avx2::<T, M, W>(task, visit) },
+            InstructionSet::Avx2 => return unsafe { avx2::<T, M, W, P>(task, visit) },
             InstructionSet::Portable => {}
         }
     }
     let _ = set;
     // SAFETY: `Portable` needs no features; `check` has seen the slices.
-    unsafe { chunk::<Portable, T, M, ASK>(task, visit) }
+    unsafe { chunk::<Portable, T, M, ASK, false>(task, visit) }
 }
 
 /// Where the rows are: copied out of the task, so that no store to the accumulators can be thought to change it.
@@ -249,7 +261,10 @@ impl Block {
 /// # Safety
 /// The features of `V`; slices as `check` demands; indices below the pattern's sizes.
 #[inline(always)]
-unsafe fn chunk<V: Vector, T: Stored, const M: usize, const W: usize>(task: &mut Task, visit: Visit) {
+unsafe fn chunk<V: Vector, T: Stored, const M: usize, const W: usize, const P: bool>(
+    task: &mut Task,
+    visit: Visit,
+) {
     let mut totals = std::mem::take(&mut task.totals);
     let mut block = task.block.take().unwrap_or_else(|| Box::new(Block::empty()));
     let rows = task.input.pattern.column(0);
@@ -264,7 +279,7 @@ unsafe fn chunk<V: Vector, T: Stored, const M: usize, const W: usize>(task: &mut
                 }
                 // SAFETY: the entries of `e..row_end` exist and share the first mode's index.
                 unsafe {
-                    row::<V, T, M, W>(task, &modes, rows[e] as usize, e..row_end, &mut block, &mut totals)
+                    row::<V, T, M, W, P>(task, &modes, rows[e] as usize, e..row_end, &mut block, &mut totals)
                 };
                 e = row_end;
             }
@@ -273,7 +288,7 @@ unsafe fn chunk<V: Vector, T: Stored, const M: usize, const W: usize>(task: &mut
             for row in rows {
                 for run in grid.runs_of(row) {
                     // SAFETY: a run of the grid exists and shares the first mode's index.
-                    unsafe { self::row::<V, T, M, W>(task, &modes, row, run, &mut block, &mut totals) };
+                    unsafe { self::row::<V, T, M, W, P>(task, &modes, row, run, &mut block, &mut totals) };
                 }
             }
         }
@@ -309,7 +324,7 @@ unsafe fn chunk<V: Vector, T: Stored, const M: usize, const W: usize>(task: &mut
                 let run = *from_entry as usize..*to_entry as usize;
                 if !run.is_empty() {
                     // SAFETY: a run of the grid exists and shares the first mode's index.
-                    unsafe { row::<V, T, M, W>(task, &modes, first + own, run, &mut block, &mut totals) };
+                    unsafe { row::<V, T, M, W, P>(task, &modes, first + own, run, &mut block, &mut totals) };
                 }
             }
         }
@@ -323,7 +338,7 @@ unsafe fn chunk<V: Vector, T: Stored, const M: usize, const W: usize>(task: &mut
 /// # Safety
 /// Such are the entries; otherwise as [`chunk`].
 #[inline(always)]
-unsafe fn row<V: Vector, T: Stored, const M: usize, const W: usize>(
+unsafe fn row<V: Vector, T: Stored, const M: usize, const W: usize, const P: bool>(
     task: &mut Task,
     modes: &Modes<T, M>,
     first: usize,
@@ -336,7 +351,7 @@ unsafe fn row<V: Vector, T: Stored, const M: usize, const W: usize>(
     unsafe {
         if M == ANY {
             for e in entries {
-                group_of_any::<V>(task, e, block, rare);
+                any::entry::<V>(task, e, block, rare);
                 if block.count == BLOCK {
                     totals.total += block.take(task.input.offsets.is_some());
                 }
@@ -350,10 +365,10 @@ unsafe fn row<V: Vector, T: Stored, const M: usize, const W: usize>(
         while e < entries.end {
             let run = (entries.end - e).min(4);
             match run {
-                4 => group::<V, T, M, W, 4>(task, modes, first, e, block, rare, &mut tail),
-                3 => group::<V, T, M, W, 3>(task, modes, first, e, block, rare, &mut tail),
-                2 => group::<V, T, M, W, 2>(task, modes, first, e, block, rare, &mut tail),
-                _ => group::<V, T, M, W, 1>(task, modes, first, e, block, rare, &mut tail),
+                4 => group::<V, T, M, W, P, 4>(task, modes, first, e, block, rare, &mut tail),
+                3 => group::<V, T, M, W, P, 3>(task, modes, first, e, block, rare, &mut tail),
+                2 => group::<V, T, M, W, P, 2>(task, modes, first, e, block, rare, &mut tail),
+                _ => group::<V, T, M, W, P, 1>(task, modes, first, e, block, rare, &mut tail),
             }
             e += run;
             if block.count > BLOCK - 4 {
@@ -460,7 +475,7 @@ impl<T, const M: usize, const N: usize> Rows<T, M, N> {
 /// # Safety
 /// Entries `e .. e + N` exist and share the first mode's index `first`; otherwise as [`chunk`].
 #[inline(always)]
-unsafe fn group<V: Vector, T: Stored, const M: usize, const W: usize, const N: usize>(
+unsafe fn group<V: Vector, T: Stored, const M: usize, const W: usize, const P: bool, const N: usize>(
     task: &mut Task,
     modes: &Modes<T, M>,
     first: usize,
@@ -493,7 +508,14 @@ unsafe fn group<V: Vector, T: Stored, const M: usize, const W: usize, const N: u
         let known = known[e..].first_chunk::<N>().expect("the entries exist");
         // SAFETY: each row has `length` values.
         unsafe {
-            accumulate_some::<V, T, M, W, N>(&rows, whole, rest, known, known.map(|ratio| ratio != 0.0), tail)
+            accumulate_some::<V, T, M, W, P, N>(
+                &rows,
+                whole,
+                rest,
+                known,
+                known.map(|ratio| ratio != 0.0),
+                tail,
+            )
         };
         return;
     }
@@ -503,23 +525,23 @@ unsafe fn group<V: Vector, T: Stored, const M: usize, const W: usize, const N: u
         let mut partial = [V::splat(0.0); 4];
         let mut k = 0;
         while N == 1 && k + 4 * V::LANES <= whole {
-            products::<V, T, M, N, 0, true>(&rows, k, 0, &mut partial);
-            products::<V, T, M, N, 1, true>(&rows, k + V::LANES, 0, &mut partial);
-            products::<V, T, M, N, 2, true>(&rows, k + 2 * V::LANES, 0, &mut partial);
-            products::<V, T, M, N, 3, true>(&rows, k + 3 * V::LANES, 0, &mut partial);
+            products::<V, T, M, P, N, 0, true>(&rows, k, 0, &mut partial);
+            products::<V, T, M, P, N, 1, true>(&rows, k + V::LANES, 0, &mut partial);
+            products::<V, T, M, P, N, 2, true>(&rows, k + 2 * V::LANES, 0, &mut partial);
+            products::<V, T, M, P, N, 3, true>(&rows, k + 3 * V::LANES, 0, &mut partial);
             k += 4 * V::LANES;
         }
         while N == 2 && k + 2 * V::LANES <= whole {
-            products::<V, T, M, N, 0, true>(&rows, k, 0, &mut partial);
-            products::<V, T, M, N, 2, true>(&rows, k + V::LANES, 0, &mut partial);
+            products::<V, T, M, P, N, 0, true>(&rows, k, 0, &mut partial);
+            products::<V, T, M, P, N, 2, true>(&rows, k + V::LANES, 0, &mut partial);
             k += 2 * V::LANES;
         }
         while k < whole {
-            products::<V, T, M, N, 0, true>(&rows, k, 0, &mut partial);
+            products::<V, T, M, P, N, 0, true>(&rows, k, 0, &mut partial);
             k += V::LANES;
         }
         if rest > 0 {
-            products::<V, T, M, N, 0, false>(&rows, whole, rest, &mut partial);
+            products::<V, T, M, P, N, 0, false>(&rows, whole, rest, &mut partial);
         }
         if N == 1 {
             partial[0] = partial[0].plus(partial[1]).plus(partial[2].plus(partial[3]));
@@ -538,7 +560,7 @@ unsafe fn group<V: Vector, T: Stored, const M: usize, const W: usize, const N: u
         }
         let (ratios, contributes) = settle_all(task, e, &s, block, rare);
         if (0..M).any(|mode| rows.wants::<W>(mode)) {
-            accumulate_some::<V, T, M, W, N>(&rows, whole, rest, &ratios, contributes, tail);
+            accumulate_some::<V, T, M, W, P, N>(&rows, whole, rest, &ratios, contributes, tail);
         }
     }
 }
@@ -548,7 +570,14 @@ unsafe fn group<V: Vector, T: Stored, const M: usize, const W: usize, const N: u
 /// # Safety
 /// As [`group`].
 #[inline(always)]
-unsafe fn accumulate_some<V: Vector, T: Stored, const M: usize, const W: usize, const N: usize>(
+unsafe fn accumulate_some<
+    V: Vector,
+    T: Stored,
+    const M: usize,
+    const W: usize,
+    const P: bool,
+    const N: usize,
+>(
     rows: &Rows<T, M, N>,
     whole: usize,
     rest: usize,
@@ -563,7 +592,7 @@ unsafe fn accumulate_some<V: Vector, T: Stored, const M: usize, const W: usize, 
             for n in 0..N {
                 splats[n] = V::splat(ratios[n]);
             }
-            accumulate_rows::<V, T, M, W, N>(rows, whole, rest, &splats, tail);
+            accumulate_rows::<V, T, M, W, P, N>(rows, whole, rest, &splats, tail);
             return;
         }
         // What does not contribute must not be multiplied by zero either: it may be infinite.
@@ -572,9 +601,19 @@ unsafe fn accumulate_some<V: Vector, T: Stored, const M: usize, const W: usize, 
                 factors: rows.factors.map(|factors| [factors[n]]),
                 accumulators: rows.accumulators.map(|accumulators| [accumulators[n]]),
             };
-            accumulate_rows::<V, T, M, W, 1>(&row, whole, rest, &[V::splat(ratios[n])], tail);
+            accumulate_rows::<V, T, M, W, P, 1>(&row, whole, rest, &[V::splat(ratios[n])], tail);
         }
     }
+}
+
+/// The values from `from` on of a row that is gathered, `count` of them or (if `FULL`, or behind them others stand) a vector.
+///
+/// # Safety
+/// They are there; the features of `V`.
+#[inline(always)]
+unsafe fn gathered<V: Vector, T: Stored, const P: bool, const FULL: bool>(from: *const T, count: usize) -> V {
+    // SAFETY: the caller's promise.
+    unsafe { if FULL || P { T::load(from) } else { T::load_part(from, count) } }
 }
 
 /// `partial[AT + n] += prod_i G_i` at the lanes from `k` on.
@@ -586,6 +625,7 @@ unsafe fn products<
     V: Vector,
     T: Stored,
     const M: usize,
+    const P: bool,
     const N: usize,
     const AT: usize,
     const FULL: bool,
@@ -603,9 +643,9 @@ unsafe fn products<
                 partial[(AT + n) % 4] = partial[(AT + n) % 4].plus(shared);
                 continue;
             }
-            let mut others = V::fetch::<T, FULL>(rows.factors[1][n].add(k), count);
+            let mut others = gathered::<V, T, P, FULL>(rows.factors[1][n].add(k), count);
             for factors in &rows.factors[2..] {
-                others = others.times(V::fetch::<T, FULL>(factors[n].add(k), count));
+                others = others.times(gathered::<V, T, P, FULL>(factors[n].add(k), count));
             }
             partial[(AT + n) % 4] = shared.times_plus(others, partial[(AT + n) % 4]);
         }
@@ -615,7 +655,14 @@ unsafe fn products<
 /// # Safety
 /// As [`group`].
 #[inline(always)]
-unsafe fn accumulate_rows<V: Vector, T: Stored, const M: usize, const W: usize, const N: usize>(
+unsafe fn accumulate_rows<
+    V: Vector,
+    T: Stored,
+    const M: usize,
+    const W: usize,
+    const P: bool,
+    const N: usize,
+>(
     rows: &Rows<T, M, N>,
     whole: usize,
     rest: usize,
@@ -630,14 +677,14 @@ unsafe fn accumulate_rows<V: Vector, T: Stored, const M: usize, const W: usize, 
             if rows.wants::<W>(0) {
                 first = V::load(rows.accumulators[0][0].add(k));
             }
-            accumulate::<V, T, M, W, N, true>(rows, k, 0, ratios, &mut first);
+            accumulate::<V, T, M, W, P, N, true>(rows, k, 0, ratios, &mut first);
             if rows.wants::<W>(0) {
                 first.store(rows.accumulators[0][0].add(k));
             }
             k += V::LANES;
         }
         if rest > 0 {
-            accumulate::<V, T, M, W, N, false>(rows, whole, rest, ratios, tail);
+            accumulate::<V, T, M, W, P, N, false>(rows, whole, rest, ratios, tail);
         }
     }
 }
@@ -654,6 +701,7 @@ unsafe fn accumulate<
     T: Stored,
     const M: usize,
     const W: usize,
+    const P: bool,
     const N: usize,
     const FULL: bool,
 >(
@@ -673,7 +721,7 @@ unsafe fn accumulate<
             }
             let mut values = [shared; M];
             for i in 1..M {
-                values[i] = V::fetch::<T, FULL>(rows.factors[i][n].add(k), count);
+                values[i] = gathered::<V, T, P, FULL>(rows.factors[i][n].add(k), count);
             }
             if rows.wants::<W>(0) {
                 let mut others = values[1];
@@ -695,66 +743,9 @@ unsafe fn accumulate<
                         others = others.times(values[j]);
                     }
                 }
-                scaled.times_plus(others, V::get::<FULL>(to, count)).put::<FULL>(to, count);
-            }
-        }
-    }
-}
-
-/// The first `count <= LANES` values from `from` on.
-///
-/// # Safety
-/// They are there; the features of `V`.
-#[inline(always)]
-unsafe fn some<V: Vector>(from: *const f64, count: usize) -> V {
-    // SAFETY: the caller's promise.
-    unsafe { if count == V::LANES { V::load(from) } else { V::load_part(from, count) } }
-}
-
-/// One entry of a pattern whose number of modes the compiler has not been told.
-///
-/// # Safety
-/// Entry `e` exists; otherwise as [`chunk`].
-#[inline(always)]
-unsafe fn group_of_any<V: Vector>(task: &mut Task, e: usize, block: &mut Block, rare: &mut Vec<usize>) {
-    let input = task.input;
-    let modes = input.factors.len();
-    let row = |i: usize| input.pattern.column(i)[e] as usize * input.factors[i].stride;
-    let lanes = |k: usize| V::LANES.min(input.length - k);
-    // SAFETY: each row has `length` values.
-    unsafe {
-        let product = |k: usize, count: usize, without: usize| {
-            let mut value = V::splat(1.0);
-            for i in (0..modes).filter(|i| *i != without) {
-                value =
-                    value.times(some::<V>(input.factors[i].values.pointer::<f64>().add(row(i) + k), count));
-            }
-            value
-        };
-        let zero = V::splat(0.0);
-        let known = input.ratios.map(|ratios| ratios[e]);
-        let ratio = match known {
-            Some(known) => (known != 0.0).then_some(known),
-            None => {
-                let mut partial = zero;
-                for k in (0..input.length).step_by(V::LANES) {
-                    // The lanes past the end are products of zeros.
-                    partial = partial.plus(product(k, lanes(k), modes));
-                }
-                let sum = V::sums([partial, zero, zero, zero])[0];
-                if let Some(sums) = &mut task.written.sums {
-                    sums[e - task.range.start] = sum;
-                }
-                settle(task, e, sum + input.addends.map_or(0.0, |c| c[e]), block, rare)
-            }
-        };
-        let Some(ratio) = ratio else { return };
-        for (i, accumulator) in task.accumulators.iter().enumerate().filter(|(_, a)| !a.is_null()) {
-            for k in (0..input.length).step_by(V::LANES) {
-                let count = lanes(k);
-                let to = accumulator.add(row(i) + k);
-                let sum = V::splat(ratio).times_plus(product(k, count, i), some::<V>(to, count));
-                if count == V::LANES { sum.store(to) } else { sum.store_part(to, count) }
+                let sum = gathered::<V, f64, P, FULL>(to, count);
+                let sum = scaled.times_plus(others, sum);
+                if FULL || P { sum.store(to) } else { sum.store_part(to, count) }
             }
         }
     }

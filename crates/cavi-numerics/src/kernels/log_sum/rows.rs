@@ -30,6 +30,7 @@ pub(super) fn log_sum_rows_on(
         return true;
     }
     let mut task = pass::Task::of_rows(input, entries.clone(), rows.start, own.as_mut_ptr());
+    task.is_padded = super::is_padded(input, &[]);
     let visit = match pattern.grid() {
         None => pass::Visit::All,
         Some(grid) => pass::Visit::Rows { grid, rows: rows.start..rows.end.min(pattern.size(0)) },

@@ -87,7 +87,10 @@ fn case_of(
         columns =
             columns.iter().map(|own| order.iter().map(|entry| own[*entry as usize]).collect()).collect();
     }
-    let padding = numbers.below(3);
+    let padding = match numbers.below(4) {
+        3 => length.next_multiple_of(8) - length,
+        few => few,
+    };
     let factors =
         sizes.iter().map(|size| (numbers.units(size * (length + padding)), length + padding)).collect();
     let weights = (0..entries).map(|_| numbers.below(4) as f64).collect();
@@ -478,5 +481,41 @@ fn rare_sums_touch_nothing() {
             case.factors[0].0[row * stride..row * stride + length].fill(value);
         }
         check_case(&case, 3, &[Threads::one()]);
+    }
+}
+
+/// Rows of whole vectors, whatever numbers stand behind their own, have the bits of rows as long as they are.
+#[test]
+fn padding_changes_no_bit() {
+    let numbers = &mut Numbers(31);
+    for (entries, sizes, length) in [(900, [30, 40], 5), (6000, [60, 50], 20), (20_000, [90, 700], 11)] {
+        let mut case = case(numbers, entries, &sizes, length, Visited::OnGrid(length));
+        let own = |values: &[f64], stride: usize| -> Vec<f64> {
+            values.chunks(stride).flat_map(|row| &row[..length]).copied().collect()
+        };
+        let with_stride = |case: &mut Case, strides: [usize; 2]| {
+            for (factor, stride) in case.factors.iter_mut().zip(strides) {
+                let mut values = Vec::new();
+                for row in own(&factor.0, factor.1).chunks(length) {
+                    values.extend_from_slice(row);
+                    values.resize(values.len() + stride - length, 1e300);
+                }
+                *factor = (values, stride);
+            }
+        };
+        for set in available() {
+            for wanted in 0..4 {
+                let mut results = Vec::new();
+                for strides in [[length; 2], [length, length.next_multiple_of(8)]] {
+                    with_stride(&mut case, strides);
+                    let mut result = case.run(set, wanted, &Threads::new(2));
+                    for (accumulator, stride) in result.accumulators.iter_mut().zip(strides) {
+                        *accumulator = accumulator.take().map(|values| own(&values, stride));
+                    }
+                    results.push(result);
+                }
+                assert_eq!(results[0], results[1], "{set:?}, {sizes:?}, {wanted}");
+            }
+        }
     }
 }
