@@ -87,7 +87,7 @@ fn listed(sizes: &[usize]) -> BoundArray {
 type Large = (&'static str, &'static str, &'static [usize], &'static [(&'static str, &'static [usize])]);
 
 /// Programs whose rows are long: topics, rates with a background in two arrays that share their rows, a tensor, shares of the
-/// greatest likelihood.
+/// greatest likelihood, and as many rows of points that they are updated in parts.
 const LARGE: &[Large] = &[
     (
         "topics",
@@ -115,6 +115,15 @@ const LARGE: &[Large] = &[
          y[u, i] ~ Poisson(sum[k](w[u, k] * h[i, k]))\nz[u, t] ~ Poisson(sum[k](w[u, k] * g[t, k]))\n",
         &[160, 180, 90, 5],
         &[("y", &[160, 180]), ("z", &[160, 90])],
+    ),
+    (
+        "points with exposures",
+        "axis user[u]\naxis item[i]\naxis taste[k]\ndata y[u, i] : count, absent = 0\ne[u] ~ Gamma(2, rate = 2)\n\
+         w[u, k] ~ Gamma(1.5, rate = 1)\nh[i, k] ~ Gamma(1.3, rate = 1)\n\
+         y[u, i] ~ Poisson(e[u] * sum[k](w[u, k] * h[i, k]))\n\
+         posterior {\n  point w[u, k]\n  point h[i, k]\n}\n",
+        &[1300, 60, 9],
+        &[("y", &[1300, 60])],
     ),
     (
         "a tensor",

@@ -159,15 +159,9 @@ impl<'a> Executor<'a> {
     /// Computes what follows from data and constants alone, once, and forgets the steps on the way there.
     fn fold_constants(&mut self) {
         let count = self.plan.nodes.len();
-        let mut constant = vec![false; count];
-        for index in 0..count {
-            let node = &self.plan.nodes[index];
-            constant[index] = match node.source() {
-                Source::Given => true,
-                Source::Block(_) | Source::Refresh => false,
-                Source::Nodes => node.reads().iter().all(|read| constant[read.index()]),
-            };
-        }
+        let mut known = vec![None; count];
+        let constant: Vec<bool> =
+            (0..count).map(|index| self.is_constant(NodeId(index as u32), &mut known)).collect();
         let mut wanted = vec![false; count];
         for root in
             self.plan.elbo.iter().chain(self.plan.blocks.iter().filter_map(|block| block.weight.as_ref()))
@@ -190,16 +184,13 @@ impl<'a> Executor<'a> {
                 self.evaluate(NodeId(index as u32));
             }
         }
-        let updates: Vec<NodeId> = self
-            .plan
-            .blocks
-            .iter()
-            .flat_map(|block| block.natural.iter().chain(&block.prior).copied().chain(block.ascent_nodes()))
-            .collect();
+        let blocks = self.plan.blocks.iter();
+        let updates = blocks
+            .flat_map(|block| block.natural.iter().chain(&block.prior).copied().chain(block.ascent_nodes()));
+        let addends = self.plan.sites.iter().flatten().flat_map(|site| &site.addends);
+        let logs = addends.flat_map(|addend| &addend.modes).map(|mode| mode.log_factor);
         let mut reached = vec![false; count];
-        for update in &updates {
-            self.reach(*update, &mut reached);
-        }
+        updates.chain(logs).for_each(|node| self.reach(node, &mut reached));
         let mut maps = std::collections::BTreeSet::new();
         for index in 0..count {
             if constant[index] && !wanted[index] && !reached[index] {
@@ -209,6 +200,21 @@ impl<'a> Executor<'a> {
             }
         }
         self.plan.maps.keep(&maps);
+    }
+
+    /// Whether a node follows from data and constants alone; `known` where that has been asked before.
+    fn is_constant(&self, id: NodeId, known: &mut [Option<bool>]) -> bool {
+        if let Some(known) = known[id.index()] {
+            return known;
+        }
+        let node = &self.plan.nodes[id.index()];
+        let constant = match node.source() {
+            Source::Given => true,
+            Source::Block(_) | Source::Refresh => false,
+            Source::Nodes => node.reads().into_iter().all(|read| self.is_constant(read, known)),
+        };
+        known[id.index()] = Some(constant);
+        constant
     }
 
     /// Makes the observed rows of a partly observed array point masses at their values.

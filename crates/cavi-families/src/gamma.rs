@@ -187,7 +187,8 @@ impl Posterior for GammaPosterior {
         // Without an early end, and without a case for each row, these are loops of vectors.
         if pairs().fold(true, |all, (log, linear)| all & (*log >= 0.0) & (*linear < 0.0)) {
             for (value, (log, linear)) in value.iter_mut().zip(pairs()) {
-                *value = inside(*log, log / -linear);
+                // No negative zero.
+                *value = inside(*log, log / -linear) + 0.0;
             }
             return Ok(());
         }

@@ -118,7 +118,7 @@ impl Plan<'_> {
             Operation::Pair(..) => of_values(values, &[(Kind::Bessel, 1.0)]).cut(1),
             Operation::Contractions(parts) => {
                 let all = parts.iter().map(|part| self.contraction(part, node));
-                let zero = of_values(values, &[(Kind::Zeroed, 1.0)]).cut(1);
+                let zero = of_values(values, &[(Kind::Zeroed, 1.0)]);
                 all.fold(zero, |all, part| all.plus(&part))
             }
             Operation::Masked(sum) => {
@@ -196,7 +196,7 @@ impl Plan<'_> {
         let mut effort = Effort::step(&[(Kind::Plain, values)]).plus(&values_fetched(read + written));
         if own.is_point() {
             let extents = family.statistics().into_iter().map(|own| own.extent);
-            return effort.plus(&matrices(extents, layout)).cut(1);
+            return effort.plus(&matrices(extents, layout)).cut(self.parts(block, family));
         }
         if is_choice(family) {
             effort = effort.and(Kind::Choice, batch.len(Extent::Vector) as f64);

@@ -41,7 +41,7 @@ use tensor::{Index, Maps, Node, NodeId, Operation, Part};
 /// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan<'a> {
-    /// The nodes; a node comes after those it reads, but for sums that it shares with others.
+    /// The nodes; a node comes after those it reads, but for sums that it shares with others and rows that are padded.
     pub nodes: Vec<Node>,
     /// The values of static nodes.
     pub statics: Vec<Cow<'a, [f64]>>,

@@ -51,7 +51,10 @@ impl Plan<'_> {
     /// How often each node is read: by others, by updates, by the bound, by passes.
     fn readers(&self) -> Vec<usize> {
         let mut readers = vec![0; self.nodes.len()];
-        let of_nodes = self.nodes.iter().flat_map(Node::reads);
+        let of_nodes = self.nodes.iter().flat_map(|node| match node.operation {
+            Operation::Held(from) => vec![from],
+            _ => node.reads(),
+        });
         let of_blocks = self.blocks.iter().flat_map(|block| {
             let own = block.natural.iter().chain(&block.prior).chain(&block.weight).copied();
             own.chain(block.ascent_nodes()).collect::<Vec<_>>()

@@ -93,7 +93,7 @@ pub struct ModePlan {
     pub factor: NodeId,
     /// As many numbers stand behind the categories in each row of the factor, and of what a pass accumulates.
     pub padding: usize,
-    /// `coefficient * E log`, rows by categories.
+    /// `coefficient * E log`, rows by categories; padded where the factor is its exponential.
     pub log_factor: NodeId,
     /// The number of rows.
     pub rows: usize,

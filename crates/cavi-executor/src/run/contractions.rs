@@ -141,8 +141,15 @@ impl Prepared {
 
     /// Adds the part of the contraction in which the first dimension of the output has values of this range. `out` begins
     /// there.
-    pub fn run_rows(&self, values: &[Cow<[f64]>], maps: &Maps, range: Range<usize>, out: &mut [f64]) {
-        if self.is_multiple() {
+    pub fn run_rows(
+        &self,
+        values: &[Cow<[f64]>],
+        maps: &Maps,
+        range: Range<usize>,
+        out: &mut [f64],
+        guarded: bool,
+    ) {
+        if self.is_multiple() && !guarded {
             let each = out.len() / range.len().max(1);
             let from = &values[self.operands[0].0.index()];
             return self.add_multiple(&from[range.start * each..], out);
@@ -166,7 +173,10 @@ impl Prepared {
             })
             .collect();
         let output = Output { values: out, steps: steps(&self.reach, maps) };
-        contract(&sizes, self.coefficient, &operands, output, &Threads::one());
+        match guarded {
+            false => contract(&sizes, self.coefficient, &operands, output, &Threads::one()),
+            true => contract_guarded(&sizes, self.coefficient, &operands, output),
+        }
     }
 
     /// Adds the contraction to `out` product by product; one with a factor that is exactly 0 is 0, whatever the others are.

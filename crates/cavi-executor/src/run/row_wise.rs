@@ -87,14 +87,15 @@ impl Executor<'_> {
         }
         let layout = self.plan.layouts[id.index()].clone();
         let parts = Parts::new(family(self.equations, id), &layout);
-        let by_parts = !self.equations.block(id).is_point() && self.is_by_parts(column.node, &parts);
+        let by_parts = self.is_by_parts(column.node, &parts);
         let reads: Vec<NodeId> = self.still(column).iter().flat_map(Prepared::reads).collect();
         reads.into_iter().for_each(|read| self.evaluate(read));
         let mut out = vec![0.0; values];
         if by_parts {
             self.threads.for_each_chunk(&mut out, parts.values(values), |part, out| {
                 let still = self.still(column).iter();
-                still.for_each(|own| own.run_rows(&self.values, &self.plan.maps, parts.letters(part), out));
+                let (values, maps) = (&self.values, &self.plan.maps);
+                still.for_each(|own| own.run_rows(values, maps, parts.letters(part), out, false));
             });
         } else {
             let still = self.still(column).iter();

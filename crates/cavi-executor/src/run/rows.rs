@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use cavi_families::{Batch, Extent, Improper, Posterior};
 use cavi_numerics::Threads;
+use cavi_numerics::reduce::has_nan;
 
 use super::{Executor, LARGE};
 use crate::layout::Layout;
@@ -157,16 +158,16 @@ impl Columns<'_> {
             return Cow::Borrowed(&values[letters.start * each..letters.end * each]);
         }
         let mut out = vec![0.0; letters.len() * each];
-        for prepared in &executor.prepared[node.index()] {
-            prepared.run_rows(&executor.values, &executor.plan.maps, letters.clone(), &mut out);
-        }
-        // Nothing times infinity is nothing.
-        if cavi_numerics::reduce::has_nan(&out) {
-            let mut all = vec![0.0; executor.plan.nodes[node.index()].len()];
+        let run = |out: &mut [f64], guarded: bool| {
             for prepared in &executor.prepared[node.index()] {
-                prepared.run_guarded(&executor.values, &executor.plan.maps, &mut all);
+                prepared.run_rows(&executor.values, &executor.plan.maps, letters.clone(), out, guarded);
             }
-            out.copy_from_slice(&all[letters.start * each..letters.end * each]);
+        };
+        run(&mut out, false);
+        // Nothing times infinity is nothing.
+        if has_nan(&out) {
+            out.fill(0.0);
+            run(&mut out, true);
         }
         Cow::Owned(out)
     }

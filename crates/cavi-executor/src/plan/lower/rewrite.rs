@@ -261,16 +261,18 @@ impl<'a> Lowering<'a, '_> {
         sparse || !self.streaming && (size > self.limit || (size >= MANY && self.opens_well(sum, rest)))
     }
 
-    /// Whether a square over all entries of dense data is better opened: `sum (x - t)^2 = sum x^2 - 2 sum x t + sum t^2` needs
+    /// Whether a square over the entries of dense data is better opened: `sum (x - t)^2 = sum x^2 - 2 sum x t + sum t^2` needs
     /// no array of residuals where `t` sums over products, because `x` times a factor is wanted for the updates anyway and
     /// the last term is one of Gram matrices. Where entries are missing, each row and column has a Gram matrix of its own,
-    /// which is there only if a precision is made of it: that of a factor with one q over the letters summed. The data must
-    /// be nearly centred, so that the difference of the sums keeps its digits.
+    /// which is there only if a precision is made of it: that of a factor with one q over the letters summed, of the only
+    /// product. The data must be nearly centred, so that the difference of the sums keeps its digits: of noise of a share `s`
+    /// of the signal, `eps / s^2` is lost.
     fn opens_well(&self, sum: &Sum, rest: &Term) -> bool {
         let masked = rest.factors.iter().any(
             |factor| matches!(&factor.atom, Atom::Observed(array, _) if self.bound.array(*array).has_missing()),
         );
-        let mut products = sum.terms.iter().filter(|term| !term.sums.is_empty()).peekable();
+        let products: Vec<&Term> = sum.terms.iter().filter(|term| !term.sums.is_empty()).collect();
+        let is_one_precision = || matches!(products.as_slice(), [product] if self.has_joint_factors(product));
         let data: Vec<ArrayId> = sum
             .terms
             .iter()
@@ -280,8 +282,8 @@ impl<'a> Lowering<'a, '_> {
                 _ => None,
             })
             .collect();
-        products.peek().is_some()
-            && (!masked || products.all(|product| self.has_joint_factors(product)))
+        !products.is_empty()
+            && (!masked || is_one_precision())
             && !data.is_empty()
             && data.iter().all(|array| self.is_nearly_centred(*array))
     }
