@@ -4,7 +4,7 @@
 use cavi_algebra::{ArrayId, ArrayKind};
 use cavi_executor::{Bound, BoundArray, BoundAxis, Executor, Interpreter, start};
 use cavi_tests::support::{
-    Program, Shape, close, compile, farthest, inline_programs, programs, random_bound,
+    Program, Shape, bound_of, close, column, compile, farthest, inline_programs, programs, random_bound,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -200,5 +200,41 @@ fn a_simplex_over_nothing_adds_nothing() {
         slow.sweep(&program.schedule()).unwrap_or_else(|trouble| panic!("{trouble}"));
         assert!(fast.elbo().abs() < 1e-12, "{sizes:?}: {}", fast.elbo());
         assert!(slow.elbo().abs() < 1e-12, "{sizes:?}: {}", slow.elbo());
+    }
+}
+
+/// Data of three factors and no noise, whose residual is all rounding: the precision of the noise grows until rounding stops it,
+/// with entries missing and without.
+#[test]
+fn data_without_noise_are_fitted() {
+    let (rows, columns, parts) = (400, 340, 3);
+    let text = "axis row[n]\naxis column[j]\naxis part[k]\ndata x[n, j] : real, absent = NA\n\
+                z[n, k] ~ Normal(0, sd = 1)\nw[j, k] ~ Normal(0, sd = 1)\ntau ~ Gamma(1e-14, rate = 1e-14)\n\
+                x[n, j] ~ Normal(sum[k](w[j, k] * z[n, k]), prec = tau)\n\
+                posterior {\n  q(z[n, :k])\n  q(w[j, :k])\n}\nfit {\n  sweep z, w, tau\n}\n";
+    let program = compile("without noise", text).unwrap_or_else(|problem| panic!("{problem}"));
+    let axes = [rows, columns, parts].map(BoundAxis::plain);
+    let value = |row: usize, part: usize| ((row * 7919 + part * 104_729) % 1009) as f64 / 504.5 - 1.0;
+    let entry = |row: usize, place: usize| -> f64 {
+        (0..parts).map(|part| value(row, part) * value(place + 5000, part)).sum()
+    };
+    for missing in [0, 9] {
+        let places = || (0..rows * columns).map(|place| (place / columns, place % columns));
+        let is_seen = |(row, column): (usize, usize)| missing == 0 || (row * 31 + column * 17) % missing != 0;
+        let values =
+            places().map(|(row, column)| f64::from(u8::from(is_seen((row, column)))) * entry(row, column));
+        let observed = (missing > 0).then(|| places().map(is_seen).collect());
+        let data = BoundArray::Dense { values: values.collect(), observed };
+        let bound = bound_of(&program, &axes, &[("x", data)]);
+        let from = start(&program.equations, &bound, 1);
+        let mut executor = Executor::new(&program.equations, &bound, from, 2)
+            .unwrap_or_else(|unplanned| panic!("{}", unplanned.0));
+        let schedule = program.schedule();
+        for sweep in 0..200 {
+            executor.sweep(&schedule).unwrap_or_else(|trouble| panic!("{missing}, sweep {sweep}: {trouble}"));
+        }
+        let tau = column(&program, executor.parameters(), "tau", 0)[0]
+            / column(&program, executor.parameters(), "tau", 1)[0];
+        assert!(tau > 1e10, "{missing}: the precision is {tau}");
     }
 }

@@ -3,6 +3,7 @@
 mod ascend;
 mod bound;
 mod changes;
+mod constants;
 pub(crate) mod contractions;
 mod elementwise;
 mod extrapolate;
@@ -17,6 +18,7 @@ mod row_wise;
 mod rows;
 mod shares;
 mod site_state;
+mod squares;
 mod stream;
 
 use std::borrow::Cow;
@@ -78,6 +80,7 @@ pub struct Executor<'a> {
     /// For each block, the nodes that its update reads as they were at the last refresh.
     held: Vec<Vec<NodeId>>,
     threads: Threads,
+    precision: Precision,
     elbo_scale: f64,
     /// What is observed of each block of a partly observed array.
     observed: Vec<Option<Observed>>,
@@ -102,7 +105,24 @@ impl<'a> Executor<'a> {
         threads: usize,
         precision: Precision,
     ) -> Result<Executor<'a>, Unplanned> {
-        let mut plan = plan(equations, bound, precision)?;
+        Executor::planned(
+            plan(equations, bound, precision)?,
+            equations,
+            bound,
+            parameters,
+            threads,
+            precision,
+        )
+    }
+
+    fn planned(
+        mut plan: Plan<'a>,
+        equations: &'a Equations,
+        bound: &'a Bound,
+        parameters: Parameters,
+        threads: usize,
+        precision: Precision,
+    ) -> Result<Executor<'a>, Unplanned> {
         let prepared = plan
             .nodes
             .iter()
@@ -144,6 +164,7 @@ impl<'a> Executor<'a> {
             next: vec![Vec::new(); plan.sites.len()],
             held: Vec::new(),
             threads: Threads::new(threads),
+            precision,
             elbo_scale: 0.0,
             observed: equations.blocks.iter().map(|block| Observed::of(equations, bound, block)).collect(),
             plan,
@@ -154,67 +175,6 @@ impl<'a> Executor<'a> {
         executor.held = (0..equations.blocks.len()).map(|block| executor.held_for(block)).collect();
         executor.fold_constants();
         Ok(executor)
-    }
-
-    /// Computes what follows from data and constants alone, once, and forgets the steps on the way there.
-    fn fold_constants(&mut self) {
-        let count = self.plan.nodes.len();
-        let mut known = vec![None; count];
-        let constant: Vec<bool> =
-            (0..count).map(|index| self.is_constant(NodeId(index as u32), &mut known)).collect();
-        let mut wanted = vec![false; count];
-        for root in
-            self.plan.elbo.iter().chain(self.plan.blocks.iter().filter_map(|block| block.weight.as_ref()))
-        {
-            wanted[root.index()] = true;
-        }
-        for input in self.plan.sites.iter().flatten().flat_map(|site| site.inputs()) {
-            wanted[input.index()] = true;
-        }
-        // What leaves the range of doubles is taken in log space.
-        let addends = self.plan.sites.iter().flatten().flat_map(|site| &site.addends);
-        for mode in addends.flat_map(|addend| &addend.modes) {
-            wanted[mode.log_factor.index()] = true;
-        }
-        for index in (0..count).filter(|index| !constant[*index]) {
-            self.plan.nodes[index].reads().iter().for_each(|read| wanted[read.index()] = true);
-        }
-        for index in 0..count {
-            if constant[index] && wanted[index] {
-                self.evaluate(NodeId(index as u32));
-            }
-        }
-        let blocks = self.plan.blocks.iter();
-        let updates = blocks
-            .flat_map(|block| block.natural.iter().chain(&block.prior).copied().chain(block.ascent_nodes()));
-        let addends = self.plan.sites.iter().flatten().flat_map(|site| &site.addends);
-        let logs = addends.flat_map(|addend| &addend.modes).map(|mode| mode.log_factor);
-        let mut reached = vec![false; count];
-        updates.chain(logs).for_each(|node| self.reach(node, &mut reached));
-        let mut maps = std::collections::BTreeSet::new();
-        for index in 0..count {
-            if constant[index] && !wanted[index] && !reached[index] {
-                self.values[index] = Cow::Owned(Vec::new());
-            } else if !constant[index] || reached[index] {
-                self.prepared[index].iter().for_each(|prepared| maps.extend(prepared.maps()));
-            }
-        }
-        self.plan.maps.keep(&maps);
-    }
-
-    /// Whether a node follows from data and constants alone; `known` where that has been asked before.
-    fn is_constant(&self, id: NodeId, known: &mut [Option<bool>]) -> bool {
-        if let Some(known) = known[id.index()] {
-            return known;
-        }
-        let node = &self.plan.nodes[id.index()];
-        let constant = match node.source() {
-            Source::Given => true,
-            Source::Block(_) | Source::Refresh => false,
-            Source::Nodes => node.reads().into_iter().all(|read| self.is_constant(read, known)),
-        };
-        known[id.index()] = Some(constant);
-        constant
     }
 
     /// Makes the observed rows of a partly observed array point masses at their values.
@@ -531,8 +491,8 @@ impl<'a> Executor<'a> {
         Ok(())
     }
 
-    /// Updates all copies of a block, allocations held.
-    pub fn update(&mut self, id: BlockId) -> Result<(), Trouble> {
+    /// One update, by the plan as it is.
+    fn update_once(&mut self, id: BlockId) -> Result<(), Trouble> {
         if self.equations.block(id).ascent.is_some() {
             return self.ascend(id, Allocations::Held);
         }

@@ -59,6 +59,8 @@ pub struct Plan<'a> {
     pub elbo: Vec<NodeId>,
     /// The nodes that are worked out a few rows at a time where they are read, and never kept.
     pub streamed: Vec<bool>,
+    /// Whether a square over the data was multiplied out for speed.
+    pub opened: bool,
     /// The sites whose totals enter the bound, with their signs.
     pub elbo_sites: Vec<(SiteId, f64)>,
 }
@@ -140,10 +142,21 @@ pub fn plan<'a>(
     bound: &'a Bound,
     precision: Precision,
 ) -> Result<Plan<'a>, Unplanned> {
+    plan_with(equations, bound, precision, true)
+}
+
+/// The same; if not `opens`, no square over the data is multiplied out for speed.
+pub fn plan_with<'a>(
+    equations: &'a Equations,
+    bound: &'a Bound,
+    precision: Precision,
+    opens: bool,
+) -> Result<Plan<'a>, Unplanned> {
     let missing = |array: ArrayId| bound.array(array).has_missing();
     let layouts: Vec<Layout> =
         equations.blocks.iter().map(|block| Layout::new(equations, bound, block, &missing)).collect();
     let mut lowering = Lowering::new(equations, bound, &layouts);
+    lowering.opens = opens;
     let mut sites = Vec::new();
     for site in 0..equations.sites.len() {
         let site = SiteId::from(site);
@@ -177,10 +190,11 @@ pub fn plan<'a>(
         broadcast(&mut lowering.nodes, &mut lowering.values, lowering.limit);
     }
     let streamed = streamed(&lowering)?;
+    let opened = lowering.opened.get();
     let (nodes, statics, maps) = (lowering.nodes, lowering.values, lowering.maps);
     let row_wise = Vec::new();
     let mut plan =
-        Plan { nodes, statics, maps, streamed, layouts, blocks, sites, row_wise, elbo, elbo_sites };
+        Plan { nodes, statics, maps, streamed, opened, layouts, blocks, sites, row_wise, elbo, elbo_sites };
     plan.store(precision);
     plan.pad();
     plan.row_wise =

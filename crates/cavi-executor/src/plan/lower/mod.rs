@@ -9,6 +9,7 @@ mod scope;
 mod shares;
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use cavi_algebra::rules::rename_apart;
@@ -52,6 +53,9 @@ pub struct Lowering<'a, 'l> {
     pub maps: Maps,
     /// The most values that an intermediate array may have.
     pub limit: usize,
+    /// Whether squares over the data may be multiplied out where that is faster, and whether one was.
+    pub(super) opens: bool,
+    pub(super) opened: Cell<bool>,
     /// Whether what is lowered is worked out a few rows at a time, so that no array of it is kept.
     streaming: bool,
     /// Whether expectations are those of the last refresh.
@@ -118,6 +122,8 @@ impl<'a, 'l> Lowering<'a, 'l> {
             values: Vec::new(),
             maps: Maps::default(),
             limit: (data + parameters).max(1 << 16),
+            opens: true,
+            opened: Cell::new(false),
             streaming: false,
             holding: false,
             by_shares: false,

@@ -282,10 +282,13 @@ impl<'a> Lowering<'a, '_> {
                 _ => None,
             })
             .collect();
-        !products.is_empty()
+        let opens = self.opens
+            && !products.is_empty()
             && (!masked || is_one_precision())
             && !data.is_empty()
-            && data.iter().all(|array| self.is_nearly_centred(*array))
+            && data.iter().all(|array| self.is_nearly_centred(*array));
+        self.opened.set(self.opened.get() || opens);
+        opens
     }
 
     /// Whether each latent of a sum of products has one q over the letters summed: `sum_k E z_nk E w_jk` with `q(z_n)`, `q(w_j)`.
