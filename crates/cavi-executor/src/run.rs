@@ -82,6 +82,8 @@ pub struct Executor<'a> {
     threads: Threads,
     precision: Precision,
     elbo_scale: f64,
+    /// Whether a square that was multiplied out has lost digits.
+    lost: bool,
     /// What is observed of each block of a partly observed array.
     observed: Vec<Option<Observed>>,
 }
@@ -166,6 +168,7 @@ impl<'a> Executor<'a> {
             threads: Threads::new(threads),
             precision,
             elbo_scale: 0.0,
+            lost: false,
             observed: equations.blocks.iter().map(|block| Observed::of(equations, bound, block)).collect(),
             plan,
         };
@@ -220,6 +223,7 @@ impl<'a> Executor<'a> {
         for item in &schedule.items {
             self.item(item)?;
         }
+        self.keep_digits();
         Ok(())
     }
 
@@ -380,8 +384,13 @@ impl<'a> Executor<'a> {
             Operation::Contractions(_) => {
                 out = zeros(out, self.plan.nodes[index].len(), &self.threads);
                 let kept = |part: &&Prepared| !part.streams(&self.plan.streamed);
-                for prepared in self.prepared[index].iter().filter(kept) {
-                    prepared.run(&self.values, &self.plan.maps, &mut out, &self.threads);
+                match self.plan.opened.iter().find(|opened| opened.node == id) {
+                    Some(opened) => self.lost |= self.sum_of_squares(*opened, &mut out),
+                    None => {
+                        for prepared in self.prepared[index].iter().filter(kept) {
+                            prepared.run(&self.values, &self.plan.maps, &mut out, &self.threads);
+                        }
+                    }
                 }
                 self.run_streamed(&self.prepared[index], &mut out, false);
                 // The logs of points at 0 are infinite, and 0 ln 0 is 0.

@@ -59,10 +59,19 @@ pub struct Plan<'a> {
     pub elbo: Vec<NodeId>,
     /// The nodes that are worked out a few rows at a time where they are read, and never kept.
     pub streamed: Vec<bool>,
-    /// Whether a square over the data was multiplied out for speed.
-    pub opened: bool,
+    /// The natural parameters and terms of the bound in which a square over the data was multiplied out for speed.
+    pub opened: Vec<Opened>,
     /// The sites whose totals enter the bound, with their signs.
     pub elbo_sites: Vec<(SiteId, f64)>,
+}
+
+/// A sum in which a square over the data was multiplied out.
+#[derive(Clone, Copy, Debug)]
+pub struct Opened {
+    /// Its node.
+    pub node: NodeId,
+    /// The entries that the square is over.
+    pub entries: usize,
 }
 
 /// What a node gained while copies moved one after another is kept if it is at most this part of the node.
@@ -190,8 +199,13 @@ pub fn plan_with<'a>(
         broadcast(&mut lowering.nodes, &mut lowering.values, lowering.limit);
     }
     let streamed = streamed(&lowering)?;
-    let opened = lowering.opened.get();
-    let (nodes, statics, maps) = (lowering.nodes, lowering.values, lowering.maps);
+    // Other sums may be near 0 because they balance: slopes at a maximum, logs of weights.
+    let is_balance = |opened: &Opened| {
+        let mut naturals = blocks.iter().flat_map(|block| &block.natural);
+        !naturals.any(|node| *node == opened.node) && !elbo.contains(&opened.node)
+    };
+    lowering.opened.retain(|opened| !is_balance(opened));
+    let (nodes, statics, maps, opened) = (lowering.nodes, lowering.values, lowering.maps, lowering.opened);
     let row_wise = Vec::new();
     let mut plan =
         Plan { nodes, statics, maps, streamed, opened, layouts, blocks, sites, row_wise, elbo, elbo_sites };

@@ -12,6 +12,12 @@ use crate::observed::Observed;
 impl Executor<'_> {
     /// The evidence lower bound, allocations at their optimum.
     pub fn elbo(&mut self) -> f64 {
+        let elbo = self.elbo_once();
+        if self.keep_digits() { self.elbo_once() } else { elbo }
+    }
+
+    /// The bound, by the plan as it is.
+    fn elbo_once(&mut self) -> f64 {
         let mut parts: Vec<f64> = Vec::new();
         let mut scale = 0.0;
         for node in self.plan.elbo.clone() {

@@ -1,31 +1,71 @@
-//! Squares of the data that were multiplied out, until their difference has no digits left.
+//! Squares of the data that were multiplied out, until their difference has too few digits left.
 //!
-//! `sum x^2 - 2 sum x t + sum t^2` has an error of `eps sum x^2`. Of data without noise that is all there is of it, and a rate
-//! may come out negative. Then the run goes on with residuals.
+//! `sum (x - t)^2 = sum x^2 - 2 sum x t + sum t^2` has an error of a few units of rounding of its terms. Of noise of a share `s` of
+//! the signal, `eps / s^2` of the sum is lost; of data without noise all is, and a rate may come out negative. A run that finds the
+//! sum smaller than [`SHARE`] of its terms goes on with residuals.
 
 use cavi_algebra::BlockId;
 
 use super::Executor;
-use crate::plan::plan_with;
+use crate::plan::{Opened, plan_with};
 use crate::trouble::Trouble;
 
+/// A sum of so small a share of its terms has lost digits: five or more of sixteen. The bound of n entries, in which the sum
+/// times the precision is about n, keeps 1e-10 of n.
+const SHARE: f64 = 1e-5;
+
+/// A sum over fewer entries may be small by chance.
+const ENTRIES: usize = 32;
+
 impl Executor<'_> {
+    /// The sum of a node's parts that are kept, and whether it has lost digits.
+    pub(super) fn sum_of_squares(&self, opened: Opened, out: &mut [f64]) -> bool {
+        let parts = self.prepared[opened.node.index()].iter();
+        let (mut sizes, mut own) = (vec![0.0; out.len()], vec![0.0; out.len()]);
+        for prepared in parts.filter(|part| !part.streams(&self.plan.streamed)) {
+            own.fill(0.0);
+            prepared.run(&self.values, &self.plan.maps, &mut own, &self.threads);
+            for ((out, size), own) in out.iter_mut().zip(&mut sizes).zip(&own) {
+                *out += own;
+                *size += own.abs();
+            }
+        }
+        if opened.entries / ENTRIES >= out.len() {
+            return out.iter().zip(&sizes).any(|(sum, size)| sum.abs() < SHARE * size);
+        }
+        out.iter().map(|sum| sum.abs()).sum::<f64>() < SHARE * sizes.iter().sum::<f64>()
+    }
+
+    /// Goes on with residuals if digits were lost. Whether it does.
+    pub(super) fn keep_digits(&mut self) -> bool {
+        self.lost && self.take_residuals()
+    }
+
     /// Updates all copies of a block, allocations held.
     pub fn update(&mut self, id: BlockId) -> Result<(), Trouble> {
         match self.update_once(id) {
-            Err(trouble) if self.plan.opened => self.update_by_residuals(id).unwrap_or(Err(trouble)),
+            Err(trouble) if !self.plan.opened.is_empty() => {
+                if !self.take_residuals() {
+                    return Err(trouble);
+                }
+                self.refresh(&[id])?;
+                self.update_once(id)
+            }
             outcome => outcome,
         }
     }
 
-    /// Plans anew without squares multiplied out, and updates the block; `None` where there is no such plan.
-    fn update_by_residuals(&mut self, id: BlockId) -> Option<Result<(), Trouble>> {
+    /// Plans anew without squares multiplied out. Whether there is such a plan.
+    fn take_residuals(&mut self) -> bool {
         let (equations, bound, precision) = (self.equations, self.bound, self.precision);
-        let plan = plan_with(equations, bound, precision, false).ok()?;
+        self.lost = false;
+        self.plan.opened.clear();
         let parameters = self.parameters.clone();
-        let again =
-            Executor::planned(plan, equations, bound, parameters, self.threads.count(), precision).ok()?;
+        let again = plan_with(equations, bound, precision, false).and_then(|plan| {
+            Executor::planned(plan, equations, bound, parameters, self.threads.count(), precision)
+        });
+        let Ok(again) = again else { return false };
         *self = Executor { next: std::mem::take(&mut self.next), ..again };
-        Some(self.refresh(&[id]).and_then(|()| self.update_once(id)))
+        true
     }
 }

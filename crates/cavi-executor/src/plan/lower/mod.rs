@@ -19,6 +19,7 @@ use cavi_algebra::{
 
 use crate::data::{Bound, BoundArray};
 use crate::layout::Layout;
+use crate::plan::Opened;
 use crate::plan::eliminate::{eliminate, factor_out};
 use crate::plan::tensor::{Contraction, Index, Maps, Node, NodeId, Operation};
 
@@ -53,9 +54,11 @@ pub struct Lowering<'a, 'l> {
     pub maps: Maps,
     /// The most values that an intermediate array may have.
     pub limit: usize,
-    /// Whether squares over the data may be multiplied out where that is faster, and whether one was.
+    /// Whether squares over the data may be multiplied out where that is faster.
     pub(super) opens: bool,
-    pub(super) opened: Cell<bool>,
+    /// Of how many entries one was in the sum that is lowered, or 0; and the nodes of the sums in which one was.
+    pub(super) opened_here: Cell<usize>,
+    pub(super) opened: Vec<Opened>,
     /// Whether what is lowered is worked out a few rows at a time, so that no array of it is kept.
     streaming: bool,
     /// Whether expectations are those of the last refresh.
@@ -123,7 +126,8 @@ impl<'a, 'l> Lowering<'a, 'l> {
             maps: Maps::default(),
             limit: (data + parameters).max(1 << 16),
             opens: true,
-            opened: Cell::new(false),
+            opened_here: Cell::new(0),
+            opened: Vec::new(),
             streaming: false,
             holding: false,
             by_shares: false,
@@ -170,7 +174,9 @@ impl<'a, 'l> Lowering<'a, 'l> {
     /// A sum over a domain. `target` is the block whose coefficient it is, if any: its allocations are counts.
     pub fn sum(&mut self, sum: &Sum, domain: &[Dim], target: Option<BlockId>) -> Result<NodeId, Unplanned> {
         let shape = domain.iter().map(|dim| self.size(dim)).collect();
+        self.opened_here.set(0);
         let sum = self.rewritten(sum);
+        let entries = self.opened_here.get();
         let mut parts = Vec::new();
         for term in &sum.terms {
             self.term(term, domain, target, &mut parts)?;
@@ -187,7 +193,11 @@ impl<'a, 'l> Lowering<'a, 'l> {
         {
             return Ok(operand.node);
         }
-        Ok(self.node(Operation::Contractions(parts), shape, Vec::new))
+        let node = self.node(Operation::Contractions(parts), shape, Vec::new);
+        if entries > 0 && !self.opened.iter().any(|opened| opened.node == node) {
+            self.opened.push(Opened { node, entries });
+        }
+        Ok(node)
     }
 
     /// As [`Lowering::sum`], allocations as shares at every entry.

@@ -258,16 +258,16 @@ impl<'a> Lowering<'a, '_> {
         let size = innermost
             .map(|letter| self.bound.size_of(&self.symbols, *letter))
             .fold(1_usize, |product, size| product.saturating_mul(size));
-        sparse || !self.streaming && (size > self.limit || (size >= MANY && self.opens_well(sum, rest)))
+        sparse || !self.streaming && (size > self.limit || (size >= MANY && self.opens_well(sum, rest, size)))
     }
 
-    /// Whether a square over the entries of dense data is better opened: `sum (x - t)^2 = sum x^2 - 2 sum x t + sum t^2` needs
+    /// Whether a square over so many entries of dense data is better opened: `sum (x - t)^2 = sum x^2 - 2 sum x t + sum t^2` needs
     /// no array of residuals where `t` sums over products, because `x` times a factor is wanted for the updates anyway and
     /// the last term is one of Gram matrices. Where entries are missing, each row and column has a Gram matrix of its own,
     /// which is there only if a precision is made of it: that of a factor with one q over the letters summed, of the only
-    /// product. The data must be nearly centred, so that the difference of the sums keeps its digits: of noise of a share `s`
-    /// of the signal, `eps / s^2` is lost.
-    fn opens_well(&self, sum: &Sum, rest: &Term) -> bool {
+    /// product. The data must be nearly centred, so that the difference of the sums keeps its digits; where a run finds that it
+    /// does not, it goes back to residuals.
+    fn opens_well(&self, sum: &Sum, rest: &Term, size: usize) -> bool {
         let masked = rest.factors.iter().any(
             |factor| matches!(&factor.atom, Atom::Observed(array, _) if self.bound.array(*array).has_missing()),
         );
@@ -287,7 +287,9 @@ impl<'a> Lowering<'a, '_> {
             && (!masked || is_one_precision())
             && !data.is_empty()
             && data.iter().all(|array| self.is_nearly_centred(*array));
-        self.opened.set(self.opened.get() || opens);
+        if opens {
+            self.opened_here.set(self.opened_here.get().max(size));
+        }
         opens
     }
 
