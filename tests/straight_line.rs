@@ -55,15 +55,19 @@ fn compare(
     from: &Parameters,
     mut step: impl FnMut() -> (Vec<(&'static str, usize, Vec<f64>)>, f64),
 ) {
-    let mut executor = Executor::new(&program.equations, bound, from.clone(), 2)
-        .unwrap_or_else(|unplanned| panic!("{}", unplanned.0));
+    let [mut executor, mut alone] = [2, 1].map(|threads| {
+        Executor::new(&program.equations, bound, from.clone(), threads)
+            .unwrap_or_else(|unplanned| panic!("{}", unplanned.0))
+    });
     let schedule = program.schedule();
     for sweep in 1..=50 {
         executor.sweep(&schedule).unwrap_or_else(|trouble| panic!("{trouble}"));
+        alone.sweep(&schedule).unwrap_or_else(|trouble| panic!("{trouble}"));
         let (columns, elbo) = step();
         if ![1, 2, 50].contains(&sweep) {
             continue;
         }
+        assert_eq!(executor.parameters(), alone.parameters(), "{}: threads differ", program.name);
         for (name, which, expected) in columns {
             let found = column(program, executor.parameters(), name, which);
             let off = norm_difference(found, &expected);
@@ -550,9 +554,10 @@ fn gfa_with_missing_entries() {
     gfa(8, [3, 5], 0.3, 5);
 }
 
-/// Of so many entries the squares are opened: no array of residuals, but Gram matrices.
+/// Of so many entries the squares are opened: no array of residuals, but Gram matrices; and so many rows with a matrix each are
+/// updated in parts.
 #[test]
 fn gfa_of_many_entries() {
-    gfa(600, [100, 120], 0.0, 6);
-    gfa(600, [100, 120], 0.3, 7);
+    gfa(1000, [70, 80], 0.0, 6);
+    gfa(1000, [70, 80], 0.3, 7);
 }

@@ -425,13 +425,14 @@ impl<'a> Executor<'a> {
                 take(part, &self.values[part.node.index()], shape, &mut out);
             }
             Operation::Pairs(node, at) => {
-                out.clear();
-                out.reserve(self.plan.nodes[index].len());
-                pairs(&self.values[node.index()], &self.plan.nodes[node.index()].shape, *at, &mut out);
+                out.resize(self.plan.nodes[index].len(), 0.0);
+                let shape = &self.plan.nodes[node.index()].shape;
+                pairs(&self.values[node.index()], shape, *at, &mut out, &self.threads);
             }
             Operation::Square(node, at) => {
                 out.resize(self.plan.nodes[index].len(), 0.0);
-                square(&self.values[node.index()], &self.plan.nodes[index].shape, *at, &mut out);
+                let shape = &self.plan.nodes[index].shape;
+                square(&self.values[node.index()], shape, *at, &mut out, &self.threads);
             }
             Operation::LogDeterminant(node) => {
                 let size = self.plan.nodes[node.index()].shape.last().copied().unwrap_or(1);

@@ -1,5 +1,7 @@
 //! Vectors in which several variables stand beside each other, put together and taken apart.
 
+use cavi_numerics::Threads;
+
 use crate::plan::tensor::Part;
 
 /// The place in the whole of each element of a part, in the part's order, for each of its rows; `transposed` with the
@@ -46,31 +48,64 @@ pub fn take(part: &Part, whole: &[f64], shape: &[usize], out: &mut [f64]) {
     }
 }
 
+/// As many values are copied together.
+const VALUES: usize = 1 << 13;
+
 /// The pairs `a <= b` of the symmetric matrices in dimension `at` and the next of values of this shape, in order.
-pub fn pairs(values: &[f64], shape: &[usize], at: usize, out: &mut Vec<f64>) {
+pub fn pairs(values: &[f64], shape: &[usize], at: usize, out: &mut [f64], threads: &Threads) {
     let size = shape[at];
     let inner: usize = shape[at + 2..].iter().product();
-    for matrices in values.chunks_exact((size * size * inner).max(1)) {
-        for a in 0..size {
-            out.extend_from_slice(&matrices[(a * size + a) * inner..(a + 1) * size * inner]);
-        }
+    let (whole, half) = (size * size * inner, size * (size + 1) / 2 * inner);
+    if half == 0 {
+        return;
     }
+    let row = |matrices: &[f64], a: usize, out: &mut [f64]| {
+        out.copy_from_slice(&matrices[(a * size + a) * inner..(a + 1) * size * inner]);
+    };
+    if out.len() == half {
+        return threads.for_each_item(rows(out, size, inner).collect(), |(a, out)| row(values, a, out));
+    }
+    let step = (VALUES / whole).max(1);
+    threads.for_each_chunk(out, step * half, |chunk, out| {
+        let matrices = values[chunk * step * whole..].chunks_exact(whole);
+        for (matrices, out) in matrices.zip(out.chunks_exact_mut(half)) {
+            rows(out, size, inner).for_each(|(a, out)| row(matrices, a, out));
+        }
+    });
+}
+
+/// For each `a`, the pairs `(a, b)` of a symmetric matrix with `inner` values each.
+fn rows(pairs: &mut [f64], size: usize, inner: usize) -> impl Iterator<Item = (usize, &mut [f64])> {
+    let mut rest = pairs;
+    (0..size).map(move |a| {
+        let (own, others) = std::mem::take(&mut rest).split_at_mut((size - a) * inner);
+        rest = others;
+        (a, own)
+    })
 }
 
 /// The symmetric matrices in dimension `at` and the next of a shape, from their pairs.
-pub fn square(pairs: &[f64], shape: &[usize], at: usize, out: &mut [f64]) {
+pub fn square(pairs: &[f64], shape: &[usize], at: usize, out: &mut [f64], threads: &Threads) {
     let size = shape[at];
     let inner: usize = shape[at + 2..].iter().product();
-    let mut from = pairs.chunks_exact(inner.max(1));
-    for matrices in out.chunks_exact_mut((size * size * inner).max(1)) {
-        for a in 0..size {
-            for b in a..size {
-                let values = from.next().expect("a value for each pair");
-                matrices[(a * size + b) * inner..][..inner].copy_from_slice(values);
-                matrices[(b * size + a) * inner..][..inner].copy_from_slice(values);
-            }
-        }
+    let (row, half) = (size * inner, size * (size + 1) / 2 * inner);
+    if half == 0 {
+        return;
     }
+    let step = (VALUES / row).max(1);
+    threads.for_each_chunk(out, step * row, |chunk, out| {
+        for (number, out) in out.chunks_exact_mut(row).enumerate() {
+            let (matrix, a) = ((chunk * step + number) / size, (chunk * step + number) % size);
+            let pairs = &pairs[matrix * half..(matrix + 1) * half];
+            // The pair `(b, a)` stands behind the `b` longer rows, the first of `size` pairs.
+            let place = |b: usize, a: usize| (b * (2 * size - b + 1) / 2 + a - b) * inner;
+            for (b, out) in out[..a * inner].chunks_exact_mut(inner).enumerate() {
+                out.copy_from_slice(&pairs[place(b, a)..][..inner]);
+            }
+            let own = &mut out[a * inner..];
+            own.copy_from_slice(&pairs[place(a, a)..][..own.len()]);
+        }
+    });
 }
 
 #[cfg(test)]
@@ -105,9 +140,14 @@ mod tests {
 
     #[test]
     fn pairs_are_half_of_a_symmetric_array() {
-        for (shape, at) in
-            [(&[3, 4, 4][..], 1), (&[2, 2, 5], 0), (&[2, 3, 3, 2], 1), (&[1, 1], 0), (&[3, 3, 0], 0)]
-        {
+        for (shape, at) in [
+            (&[3, 4, 4][..], 1),
+            (&[2, 2, 5], 0),
+            (&[2, 3, 3, 2], 1),
+            (&[1, 1], 0),
+            (&[3, 3, 0], 0),
+            (&[200, 15, 15], 1),
+        ] {
             let (before, size, inner) =
                 (shape[..at].iter().product::<usize>(), shape[at], shape[at + 2..].iter().product::<usize>());
             let mut whole = Vec::new();
@@ -118,12 +158,18 @@ mod tests {
                     );
                 }
             }
-            let mut half = Vec::new();
-            pairs(&whole, shape, at, &mut half);
-            assert_eq!(half.len(), before * size * (size + 1) / 2 * inner);
-            let mut again = vec![-1.0; whole.len()];
-            square(&half, shape, at, &mut again);
-            assert_eq!(again, whole);
+            let expected: Vec<f64> = (0..before * size * size)
+                .filter(|place| place / size % size <= place % size)
+                .flat_map(|place| whole[place * inner..(place + 1) * inner].to_vec())
+                .collect();
+            for threads in [Threads::new(1), Threads::new(2)] {
+                let mut half = vec![-1.0; before * size * (size + 1) / 2 * inner];
+                pairs(&whole, shape, at, &mut half, &threads);
+                assert_eq!(half, expected);
+                let mut again = vec![-1.0; whole.len()];
+                square(&half, shape, at, &mut again, &threads);
+                assert_eq!(again, whole);
+            }
         }
     }
 }

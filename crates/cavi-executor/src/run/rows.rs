@@ -26,14 +26,15 @@ pub struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// One part for all rows where there are few, or where matrices belong to groups of rows.
+    /// One part for all rows where there are few, or where rows share matrices.
     pub fn new(family: &dyn Posterior, layout: &'a Layout) -> Parts<'a> {
         let (batch, letters) = (layout.batch(), layout.plates.first().copied().unwrap_or(1));
-        let extents = family.descriptors().iter().map(|own| own.extent);
+        let descriptors = family.descriptors().iter().map(|own| own.extent);
         let statistics = family.statistics();
-        let mut extents = extents.chain(statistics.iter().map(|own| own.extent));
-        let values = batch.len(Extent::Vector);
-        if values <= PART || extents.any(|extent| extent == Extent::Matrix) {
+        let extents = || descriptors.clone().chain(statistics.iter().map(|own| own.extent));
+        let shares = !layout.group.is_empty() && extents().any(|extent| extent == Extent::Matrix);
+        let values = extents().map(|extent| batch.len(extent)).max().unwrap_or(0);
+        if values <= PART || shares {
             return Parts { batch, letters, step: letters.max(1) };
         }
         Parts { batch, letters, step: (PART * letters / values).max(1) }

@@ -28,6 +28,8 @@ pub struct Mask {
 
 /// As many rows of the output are a task.
 pub const ROWS: usize = 128;
+/// As many rows of the matrix are packed together.
+const PACKED: usize = 256;
 /// The most vectors of sums that are in registers at a time.
 const MOST: usize = 8;
 /// As many places of a row are listed among the rows of the matrix that are treated together, about; these stay in L1, or in L2.
@@ -126,7 +128,6 @@ fn masked_sums_on(
         InstructionSet::Avx512 => 8,
         InstructionSet::Avx2 | InstructionSet::Portable => 4,
     };
-    // Blocks of the matrix's columns, each with its part of every row, padded to whole vectors.
     let most = MOST * lanes;
     let padded = width.next_multiple_of(lanes);
     let mut packed = vec![0.0; columns * padded];
@@ -136,20 +137,7 @@ fn masked_sums_on(
         let length = most.min(padded - first);
         let (own, others) = rest.split_at_mut(columns * length);
         rest = others;
-        let count = length.min(width - first);
-        let (mut all, mut scale) = (vec![0.0; length], vec![0.0; length]);
-        for (row, to) in own.chunks_exact_mut(length).enumerate() {
-            match by_columns {
-                false => to[..count].copy_from_slice(&matrix[row * width + first..][..count]),
-                true => {
-                    let values = matrix[row + first * columns..].iter().step_by(columns);
-                    to[..count].iter_mut().zip(values).for_each(|(to, value)| *to = *value);
-                }
-            }
-            all.iter_mut().zip(&*to).for_each(|(all, value)| *all += value);
-            scale.iter_mut().zip(&*to).for_each(|(scale, value)| *scale += value.abs());
-        }
-        blocks.push(Block { first, count, rows: own, all, scale });
+        blocks.push(pack((matrix, by_columns), [width, columns], (first, length), own, threads));
     }
     let chunk = (LISTED * rows * columns / mask.listed().max(1)).clamp(LEAST_ROWS, MOST_ROWS);
     threads.for_each_chunk(out, ROWS * width, |task, out| {
@@ -179,6 +167,41 @@ fn masked_sums_on(
             }
         }
     });
+}
+
+/// A block of the matrix's columns, `length` of them from `first` on, padded to whole vectors. Its sums are those of
+/// [`PACKED`] rows each, added up in order.
+fn pack<'m>(
+    (matrix, by_columns): (&[f64], bool),
+    [width, columns]: [usize; 2],
+    (first, length): (usize, usize),
+    rows: &'m mut [f64],
+    threads: &Threads,
+) -> Block<'m> {
+    let count = length.min(width - first);
+    let mut sums = vec![0.0; columns.div_ceil(PACKED) * 2 * length];
+    let work = rows.chunks_mut(PACKED * length).zip(sums.chunks_mut(2 * length)).enumerate().collect();
+    threads.for_each_item(work, |(chunk, (rows, sums)): (usize, (&mut [f64], &mut [f64]))| {
+        let (all, scale) = sums.split_at_mut(length);
+        for (row, to) in rows.chunks_exact_mut(length).enumerate() {
+            let row = chunk * PACKED + row;
+            match by_columns {
+                false => to[..count].copy_from_slice(&matrix[row * width + first..][..count]),
+                true => {
+                    let values = matrix[row + first * columns..].iter().step_by(columns);
+                    to[..count].iter_mut().zip(values).for_each(|(to, value)| *to = *value);
+                }
+            }
+            all.iter_mut().zip(&*to).for_each(|(all, value)| *all += value);
+            scale.iter_mut().zip(&*to).for_each(|(scale, value)| *scale += value.abs());
+        }
+    });
+    let (mut all, mut scale) = (vec![0.0; length], vec![0.0; length]);
+    for own in sums.chunks_exact(2 * length) {
+        all.iter_mut().zip(&own[..length]).for_each(|(all, own)| *all += own);
+        scale.iter_mut().zip(&own[length..]).for_each(|(scale, own)| *scale += own);
+    }
+    Block { first, count, rows, all, scale }
 }
 
 /// The sum of all rows but the listed ones, ascending.
