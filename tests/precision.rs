@@ -1,8 +1,8 @@
 //! `--precision f32`: every program gives what it gives in doubles, to 1e-5 of scale, with the same bits on any number of
 //! threads; and where nothing is stored in single precision, to the bit.
 
-use cavi_executor::{Bound, BoundArray, Executor, Parameters, Precision, start};
-use cavi_tests::support::{Program, Shape, close, compile, farthest, programs, random_bound};
+use cavi_executor::{Bound, BoundArray, BoundAxis, Executor, Parameters, Precision, start};
+use cavi_tests::support::{Program, Shape, bound_of, close, compile, farthest, programs, random_bound};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -140,5 +140,36 @@ fn factors_of_any_scale() {
             from.blocks[1][0].iter_mut().for_each(|value| *value *= second);
             assert_eq!(check(&program, &bound, &from, 10), Ok(Some(true)), "{first} and {second}: {text}");
         }
+    }
+}
+
+/// Rows that are gathered often have zeros or ones behind them, which say nothing of the size of a row.
+#[test]
+fn rows_that_are_padded() {
+    let sizes = "axis row[i]\naxis column[j]\naxis factor[k] = 11\ndata x[i, j] : count, absent = 0\n";
+    let gamma = "w[i, k] ~ Gamma(0.01, rate = 0.01)\nh[k, j] ~ Gamma(0.01, rate = 0.01)\n\
+                 x[i, j] ~ Poisson(sum[k](w[i, k] * h[k, j]))\n";
+    let points = "w[i, k] ~ Flat(nonnegative)\nh[k, j] ~ Flat(nonnegative)\n\
+                  x[i, j] ~ Poisson(sum[k](w[i, k] * h[k, j]))\nposterior {\n  point w\n  point h\n}\n";
+    for text in [gamma, points] {
+        let program =
+            compile("padded", &format!("{sizes}{text}")).unwrap_or_else(|problem| panic!("{problem}"));
+        let (rows, columns) = (70, 60);
+        let places: Vec<usize> = (0..rows * columns).filter(|place| place * 7919 % 1009 % 10 < 4).collect();
+        let along =
+            |at: fn(usize) -> usize| -> Vec<u32> { places.iter().map(|place| at(*place) as u32).collect() };
+        let data = BoundArray::Sparse {
+            indices: vec![along(|place| place / 60), along(|place| place % 60)],
+            values: places.iter().map(|place| (1 + place % 5) as f64).collect(),
+            observed: None,
+            unlisted_zero: true,
+        };
+        let bound = bound_of(&program, &[rows, columns, 11].map(BoundAxis::plain), &[("x", data)]);
+        let from = start(&program.equations, &bound, 7);
+        let plan = Executor::stored(&program.equations, &bound, from.clone(), 1, Precision::Single)
+            .unwrap_or_else(|unplanned| panic!("{}", unplanned.0))
+            .plan_text();
+        assert!(plan.contains("60 x 11 in rows of 16") && plan.contains("single precision"), "{plan}");
+        assert_eq!(check(&program, &bound, &from, 20), Ok(Some(true)), "{text}");
     }
 }

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use cavi_algebra::Function;
 
 use crate::plan::Plan;
-use crate::plan::precision::Stored;
 use crate::plan::site::{AddendPlan, ModePlan};
 use crate::plan::tensor::{Access, Contraction, Elementwise, Index, Node, NodeId, Operation};
 
@@ -133,11 +132,7 @@ impl AddendPlan {
     }
 }
 
-/// Whether the rows of every mode but the first are gathered entry by entry, in doubles; short rows lie in a line or two.
+/// Whether the rows of every mode but the first are gathered entry by entry; short rows lie in a line or two.
 fn is_gathered(addend: &AddendPlan) -> bool {
-    addend.modes.len() > 1
-        && addend.categories > LINE
-        && addend.stored == Stored::Double
-        && addend.listed.is_none()
-        && !addend.by_products
+    addend.modes.len() > 1 && addend.categories > LINE && addend.listed.is_none() && !addend.by_products
 }

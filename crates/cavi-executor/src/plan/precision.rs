@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::plan::Plan;
-use crate::plan::site::{AddendPlan, SitePlan};
+use crate::plan::site::{AddendPlan, ModePlan, SitePlan};
 
 /// How the arrays that a run reads most are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,11 +64,13 @@ fn profits(addend: &AddendPlan, entries: usize) -> bool {
 
 /// The bytes that the copies of a site's factors take, with an exponent and the weight of each scaled row.
 pub(super) fn bytes(site: &SitePlan) -> usize {
-    let of_rows = |addend: &AddendPlan| match addend.stored {
+    let of_row = |addend: &AddendPlan, mode: &ModePlan| match addend.stored {
         Stored::Double => 0,
-        Stored::Plain => addend.categories * size_of::<f32>(),
-        Stored::Scaled => addend.categories * size_of::<f32>() + size_of::<i32>() + size_of::<f64>(),
+        Stored::Plain => addend.row_length(mode) * size_of::<f32>(),
+        Stored::Scaled => addend.row_length(mode) * size_of::<f32>() + size_of::<i32>() + size_of::<f64>(),
     };
-    let rows = |addend: &AddendPlan| addend.modes.iter().map(|mode| mode.rows).sum::<usize>();
-    site.addends.iter().map(|addend| rows(addend) * of_rows(addend)).sum()
+    let of_addend = |addend: &AddendPlan| -> usize {
+        addend.modes.iter().map(|mode| mode.rows * of_row(addend, mode)).sum()
+    };
+    site.addends.iter().map(of_addend).sum()
 }

@@ -18,7 +18,7 @@ use super::Executor;
 use super::pass::CHUNK;
 use super::site_state::SiteState;
 use crate::plan::precision::Stored;
-use crate::plan::site::{AddendPlan, SitePlan};
+use crate::plan::site::{AddendPlan, ModePlan, SitePlan};
 
 /// A mode's factor in single precision.
 #[derive(Default)]
@@ -53,14 +53,14 @@ impl Executor<'_> {
                 let factor = &self.values[mode.factor.index()];
                 own.stamp = Some(stamp);
                 own.values.resize(factor.len(), 0.0);
+                let rows = [addend.categories, addend.row_length(mode)];
                 own.fits = match addend.stored {
                     Stored::Scaled => {
                         own.exponents.resize(mode.rows, 0);
-                        let length = addend.categories;
-                        narrow_rows(factor, length, &mut own.values, &mut own.exponents, &self.threads);
+                        narrow_rows(factor, rows, &mut own.values, &mut own.exponents, &self.threads);
                         true
                     }
-                    Stored::Plain | Stored::Double => narrow(factor, &mut own.values, &self.threads),
+                    Stored::Plain | Stored::Double => narrow(factor, rows, &mut own.values, &self.threads),
                 };
             }
         }
@@ -69,18 +69,15 @@ impl Executor<'_> {
 
     /// The factors of an addend's modes, as the kernel reads them.
     pub(super) fn factors<'v>(&'v self, addend: &AddendPlan, narrow: &'v [Narrow]) -> Vec<Factor<'v>> {
-        let stride = addend.categories;
-        match is_single(narrow) {
-            true => narrow.iter().map(|own| Factor { values: Values::Single(&own.values), stride }).collect(),
-            false => addend
-                .modes
-                .iter()
-                .map(|mode| Factor {
-                    values: Values::Double(&self.values[mode.factor.index()]),
-                    stride: addend.row_length(mode),
-                })
-                .collect(),
-        }
+        let single = is_single(narrow);
+        let factor = |(place, mode): (usize, &ModePlan)| {
+            let values = match single {
+                true => Values::Single(&narrow[place].values),
+                false => Values::Double(&self.values[mode.factor.index()]),
+            };
+            Factor { values, stride: addend.row_length(mode) }
+        };
+        addend.modes.iter().enumerate().map(factor).collect()
     }
 
     /// Counts of a mode: what the pass accumulated times the factor, whose scaled rows the pass has seen.

@@ -350,7 +350,7 @@ impl Executor<'_> {
                 if let Some(own) = own {
                     let factor = &self.values[mode.factor.index()];
                     let narrow = state.narrow[number].get(place);
-                    self.times_factor(own, factor, addend.categories, narrow);
+                    self.times_factor(own, factor, addend.row_length(mode), narrow);
                 }
             }
         }

@@ -232,11 +232,11 @@ fn permute(column: &mut Cow<[u32]>, order: &[u32]) {
 
 /// The doubles that a gathered row takes.
 fn row_length(addend: &AddendPlan) -> usize {
+    let longest = addend.modes.iter().map(|mode| addend.row_length(mode)).max();
+    let longest = longest.unwrap_or(addend.categories);
     match addend.stored {
-        Stored::Double => {
-            addend.modes.iter().map(|mode| addend.row_length(mode)).max().unwrap_or(addend.categories)
-        }
-        Stored::Scaled | Stored::Plain => addend.categories.div_ceil(2),
+        Stored::Double => longest,
+        Stored::Scaled | Stored::Plain => longest.div_ceil(2),
     }
 }
 

@@ -244,8 +244,7 @@ fn is_padded(input: &LogSum, accumulators: &[Option<&mut [f64]>]) -> bool {
     gathered.all(|(mode, factor)| {
         let needed = input.pattern.size(mode).saturating_sub(1) * factor.stride + whole;
         let accumulated = accumulators.get(mode).and_then(Option::as_ref);
-        factor.values.is_double()
-            && factor.stride >= whole
+        factor.stride >= whole
             && factor.values.len() >= needed
             && accumulated.is_none_or(|own| own.len() >= needed)
     })

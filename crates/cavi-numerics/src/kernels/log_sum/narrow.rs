@@ -33,38 +33,63 @@ fn single(value: f64) -> f32 {
     if own.abs() < f32::MIN_POSITIVE { 0.0 } else { own }
 }
 
+fn largest(values: &[f64]) -> f64 {
+    values.iter().fold(0.0, |most: f64, value| most.max(value.abs()))
+}
+
 /// `out[row, k] = values[row, k] / 2^e[row]`, the largest of each row of `length` values within 1 .. 2. A row that is 0, or has
-/// an infinite value, is stored as it is.
+/// an infinite value, is stored as it is. Rows begin `stride` values apart, in both; what is between them is stored as 0.
 ///
 /// # Panics
-/// If the slices do not hold the same rows.
-pub fn narrow_rows(values: &[f64], length: usize, out: &mut [f32], exponents: &mut [i32], threads: &Threads) {
-    assert!(values.len() == out.len() && values.len() == exponents.len() * length, "rows of one length");
+/// If the slices do not hold the same rows, or rows overlap.
+pub fn narrow_rows(
+    values: &[f64],
+    [length, stride]: [usize; 2],
+    out: &mut [f32],
+    exponents: &mut [i32],
+    threads: &Threads,
+) {
+    assert!(length <= stride, "rows that do not overlap");
+    assert!(values.len() == out.len() && values.len() == exponents.len() * stride, "rows of one length");
     if length == 0 {
-        return;
+        return out.fill(0.0);
     }
-    let rows = (CHUNK / length).max(1);
-    let work = out.chunks_mut(rows * length).zip(exponents.chunks_mut(rows)).enumerate().collect();
+    let rows = (CHUNK / stride).max(1);
+    let work = out.chunks_mut(rows * stride).zip(exponents.chunks_mut(rows)).enumerate().collect();
     threads.for_each_item(work, |(chunk, (out, exponents)): (usize, (&mut [f32], &mut [i32]))| {
-        let from = &values[chunk * rows * length..];
-        for ((out, from), own) in out.chunks_exact_mut(length).zip(from.chunks_exact(length)).zip(exponents) {
-            *own = exponent(from.iter().fold(0.0, |most: f64, value| most.max(value.abs())));
+        let from = &values[chunk * rows * stride..];
+        for ((out, from), own) in out.chunks_exact_mut(stride).zip(from.chunks_exact(stride)).zip(exponents) {
+            let (row, between) = out.split_at_mut(length);
+            *own = exponent(largest(&from[..length]));
             let scale = power_of_two(-*own);
-            out.iter_mut().zip(from).for_each(|(out, value)| *out = single(value * scale));
+            row.iter_mut().zip(from).for_each(|(out, value)| *out = single(value * scale));
+            between.fill(0.0);
         }
     });
 }
 
-/// The values without a scale. Whether the largest is of ordinary size: where it is not they are better left in doubles.
+/// The values without a scale, rows as in [`narrow_rows`]. Whether the largest is of ordinary size: where it is not they are better
+/// left in doubles.
 ///
 /// # Panics
-/// If the slices differ in length.
-pub fn narrow(values: &[f64], out: &mut [f32], threads: &Threads) -> bool {
+/// If the slices differ in length, or rows overlap.
+pub fn narrow(values: &[f64], [length, stride]: [usize; 2], out: &mut [f32], threads: &Threads) -> bool {
+    assert!(length <= stride, "rows that do not overlap");
     assert_eq!(values.len(), out.len());
-    threads.for_each_chunk(out, CHUNK, |chunk, out| {
-        out.iter_mut().zip(&values[chunk * CHUNK..]).for_each(|(out, value)| *out = single(*value));
+    if length == 0 {
+        out.fill(0.0);
+        return true;
+    }
+    let rows = (CHUNK / stride).max(1);
+    threads.for_each_chunk(out, rows * stride, |chunk, out| {
+        let from = values[chunk * rows * stride..].chunks_exact(stride);
+        for (out, from) in out.chunks_exact_mut(stride).zip(from) {
+            let (row, between) = out.split_at_mut(length);
+            row.iter_mut().zip(from).for_each(|(out, value)| *out = single(*value));
+            between.fill(0.0);
+        }
     });
-    let most = values.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+    let most = values.chunks_exact(stride).map(|row| largest(&row[..length])).fold(0.0, f64::max);
     most == 0.0 || (power_of_two(-RANGE)..=power_of_two(RANGE)).contains(&most)
 }
 
@@ -98,7 +123,7 @@ mod tests {
             [tiny, 0.0, tiny],
         ];
         let (mut out, mut exponents) = (vec![0.0; 18], vec![7; 6]);
-        narrow_rows(values.as_flattened(), 3, &mut out, &mut exponents, &Threads::one());
+        narrow_rows(values.as_flattened(), [3, 3], &mut out, &mut exponents, &Threads::one());
         for ((row, own), exponent) in values.iter().zip(out.chunks_exact(3)).zip(&exponents) {
             let scaled = row.map(|value| (value / power_of_two(*exponent)) as f32);
             let kept = scaled.map(|value| if value.abs() < f32::MIN_POSITIVE { 0.0 } else { value });
@@ -106,6 +131,21 @@ mod tests {
         }
         assert_eq!((exponents[1], exponents[2], exponents[3]), (0, 0, 0));
         assert!(out[0] >= 1.0 && out[0] < 2.0 && out[12] >= 1.0 && out[5] == 0.0);
+    }
+
+    /// What is between rows says nothing of their size.
+    #[test]
+    fn rows_may_stand_apart() {
+        let values = [3e-10, 1e-10, 1.0, 1.0, -5e-10, 0.0, 1.0, 1e300];
+        let (mut out, mut exponents) = ([7.0; 8], [7; 2]);
+        narrow_rows(&values, [2, 4], &mut out, &mut exponents, &Threads::one());
+        let scales = exponents.map(power_of_two);
+        assert_eq!(out[..2], [(3e-10 / scales[0]) as f32, (1e-10 / scales[0]) as f32]);
+        assert_eq!(out[4..6], [(-5e-10 / scales[1]) as f32, 0.0]);
+        assert!(out[0] >= 1.0 && out[0] < 2.0 && out[4] <= -1.0 && out[4] > -2.0);
+        assert_eq!((&out[2..4], &out[6..]), (&[0.0; 2][..], &[0.0; 2][..]));
+        assert!(!narrow(&values, [2, 4], &mut out, &Threads::one()));
+        assert_eq!(out, [3e-10, 1e-10, 0.0, 0.0, -5e-10, 0.0, 0.0, 0.0]);
     }
 
     #[test]
@@ -118,7 +158,7 @@ mod tests {
             ([1e7, 1.0, 1.0], false),
             ([f64::INFINITY, 1.0, 1.0], false),
         ] {
-            assert_eq!(narrow(&values, &mut out, &Threads::one()), fits, "{values:?}");
+            assert_eq!(narrow(&values, [3, 3], &mut out, &Threads::one()), fits, "{values:?}");
             assert_eq!(out, values.map(|value| value as f32));
         }
     }

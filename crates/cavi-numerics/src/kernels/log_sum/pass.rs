@@ -116,6 +116,7 @@ pub(super) fn run(set: InstructionSet, task: &mut Task, visit: Visit) {
     task.clear();
     // `check` has seen that all factors are stored alike, those of two modes alone in single precision.
     match (task.input.factors[0].values, task.input.pattern.modes()) {
+        (Values::Single(_), _) if task.is_padded => run_two::<f32, true>(set, task, visit),
         (Values::Single(_), _) => run_two::<f32, false>(set, task, visit),
         (Values::Double(_), 1) => run_modes::<f64, 1, ASK, false>(set, task, visit),
         (Values::Double(_), 2) if task.is_padded => run_two::<f64, true>(set, task, visit),

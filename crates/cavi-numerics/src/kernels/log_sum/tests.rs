@@ -149,6 +149,18 @@ impl Case {
         self.factors.iter().map(|(values, stride)| double((values.as_slice(), *stride))).collect()
     }
 
+    fn singles(&self) -> Vec<Vec<f32>> {
+        self.factors.iter().map(|(values, _)| values.iter().map(|value| *value as f32).collect()).collect()
+    }
+
+    fn stored<'v>(&self, singles: &'v [Vec<f32>]) -> Vec<Factor<'v>> {
+        let single = |(values, (_, stride)): (&'v Vec<f32>, &(Vec<f64>, usize))| Factor {
+            values: Values::Single(values),
+            stride: *stride,
+        };
+        singles.iter().zip(&self.factors).map(single).collect()
+    }
+
     fn run_stored(
         &self,
         factors: &[Factor],
@@ -257,13 +269,8 @@ fn check_single(case: &Case, wanted: usize, threads: &[Threads]) {
     if case.factors.len() != 2 || case.pattern.is_filled() {
         return;
     }
-    let singles: Vec<Vec<f32>> =
-        case.factors.iter().map(|(values, _)| values.iter().map(|value| *value as f32).collect()).collect();
-    let factors: Vec<Factor> = singles
-        .iter()
-        .zip(&case.factors)
-        .map(|(values, (_, stride))| Factor { values: Values::Single(values), stride: *stride })
-        .collect();
+    let singles = case.singles();
+    let factors = case.stored(&singles);
     let rounded: Vec<Vec<f64>> =
         singles.iter().map(|values| values.iter().map(|value| f64::from(*value)).collect()).collect();
     let doubles: Vec<Factor> = rounded
@@ -498,23 +505,29 @@ fn padding_changes_no_bit() {
                 let mut values = Vec::new();
                 for row in own(&factor.0, factor.1).chunks(length) {
                     values.extend_from_slice(row);
-                    values.resize(values.len() + stride - length, 1e300);
+                    values.resize(values.len() + stride - length, 1e30);
                 }
                 *factor = (values, stride);
             }
         };
-        for set in available() {
+        let run = |case: &Case, set, wanted, single: bool| {
+            if !single {
+                return case.run(set, wanted, &Threads::new(2));
+            }
+            case.run_stored(&case.stored(&case.singles()), set, wanted, &Threads::new(2))
+        };
+        for (set, single) in available().into_iter().flat_map(|set| [(set, false), (set, true)]) {
             for wanted in 0..4 {
                 let mut results = Vec::new();
                 for strides in [[length; 2], [length, length.next_multiple_of(8)]] {
                     with_stride(&mut case, strides);
-                    let mut result = case.run(set, wanted, &Threads::new(2));
+                    let mut result = run(&case, set, wanted, single);
                     for (accumulator, stride) in result.accumulators.iter_mut().zip(strides) {
                         *accumulator = accumulator.take().map(|values| own(&values, stride));
                     }
                     results.push(result);
                 }
-                assert_eq!(results[0], results[1], "{set:?}, {sizes:?}, {wanted}");
+                assert_eq!(results[0], results[1], "{set:?}, {sizes:?}, {wanted}, single {single}");
             }
         }
     }
