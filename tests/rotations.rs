@@ -2,6 +2,7 @@
 
 use cavi_algebra::{BlockId, Rotated, Rotation};
 use cavi_executor::{Bound, Executor, Interpreter, Item, Layout, Parameters, Step, start};
+use cavi_families::views_mut;
 use cavi_numerics::linalg::{lu_inverse, transpose};
 use cavi_tests::support::{Program, Shape, close, programs, random_bound};
 use rand::SeedableRng;
@@ -99,7 +100,7 @@ fn turned(
         let layout = Layout::new(&program.equations, bound, block, &missing);
         let family = cavi_families::posterior(block.family).expect("a family");
         let matrix = if is_left { &inverse } else { &turned };
-        family.transform(&layout.batch(), matrix, &mut parameters.blocks[own.block.index()]);
+        family.transform(&layout.batch(), matrix, &mut views_mut(&mut parameters.blocks[own.block.index()]));
     }
     let mut executor = run(program, bound, parameters);
     settle(&mut executor, rotation);

@@ -3,7 +3,7 @@
 use cavi_algebra::{BlockId, Mode, Support};
 use cavi_executor::observed::Observed;
 use cavi_executor::{Bound, Executor, Interpreter, Item, Layout, Parameters, Schedule, Step, start};
-use cavi_families::{Extent, Posterior};
+use cavi_families::{Extent, Posterior, views, views_mut};
 
 use super::programs::Program;
 
@@ -225,7 +225,7 @@ fn factor_rests(
     let n = layout.n;
     let statistics = family.statistics();
     let mut natural: Vec<Vec<f64>> = statistics.iter().map(|own| vec![0.0; batch.len(own.extent)]).collect();
-    family.natural(&batch, best, &mut natural);
+    family.natural(&batch, &views(best), &mut views_mut(&mut natural));
     for (which, own) in statistics.iter().enumerate() {
         for row in rows {
             let places: Vec<(usize, usize, f64)> = match own.extent {
@@ -250,7 +250,10 @@ fn factor_rests(
                     }
                     let columns: Vec<&[f64]> = natural.iter().map(Vec::as_slice).collect();
                     let mut descriptors = best.to_vec();
-                    family.describe(&batch, &columns, &mut descriptors).ok().map(|()| whole(descriptors))
+                    family
+                        .describe(&batch, &columns, &mut views_mut(&mut descriptors))
+                        .ok()
+                        .map(|()| whole(descriptors))
                 };
                 let mut rest = |step: f64| {
                     let (Some(minus), Some(plus)) = (described(-step), described(step)) else {

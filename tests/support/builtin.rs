@@ -1,5 +1,6 @@
 //! Built-in programs on data in memory, stepped sweep by sweep through the crate `cavi`.
 
+use cavi_families::views_mut;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -226,7 +227,9 @@ impl Ready {
                 |array: ArrayId| bound.arrays[array.index()].as_ref().is_some_and(BoundArray::has_missing);
             let layout = Layout::new(self.equations(), bound, block, &missing);
             let family = cavi_families::posterior(block.family).expect("a family of the registry");
-            family.complete(&layout.batch(), own).unwrap_or_else(|improper| panic!("{name}: {improper:?}"));
+            family
+                .complete(&layout.batch(), &mut views_mut(own))
+                .unwrap_or_else(|improper| panic!("{name}: {improper:?}"));
         }
     }
 

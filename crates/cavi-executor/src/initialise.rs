@@ -1,7 +1,7 @@
 //! A start: every factor of q, and every point, drawn from a stream of its own.
 
 use cavi_algebra::{ArrayId, BlockId, Equations, Mode, Support};
-use cavi_families::{Extent, Posterior};
+use cavi_families::{Extent, Posterior, views_mut};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
@@ -59,7 +59,7 @@ fn distribution(family: &dyn Posterior, layout: &Layout, rng: &mut ChaCha8Rng) -
     let count = family.descriptors().len();
     let mut descriptors: Vec<Vec<f64>> =
         (0..count).map(|index| vec![0.0; batch.len(extent(family, index))]).collect();
-    family.start(&batch, rng, &mut descriptors);
+    family.start(&batch, rng, &mut views_mut(&mut descriptors));
     descriptors
 }
 

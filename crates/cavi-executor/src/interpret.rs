@@ -16,7 +16,7 @@ use cavi_algebra::evaluate::{
     Accumulator, Assignment, evaluate, evaluate_atom, evaluate_term, for_each_value,
 };
 use cavi_algebra::{Atom, AuxiliaryId, BlockId, Elementary, Equations, Mode, Statistic, Sum};
-use cavi_families::{Extent, Improper, Posterior};
+use cavi_families::{Extent, Improper, Posterior, views, views_mut};
 
 use crate::data::Bound;
 use crate::gather::gather;
@@ -253,7 +253,7 @@ impl<'a> Interpreter<'a> {
         let mut columns: Vec<Vec<f64>> =
             place.extents().into_iter().map(|extent| vec![0.0; batch.len(extent)]).collect();
         family
-            .describe(&batch, &natural, &mut columns)
+            .describe(&batch, &natural, &mut views_mut(&mut columns))
             .map_err(|improper| self.improper(id, row, improper))?;
         self.observe(id, row, family, &mut columns);
         Ok(columns)
@@ -263,11 +263,12 @@ impl<'a> Interpreter<'a> {
     fn observe(&self, id: BlockId, row: Option<usize>, family: &dyn Posterior, columns: &mut [Vec<f64>]) {
         let (_, place) = self.context.block(id);
         let Some(observed) = &place.observed else { return };
+        let mut columns = views_mut(columns);
         let has_masses = match row {
             Some(row) => observed
                 .row(row)
-                .is_none_or(|value| family.observe(&place.layout.batch_of(1), 0, value, columns)),
-            None => observed.observe(family, &place.layout.batch(), columns),
+                .is_none_or(|value| family.observe(&place.layout.batch_of(1), 0, value, &mut columns)),
+            None => observed.observe(family, &place.layout.batch(), &mut columns),
         };
         assert!(has_masses, "a family that data have has point masses");
     }
@@ -544,11 +545,11 @@ impl<'a> Interpreter<'a> {
         let columns = state.columns(&self.context, id);
         let batch = place.layout.batch();
         let mut entropy = vec![0.0; batch.rows];
-        family.entropy(&batch, columns, &mut entropy);
+        family.entropy(&batch, &views(columns), &mut entropy);
         let mut natural: Vec<Vec<f64>> =
             place.statistics.iter().map(|own| vec![0.0; batch.len(own.extent)]).collect();
         if family.paired() {
-            family.natural(&batch, columns, &mut natural);
+            family.natural(&batch, &views(columns), &mut views_mut(&mut natural));
         }
         let extents: Vec<Extent> = place.statistics.iter().map(|own| own.extent).collect();
         let mut sum = Accumulator::default();

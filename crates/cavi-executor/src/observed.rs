@@ -58,7 +58,7 @@ impl Observed {
 
     /// Makes the observed rows point masses. False where the family has none.
     #[must_use]
-    pub fn observe(&self, family: &dyn Posterior, batch: &Batch, descriptors: &mut [Vec<f64>]) -> bool {
+    pub fn observe(&self, family: &dyn Posterior, batch: &Batch, descriptors: &mut [&mut [f64]]) -> bool {
         self.rows().all(|(row, value)| family.observe(batch, row, value, descriptors))
     }
 

@@ -27,7 +27,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use cavi_algebra::{BlockId, Elementary, Equations, SiteId, Statistic};
-use cavi_families::{Batch, Extent, Improper, Posterior};
+use cavi_families::{Batch, Extent, Improper, Posterior, views, views_mut};
 use cavi_numerics::Threads;
 use cavi_numerics::kernels::masked::{Mask, masked_sums};
 use cavi_numerics::reduce::has_nan;
@@ -185,7 +185,7 @@ impl<'a> Executor<'a> {
         let Some(observed) = &self.observed[id.index()] else { return Ok(()) };
         let family = family(self.equations, id);
         let batch = self.plan.layouts[id.index()].batch();
-        if observed.observe(family, &batch, &mut self.parameters.blocks[id.index()]) {
+        if observed.observe(family, &batch, &mut views_mut(&mut self.parameters.blocks[id.index()])) {
             return Ok(());
         }
         let array = self.equations.symbols.array(self.equations.block(id).members[0]);
@@ -375,8 +375,8 @@ impl<'a> Executor<'a> {
                 let layout = &self.plan.layouts[block.index()];
                 let family = family(self.equations, *block);
                 out.resize(layout.batch().len(family.expectations()[*which].extent), 0.0);
-                let descriptors = &self.parameters.blocks[block.index()];
-                expect(family, &Parts::new(family, layout), descriptors, *which, &mut out, &self.threads);
+                let descriptors = views(&self.parameters.blocks[block.index()]);
+                expect(family, &Parts::new(family, layout), &descriptors, *which, &mut out, &self.threads);
                 if let Some(observed) = &self.observed[block.index()] {
                     observed.expect(family, layout.n, *which, 0..layout.rows, &mut out);
                 }
@@ -493,7 +493,7 @@ impl<'a> Executor<'a> {
         let layout = &self.plan.layouts[id.index()];
         let columns: Vec<&[f64]> = nodes.iter().map(|node| self.values[node.index()].as_ref()).collect();
         let block = &mut self.parameters.blocks[id.index()];
-        let outcome = settle(self.equations, id, &layout.batch(), &columns, block);
+        let outcome = settle(self.equations, id, &layout.batch(), &columns, &mut views_mut(block));
         outcome.map_err(|improper| trouble(id, layout, improper.row, improper.reason))?;
         let _ = self.observe(id);
         self.touch(id);
@@ -517,7 +517,7 @@ impl<'a> Executor<'a> {
             let outcome = describe(
                 &parts,
                 &self.columns(natural.clone()),
-                &mut block,
+                &mut views_mut(&mut block),
                 &self.threads,
                 |batch, natural, block| settle(self.equations, id, batch, natural, block),
             );
@@ -536,7 +536,7 @@ impl<'a> Executor<'a> {
             let layout = &self.plan.layouts[id.index()];
             let columns: Vec<&[f64]> = nodes.iter().map(|node| self.values[node.index()].as_ref()).collect();
             let block = &mut self.parameters.blocks[id.index()];
-            let outcome = settle(self.equations, id, &layout.batch(), &columns, block);
+            let outcome = settle(self.equations, id, &layout.batch(), &columns, &mut views_mut(block));
             outcome.map_err(|improper| trouble(id, layout, improper.row, improper.reason))?;
             let shared = !layout.group.is_empty();
             let matrix: Vec<bool> = extents_of(self.equations, id);
@@ -712,7 +712,7 @@ fn settle(
     id: BlockId,
     batch: &Batch,
     natural: &[&[f64]],
-    block: &mut [Vec<f64>],
+    block: &mut [&mut [f64]],
 ) -> Result<(), Improper> {
     let family = family(equations, id);
     if equations.block(id).is_point() && equations.block(id).by.is_some() {
@@ -720,7 +720,7 @@ fn settle(
         let held = |column: &[f64], at_zero: f64| -> Vec<f64> {
             column
                 .iter()
-                .zip(&block[0])
+                .zip(&*block[0])
                 .map(|(own, value)| if *value == 0.0 { at_zero } else { *own })
                 .collect()
         };
@@ -731,7 +731,7 @@ fn settle(
             .map(|(column, own)| held(column, if squares(&own) { -1.0 } else { 0.0 }))
             .collect();
         let natural: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
-        return family.mode(batch, &natural, &mut block[0]);
+        return family.mode(batch, &natural, block[0]);
     }
     if equations.block(id).is_point() && equations.block(id).clamp {
         // A negative coefficient of a log asks for an infinite density on the boundary.
@@ -747,9 +747,9 @@ fn settle(
             })
             .collect();
         let natural: Vec<&[f64]> = clamped.iter().map(Vec::as_slice).collect();
-        family.mode(batch, &natural, &mut block[0])
+        family.mode(batch, &natural, block[0])
     } else if equations.block(id).is_point() {
-        family.mode(batch, natural, &mut block[0])
+        family.mode(batch, natural, block[0])
     } else {
         family.describe(batch, natural, block)
     }

@@ -96,7 +96,7 @@ impl Posterior for BernoulliPosterior {
         &self,
         batch: &Batch,
         natural: &[&[f64]],
-        descriptors: &mut [Vec<f64>],
+        descriptors: &mut [&mut [f64]],
     ) -> Result<(), Improper> {
         for row in 0..batch.rows {
             let log_odds = natural[0][row];
@@ -108,25 +108,25 @@ impl Posterior for BernoulliPosterior {
         Ok(())
     }
 
-    fn complete(&self, batch: &Batch, descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn complete(&self, batch: &Batch, descriptors: &mut [&mut [f64]]) -> Result<(), Improper> {
         (0..batch.rows).try_for_each(|row| require_probability(row, descriptors[0][row]))
     }
 
-    fn natural(&self, batch: &Batch, descriptors: &[Vec<f64>], natural: &mut [Vec<f64>]) {
+    fn natural(&self, batch: &Batch, descriptors: &[&[f64]], natural: &mut [&mut [f64]]) {
         for row in 0..batch.rows {
             let prob = descriptors[0][row];
             natural[0][row] = ln(prob) - log1p(-prob);
         }
     }
 
-    fn expect(&self, batch: &Batch, descriptors: &[Vec<f64>], which: usize, out: &mut [f64]) {
+    fn expect(&self, batch: &Batch, descriptors: &[&[f64]], which: usize, out: &mut [f64]) {
         for row in 0..batch.rows {
             let prob = descriptors[0][row];
             out[row] = if which == 0 { prob } else { prob * (1.0 - prob) };
         }
     }
 
-    fn entropy(&self, batch: &Batch, descriptors: &[Vec<f64>], out: &mut [f64]) {
+    fn entropy(&self, batch: &Batch, descriptors: &[&[f64]], out: &mut [f64]) {
         for row in 0..batch.rows {
             let prob = descriptors[0][row];
             let yes = if prob > 0.0 { prob * ln(prob) } else { 0.0 };
@@ -142,22 +142,27 @@ impl Posterior for BernoulliPosterior {
         Ok(())
     }
 
-    fn observe(&self, _batch: &Batch, row: usize, value: &[f64], descriptors: &mut [Vec<f64>]) -> bool {
+    fn observe(&self, _batch: &Batch, row: usize, value: &[f64], descriptors: &mut [&mut [f64]]) -> bool {
         descriptors[0][row] = value[0];
         true
     }
 
-    fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {
+    fn sample(&self, batch: &Batch, descriptors: &[&[f64]], rng: &mut dyn RngCore, out: &mut [f64]) {
         for row in 0..batch.rows {
             out[row] = f64::from(rng.random::<f64>() < descriptors[0][row]);
         }
     }
 
-    fn start(&self, _batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [Vec<f64>]) {
+    fn start(&self, _batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [&mut [f64]]) {
         descriptors[0].fill_with(|| 0.25 + 0.5 * rng.random::<f64>());
     }
 
-    fn start_at(&self, batch: &Batch, centre: &[f64], descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn start_at(
+        &self,
+        batch: &Batch,
+        centre: &[f64],
+        descriptors: &mut [&mut [f64]],
+    ) -> Result<(), Improper> {
         descriptors[0].copy_from_slice(centre);
         self.complete(batch, descriptors)
     }

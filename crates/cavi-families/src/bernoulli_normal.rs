@@ -51,8 +51,8 @@ struct Row {
 }
 
 impl Row {
-    fn of(descriptors: &[Vec<f64>], row: usize) -> Row {
-        let at = |which: usize| descriptors[which][row];
+    fn of(descriptors: &[impl AsRef<[f64]>], row: usize) -> Row {
+        let at = |which: usize| descriptors[which].as_ref()[row];
         Row { prob: at(0), mean: [at(1), at(3)], var: [at(2), at(4)] }
     }
 
@@ -157,7 +157,7 @@ impl Posterior for BernoulliNormalPosterior {
         &self,
         batch: &Batch,
         natural: &[&[f64]],
-        descriptors: &mut [Vec<f64>],
+        descriptors: &mut [&mut [f64]],
     ) -> Result<(), Improper> {
         for row in 0..batch.rows {
             let at = |which: usize| natural[which][row];
@@ -180,7 +180,7 @@ impl Posterior for BernoulliNormalPosterior {
         self.complete(batch, descriptors)
     }
 
-    fn complete(&self, batch: &Batch, descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn complete(&self, batch: &Batch, descriptors: &mut [&mut [f64]]) -> Result<(), Improper> {
         for row in 0..batch.rows {
             require_probability(row, descriptors[0][row])?;
             for (column, mean, var) in [(1, "mean0", "var0"), (3, "mean1", "var1")] {
@@ -191,7 +191,7 @@ impl Posterior for BernoulliNormalPosterior {
         Ok(())
     }
 
-    fn natural(&self, batch: &Batch, descriptors: &[Vec<f64>], natural: &mut [Vec<f64>]) {
+    fn natural(&self, batch: &Batch, descriptors: &[&[f64]], natural: &mut [&mut [f64]]) {
         for row in 0..batch.rows {
             let own = Row::of(descriptors, row);
             let linear = |s: usize| own.mean[s] / own.var[s];
@@ -204,7 +204,7 @@ impl Posterior for BernoulliNormalPosterior {
         }
     }
 
-    fn expect(&self, batch: &Batch, descriptors: &[Vec<f64>], which: usize, out: &mut [f64]) {
+    fn expect(&self, batch: &Batch, descriptors: &[&[f64]], which: usize, out: &mut [f64]) {
         for row in 0..batch.rows {
             let own = Row::of(descriptors, row);
             let (prob, step) = (own.prob, own.mean[1] - own.mean[0]);
@@ -221,7 +221,7 @@ impl Posterior for BernoulliNormalPosterior {
         }
     }
 
-    fn entropy(&self, batch: &Batch, descriptors: &[Vec<f64>], out: &mut [f64]) {
+    fn entropy(&self, batch: &Batch, descriptors: &[&[f64]], out: &mut [f64]) {
         for row in 0..batch.rows {
             let own = Row::of(descriptors, row);
             let yes = if own.prob > 0.0 { own.prob * ln(own.prob) } else { 0.0 };
@@ -234,7 +234,7 @@ impl Posterior for BernoulliNormalPosterior {
         Err(Improper { row: 0, reason: "a joint factor of two variables is no point".to_owned() })
     }
 
-    fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {
+    fn sample(&self, batch: &Batch, descriptors: &[&[f64]], rng: &mut dyn RngCore, out: &mut [f64]) {
         // The weight and its switch, one after the other.
         for row in 0..batch.rows {
             let own = Row::of(descriptors, row);
@@ -245,7 +245,7 @@ impl Posterior for BernoulliNormalPosterior {
         }
     }
 
-    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [Vec<f64>]) {
+    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [&mut [f64]]) {
         for row in 0..batch.rows {
             let weight: f64 = rng.sample(StandardNormal);
             descriptors[0][row] = 0.25 + 0.5 * rng.random::<f64>();
@@ -255,7 +255,12 @@ impl Posterior for BernoulliNormalPosterior {
         }
     }
 
-    fn start_at(&self, batch: &Batch, centre: &[f64], descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn start_at(
+        &self,
+        batch: &Batch,
+        centre: &[f64],
+        descriptors: &mut [&mut [f64]],
+    ) -> Result<(), Improper> {
         for row in 0..batch.rows {
             for (column, value) in [(0, centre[row]), (1, 0.0), (2, 1.0), (3, 0.0), (4, 1.0)] {
                 descriptors[column][row] = value;

@@ -124,14 +124,14 @@ impl Posterior for BetaPosterior {
         &self,
         batch: &Batch,
         natural: &[&[f64]],
-        descriptors: &mut [Vec<f64>],
+        descriptors: &mut [&mut [f64]],
     ) -> Result<(), Improper> {
         descriptors[0].copy_from_slice(natural[0]);
         descriptors[1].copy_from_slice(natural[1]);
         self.complete(batch, descriptors)
     }
 
-    fn complete(&self, batch: &Batch, descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn complete(&self, batch: &Batch, descriptors: &mut [&mut [f64]]) -> Result<(), Improper> {
         for row in 0..batch.rows {
             let (a, b) = (descriptors[0][row], descriptors[1][row]);
             require_positive(row, "parameter a", a)?;
@@ -141,12 +141,12 @@ impl Posterior for BetaPosterior {
         Ok(())
     }
 
-    fn natural(&self, _batch: &Batch, descriptors: &[Vec<f64>], natural: &mut [Vec<f64>]) {
-        natural[0].copy_from_slice(&descriptors[0]);
-        natural[1].copy_from_slice(&descriptors[1]);
+    fn natural(&self, _batch: &Batch, descriptors: &[&[f64]], natural: &mut [&mut [f64]]) {
+        natural[0].copy_from_slice(descriptors[0]);
+        natural[1].copy_from_slice(descriptors[1]);
     }
 
-    fn expect(&self, batch: &Batch, descriptors: &[Vec<f64>], which: usize, out: &mut [f64]) {
+    fn expect(&self, batch: &Batch, descriptors: &[&[f64]], which: usize, out: &mut [f64]) {
         for row in 0..batch.rows {
             let (a, b) = (descriptors[0][row], descriptors[1][row]);
             let total = a + b;
@@ -159,7 +159,7 @@ impl Posterior for BetaPosterior {
         }
     }
 
-    fn entropy(&self, batch: &Batch, descriptors: &[Vec<f64>], out: &mut [f64]) {
+    fn entropy(&self, batch: &Batch, descriptors: &[&[f64]], out: &mut [f64]) {
         for row in 0..batch.rows {
             let (a, b) = (descriptors[0][row], descriptors[1][row]);
             out[row] = log_gamma(a) + log_gamma(b) - log_gamma(a + b);
@@ -184,25 +184,30 @@ impl Posterior for BetaPosterior {
         Ok(())
     }
 
-    fn observe(&self, _batch: &Batch, row: usize, value: &[f64], descriptors: &mut [Vec<f64>]) -> bool {
+    fn observe(&self, _batch: &Batch, row: usize, value: &[f64], descriptors: &mut [&mut [f64]]) -> bool {
         observed::describe(descriptors, row, &[f64::INFINITY, f64::INFINITY, value[0]]);
         true
     }
 
-    fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {
+    fn sample(&self, batch: &Batch, descriptors: &[&[f64]], rng: &mut dyn RngCore, out: &mut [f64]) {
         for row in 0..batch.rows {
             let (a, b) = (log_gamma_draw(descriptors[0][row], rng), log_gamma_draw(descriptors[1][row], rng));
             out[row] = logistic(a - b);
         }
     }
 
-    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [Vec<f64>]) {
+    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [&mut [f64]]) {
         descriptors[0].fill_with(|| 1.0 + rng.random::<f64>());
         descriptors[1].fill_with(|| 1.0 + rng.random::<f64>());
         self.complete(batch, descriptors).expect("both parameters are positive");
     }
 
-    fn start_at(&self, batch: &Batch, centre: &[f64], descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn start_at(
+        &self,
+        batch: &Batch,
+        centre: &[f64],
+        descriptors: &mut [&mut [f64]],
+    ) -> Result<(), Improper> {
         for row in 0..batch.rows {
             require_positive(row, "mean", centre[row])?;
             require_positive(row, "complement of the mean", 1.0 - centre[row])?;

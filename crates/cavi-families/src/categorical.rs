@@ -97,19 +97,19 @@ impl Posterior for CategoricalPosterior {
         &self,
         batch: &Batch,
         natural: &[&[f64]],
-        descriptors: &mut [Vec<f64>],
+        descriptors: &mut [&mut [f64]],
     ) -> Result<(), Improper> {
         if batch.n == 0 && batch.rows > 0 {
             return Err(Improper { row: 0, reason: "there is no class".to_owned() });
         }
         descriptors[0].copy_from_slice(natural[0]);
-        match softmax_rows(&mut descriptors[0], batch.n) {
+        match softmax_rows(descriptors[0], batch.n) {
             Some(row) => Err(Improper { row, reason: "no class has a finite log weight".to_owned() }),
             None => Ok(()),
         }
     }
 
-    fn complete(&self, batch: &Batch, descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn complete(&self, batch: &Batch, descriptors: &mut [&mut [f64]]) -> Result<(), Improper> {
         for row in 0..batch.rows {
             let mut total = 0.0;
             for value in &descriptors[0][batch.row(row)] {
@@ -124,18 +124,18 @@ impl Posterior for CategoricalPosterior {
         Ok(())
     }
 
-    fn natural(&self, _batch: &Batch, descriptors: &[Vec<f64>], natural: &mut [Vec<f64>]) {
-        for (natural, prob) in natural[0].iter_mut().zip(&descriptors[0]) {
+    fn natural(&self, _batch: &Batch, descriptors: &[&[f64]], natural: &mut [&mut [f64]]) {
+        for (natural, prob) in natural[0].iter_mut().zip(descriptors[0]) {
             *natural = ln(*prob);
         }
     }
 
-    fn expect(&self, _batch: &Batch, descriptors: &[Vec<f64>], _which: usize, out: &mut [f64]) {
-        out.copy_from_slice(&descriptors[0]);
+    fn expect(&self, _batch: &Batch, descriptors: &[&[f64]], _which: usize, out: &mut [f64]) {
+        out.copy_from_slice(descriptors[0]);
     }
 
-    fn entropy(&self, batch: &Batch, descriptors: &[Vec<f64>], out: &mut [f64]) {
-        entropy_rows(&descriptors[0], batch.n, &mut out[..batch.rows]);
+    fn entropy(&self, batch: &Batch, descriptors: &[&[f64]], out: &mut [f64]) {
+        entropy_rows(descriptors[0], batch.n, &mut out[..batch.rows]);
     }
 
     fn mode(&self, batch: &Batch, coefficients: &[&[f64]], value: &mut [f64]) -> Result<(), Improper> {
@@ -158,14 +158,14 @@ impl Posterior for CategoricalPosterior {
         Ok(())
     }
 
-    fn observe(&self, batch: &Batch, row: usize, value: &[f64], descriptors: &mut [Vec<f64>]) -> bool {
+    fn observe(&self, batch: &Batch, row: usize, value: &[f64], descriptors: &mut [&mut [f64]]) -> bool {
         let own = &mut descriptors[0][row * batch.n..(row + 1) * batch.n];
         own.fill(0.0);
         own[value[0] as usize] = 1.0;
         true
     }
 
-    fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {
+    fn sample(&self, batch: &Batch, descriptors: &[&[f64]], rng: &mut dyn RngCore, out: &mut [f64]) {
         for row in 0..batch.rows {
             let prob = &descriptors[0][batch.row(row)];
             let mut left = rng.random::<f64>() * prob.iter().sum::<f64>();
@@ -182,7 +182,7 @@ impl Posterior for CategoricalPosterior {
         }
     }
 
-    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [Vec<f64>]) {
+    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [&mut [f64]]) {
         for row in 0..batch.rows {
             let prob = &mut descriptors[0][batch.row(row)];
             prob.fill_with(|| 1.0 - rng.random::<f64>());
@@ -191,7 +191,12 @@ impl Posterior for CategoricalPosterior {
         }
     }
 
-    fn start_at(&self, batch: &Batch, centre: &[f64], descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn start_at(
+        &self,
+        batch: &Batch,
+        centre: &[f64],
+        descriptors: &mut [&mut [f64]],
+    ) -> Result<(), Improper> {
         descriptors[0].copy_from_slice(centre);
         self.complete(batch, descriptors)
     }

@@ -123,13 +123,13 @@ impl Posterior for DirichletPosterior {
         &self,
         batch: &Batch,
         natural: &[&[f64]],
-        descriptors: &mut [Vec<f64>],
+        descriptors: &mut [&mut [f64]],
     ) -> Result<(), Improper> {
         descriptors[0].copy_from_slice(natural[0]);
         self.complete(batch, descriptors)
     }
 
-    fn complete(&self, batch: &Batch, descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn complete(&self, batch: &Batch, descriptors: &mut [&mut [f64]]) -> Result<(), Improper> {
         let [concentration, mean] = descriptors else { unreachable!("two descriptors") };
         for row in 0..batch.rows {
             let (concentration, mean) = (&concentration[batch.row(row)], &mut mean[batch.row(row)]);
@@ -147,23 +147,23 @@ impl Posterior for DirichletPosterior {
         Ok(())
     }
 
-    fn natural(&self, _batch: &Batch, descriptors: &[Vec<f64>], natural: &mut [Vec<f64>]) {
-        natural[0].copy_from_slice(&descriptors[0]);
+    fn natural(&self, _batch: &Batch, descriptors: &[&[f64]], natural: &mut [&mut [f64]]) {
+        natural[0].copy_from_slice(descriptors[0]);
     }
 
-    fn expect(&self, batch: &Batch, descriptors: &[Vec<f64>], which: usize, out: &mut [f64]) {
+    fn expect(&self, batch: &Batch, descriptors: &[&[f64]], which: usize, out: &mut [f64]) {
         if which == 1 {
-            out.copy_from_slice(&descriptors[1]);
+            out.copy_from_slice(descriptors[1]);
             return;
         }
-        digamma_into(&descriptors[0], out);
+        digamma_into(descriptors[0], out);
         for row in 0..batch.rows {
             let of_total = digamma(reduce::sum(&descriptors[0][batch.row(row)]));
             out[batch.row(row)].iter_mut().for_each(|value| *value -= of_total);
         }
     }
 
-    fn entropy(&self, batch: &Batch, descriptors: &[Vec<f64>], out: &mut [f64]) {
+    fn entropy(&self, batch: &Batch, descriptors: &[&[f64]], out: &mut [f64]) {
         let mut each = Vec::new();
         for row in 0..batch.rows {
             let concentration = &descriptors[0][batch.row(row)];
@@ -192,7 +192,7 @@ impl Posterior for DirichletPosterior {
         Ok(())
     }
 
-    fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {
+    fn sample(&self, batch: &Batch, descriptors: &[&[f64]], rng: &mut dyn RngCore, out: &mut [f64]) {
         for row in 0..batch.rows {
             let (concentration, out) = (&descriptors[0][batch.row(row)], &mut out[batch.row(row)]);
             for (out, concentration) in out.iter_mut().zip(concentration) {
@@ -202,12 +202,17 @@ impl Posterior for DirichletPosterior {
         }
     }
 
-    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [Vec<f64>]) {
+    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [&mut [f64]]) {
         descriptors[0].fill_with(|| 1.0 + rng.random::<f64>());
         self.complete(batch, descriptors).expect("the concentrations are positive");
     }
 
-    fn start_at(&self, batch: &Batch, centre: &[f64], descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn start_at(
+        &self,
+        batch: &Batch,
+        centre: &[f64],
+        descriptors: &mut [&mut [f64]],
+    ) -> Result<(), Improper> {
         for row in 0..batch.rows {
             let (centre, concentration) = (&centre[batch.row(row)], &mut descriptors[0][batch.row(row)]);
             let total: f64 = centre.iter().sum();

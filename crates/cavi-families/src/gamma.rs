@@ -131,14 +131,14 @@ impl Posterior for GammaPosterior {
         &self,
         batch: &Batch,
         natural: &[&[f64]],
-        descriptors: &mut [Vec<f64>],
+        descriptors: &mut [&mut [f64]],
     ) -> Result<(), Improper> {
         descriptors[0].copy_from_slice(natural[0]);
         descriptors[1].iter_mut().zip(natural[1]).for_each(|(rate, own)| *rate = -own);
         self.complete(batch, descriptors)
     }
 
-    fn complete(&self, batch: &Batch, descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn complete(&self, batch: &Batch, descriptors: &mut [&mut [f64]]) -> Result<(), Improper> {
         let [shape, rate, mean] = descriptors else { unreachable!("three descriptors") };
         let (shape, rate, mean) = (&shape[..batch.rows], &rate[..batch.rows], &mut mean[..batch.rows]);
         let proper = |value: &f64| *value > 0.0 && value.is_finite();
@@ -155,19 +155,19 @@ impl Posterior for GammaPosterior {
         Ok(())
     }
 
-    fn natural(&self, _batch: &Batch, descriptors: &[Vec<f64>], natural: &mut [Vec<f64>]) {
-        natural[0].copy_from_slice(&descriptors[0]);
-        natural[1].iter_mut().zip(&descriptors[1]).for_each(|(own, rate)| *own = -rate);
+    fn natural(&self, _batch: &Batch, descriptors: &[&[f64]], natural: &mut [&mut [f64]]) {
+        natural[0].copy_from_slice(descriptors[0]);
+        natural[1].iter_mut().zip(descriptors[1]).for_each(|(own, rate)| *own = -rate);
     }
 
-    fn expect(&self, batch: &Batch, descriptors: &[Vec<f64>], which: usize, out: &mut [f64]) {
+    fn expect(&self, batch: &Batch, descriptors: &[&[f64]], which: usize, out: &mut [f64]) {
         let (shape, rate) = (&descriptors[0], &descriptors[1]);
         match which {
             0 => {
                 digamma_into(shape, out);
                 with_logs(rate, |row, log| out[row] -= log);
             }
-            1 => out.copy_from_slice(&descriptors[2]),
+            1 => out.copy_from_slice(descriptors[2]),
             _ => {
                 for row in 0..batch.rows {
                     out[row] = shape[row] / rate[row] / rate[row];
@@ -176,7 +176,7 @@ impl Posterior for GammaPosterior {
         }
     }
 
-    fn entropy(&self, _batch: &Batch, descriptors: &[Vec<f64>], out: &mut [f64]) {
+    fn entropy(&self, _batch: &Batch, descriptors: &[&[f64]], out: &mut [f64]) {
         let (shape, rate) = (&descriptors[0], &descriptors[1]);
         log_gamma_into(shape, out);
         with_logs(rate, |row, log| out[row] -= shape[row] * log);
@@ -211,25 +211,30 @@ impl Posterior for GammaPosterior {
         Ok(())
     }
 
-    fn observe(&self, _batch: &Batch, row: usize, value: &[f64], descriptors: &mut [Vec<f64>]) -> bool {
+    fn observe(&self, _batch: &Batch, row: usize, value: &[f64], descriptors: &mut [&mut [f64]]) -> bool {
         observed::describe(descriptors, row, &[f64::INFINITY, f64::INFINITY, value[0]]);
         true
     }
 
-    fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {
+    fn sample(&self, batch: &Batch, descriptors: &[&[f64]], rng: &mut dyn RngCore, out: &mut [f64]) {
         for row in 0..batch.rows {
             let gamma = rand_distr::Gamma::new(descriptors[0][row], 1.0).expect("the shape is positive");
             out[row] = rng.sample(gamma) / descriptors[1][row];
         }
     }
 
-    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [Vec<f64>]) {
+    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [&mut [f64]]) {
         descriptors[0].fill(1.0);
         descriptors[1].fill_with(|| 1.0 / (0.5 + rng.random::<f64>()));
         self.complete(batch, descriptors).expect("shape and rate are positive");
     }
 
-    fn start_at(&self, batch: &Batch, centre: &[f64], descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn start_at(
+        &self,
+        batch: &Batch,
+        centre: &[f64],
+        descriptors: &mut [&mut [f64]],
+    ) -> Result<(), Improper> {
         descriptors[0].fill(1.0);
         for row in 0..batch.rows {
             require_positive(row, "mean", centre[row])?;

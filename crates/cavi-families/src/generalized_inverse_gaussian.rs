@@ -195,7 +195,7 @@ impl Posterior for GeneralizedInverseGaussianPosterior {
         &self,
         batch: &Batch,
         natural: &[&[f64]],
-        descriptors: &mut [Vec<f64>],
+        descriptors: &mut [&mut [f64]],
     ) -> Result<(), Improper> {
         for row in 0..batch.rows {
             descriptors[0][row] = natural[0][row];
@@ -206,7 +206,7 @@ impl Posterior for GeneralizedInverseGaussianPosterior {
         self.complete(batch, descriptors)
     }
 
-    fn complete(&self, batch: &Batch, descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn complete(&self, batch: &Batch, descriptors: &mut [&mut [f64]]) -> Result<(), Improper> {
         for row in 0..batch.rows {
             let (p, a, b) = (descriptors[0][row], descriptors[1][row], descriptors[2][row]);
             require_finite(row, "order p", p)?;
@@ -222,7 +222,7 @@ impl Posterior for GeneralizedInverseGaussianPosterior {
         Ok(())
     }
 
-    fn natural(&self, batch: &Batch, descriptors: &[Vec<f64>], natural: &mut [Vec<f64>]) {
+    fn natural(&self, batch: &Batch, descriptors: &[&[f64]], natural: &mut [&mut [f64]]) {
         for row in 0..batch.rows {
             natural[0][row] = descriptors[0][row];
             natural[1][row] = -0.5 * descriptors[1][row];
@@ -230,9 +230,9 @@ impl Posterior for GeneralizedInverseGaussianPosterior {
         }
     }
 
-    fn expect(&self, batch: &Batch, descriptors: &[Vec<f64>], which: usize, out: &mut [f64]) {
+    fn expect(&self, batch: &Batch, descriptors: &[&[f64]], which: usize, out: &mut [f64]) {
         if which == 1 {
-            out.copy_from_slice(&descriptors[3]);
+            out.copy_from_slice(descriptors[3]);
             return;
         }
         for row in 0..batch.rows {
@@ -241,7 +241,7 @@ impl Posterior for GeneralizedInverseGaussianPosterior {
         }
     }
 
-    fn entropy(&self, batch: &Batch, descriptors: &[Vec<f64>], out: &mut [f64]) {
+    fn entropy(&self, batch: &Batch, descriptors: &[&[f64]], out: &mut [f64]) {
         for row in 0..batch.rows {
             out[row] = moments(descriptors[0][row], descriptors[1][row], descriptors[2][row]).log_normaliser;
         }
@@ -266,26 +266,31 @@ impl Posterior for GeneralizedInverseGaussianPosterior {
         Ok(())
     }
 
-    fn observe(&self, _batch: &Batch, row: usize, value: &[f64], descriptors: &mut [Vec<f64>]) -> bool {
+    fn observe(&self, _batch: &Batch, row: usize, value: &[f64], descriptors: &mut [&mut [f64]]) -> bool {
         observed::describe(descriptors, row, &[0.0, f64::INFINITY, f64::INFINITY, value[0]]);
         true
     }
 
-    fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {
+    fn sample(&self, batch: &Batch, descriptors: &[&[f64]], rng: &mut dyn RngCore, out: &mut [f64]) {
         for row in 0..batch.rows {
             let (p, a, b) = (descriptors[0][row], descriptors[1][row], descriptors[2][row]);
             out[row] = if p >= 0.0 { draw(p, a, b, rng) } else { draw(-p, b, a, rng).recip() };
         }
     }
 
-    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [Vec<f64>]) {
+    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [&mut [f64]]) {
         descriptors[0].fill(0.5);
         descriptors[1].fill(1.0);
         descriptors[2].fill_with(|| 0.5 + rng.random::<f64>());
         self.complete(batch, descriptors).expect("both coefficients are positive");
     }
 
-    fn start_at(&self, batch: &Batch, centre: &[f64], descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn start_at(
+        &self,
+        batch: &Batch,
+        centre: &[f64],
+        descriptors: &mut [&mut [f64]],
+    ) -> Result<(), Improper> {
         // The inverse Gaussian of that mean and shape: K_(1/2) and K_(-1/2) are equal, and E x = sqrt(b / a).
         descriptors[0].fill(-0.5);
         for row in 0..batch.rows {

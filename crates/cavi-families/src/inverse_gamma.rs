@@ -116,7 +116,7 @@ impl Posterior for InverseGammaPosterior {
         &self,
         batch: &Batch,
         natural: &[&[f64]],
-        descriptors: &mut [Vec<f64>],
+        descriptors: &mut [&mut [f64]],
     ) -> Result<(), Improper> {
         for row in 0..batch.rows {
             descriptors[0][row] = -natural[0][row];
@@ -125,7 +125,7 @@ impl Posterior for InverseGammaPosterior {
         self.complete(batch, descriptors)
     }
 
-    fn complete(&self, batch: &Batch, descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn complete(&self, batch: &Batch, descriptors: &mut [&mut [f64]]) -> Result<(), Improper> {
         for row in 0..batch.rows {
             let (shape, scale) = (descriptors[0][row], descriptors[1][row]);
             require_positive(row, "shape", shape)?;
@@ -135,14 +135,14 @@ impl Posterior for InverseGammaPosterior {
         Ok(())
     }
 
-    fn natural(&self, batch: &Batch, descriptors: &[Vec<f64>], natural: &mut [Vec<f64>]) {
+    fn natural(&self, batch: &Batch, descriptors: &[&[f64]], natural: &mut [&mut [f64]]) {
         for row in 0..batch.rows {
             natural[0][row] = -descriptors[0][row];
             natural[1][row] = -descriptors[1][row];
         }
     }
 
-    fn expect(&self, batch: &Batch, descriptors: &[Vec<f64>], which: usize, out: &mut [f64]) {
+    fn expect(&self, batch: &Batch, descriptors: &[&[f64]], which: usize, out: &mut [f64]) {
         let (shape, scale) = (&descriptors[0], &descriptors[1]);
         match which {
             0 => {
@@ -156,11 +156,11 @@ impl Posterior for InverseGammaPosterior {
                     out[row] = shape[row] / scale[row];
                 }
             }
-            _ => out.copy_from_slice(&descriptors[2]),
+            _ => out.copy_from_slice(descriptors[2]),
         }
     }
 
-    fn entropy(&self, batch: &Batch, descriptors: &[Vec<f64>], out: &mut [f64]) {
+    fn entropy(&self, batch: &Batch, descriptors: &[&[f64]], out: &mut [f64]) {
         let (shape, scale) = (&descriptors[0], &descriptors[1]);
         log_gamma_into(shape, out);
         for row in 0..batch.rows {
@@ -188,25 +188,30 @@ impl Posterior for InverseGammaPosterior {
         Ok(())
     }
 
-    fn observe(&self, _batch: &Batch, row: usize, value: &[f64], descriptors: &mut [Vec<f64>]) -> bool {
+    fn observe(&self, _batch: &Batch, row: usize, value: &[f64], descriptors: &mut [&mut [f64]]) -> bool {
         observed::describe(descriptors, row, &[f64::INFINITY, f64::INFINITY, value[0]]);
         true
     }
 
-    fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {
+    fn sample(&self, batch: &Batch, descriptors: &[&[f64]], rng: &mut dyn RngCore, out: &mut [f64]) {
         for row in 0..batch.rows {
             let gamma = rand_distr::Gamma::new(descriptors[0][row], 1.0).expect("the shape is positive");
             out[row] = descriptors[1][row] / rng.sample(gamma);
         }
     }
 
-    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [Vec<f64>]) {
+    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [&mut [f64]]) {
         descriptors[0].fill(2.0);
         descriptors[1].fill_with(|| 0.5 + rng.random::<f64>());
         self.complete(batch, descriptors).expect("shape and scale are positive");
     }
 
-    fn start_at(&self, batch: &Batch, centre: &[f64], descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn start_at(
+        &self,
+        batch: &Batch,
+        centre: &[f64],
+        descriptors: &mut [&mut [f64]],
+    ) -> Result<(), Improper> {
         descriptors[0].fill(2.0);
         for row in 0..batch.rows {
             require_positive(row, "mean", centre[row])?;

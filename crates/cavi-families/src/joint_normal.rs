@@ -124,7 +124,7 @@ impl Posterior for JointNormalPosterior {
         &self,
         batch: &Batch,
         natural: &[&[f64]],
-        descriptors: &mut [Vec<f64>],
+        descriptors: &mut [&mut [f64]],
     ) -> Result<(), Improper> {
         let [mean, covariance] = descriptors else { unreachable!("two descriptors") };
         // The factors stand where the covariances go, until every row is solved for.
@@ -146,7 +146,7 @@ impl Posterior for JointNormalPosterior {
         Ok(())
     }
 
-    fn complete(&self, batch: &Batch, descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn complete(&self, batch: &Batch, descriptors: &mut [&mut [f64]]) -> Result<(), Improper> {
         let n = batch.n;
         for row in 0..batch.rows {
             for value in &descriptors[0][batch.row(row)] {
@@ -178,14 +178,14 @@ impl Posterior for JointNormalPosterior {
         Ok(())
     }
 
-    fn natural(&self, batch: &Batch, descriptors: &[Vec<f64>], natural: &mut [Vec<f64>]) {
+    fn natural(&self, batch: &Batch, descriptors: &[&[f64]], natural: &mut [&mut [f64]]) {
         let n = batch.n;
         let [linear, square] = natural else { unreachable!("two statistics") };
-        square.copy_from_slice(&descriptors[1]);
+        square.copy_from_slice(descriptors[1]);
         for group in 0..batch.groups {
             linalg::cholesky(n, &mut square[batch.matrix(group)]).expect("a covariance is positive definite");
         }
-        linear.copy_from_slice(&descriptors[0]);
+        linear.copy_from_slice(descriptors[0]);
         for row in 0..batch.rows {
             linalg::solve(n, &square[batch.matrix(batch.group_of(row))], &mut linear[batch.row(row)]);
         }
@@ -198,11 +198,11 @@ impl Posterior for JointNormalPosterior {
         }
     }
 
-    fn expect(&self, _batch: &Batch, descriptors: &[Vec<f64>], which: usize, out: &mut [f64]) {
-        out.copy_from_slice(&descriptors[which]);
+    fn expect(&self, _batch: &Batch, descriptors: &[&[f64]], which: usize, out: &mut [f64]) {
+        out.copy_from_slice(descriptors[which]);
     }
 
-    fn entropy(&self, batch: &Batch, descriptors: &[Vec<f64>], out: &mut [f64]) {
+    fn entropy(&self, batch: &Batch, descriptors: &[&[f64]], out: &mut [f64]) {
         let n = batch.n;
         let mut scratch = vec![0.0; n * n];
         let constant = n as f64 * ((2.0 * std::f64::consts::PI).ln() + 1.0);
@@ -256,7 +256,7 @@ impl Posterior for JointNormalPosterior {
         Ok(())
     }
 
-    fn observe(&self, batch: &Batch, row: usize, value: &[f64], descriptors: &mut [Vec<f64>]) -> bool {
+    fn observe(&self, batch: &Batch, row: usize, value: &[f64], descriptors: &mut [&mut [f64]]) -> bool {
         descriptors[0][batch.row(row)].copy_from_slice(value);
         descriptors[1][batch.matrix(batch.group_of(row))].fill(0.0);
         true
@@ -267,7 +267,7 @@ impl Posterior for JointNormalPosterior {
     }
 
     /// `T x` has the mean `T m` and the covariance `T C T'`.
-    fn transform(&self, batch: &Batch, matrix: &[f64], descriptors: &mut [Vec<f64>]) {
+    fn transform(&self, batch: &Batch, matrix: &[f64], descriptors: &mut [&mut [f64]]) {
         let n = batch.n;
         let columns = linalg::transpose(n, matrix);
         let [means, covariances] = descriptors else { unreachable!("two descriptors") };
@@ -304,9 +304,9 @@ impl Posterior for JointNormalPosterior {
         }
     }
 
-    fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {
+    fn sample(&self, batch: &Batch, descriptors: &[&[f64]], rng: &mut dyn RngCore, out: &mut [f64]) {
         let n = batch.n;
-        let mut factors = descriptors[1].clone();
+        let mut factors = descriptors[1].to_vec();
         for group in 0..batch.groups {
             linalg::cholesky(n, &mut factors[batch.matrix(group)])
                 .expect("a covariance is positive definite");
@@ -322,14 +322,19 @@ impl Posterior for JointNormalPosterior {
         }
     }
 
-    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [Vec<f64>]) {
+    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [&mut [f64]]) {
         descriptors[0].fill_with(|| rng.sample(StandardNormal));
-        set_identity(batch, &mut descriptors[1]);
+        set_identity(batch, descriptors[1]);
     }
 
-    fn start_at(&self, batch: &Batch, centre: &[f64], descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn start_at(
+        &self,
+        batch: &Batch,
+        centre: &[f64],
+        descriptors: &mut [&mut [f64]],
+    ) -> Result<(), Improper> {
         descriptors[0].copy_from_slice(centre);
-        set_identity(batch, &mut descriptors[1]);
+        set_identity(batch, descriptors[1]);
         self.complete(batch, descriptors)
     }
 }

@@ -63,23 +63,23 @@ impl Posterior for NonnegativeSlice {
         false
     }
 
-    fn describe(&self, _: &Batch, _: &[&[f64]], _: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn describe(&self, _: &Batch, _: &[&[f64]], _: &mut [&mut [f64]]) -> Result<(), Improper> {
         Err(Improper { row: 0, reason: NO_DISTRIBUTION.to_owned() })
     }
 
-    fn complete(&self, _: &Batch, _: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn complete(&self, _: &Batch, _: &mut [&mut [f64]]) -> Result<(), Improper> {
         Err(Improper { row: 0, reason: NO_DISTRIBUTION.to_owned() })
     }
 
-    fn natural(&self, _: &Batch, _: &[Vec<f64>], _: &mut [Vec<f64>]) {
+    fn natural(&self, _: &Batch, _: &[&[f64]], _: &mut [&mut [f64]]) {
         unreachable!("{NO_DISTRIBUTION}")
     }
 
-    fn expect(&self, _: &Batch, _: &[Vec<f64>], _: usize, _: &mut [f64]) {
+    fn expect(&self, _: &Batch, _: &[&[f64]], _: usize, _: &mut [f64]) {
         unreachable!("{NO_DISTRIBUTION}")
     }
 
-    fn entropy(&self, _: &Batch, _: &[Vec<f64>], _: &mut [f64]) {
+    fn entropy(&self, _: &Batch, _: &[&[f64]], _: &mut [f64]) {
         unreachable!("{NO_DISTRIBUTION}")
     }
 
@@ -109,15 +109,20 @@ impl Posterior for NonnegativeSlice {
         Ok(())
     }
 
-    fn sample(&self, _: &Batch, _: &[Vec<f64>], _: &mut dyn RngCore, _: &mut [f64]) {
+    fn sample(&self, _: &Batch, _: &[&[f64]], _: &mut dyn RngCore, _: &mut [f64]) {
         unreachable!("{NO_DISTRIBUTION}")
     }
 
-    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [Vec<f64>]) {
+    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [&mut [f64]]) {
         GammaPosterior.start(&elements(batch), rng, descriptors);
     }
 
-    fn start_at(&self, batch: &Batch, centre: &[f64], descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn start_at(
+        &self,
+        batch: &Batch,
+        centre: &[f64],
+        descriptors: &mut [&mut [f64]],
+    ) -> Result<(), Improper> {
         let outcome = GammaPosterior.start_at(&elements(batch), centre, descriptors);
         outcome.map_err(|improper| Improper { row: improper.row / batch.n.max(1), ..improper })
     }

@@ -134,7 +134,7 @@ impl Posterior for NormalPosterior {
         &self,
         batch: &Batch,
         natural: &[&[f64]],
-        descriptors: &mut [Vec<f64>],
+        descriptors: &mut [&mut [f64]],
     ) -> Result<(), Improper> {
         for row in 0..batch.rows {
             let precision = -2.0 * natural[1][row];
@@ -146,7 +146,7 @@ impl Posterior for NormalPosterior {
         Ok(())
     }
 
-    fn complete(&self, batch: &Batch, descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn complete(&self, batch: &Batch, descriptors: &mut [&mut [f64]]) -> Result<(), Improper> {
         for row in 0..batch.rows {
             require_finite(row, "mean", descriptors[0][row])?;
             require_positive(row, "variance", descriptors[1][row])?;
@@ -154,17 +154,17 @@ impl Posterior for NormalPosterior {
         Ok(())
     }
 
-    fn natural(&self, batch: &Batch, descriptors: &[Vec<f64>], natural: &mut [Vec<f64>]) {
+    fn natural(&self, batch: &Batch, descriptors: &[&[f64]], natural: &mut [&mut [f64]]) {
         for row in 0..batch.rows {
             natural[0][row] = descriptors[0][row] / descriptors[1][row];
             natural[1][row] = -0.5 / descriptors[1][row];
         }
     }
 
-    fn expect(&self, batch: &Batch, descriptors: &[Vec<f64>], which: usize, out: &mut [f64]) {
+    fn expect(&self, batch: &Batch, descriptors: &[&[f64]], which: usize, out: &mut [f64]) {
         match which {
-            0 => out.copy_from_slice(&descriptors[0]),
-            1 => out.copy_from_slice(&descriptors[1]),
+            0 => out.copy_from_slice(descriptors[0]),
+            1 => out.copy_from_slice(descriptors[1]),
             _ => {
                 for row in 0..batch.rows {
                     out[row] = descriptors[0][row] * descriptors[0][row] + descriptors[1][row];
@@ -173,7 +173,7 @@ impl Posterior for NormalPosterior {
         }
     }
 
-    fn entropy(&self, batch: &Batch, descriptors: &[Vec<f64>], out: &mut [f64]) {
+    fn entropy(&self, batch: &Batch, descriptors: &[&[f64]], out: &mut [f64]) {
         for row in 0..batch.rows {
             out[row] = 0.5 * (ln(2.0 * std::f64::consts::PI * descriptors[1][row]) + 1.0);
         }
@@ -195,27 +195,32 @@ impl Posterior for NormalPosterior {
         Ok(())
     }
 
-    fn observe(&self, _batch: &Batch, row: usize, value: &[f64], descriptors: &mut [Vec<f64>]) -> bool {
+    fn observe(&self, _batch: &Batch, row: usize, value: &[f64], descriptors: &mut [&mut [f64]]) -> bool {
         descriptors[0][row] = value[0];
         descriptors[1][row] = 0.0;
         true
     }
 
-    fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {
+    fn sample(&self, batch: &Batch, descriptors: &[&[f64]], rng: &mut dyn RngCore, out: &mut [f64]) {
         for row in 0..batch.rows {
             let noise: f64 = rng.sample(StandardNormal);
             out[row] = descriptors[0][row] + descriptors[1][row].sqrt() * noise;
         }
     }
 
-    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [Vec<f64>]) {
+    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [&mut [f64]]) {
         for row in 0..batch.rows {
             descriptors[0][row] = rng.sample(StandardNormal);
             descriptors[1][row] = 1.0;
         }
     }
 
-    fn start_at(&self, batch: &Batch, centre: &[f64], descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn start_at(
+        &self,
+        batch: &Batch,
+        centre: &[f64],
+        descriptors: &mut [&mut [f64]],
+    ) -> Result<(), Improper> {
         descriptors[0].copy_from_slice(centre);
         descriptors[1].fill(1.0);
         self.complete(batch, descriptors)

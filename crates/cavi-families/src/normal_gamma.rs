@@ -126,7 +126,7 @@ impl Posterior for NormalGammaPosterior {
         &self,
         batch: &Batch,
         natural: &[&[f64]],
-        descriptors: &mut [Vec<f64>],
+        descriptors: &mut [&mut [f64]],
     ) -> Result<(), Improper> {
         for row in 0..batch.rows {
             let kappa = -2.0 * natural[3][row];
@@ -140,7 +140,7 @@ impl Posterior for NormalGammaPosterior {
         self.complete(batch, descriptors)
     }
 
-    fn complete(&self, batch: &Batch, descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn complete(&self, batch: &Batch, descriptors: &mut [&mut [f64]]) -> Result<(), Improper> {
         for row in 0..batch.rows {
             require_finite(row, "mean", descriptors[0][row])?;
             require_positive(row, "kappa of the mean", descriptors[1][row])?;
@@ -150,7 +150,7 @@ impl Posterior for NormalGammaPosterior {
         Ok(())
     }
 
-    fn natural(&self, batch: &Batch, descriptors: &[Vec<f64>], natural: &mut [Vec<f64>]) {
+    fn natural(&self, batch: &Batch, descriptors: &[&[f64]], natural: &mut [&mut [f64]]) {
         for row in 0..batch.rows {
             let (mean, kappa) = (descriptors[0][row], descriptors[1][row]);
             natural[0][row] = descriptors[2][row];
@@ -160,7 +160,7 @@ impl Posterior for NormalGammaPosterior {
         }
     }
 
-    fn expect(&self, batch: &Batch, descriptors: &[Vec<f64>], which: usize, out: &mut [f64]) {
+    fn expect(&self, batch: &Batch, descriptors: &[&[f64]], which: usize, out: &mut [f64]) {
         for row in 0..batch.rows {
             let (mean, kappa) = (descriptors[0][row], descriptors[1][row]);
             let (shape, rate) = (descriptors[2][row], descriptors[3][row]);
@@ -177,7 +177,7 @@ impl Posterior for NormalGammaPosterior {
         }
     }
 
-    fn entropy(&self, batch: &Batch, descriptors: &[Vec<f64>], out: &mut [f64]) {
+    fn entropy(&self, batch: &Batch, descriptors: &[&[f64]], out: &mut [f64]) {
         for row in 0..batch.rows {
             let (kappa, shape, rate) = (descriptors[1][row], descriptors[2][row], descriptors[3][row]);
             out[row] = log_gamma(shape) - shape * rate.ln() + 0.5 * (2.0 * PI / kappa).ln();
@@ -188,7 +188,7 @@ impl Posterior for NormalGammaPosterior {
         Err(Improper { row: 0, reason: "a joint factor of two variables is no point".to_owned() })
     }
 
-    fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {
+    fn sample(&self, batch: &Batch, descriptors: &[&[f64]], rng: &mut dyn RngCore, out: &mut [f64]) {
         // The mean and the precision, one after the other.
         for row in 0..batch.rows {
             let (mean, kappa) = (descriptors[0][row], descriptors[1][row]);
@@ -201,7 +201,7 @@ impl Posterior for NormalGammaPosterior {
         }
     }
 
-    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [Vec<f64>]) {
+    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [&mut [f64]]) {
         for row in 0..batch.rows {
             descriptors[0][row] = rng.sample(rand_distr::StandardNormal);
             descriptors[1][row] = 1.0;
@@ -210,7 +210,12 @@ impl Posterior for NormalGammaPosterior {
         }
     }
 
-    fn start_at(&self, batch: &Batch, centre: &[f64], descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn start_at(
+        &self,
+        batch: &Batch,
+        centre: &[f64],
+        descriptors: &mut [&mut [f64]],
+    ) -> Result<(), Improper> {
         for row in 0..batch.rows {
             descriptors[0][row] = centre[row];
             for column in &mut descriptors[1..] {

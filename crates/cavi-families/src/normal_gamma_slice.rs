@@ -113,7 +113,7 @@ impl Posterior for NormalGammaSlicePosterior {
         &self,
         batch: &Batch,
         natural: &[&[f64]],
-        descriptors: &mut [Vec<f64>],
+        descriptors: &mut [&mut [f64]],
     ) -> Result<(), Improper> {
         let n = batch.n;
         let mut inverse = vec![0.0; n * n];
@@ -129,7 +129,7 @@ impl Posterior for NormalGammaSlicePosterior {
         self.complete(batch, descriptors)
     }
 
-    fn complete(&self, batch: &Batch, descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn complete(&self, batch: &Batch, descriptors: &mut [&mut [f64]]) -> Result<(), Improper> {
         for row in 0..batch.rows {
             for value in &descriptors[0][batch.row(row)] {
                 require_finite(row, "mean", *value)?;
@@ -141,7 +141,7 @@ impl Posterior for NormalGammaSlicePosterior {
         Ok(())
     }
 
-    fn natural(&self, batch: &Batch, descriptors: &[Vec<f64>], natural: &mut [Vec<f64>]) {
+    fn natural(&self, batch: &Batch, descriptors: &[&[f64]], natural: &mut [&mut [f64]]) {
         let n = batch.n;
         for row in 0..batch.rows {
             let mean = &descriptors[0][batch.row(row)];
@@ -155,7 +155,7 @@ impl Posterior for NormalGammaSlicePosterior {
         }
     }
 
-    fn expect(&self, batch: &Batch, descriptors: &[Vec<f64>], which: usize, out: &mut [f64]) {
+    fn expect(&self, batch: &Batch, descriptors: &[&[f64]], which: usize, out: &mut [f64]) {
         let n = batch.n;
         for row in 0..batch.rows {
             let (mean, kappa) = (&descriptors[0][batch.row(row)], &descriptors[1][batch.pairs(row)]);
@@ -195,7 +195,7 @@ impl Posterior for NormalGammaSlicePosterior {
         }
     }
 
-    fn entropy(&self, batch: &Batch, descriptors: &[Vec<f64>], out: &mut [f64]) {
+    fn entropy(&self, batch: &Batch, descriptors: &[&[f64]], out: &mut [f64]) {
         let n = batch.n;
         for row in 0..batch.rows {
             let (shape, rate) = (descriptors[2][row], descriptors[3][row]);
@@ -208,7 +208,7 @@ impl Posterior for NormalGammaSlicePosterior {
         Err(Improper { row: 0, reason: "a joint factor of two variables is no point".to_owned() })
     }
 
-    fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {
+    fn sample(&self, batch: &Batch, descriptors: &[&[f64]], rng: &mut dyn RngCore, out: &mut [f64]) {
         // The vector and the precision, one after the other.
         let n = batch.n;
         for row in 0..batch.rows {
@@ -227,12 +227,17 @@ impl Posterior for NormalGammaSlicePosterior {
         }
     }
 
-    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [Vec<f64>]) {
+    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [&mut [f64]]) {
         descriptors[0].fill_with(|| rng.sample(StandardNormal));
         set_units(batch, descriptors);
     }
 
-    fn start_at(&self, batch: &Batch, centre: &[f64], descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn start_at(
+        &self,
+        batch: &Batch,
+        centre: &[f64],
+        descriptors: &mut [&mut [f64]],
+    ) -> Result<(), Improper> {
         descriptors[0].copy_from_slice(centre);
         set_units(batch, descriptors);
         self.complete(batch, descriptors)
@@ -240,7 +245,7 @@ impl Posterior for NormalGammaSlicePosterior {
 }
 
 /// Everything but the mean of order 1.
-fn set_units(batch: &Batch, descriptors: &mut [Vec<f64>]) {
+fn set_units(batch: &Batch, descriptors: &mut [&mut [f64]]) {
     descriptors[1].fill(0.0);
     for row in 0..batch.rows {
         let kappa = &mut descriptors[1][batch.pairs(row)];

@@ -108,7 +108,7 @@ impl Posterior for NormalWishartPosterior {
         &self,
         batch: &Batch,
         natural: &[&[f64]],
-        descriptors: &mut [Vec<f64>],
+        descriptors: &mut [&mut [f64]],
     ) -> Result<(), Improper> {
         let n = batch.n;
         for row in 0..batch.rows {
@@ -132,7 +132,7 @@ impl Posterior for NormalWishartPosterior {
         Ok(())
     }
 
-    fn complete(&self, batch: &Batch, descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn complete(&self, batch: &Batch, descriptors: &mut [&mut [f64]]) -> Result<(), Improper> {
         for row in 0..batch.rows {
             for value in &descriptors[0][batch.row(row)] {
                 require_finite(row, "mean", *value)?;
@@ -144,7 +144,7 @@ impl Posterior for NormalWishartPosterior {
         Ok(())
     }
 
-    fn natural(&self, batch: &Batch, descriptors: &[Vec<f64>], natural: &mut [Vec<f64>]) {
+    fn natural(&self, batch: &Batch, descriptors: &[&[f64]], natural: &mut [&mut [f64]]) {
         let n = batch.n;
         for row in 0..batch.rows {
             let (mean, kappa) = (&descriptors[0][batch.row(row)], descriptors[1][row]);
@@ -164,7 +164,7 @@ impl Posterior for NormalWishartPosterior {
         }
     }
 
-    fn expect(&self, batch: &Batch, descriptors: &[Vec<f64>], which: usize, out: &mut [f64]) {
+    fn expect(&self, batch: &Batch, descriptors: &[&[f64]], which: usize, out: &mut [f64]) {
         let n = batch.n;
         for row in 0..batch.rows {
             let (mean, kappa) = (&descriptors[0][batch.row(row)], descriptors[1][row]);
@@ -194,7 +194,7 @@ impl Posterior for NormalWishartPosterior {
         }
     }
 
-    fn entropy(&self, batch: &Batch, descriptors: &[Vec<f64>], out: &mut [f64]) {
+    fn entropy(&self, batch: &Batch, descriptors: &[&[f64]], out: &mut [f64]) {
         let n = batch.n;
         for row in 0..batch.rows {
             let scale = linalg::log_determinant_of(&descriptors[3][batch.pairs(row)]);
@@ -207,7 +207,7 @@ impl Posterior for NormalWishartPosterior {
         Err(Improper { row: 0, reason: "a joint factor of two variables is no point".to_owned() })
     }
 
-    fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {
+    fn sample(&self, batch: &Batch, descriptors: &[&[f64]], rng: &mut dyn RngCore, out: &mut [f64]) {
         // The mean and the precision, one after the other.
         let n = batch.n;
         let width = n + n * n;
@@ -225,12 +225,17 @@ impl Posterior for NormalWishartPosterior {
         }
     }
 
-    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [Vec<f64>]) {
+    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [&mut [f64]]) {
         descriptors[0].fill_with(|| rng.sample(StandardNormal));
         set_units(batch, descriptors);
     }
 
-    fn start_at(&self, batch: &Batch, centre: &[f64], descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn start_at(
+        &self,
+        batch: &Batch,
+        centre: &[f64],
+        descriptors: &mut [&mut [f64]],
+    ) -> Result<(), Improper> {
         descriptors[0].copy_from_slice(centre);
         set_units(batch, descriptors);
         self.complete(batch, descriptors)
@@ -238,7 +243,7 @@ impl Posterior for NormalWishartPosterior {
 }
 
 /// Everything but the mean of order 1.
-fn set_units(batch: &Batch, descriptors: &mut [Vec<f64>]) {
+fn set_units(batch: &Batch, descriptors: &mut [&mut [f64]]) {
     let n = batch.n;
     descriptors[1].fill(1.0);
     descriptors[2].fill(n as f64 + 1.0);

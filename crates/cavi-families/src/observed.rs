@@ -35,7 +35,7 @@ pub fn at_value(statistic: &Statistic, value: &[f64], out: &mut [f64]) {
 }
 
 /// Puts what describes a point mass into a row: for each descriptor of one number its value in the limit.
-pub(crate) fn describe(descriptors: &mut [Vec<f64>], row: usize, limit: &[f64]) {
+pub(crate) fn describe(descriptors: &mut [&mut [f64]], row: usize, limit: &[f64]) {
     descriptors.iter_mut().zip(limit).for_each(|(column, limit)| column[row] = *limit);
 }
 

@@ -71,23 +71,23 @@ impl Posterior for OnlyPoint {
         Formulas { mode: self.mode.map(|mode| mode()), ..Formulas::default() }
     }
 
-    fn describe(&self, _: &Batch, _: &[&[f64]], _: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn describe(&self, _: &Batch, _: &[&[f64]], _: &mut [&mut [f64]]) -> Result<(), Improper> {
         Err(self.refusal())
     }
 
-    fn complete(&self, _: &Batch, _: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn complete(&self, _: &Batch, _: &mut [&mut [f64]]) -> Result<(), Improper> {
         Err(self.refusal())
     }
 
-    fn natural(&self, _: &Batch, _: &[Vec<f64>], _: &mut [Vec<f64>]) {
+    fn natural(&self, _: &Batch, _: &[&[f64]], _: &mut [&mut [f64]]) {
         unreachable!("{}: {NO_DISTRIBUTION}", self.name)
     }
 
-    fn expect(&self, _: &Batch, _: &[Vec<f64>], _: usize, _: &mut [f64]) {
+    fn expect(&self, _: &Batch, _: &[&[f64]], _: usize, _: &mut [f64]) {
         unreachable!("{}: {NO_DISTRIBUTION}", self.name)
     }
 
-    fn entropy(&self, _: &Batch, _: &[Vec<f64>], _: &mut [f64]) {
+    fn entropy(&self, _: &Batch, _: &[&[f64]], _: &mut [f64]) {
         unreachable!("{}: {NO_DISTRIBUTION}", self.name)
     }
 
@@ -102,15 +102,20 @@ impl Posterior for OnlyPoint {
         Ok(())
     }
 
-    fn sample(&self, _: &Batch, _: &[Vec<f64>], _: &mut dyn RngCore, _: &mut [f64]) {
+    fn sample(&self, _: &Batch, _: &[&[f64]], _: &mut dyn RngCore, _: &mut [f64]) {
         unreachable!("{}: {NO_DISTRIBUTION}", self.name)
     }
 
-    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [Vec<f64>]) {
+    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [&mut [f64]]) {
         self.twin.start(batch, rng, descriptors);
     }
 
-    fn start_at(&self, batch: &Batch, centre: &[f64], descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn start_at(
+        &self,
+        batch: &Batch,
+        centre: &[f64],
+        descriptors: &mut [&mut [f64]],
+    ) -> Result<(), Improper> {
         self.twin.start_at(batch, centre, descriptors)
     }
 }

@@ -139,6 +139,16 @@ pub(crate) fn require_finite(row: usize, name: &str, value: f64) -> Result<(), I
     Err(Improper { row, reason: format!("the {name} is {value}, and must be finite") })
 }
 
+/// Columns as the methods of a [`Posterior`] read them.
+pub fn views(columns: &[Vec<f64>]) -> Vec<&[f64]> {
+    columns.iter().map(Vec::as_slice).collect()
+}
+
+/// Columns as the methods of a [`Posterior`] write them.
+pub fn views_mut(columns: &mut [Vec<f64>]) -> Vec<&mut [f64]> {
+    columns.iter_mut().map(Vec::as_mut_slice).collect()
+}
+
 /// An exponential family as a factor of q.
 pub trait Posterior: Sync {
     /// Its name in the registry and in `derive`.
@@ -220,20 +230,20 @@ pub trait Posterior: Sync {
         &self,
         batch: &Batch,
         natural: &[&[f64]],
-        descriptors: &mut [Vec<f64>],
+        descriptors: &mut [&mut [f64]],
     ) -> Result<(), Improper>;
 
     /// Fills the descriptors that are not defining from those that are; refuses values outside the domain.
-    fn complete(&self, batch: &Batch, descriptors: &mut [Vec<f64>]) -> Result<(), Improper>;
+    fn complete(&self, batch: &Batch, descriptors: &mut [&mut [f64]]) -> Result<(), Improper>;
 
     /// The natural parameters of described q, base taken off.
-    fn natural(&self, batch: &Batch, descriptors: &[Vec<f64>], natural: &mut [Vec<f64>]);
+    fn natural(&self, batch: &Batch, descriptors: &[&[f64]], natural: &mut [&mut [f64]]);
 
     /// The expectation number `which` of [`Posterior::expectations`].
-    fn expect(&self, batch: &Batch, descriptors: &[Vec<f64>], which: usize, out: &mut [f64]);
+    fn expect(&self, batch: &Batch, descriptors: &[&[f64]], which: usize, out: &mut [f64]);
 
     /// `A(eta)` for each row where [`Posterior::paired`], else the entropy of each row.
-    fn entropy(&self, batch: &Batch, descriptors: &[Vec<f64>], out: &mut [f64]);
+    fn entropy(&self, batch: &Batch, descriptors: &[&[f64]], out: &mut [f64]);
 
     /// The maximiser of `sum_i c_i t_i(x)` over the closed support: what a point takes. The `coefficients` are those
     /// collected, base included (a flat prior has exactly 0 for `log x`). `value` holds the current point on entry, kept
@@ -244,7 +254,7 @@ pub trait Posterior: Sync {
     /// Makes a row of q a point mass at an observed value (of a slice: at its elements): what the observed entries of a partly
     /// observed variable are. What defines q may be infinite there; the expectations are those of
     /// [`crate::observed::at_value`]. False where no data have this family.
-    fn observe(&self, _batch: &Batch, _row: usize, _value: &[f64], _descriptors: &mut [Vec<f64>]) -> bool {
+    fn observe(&self, _batch: &Batch, _row: usize, _value: &[f64], _descriptors: &mut [&mut [f64]]) -> bool {
         false
     }
 
@@ -254,18 +264,19 @@ pub trait Posterior: Sync {
     }
 
     /// Makes every row the distribution of `T x`, with the matrix T row by row.
-    fn transform(&self, _batch: &Batch, _matrix: &[f64], _descriptors: &mut [Vec<f64>]) {
+    fn transform(&self, _batch: &Batch, _matrix: &[f64], _descriptors: &mut [&mut [f64]]) {
         unreachable!("the family is not linear")
     }
 
     /// One draw for each row: a scalar or a slice; an index as its position.
-    fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]);
+    fn sample(&self, batch: &Batch, descriptors: &[&[f64]], rng: &mut dyn RngCore, out: &mut [f64]);
 
     /// A start of its own: all descriptors, of order 1 and different for every row and element, so that no symmetry is
     /// left.
-    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [Vec<f64>]);
+    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [&mut [f64]]);
 
     /// A start whose mean (for an index: probabilities) is `centre`, a scalar or a slice a row, all descriptors filled:
     /// `init { w = expr }` and draws. Refuses a centre outside the support.
-    fn start_at(&self, batch: &Batch, centre: &[f64], descriptors: &mut [Vec<f64>]) -> Result<(), Improper>;
+    fn start_at(&self, batch: &Batch, centre: &[f64], descriptors: &mut [&mut [f64]])
+    -> Result<(), Improper>;
 }

@@ -212,7 +212,7 @@ impl Posterior for TruncatedNormalPosterior {
         &self,
         batch: &Batch,
         natural: &[&[f64]],
-        descriptors: &mut [Vec<f64>],
+        descriptors: &mut [&mut [f64]],
     ) -> Result<(), Improper> {
         for row in 0..batch.rows {
             descriptors[0][row] = natural[0][row];
@@ -222,7 +222,7 @@ impl Posterior for TruncatedNormalPosterior {
         self.complete(batch, descriptors)
     }
 
-    fn complete(&self, batch: &Batch, descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn complete(&self, batch: &Batch, descriptors: &mut [&mut [f64]]) -> Result<(), Improper> {
         for row in 0..batch.rows {
             let (linear, precision) = (descriptors[0][row], descriptors[1][row]);
             require_finite(row, "linear coefficient", linear)?;
@@ -236,26 +236,26 @@ impl Posterior for TruncatedNormalPosterior {
         Ok(())
     }
 
-    fn natural(&self, batch: &Batch, descriptors: &[Vec<f64>], natural: &mut [Vec<f64>]) {
+    fn natural(&self, batch: &Batch, descriptors: &[&[f64]], natural: &mut [&mut [f64]]) {
         for row in 0..batch.rows {
             natural[0][row] = descriptors[0][row];
             natural[1][row] = -0.5 * descriptors[1][row];
         }
     }
 
-    fn expect(&self, batch: &Batch, descriptors: &[Vec<f64>], which: usize, out: &mut [f64]) {
+    fn expect(&self, batch: &Batch, descriptors: &[&[f64]], which: usize, out: &mut [f64]) {
         match which {
-            0 => out.copy_from_slice(&descriptors[2]),
+            0 => out.copy_from_slice(descriptors[2]),
             1 => {
                 for row in 0..batch.rows {
                     out[row] = moments(descriptors[0][row], descriptors[1][row]).square;
                 }
             }
-            _ => out.copy_from_slice(&descriptors[3]),
+            _ => out.copy_from_slice(descriptors[3]),
         }
     }
 
-    fn entropy(&self, batch: &Batch, descriptors: &[Vec<f64>], out: &mut [f64]) {
+    fn entropy(&self, batch: &Batch, descriptors: &[&[f64]], out: &mut [f64]) {
         for row in 0..batch.rows {
             out[row] = moments(descriptors[0][row], descriptors[1][row]).log_normaliser;
         }
@@ -277,13 +277,13 @@ impl Posterior for TruncatedNormalPosterior {
         Ok(())
     }
 
-    fn observe(&self, _batch: &Batch, row: usize, value: &[f64], descriptors: &mut [Vec<f64>]) -> bool {
+    fn observe(&self, _batch: &Batch, row: usize, value: &[f64], descriptors: &mut [&mut [f64]]) -> bool {
         let linear = if value[0] == 0.0 { 0.0 } else { f64::INFINITY };
         observed::describe(descriptors, row, &[linear, f64::INFINITY, value[0], 0.0]);
         true
     }
 
-    fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {
+    fn sample(&self, batch: &Batch, descriptors: &[&[f64]], rng: &mut dyn RngCore, out: &mut [f64]) {
         for row in 0..batch.rows {
             let (linear, precision) = (descriptors[0][row], descriptors[1][row]);
             let root = precision.sqrt();
@@ -315,14 +315,19 @@ impl Posterior for TruncatedNormalPosterior {
         }
     }
 
-    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [Vec<f64>]) {
+    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [&mut [f64]]) {
         // Means from about 0.5 to 1.3.
         descriptors[0].fill_with(|| 2.0 * rng.random::<f64>() - 1.0);
         descriptors[1].fill(1.0);
         self.complete(batch, descriptors).expect("the precision is positive");
     }
 
-    fn start_at(&self, batch: &Batch, centre: &[f64], descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn start_at(
+        &self,
+        batch: &Batch,
+        centre: &[f64],
+        descriptors: &mut [&mut [f64]],
+    ) -> Result<(), Improper> {
         // The half-normal of that mean, whose mean is sqrt(2 / (pi prec)).
         for row in 0..batch.rows {
             require_positive(row, "mean", centre[row])?;

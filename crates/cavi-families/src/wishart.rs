@@ -207,7 +207,7 @@ impl Posterior for WishartPosterior {
         &self,
         batch: &Batch,
         natural: &[&[f64]],
-        descriptors: &mut [Vec<f64>],
+        descriptors: &mut [&mut [f64]],
     ) -> Result<(), Improper> {
         let n = batch.n;
         for row in 0..batch.rows {
@@ -221,7 +221,7 @@ impl Posterior for WishartPosterior {
         Ok(())
     }
 
-    fn complete(&self, batch: &Batch, descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn complete(&self, batch: &Batch, descriptors: &mut [&mut [f64]]) -> Result<(), Improper> {
         for row in 0..batch.rows {
             require_dof(row, batch.n, descriptors[0][row])?;
             require_positive_definite(row, "scale", &descriptors[1][batch.pairs(row)])?;
@@ -230,7 +230,7 @@ impl Posterior for WishartPosterior {
         Ok(())
     }
 
-    fn natural(&self, batch: &Batch, descriptors: &[Vec<f64>], natural: &mut [Vec<f64>]) {
+    fn natural(&self, batch: &Batch, descriptors: &[&[f64]], natural: &mut [&mut [f64]]) {
         let n = batch.n;
         for row in 0..batch.rows {
             let place = batch.pairs(row);
@@ -241,9 +241,9 @@ impl Posterior for WishartPosterior {
         }
     }
 
-    fn expect(&self, batch: &Batch, descriptors: &[Vec<f64>], which: usize, out: &mut [f64]) {
+    fn expect(&self, batch: &Batch, descriptors: &[&[f64]], which: usize, out: &mut [f64]) {
         if which == 0 {
-            out.copy_from_slice(&descriptors[2]);
+            out.copy_from_slice(descriptors[2]);
             return;
         }
         for row in 0..batch.rows {
@@ -252,7 +252,7 @@ impl Posterior for WishartPosterior {
         }
     }
 
-    fn entropy(&self, batch: &Batch, descriptors: &[Vec<f64>], out: &mut [f64]) {
+    fn entropy(&self, batch: &Batch, descriptors: &[&[f64]], out: &mut [f64]) {
         for row in 0..batch.rows {
             let scale = linalg::log_determinant_of(&descriptors[1][batch.pairs(row)]);
             out[row] = log_normaliser(batch.n, descriptors[0][row], scale);
@@ -281,14 +281,14 @@ impl Posterior for WishartPosterior {
         Ok(())
     }
 
-    fn sample(&self, batch: &Batch, descriptors: &[Vec<f64>], rng: &mut dyn RngCore, out: &mut [f64]) {
+    fn sample(&self, batch: &Batch, descriptors: &[&[f64]], rng: &mut dyn RngCore, out: &mut [f64]) {
         for row in 0..batch.rows {
             let place = batch.pairs(row);
             sample(batch.n, descriptors[0][row], &descriptors[1][place.clone()], rng, &mut out[place]);
         }
     }
 
-    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [Vec<f64>]) {
+    fn start(&self, batch: &Batch, rng: &mut dyn RngCore, descriptors: &mut [&mut [f64]]) {
         // A diagonal of order 1 and a matrix of rank one.
         let n = batch.n;
         let dof = n as f64 + 1.0;
@@ -306,7 +306,12 @@ impl Posterior for WishartPosterior {
         fill_mean(batch, descriptors);
     }
 
-    fn start_at(&self, batch: &Batch, centre: &[f64], descriptors: &mut [Vec<f64>]) -> Result<(), Improper> {
+    fn start_at(
+        &self,
+        batch: &Batch,
+        centre: &[f64],
+        descriptors: &mut [&mut [f64]],
+    ) -> Result<(), Improper> {
         let dof = batch.n as f64 + 1.0;
         descriptors[0].fill(dof);
         descriptors[1].iter_mut().zip(centre).for_each(|(scale, centre)| *scale = centre / dof);
@@ -315,7 +320,7 @@ impl Posterior for WishartPosterior {
 }
 
 /// `mean = dof scale`
-fn fill_mean(batch: &Batch, descriptors: &mut [Vec<f64>]) {
+fn fill_mean(batch: &Batch, descriptors: &mut [&mut [f64]]) {
     let [dof, scale, mean] = descriptors else { unreachable!("three descriptors") };
     for row in 0..batch.rows {
         for place in batch.pairs(row) {

@@ -3,6 +3,7 @@
 //! Only the parameters that define q are read. Values are used as given: never perturbed, rescaled, reordered or
 //! normalised; labels are matched where the directory has `axes/`.
 
+use cavi_families::views_mut;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -532,7 +533,7 @@ impl Reader<'_> {
             let observed = Observed::of(self.equations, self.bound, block);
             if let Some(observed) = &observed {
                 let mut proper = columns.clone();
-                family.start(&layout.batch(), &mut ChaCha8Rng::seed_from_u64(0), &mut proper);
+                family.start(&layout.batch(), &mut ChaCha8Rng::seed_from_u64(0), &mut views_mut(&mut proper));
                 for (column, proper) in columns.iter_mut().zip(&proper) {
                     let width = column.len() / layout.rows.max(1);
                     for (row, _) in observed.rows() {
@@ -541,10 +542,11 @@ impl Reader<'_> {
                     }
                 }
             }
-            return match family.complete(&layout.batch(), &mut columns) {
+            return match family.complete(&layout.batch(), &mut views_mut(&mut columns)) {
                 Ok(()) => {
                     if let Some(observed) = &observed {
-                        let has_masses = observed.observe(family, &layout.batch(), &mut columns);
+                        let has_masses =
+                            observed.observe(family, &layout.batch(), &mut views_mut(&mut columns));
                         debug_assert!(has_masses, "a family that data have has point masses");
                     }
                     Ok(columns)

@@ -3,7 +3,7 @@
 use cavi_algebra::{ArrayId, AxisId, Elementary, Equations, LetterId, Mode, Statistic};
 use cavi_executor::layout::is_one_vector;
 use cavi_executor::{Bound, Layout, Parameters};
-use cavi_families::Extent;
+use cavi_families::{Extent, views};
 
 /// The mean of a variable, in C order over its dimensions as declared; ragged ones are flattened. An index variable has
 /// its classes as one more dimension, the last.
@@ -44,7 +44,7 @@ pub fn mean(equations: &Equations, bound: &Bound, parameters: &Parameters, array
         let wanted = Statistic(vec![(u8::try_from(member).ok()?, Elementary::Power(1))]);
         let which = family.expectations().iter().position(|own| own.statistic == wanted)?;
         let mut mean = vec![0.0; layout.rows * width];
-        family.expect(&layout.batch(), columns, which, &mut mean);
+        family.expect(&layout.batch(), &views(columns), which, &mut mean);
         (mean, width)
     } else {
         let descriptors = family?.descriptors();

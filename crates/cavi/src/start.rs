@@ -4,7 +4,7 @@ use cavi_algebra::evaluate::{Assignment, evaluate, for_each_value};
 use cavi_algebra::rules::to_sum;
 use cavi_algebra::{ArrayId, BlockId, Equations, Expression, LetterId, Mode, Support, Symbols};
 use cavi_executor::{Layout, Parameters, normalise, simplexes};
-use cavi_families::Improper;
+use cavi_families::{Improper, views, views_mut};
 use cavi_model::{InitSpec, Model, Start as Line, Statement};
 use cavi_syntax::Diagnostic;
 use rand::SeedableRng;
@@ -225,12 +225,14 @@ impl Context<'_> {
         let mut descriptors: Vec<Vec<f64>> = (0..count)
             .map(|index| vec![0.0; batch.len(cavi_executor::layout::extent(family, index))])
             .collect();
-        family.describe(&batch, &columns, &mut descriptors).map_err(|improper| self.improper(&improper))?;
+        family
+            .describe(&batch, &columns, &mut views_mut(&mut descriptors))
+            .map_err(|improper| self.improper(&improper))?;
         let width = layout.width();
         let mut drawn = vec![0.0; layout.rows * width];
         let mut generator = ChaCha8Rng::seed_from_u64(seed);
         generator.set_stream(stream);
-        family.sample(&batch, &descriptors, &mut generator, &mut drawn);
+        family.sample(&batch, &views(&descriptors), &mut generator, &mut drawn);
         // From plates, then slices to the declared order.
         let from: Vec<LetterId> = block.plates.iter().chain(&block.slices[0]).copied().collect();
         Ok(self.reordered(&drawn, &from, &self.model.symbols.array(target).letters))
@@ -282,7 +284,9 @@ impl Context<'_> {
                 })?;
                 let descriptors = &mut parameters.blocks[id.index()];
                 descriptors[which] = centre;
-                family.complete(&layout.batch(), descriptors).map_err(|improper| self.improper(&improper))
+                family
+                    .complete(&layout.batch(), &mut views_mut(descriptors))
+                    .map_err(|improper| self.improper(&improper))
             }
             Some(family) => {
                 if block.classes.is_some() {
@@ -291,7 +295,9 @@ impl Context<'_> {
                 }
                 let batch = layout.batch();
                 let descriptors = &mut parameters.blocks[id.index()];
-                family.start_at(&batch, &centre, descriptors).map_err(|improper| self.improper(&improper))
+                family
+                    .start_at(&batch, &centre, &mut views_mut(descriptors))
+                    .map_err(|improper| self.improper(&improper))
             }
             None => {
                 if array.support == Support::Simplex && matches!(self.line.start, Line::Value(_)) {

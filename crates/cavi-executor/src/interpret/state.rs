@@ -5,7 +5,7 @@ use std::ops::Range;
 use cavi_algebra::evaluate::{Assignment, Environment, evaluate, for_each_value};
 use cavi_algebra::{ArrayId, AuxiliaryId, AxisId, BlockId, Elementary, Function, Mode, Moment, SiteId};
 use cavi_families::observed::at_value;
-use cavi_families::{Extent, functions};
+use cavi_families::{Extent, functions, views};
 
 use super::context::{Context, Place, assignment, flat, log_sum_exp};
 use crate::layout::Parameters;
@@ -70,7 +70,7 @@ impl State {
         let mut expectations = Vec::with_capacity(place.expectations.len());
         for (which, own) in place.expectations.iter().enumerate() {
             let mut column = vec![0.0; batch.len(own.extent)];
-            family.expect(&batch, columns, which, &mut column);
+            family.expect(&batch, &views(columns), which, &mut column);
             if let Some(observed) = &place.observed {
                 observed.expect(family, batch.n, which, 0..batch.rows, &mut column);
             }
@@ -86,7 +86,7 @@ impl State {
         let columns = row_of(place, self.columns(context, id), &place.extents(), row);
         for (which, own) in place.expectations.iter().enumerate() {
             let mut column = vec![0.0; place.length(own.extent)];
-            family.expect(&place.layout.batch_of(1), &columns, which, &mut column);
+            family.expect(&place.layout.batch_of(1), &views(&columns), which, &mut column);
             if let Some(value) = place.observed.as_ref().and_then(|observed| observed.row(row)) {
                 at_value(&own.statistic, value, &mut column);
             }

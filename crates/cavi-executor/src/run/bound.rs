@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use cavi_algebra::{BlockId, Elementary};
-use cavi_families::{Extent, observed};
+use cavi_families::{Extent, observed, views};
 
 use super::rows::{Parts, entropies, expect};
 use super::{Executor, family};
@@ -60,9 +60,9 @@ impl Executor<'_> {
         if let Some(node) = block_plan.weight {
             self.evaluate(node);
         }
-        let descriptors = &self.parameters.blocks[id.index()];
+        let descriptors = views(&self.parameters.blocks[id.index()]);
         let columns = self.columns(prior.clone());
-        let mut rows = entropies(family, &parts, descriptors, &columns, &self.threads);
+        let mut rows = entropies(family, &parts, &descriptors, &columns, &self.threads);
         // What is observed has no entropy.
         if let Some(observed) = &self.observed[id.index()] {
             let prior = columns.whole(&parts);
@@ -101,7 +101,7 @@ impl Executor<'_> {
         let parts = Parts::new(family, &layout);
         let nodes = self.plan.blocks[id.index()].natural.clone();
         let nodes = self.prepare(&nodes, &parts);
-        let descriptors = &self.parameters.blocks[id.index()];
+        let descriptors = views(&self.parameters.blocks[id.index()]);
         let batch = layout.batch();
         let mut total = 0.0;
         let columns = self.columns(nodes.clone());
@@ -118,7 +118,7 @@ impl Executor<'_> {
                 (false, Some(which)) => {
                     let extent = family.expectations()[which].extent;
                     let mut out = vec![0.0; batch.len(extent)];
-                    expect(family, &parts, descriptors, which, &mut out, &self.threads);
+                    expect(family, &parts, &descriptors, which, &mut out, &self.threads);
                     (extent, out)
                 }
                 _ => continue,

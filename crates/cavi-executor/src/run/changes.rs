@@ -11,6 +11,7 @@
 //! each sum over the products that changed alone. Each such step rounds anew, so that all that follows from a block is taken
 //! again once its copies have moved.
 
+use cavi_families::views;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -264,7 +265,7 @@ impl Executor<'_> {
         let rows = Rows::new(layout, &Region(region.0[..layout.plates.len()].to_vec()));
         let own = rows.of(&widths(family, layout), &self.parameters.blocks[block.index()]);
         let mut out = vec![0.0; rows.batch().len(family.expectations()[which].extent)];
-        family.expect(&rows.batch(), &own, which, &mut out);
+        family.expect(&rows.batch(), &views(&own), which, &mut out);
         if let Some(observed) = &self.observed[block.index()] {
             observed.expect(family, layout.n, which, rows.rows.iter().copied(), &mut out);
         }

@@ -1,7 +1,7 @@
 //! The state of a run as one vector: natural parameters of factors of q, and points on the whole line.
 
 use cavi_algebra::{BlockId, Equations, Mode};
-use cavi_families::Improper;
+use cavi_families::{Improper, views, views_mut};
 
 use super::{Executor, family};
 use crate::coordinate::of_members;
@@ -38,7 +38,7 @@ impl<'a> Executor<'a> {
                     let statistics = family.statistics();
                     let mut natural: Vec<Vec<f64>> =
                         statistics.iter().map(|own| vec![0.0; batch.len(own.extent)]).collect();
-                    family.natural(&batch, own, &mut natural);
+                    family.natural(&batch, &views(own), &mut views_mut(&mut natural));
                     natural.iter().for_each(|column| out.extend(column));
                 }
                 Mode::Fixed | Mode::Implicit => {}
@@ -79,7 +79,11 @@ impl<'a> Executor<'a> {
                         let reason = "natural parameters that are no numbers".to_owned();
                         return Err(Improper { row: 0, reason });
                     }
-                    family.describe(&batch, &natural, &mut self.parameters.blocks[id.index()])?;
+                    family.describe(
+                        &batch,
+                        &natural,
+                        &mut views_mut(&mut self.parameters.blocks[id.index()]),
+                    )?;
                 }
                 Mode::Fixed | Mode::Implicit => {}
             }

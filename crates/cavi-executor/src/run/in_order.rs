@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cavi_algebra::BlockId;
-use cavi_families::{Batch, Extent, Posterior};
+use cavi_families::{Batch, Extent, Posterior, views_mut};
 use cavi_numerics::reduce::has_nan;
 
 use super::contractions::Seen;
@@ -124,7 +124,7 @@ impl Executor<'_> {
         let layout = &self.plan.layouts[id.index()];
         let widths = if block.is_point() { vec![(layout.width(), false)] } else { widths(family, layout) };
         let mut own = rows.of(&widths, &self.parameters.blocks[id.index()]);
-        let outcome = settle(self.equations, id, &rows.batch(), &columns, &mut own);
+        let outcome = settle(self.equations, id, &rows.batch(), &columns, &mut views_mut(&mut own));
         let each = layout.batch_of(1).rows;
         let copy_of = |number: usize| rows.rows[number / each] * each + number % each;
         outcome.map_err(|improper| trouble(id, layout, copy_of(improper.row), improper.reason))?;

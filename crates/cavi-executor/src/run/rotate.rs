@@ -21,7 +21,7 @@
 use std::collections::BTreeMap;
 
 use cavi_algebra::{BlockId, Elementary, LetterId, Rotated, Rotation, Statistic};
-use cavi_families::Improper;
+use cavi_families::{Improper, views, views_mut};
 use cavi_numerics::lbfgs::maximise;
 use cavi_numerics::linalg::{lu_inverse, multiply, transpose};
 
@@ -113,14 +113,14 @@ impl Executor<'_> {
             .chain(rotation.right.iter().map(|own| (own, &transposed)))
         {
             let batch = self.plan.layouts[own.block.index()].batch();
-            let descriptors = &mut self.parameters.blocks[own.block.index()];
+            let descriptors = &mut views_mut(&mut self.parameters.blocks[own.block.index()]);
             family(self.equations, own.block).transform(&batch, matrix, descriptors);
             self.touch(own.block);
         }
         for (follower, natural) in followers.iter().zip(moved) {
             let layout = &self.plan.layouts[follower.id.index()];
             let columns: Vec<&[f64]> = natural.iter().map(Vec::as_slice).collect();
-            let block = &mut self.parameters.blocks[follower.id.index()];
+            let block = &mut views_mut(&mut self.parameters.blocks[follower.id.index()]);
             let outcome = family(self.equations, follower.id).describe(&layout.batch(), &columns, block);
             outcome.map_err(|Improper { row, reason }| trouble(follower.id, layout, row, reason))?;
             self.touch(follower.id);
@@ -136,7 +136,8 @@ impl Executor<'_> {
         let statistics = family.statistics();
         let mut natural: Vec<Vec<f64>> =
             statistics.iter().map(|own| vec![0.0; batch.len(own.extent)]).collect();
-        family.natural(&batch, &self.parameters.blocks[id.index()], &mut natural);
+        let descriptors = views(&self.parameters.blocks[id.index()]);
+        family.natural(&batch, &descriptors, &mut views_mut(&mut natural));
         let place = statistics.iter().position(|own| own.statistic == Statistic::of(Elementary::Power(1)));
         Ok(Follower { id, natural, place: place.expect("a precision has the statistic x") })
     }
@@ -306,7 +307,8 @@ impl Objective<'_, '_> {
         let columns: Vec<&[f64]> = natural.iter().map(Vec::as_slice).collect();
         let mut descriptors: Vec<Vec<f64>> =
             family.descriptors().iter().map(|own| vec![0.0; batch.len(own.extent)]).collect();
-        family.describe(&batch, &columns, &mut descriptors).ok()?;
+        family.describe(&batch, &columns, &mut views_mut(&mut descriptors)).ok()?;
+        let descriptors = views(&descriptors);
         let mut normalisers = vec![0.0; batch.rows];
         family.entropy(&batch, &descriptors, &mut normalisers);
         let mut mean = Vec::new();

@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use cavi_algebra::BlockId;
-use cavi_families::Batch;
+use cavi_families::{Batch, views, views_mut};
 use cavi_numerics::Threads;
 use cavi_numerics::kernels::log_sum::{Factor, LogSum, Values, log_sum_rows};
 use cavi_numerics::kernels::pattern::Pattern;
@@ -181,7 +181,7 @@ impl Band<'_, '_> {
             natural.push(sum);
         }
         let natural: Vec<&[f64]> = natural.iter().map(Vec::as_slice).collect();
-        settle(self.executor.equations, self.id, &self.batch(), &natural, own).ok()
+        settle(self.executor.equations, self.id, &self.batch(), &natural, &mut views_mut(own)).ok()
     }
 
     /// The counts of a site in these rows.
@@ -194,7 +194,8 @@ impl Band<'_, '_> {
             Operation::Point(_, member) => descriptors[member].clone(),
             Operation::Moment(_, which) => {
                 let mut out = vec![0.0; from.len() / self.letters() * self.rows.len()];
-                family(executor.equations, self.id).expect(&self.batch(), descriptors, which, &mut out);
+                let family = family(executor.equations, self.id);
+                family.expect(&self.batch(), &views(descriptors), which, &mut out);
                 out
             }
             _ => unreachable!("a factor of a row follows from the block itself"),

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use cavi_families::{Batch, Extent, Improper, Posterior};
+use cavi_families::{Batch, Extent, Improper, Posterior, views_mut};
 use cavi_numerics::Threads;
 use cavi_numerics::reduce::has_nan;
 
@@ -79,10 +79,10 @@ impl<'a> Parts<'a> {
     }
 
     /// The values of a part in columns of these extents.
-    fn take(&self, part: usize, columns: &[Vec<f64>], extents: &[Extent]) -> Vec<Vec<f64>> {
+    fn take<'c>(&self, part: usize, columns: &[&'c [f64]], extents: &[Extent]) -> Vec<&'c [f64]> {
         let own = columns.iter().zip(extents).map(|(column, extent)| {
             let start = part * self.length(*extent);
-            column[start..start + self.batch(part).len(*extent)].to_vec()
+            &column[start..start + self.batch(part).len(*extent)]
         });
         own.collect()
     }
@@ -193,9 +193,9 @@ impl Columns<'_> {
 pub fn describe(
     parts: &Parts,
     natural: &Columns,
-    columns: &mut [Vec<f64>],
+    columns: &mut [&mut [f64]],
     threads: &Threads,
-    settle: impl Fn(&Batch, &[&[f64]], &mut [Vec<f64>]) -> Result<(), Improper> + Sync,
+    settle: impl Fn(&Batch, &[&[f64]], &mut [&mut [f64]]) -> Result<(), Improper> + Sync,
 ) -> Result<(), Improper> {
     if parts.is_one() {
         let natural = natural.all(parts, 0);
@@ -211,12 +211,10 @@ pub fn describe(
     }
     let mut outcomes = vec![Ok(()); pieces.len()];
     let work = pieces.into_iter().zip(&mut outcomes).enumerate().collect();
-    threads.for_each_item(work, |(part, (columns, outcome)): (usize, (Vec<&mut [f64]>, &mut _))| {
+    threads.for_each_item(work, |(part, (mut columns, outcome)): (usize, (Vec<&mut [f64]>, &mut _))| {
         let natural = natural.all(parts, part);
         let natural: Vec<&[f64]> = natural.iter().map(AsRef::as_ref).collect();
-        let mut own: Vec<Vec<f64>> = columns.iter().map(|column| column.to_vec()).collect();
-        *outcome = settle(&parts.batch(part), &natural, &mut own);
-        columns.into_iter().zip(&own).for_each(|(column, own)| column.copy_from_slice(own));
+        *outcome = settle(&parts.batch(part), &natural, &mut columns);
     });
     for (part, outcome) in outcomes.into_iter().enumerate() {
         let shifted =
@@ -230,7 +228,7 @@ pub fn describe(
 pub fn expect(
     family: &dyn Posterior,
     parts: &Parts,
-    descriptors: &[Vec<f64>],
+    descriptors: &[&[f64]],
     which: usize,
     out: &mut [f64],
     threads: &Threads,
@@ -250,7 +248,7 @@ pub fn expect(
 pub fn entropies(
     family: &dyn Posterior,
     parts: &Parts,
-    descriptors: &[Vec<f64>],
+    descriptors: &[&[f64]],
     prior: &Columns,
     threads: &Threads,
 ) -> Vec<f64> {
@@ -272,14 +270,14 @@ pub fn entropies(
 fn add_pairs(
     family: &dyn Posterior,
     batch: &Batch,
-    descriptors: &[Vec<f64>],
+    descriptors: &[&[f64]],
     prior: &[Cow<[f64]>],
     rows: &mut [f64],
 ) {
     let (statistics, expectations) = (family.statistics(), family.expectations());
     let mut natural: Vec<Vec<f64>> =
         statistics.iter().map(|statistic| vec![0.0; batch.len(statistic.extent)]).collect();
-    family.natural(batch, descriptors, &mut natural);
+    family.natural(batch, descriptors, &mut views_mut(&mut natural));
     let mut expectation = Vec::new();
     for ((statistic, prior), natural) in statistics.iter().zip(prior).zip(&natural) {
         let which = expectations

@@ -3,10 +3,10 @@
 #![allow(clippy::excessive_precision, clippy::approx_constant, reason = "tables stand as they were printed")]
 
 use cavi_algebra::{AxisId, Elementary, Statistic, Support};
-use cavi_families::{Batch, Extent, Posterior, posterior, posteriors, recognise};
+use cavi_families::{Batch, Extent, Posterior, posterior, posteriors, recognise, views, views_mut};
 
 use crate::{
-    assert_close, descriptor_columns, distributions, entropy_column, generator, natural_columns, shape, views,
+    assert_close, descriptor_columns, distributions, entropy_column, generator, natural_columns, shape,
 };
 
 /// `linear, prec, mean, var, A` by mpmath with 60 digits and more, from the complementary error function.
@@ -75,11 +75,11 @@ fn generalised_inverse_gaussians_up_to_their_limits() {
     let batch = Batch::of(1, 1);
     let answers = |p: f64, a: f64, b: f64| {
         let mut descriptors = vec![vec![p], vec![a], vec![b], vec![0.0]];
-        family.complete(&batch, &mut descriptors).unwrap();
+        family.complete(&batch, &mut views_mut(&mut descriptors)).unwrap();
         let mut out = [descriptors[3][0], 0.0, 0.0, 0.0];
         for (place, which) in [(1, 2), (2, 0)] {
             let mut own = [0.0];
-            family.expect(&batch, &descriptors, which, &mut own);
+            family.expect(&batch, &views(&descriptors), which, &mut own);
             out[place] = own[0];
         }
         out[3] = entropy_column(family, &batch, &descriptors)[0];
@@ -113,7 +113,7 @@ fn truncated_normals_in_both_tails() {
     let batch = Batch::of(1, 1);
     for (linear, precision, mean, variance, log_normaliser) in TRUNCATED {
         let mut descriptors = vec![vec![*linear], vec![*precision], vec![0.0], vec![0.0]];
-        posterior.complete(&batch, &mut descriptors).unwrap();
+        posterior.complete(&batch, &mut views_mut(&mut descriptors)).unwrap();
         let what = format!("linear {linear}, prec {precision}");
         assert_close(&what, descriptors[2][0] / mean, 1.0, 1e-14);
         assert_close(&what, descriptors[3][0] / variance, 1.0, 3e-14);
@@ -129,16 +129,16 @@ fn tiny_and_large_shapes() {
     for (shape, rate, log, log_normaliser) in GAMMA {
         for (posterior, sign) in [(gamma, 1.0), (inverse, -1.0)] {
             let mut descriptors = vec![vec![*shape], vec![*rate], vec![0.0]];
-            posterior.complete(&batch, &mut descriptors).unwrap();
+            posterior.complete(&batch, &mut views_mut(&mut descriptors)).unwrap();
             let mut out = [0.0];
-            posterior.expect(&batch, &descriptors, 0, &mut out);
+            posterior.expect(&batch, &views(&descriptors), 0, &mut out);
             assert_close("E log x", sign * out[0], *log, 1e-14);
             assert_close("A", entropy_column(posterior, &batch, &descriptors)[0], *log_normaliser, 1e-14);
             // Bit for bit: the base keeps the 1 out of the shape.
             let mut natural = natural_columns(posterior, &batch);
-            posterior.natural(&batch, &descriptors, &mut natural);
+            posterior.natural(&batch, &views(&descriptors), &mut views_mut(&mut natural));
             let mut again = descriptor_columns(posterior, &batch);
-            posterior.describe(&batch, &views(&natural), &mut again).unwrap();
+            posterior.describe(&batch, &views(&natural), &mut views_mut(&mut again)).unwrap();
             assert_eq!(again, descriptors);
         }
     }
@@ -158,19 +158,19 @@ fn tiny_and_large_concentrations() {
         (1e10, 1e10, -0.69314718058494531, -0.69314718058494531, -13862943621.44632, 4e11),
     ] {
         let mut descriptors = vec![vec![a, b], vec![0.0; 2]];
-        dirichlet.complete(&pair, &mut descriptors).unwrap();
+        dirichlet.complete(&pair, &mut views_mut(&mut descriptors)).unwrap();
         let mut out = [0.0; 2];
-        dirichlet.expect(&pair, &descriptors, 0, &mut out);
+        dirichlet.expect(&pair, &views(&descriptors), 0, &mut out);
         assert_close("E log x_1", out[0], log_a, 1e-14);
         assert_close("E log x_2", out[1], log_b, 1e-14);
         let answer = entropy_column(dirichlet, &pair, &descriptors)[0];
         assert_close("A", answer, log_normaliser, 1e-14 * largest);
         let mut descriptors = vec![vec![a], vec![b], vec![0.0]];
-        beta.complete(&one, &mut descriptors).unwrap();
+        beta.complete(&one, &mut views_mut(&mut descriptors)).unwrap();
         assert_close("A", entropy_column(beta, &one, &descriptors)[0], log_normaliser, 1e-14 * largest);
         for (which, expected) in [log_a, log_b].into_iter().enumerate() {
             let mut out = [0.0];
-            beta.expect(&one, &descriptors, which, &mut out);
+            beta.expect(&one, &views(&descriptors), which, &mut out);
             assert_close("E log", out[0], expected, 1e-14);
         }
     }
@@ -184,7 +184,7 @@ fn joint_normal_solves_accurately() {
     let precision = [1e12, 1e3, 1e3, 3e-6];
     let natural = [vec![1.0, 0.0, 0.0, 1.0], precision.iter().map(|p| -0.5 * p).collect()];
     let mut descriptors = descriptor_columns(joint, &batch);
-    joint.describe(&batch, &views(&natural), &mut descriptors).unwrap();
+    joint.describe(&batch, &views(&natural), &mut views_mut(&mut descriptors)).unwrap();
     let covariance = [3e-6 / 2e6, -1e3 / 2e6, -1e3 / 2e6, 1e12 / 2e6];
     for (place, expected) in covariance.into_iter().enumerate() {
         assert_close("cov", descriptors[1][place] / expected, 1.0, 1e-12);
@@ -198,7 +198,7 @@ fn improper_parameters_are_refused_by_row() {
     let refuse = |name: &str, natural: &[&[f64]]| {
         let posterior = posterior(name).unwrap();
         let mut descriptors = descriptor_columns(posterior, &batch);
-        let error = posterior.describe(&batch, natural, &mut descriptors).unwrap_err();
+        let error = posterior.describe(&batch, natural, &mut views_mut(&mut descriptors)).unwrap_err();
         assert_eq!(error.row, 1, "{name}");
         error.reason
     };
@@ -224,7 +224,7 @@ fn improper_parameters_are_refused_by_row() {
 fn given_values_are_checked_and_kept() {
     let batch = Batch::of(1, 2);
     let complete = |name: &str, mut descriptors: Vec<Vec<f64>>| {
-        posterior(name).unwrap().complete(&batch, &mut descriptors).map(|()| descriptors)
+        posterior(name).unwrap().complete(&batch, &mut views_mut(&mut descriptors)).map(|()| descriptors)
     };
     let prob = vec![vec![0.3 + 1e-10, 0.7]];
     assert_eq!(complete("Categorical", prob.clone()), Ok(prob));
@@ -248,7 +248,7 @@ fn starts_are_proper_and_break_symmetry() {
         let n = shape(posterior);
         let batch = Batch::of(6, n);
         let mut descriptors = descriptor_columns(posterior, &batch);
-        posterior.start(&batch, &mut rng, &mut descriptors);
+        posterior.start(&batch, &mut rng, &mut views_mut(&mut descriptors));
         let is_centre = |name: &str| ["mean", "prob"].contains(&name);
         let centre = posterior.descriptors().iter().position(|own| is_centre(own.name)).unwrap();
         let mut values = descriptors[centre].clone();
@@ -266,12 +266,12 @@ fn starts_are_proper_and_break_symmetry() {
         assert!(values.iter().all(|value| value.abs() < 5.0));
         // A start at these means has them.
         let mut again = descriptor_columns(posterior, &batch);
-        posterior.start_at(&batch, &descriptors[centre], &mut again).unwrap();
+        posterior.start_at(&batch, &descriptors[centre], &mut views_mut(&mut again)).unwrap();
         for (found, expected) in again[centre].iter().zip(&descriptors[centre]) {
             assert_close(posterior.name(), *found, *expected, 1e-14);
         }
         if !posterior.only_point() {
-            posterior.complete(&batch, &mut descriptors).unwrap();
+            posterior.complete(&batch, &mut views_mut(&mut descriptors)).unwrap();
         }
     }
 }
@@ -285,11 +285,11 @@ fn an_empty_axis_is_no_error() {
             (false, n) => Batch::of(0, n),
         };
         let mut descriptors = descriptor_columns(posterior, &batch);
-        posterior.start(&batch, &mut rng, &mut descriptors);
-        posterior.complete(&batch, &mut descriptors).unwrap();
+        posterior.start(&batch, &mut rng, &mut views_mut(&mut descriptors));
+        posterior.complete(&batch, &mut views_mut(&mut descriptors)).unwrap();
         let mut natural = natural_columns(posterior, &batch);
-        posterior.natural(&batch, &descriptors, &mut natural);
-        posterior.describe(&batch, &views(&natural), &mut descriptors).unwrap();
+        posterior.natural(&batch, &views(&descriptors), &mut views_mut(&mut natural));
+        posterior.describe(&batch, &views(&natural), &mut views_mut(&mut descriptors)).unwrap();
         assert_eq!(entropy_column(posterior, &batch, &descriptors).len(), batch.rows);
     }
 }

@@ -3,14 +3,12 @@
 
 use cavi_algebra::Function;
 use cavi_algebra::print::Formula;
-use cavi_families::{Batch, Extent, Posterior, posteriors};
+use cavi_families::{Batch, Extent, Posterior, posteriors, views, views_mut};
 use rand::Rng;
 use statrs::distribution::{ContinuousCDF, Normal};
 use statrs::function::gamma::{digamma, ln_gamma};
 
-use super::{
-    assert_close, descriptor_columns, distributions, generator, natural_columns, random, shape, views,
-};
+use super::{assert_close, descriptor_columns, distributions, generator, natural_columns, random, shape};
 
 /// A number, a vector over the slots, or a matrix over pairs of them, row after row.
 #[derive(Clone, Debug)]
@@ -161,7 +159,7 @@ fn expectations_and_normalisers_print_as_they_are_computed() {
             let batch = Batch::of(1, n);
             let descriptors = random(posterior, &batch, &mut rng);
             let mut natural = natural_columns(posterior, &batch);
-            posterior.natural(&batch, &descriptors, &mut natural);
+            posterior.natural(&batch, &views(&descriptors), &mut views_mut(&mut natural));
             let natural = values(posterior, &natural);
             let mut parameters = Vec::new();
             for (name, formula) in &formulas.parameters {
@@ -177,13 +175,13 @@ fn expectations_and_normalisers_print_as_they_are_computed() {
                 let which = all.iter().position(|own| own.statistic == *statistic);
                 let which = which.unwrap_or_else(|| panic!("{} {statistic:?}", posterior.name()));
                 let mut expected = vec![0.0; batch.len(all[which].extent)];
-                posterior.expect(&batch, &descriptors, which, &mut expected);
+                posterior.expect(&batch, &views(&descriptors), which, &mut expected);
                 let what = format!("{} E {statistic:?}", posterior.name());
                 compare(&what, &evaluate(formula, &natural, &parameters), &expected);
             }
             if let Some(formula) = &formulas.log_normaliser {
                 let mut expected = [0.0];
-                posterior.entropy(&batch, &descriptors, &mut expected);
+                posterior.entropy(&batch, &views(&descriptors), &mut expected);
                 let what = format!("log normaliser of {}", posterior.name());
                 compare(&what, &evaluate(formula, &natural, &parameters), &expected);
             }
@@ -205,7 +203,7 @@ fn modes_print_as_they_are_computed() {
             } else {
                 let descriptors = random(posterior, &batch, &mut rng);
                 let mut natural = natural_columns(posterior, &batch);
-                posterior.natural(&batch, &descriptors, &mut natural);
+                posterior.natural(&batch, &views(&descriptors), &mut views_mut(&mut natural));
                 natural
             };
             let mut expected = descriptor_columns(posterior, &batch)[0].clone();

@@ -1,7 +1,9 @@
 //! The same laws for every factor of q, in one loop over the registry.
 
 use cavi_algebra::{AxisId, Elementary, Statistic, Support};
-use cavi_families::{Batch, Descriptor, Expectation, Extent, Posterior, of_any_length, posteriors};
+use cavi_families::{
+    Batch, Descriptor, Expectation, Extent, Posterior, of_any_length, posteriors, views, views_mut,
+};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use statrs::distribution::{self as statrs_distribution, Continuous, ContinuousCDF, Normal};
@@ -29,10 +31,6 @@ fn descriptor_columns(posterior: &dyn Posterior, batch: &Batch) -> Vec<Vec<f64>>
 
 fn natural_columns(posterior: &dyn Posterior, batch: &Batch) -> Vec<Vec<f64>> {
     columns(batch, posterior.statistics().iter().map(|statistic| statistic.extent))
-}
-
-fn views(columns: &[Vec<f64>]) -> Vec<&[f64]> {
-    columns.iter().map(Vec::as_slice).collect()
 }
 
 /// The shape of a batch for this family: vectors of length 4.
@@ -95,7 +93,7 @@ fn random(posterior: &dyn Posterior, batch: &Batch, rng: &mut ChaCha8Rng) -> Vec
         }
     }
     posterior
-        .complete(batch, &mut descriptors)
+        .complete(batch, &mut views_mut(&mut descriptors))
         .unwrap_or_else(|error| panic!("{}: {error:?}", posterior.name()));
     descriptors
 }
@@ -205,7 +203,7 @@ fn expected_statistics(posterior: &dyn Posterior, batch: &Batch, descriptors: &[
     let of = |own: &Expectation| {
         let which = find(&own.statistic).unwrap_or_else(|| panic!("{} lacks a statistic", posterior.name()));
         let mut out = vec![0.0; batch.len(own.extent)];
-        posterior.expect(batch, descriptors, which, &mut out);
+        posterior.expect(batch, &views(descriptors), which, &mut out);
         out
     };
     posterior.statistics().iter().map(of).collect()
@@ -213,7 +211,7 @@ fn expected_statistics(posterior: &dyn Posterior, batch: &Batch, descriptors: &[
 
 fn entropy_column(posterior: &dyn Posterior, batch: &Batch, descriptors: &[Vec<f64>]) -> Vec<f64> {
     let mut out = vec![0.0; batch.rows];
-    posterior.entropy(batch, descriptors, &mut out);
+    posterior.entropy(batch, &views(descriptors), &mut out);
     out
 }
 
@@ -343,16 +341,16 @@ fn natural_parameters_and_descriptors_are_inverse() {
         for batch in [shared, own] {
             let descriptors = random(posterior, &batch, &mut rng);
             let mut natural = natural_columns(posterior, &batch);
-            posterior.natural(&batch, &descriptors, &mut natural);
+            posterior.natural(&batch, &views(&descriptors), &mut views_mut(&mut natural));
             let mut again = descriptor_columns(posterior, &batch);
-            posterior.describe(&batch, &views(&natural), &mut again).unwrap();
+            posterior.describe(&batch, &views(&natural), &mut views_mut(&mut again)).unwrap();
             for (column, expected) in again.iter().zip(&descriptors) {
                 for (found, expected) in column.iter().zip(expected) {
                     assert_close(posterior.name(), *found, *expected, 1e-12);
                 }
             }
             let mut back = natural_columns(posterior, &batch);
-            posterior.natural(&batch, &again, &mut back);
+            posterior.natural(&batch, &views(&again), &mut views_mut(&mut back));
             // Log weights are natural parameters up to a constant, which `natural` puts where probabilities sum to 1.
             for (found, expected) in back.iter().flatten().zip(natural.iter().flatten()) {
                 assert_close(posterior.name(), *found, *expected, 1e-11);
@@ -373,9 +371,9 @@ fn rows_of_different_lengths_do_not_mix() {
         let batch = Batch::cut(2, 5, &starts);
         let descriptors = random(posterior, &batch, &mut rng);
         let mut entropy = vec![0.0; batch.rows];
-        posterior.entropy(&batch, &descriptors, &mut entropy);
+        posterior.entropy(&batch, &views(&descriptors), &mut entropy);
         let mut natural = natural_columns(posterior, &batch);
-        posterior.natural(&batch, &descriptors, &mut natural);
+        posterior.natural(&batch, &views(&descriptors), &mut views_mut(&mut natural));
         let mut modes = vec![0.0; batch.len(Extent::Vector)];
         posterior.mode(&batch, &views(&natural), &mut modes).unwrap();
         for (row, entropy) in entropy.iter().enumerate() {
@@ -385,16 +383,16 @@ fn rows_of_different_lengths_do_not_mix() {
                 columns.iter().map(|own| own[place.clone()].to_vec()).collect()
             };
             let mut own = descriptor_columns(posterior, &alone);
-            posterior.describe(&alone, &views(&of_row(&natural)), &mut own).unwrap();
+            posterior.describe(&alone, &views(&of_row(&natural)), &mut views_mut(&mut own)).unwrap();
             assert_eq!(own, of_row(&descriptors), "{}, row {row}", posterior.name());
             let mut own_entropy = [0.0];
-            posterior.entropy(&alone, &own, &mut own_entropy);
+            posterior.entropy(&alone, &views(&own), &mut own_entropy);
             assert_eq!(own_entropy[0], *entropy, "{}, row {row}", posterior.name());
             for which in 0..posterior.expectations().len() {
                 let mut whole = vec![0.0; batch.len(Extent::Vector)];
-                posterior.expect(&batch, &descriptors, which, &mut whole);
+                posterior.expect(&batch, &views(&descriptors), which, &mut whole);
                 let mut part = vec![0.0; place.len()];
-                posterior.expect(&alone, &own, which, &mut part);
+                posterior.expect(&alone, &views(&own), which, &mut part);
                 assert_eq!(part, whole[place.clone()], "{}, row {row}, {which}", posterior.name());
             }
             let mut mode = vec![0.0; place.len()];
@@ -414,7 +412,7 @@ fn expectations_are_the_gradient_of_the_log_normaliser() {
         for _ in 0..20 {
             let descriptors = random(posterior, &batch, &mut rng);
             let mut natural = natural_columns(posterior, &batch);
-            posterior.natural(&batch, &descriptors, &mut natural);
+            posterior.natural(&batch, &views(&descriptors), &mut views_mut(&mut natural));
             let expected = expected_statistics(posterior, &batch, &descriptors);
             for (which, column) in expected.iter().enumerate() {
                 for (place, expected) in column.iter().enumerate() {
@@ -423,7 +421,7 @@ fn expectations_are_the_gradient_of_the_log_normaliser() {
                         let mut moved = natural.clone();
                         moved[which][place] += by * step;
                         let mut descriptors = descriptor_columns(posterior, &batch);
-                        posterior.describe(&batch, &views(&moved), &mut descriptors).unwrap();
+                        posterior.describe(&batch, &views(&moved), &mut views_mut(&mut descriptors)).unwrap();
                         entropy_column(posterior, &batch, &descriptors)[0]
                     };
                     let slope = (8.0 * (at(1.0) - at(-1.0)) - (at(2.0) - at(-2.0))) / (12.0 * step);
@@ -456,7 +454,7 @@ fn expectations_and_entropy_agree_with_samples() {
             let mut draw = vec![0.0; width];
             let draws: Vec<Vec<f64>> = (0..DRAWS)
                 .map(|_| {
-                    posterior.sample(&batch, &descriptors, &mut rng, &mut draw);
+                    posterior.sample(&batch, &views(&descriptors), &mut rng, &mut draw);
                     draw.clone()
                 })
                 .collect();
@@ -465,12 +463,12 @@ fn expectations_and_entropy_agree_with_samples() {
                 let identity = Statistic(vec![(member as u8, Elementary::Power(1))]);
                 if let Some(which) = posterior.expectations().iter().position(|e| e.statistic == identity) {
                     let first = member_of(posterior, n, member as u8).start;
-                    posterior.expect(&batch, &descriptors, which, &mut mean[first..]);
+                    posterior.expect(&batch, &views(&descriptors), which, &mut mean[first..]);
                 }
             }
             for (which, expectation) in posterior.expectations().iter().enumerate() {
                 let mut claimed = vec![0.0; batch.len(expectation.extent)];
-                posterior.expect(&batch, &descriptors, which, &mut claimed);
+                posterior.expect(&batch, &views(&descriptors), which, &mut claimed);
                 for (place, slots) in slots(expectation.extent, n).into_iter().enumerate() {
                     let at = |x: &Vec<f64>| statistic(posterior, n, &expectation.statistic, x, &mean, slots);
                     let values: Vec<f64> = draws.iter().map(at).collect();
@@ -489,7 +487,7 @@ fn expectations_and_entropy_agree_with_samples() {
             }
             // log q(x) = sum_i (base_i + eta_i) t_i(x) - A, and the entropy is A minus what its sum expects.
             let mut coefficients = natural_columns(posterior, &batch);
-            posterior.natural(&batch, &descriptors, &mut coefficients);
+            posterior.natural(&batch, &views(&descriptors), &mut views_mut(&mut coefficients));
             let per_element = posterior.base_per_element().into_iter().map(|base| base * n as f64);
             let bases = posterior.base().into_iter().zip(per_element).map(|(base, more)| base + more);
             for (column, base) in coefficients.iter_mut().zip(bases) {

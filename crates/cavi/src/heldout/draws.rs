@@ -3,6 +3,7 @@
 use cavi_algebra::{ArrayId, BlockId, Equations, Mode};
 use cavi_executor::observed::Observed;
 use cavi_executor::{Bound, BoundArray, Layout, Parameters};
+use cavi_families::{views, views_mut};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -86,11 +87,11 @@ impl Source {
         let mut drawn = vec![0.0; self.layout.rows * width];
         let batch = self.layout.batch();
         match &self.observed {
-            None => family.sample(&batch, columns, rng, &mut drawn),
+            None => family.sample(&batch, &views(columns), rng, &mut drawn),
             // What was observed is a point mass, which is not drawn from: any distribution does in its place.
             Some(observed) => {
                 let mut proper = columns.clone();
-                family.start(&batch, &mut ChaCha8Rng::seed_from_u64(0), &mut proper);
+                family.start(&batch, &mut ChaCha8Rng::seed_from_u64(0), &mut views_mut(&mut proper));
                 let mut own = columns.clone();
                 for (column, proper) in own.iter_mut().zip(&proper) {
                     let width = column.len() / self.layout.rows.max(1);
@@ -99,7 +100,7 @@ impl Source {
                         column[place.clone()].copy_from_slice(&proper[place]);
                     }
                 }
-                family.sample(&batch, &own, rng, &mut drawn);
+                family.sample(&batch, &views(&own), rng, &mut drawn);
             }
         }
         let of = |(variable, places): &(ArrayId, Vec<usize>)| {
