@@ -46,11 +46,11 @@ impl Executor<'_> {
             }
             own.resize_with(addend.modes.len(), Narrow::default);
             for (mode, own) in addend.modes.iter().zip(own) {
-                let stamp = self.stamps[mode.factor.index()];
+                let stamp = self.newest(mode.factor);
                 if own.stamp == Some(stamp) {
                     continue;
                 }
-                let factor = &self.values[mode.factor.index()];
+                let factor = self.factor(mode.factor);
                 own.stamp = Some(stamp);
                 own.values.resize(factor.len(), 0.0);
                 let rows = [addend.categories, addend.row_length(mode)];
@@ -73,7 +73,7 @@ impl Executor<'_> {
         let factor = |(place, mode): (usize, &ModePlan)| {
             let values = match single {
                 true => Values::Single(&narrow[place].values),
-                false => Values::Double(&self.values[mode.factor.index()]),
+                false => Values::Double(self.factor(mode.factor)),
             };
             Factor { values, stride: addend.row_length(mode) }
         };

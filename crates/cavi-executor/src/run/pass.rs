@@ -55,7 +55,7 @@ impl Executor<'_> {
             return Ok(());
         }
         self.evaluate(plan.weight);
-        plan.addends.iter().flat_map(|addend| &addend.modes).for_each(|mode| self.evaluate(mode.factor));
+        plan.addends.iter().flat_map(|addend| &addend.modes).for_each(|mode| self.evaluate_factor(mode.factor));
         let mut state = std::mem::replace(&mut self.sites[id.index()], SiteState::empty());
         match self.newest(plan.weight) {
             // Weights that moved would be put in order at every sweep.
@@ -76,6 +76,21 @@ impl Executor<'_> {
         state.targets = targets.to_vec();
         self.sites[id.index()] = state;
         Ok(())
+    }
+
+    /// Brings a mode's factor up to date. A point is read where it is stored.
+    pub(super) fn evaluate_factor(&mut self, node: NodeId) {
+        if !matches!(self.plan.nodes[node.index()].operation, Operation::Point(..)) {
+            self.evaluate(node);
+        }
+    }
+
+    /// The values of a mode's factor, which is up to date.
+    pub(super) fn factor(&self, node: NodeId) -> &[f64] {
+        match self.plan.nodes[node.index()].operation {
+            Operation::Point(block, member) => &self.parameters.blocks[block.index()][member],
+            _ => &self.values[node.index()],
+        }
     }
 
     /// Brings the weights in the order of the pass up to date with their node; where one is negative, its entry.
@@ -348,7 +363,7 @@ impl Executor<'_> {
         for (number, (addend, own)) in plan.addends.iter().zip(&mut accumulators).enumerate() {
             for (place, (mode, own)) in addend.modes.iter().zip(own).enumerate() {
                 if let Some(own) = own {
-                    let factor = &self.values[mode.factor.index()];
+                    let factor = self.factor(mode.factor);
                     let narrow = state.narrow[number].get(place);
                     self.times_factor(own, factor, addend.row_length(mode), narrow);
                 }

@@ -85,7 +85,7 @@ impl Executor<'_> {
                 let exists = addend.modes.iter().enumerate().all(|(mode, own)| {
                     let row = || state.pattern(number).index(mode, entry);
                     !own.membership
-                        || self.values[own.factor.index()][row() * addend.row_length(own) + category] != 0.0
+                        || self.factor(own.factor)[row() * addend.row_length(own) + category] != 0.0
                 });
                 if exists && only.replace((number, category)).is_some() {
                     return None;

@@ -66,7 +66,7 @@ impl Executor<'_> {
     fn is_ready(&mut self, own: &OwnRows) -> bool {
         let Some(plan) = self.plan.sites[own.site.index()].clone() else { return false };
         self.evaluate(plan.weight);
-        plan.addends[0].modes[1..].iter().for_each(|mode| self.evaluate(mode.factor));
+        plan.addends[0].modes[1..].iter().for_each(|mode| self.evaluate_factor(mode.factor));
         let mut state = std::mem::replace(&mut self.sites[own.site.index()], SiteState::empty());
         state.keep_rows();
         let is_weighed = self.weigh(&plan, &mut state).is_ok();
