@@ -256,3 +256,69 @@ fn data_with_little_noise_keep_their_digits() {
         assert!(tau > least, "{missing}, noise {noise}: the precision is {tau}");
     }
 }
+
+/// Regressions without noise stop the noise's update while it shares allocations with a count model: what the group reads is
+/// there again once the run has gone back to residuals.
+#[test]
+fn a_group_goes_on_with_residuals() {
+    let (rows, columns, parts) = (400, 340, 2);
+    let text = "axis row[n]\naxis column[j]\naxis part[k]\naxis doc[d]\naxis word[v]\naxis topic[t]\n\
+                data y[n, k] : real\ndata x[n, j] : real\ndata c[d, v] : count, absent = 0\n\
+                w[j, k] ~ Flat(real)\ntau ~ Gamma(1e-14, rate = 1e-14)\n\
+                x[n, j] ~ Normal(sum[k](y[n, k] * w[j, k]), prec = tau)\n\
+                theta[d, :t] ~ Dirichlet(0.5)\nbeta[t, :v] ~ Dirichlet(0.5)\n\
+                c[d, :v] ~ Multinomial(p = sum[t](theta[d, t] * beta[t, v]))\n\
+                posterior {\n  point w[j, :k]\n}\nfit {\n  sweep w, (tau, theta, beta)\n}\n";
+    let program = compile("group", text).unwrap_or_else(|problem| panic!("{problem}"));
+    let axes = [rows, columns, parts, 5, 4, 2].map(BoundAxis::plain);
+    let value = |place: usize, part: usize| ((place * 7919 + part * 104_729) % 1009) as f64 / 504.5 - 1.0;
+    let counts = BoundArray::full((0..20).map(|place| (place * 7 % 5) as f64).collect());
+    for shift in 0..8 {
+        let y = |row: usize, part: usize| value(row + 31 * shift, part);
+        let entry = |row: usize, column: usize| -> f64 {
+            (0..parts).map(|part| y(row, part) * value(column + 5000, part)).sum()
+        };
+        let given = |width: usize, of: &dyn Fn(usize, usize) -> f64| {
+            BoundArray::full((0..rows * width).map(|place| of(place / width, place % width)).collect())
+        };
+        let data = [("y", given(parts, &y)), ("x", given(columns, &entry)), ("c", counts.clone())];
+        let bound = bound_of(&program, &axes, &data);
+        let from = start(&program.equations, &bound, 1);
+        let mut fast = Executor::new(&program.equations, &bound, from.clone(), 1)
+            .unwrap_or_else(|unplanned| panic!("{}", unplanned.0));
+        assert!(fast.plan_text().contains("squares of the data are multiplied out"), "{}", fast.plan_text());
+        let mut slow =
+            Interpreter::new(&program.equations, &bound, from).unwrap_or_else(|trouble| panic!("{trouble}"));
+        for _ in 0..2 {
+            fast.sweep(&program.schedule()).unwrap_or_else(|trouble| panic!("{shift}: {trouble}"));
+            slow.sweep(&program.schedule()).unwrap_or_else(|trouble| panic!("{shift}: {trouble}"));
+        }
+        for name in ["theta", "beta"] {
+            let both = [fast.parameters(), slow.parameters()].map(|own| column(&program, own, name, 0));
+            let off = both[0].iter().zip(both[1]).map(|(fast, slow)| (fast - slow).abs()).fold(0.0, f64::max);
+            assert!(off < 1e-10, "{shift}: {name} is off by {off:e}");
+        }
+    }
+}
+
+/// Slices of no element, of so many copies that others would be updated in parts.
+#[test]
+fn slices_over_nothing_are_updated() {
+    let text = "axis row[n]\naxis column[j]\naxis part[k]\ndata y[n, k] : real\ndata x[n, j] : real\n\
+                w[j, k] ~ Normal(0, prec = tau[j])\ntau[j] ~ Gamma(2, rate = 1)\n\
+                x[n, j] ~ Normal(sum[k](y[n, k] * w[j, k]), prec = tau[j])\n\
+                posterior {\n  q(w[j, :k], tau[j])\n}\n";
+    let program = compile("nothing", text).unwrap_or_else(|problem| panic!("{problem}"));
+    let axes = [2, 9000, 0].map(BoundAxis::plain);
+    let x = BoundArray::full((0..18_000).map(|place| (place % 13) as f64 - 6.0).collect());
+    let bound = bound_of(&program, &axes, &[("y", BoundArray::full(Vec::new())), ("x", x)]);
+    let from = start(&program.equations, &bound, 1);
+    let mut fast = Executor::new(&program.equations, &bound, from.clone(), 2)
+        .unwrap_or_else(|unplanned| panic!("{}", unplanned.0));
+    let mut slow =
+        Interpreter::new(&program.equations, &bound, from).unwrap_or_else(|trouble| panic!("{trouble}"));
+    fast.sweep(&program.schedule()).unwrap_or_else(|trouble| panic!("{trouble}"));
+    slow.sweep(&program.schedule()).unwrap_or_else(|trouble| panic!("{trouble}"));
+    let (elbo, scale) = (fast.elbo(), fast.elbo_scale());
+    assert!(close(elbo, slow.elbo(), scale, 1e-10), "{elbo} and {}", slow.elbo());
+}

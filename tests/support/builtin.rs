@@ -1,6 +1,5 @@
 //! Built-in programs on data in memory, stepped sweep by sweep through the crate `cavi`.
 
-use cavi_families::views_mut;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +8,7 @@ use cavi::bind::{ArrayInput, Binding, Inputs, SetInput, SetValue, Source, bind};
 use cavi_algebra::{ArrayId, BlockId};
 use cavi_examples::{Role, example};
 use cavi_executor::{Bound, BoundArray, Executor, Layout, Parameters, Schedule};
+use cavi_families::views_mut;
 
 /// A matrix as rows.
 pub type Matrix = Vec<Vec<f64>>;

@@ -15,7 +15,7 @@ mod rare;
 mod region;
 mod rotate;
 mod row_wise;
-mod rows;
+pub(crate) mod rows;
 mod shares;
 mod site_state;
 mod squares;
@@ -84,6 +84,8 @@ pub struct Executor<'a> {
     elbo_scale: f64,
     /// Whether a square that was multiplied out has lost digits.
     lost: bool,
+    /// The most memory that a plan before this one took, in bytes.
+    outgrown: usize,
     /// What is observed of each block of a partly observed array.
     observed: Vec<Option<Observed>>,
 }
@@ -169,6 +171,7 @@ impl<'a> Executor<'a> {
             precision,
             elbo_scale: 0.0,
             lost: false,
+            outgrown: 0,
             observed: equations.blocks.iter().map(|block| Observed::of(equations, bound, block)).collect(),
             plan,
         };
@@ -219,11 +222,11 @@ impl<'a> Executor<'a> {
 
     /// One sweep: the items of a schedule in order.
     pub fn sweep(&mut self, schedule: &Schedule) -> Result<(), Trouble> {
+        self.keep_digits();
         self.expect_next(schedule);
         for item in &schedule.items {
             self.item(item)?;
         }
-        self.keep_digits();
         Ok(())
     }
 
@@ -249,7 +252,7 @@ impl<'a> Executor<'a> {
                 }
                 Step::Group(_) => {
                     self.refresh(&item.blocks())?;
-                    self.members(item)?;
+                    self.members(item, &item.blocks())?;
                 }
                 Step::Sequence(items) => {
                     for item in items {
@@ -262,16 +265,16 @@ impl<'a> Executor<'a> {
     }
 
     /// The members of a group, allocations held.
-    fn members(&mut self, item: &Item) -> Result<(), Trouble> {
+    fn members(&mut self, item: &Item, group: &[BlockId]) -> Result<(), Trouble> {
         match &item.step {
-            Step::Block(block) => self.update(*block),
+            Step::Block(block) => self.update_in(*block, group),
             Step::Group(items) | Step::Sequence(items) => {
                 for item in items {
                     if item.reset {
                         item.blocks().into_iter().try_for_each(|block| self.reset(block))?;
                     }
                     for _ in 0..item.repeat {
-                        self.members(item)?;
+                        self.members(item, group)?;
                     }
                 }
                 Ok(())
@@ -315,7 +318,8 @@ impl<'a> Executor<'a> {
     /// The most memory that the run holds at a time, in bytes: data, parameters, and everything that follows from them.
     pub fn peak_bytes(&self) -> usize {
         let masks: usize = self.masks.values().map(Mask::bytes).sum();
-        masks + self.plan.bytes(self.equations) + self.sites.iter().map(SiteState::bytes).sum::<usize>()
+        let sites: usize = self.sites.iter().map(SiteState::bytes).sum();
+        self.outgrown.max(masks + self.plan.bytes(self.equations) + sites)
     }
 
     /// When the newest thing that a node follows from last changed.

@@ -3,13 +3,13 @@
 //! Only the parameters that define q are read. Values are used as given: never perturbed, rescaled, reordered or
 //! normalised; labels are matched where the directory has `axes/`.
 
-use cavi_families::views_mut;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use cavi_algebra::{ArrayId, ArrayKind, AxisId, BlockId, Equations, Support};
 use cavi_executor::observed::Observed;
 use cavi_executor::{Bound, Layout, simplexes};
+use cavi_families::views_mut;
 use cavi_files::DenseArray;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

@@ -13,6 +13,7 @@ use crate::plan::rates::{KINDS, Kind, SECONDS, SHARED};
 use crate::plan::site::{AddendPlan, SitePlan};
 use crate::plan::tensor::{Contraction, Elementwise, Index, Node, NodeId, Operation};
 use crate::run::contractions::Prepared;
+use crate::run::rows::Parts;
 
 /// So many units of each kind of work, cut into so many tasks.
 #[derive(Clone, Copy, Debug)]
@@ -109,12 +110,10 @@ impl Plan<'_> {
                 let kinds = expectation(&family.expectations()[*which]);
                 of_values(values, &kinds).cut(self.parts(*block, family))
             }
-            Operation::Point(..)
-            | Operation::Held(_)
-            | Operation::Whole(_)
-            | Operation::Taken(_)
-            | Operation::Pairs(..)
-            | Operation::Square(..) => of_values(values, &[(Kind::Plain, 1.0)]).cut(1),
+            Operation::Point(..) | Operation::Held(_) | Operation::Whole(_) | Operation::Taken(_) => {
+                of_values(values, &[(Kind::Plain, 1.0)]).cut(1)
+            }
+            Operation::Pairs(..) | Operation::Square(..) => of_values(values, &[(Kind::Plain, 1.0)]),
             Operation::Pair(..) => of_values(values, &[(Kind::Bessel, 1.0)]).cut(1),
             Operation::Contractions(parts) => {
                 let all = parts.iter().map(|part| self.contraction(part, node));
@@ -169,12 +168,7 @@ impl Plan<'_> {
 
     /// Into how many parts the rows of a block are cut.
     fn parts(&self, block: BlockId, family: &dyn Posterior) -> usize {
-        let own = family.descriptors().iter().map(|own| own.extent);
-        let mut extents = own.chain(family.statistics().iter().map(|own| own.extent).collect::<Vec<_>>());
-        if extents.any(|extent| extent == Extent::Matrix) {
-            return 1;
-        }
-        self.layouts[block.index()].batch().len(Extent::Vector) / CHUNK
+        Parts::new(family, &self.layouts[block.index()]).count()
     }
 
     /// What it takes to describe the factors of a block by their natural parameters, or to find a point.

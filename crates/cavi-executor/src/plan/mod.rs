@@ -22,7 +22,9 @@ pub mod tensor;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use cavi_algebra::{ArrayId, BlockId, Equations, LetterId, Natural, SiteId, Statistic, Sum, Term};
+use cavi_algebra::{
+    ArrayId, Block, BlockId, Equations, LetterId, Natural, SiteId, Statistic, Sum, Support, Term,
+};
 
 use crate::data::Bound;
 use crate::gather::{gather, gather_block, is_log_complement};
@@ -199,12 +201,15 @@ pub fn plan_with<'a>(
         broadcast(&mut lowering.nodes, &mut lowering.values, lowering.limit);
     }
     let streamed = streamed(&lowering)?;
-    // Other sums may be near 0 because they balance: slopes at a maximum, logs of weights.
-    let is_balance = |opened: &Opened| {
-        let mut naturals = blocks.iter().flat_map(|block| &block.natural);
-        !naturals.any(|node| *node == opened.node) && !elbo.contains(&opened.node)
+    // Other sums may be near 0 because they balance: slopes at a maximum, logs of the weights of choices.
+    let chooses = |block: &Block| {
+        let support = equations.symbols.array(block.members[0]).support;
+        matches!(support, Support::Index(_) | Support::Binary)
     };
-    lowering.opened.retain(|opened| !is_balance(opened));
+    let scales = equations.blocks.iter().zip(&blocks).filter(|(block, _)| !chooses(block));
+    let watched: Vec<NodeId> =
+        scales.flat_map(|(_, plan)| plan.natural.clone()).chain(elbo.iter().copied()).collect();
+    lowering.opened.retain(|opened| watched.contains(&opened.node));
     let (nodes, statics, maps, opened) = (lowering.nodes, lowering.values, lowering.maps, lowering.opened);
     let row_wise = Vec::new();
     let mut plan =
@@ -253,7 +258,7 @@ fn streamed(lowering: &Lowering) -> Result<Vec<bool>, Unplanned> {
 fn plan_block(
     lowering: &mut Lowering,
     id: BlockId,
-    block: &cavi_algebra::Block,
+    block: &Block,
     layout: &Layout,
 ) -> Result<BlockPlan, Unplanned> {
     let family =
@@ -305,7 +310,7 @@ fn plan_block(
 fn plan_ascent(
     lowering: &mut Lowering,
     id: BlockId,
-    block: &cavi_algebra::Block,
+    block: &Block,
     ascent: &cavi_algebra::Ascent,
 ) -> Result<AscentPlan, Unplanned> {
     let mut apart = |sum: &Sum, letters: Vec<LetterId>| -> Result<Vec<NodeId>, Unplanned> {
@@ -335,7 +340,7 @@ fn plan_ascent(
 fn plan_statistic(
     lowering: &mut Lowering,
     id: BlockId,
-    block: &cavi_algebra::Block,
+    block: &Block,
     layout: &Layout,
     rows: &[LetterId],
     coefficients: Vec<(&Natural, &Sum)>,

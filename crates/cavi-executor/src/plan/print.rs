@@ -164,6 +164,16 @@ impl Plan<'_> {
                 );
             }
         }
+        if let Some(entries) = self.opened.iter().map(|opened| opened.entries).max() {
+            let steps: Vec<String> =
+                self.opened.iter().map(|opened| opened.node.index().to_string()).collect();
+            let _ = writeln!(
+                out,
+                "squares of the data are multiplied out in steps {}; where that loses digits a run goes on with residuals, {} more",
+                steps.join(", "),
+                count(entries * size_of::<f64>(), "B"),
+            );
+        }
         let _ = writeln!(out, "steps");
         for (index, node) in self.nodes.iter().enumerate() {
             let shape: Vec<String> = node.shape.iter().map(usize::to_string).collect();

@@ -11,11 +11,11 @@
 //! each sum over the products that changed alone. Each such step rounds anew, so that all that follows from a block is taken
 //! again once its copies have moved.
 
-use cavi_families::views;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use cavi_algebra::BlockId;
+use cavi_families::views;
 
 use super::contractions::{Bounded, Seen};
 use super::elementwise::{elementwise, pairwise};

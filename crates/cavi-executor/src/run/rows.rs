@@ -26,7 +26,7 @@ pub struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// One part for all rows where there are few, or where rows share matrices.
+    /// One part for all rows where there are few, where rows share matrices, and of slices of no element.
     pub fn new(family: &dyn Posterior, layout: &'a Layout) -> Parts<'a> {
         let (batch, letters) = (layout.batch(), layout.plates.first().copied().unwrap_or(1));
         let descriptors = family.descriptors().iter().map(|own| own.extent);
@@ -34,7 +34,7 @@ impl<'a> Parts<'a> {
         let extents = || descriptors.clone().chain(statistics.iter().map(|own| own.extent));
         let shares = !layout.group.is_empty() && extents().any(|extent| extent == Extent::Matrix);
         let values = extents().map(|extent| batch.len(extent)).max().unwrap_or(0);
-        if values <= PART || shares {
+        if values <= PART || shares || layout.n == 0 {
             return Parts { batch, letters, step: letters.max(1) };
         }
         Parts { batch, letters, step: (PART * letters / values).max(1) }
@@ -44,7 +44,8 @@ impl<'a> Parts<'a> {
         self.step >= self.letters
     }
 
-    fn count(&self) -> usize {
+    /// How many parts there are.
+    pub fn count(&self) -> usize {
         self.letters.div_ceil(self.step)
     }
 
@@ -116,6 +117,7 @@ impl Executor<'_> {
         let own = &self.plan.nodes[node.index()];
         !parts.is_one()
             && own.len() >= LARGE
+            && !self.plan.opened.iter().any(|opened| opened.node == node)
             && own.shape.first() == Some(&parts.letters)
             && matches!(own.operation, Operation::Contractions(_))
             && self.prepared[node.index()]

@@ -7,6 +7,7 @@
 use cavi_algebra::BlockId;
 
 use super::Executor;
+use crate::layout::Parameters;
 use crate::plan::{Opened, plan_with};
 use crate::trouble::Trouble;
 
@@ -43,12 +44,17 @@ impl Executor<'_> {
 
     /// Updates all copies of a block, allocations held.
     pub fn update(&mut self, id: BlockId) -> Result<(), Trouble> {
+        self.update_in(id, &[id])
+    }
+
+    /// The same for a block of a group that shares its allocations.
+    pub(super) fn update_in(&mut self, id: BlockId, group: &[BlockId]) -> Result<(), Trouble> {
         match self.update_once(id) {
             Err(trouble) if !self.plan.opened.is_empty() => {
                 if !self.take_residuals() {
                     return Err(trouble);
                 }
-                self.refresh(&[id])?;
+                self.refresh(group)?;
                 self.update_once(id)
             }
             outcome => outcome,
@@ -57,15 +63,24 @@ impl Executor<'_> {
 
     /// Plans anew without squares multiplied out. Whether there is such a plan.
     fn take_residuals(&mut self) -> bool {
-        let (equations, bound, precision) = (self.equations, self.bound, self.precision);
         self.lost = false;
         self.plan.opened.clear();
-        let parameters = self.parameters.clone();
-        let again = plan_with(equations, bound, precision, false).and_then(|plan| {
-            Executor::planned(plan, equations, bound, parameters, self.threads.count(), precision)
-        });
-        let Ok(again) = again else { return false };
-        *self = Executor { next: std::mem::take(&mut self.next), ..again };
+        let Ok(plan) = plan_with(self.equations, self.bound, self.precision, false) else { return false };
+        let outgrown = self.peak_bytes();
+        // What follows from the state makes room for what will.
+        self.values.clear();
+        self.sites.clear();
+        self.masks.clear();
+        let again = Executor::planned(
+            plan,
+            self.equations,
+            self.bound,
+            std::mem::replace(&mut self.parameters, Parameters { blocks: Vec::new() }),
+            self.threads.count(),
+            self.precision,
+        );
+        let again = again.expect("what is observed was a point mass before");
+        *self = Executor { next: std::mem::take(&mut self.next), outgrown, ..again };
         true
     }
 }

@@ -237,7 +237,7 @@ fn log_sum_on(
     totals
 }
 
-/// Whether the rows of every mode but the first are whole vectors of doubles, in the factor and in what is accumulated.
+/// Whether the rows of every mode but the first are whole vectors, in the factor and in what is accumulated.
 fn is_padded(input: &LogSum, accumulators: &[Option<&mut [f64]>]) -> bool {
     let whole = input.length.next_multiple_of(pass::MOST_LANES);
     let mut gathered = input.factors.iter().enumerate().skip(1);
