@@ -55,7 +55,10 @@ impl Executor<'_> {
             return Ok(());
         }
         self.evaluate(plan.weight);
-        plan.addends.iter().flat_map(|addend| &addend.modes).for_each(|mode| self.evaluate_factor(mode.factor));
+        plan.addends
+            .iter()
+            .flat_map(|addend| &addend.modes)
+            .for_each(|mode| self.evaluate_factor(mode.factor));
         let mut state = std::mem::replace(&mut self.sites[id.index()], SiteState::empty());
         match self.newest(plan.weight) {
             // Weights that moved would be put in order at every sweep.
