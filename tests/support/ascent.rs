@@ -248,7 +248,7 @@ fn factor_rests(
                     if mirror != place {
                         natural[which][mirror] += by;
                     }
-                    let columns: Vec<&[f64]> = natural.iter().map(Vec::as_slice).collect();
+                    let columns = views(&natural);
                     let mut descriptors = best.to_vec();
                     family
                         .describe(&batch, &columns, &mut views_mut(&mut descriptors))

@@ -248,7 +248,7 @@ impl<'a> Interpreter<'a> {
     ) -> Result<Vec<Vec<f64>>, Trouble> {
         let (place, family) = self.family(id)?;
         let natural = self.natural(view, id, which, row);
-        let natural: Vec<&[f64]> = natural.iter().map(Vec::as_slice).collect();
+        let natural = views(&natural);
         let batch = row.map_or(place.layout.batch(), |_| place.layout.batch_of(1));
         let mut columns: Vec<Vec<f64>> =
             place.extents().into_iter().map(|extent| vec![0.0; batch.len(extent)]).collect();
@@ -319,7 +319,7 @@ impl<'a> Interpreter<'a> {
                 value.extend(&column[row * width..(row + 1) * width]);
             }
         }
-        let natural: Vec<&[f64]> = natural.iter().map(Vec::as_slice).collect();
+        let natural = views(&natural);
         family.mode(&batch, &natural, &mut value).map_err(|improper| self.improper(id, row, improper))?;
         let mut columns = vec![Vec::new(); place.widths.len()];
         let mut rest = value.as_slice();
@@ -563,7 +563,7 @@ impl<'a> Interpreter<'a> {
             let (row, group) = (copy / each.rows, copy % each.rows);
             if let Some(value) = place.observed.as_ref().and_then(|observed| observed.row(row)) {
                 let prior = self.coefficients(view, id, Which::Prior, row, true);
-                let prior: Vec<&[f64]> = prior.iter().map(Vec::as_slice).collect();
+                let prior = views(&prior);
                 sum.add(weight * Observed::pair(family, value, &prior));
                 continue;
             }

@@ -734,7 +734,7 @@ fn settle(
             .zip(family.statistics())
             .map(|(column, own)| held(column, if squares(&own) { -1.0 } else { 0.0 }))
             .collect();
-        let natural: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+        let natural = views(&columns);
         return family.mode(batch, &natural, block[0]);
     }
     if equations.block(id).is_point() && equations.block(id).clamp {
@@ -750,7 +750,7 @@ fn settle(
                 column.iter().map(|value| value.max(least)).collect()
             })
             .collect();
-        let natural: Vec<&[f64]> = clamped.iter().map(Vec::as_slice).collect();
+        let natural = views(&clamped);
         family.mode(batch, &natural, block[0])
     } else if equations.block(id).is_point() {
         family.mode(batch, natural, block[0])

@@ -220,7 +220,7 @@ impl Context<'_> {
             });
             natural.push(column);
         }
-        let columns: Vec<&[f64]> = natural.iter().map(Vec::as_slice).collect();
+        let columns = views(&natural);
         let count = family.descriptors().len();
         let mut descriptors: Vec<Vec<f64>> = (0..count)
             .map(|index| vec![0.0; batch.len(cavi_executor::layout::extent(family, index))])

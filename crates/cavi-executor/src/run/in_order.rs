@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cavi_algebra::BlockId;
-use cavi_families::{Batch, Extent, Posterior, views_mut};
+use cavi_families::{Batch, Extent, Posterior, views, views_mut};
 use cavi_numerics::reduce::has_nan;
 
 use super::contractions::Seen;
@@ -120,7 +120,7 @@ impl Executor<'_> {
                 self.evaluate_step(id, *node, step)
             });
         }
-        let columns: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+        let columns = views(&columns);
         let layout = &self.plan.layouts[id.index()];
         let widths = if block.is_point() { vec![(layout.width(), false)] } else { widths(family, layout) };
         let mut own = rows.of(&widths, &self.parameters.blocks[id.index()]);

@@ -119,7 +119,7 @@ impl Executor<'_> {
         }
         for (follower, natural) in followers.iter().zip(moved) {
             let layout = &self.plan.layouts[follower.id.index()];
-            let columns: Vec<&[f64]> = natural.iter().map(Vec::as_slice).collect();
+            let columns = views(&natural);
             let block = &mut views_mut(&mut self.parameters.blocks[follower.id.index()]);
             let outcome = family(self.equations, follower.id).describe(&layout.batch(), &columns, block);
             outcome.map_err(|Improper { row, reason }| trouble(follower.id, layout, row, reason))?;
@@ -304,7 +304,7 @@ impl Objective<'_, '_> {
     fn at(&self, follower: &Follower, natural: &[Vec<f64>]) -> Option<(f64, Vec<f64>)> {
         let family = family(self.executor.equations, follower.id);
         let batch = self.executor.plan.layouts[follower.id.index()].batch();
-        let columns: Vec<&[f64]> = natural.iter().map(Vec::as_slice).collect();
+        let columns = views(natural);
         let mut descriptors: Vec<Vec<f64>> =
             family.descriptors().iter().map(|own| vec![0.0; batch.len(own.extent)]).collect();
         family.describe(&batch, &columns, &mut views_mut(&mut descriptors)).ok()?;

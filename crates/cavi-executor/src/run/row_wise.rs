@@ -180,7 +180,7 @@ impl Band<'_, '_> {
             }
             natural.push(sum);
         }
-        let natural: Vec<&[f64]> = natural.iter().map(Vec::as_slice).collect();
+        let natural = views(&natural);
         settle(self.executor.equations, self.id, &self.batch(), &natural, &mut views_mut(own)).ok()
     }
 
