@@ -250,10 +250,8 @@ fn factor_rests(
                     }
                     let columns = views(&natural);
                     let mut descriptors = best.to_vec();
-                    family
-                        .describe(&batch, &columns, &mut views_mut(&mut descriptors))
-                        .ok()
-                        .map(|()| whole(descriptors))
+                    let outcome = family.describe(&batch, &columns, &mut views_mut(&mut descriptors));
+                    outcome.ok().map(|()| whole(descriptors))
                 };
                 let mut rest = |step: f64| {
                     let (Some(minus), Some(plus)) = (described(-step), described(step)) else {

@@ -81,6 +81,11 @@ impl Statistic {
         Statistic::of(Elementary::LogDeterminant)
     }
 
+    /// Whether it is [`Statistic::square`].
+    pub fn is_square(&self) -> bool {
+        matches!(self.0.as_slice(), [(0, Elementary::Power(2))])
+    }
+
     /// The same function of the elements of one vector, for a block whose members stand beside each other in it.
     pub fn of_one_vector(&self) -> Statistic {
         Statistic(self.0.iter().map(|(_, elementary)| (0, *elementary)).collect())

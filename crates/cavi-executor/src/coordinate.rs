@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use cavi_algebra::{ArrayId, Block, Equations, LetterId, Support};
 use cavi_families::Extent;
+use cavi_numerics::Scratch;
 use cavi_numerics::linalg::{multiply_lower, solve_lower, solve_upper};
 use cavi_numerics::newton::Unit;
 use cavi_numerics::special::{exp, ln, logistic};
@@ -43,7 +44,7 @@ impl Coordinate {
     }
 
     /// The coordinates of numbers.
-    pub fn all(self, x: &[f64]) -> Vec<f64> {
+    pub fn all(self, x: &[f64]) -> Scratch {
         let one = |x: &f64| match self {
             Coordinate::Identity => *x,
             Coordinate::Log => ln(*x),
@@ -53,7 +54,7 @@ impl Coordinate {
     }
 
     /// The numbers of coordinates.
-    pub fn back(self, u: &[f64]) -> Vec<f64> {
+    pub fn back(self, u: &[f64]) -> Scratch {
         let one = |u: &f64| match self {
             Coordinate::Identity => *u,
             Coordinate::Log => exp(*u),
@@ -108,10 +109,10 @@ struct Whitened<'a> {
 
 impl Whitened<'_> {
     /// Every slice put through a function of its matrix.
-    fn each(&self, x: &[f64], function: fn(usize, &[f64], &mut [f64])) -> Vec<f64> {
+    fn each(&self, x: &[f64], function: fn(usize, &[f64], &mut [f64])) -> Scratch {
         let (length, stride) = self.slice;
-        let mut out = x.to_vec();
-        let mut own = vec![0.0; length];
+        let mut out = Scratch::of(x);
+        let mut own = Scratch::zeros(length);
         for (start, matrix) in starts(x.len(), length, stride).zip(&self.of) {
             let places = || (0..length).map(|i| start + i * stride);
             own.iter_mut().zip(places()).for_each(|(own, at)| *own = x[at]);
@@ -173,7 +174,7 @@ impl<'a> Coordinates<'a> {
     }
 
     /// The coordinates of the elements: of a whitened slice `W d`.
-    pub fn all(&self, x: &[f64]) -> Vec<f64> {
+    pub fn all(&self, x: &[f64]) -> Scratch {
         if let Some(whitened) = &self.whitened {
             return whitened.each(x, multiply_lower);
         }
@@ -181,12 +182,12 @@ impl<'a> Coordinates<'a> {
     }
 
     /// The elements, from their coordinates: on a simplex `w_v = exp u_v / sum exp u`, of a whitened slice `W^-1 delta`.
-    pub fn back(&self, u: &[f64]) -> Vec<f64> {
+    pub fn back(&self, u: &[f64]) -> Scratch {
         if let Some(whitened) = &self.whitened {
             return whitened.each(u, solve_lower);
         }
         let Some((starts, stride)) = &self.simplex else { return self.one.back(u) };
-        let mut w = u.to_vec();
+        let mut w = Scratch::of(u);
         for slice in slices(u.len(), starts, *stride) {
             let places = || slice.clone().step_by(*stride);
             let most = places().map(|at| u[at]).fold(f64::NEG_INFINITY, f64::max);
@@ -198,7 +199,7 @@ impl<'a> Coordinates<'a> {
 
     /// The gradient in the coordinates, from the one in the elements: on a simplex `w_v (g_v - sum w g)`, of a whitened slice
     /// `W'^-1 g`.
-    pub fn gradient(&self, x: &[f64], gradient: &[f64]) -> Vec<f64> {
+    pub fn gradient(&self, x: &[f64], gradient: &[f64]) -> Scratch {
         if let Some(whitened) = &self.whitened {
             return whitened.each(gradient, solve_upper);
         }
@@ -206,7 +207,7 @@ impl<'a> Coordinates<'a> {
             let each = x.iter().zip(gradient);
             return each.map(|(x, own)| self.one.derivatives(*x, *own, 0.0).0).collect();
         };
-        let mut out = vec![0.0; x.len()];
+        let mut out = Scratch::zeros(x.len());
         for slice in slices(x.len(), starts, *stride) {
             let places = || slice.clone().step_by(*stride).filter(|at| x[*at] > 0.0);
             let mean: f64 = places().map(|at| x[at] * gradient[at]).sum();

@@ -43,7 +43,7 @@ pub fn start(equations: &Equations, bound: &Bound, seed: u64) -> Parameters {
                 let members = block.members.iter().zip(drawn.into_iter().zip(&coordinates));
                 members
                     .map(|(member, (drawn, own))| match equations.whitening_of(*member) {
-                        Some(_) => own.back(&drawn),
+                        Some(_) => own.back(&drawn).into_values(),
                         None => drawn,
                     })
                     .collect()

@@ -564,7 +564,7 @@ impl<'a> Interpreter<'a> {
             if let Some(value) = place.observed.as_ref().and_then(|observed| observed.row(row)) {
                 let prior = self.coefficients(view, id, Which::Prior, row, true);
                 let prior = views(&prior);
-                sum.add(weight * Observed::pair(family, value, &prior));
+                sum.add(weight * Observed::pair(family, &place.layout, value, &prior));
                 continue;
             }
             let mut own_sum = Accumulator::default();

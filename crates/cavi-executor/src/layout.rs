@@ -1,7 +1,7 @@
 //! How the factors of q are laid out: copies in rows, slices beside each other, what is shared stored once.
 
 use cavi_algebra::{ArrayId, Block, Equations, LetterId, Natural, Support, Symbols};
-use cavi_families::{Batch, Extent, Posterior};
+use cavi_families::{Batch, Expectation, Extent, Posterior};
 
 use crate::data::Bound;
 
@@ -29,6 +29,12 @@ pub struct Layout {
     pub group: Vec<usize>,
     /// The number of groups.
     pub groups: usize,
+    /// The statistics of its family, and the expectations that it answers.
+    pub statistics: Vec<Expectation>,
+    /// See above.
+    pub expectations: Vec<Expectation>,
+    /// What the base measure of its family takes of each coefficient.
+    pub base: Vec<f64>,
 }
 
 /// The descriptors of every block, in the order of its family's list, one column each ([`Batch`] says how a column is
@@ -84,7 +90,23 @@ impl Layout {
                 group.push(number);
             }
         }
-        Layout { plates, rows, starts, slices, n, group_letters, group_sizes, group, groups }
+        let family = cavi_families::posterior(block.family);
+        let statistics = family.map_or(Vec::new(), Posterior::statistics);
+        let expectations = family.map_or(Vec::new(), Posterior::expectations);
+        Layout {
+            plates,
+            rows,
+            starts,
+            slices,
+            n,
+            group_letters,
+            group_sizes,
+            group,
+            groups,
+            statistics,
+            expectations,
+            base: family.map_or(Vec::new(), Posterior::base),
+        }
     }
 
     /// How many numbers describe the block: its defining descriptors, or the values of a point.

@@ -3,8 +3,10 @@
 use cavi_algebra::{Block, Equations, LetterId};
 use cavi_families::observed::at_value;
 use cavi_families::{Batch, Extent, Posterior};
+use cavi_numerics::Scratch;
 
 use crate::data::Bound;
+use crate::layout::Layout;
 
 /// The observed rows of a block of a partly observed array.
 #[derive(Clone, Debug)]
@@ -62,17 +64,9 @@ impl Observed {
         self.rows().all(|(row, value)| family.observe(batch, row, value, descriptors))
     }
 
-    /// Puts the expectations of those that are observed of some rows into a column of a family's expectation at these rows;
-    /// `n` is the length of their slices.
-    pub fn expect(
-        &self,
-        family: &dyn Posterior,
-        n: usize,
-        which: usize,
-        rows: impl Iterator<Item = usize>,
-        out: &mut [f64],
-    ) {
-        let own = &family.expectations()[which];
+    /// Puts the expectations of those that are observed of some rows into a column of an expectation at these rows.
+    pub fn expect(&self, layout: &Layout, which: usize, rows: impl Iterator<Item = usize>, out: &mut [f64]) {
+        let (own, n) = (&layout.expectations[which], layout.n);
         let width = match own.extent {
             Extent::Scalar => 1,
             Extent::Vector => n,
@@ -85,13 +79,13 @@ impl Observed {
 
     /// What the prior of an observed row has that the bound takes from there: `sum_i c_i t_i(x)`, where the family pairs the
     /// prior with its entropy. `prior` are the natural parameters of the row's own statements, base taken off.
-    pub fn pair(family: &dyn Posterior, value: &[f64], prior: &[&[f64]]) -> f64 {
+    pub fn pair(family: &dyn Posterior, layout: &Layout, value: &[f64], prior: &[&[f64]]) -> f64 {
         if !family.paired() {
             return 0.0;
         }
         let mut total = 0.0;
-        for ((own, base), prior) in family.statistics().iter().zip(family.base()).zip(prior) {
-            let mut statistic = vec![0.0; prior.len()];
+        for ((own, base), prior) in layout.statistics.iter().zip(&layout.base).zip(prior) {
+            let mut statistic = Scratch::zeros(prior.len());
             at_value(&own.statistic, value, &mut statistic);
             for (statistic, prior) in statistic.iter().zip(*prior) {
                 // 0 ln 0 is 0.

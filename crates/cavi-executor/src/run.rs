@@ -16,6 +16,7 @@ mod region;
 mod rotate;
 mod row_wise;
 pub(crate) mod rows;
+mod settle;
 mod shares;
 mod site_state;
 mod squares;
@@ -26,26 +27,29 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use cavi_algebra::{BlockId, Elementary, Equations, SiteId, Statistic};
-use cavi_families::{Batch, Extent, Improper, Posterior, views, views_mut};
-use cavi_numerics::Threads;
+use cavi_algebra::{BlockId, Equations, SiteId, Statistic};
+use cavi_families::{Posterior, Views, views, views_mut};
 use cavi_numerics::kernels::masked::{Mask, masked_sums};
 use cavi_numerics::reduce::has_nan;
+use cavi_numerics::{KeptScratch, Scratch, Threads, release_scratch};
+use smallvec::SmallVec;
 
+use crate::coordinate::Coordinates;
 use crate::data::Bound;
 use crate::layout::{Layout, Parameters};
 use crate::observed::Observed;
 use crate::plan::tensor::{NodeId, Operation, Source};
 use crate::plan::{Plan, Precision, Unplanned, plan};
-use crate::schedule::{Item, Schedule, Step};
+use crate::schedule::{Blocks, Item, Schedule, Step};
 use crate::trouble::Trouble;
 pub use ascend::{Allocations, VISIT};
 use changes::Change;
 use contractions::Prepared;
-use elementwise::{elementwise, in_place, pairwise, zeros};
+use elementwise::{elementwise, in_place, pairwise, room, zeros};
 use parts::{pairs, put, square, take};
-use region::Inverses;
+use region::{Inverses, Region};
 use rows::{Parts, describe, expect};
+use settle::{matrices, settle};
 use site_state::SiteState;
 
 /// A run: the state of every block, and the values that follow from it.
@@ -88,6 +92,18 @@ pub struct Executor<'a> {
     outgrown: usize,
     /// What is observed of each block of a partly observed array.
     observed: Vec<Option<Observed>>,
+    /// The steps in which copies of each block move one after another, once they have.
+    steps: Vec<Option<Arc<Vec<Region>>>>,
+    /// For each block, which nodes follow from it, once that was asked.
+    followers: Vec<Vec<bool>>,
+    /// The coordinates in which each block climbs, once it has.
+    climbing: Vec<Option<Arc<Vec<Coordinates<'a>>>>>,
+    /// The terms of the bound when it was last taken.
+    parts_of_bound: Vec<f64>,
+    /// The schedule of the last sweep.
+    expected: Option<Schedule>,
+    /// Gives back what the thread keeps for the next sweep.
+    _kept: KeptScratch,
 }
 
 impl<'a> Executor<'a> {
@@ -172,6 +188,12 @@ impl<'a> Executor<'a> {
             elbo_scale: 0.0,
             lost: false,
             outgrown: 0,
+            steps: vec![None; equations.blocks.len()],
+            followers: vec![Vec::new(); equations.blocks.len()],
+            climbing: vec![None; equations.blocks.len()],
+            parts_of_bound: Vec::new(),
+            expected: None,
+            _kept: KeptScratch,
             observed: equations.blocks.iter().map(|block| Observed::of(equations, bound, block)).collect(),
             plan,
         };
@@ -180,6 +202,8 @@ impl<'a> Executor<'a> {
         }
         executor.held = (0..equations.blocks.len()).map(|block| executor.held_for(block)).collect();
         executor.fold_constants();
+        // What constants took is not taken again.
+        release_scratch();
         Ok(executor)
     }
 
@@ -251,8 +275,9 @@ impl<'a> Executor<'a> {
                     }
                 }
                 Step::Group(_) => {
-                    self.refresh(&item.blocks())?;
-                    self.members(item, &item.blocks())?;
+                    let blocks = item.blocks();
+                    self.refresh(&blocks)?;
+                    self.members(item, &blocks)?;
                 }
                 Step::Sequence(items) => {
                     for item in items {
@@ -285,10 +310,14 @@ impl<'a> Executor<'a> {
     /// Remembers which counts the first item of a sweep needs from each site, so that the pass that gives the bound at
     /// the end of a sweep serves the next sweep as well.
     fn expect_next(&mut self, schedule: &Schedule) {
+        if self.expected.as_ref() == Some(schedule) {
+            return;
+        }
+        self.expected = Some(schedule.clone());
         fn leaves(item: &Item, out: &mut Vec<Vec<BlockId>>) {
             match &item.step {
                 Step::Block(block) => out.push(vec![*block]),
-                Step::Group(_) => out.push(item.blocks()),
+                Step::Group(_) => out.push(item.blocks().to_vec()),
                 Step::Sequence(items) => items.iter().for_each(|item| leaves(item, out)),
             }
         }
@@ -329,7 +358,7 @@ impl<'a> Executor<'a> {
             Source::Given => 1,
             Source::Refresh => self.stamps[id.index()],
             Source::Block(block) => self.block_stamps[block.index()],
-            Source::Nodes => node.reads().into_iter().map(|read| self.newest(read)).fold(1, u64::max),
+            Source::Nodes => node.reads().iter().map(|read| self.newest(*read)).fold(1, u64::max),
         }
     }
 
@@ -355,6 +384,7 @@ impl<'a> Executor<'a> {
             && self.transient[from.index()]
         {
             // The values take the place of those they follow from, in the memory of the last ones.
+            self.give_back(from);
             self.values[from.index()] = std::mem::take(&mut self.values[index]);
             self.stamps[from.index()] = 0;
             self.evaluate(from);
@@ -373,16 +403,18 @@ impl<'a> Executor<'a> {
         match &self.plan.nodes[index].operation {
             Operation::Static(_) | Operation::Counts(..) | Operation::Held(_) => {}
             Operation::Point(block, member) => {
-                out.clone_from(&self.parameters.blocks[block.index()][*member]);
+                let point = &self.parameters.blocks[block.index()][*member];
+                out = room(out, point.len());
+                out.copy_from_slice(point);
             }
             Operation::Moment(block, which) => {
                 let layout = &self.plan.layouts[block.index()];
                 let family = family(self.equations, *block);
-                out.resize(layout.batch().len(family.expectations()[*which].extent), 0.0);
+                out = room(out, layout.batch().len(layout.expectations[*which].extent));
                 let descriptors = views(&self.parameters.blocks[block.index()]);
                 expect(family, &Parts::new(family, layout), &descriptors, *which, &mut out, &self.threads);
                 if let Some(observed) = &self.observed[block.index()] {
-                    observed.expect(family, layout.n, *which, 0..layout.rows, &mut out);
+                    observed.expect(layout, *which, 0..layout.rows, &mut out);
                 }
             }
             Operation::Contractions(_) => {
@@ -413,10 +445,14 @@ impl<'a> Executor<'a> {
                 masked_sums(mask, sum.coefficient, of, &mut out, &self.threads);
             }
             Operation::Map(function, node) => {
-                elementwise(*function, &self.values[node.index()], &mut out, &self.threads);
+                let from = &self.values[node.index()];
+                out = room(out, from.len());
+                elementwise(*function, from, &mut out, &self.threads);
             }
             Operation::Pair(function, left, right) => {
-                pairwise(*function, &self.values[left.index()], &self.values[right.index()], &mut out);
+                let [left, right] = [left, right].map(|node| &self.values[node.index()]);
+                out = room(out, left.len());
+                pairwise(*function, left, right, &mut out);
             }
             Operation::Whole(parts) => {
                 out = zeros(out, self.plan.nodes[index].len(), &self.threads);
@@ -424,30 +460,30 @@ impl<'a> Executor<'a> {
                 parts.iter().for_each(|part| put(part, &self.values[part.node.index()], shape, &mut out));
             }
             Operation::Taken(part) => {
-                out.resize(self.plan.nodes[index].len(), 0.0);
+                out = room(out, self.plan.nodes[index].len());
                 let shape = &self.plan.nodes[part.node.index()].shape;
                 take(part, &self.values[part.node.index()], shape, &mut out);
             }
             Operation::Pairs(node, at) => {
-                out.resize(self.plan.nodes[index].len(), 0.0);
+                out = room(out, self.plan.nodes[index].len());
                 let shape = &self.plan.nodes[node.index()].shape;
                 pairs(&self.values[node.index()], shape, *at, &mut out, &self.threads);
             }
             Operation::Square(node, at) => {
-                out.resize(self.plan.nodes[index].len(), 0.0);
+                out = room(out, self.plan.nodes[index].len());
                 let shape = &self.plan.nodes[index].shape;
                 square(&self.values[node.index()], shape, *at, &mut out, &self.threads);
             }
             Operation::LogDeterminant(node) => {
                 let size = self.plan.nodes[node.index()].shape.last().copied().unwrap_or(1);
-                out.resize(self.plan.nodes[index].len(), 0.0);
+                out = zeros(out, self.plan.nodes[index].len(), &self.threads);
                 let matrices = self.values[node.index()].chunks_exact((size * size).max(1));
                 for (out, matrix) in out.iter_mut().zip(matrices) {
                     *out = cavi_numerics::linalg::log_determinant_of(matrix);
                 }
             }
             Operation::Site(what, weights) => {
-                out.resize(self.plan.nodes[index].len(), 0.0);
+                out = room(out, self.plan.nodes[index].len());
                 self.allotted(*what, weights, &mut out);
             }
         }
@@ -455,7 +491,7 @@ impl<'a> Executor<'a> {
         self.stamps[index] = newest;
         for read in reads {
             if self.transient[read.index()] {
-                self.values[read.index()] = Cow::Owned(Vec::new());
+                self.give_back(read);
             }
         }
     }
@@ -465,9 +501,9 @@ impl<'a> Executor<'a> {
         let Operation::Held(from) = self.plan.nodes[id.index()].operation else { return };
         self.evaluate(from);
         if self.held_since[id.index()] != self.stamps[from.index()] {
-            let mut held = std::mem::take(&mut self.values[id.index()]).into_owned();
-            held.clear();
-            held.extend_from_slice(&self.values[from.index()]);
+            let held = std::mem::take(&mut self.values[id.index()]).into_owned();
+            let mut held = room(held, self.values[from.index()].len());
+            held.copy_from_slice(&self.values[from.index()]);
             self.values[id.index()] = Cow::Owned(held);
             self.held_since[id.index()] = self.stamps[from.index()];
             // The values are held from now on: a node that has seen all moves since the source's last has not seen them.
@@ -476,12 +512,19 @@ impl<'a> Executor<'a> {
         }
     }
 
+    /// Forgets the values of a node; their memory is for others.
+    fn give_back(&mut self, node: NodeId) {
+        if let Cow::Owned(values) = std::mem::take(&mut self.values[node.index()]) {
+            Scratch::keep(values);
+        }
+    }
+
     /// Forgets the values of large nodes that are computed anew whenever they are read.
     fn forget(&mut self, nodes: &[NodeId]) {
         for node in nodes {
             let computed = matches!(self.plan.nodes[node.index()].operation, Operation::Contractions(_));
             if computed && self.plan.nodes[node.index()].len() >= LARGE {
-                self.values[node.index()] = Cow::Owned(Vec::new());
+                self.give_back(*node);
             }
         }
     }
@@ -489,19 +532,21 @@ impl<'a> Executor<'a> {
     /// Makes q the optimum of the block's own statements alone, hyper-parameters at their current expectations. A point
     /// keeps its value.
     pub fn reset(&mut self, id: BlockId) -> Result<(), Trouble> {
-        let nodes = self.plan.blocks[id.index()].prior.clone();
+        let plan = Arc::clone(&self.plan.blocks[id.index()]);
+        let nodes = &plan.prior;
         if nodes.is_empty() {
             return Ok(());
         }
         nodes.iter().for_each(|node| self.evaluate(*node));
         let layout = &self.plan.layouts[id.index()];
-        let columns: Vec<&[f64]> = nodes.iter().map(|node| self.values[node.index()].as_ref()).collect();
+        let columns: Views = nodes.iter().map(|node| self.values[node.index()].as_ref()).collect();
         let block = &mut self.parameters.blocks[id.index()];
-        let outcome = settle(self.equations, id, &layout.batch(), &columns, &mut views_mut(block));
+        let outcome = settle(self.equations, (id, layout), &layout.batch(), &columns, &mut views_mut(block));
+        drop(columns);
         outcome.map_err(|improper| trouble(id, layout, improper.row, improper.reason))?;
         let _ = self.observe(id);
         self.touch(id);
-        self.forget(&nodes);
+        self.forget(nodes);
         Ok(())
     }
 
@@ -513,17 +558,17 @@ impl<'a> Executor<'a> {
         let weightless = self.weightless(id);
         let at_once = self.plan.blocks[id.index()].in_order.is_empty();
         if at_once && weightless.is_empty() {
-            let layout = self.plan.layouts[id.index()].clone();
+            let layout = Arc::clone(&self.plan.layouts[id.index()]);
             let parts = Parts::new(family(self.equations, id), &layout);
-            let natural = self.plan.blocks[id.index()].natural.clone();
-            let natural = self.prepare(&natural, &parts);
+            let plan = Arc::clone(&self.plan.blocks[id.index()]);
+            let natural = self.prepare(&plan.natural, &parts);
             let mut block = std::mem::take(&mut self.parameters.blocks[id.index()]);
             let outcome = describe(
                 &parts,
-                &self.columns(natural.clone()),
+                &self.columns(&natural),
                 &mut views_mut(&mut block),
                 &self.threads,
-                |batch, natural, block| settle(self.equations, id, batch, natural, block),
+                |batch, natural, block| settle(self.equations, (id, &layout), batch, natural, block),
             );
             self.parameters.blocks[id.index()] = block;
             outcome.map_err(|improper| trouble(id, &layout, improper.row, improper.reason))?;
@@ -534,16 +579,19 @@ impl<'a> Executor<'a> {
             return Ok(());
         }
         if at_once {
-            let before = self.parameters.blocks[id.index()].clone();
-            let nodes = self.plan.blocks[id.index()].natural.clone();
+            let before: SmallVec<[Scratch; 6]> =
+                self.parameters.blocks[id.index()].iter().map(|column| Scratch::of(column)).collect();
+            let plan = Arc::clone(&self.plan.blocks[id.index()]);
+            let nodes = &plan.natural;
             nodes.iter().for_each(|node| self.evaluate(*node));
             let layout = &self.plan.layouts[id.index()];
-            let columns: Vec<&[f64]> = nodes.iter().map(|node| self.values[node.index()].as_ref()).collect();
+            let columns: Views = nodes.iter().map(|node| self.values[node.index()].as_ref()).collect();
             let block = &mut self.parameters.blocks[id.index()];
-            let outcome = settle(self.equations, id, &layout.batch(), &columns, &mut views_mut(block));
+            let outcome =
+                settle(self.equations, (id, layout), &layout.batch(), &columns, &mut views_mut(block));
             outcome.map_err(|improper| trouble(id, layout, improper.row, improper.reason))?;
             let shared = !layout.group.is_empty();
-            let matrix: Vec<bool> = extents_of(self.equations, id);
+            let matrix = matrices(self.equations, id);
             for ((column, before), matrix) in block.iter_mut().zip(&before).zip(matrix) {
                 let width = before.len() / layout.rows;
                 for copy in weightless.iter().filter(|_| !(matrix && shared)) {
@@ -555,17 +603,19 @@ impl<'a> Executor<'a> {
                     column[own.clone()].copy_from_slice(&before[own]);
                 }
             }
+            drop(columns);
             let _ = self.observe(id);
             self.touch(id);
-            self.forget(&nodes);
+            self.forget(nodes);
             return Ok(());
         }
         // Copies meet: one after another along the letters in which they do. What is observed keeps its value.
         let mut kept = weightless;
-        kept.extend(self.observed[id.index()].iter().flat_map(|own| own.rows().map(|(row, _)| row)));
+        let observed = self.observed[id.index()].iter().flat_map(Observed::rows);
+        observed.for_each(|(row, _)| kept.push(row));
         kept.sort_unstable();
-        for step in self.one_after_another(id) {
-            self.update_step(id, &step, &kept)?;
+        for step in self.one_after_another(id).iter() {
+            self.update_step(id, step, &kept)?;
         }
         self.settle_changes(id);
         Ok(())
@@ -596,8 +646,8 @@ impl<'a> Executor<'a> {
     }
 
     /// The copies whose rows have weight 0: they keep their factors.
-    fn weightless(&mut self, id: BlockId) -> Vec<usize> {
-        let Some(node) = self.plan.blocks[id.index()].weight else { return Vec::new() };
+    fn weightless(&mut self, id: BlockId) -> Scratch<usize> {
+        let Some(node) = self.plan.blocks[id.index()].weight else { return Scratch::with_room(0) };
         self.evaluate(node);
         let weights = self.values[node.index()].iter().enumerate();
         weights.filter(|(_, weight)| **weight == 0.0).map(|(row, _)| row).collect()
@@ -617,14 +667,15 @@ impl<'a> Executor<'a> {
     /// Brings the allocations to their optimum, as far as these blocks read them.
     pub fn refresh(&mut self, blocks: &[BlockId]) -> Result<(), Trouble> {
         for site in 0..self.plan.sites.len() {
-            let targets: Vec<BlockId> =
-                blocks.iter().copied().filter(|block| self.reads(site, *block)).collect();
+            let targets: Blocks = blocks.iter().copied().filter(|block| self.reads(site, *block)).collect();
             if !targets.is_empty() {
                 self.pass(SiteId::from(site), &targets)?;
             }
         }
         for block in blocks {
-            self.held[block.index()].clone().into_iter().for_each(|node| self.hold(node));
+            let held = std::mem::take(&mut self.held[block.index()]);
+            held.iter().for_each(|node| self.hold(*node));
+            self.held[block.index()] = held;
         }
         Ok(())
     }
@@ -699,64 +750,6 @@ pub(crate) fn transient(plan: &Plan) -> Vec<bool> {
 fn family(equations: &Equations, block: BlockId) -> &'static dyn Posterior {
     cavi_families::posterior(equations.block(block).family)
         .expect("the derivation names families of the registry")
-}
-
-/// For each stored column of a block, whether it is a matrix, which rows may share.
-fn extents_of(equations: &Equations, id: BlockId) -> Vec<bool> {
-    let block = equations.block(id);
-    if block.is_point() {
-        return vec![false; block.members.len()];
-    }
-    family(equations, id).descriptors().iter().map(|own| own.extent == Extent::Matrix).collect()
-}
-
-/// Natural parameters to descriptors, or to the point.
-fn settle(
-    equations: &Equations,
-    id: BlockId,
-    batch: &Batch,
-    natural: &[&[f64]],
-    block: &mut [&mut [f64]],
-) -> Result<(), Improper> {
-    let family = family(equations, id);
-    if equations.block(id).is_point() && equations.block(id).by.is_some() {
-        // A zero of a multiplicative update stays: its bound is the point mass there.
-        let held = |column: &[f64], at_zero: f64| -> Vec<f64> {
-            column
-                .iter()
-                .zip(&*block[0])
-                .map(|(own, value)| if *value == 0.0 { at_zero } else { *own })
-                .collect()
-        };
-        let squares = |own: &cavi_families::Expectation| own.statistic == Statistic::square();
-        let columns: Vec<Vec<f64>> = natural
-            .iter()
-            .zip(family.statistics())
-            .map(|(column, own)| held(column, if squares(&own) { -1.0 } else { 0.0 }))
-            .collect();
-        let natural = views(&columns);
-        return family.mode(batch, &natural, block[0]);
-    }
-    if equations.block(id).is_point() && equations.block(id).clamp {
-        // A negative coefficient of a log asks for an infinite density on the boundary.
-        let logs = |own: &cavi_families::Expectation| {
-            matches!(own.statistic.0.as_slice(), [(_, Elementary::Log | Elementary::LogComplement)])
-        };
-        let clamped: Vec<Vec<f64>> = natural
-            .iter()
-            .zip(family.statistics())
-            .map(|(column, own)| {
-                let least = if logs(&own) { 0.0 } else { f64::NEG_INFINITY };
-                column.iter().map(|value| value.max(least)).collect()
-            })
-            .collect();
-        let natural = views(&clamped);
-        family.mode(batch, &natural, block[0])
-    } else if equations.block(id).is_point() {
-        family.mode(batch, natural, block[0])
-    } else {
-        family.describe(batch, natural, block)
-    }
 }
 
 fn trouble(block: BlockId, layout: &Layout, copy: usize, reason: String) -> Trouble {

@@ -1,6 +1,10 @@
 //! A sweep: which blocks are updated, in which order, and which share their allocations.
 
 use cavi_algebra::{BlockId, Equations};
+use smallvec::SmallVec;
+
+/// Some blocks; more than these few are listed on the heap.
+pub type Blocks = SmallVec<[BlockId; 8]>;
 
 /// The items of a sweep, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,12 +74,21 @@ impl Item {
     }
 
     /// The blocks that the item updates, in order of their first visit.
-    pub fn blocks(&self) -> Vec<BlockId> {
-        match &self.step {
-            Step::Block(block) => vec![*block],
-            Step::Group(items) | Step::Sequence(items) => {
-                cavi_algebra::dedup(items.iter().flat_map(Item::blocks).collect())
+    pub fn blocks(&self) -> Blocks {
+        let mut blocks = Blocks::new();
+        self.visit(&mut |block| {
+            if !blocks.contains(&block) {
+                blocks.push(block);
             }
+        });
+        blocks
+    }
+
+    /// The blocks that it updates, in order.
+    fn visit(&self, see: &mut impl FnMut(BlockId)) {
+        match &self.step {
+            Step::Block(block) => see(*block),
+            Step::Group(items) | Step::Sequence(items) => items.iter().for_each(|item| item.visit(see)),
         }
     }
 

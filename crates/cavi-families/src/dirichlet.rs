@@ -9,6 +9,7 @@
 
 use cavi_algebra::rules::{multiply, push_log_into_product};
 use cavi_algebra::{Function, Statistic, Sum, Support, Symbols};
+use cavi_numerics::Scratch;
 use cavi_numerics::reduce;
 use cavi_numerics::special::{digamma, digamma_into, ln, log_gamma, log_gamma_into, softmax_rows};
 use rand::{Rng, RngCore};
@@ -164,7 +165,8 @@ impl Posterior for DirichletPosterior {
     }
 
     fn entropy(&self, batch: &Batch, descriptors: &[&[f64]], out: &mut [f64]) {
-        let mut each = Vec::new();
+        let longest = (0..batch.rows).map(|row| batch.row(row).len()).max().unwrap_or(0);
+        let mut each = Scratch::zeros(longest);
         for row in 0..batch.rows {
             let concentration = &descriptors[0][batch.row(row)];
             if concentration.is_empty() {
@@ -172,9 +174,9 @@ impl Posterior for DirichletPosterior {
                 out[row] = 0.0;
                 continue;
             }
-            each.resize(concentration.len(), 0.0);
-            log_gamma_into(concentration, &mut each);
-            out[row] = reduce::sum(&each) - log_gamma(reduce::sum(concentration));
+            let each = &mut each[..concentration.len()];
+            log_gamma_into(concentration, each);
+            out[row] = reduce::sum(each) - log_gamma(reduce::sum(concentration));
         }
     }
 

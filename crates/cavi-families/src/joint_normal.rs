@@ -9,6 +9,7 @@
 //! Bishop, Pattern Recognition and Machine Learning (2006), 2.3.
 
 use cavi_algebra::{Statistic, Support};
+use cavi_numerics::Scratch;
 use cavi_numerics::linalg;
 use rand::{Rng, RngCore};
 use rand_distr::StandardNormal;
@@ -137,7 +138,7 @@ impl Posterior for JointNormalPosterior {
                 require_finite(row, "mean", *value)?;
             }
         }
-        let mut scratch = vec![0.0; batch.n * batch.n];
+        let mut scratch = Scratch::zeros(batch.n * batch.n);
         for group in 0..batch.groups {
             let place = batch.matrix(group);
             scratch.copy_from_slice(&covariance[place.clone()]);
@@ -153,7 +154,7 @@ impl Posterior for JointNormalPosterior {
                 require_finite(row, "mean", *value)?;
             }
         }
-        let mut scratch = vec![0.0; n * n];
+        let mut scratch = Scratch::zeros(n * n);
         for group in 0..batch.groups {
             scratch.copy_from_slice(&descriptors[1][batch.matrix(group)]);
             let refuse = |reason: String| Improper { row: batch.first_row_of(group), reason };
@@ -189,7 +190,7 @@ impl Posterior for JointNormalPosterior {
         for row in 0..batch.rows {
             linalg::solve(n, &square[batch.matrix(batch.group_of(row))], &mut linear[batch.row(row)]);
         }
-        let mut scratch = vec![0.0; n * n];
+        let mut scratch = Scratch::zeros(n * n);
         for group in 0..batch.groups {
             let place = batch.matrix(group);
             scratch.copy_from_slice(&square[place.clone()]);
@@ -204,9 +205,9 @@ impl Posterior for JointNormalPosterior {
 
     fn entropy(&self, batch: &Batch, descriptors: &[&[f64]], out: &mut [f64]) {
         let n = batch.n;
-        let mut scratch = vec![0.0; n * n];
+        let mut scratch = Scratch::zeros(n * n);
         let constant = n as f64 * ((2.0 * std::f64::consts::PI).ln() + 1.0);
-        let by_group: Vec<f64> = (0..batch.groups)
+        let by_group: Scratch = (0..batch.groups)
             .map(|group| {
                 scratch.copy_from_slice(&descriptors[1][batch.matrix(group)]);
                 // What was observed is a point mass.
@@ -225,7 +226,7 @@ impl Posterior for JointNormalPosterior {
     fn mode(&self, batch: &Batch, coefficients: &[&[f64]], value: &mut [f64]) -> Result<(), Improper> {
         let [linear, square] = coefficients else { unreachable!("two statistics") };
         let n = batch.n;
-        let mut factors = vec![0.0; square.len()];
+        let mut factors = Scratch::zeros(square.len());
         for group in 0..batch.groups {
             let place = batch.matrix(group);
             require_finite_precision(batch, group, &square[place.clone()])?;
@@ -278,7 +279,7 @@ impl Posterior for JointNormalPosterior {
                 out.iter_mut().zip(column).for_each(|(out, own)| *out += value * own);
             }
         };
-        let (mut half, mut turned) = (vec![0.0; n * n], vec![0.0; n * n]);
+        let (mut half, mut turned) = (Scratch::zeros(n * n), Scratch::zeros(n * n));
         for row in 0..batch.rows {
             let mean = &mut means[batch.row(row)];
             times_columns(mean, &mut half[..n]);

@@ -48,7 +48,7 @@ pub use family::{
     Argument, DataKind, Domain, Extent, Family, Location, Parameter, Prediction, Rewrite, Slices, Spelling,
     Target,
 };
-pub use posterior::{Batch, Descriptor, Expectation, Improper, Posterior, views, views_mut};
+pub use posterior::{Batch, Descriptor, Expectation, Improper, Posterior, Views, ViewsMut, views, views_mut};
 pub use standard::{Formulas, standard};
 
 use cavi_algebra::canonical::canonical;

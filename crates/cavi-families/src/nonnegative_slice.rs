@@ -4,6 +4,7 @@
 //! `A` is collected for all ordered pairs, so that `Q = -(A + A')` in `b'x - x'Qx / 2`.
 
 use cavi_algebra::{Statistic, Support};
+use cavi_numerics::Scratch;
 use cavi_numerics::linalg;
 use rand::RngCore;
 
@@ -86,7 +87,7 @@ impl Posterior for NonnegativeSlice {
     fn mode(&self, batch: &Batch, coefficients: &[&[f64]], value: &mut [f64]) -> Result<(), Improper> {
         let [linear, square] = coefficients else { unreachable!("two statistics") };
         let n = batch.n;
-        let mut q = vec![0.0; n * n];
+        let mut q = Scratch::zeros(n * n);
         let mut group = None;
         for row in 0..batch.rows {
             // Neighbouring rows of one group share the matrix.

@@ -13,6 +13,7 @@
 use std::f64::consts::PI;
 
 use cavi_algebra::{Elementary, Statistic, Support};
+use cavi_numerics::Scratch;
 use cavi_numerics::linalg;
 use cavi_numerics::special::{digamma, ln, log_gamma};
 use rand::{Rng, RngCore};
@@ -116,7 +117,7 @@ impl Posterior for NormalGammaSlicePosterior {
         descriptors: &mut [&mut [f64]],
     ) -> Result<(), Improper> {
         let n = batch.n;
-        let mut inverse = vec![0.0; n * n];
+        let mut inverse = Scratch::zeros(n * n);
         for row in 0..batch.rows {
             let (place, linear) = (batch.row(row), &natural[2][batch.row(row)]);
             let kappa = twice_negated(n, &natural[3][batch.pairs(row)]);

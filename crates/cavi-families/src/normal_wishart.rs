@@ -12,6 +12,7 @@
 use std::f64::consts::PI;
 
 use cavi_algebra::{Elementary, Statistic, Support};
+use cavi_numerics::Scratch;
 use cavi_numerics::linalg;
 use cavi_numerics::special::ln;
 use rand::{Rng, RngCore};
@@ -114,7 +115,7 @@ impl Posterior for NormalWishartPosterior {
         for row in 0..batch.rows {
             let kappa = -2.0 * natural[3][row];
             require_positive(row, "kappa of the mean", kappa)?;
-            let mean: Vec<f64> = natural[2][batch.row(row)].iter().map(|value| value / kappa).collect();
+            let mean: Scratch = natural[2][batch.row(row)].iter().map(|value| value / kappa).collect();
             let place = batch.pairs(row);
             let mut rate = twice_negated(n, &natural[1][place.clone()]);
             for k in 0..n {

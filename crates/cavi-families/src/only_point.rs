@@ -1,5 +1,6 @@
 //! Families that only a point can have: their mode is exact, and there is no normaliser in closed form.
 
+use crate::posterior::Views;
 use cavi_algebra::print::Formula;
 use cavi_algebra::{Elementary, Statistic, Support};
 use rand::RngCore;
@@ -92,7 +93,7 @@ impl Posterior for OnlyPoint {
     }
 
     fn mode(&self, batch: &Batch, coefficients: &[&[f64]], value: &mut [f64]) -> Result<(), Improper> {
-        let mut own: Vec<&[f64]> = vec![&[]; coefficients.len()];
+        let mut own = Views::from_elem(&[][..], coefficients.len());
         for row in 0..batch.rows {
             for (own, column) in own.iter_mut().zip(coefficients) {
                 *own = &column[batch.row(row)];

@@ -8,6 +8,7 @@
 
 use cavi_algebra::{Statistic, Support};
 use rand::RngCore;
+use smallvec::SmallVec;
 
 use crate::family::Extent;
 use crate::standard::Formulas;
@@ -139,13 +140,19 @@ pub(crate) fn require_finite(row: usize, name: &str, value: f64) -> Result<(), I
     Err(Improper { row, reason: format!("the {name} is {value}, and must be finite") })
 }
 
+/// Columns that are read, one a statistic or descriptor; more than these few are listed on the heap.
+pub type Views<'a> = SmallVec<[&'a [f64]; 6]>;
+
+/// Columns that are written.
+pub type ViewsMut<'a> = SmallVec<[&'a mut [f64]; 6]>;
+
 /// Columns as the methods of a [`Posterior`] read them.
-pub fn views(columns: &[Vec<f64>]) -> Vec<&[f64]> {
+pub fn views(columns: &[Vec<f64>]) -> Views<'_> {
     columns.iter().map(Vec::as_slice).collect()
 }
 
 /// Columns as the methods of a [`Posterior`] write them.
-pub fn views_mut(columns: &mut [Vec<f64>]) -> Vec<&mut [f64]> {
+pub fn views_mut(columns: &mut [Vec<f64>]) -> ViewsMut<'_> {
     columns.iter_mut().map(Vec::as_mut_slice).collect()
 }
 

@@ -9,6 +9,7 @@
 
 use cavi_algebra::rules::multiply;
 use cavi_algebra::{Function, MatrixFunction, Statistic, Sum, Support, Symbols};
+use cavi_numerics::Scratch;
 use cavi_numerics::linalg;
 use cavi_numerics::special::{log_multivariate_gamma, multivariate_digamma};
 use rand::{Rng, RngCore};
@@ -92,17 +93,15 @@ pub(crate) fn log_normaliser(n: usize, dof: f64, log_determinant_of_scale: f64) 
 
 /// The inverse of a positive definite matrix; only its lower triangle is read.
 pub(crate) fn inverse_of(row: usize, name: &str, matrix: &[f64], out: &mut [f64]) -> Result<(), Improper> {
-    let inverse = linalg::inverse_of(matrix).map_err(|error| Improper {
+    linalg::inverse_of(matrix, out).map_err(|error| Improper {
         row,
         reason: format!("the {name} is not positive definite (at position {} of the slice)", error.pivot),
-    })?;
-    out.copy_from_slice(&inverse);
-    Ok(())
+    })
 }
 
 /// `-(eta + eta')` for each matrix.
-pub(crate) fn twice_negated(n: usize, eta: &[f64]) -> Vec<f64> {
-    let mut out = vec![0.0; n * n];
+pub(crate) fn twice_negated(n: usize, eta: &[f64]) -> Scratch {
+    let mut out = Scratch::zeros(n * n);
     for k in 0..n {
         for l in 0..n {
             out[k * n + l] = -(eta[k * n + l] + eta[l * n + k]);
@@ -129,7 +128,7 @@ pub(crate) fn require_positive_definite(row: usize, name: &str, matrix: &[f64]) 
         let reason = format!("the {name} is not symmetric ({below} against {above})");
         return Err(Improper { row, reason });
     }
-    inverse_of(row, name, matrix, &mut vec![0.0; matrix.len()])
+    inverse_of(row, name, matrix, &mut Scratch::zeros(matrix.len()))
 }
 
 /// A draw, by Bartlett's decomposition: `L A A' L'` with `L L'` the scale, `A` lower triangular with standard Normals below

@@ -65,7 +65,7 @@ fn run_steps<const L: usize>(
     out: [Step; L],
 ) {
     let operands: Vec<Operand> =
-        operands.iter().map(|(values, steps)| Operand { values, steps: steps.to_vec() }).collect();
+        operands.iter().map(|(values, steps)| Operand { values, steps: steps.as_slice().into() }).collect();
     let reach = |(step, size): (&Step, &usize)| match step {
         Step::Stride(stride) => stride * (size - 1),
         Step::Table { table, scale } => *table.iter().max().unwrap() as usize * scale,
@@ -76,7 +76,7 @@ fn run_steps<const L: usize>(
         let mut best = f64::INFINITY;
         for _ in 0..15 {
             let start = Instant::now();
-            let output = Output { values: &mut values, steps: out.to_vec() };
+            let output = Output { values: &mut values, steps: out.as_slice().into() };
             contract(sizes, 1.0, &operands, output, &threads);
             best = best.min(start.elapsed().as_secs_f64());
         }

@@ -62,7 +62,7 @@ fn compare(length: usize, fill: f64, total: bool) -> [f64; 2] {
                 least: LEAST,
             };
             let accumulators = vec![Some(&mut accumulator[..]), None];
-            let outputs = Outputs { accumulators, total, ..Outputs::default() };
+            let outputs = Outputs { accumulators: accumulators.into(), total, ..Outputs::default() };
             std::hint::black_box(log_sum(&input, outputs, &mut scratch, &threads).total);
             *best = best.min(1e3 * begin.elapsed().as_secs_f64());
         }

@@ -42,10 +42,10 @@ fn main() {
                 let stride = |p: usize, s: usize, k: usize| [p, s, k].map(Step::Stride).to_vec();
                 let product = median(|| {
                     let operands = [
-                        Operand { values: black_box(&values), steps: stride(columns, 1, 0) },
-                        Operand { values: &matrix, steps: stride(0, width, 1) },
+                        Operand { values: black_box(&values), steps: stride(columns, 1, 0).into() },
+                        Operand { values: &matrix, steps: stride(0, width, 1).into() },
                     ];
-                    let output = Output { values: &mut out, steps: stride(width, 0, 1) };
+                    let output = Output { values: &mut out, steps: stride(width, 0, 1).into() };
                     contract(&[rows, columns, width], 1.0, &operands, output, &threads);
                 });
                 println!(

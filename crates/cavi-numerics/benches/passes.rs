@@ -163,7 +163,8 @@ fn compare(
                         } else {
                             &mut of_columns[..]
                         }),
-                    ],
+                    ]
+                    .into(),
                     ratios: None,
                     sums: (take == Take::Strength).then_some(&mut sums[..]),
                     total: false,

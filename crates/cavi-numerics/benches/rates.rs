@@ -9,7 +9,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use cavi_numerics::kernels::contract::{Operand, Output, Step, Work, contract, work};
+use cavi_numerics::kernels::contract::{Letters, Operand, Output, Step, Work, contract, work};
 use cavi_numerics::{Threads, instruction_set};
 
 /// The least seconds of a call, of about a fifth of a second of calls.
@@ -52,14 +52,18 @@ fn contraction(name: &str, sizes: &[(char, usize)], operands: &[&str], output: &
     let mut out = vec![0.0; length(output)];
     // The first operand alone is read through the table.
     let own = |place: usize| if place == 0 { reached(operands[place]) } else { plain(operands[place]) };
-    let arrays: Vec<Operand> =
-        values.iter().enumerate().map(|(place, values)| Operand { values, steps: own(place) }).collect();
-    let counted: Vec<(usize, Vec<Step>)> = (0..operands.len()).map(|place| (place, own(place))).collect();
+    let arrays: Vec<Operand> = values
+        .iter()
+        .enumerate()
+        .map(|(place, values)| Operand { values, steps: own(place).into() })
+        .collect();
+    let counted: Vec<(usize, Letters<Step>)> =
+        (0..operands.len()).map(|place| (place, own(place).into())).collect();
     let sizes: Vec<usize> = sizes.iter().map(|own| own.1).collect();
     let Work { calls, packed, narrow, copied, rows, values, gathered, looked_up, .. } =
-        work(&sizes, &counted, plain(output));
+        work(&sizes, &counted, plain(output).into());
     let seconds = least(|| {
-        let output = Output { values: &mut out, steps: plain(output) };
+        let output = Output { values: &mut out, steps: plain(output).into() };
         contract(&sizes, 1.0, &arrays, output, &Threads::one());
         black_box(&mut out);
     });

@@ -7,6 +7,10 @@
 //! # Source
 //! Nocedal and Wright (2006), algorithms 7.4 and 7.5; Lewis and Overton (2013), algorithm 2.6, for the line search.
 
+use smallvec::SmallVec;
+
+use crate::Scratch;
+
 /// The number of pairs that are remembered: with it 20 vectors.
 pub const HISTORY: usize = 10;
 /// The share of the first-order gain that a step must reach.
@@ -16,18 +20,21 @@ const SLOPE: f64 = 0.9;
 /// The most evaluations of one line search.
 const EVALUATIONS: usize = 40;
 
+/// The last steps, and how the gradient changed in them; one more before the first is forgotten.
+type Pairs = SmallVec<[(Scratch, Scratch); HISTORY + 1]>;
+
 /// A function's value and gradient.
-pub type Evaluate<'f, E> = dyn FnMut(&[f64]) -> Result<(f64, Vec<f64>), E> + 'f;
+pub type Evaluate<'f, E> = dyn FnMut(&[f64]) -> Result<(f64, Scratch), E> + 'f;
 
 /// Where a search has come to.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The variables.
-    pub at: Vec<f64>,
+    pub at: Scratch,
     /// The value there.
     pub value: f64,
     /// The gradient there.
-    pub gradient: Vec<f64>,
+    pub gradient: Scratch,
     /// The steps taken.
     pub steps: usize,
 }
@@ -36,14 +43,14 @@ pub struct Found {
 /// the gradient is 0 or no step raises the value.
 pub fn maximise<E>(start: &[f64], steps: usize, evaluate: &mut Evaluate<'_, E>) -> Result<Found, E> {
     let (value, gradient) = evaluate(start)?;
-    let mut found = Found { at: start.to_vec(), value, gradient, steps: 0 };
-    let mut pairs: Vec<(Vec<f64>, Vec<f64>)> = Vec::new();
+    let mut found = Found { at: Scratch::of(start), value, gradient, steps: 0 };
+    let mut pairs = Pairs::new();
     while found.steps < steps {
         let mut direction = ascent_direction(&pairs, &found.gradient);
         let mut slope = dot(&direction, &found.gradient);
         if slope.is_nan() || slope <= 0.0 {
             pairs.clear();
-            direction.clone_from(&found.gradient);
+            direction.copy_from_slice(&found.gradient);
             slope = dot(&direction, &direction);
         }
         if !(slope > 0.0 && slope.is_finite()) {
@@ -58,9 +65,9 @@ pub fn maximise<E>(start: &[f64], steps: usize, evaluate: &mut Evaluate<'_, E>) 
             pairs.clear();
             continue;
         };
-        let step: Vec<f64> = next.at.iter().zip(&found.at).map(|(new, old)| new - old).collect();
-        let change: Vec<f64> =
-            found.gradient.iter().zip(&next.gradient).map(|(old, new)| old - new).collect();
+        let step: Scratch = next.at.iter().zip(&*found.at).map(|(new, old)| new - old).collect();
+        let change: Scratch =
+            found.gradient.iter().zip(&*next.gradient).map(|(old, new)| old - new).collect();
         if dot(&step, &change) > 1e-10 * dot(&change, &change).sqrt() * dot(&step, &step).sqrt() {
             pairs.push((step, change));
             if pairs.len() > HISTORY {
@@ -77,9 +84,9 @@ pub fn maximise<E>(start: &[f64], steps: usize, evaluate: &mut Evaluate<'_, E>) 
 }
 
 /// The two-loop recursion: the approximate inverse of the negative Hessian times the gradient.
-fn ascent_direction(pairs: &[(Vec<f64>, Vec<f64>)], gradient: &[f64]) -> Vec<f64> {
-    let mut direction = gradient.to_vec();
-    let mut shares = Vec::with_capacity(pairs.len());
+fn ascent_direction(pairs: &[(Scratch, Scratch)], gradient: &[f64]) -> Scratch {
+    let mut direction = Scratch::of(gradient);
+    let mut shares: SmallVec<[f64; HISTORY]> = SmallVec::new();
     for (step, change) in pairs.iter().rev() {
         let share = dot(step, &direction) / dot(step, change);
         add(&mut direction, -share, change);
@@ -109,7 +116,7 @@ fn line_search<E>(
     for _ in 0..EVALUATIONS {
         let mut at = from.at.clone();
         add(&mut at, length, direction);
-        if at == from.at {
+        if *at == *from.at {
             break;
         }
         let (value, gradient) = evaluate(&at)?;
@@ -150,10 +157,10 @@ mod tests {
     #[test]
     fn climbs_rosenbrocks_ridge() {
         let mut last = f64::NEG_INFINITY;
-        let mut at = vec![-1.2, 1.0, -1.2, 1.0];
+        let mut at = Scratch::of(&[-1.2, 1.0, -1.2, 1.0]);
         for _ in 0..10 {
             let found = maximise::<Infallible>(&at, 20, &mut |x| {
-                let mut gradient = vec![0.0; x.len()];
+                let mut gradient = Scratch::zeros(x.len());
                 let mut value = 0.0;
                 for i in 0..x.len() - 1 {
                     let (a, b) = (1.0 - x[i], x[i + 1] - x[i] * x[i]);
@@ -186,7 +193,7 @@ mod tests {
     #[test]
     fn stays_where_values_are_numbers() {
         let found = maximise::<Infallible>(&[0.5], 50, &mut |x| {
-            Ok((x[0].ln() - x[0] / 4.0, vec![1.0 / x[0] - 0.25]))
+            Ok((x[0].ln() - x[0] / 4.0, Scratch::of(&[1.0 / x[0] - 0.25])))
         })
         .expect("it cannot fail");
         assert!((found.at[0] - 4.0).abs() < 1e-6, "{found:?}");

@@ -26,8 +26,10 @@ pub mod reduce;
 
 mod allocator;
 mod instruction_set;
+mod scratch;
 mod threads;
 
 pub use allocator::CacheAligned;
 pub use instruction_set::{InstructionSet, instruction_set};
+pub use scratch::{Kept, KeptScratch, Scratch, release_scratch};
 pub use threads::Threads;

@@ -5,6 +5,8 @@
 //! been seen with both signs the maximum lies between, and a step that leaves this bracket goes to its middle instead, so
 //! that the bracket at least halves. A problem is done when a step is below `TOLERANCE` of its variable's scale.
 
+use crate::Scratch;
+
 /// The relative change at which a variable has converged.
 pub const TOLERANCE: f64 = 1e-12;
 /// The most steps of one search. Newton's method takes about six; bisection of a bracket of doubles at most 64.
@@ -22,20 +24,20 @@ pub struct Unit {
 /// The state of the searches.
 #[derive(Clone, Debug)]
 pub struct Searches {
-    below: Vec<f64>,
-    above: Vec<f64>,
-    stride: Vec<f64>,
-    done: Vec<bool>,
+    below: Scratch,
+    above: Scratch,
+    stride: Scratch,
+    done: Scratch<bool>,
 }
 
 impl Searches {
     /// As many searches as `count`.
     pub fn new(count: usize) -> Searches {
         Searches {
-            below: vec![f64::NEG_INFINITY; count],
-            above: vec![f64::INFINITY; count],
-            stride: vec![0.5; count],
-            done: vec![false; count],
+            below: Scratch::all(f64::NEG_INFINITY, count),
+            above: Scratch::all(f64::INFINITY, count),
+            stride: Scratch::all(0.5, count),
+            done: Scratch::all(false, count),
         }
     }
 

@@ -1,6 +1,9 @@
 //! Threads for the kernels: a pool of its own, never rayon's global one.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
+use smallvec::SmallVec;
 
 /// A fixed number of threads that kernels run their chunks on. How many there are never changes a result.
 pub struct Threads {
@@ -54,12 +57,12 @@ impl Threads {
     }
 
     /// Runs `task` on each item, in any order.
-    pub fn for_each_item<T: Send>(&self, items: Vec<T>, task: impl Fn(T) + Sync + Send) {
+    pub fn for_each_item<T: Send>(&self, items: &mut [T], task: impl Fn(&mut T) + Sync + Send) {
         match &self.pool {
             Some(pool) if items.len() > 1 => {
-                pool.install(|| items.into_par_iter().with_max_len(1).for_each(task));
+                pool.install(|| items.par_iter_mut().with_max_len(1).for_each(task));
             }
-            _ => items.into_iter().for_each(task),
+            _ => items.iter_mut().for_each(task),
         }
     }
 
@@ -80,6 +83,75 @@ impl Threads {
             }),
             _ => values.chunks_mut(length).enumerate().for_each(|(index, chunk)| task(index, chunk)),
         }
+    }
+
+    /// Runs `task(index, one, other)` on each run of so many values of both (the last may be shorter), in any order.
+    pub fn for_each_chunk_of_two<T: Send, U: Send>(
+        &self,
+        (values, length): (&mut [T], usize),
+        (others, others_length): (&mut [U], usize),
+        task: impl Fn(usize, &mut [T], &mut [U]) + Sync + Send,
+    ) {
+        match &self.pool {
+            Some(pool) if values.len() > length => pool.install(|| {
+                values
+                    .par_chunks_mut(length)
+                    .with_max_len(1)
+                    .zip(others.par_chunks_mut(others_length))
+                    .enumerate()
+                    .for_each(|(index, (chunk, other))| task(index, chunk, other));
+            }),
+            _ => {
+                let others = others.chunks_mut(others_length);
+                let chunks = values.chunks_mut(length).zip(others).enumerate();
+                chunks.for_each(|(index, (chunk, other))| task(index, chunk, other));
+            }
+        }
+    }
+
+    /// Runs `task(part, values)` on each of `count` parts of all columns, in any order; a part of a column ends before
+    /// `end(part, column)`, where the next begins.
+    pub fn for_each_part<T: Send>(
+        &self,
+        columns: &mut [&mut [T]],
+        count: usize,
+        end: impl Fn(usize, usize) -> usize + Sync,
+        task: impl Fn(usize, &mut [&mut [T]]) + Sync,
+    ) {
+        let columns = columns.iter_mut().map(|column| &mut **column).collect();
+        match &self.pool {
+            Some(pool) if count > 1 => pool.install(|| halves(columns, 0..count, &end, &task, true)),
+            _ => halves(columns, 0..count, &end, &task, false),
+        }
+    }
+}
+
+/// The parts of all columns in a range, with which the columns begin: one half of them, and the other.
+fn halves<T: Send>(
+    mut columns: SmallVec<[&mut [T]; 6]>,
+    parts: Range<usize>,
+    end: &(impl Fn(usize, usize) -> usize + Sync),
+    task: &(impl Fn(usize, &mut [&mut [T]]) + Sync),
+    on_threads: bool,
+) {
+    if parts.len() <= 1 {
+        return parts.for_each(|part| task(part, &mut columns));
+    }
+    let half = parts.start + parts.len() / 2;
+    let (mut left, mut right) = (SmallVec::new(), SmallVec::new());
+    for (number, column) in columns.into_iter().enumerate() {
+        let start = if parts.start == 0 { 0 } else { end(parts.start - 1, number) };
+        let (own, rest) = column.split_at_mut(end(half - 1, number) - start);
+        left.push(own);
+        right.push(rest);
+    }
+    let first = || halves(left, parts.start..half, end, task, on_threads);
+    let second = || halves(right, half..parts.end, end, task, on_threads);
+    if on_threads {
+        rayon::join(first, second);
+    } else {
+        first();
+        second();
     }
 }
 
@@ -107,6 +179,25 @@ mod tests {
             let mut values = vec![0; 7];
             threads.for_each_chunk(&mut values, 3, |index, chunk| chunk.fill(index));
             assert_eq!(values, [0, 0, 0, 1, 1, 1, 2]);
+            let mut others = vec![0; 3];
+            threads.for_each_chunk_of_two((&mut values, 3), (&mut others, 1), |index, chunk, other| {
+                chunk.fill(10 + index);
+                other[0] = index;
+            });
+            let mut last = vec![0; 5];
+            let columns = &mut [&mut values[..], &mut last];
+            threads.for_each_part(
+                columns,
+                3,
+                |part, column| [3 * part + 3, 2 * part + 2][column].min([7, 5][column]),
+                |index, chunks| {
+                    chunks[0].iter_mut().for_each(|value| *value += index);
+                    chunks[1].fill(index);
+                },
+            );
+            assert_eq!((&values, last), (&vec![10, 10, 10, 12, 12, 12, 14], vec![0, 0, 1, 1, 2]));
+            threads.for_each_chunk(&mut values, 3, |index, chunk| chunk.iter_mut().for_each(|v| *v -= index));
+            assert_eq!((values, others), (vec![10, 10, 10, 11, 11, 11, 12], vec![0, 1, 2]));
         }
     }
 }

@@ -542,7 +542,8 @@ impl Reader<'_> {
                     }
                 }
             }
-            return match family.complete(&layout.batch(), &mut views_mut(&mut columns)) {
+            let completed = family.complete(&layout.batch(), &mut views_mut(&mut columns));
+            return match completed {
                 Ok(()) => {
                     if let Some(observed) = &observed {
                         let has_masses =

@@ -3,6 +3,7 @@
 
 use cavi_algebra::evaluate::{Assignment, evaluate, for_each_value};
 use cavi_algebra::{Ascent, BlockId};
+use cavi_numerics::Scratch;
 use cavi_numerics::lbfgs::maximise;
 
 use super::{Interpreter, Partition};
@@ -52,7 +53,8 @@ impl Interpreter<'_> {
         let (block, place) = self.context.block(id);
         let coordinates = of_members(self.context.equations, self.context.bound, block, &place.layout);
         let start = self.now.parameters.blocks[id.index()].clone();
-        let from: Vec<f64> = coordinates.iter().zip(&start).flat_map(|(own, x)| own.all(x)).collect();
+        let from: Vec<f64> =
+            coordinates.iter().zip(&start).flat_map(|(own, x)| own.all(x).into_values()).collect();
         // What lies on the boundary stays there.
         let on_line: Vec<bool> = from.iter().map(|u| u.is_finite()).collect();
         let whole = |part: &[f64]| {
@@ -62,7 +64,7 @@ impl Interpreter<'_> {
             };
             on_line.iter().enumerate().map(own).collect::<Vec<f64>>()
         };
-        let kept = |all: &[f64]| -> Vec<f64> {
+        let kept = |all: &[f64]| -> Scratch {
             all.iter().zip(&on_line).filter(|(_, free)| **free).map(|(u, _)| *u).collect()
         };
         let found = maximise(&kept(&from), VISIT, &mut |part| {
@@ -74,7 +76,8 @@ impl Interpreter<'_> {
             let value = evaluate(self.context.symbols(), objective, &view, &mut Assignment::new());
             let points = &self.now.parameters.blocks[id.index()];
             let members = coordinates.iter().zip(points).zip(self.gradient(id));
-            let slopes: Vec<f64> = members.flat_map(|((own, x), slope)| own.gradient(x, &slope)).collect();
+            let slopes: Vec<f64> =
+                members.flat_map(|((own, x), slope)| own.gradient(x, &slope).into_values()).collect();
             Ok::<_, Trouble>((value, kept(&slopes)))
         })?;
         let moved = if found.steps > 0 { members(&coordinates, &start, &whole(&found.at)) } else { start };
@@ -155,7 +158,7 @@ fn members(coordinates: &[Coordinates<'_>], like: &[Vec<f64>], u: &[f64]) -> Vec
     let own = |(own, like): (&Coordinates<'_>, &Vec<f64>)| {
         let (member, others) = rest.split_at(like.len());
         rest = others;
-        own.back(member)
+        own.back(member).into_values()
     };
     coordinates.iter().zip(like).map(own).collect()
 }

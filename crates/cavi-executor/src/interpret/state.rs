@@ -72,7 +72,7 @@ impl State {
             let mut column = vec![0.0; batch.len(own.extent)];
             family.expect(&batch, &views(columns), which, &mut column);
             if let Some(observed) = &place.observed {
-                observed.expect(family, batch.n, which, 0..batch.rows, &mut column);
+                observed.expect(&place.layout, which, 0..batch.rows, &mut column);
             }
             expectations.push(column);
         }

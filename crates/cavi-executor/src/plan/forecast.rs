@@ -236,7 +236,7 @@ impl Walk<'_> {
         fn leaves(item: &Item, out: &mut Vec<Vec<BlockId>>) {
             match &item.step {
                 Step::Block(block) => out.push(vec![*block]),
-                Step::Group(_) => out.push(item.blocks()),
+                Step::Group(_) => out.push(item.blocks().to_vec()),
                 Step::Sequence(items) => items.iter().for_each(|item| leaves(item, out)),
             }
         }
@@ -286,7 +286,7 @@ impl Walk<'_> {
                 effort = effort.plus(&self.effort(read));
             }
         }
-        // What is forgotten once it is read has no memory of its own when it is worked out anew.
+        // What is forgotten once it is read is worked out anew in memory that others have had meanwhile.
         let node = &self.plan.nodes[id.index()];
         if (self.transient[id.index()] || self.is_forgotten(id)) && node.len() >= PAGES {
             effort = effort.and(Kind::Page, node.len() as f64);
@@ -367,7 +367,7 @@ impl Walk<'_> {
 
     fn pass(&mut self, site: usize, targets: &[BlockId], wants_total: bool) {
         let Some(plan) = self.plan.sites[site].clone() else { return };
-        let newest = plan.inputs().into_iter().map(|input| self.newest(input)).fold(1, u64::max);
+        let newest = plan.inputs().map(|input| self.newest(input)).fold(1, u64::max);
         let seen = &self.sites[site];
         let has_all =
             (seen.has_total || !wants_total) && targets.iter().all(|target| seen.targets.contains(target));

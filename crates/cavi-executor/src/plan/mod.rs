@@ -50,13 +50,13 @@ pub struct Plan<'a> {
     /// The tables.
     pub maps: Maps,
     /// The layouts of the blocks.
-    pub layouts: Vec<Layout>,
+    pub layouts: Vec<Arc<Layout>>,
     /// One for each block.
-    pub blocks: Vec<BlockPlan>,
+    pub blocks: Vec<Arc<BlockPlan>>,
     /// One for each site; none where its allocations are steps.
     pub sites: Vec<Option<Arc<SitePlan>>>,
     /// How the rows of each block are updated each by itself, where they can be.
-    pub row_wise: Vec<Option<RowWise>>,
+    pub row_wise: Vec<Option<Arc<RowWise>>>,
     /// Scalar nodes of the bound: one for each term without the log partition of a pass.
     pub elbo: Vec<NodeId>,
     /// The nodes that are worked out a few rows at a time where they are read, and never kept.
@@ -164,8 +164,8 @@ pub fn plan_with<'a>(
     opens: bool,
 ) -> Result<Plan<'a>, Unplanned> {
     let missing = |array: ArrayId| bound.array(array).has_missing();
-    let layouts: Vec<Layout> =
-        equations.blocks.iter().map(|block| Layout::new(equations, bound, block, &missing)).collect();
+    let layout = |block| Arc::new(Layout::new(equations, bound, block, &missing));
+    let layouts: Vec<Arc<Layout>> = equations.blocks.iter().map(layout).collect();
     let mut lowering = Lowering::new(equations, bound, &layouts);
     lowering.opens = opens;
     let mut sites = Vec::new();
@@ -177,7 +177,7 @@ pub fn plan_with<'a>(
     let mut blocks = Vec::new();
     for (index, block) in equations.blocks.iter().enumerate() {
         let block = gather_block(equations, block);
-        blocks.push(plan_block(&mut lowering, BlockId::from(index), &block, &layouts[index])?);
+        blocks.push(Arc::new(plan_block(&mut lowering, BlockId::from(index), &block, &layouts[index])?));
     }
     let mut elbo = Vec::new();
     let mut elbo_sites = Vec::new();
@@ -216,8 +216,9 @@ pub fn plan_with<'a>(
         Plan { nodes, statics, maps, streamed, opened, layouts, blocks, sites, row_wise, elbo, elbo_sites };
     plan.store(precision);
     plan.pad();
-    plan.row_wise =
-        (0..plan.blocks.len()).map(|block| plan.rows_alone(equations, BlockId::from(block))).collect();
+    plan.row_wise = (0..plan.blocks.len())
+        .map(|block| plan.rows_alone(equations, BlockId::from(block)).map(Arc::new))
+        .collect();
     Ok(plan)
 }
 

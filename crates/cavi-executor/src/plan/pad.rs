@@ -52,7 +52,7 @@ impl Plan<'_> {
     fn readers(&self) -> Vec<usize> {
         let mut readers = vec![0; self.nodes.len()];
         let of_nodes = self.nodes.iter().flat_map(|node| match node.operation {
-            Operation::Held(from) => vec![from],
+            Operation::Held(from) => [from].as_slice().into(),
             _ => node.reads(),
         });
         let of_blocks = self.blocks.iter().flat_map(|block| {

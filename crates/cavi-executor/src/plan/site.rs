@@ -187,14 +187,12 @@ impl SitePlan {
     }
 
     /// The nodes that every pass reads.
-    pub fn inputs(&self) -> Vec<NodeId> {
-        let mut inputs = vec![self.weight];
-        for addend in &self.addends {
-            inputs.extend(addend.offset);
-            inputs.extend(addend.single.iter().map(|single| single.factor));
-            inputs.extend(addend.modes.iter().map(|mode| mode.factor));
-        }
-        inputs
+    pub fn inputs(&self) -> impl Iterator<Item = NodeId> {
+        let of_addends = self.addends.iter().flat_map(|addend| {
+            let single = addend.single.iter().map(|single| single.factor);
+            addend.offset.into_iter().chain(single).chain(addend.modes.iter().map(|mode| mode.factor))
+        });
+        std::iter::once(self.weight).chain(of_addends)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use cavi_algebra::{BlockId, Function, SiteId};
+use smallvec::SmallVec;
 
 use crate::plan::masked::MaskedSum;
 
@@ -158,6 +159,9 @@ pub enum Source {
     Nodes,
 }
 
+/// What a node reads; more than these few are on the heap.
+pub type Reads = SmallVec<[NodeId; 32]>;
+
 /// A node: an array in C order.
 #[derive(Clone, Debug)]
 pub struct Node {
@@ -198,24 +202,24 @@ impl Node {
     }
 
     /// The nodes it reads.
-    pub fn reads(&self) -> Vec<NodeId> {
+    pub fn reads(&self) -> Reads {
         match &self.operation {
             Operation::Static(_)
             | Operation::Point(..)
             | Operation::Moment(..)
             | Operation::Counts(..)
-            | Operation::Held(_) => Vec::new(),
+            | Operation::Held(_) => Reads::new(),
             Operation::Contractions(parts) => {
                 parts.iter().flat_map(|part| part.operands.iter().map(|operand| operand.node)).collect()
             }
-            Operation::Masked(sum) => vec![sum.mask, sum.of],
+            Operation::Masked(sum) => [sum.mask, sum.of].as_slice().into(),
             Operation::Map(_, node)
             | Operation::Pairs(node, _)
             | Operation::Square(node, _)
-            | Operation::LogDeterminant(node) => vec![*node],
-            Operation::Pair(_, left, right) => vec![*left, *right],
+            | Operation::LogDeterminant(node) => [*node].as_slice().into(),
+            Operation::Pair(_, left, right) => [*left, *right].as_slice().into(),
             Operation::Whole(parts) => parts.iter().map(|part| part.node).collect(),
-            Operation::Taken(part) => vec![part.node],
+            Operation::Taken(part) => [part.node].as_slice().into(),
             Operation::Site(_, weights) => weights.now.iter().chain(&weights.then).copied().collect(),
         }
     }

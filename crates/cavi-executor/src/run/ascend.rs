@@ -1,8 +1,12 @@
 //! Points without a closed form: Newton's method in one variable, guarded, or L-BFGS in all of them, on the whole line.
 
+use std::sync::Arc;
+
 use cavi_algebra::{BlockId, SiteId, Support};
+use cavi_numerics::Scratch;
 use cavi_numerics::lbfgs::maximise;
 use cavi_numerics::newton::{STEPS, Searches};
+use smallvec::SmallVec;
 
 use super::in_order::Rows;
 use super::region::Region;
@@ -26,17 +30,18 @@ pub enum Allocations {
 /// A fall of the objective by rounding is none: this share of the sum of the absolute values of its terms.
 const ROUNDING: f64 = 1e-13;
 
-impl Executor<'_> {
+impl<'a> Executor<'a> {
     /// Moves a point that has no closed form.
     pub(super) fn ascend(&mut self, id: BlockId, allocations: Allocations) -> Result<(), Trouble> {
-        match self.plan.blocks[id.index()].ascent.clone() {
+        let plan = Arc::clone(&self.plan.blocks[id.index()]);
+        match &plan.ascent {
             Some(AscentPlan { objective, gradient, curvature: Some(curvature), .. }) => {
-                self.one_by_one(id, &objective, &gradient[0], &curvature)
+                self.one_by_one(id, objective, &gradient[0], curvature)
             }
             Some(AscentPlan { objective, tight, sites, gradient, curvature: None }) => {
                 match (tight, allocations) {
-                    (Some(tight), Allocations::Optimal) => self.together(id, &tight, &gradient, Some(&sites)),
-                    (Some(_) | None, _) => self.together(id, &objective, &gradient, None),
+                    (Some(tight), Allocations::Optimal) => self.together(id, tight, gradient, Some(sites)),
+                    (Some(_) | None, _) => self.together(id, objective, gradient, None),
                 }
             }
             None => Ok(()),
@@ -52,19 +57,24 @@ impl Executor<'_> {
         gradient: &[Vec<NodeId>],
         optimal: Option<&[SiteId]>,
     ) -> Result<(), Trouble> {
-        let block = self.equations.block(id);
-        let coordinates = of_members(self.equations, self.bound, block, &self.plan.layouts[id.index()]);
-        let start = self.parameters.blocks[id.index()].clone();
-        let lengths: Vec<usize> = start.iter().map(Vec::len).collect();
-        let from: Vec<f64> = coordinates.iter().zip(&start).flat_map(|(own, x)| own.all(x)).collect();
+        let coordinates = self.climbing(id);
+        let start: SmallVec<[Scratch; 4]> =
+            self.parameters.blocks[id.index()].iter().map(|member| Scratch::of(member)).collect();
+        let mut from = Scratch::zeros(start.iter().map(|member| member.len()).sum());
+        let mut rest = &mut from[..];
+        for (own, x) in coordinates.iter().zip(&start) {
+            let (member, others) = rest.split_at_mut(x.len());
+            member.copy_from_slice(&own.all(x));
+            rest = others;
+        }
         // What lies on the boundary stays there.
-        let free: Vec<usize> = (0..from.len()).filter(|place| from[*place].is_finite()).collect();
+        let free = || (0..from.len()).filter(|place| from[*place].is_finite());
         let whole = |part: &[f64]| {
             let mut whole = from.clone();
-            free.iter().zip(part).for_each(|(place, u)| whole[*place] = *u);
+            free().zip(part).for_each(|(place, u)| whole[place] = *u);
             whole
         };
-        let first: Vec<f64> = free.iter().map(|place| from[*place]).collect();
+        let first: Scratch = free().map(|place| from[place]).collect();
         let found = maximise(&first, VISIT, &mut |part| {
             self.put(id, &coordinates, &whole(part));
             let mut totals = 0.0;
@@ -75,13 +85,16 @@ impl Executor<'_> {
                 self.refresh(&[id])?;
             }
             let value = totals + self.total(objective).0;
-            let mut slopes = Vec::with_capacity(from.len());
+            let mut slopes = Scratch::zeros(from.len());
+            let mut rest = &mut slopes[..];
             for (member, own) in coordinates.iter().enumerate() {
-                let rows: Vec<usize> = (0..lengths[member]).collect();
-                let slope = self.at_rows(&gradient[member], &rows);
-                slopes.extend(own.gradient(&self.parameters.blocks[id.index()][member], &slope));
+                let slope = self.at_rows(&gradient[member], 0..start[member].len());
+                let (member_slopes, others) = rest.split_at_mut(slope.len());
+                let point = &self.parameters.blocks[id.index()][member];
+                member_slopes.copy_from_slice(&own.gradient(point, &slope));
+                rest = others;
             }
-            Ok::<_, Trouble>((value, free.iter().map(|place| slopes[*place]).collect()))
+            Ok::<_, Trouble>((value, free().map(|place| slopes[place]).collect()))
         })?;
         if found.value.is_nan() {
             let reason = "its objective is no number where it starts".to_owned();
@@ -91,10 +104,21 @@ impl Executor<'_> {
         if found.steps > 0 {
             self.put(id, &coordinates, &whole(&found.at));
         } else {
-            self.parameters.blocks[id.index()] = start;
+            for (member, start) in self.parameters.blocks[id.index()].iter_mut().zip(&start) {
+                member.copy_from_slice(start);
+            }
             self.touch(id);
         }
         Ok(())
+    }
+
+    /// The coordinates in which the members of a block climb.
+    fn climbing(&mut self, id: BlockId) -> Arc<Vec<Coordinates<'a>>> {
+        let (equations, bound) = (self.equations, self.bound);
+        let layout = &self.plan.layouts[id.index()];
+        let own = self.climbing[id.index()]
+            .get_or_insert_with(|| Arc::new(of_members(equations, bound, equations.block(id), layout)));
+        Arc::clone(own)
     }
 
     /// Gives the members of a block the values of these coordinates, one member after another.
@@ -102,7 +126,7 @@ impl Executor<'_> {
         let mut rest = u;
         for (own, column) in coordinates.iter().zip(&mut self.parameters.blocks[id.index()]) {
             let (member, others) = rest.split_at(column.len());
-            *column = own.back(member);
+            column.copy_from_slice(&own.back(member));
             rest = others;
         }
         self.touch(id);
@@ -117,8 +141,8 @@ impl Executor<'_> {
         gradient: &[NodeId],
         curvature: &[NodeId],
     ) -> Result<(), Trouble> {
-        for step in self.one_after_another(id) {
-            self.climb(id, &step, objective, gradient, curvature)?;
+        for step in self.one_after_another(id).iter() {
+            self.climb(id, step, objective, gradient, curvature)?;
         }
         self.settle_changes(id);
         Ok(())
@@ -133,16 +157,17 @@ impl Executor<'_> {
         gradient: &[NodeId],
         curvature: &[NodeId],
     ) -> Result<(), Trouble> {
-        let rows = &Rows::new(&self.plan.layouts[id.index()], step).rows;
+        let layout = Arc::clone(&self.plan.layouts[id.index()]);
+        let rows = &Rows::new(&layout, step).rows;
         let coordinate = Coordinate::of(self.support(id));
-        let start: Vec<f64> = rows.iter().map(|row| self.parameters.blocks[id.index()][0][*row]).collect();
+        let start: Scratch = rows.iter().map(|row| self.parameters.blocks[id.index()][0][*row]).collect();
         let from = coordinate.all(&start);
         let (before, scale) = self.total(objective);
         let mut searches = Searches::new(rows.len());
         let mut at = from.clone();
         for _ in 0..STEPS {
-            let first = self.at_rows(gradient, rows);
-            let second = self.at_rows(curvature, rows);
+            let first = self.at_rows(gradient, rows.iter().copied());
+            let second = self.at_rows(curvature, rows.iter().copied());
             for (index, u) in at.iter_mut().enumerate() {
                 let x = self.parameters.blocks[id.index()][0][rows[index]];
                 if first[index].is_nan() {
@@ -167,7 +192,7 @@ impl Executor<'_> {
             share = if share > 1e-9 { 0.5 * share } else { 0.0 };
             let between =
                 |(from, to): (&f64, &f64)| if from == to { *to } else { from + share * (to - from) };
-            let part: Vec<f64> = from.iter().zip(&at).map(between).collect();
+            let part: Scratch = from.iter().zip(&*at).map(between).collect();
             self.place(id, (step, rows), &if share > 0.0 { coordinate.back(&part) } else { start.clone() });
         }
         Ok(())
@@ -185,12 +210,12 @@ impl Executor<'_> {
     }
 
     /// The sum of nodes at some rows.
-    fn at_rows(&mut self, nodes: &[NodeId], rows: &[usize]) -> Vec<f64> {
-        let mut sums = vec![0.0; rows.len()];
+    fn at_rows(&mut self, nodes: &[NodeId], rows: impl ExactSizeIterator<Item = usize> + Clone) -> Scratch {
+        let mut sums = Scratch::zeros(rows.len());
         for node in nodes {
             self.evaluate(*node);
-            for (sum, row) in sums.iter_mut().zip(rows) {
-                *sum += self.values[node.index()][*row];
+            for (sum, row) in sums.iter_mut().zip(rows.clone()) {
+                *sum += self.values[node.index()][row];
             }
         }
         sums

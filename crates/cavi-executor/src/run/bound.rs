@@ -1,11 +1,12 @@
 //! The evidence lower bound of a run: scalar nodes, totals of sites, entropies.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use cavi_algebra::{BlockId, Elementary};
-use cavi_families::{Extent, observed, views};
+use cavi_families::{Extent, Views, observed, views};
 
-use super::rows::{Parts, entropies, expect};
+use super::rows::{Column, Parts, entropies, expect};
 use super::{Executor, family};
 use crate::observed::Observed;
 
@@ -18,13 +19,16 @@ impl Executor<'_> {
 
     /// The bound, by the plan as it is.
     fn elbo_once(&mut self) -> f64 {
-        let mut parts: Vec<f64> = Vec::new();
+        let mut parts = std::mem::take(&mut self.parts_of_bound);
+        parts.clear();
         let mut scale = 0.0;
-        for node in self.plan.elbo.clone() {
+        for place in 0..self.plan.elbo.len() {
+            let node = self.plan.elbo[place];
             self.evaluate(node);
             parts.extend(self.values[node.index()].iter());
         }
-        for (site, sign) in self.plan.elbo_sites.clone() {
+        for place in 0..self.plan.elbo_sites.len() {
+            let (site, sign) = self.plan.elbo_sites[place];
             let total = self.site_total(site);
             parts.push(sign * total);
             // The log of a partition near 1 is as exact as the partition, not as itself: 1e-15 of the weight.
@@ -42,37 +46,38 @@ impl Executor<'_> {
         self.elbo_scale = scale;
         // Under `clamp`, an observation that cannot be outweighs an infinite density.
         let clamps = self.equations.blocks.iter().any(|block| block.clamp);
-        if clamps && parts.contains(&f64::NEG_INFINITY) && !parts.iter().any(|part| part.is_nan()) {
-            return f64::NEG_INFINITY;
-        }
-        parts.iter().sum()
+        let is_infinite =
+            clamps && parts.contains(&f64::NEG_INFINITY) && !parts.iter().any(|part| part.is_nan());
+        let sum = parts.iter().sum();
+        self.parts_of_bound = parts;
+        if is_infinite { f64::NEG_INFINITY } else { sum }
     }
 
     /// What a block's entropy (paired with its prior where the family says so) adds to the bound, and the sum of the
     /// absolute values of its rows.
     fn entropy(&mut self, id: BlockId) -> (f64, f64) {
         let family = family(self.equations, id);
-        let layout = self.plan.layouts[id.index()].clone();
+        let layout = Arc::clone(&self.plan.layouts[id.index()]);
         let parts = Parts::new(family, &layout);
-        let block_plan = self.plan.blocks[id.index()].clone();
-        let prior = if family.paired() { block_plan.prior } else { Vec::new() };
-        let prior = self.prepare(&prior, &parts);
+        let block_plan = Arc::clone(&self.plan.blocks[id.index()]);
+        let prior = if family.paired() { &block_plan.prior[..] } else { &[] };
+        let prior = self.prepare(prior, &parts);
         if let Some(node) = block_plan.weight {
             self.evaluate(node);
         }
         let descriptors = views(&self.parameters.blocks[id.index()]);
-        let columns = self.columns(prior.clone());
+        let columns = self.columns(&prior);
         let mut rows = entropies(family, &parts, &descriptors, &columns, &self.threads);
         // What is observed has no entropy.
         if let Some(observed) = &self.observed[id.index()] {
             let prior = columns.whole(&parts);
             for (row, value) in observed.rows() {
-                let each = |column: &Cow<[f64]>| column.len() / layout.rows;
-                let own: Vec<&[f64]> = prior
+                let each = |column: &Column| column.len() / layout.rows;
+                let own: Views = prior
                     .iter()
                     .map(|column| &column[row * each(column)..(row + 1) * each(column)])
                     .collect();
-                rows[row] = Observed::pair(family, value, &own);
+                rows[row] = Observed::pair(family, &layout, value, &own);
             }
         }
         if let Some(node) = block_plan.weight {
@@ -80,6 +85,7 @@ impl Executor<'_> {
                 *row = if *weight == 0.0 { 0.0 } else { *row * weight };
             }
         }
+        drop(descriptors);
         self.forget_prepared(&prior);
         let absolute: f64 = rows.iter().map(|row| row.abs()).sum();
         (cavi_numerics::reduce::sum(&rows), absolute)
@@ -104,7 +110,7 @@ impl Executor<'_> {
         let descriptors = views(&self.parameters.blocks[id.index()]);
         let batch = layout.batch();
         let mut total = 0.0;
-        let columns = self.columns(nodes.clone());
+        let columns = self.columns(&nodes);
         for (column, own) in columns.whole(&parts).iter().zip(family.statistics()) {
             let place = |extent: Extent, row: usize| match extent {
                 Extent::Scalar => row..row + 1,
@@ -137,6 +143,7 @@ impl Executor<'_> {
                 total += terms.filter(|term| term.is_finite()).sum::<f64>();
             }
         }
+        drop(descriptors);
         self.forget_prepared(&nodes);
         total
     }

@@ -12,13 +12,15 @@
 //! again once its copies have moved.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use cavi_algebra::BlockId;
-use cavi_families::views;
+use cavi_families::Views;
+use cavi_numerics::Scratch;
+use cavi_numerics::kernels::contract::Operands;
+use smallvec::SmallVec;
 
 use super::contractions::{Bounded, Seen};
-use super::elementwise::{elementwise, pairwise};
+use super::elementwise::{in_place, pairwise};
 use super::in_order::{Rows, widths};
 use super::region::{Region, follows, gathered, scatter};
 use super::{Executor, family};
@@ -33,7 +35,7 @@ pub(super) struct Change {
     /// Where it changed; of a block, among its plates.
     region: Region,
     /// What a node gained there, if that is kept.
-    gained: Vec<f64>,
+    gained: Scratch,
 }
 
 /// As many times cheaper is what a sum gained than the sum, or it is taken again.
@@ -47,7 +49,7 @@ const SHRUNK: f64 = 1.0 / 64.0;
 struct Gain {
     sign: f64,
     part: usize,
-    gained: Vec<usize>,
+    gained: SmallVec<[usize; 2]>,
     bounded: Bounded,
 }
 
@@ -59,7 +61,7 @@ impl Executor<'_> {
         // A matrix that rows share changes with any of them.
         if !region.is_all() && self.plan.layouts[block.index()].group.is_empty() {
             self.block_changes[block.index()] =
-                Some(Change { since, region: region.clone(), gained: Vec::new() });
+                Some(Change { since, region: region.clone(), gained: Scratch::zeros(0) });
         }
     }
 
@@ -88,15 +90,22 @@ impl Executor<'_> {
         let shape = &self.plan.nodes[index].shape;
         let runs = region.runs(shape);
         let of = |node: &NodeId| gathered(&runs, &self.values[node.index()]);
-        let mut own = Vec::new();
+        let mut own;
         match &self.plan.nodes[index].operation {
             Operation::Point(block, member) => {
                 own = gathered(&runs, &self.parameters.blocks[block.index()][*member]);
             }
             Operation::Moment(block, which) => own = self.expected(*block, *which, &region),
-            Operation::Map(function, from) => elementwise(*function, &of(from), &mut own, &self.threads),
-            Operation::Pair(function, left, right) => pairwise(*function, &of(left), &of(right), &mut own),
-            Operation::Contractions(_) => match self.contracted(id, &region, &BTreeMap::new()) {
+            Operation::Map(function, from) => {
+                own = of(from);
+                in_place(*function, &mut own, &self.threads);
+            }
+            Operation::Pair(function, left, right) => {
+                own = of(left);
+                let left = own.clone();
+                pairwise(*function, &left, &of(right), &mut own);
+            }
+            Operation::Contractions(_) => match self.contracted(id, &region, &[]) {
                 Some(values) => own = values,
                 None => return false,
             },
@@ -115,7 +124,7 @@ impl Executor<'_> {
         let before = gathered(&runs, &values);
         scatter(&runs, &own, &mut values);
         self.values[index] = Cow::Owned(values);
-        own.iter_mut().zip(&before).for_each(|(own, before)| *own -= before);
+        own.iter_mut().zip(&*before).for_each(|(own, before)| *own -= before);
         self.note(index, newest, region, own);
         true
     }
@@ -140,37 +149,37 @@ impl Executor<'_> {
                 }
                 false => Seen { values: &self.values[read.index()], region: None },
             });
-            let seen: Vec<Seen> = seen.collect();
+            let seen: Operands<Seen> = seen.collect();
             prepared.run_bounded((*sign, &seen), &self.plan.maps, bounded, None, &mut values, &self.threads);
         }
         let mut own = gathered(&runs, &values);
         // What is left of a large number has its rounding, and nothing is added to infinity.
         let lost = |(own, before): (&f64, &f64)| !own.is_finite() || own.abs() < SHRUNK * before.abs();
-        let lost = own.iter().zip(&before).any(lost);
+        let lost = own.iter().zip(&*before).any(lost);
         if lost {
             scatter(&runs, &before, &mut values);
         }
         self.values[index] = Cow::Owned(values);
         if !lost {
             self.accumulated = true;
-            own.iter_mut().zip(&before).for_each(|(own, before)| *own -= before);
+            own.iter_mut().zip(&*before).for_each(|(own, before)| *own -= before);
             self.note(index, newest, region.clone(), own);
         }
         !lost
     }
 
     /// Notes that a node has newer values, and where it gained what.
-    fn note(&mut self, index: usize, newest: u64, region: Region, gained: Vec<f64>) {
+    fn note(&mut self, index: usize, newest: u64, region: Region, gained: Scratch) {
         let since = std::mem::replace(&mut self.stamps[index], newest);
-        let gained = if gained.len() * KEPT <= self.values[index].len() { gained } else { Vec::new() };
+        let gained = if gained.len() * KEPT <= self.values[index].len() { gained } else { Scratch::zeros(0) };
         self.changes[index] = (!region.is_all()).then_some(Change { since, region, gained });
     }
 
     /// The parts of what a sum of contractions gained, where they are known and cheaper than what is worked out of the sum in
     /// this region.
-    fn gains(&mut self, id: NodeId, region: &Region) -> Option<Vec<Gain>> {
+    fn gains(&mut self, id: NodeId, region: &Region) -> Option<SmallVec<[Gain; 3]>> {
         let index = id.index();
-        let mut gains = Vec::new();
+        let mut gains = SmallVec::new();
         let (mut cost, mut anew) = (0, 0);
         for (part, prepared) in self.prepared[index].iter().enumerate() {
             if prepared.streams(&self.plan.streamed) {
@@ -179,7 +188,7 @@ impl Executor<'_> {
             anew += prepared.cost_in(region, &self.plan.maps, &mut self.inverses);
             let stamp = self.stamps[index];
             let moved = prepared.reads().enumerate().filter(|(_, read)| self.stamps[read.index()] > stamp);
-            let moved: Vec<(usize, &Region)> = moved
+            let moved: Operands<(usize, &Region)> = moved
                 .map(|(place, read)| {
                     let change = self.changes[read.index()].as_ref()?;
                     (!change.gained.is_empty()).then_some((place, &change.region))
@@ -192,7 +201,7 @@ impl Executor<'_> {
                 _ => return None,
             };
             for (sign, of) in several {
-                let at: Vec<(usize, &Region)> = of.iter().map(|own| moved[*own]).collect();
+                let at: Operands<(usize, &Region)> = of.iter().map(|own| moved[*own]).collect();
                 let (own, bounded) = prepared.cost_at(&at, &self.plan.maps, &mut self.inverses)?;
                 cost += own;
                 gains.push(Gain {
@@ -238,7 +247,7 @@ impl Executor<'_> {
             Operation::Contractions(parts) => {
                 for part in parts {
                     let operands = part.operands.iter().map(|operand| read(&operand.node));
-                    let changed = operands.collect::<Option<Vec<_>>>()?;
+                    let changed = operands.collect::<Option<SmallVec<[_; 4]>>>()?;
                     join(follows(part, &changed, &node.shape, &self.plan.maps, &mut self.inverses));
                 }
             }
@@ -259,15 +268,16 @@ impl Executor<'_> {
     }
 
     /// An expectation of the copies of a block in a region, whose rows share nothing.
-    fn expected(&self, block: BlockId, which: usize, region: &Region) -> Vec<f64> {
+    fn expected(&self, block: BlockId, which: usize, region: &Region) -> Scratch {
         let layout = &self.plan.layouts[block.index()];
         let family = family(self.equations, block);
-        let rows = Rows::new(layout, &Region(region.0[..layout.plates.len()].to_vec()));
+        let rows = Rows::new(layout, &Region(region.0[..layout.plates.len()].into()));
         let own = rows.of(&widths(family, layout), &self.parameters.blocks[block.index()]);
-        let mut out = vec![0.0; rows.batch().len(family.expectations()[which].extent)];
-        family.expect(&rows.batch(), &views(&own), which, &mut out);
+        let mut out = Scratch::zeros(rows.batch().len(layout.expectations[which].extent));
+        let columns: Views = own.iter().map(|own| &**own).collect();
+        family.expect(&rows.batch(), &columns, which, &mut out);
         if let Some(observed) = &self.observed[block.index()] {
-            observed.expect(family, layout.n, which, rows.rows.iter().copied(), &mut out);
+            observed.expect(layout, which, rows.rows.iter().copied(), &mut out);
         }
         out
     }

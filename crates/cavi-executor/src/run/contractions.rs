@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use cavi_numerics::Threads;
-use cavi_numerics::kernels::contract::{Operand, Output, Step, Work, contract, work};
+use cavi_numerics::kernels::contract::{Letters, Operand, Operands, Output, Step, Work, contract, work};
+use smallvec::SmallVec;
 
-use super::region::{Inverses, Region};
+use super::region::{Inverses, Region, Values};
 use crate::plan::tensor::{Access, Contraction, Index, MapId, Maps, Node, NodeId};
 
 /// What a letter adds to an offset.
@@ -25,22 +26,22 @@ enum Reach {
 #[derive(Clone, Debug)]
 pub struct Prepared {
     coefficient: f64,
-    sizes: Vec<usize>,
-    operands: Vec<(NodeId, Vec<Reach>)>,
+    sizes: Letters<usize>,
+    operands: Vec<(NodeId, Letters<Reach>)>,
     /// For each operand, its dimensions and their sizes.
     arrays: Vec<(Vec<Index>, Vec<usize>)>,
     /// For each operand, and for the output behind them, its first dimension and how a row of it is reached: empty for a
     /// number.
-    rows: Vec<Option<(Index, Vec<Reach>)>>,
+    rows: Vec<Option<(Index, Letters<Reach>)>>,
     output: Vec<Index>,
     shape: Vec<usize>,
-    reach: Vec<Reach>,
+    reach: Letters<Reach>,
 }
 
 impl Prepared {
     /// Works out the steps.
     pub fn new(contraction: &Contraction, nodes: &[Node], shape: &[usize], maps: &Maps) -> Prepared {
-        let sizes = contraction.sizes.clone();
+        let sizes = Letters::from(contraction.sizes.as_slice());
         let operands = contraction
             .operands
             .iter()
@@ -89,7 +90,7 @@ impl Prepared {
     /// Whether it adds a multiple of an array to one of the same shape, element by element.
     pub fn is_multiple(&self) -> bool {
         let [(_, reach)] = self.operands.as_slice() else { return false };
-        let plain = |reach: &[Reach]| -> Option<Vec<usize>> {
+        let plain = |reach: &[Reach]| -> Option<Letters<usize>> {
             reach
                 .iter()
                 .map(|reach| match reach {
@@ -99,12 +100,12 @@ impl Prepared {
                 .collect()
         };
         let (from, to) = (plain(reach), plain(&self.reach));
-        from.is_some() && from == to && self.sizes == self.shape
+        from.is_some() && from == to && self.sizes.as_slice() == self.shape
     }
 
     /// What it would do.
     pub fn work(&self, maps: &Maps) -> Work {
-        let operands: Vec<(usize, Vec<Step>)> =
+        let operands: Vec<(usize, Letters<Step>)> =
             self.operands.iter().map(|(node, reach)| (node.index(), steps(reach, maps))).collect();
         work(&self.sizes, &operands, steps(&self.reach, maps))
     }
@@ -117,7 +118,7 @@ impl Prepared {
             threads.for_each_chunk(out, CHUNK, |index, out| self.add_multiple(&from[index * CHUNK..], out));
             return;
         }
-        let operands: Vec<Operand> = self
+        let operands: Operands<Operand> = self
             .operands
             .iter()
             .map(|(node, reach)| Operand { values: &values[node.index()], steps: steps(reach, maps) })
@@ -157,7 +158,7 @@ impl Prepared {
         let letter = self.output[0].letter;
         let mut sizes = self.sizes.clone();
         sizes[letter] = range.len();
-        let operands: Vec<Operand> = self
+        let operands: Operands<Operand> = self
             .operands
             .iter()
             .map(|(node, reach)| {
@@ -181,7 +182,7 @@ impl Prepared {
 
     /// Adds the contraction to `out` product by product; one with a factor that is exactly 0 is 0, whatever the others are.
     pub fn run_guarded(&self, values: &[Cow<[f64]>], maps: &Maps, out: &mut [f64]) {
-        let operands: Vec<Operand> = self
+        let operands: Operands<Operand> = self
             .operands
             .iter()
             .map(|(node, reach)| Operand { values: &values[node.index()], steps: steps(reach, maps) })
@@ -233,8 +234,8 @@ impl Prepared {
         let mut held = (0..self.operands.len()).filter(|place| rows.contains_key(&self.operands[*place].0));
         let together =
             along.map.is_none() && held.all(counted) && (!way.out_in_rows || counted(self.operands.len()));
-        let parts: Vec<(usize, Range<usize>)> = match along.map {
-            None if together => vec![(range.start, range.clone())],
+        let parts: SmallVec<[(usize, Range<usize>); 8]> = match along.map {
+            None if together => SmallVec::from_iter([(range.start, range.clone())]),
             None => range.clone().map(|row| (row, row..row + 1)).collect(),
             Some(map) => {
                 let bound = |value: usize| maps.table(map).partition_point(|own| (*own as usize) < value);
@@ -271,7 +272,7 @@ impl Prepared {
                 *own = step;
                 (first + offset, steps)
             };
-            let mut operands = Vec::with_capacity(self.operands.len());
+            let mut operands = Operands::new();
             for (place, (node, _)) in self.operands.iter().enumerate() {
                 let held = rows.get(node);
                 let (start, steps) = reached(place, held.map(|held| held.len() / range.len()));
@@ -304,10 +305,10 @@ impl Prepared {
     }
 
     /// For each operand, the part of it that is read where the output lies in a region, or more.
-    pub fn needed(&self, region: &Region, maps: &Maps, inverses: &mut Inverses) -> Vec<Region> {
+    pub fn needed(&self, region: &Region, maps: &Maps, inverses: &mut Inverses) -> Operands<Region> {
         let bounded = self.bounded(&[(&self.output, region)], maps, inverses);
         let values = |index: &Index| match index.map {
-            None => bounded.get(&index.letter).cloned(),
+            None => values_of(&bounded, index.letter).cloned(),
             Some(_) => None,
         };
         self.arrays.iter().map(|(dims, _)| Region(dims.iter().map(values).collect())).collect()
@@ -333,14 +334,15 @@ impl Prepared {
                 return None;
             }
         }
-        let regions: Vec<(&[Index], &Region)> =
+        let regions: Operands<(&[Index], &Region)> =
             at.iter().map(|(operand, region)| (self.arrays[*operand].0.as_slice(), *region)).collect();
         let bounded = self.bounded(&regions, maps, inverses);
         Some((self.cost(&bounded), bounded))
     }
 
     fn cost(&self, bounded: &Bounded) -> usize {
-        let size = |(letter, size): (usize, &usize)| bounded.get(&letter).map_or(*size, Vec::len);
+        let size =
+            |(letter, size): (usize, &usize)| values_of(bounded, letter).map_or(*size, |own| own.len());
         self.sizes.iter().enumerate().map(size).product()
     }
 
@@ -352,14 +354,13 @@ impl Prepared {
                 let Some(own) = own else { continue };
                 let mut letters = inverses.letters(*index, own, maps);
                 letters.retain(|value| (*value as usize) < self.sizes[index.letter]);
-                bounded
-                    .entry(index.letter)
-                    .and_modify(|known: &mut Vec<u32>| {
-                        known.retain(|value| letters.binary_search(value).is_ok())
-                    })
-                    .or_insert(letters);
+                match bounded.iter_mut().find(|(letter, _)| *letter == index.letter) {
+                    Some((_, known)) => known.retain(|value| letters.binary_search(value).is_ok()),
+                    None => bounded.push((index.letter, letters)),
+                }
             }
         }
+        bounded.sort_unstable_by_key(|(letter, _)| *letter);
         bounded
     }
 
@@ -392,7 +393,7 @@ impl Prepared {
                     };
                     (*letter, taken)
                 });
-                return (None, added.collect::<Vec<_>>());
+                return (None, added.collect::<Letters<_>>());
             };
             let (dims, shape) = array;
             let shape = region.shape(shape);
@@ -424,7 +425,7 @@ impl Prepared {
             });
             (Some(reaches(dims, &shape, &self.sizes, maps)), added.collect())
         };
-        let own: Vec<_> = (self.operands.iter().zip(&self.arrays).zip(seen))
+        let own: Letters<_> = (self.operands.iter().zip(&self.arrays).zip(seen))
             .map(|(((_, reach), (dims, shape)), seen)| reached(reach, (dims, shape), seen.region))
             .chain([reached(&self.reach, (&self.output, &self.shape), region)])
             .collect();
@@ -433,7 +434,7 @@ impl Prepared {
             .iter()
             .zip(wholes)
             .map(|((alone, added), whole)| taken(alone.as_ref().unwrap_or(whole), added, maps));
-        let operands: Vec<Operand> = seen
+        let operands: Operands<Operand> = seen
             .iter()
             .zip(&mut placed)
             .map(|(seen, (offset, steps))| Operand { values: &seen.values[offset..], steps })
@@ -444,8 +445,13 @@ impl Prepared {
     }
 }
 
-/// The values of some letters, ascending.
-pub type Bounded = BTreeMap<usize, Vec<u32>>;
+/// The values of some letters, ascending, by letter.
+pub type Bounded = SmallVec<[(usize, Values); 4]>;
+
+/// The values of a letter, where it is bounded.
+fn values_of(bounded: &Bounded, letter: usize) -> Option<&Values> {
+    bounded.iter().find(|(own, _)| *own == letter).map(|(_, values)| values)
+}
 
 /// An operand as it is read: its values, or those of a region alone.
 #[derive(Clone, Copy, Debug)]
@@ -460,7 +466,7 @@ enum Taken {
     /// A stride.
     Run(usize, usize),
     /// Table and scale.
-    Each(Vec<u32>, usize),
+    Each(Values, usize),
 }
 
 impl Taken {
@@ -481,7 +487,11 @@ impl Taken {
 }
 
 /// Where an array begins and its steps, some letters taken at some of their values.
-fn taken<'a>(reach: &'a [Reach], letters: &'a [(usize, Taken)], maps: &'a Maps) -> (usize, Vec<Step<'a>>) {
+fn taken<'a>(
+    reach: &'a [Reach],
+    letters: &'a [(usize, Taken)],
+    maps: &'a Maps,
+) -> (usize, Letters<Step<'a>>) {
     let mut steps = steps(reach, maps);
     let mut offset = 0;
     for (letter, taken) in letters {
@@ -516,7 +526,7 @@ fn contract_guarded(sizes: &[usize], coefficient: f64, operands: &[Operand], out
     if sizes.contains(&0) {
         return;
     }
-    let mut at = vec![0; sizes.len()];
+    let mut at = Letters::from_elem(0, sizes.len());
     loop {
         let factors = || operands.iter().map(|operand| operand.values[offset(&operand.steps, &at)]);
         if factors().all(|factor| factor != 0.0) {
@@ -531,8 +541,8 @@ fn contract_guarded(sizes: &[usize], coefficient: f64, operands: &[Operand], out
 }
 
 /// The strides of an array in C order.
-fn strides(shape: &[usize]) -> Vec<usize> {
-    let mut strides = vec![1; shape.len()];
+fn strides(shape: &[usize]) -> Letters<usize> {
+    let mut strides = Letters::from_elem(1, shape.len());
     for place in (0..shape.len().saturating_sub(1)).rev() {
         strides[place] = strides[place + 1] * shape[place + 1];
     }
@@ -540,11 +550,11 @@ fn strides(shape: &[usize]) -> Vec<usize> {
 }
 
 /// What each letter adds to the offset of an array in C order.
-fn reaches(dims: &[Index], shape: &[usize], sizes: &[usize], maps: &Maps) -> Vec<Reach> {
+fn reaches(dims: &[Index], shape: &[usize], sizes: &[usize], maps: &Maps) -> Letters<Reach> {
     let strides = strides(shape);
     (0..sizes.len())
         .map(|letter| {
-            let own: Vec<(Option<MapId>, usize)> = dims
+            let own: Letters<(Option<MapId>, usize)> = dims
                 .iter()
                 .zip(&strides)
                 .filter(|(index, _)| index.letter == letter)
@@ -576,7 +586,7 @@ fn reaches(dims: &[Index], shape: &[usize], sizes: &[usize], maps: &Maps) -> Vec
         .collect()
 }
 
-fn steps<'a>(reach: &'a [Reach], maps: &'a Maps) -> Vec<Step<'a>> {
+fn steps<'a>(reach: &'a [Reach], maps: &'a Maps) -> Letters<Step<'a>> {
     reach
         .iter()
         .map(|reach| match reach {
@@ -641,7 +651,7 @@ mod tests {
                     shape.iter().enumerate().map(|(dim, size)| match which / 3_usize.pow(dim as u32) % 3 {
                         0 => None,
                         1 => Some((0..*size as u32).step_by(2).collect()),
-                        _ => Some(vec![1]),
+                        _ => Some(Values::from_elem(1, 1)),
                     });
                 let region = Region(bounds.collect());
                 let mut part = vec![0.0; region.shape(&shape).iter().product()];
@@ -650,7 +660,7 @@ mod tests {
                 let seen: Vec<Seen> = prepared.reads().map(read).collect();
                 prepared.run_region(&seen, tables, &region, &mut part, &threads);
                 let wanted = gathered(&region.runs(&shape), &whole);
-                for (own, wanted) in part.iter().zip(&wanted) {
+                for (own, wanted) in part.iter().zip(&*wanted) {
                     assert!((own - wanted).abs() < 1e-12, "{region:?}: {part:?}, wanted {wanted:?}");
                 }
             }

@@ -1,7 +1,7 @@
 //! Functions of every element of an array.
 
 use cavi_algebra::Function;
-use cavi_numerics::{Threads, special};
+use cavi_numerics::{Scratch, Threads, special};
 
 use crate::plan::tensor::Elementwise;
 
@@ -9,8 +9,7 @@ use crate::plan::tensor::Elementwise;
 const CHUNK: usize = 1 << 13;
 
 /// A function of every element.
-pub fn elementwise(function: Elementwise, from: &[f64], out: &mut Vec<f64>, threads: &Threads) {
-    out.resize(from.len(), 0.0);
+pub fn elementwise(function: Elementwise, from: &[f64], out: &mut [f64], threads: &Threads) {
     threads
         .for_each_chunk(out, CHUNK, |index, out| apply(function, &from[index * CHUNK..][..out.len()], out));
 }
@@ -28,15 +27,29 @@ pub fn in_place(function: Elementwise, values: &mut [f64], threads: &Threads) {
     });
 }
 
-/// As many zeros, in the memory of these values if there is enough of it.
-pub fn zeros(mut values: Vec<f64>, length: usize, threads: &Threads) -> Vec<f64> {
-    if values.capacity() < length {
-        drop(values);
-        return vec![0.0; length];
-    }
+/// As many values, whatever they are, in the memory of these if there is enough of it.
+pub fn room(values: Vec<f64>, length: usize) -> Vec<f64> {
+    let mut values = memory(values, length);
     values.resize(length, 0.0);
-    threads.for_each_chunk(&mut values, CHUNK, |_, values| values.fill(0.0));
     values
+}
+
+/// As many zeros, in the memory of these values if there is enough of it.
+pub fn zeros(values: Vec<f64>, length: usize, threads: &Threads) -> Vec<f64> {
+    let mut values = memory(values, length);
+    let used = values.len().min(length);
+    values.resize(length, 0.0);
+    threads.for_each_chunk(&mut values[..used], CHUNK, |_, values| values.fill(0.0));
+    values
+}
+
+/// Memory for as many values: that of these, or what is kept.
+fn memory(values: Vec<f64>, length: usize) -> Vec<f64> {
+    if values.capacity() >= length {
+        return values;
+    }
+    Scratch::keep(values);
+    Scratch::room(length)
 }
 
 fn apply(function: Elementwise, from: &[f64], out: &mut [f64]) {
@@ -90,10 +103,11 @@ fn apply(function: Elementwise, from: &[f64], out: &mut [f64]) {
 }
 
 /// A function of two arguments, of every pair of elements.
-pub fn pairwise(function: Function, left: &[f64], right: &[f64], out: &mut Vec<f64>) {
+pub fn pairwise(function: Function, left: &[f64], right: &[f64], out: &mut [f64]) {
     assert_eq!(function, Function::LogBesselK, "the only function that is lowered to pairs");
-    out.clear();
-    out.extend(left.iter().zip(right).map(|(order, z)| special::log_bessel_k(*order, *z)));
+    for ((out, order), z) in out.iter_mut().zip(left).zip(right) {
+        *out = special::log_bessel_k(*order, *z);
+    }
 }
 
 /// `function(x)` of every element.

@@ -31,7 +31,7 @@ impl<'a> Executor<'a> {
                     members
                         .iter()
                         .zip(own)
-                        .for_each(|(coordinates, values)| out.extend(coordinates.all(values)));
+                        .for_each(|(coordinates, values)| out.extend_from_slice(&coordinates.all(values)));
                 }
                 Mode::Distribution => {
                     let (family, batch) = (family(self.equations, *id), layout.batch());
@@ -66,8 +66,8 @@ impl<'a> Executor<'a> {
                     let members = of_members(self.equations, self.bound, block, &layout);
                     for (own, values) in members.iter().zip(&mut self.parameters.blocks[id.index()]) {
                         let moved = own.back(take(values.len()));
-                        let finite = values.iter_mut().zip(moved).filter(|(_, moved)| moved.is_finite());
-                        finite.for_each(|(value, moved)| *value = moved);
+                        let finite = values.iter_mut().zip(&*moved).filter(|(_, moved)| moved.is_finite());
+                        finite.for_each(|(value, moved)| *value = *moved);
                     }
                 }
                 Mode::Distribution => {

@@ -1,65 +1,65 @@
 //! Copies that meet in a term: updated one after another along the letters in which they do.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use cavi_algebra::BlockId;
-use cavi_families::{Batch, Extent, Posterior, views, views_mut};
+use cavi_families::{Batch, Extent, Posterior, Views, ViewsMut};
+use cavi_numerics::Scratch;
+use cavi_numerics::kernels::contract::Operands;
 use cavi_numerics::reduce::has_nan;
+use smallvec::SmallVec;
 
 use super::contractions::Seen;
-use super::region::{Region, gathered};
-use super::{Executor, family, settle, trouble};
+use super::region::{Region, Values, gathered};
+use super::settle::settle;
+use super::{Executor, family, trouble};
 use crate::layout::Layout;
 use crate::plan::Along;
 use crate::plan::tensor::{NodeId, Operation, Source};
 use crate::trouble::Trouble;
 
 /// Some rows of a block, as a batch of their own.
-pub(super) struct Rows {
-    pub rows: Vec<usize>,
+pub(super) struct Rows<'l> {
+    pub rows: Scratch<usize>,
     /// The groups of the rows, each once.
-    groups: Vec<usize>,
+    groups: Scratch<usize>,
     /// Of each row, the place of its group among them.
-    group: Vec<usize>,
-    n: usize,
-    starts: Vec<usize>,
+    group: Scratch<usize>,
+    layout: &'l Layout,
 }
 
-impl Rows {
+/// One a column.
+type Columns<T> = SmallVec<[T; 6]>;
+
+impl<'l> Rows<'l> {
     /// The rows of a region of the plates of a block.
-    pub fn new(layout: &Layout, region: &Region) -> Rows {
-        let rows: Vec<usize> = region.runs(&layout.plates).into_iter().flatten().collect();
+    pub fn new(layout: &'l Layout, region: &Region) -> Rows<'l> {
+        let rows: Scratch<usize> = region.runs(&layout.plates).iter().flatten().collect();
         let batch = layout.batch();
-        let mut groups: Vec<usize> = rows.iter().map(|row| batch.group_of(*row)).collect();
+        let mut groups: Scratch<usize> = rows.iter().map(|row| batch.group_of(*row)).collect();
         groups.sort_unstable();
         groups.dedup();
         let place = |row: &usize| groups.binary_search(&batch.group_of(*row)).expect("a group of the rows");
         let group = rows.iter().map(place).collect();
-        Rows { rows, groups, group, n: layout.n, starts: layout.starts.clone() }
+        Rows { rows, groups, group, layout }
     }
 
     pub fn batch(&self) -> Batch<'_> {
-        Batch {
-            groups: self.groups.len(),
-            group: &self.group,
-            ..Batch::cut(self.rows.len(), self.n, &self.starts)
-        }
+        Batch { groups: self.groups.len(), group: &self.group, ..self.layout.batch_of(self.rows.len()) }
     }
 
     /// The descriptors of these rows alone.
-    pub fn of(&self, widths: &[(usize, bool)], columns: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    pub fn of(&self, widths: &[(usize, bool)], columns: &[Vec<f64>]) -> Columns<Scratch> {
         let own = widths.iter().zip(columns).map(|((width, grouped), column)| {
             let from = if *grouped { &self.groups } else { &self.rows };
-            let mut own = Vec::with_capacity(from.len() * width);
-            from.iter().for_each(|row| own.extend_from_slice(&column[row * width..(row + 1) * width]));
-            own
+            from.iter().flat_map(|row| &column[row * width..(row + 1) * width]).copied().collect()
         });
         own.collect()
     }
 }
 
 /// For each stored column of a distribution, the length of a row, and whether rows share it.
-pub(super) fn widths(family: &dyn Posterior, layout: &Layout) -> Vec<(usize, bool)> {
+pub(super) fn widths(family: &dyn Posterior, layout: &Layout) -> Columns<(usize, bool)> {
     let width = |extent| match extent {
         Extent::Scalar => (1, false),
         Extent::Vector => (layout.n, false),
@@ -72,12 +72,19 @@ pub(super) fn widths(family: &dyn Posterior, layout: &Layout) -> Vec<(usize, boo
 impl Executor<'_> {
     /// The steps in which copies of a block move, one after another: each the copies that move at once, as a region of the
     /// plates. Where these meet within their group only, the first of every group move at once, then the second.
-    pub(super) fn one_after_another(&self, id: BlockId) -> Vec<Region> {
+    pub(super) fn one_after_another(&mut self, id: BlockId) -> Arc<Vec<Region>> {
+        if self.steps[id.index()].is_none() {
+            self.steps[id.index()] = Some(Arc::new(self.steps_of(id)));
+        }
+        Arc::clone(self.steps[id.index()].as_ref().expect("just found"))
+    }
+
+    fn steps_of(&self, id: BlockId) -> Vec<Region> {
         let plates = &self.plan.layouts[id.index()].plates;
         let mut steps = vec![Region::all(plates.len())];
         for Along { place, groups } in &self.plan.blocks[id.index()].in_order {
-            let values: Vec<Vec<u32>> = match groups {
-                None => (0..plates[*place]).map(|value| vec![value as u32]).collect(),
+            let values: Vec<Values> = match groups {
+                None => (0..plates[*place]).map(|value| Values::from_elem(value as u32, 1)).collect(),
                 Some(starts) => {
                     let longest = starts.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
                     let at = |step: usize| {
@@ -89,7 +96,7 @@ impl Executor<'_> {
                     (0..longest).map(|step| at(step).collect()).collect()
                 }
             };
-            let with = |step: &Region, values: &Vec<u32>| {
+            let with = |step: &Region, values: &Values| {
                 let mut step = step.clone();
                 step.0[*place] = Some(values.clone());
                 step
@@ -102,13 +109,14 @@ impl Executor<'_> {
 
     /// Updates the copies of a step, but for those (ascending) that are kept.
     pub(super) fn update_step(&mut self, id: BlockId, step: &Region, kept: &[usize]) -> Result<(), Trouble> {
-        let rows = Rows::new(&self.plan.layouts[id.index()], step);
-        let nodes = self.plan.blocks[id.index()].natural.clone();
+        let layout = Arc::clone(&self.plan.layouts[id.index()]);
+        let rows = Rows::new(&layout, step);
+        let plan = Arc::clone(&self.plan.blocks[id.index()]);
+        let nodes = &plan.natural;
         let block = self.equations.block(id);
         let family = family(self.equations, id);
-        let mut columns: Vec<Vec<f64>> = Vec::new();
-        for (node, own) in nodes.iter().zip(family.statistics()) {
-            let layout = &self.plan.layouts[id.index()];
+        let mut columns: Columns<Scratch> = Columns::new();
+        for (node, own) in nodes.iter().zip(&layout.statistics) {
             let shared = own.extent == Extent::Matrix && layout.group_letters != block.plates;
             let width = layout.n * layout.n;
             columns.push(if shared {
@@ -120,14 +128,19 @@ impl Executor<'_> {
                 self.evaluate_step(id, *node, step)
             });
         }
-        let columns = views(&columns);
-        let layout = &self.plan.layouts[id.index()];
-        let widths = if block.is_point() { vec![(layout.width(), false)] } else { widths(family, layout) };
+        let columns: Views = columns.iter().map(|own| &**own).collect();
+        let widths = if block.is_point() {
+            Columns::from_elem((layout.width(), false), 1)
+        } else {
+            widths(family, &layout)
+        };
         let mut own = rows.of(&widths, &self.parameters.blocks[id.index()]);
-        let outcome = settle(self.equations, id, &rows.batch(), &columns, &mut views_mut(&mut own));
+        let mut settled: ViewsMut = own.iter_mut().map(|own| &mut **own).collect();
+        let outcome = settle(self.equations, (id, &layout), &rows.batch(), &columns, &mut settled);
+        drop(settled);
         let each = layout.batch_of(1).rows;
         let copy_of = |number: usize| rows.rows[number / each] * each + number % each;
-        outcome.map_err(|improper| trouble(id, layout, copy_of(improper.row), improper.reason))?;
+        outcome.map_err(|improper| trouble(id, &layout, copy_of(improper.row), improper.reason))?;
         for (((width, grouped), column), own) in
             widths.iter().zip(&mut self.parameters.blocks[id.index()]).zip(&own)
         {
@@ -149,7 +162,7 @@ impl Executor<'_> {
     }
 
     /// A natural parameter of a block at the rows of a step.
-    fn evaluate_step(&mut self, id: BlockId, node: NodeId, step: &Region) -> Vec<f64> {
+    fn evaluate_step(&mut self, id: BlockId, node: NodeId, step: &Region) -> Scratch {
         let index = node.index();
         let mut region = step.clone();
         region.0.resize(self.plan.nodes[index].shape.len(), None);
@@ -165,27 +178,43 @@ impl Executor<'_> {
 
     /// Brings up to date what a sum of contractions reads in a region. What would be taken anew as a whole for every step of the
     /// block, and is read in part, is taken in this part alone.
-    fn evaluate_reads(&mut self, id: BlockId, node: NodeId, region: &Region) -> BTreeMap<NodeId, Portion> {
-        let mut needed: BTreeMap<NodeId, Option<Region>> = BTreeMap::new();
+    fn evaluate_reads(&mut self, id: BlockId, node: NodeId, region: &Region) -> Portions {
+        let mut needed: SmallVec<[(NodeId, Option<Region>); 16]> = SmallVec::new();
         for prepared in &self.prepared[node.index()] {
             let own = prepared.needed(region, &self.plan.maps, &mut self.inverses);
             for (read, own) in prepared.reads().zip(own) {
                 let own = (!own.is_all()).then_some(own);
-                let known = needed.entry(read).or_insert_with(|| own.clone());
-                if *known != own {
-                    *known = None;
+                match needed.iter_mut().find(|(other, _)| *other == read) {
+                    Some((_, known)) if *known != own => *known = None,
+                    Some(_) => {}
+                    None => needed.push((read, own)),
                 }
             }
         }
-        let mut taken = BTreeMap::new();
+        needed.sort_unstable_by_key(|(read, _)| *read);
+        let mut taken = Portions::new();
         for (read, region) in needed {
             let portion = region.and_then(|region| self.portion(id, read, region));
             match portion {
-                Some(portion) => _ = taken.insert(read, portion),
+                Some(portion) => taken.push((read, portion)),
                 None => self.evaluate(read),
             }
         }
         taken
+    }
+
+    /// Whether a node follows from the state of a block.
+    fn follows(&mut self, node: NodeId, id: BlockId) -> bool {
+        if self.followers[id.index()].is_empty() {
+            let moves = |index: &usize| self.plan.nodes[*index].source() == Source::Block(id);
+            let follows = |index: usize| {
+                let mut reached = vec![false; self.plan.nodes.len()];
+                self.reach(NodeId(index as u32), &mut reached);
+                (0..reached.len()).filter(|index| reached[*index]).any(|index| moves(&index))
+            };
+            self.followers[id.index()] = (0..self.plan.nodes.len()).map(follows).collect();
+        }
+        self.followers[id.index()][node.index()]
     }
 
     /// A part of a sum that every step of a block changes all over.
@@ -197,10 +226,7 @@ impl Executor<'_> {
         {
             return None;
         }
-        let mut reached = vec![false; self.plan.nodes.len()];
-        self.reach(node, &mut reached);
-        let moves = |index: usize| self.plan.nodes[index].source() == Source::Block(id);
-        if !(0..reached.len()).any(|index| reached[index] && moves(index)) {
+        if !self.follows(node, id) {
             return None;
         }
         self.plan.nodes[node.index()].reads().into_iter().for_each(|read| self.evaluate(read));
@@ -208,7 +234,7 @@ impl Executor<'_> {
         if self.evaluate_changed(node, newest) {
             return None;
         }
-        let values = self.contracted(node, &region, &BTreeMap::new())?;
+        let values = self.contracted(node, &region, &[])?;
         Some(Portion { region, values })
     }
 
@@ -218,19 +244,19 @@ impl Executor<'_> {
         &mut self,
         node: NodeId,
         region: &Region,
-        taken: &BTreeMap<NodeId, Portion>,
-    ) -> Option<Vec<f64>> {
+        taken: &[(NodeId, Portion)],
+    ) -> Option<Scratch> {
         let index = node.index();
         if self.prepared[index].iter().any(|prepared| prepared.streams(&self.plan.streamed)) {
             return None;
         }
-        let mut out = vec![0.0; region.shape(&self.plan.nodes[index].shape).iter().product()];
+        let mut out = Scratch::zeros(region.shape(&self.plan.nodes[index].shape).iter().product());
         for prepared in &self.prepared[index] {
-            let seen = prepared.reads().map(|read| match taken.get(&read) {
-                Some(own) => Seen { values: &own.values, region: Some(&own.region) },
+            let seen = prepared.reads().map(|read| match taken.iter().find(|(own, _)| *own == read) {
+                Some((_, own)) => Seen { values: &own.values, region: Some(&own.region) },
                 None => Seen { values: &self.values[read.index()], region: None },
             });
-            let seen: Vec<Seen> = seen.collect();
+            let seen: Operands<Seen> = seen.collect();
             let tables = (&self.plan.maps, &mut self.inverses);
             prepared.run_region(&seen, tables, region, &mut out, &self.threads);
         }
@@ -241,5 +267,8 @@ impl Executor<'_> {
 /// A part of an array.
 pub(super) struct Portion {
     region: Region,
-    values: Vec<f64>,
+    values: Scratch,
 }
+
+/// Parts of arrays, by their nodes.
+type Portions = SmallVec<[(NodeId, Portion); 8]>;

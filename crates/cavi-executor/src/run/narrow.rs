@@ -13,12 +13,16 @@
 use cavi_numerics::kernels::log_sum::{
     Factor, LEAST, Values, least_of_narrow, least_of_scaled, narrow, narrow_rows, power_of_two,
 };
+use smallvec::SmallVec;
 
 use super::Executor;
 use super::pass::CHUNK;
 use super::site_state::SiteState;
 use crate::plan::precision::Stored;
 use crate::plan::site::{AddendPlan, ModePlan, SitePlan};
+
+/// One a mode; more than these few are listed on the heap.
+pub(super) type Factors<'v> = SmallVec<[Factor<'v>; 4]>;
 
 /// A mode's factor in single precision.
 #[derive(Default)]
@@ -68,7 +72,7 @@ impl Executor<'_> {
     }
 
     /// The factors of an addend's modes, as the kernel reads them.
-    pub(super) fn factors<'v>(&'v self, addend: &AddendPlan, narrow: &'v [Narrow]) -> Vec<Factor<'v>> {
+    pub(super) fn factors<'v>(&'v self, addend: &AddendPlan, narrow: &'v [Narrow]) -> Factors<'v> {
         let single = is_single(narrow);
         let factor = |(place, mode): (usize, &ModePlan)| {
             let values = match single {

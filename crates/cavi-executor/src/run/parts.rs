@@ -1,6 +1,6 @@
 //! Vectors in which several variables stand beside each other, put together and taken apart.
 
-use cavi_numerics::Threads;
+use cavi_numerics::{Scratch, Threads};
 
 use crate::plan::tensor::Part;
 
@@ -10,22 +10,21 @@ fn places(part: &Part, shape: &[usize], transposed: bool) -> impl Iterator<Item 
     let inner = &shape[shape.len() - part.windows.len()..];
     let rows: usize = shape[..shape.len() - part.windows.len()].iter().product();
     let size: usize = inner.iter().product();
-    let mut within = vec![0];
+    let mut within: Scratch<usize> = Scratch::of(&[0]);
     for (dimension, (start, width)) in part.windows.iter().enumerate() {
         let stride: usize = match (transposed, dimension) {
             (true, 0) => 1,
             (true, _) => inner[1],
             (false, _) => inner[dimension + 1..].iter().product(),
         };
-        within = within
-            .iter()
-            .flat_map(|place| (*start..start + width).map(move |position| place + position * stride))
-            .collect();
+        let positions = |place: &usize| {
+            let place = *place;
+            (*start..start + width).map(move |position| place + position * stride)
+        };
+        within = within.iter().flat_map(positions).collect();
     }
-    (0..rows).flat_map(move |row| {
-        let base = row * size;
-        within.clone().into_iter().map(move |place| base + place)
-    })
+    let each = within.len();
+    (0..rows * each).map(move |place| place / each * size + within[place % each])
 }
 
 /// Adds a part to the whole, which has this shape.
@@ -63,7 +62,8 @@ pub fn pairs(values: &[f64], shape: &[usize], at: usize, out: &mut [f64], thread
         out.copy_from_slice(&matrices[(a * size + a) * inner..(a + 1) * size * inner]);
     };
     if out.len() == half {
-        return threads.for_each_item(rows(out, size, inner).collect(), |(a, out)| row(values, a, out));
+        let end = |a: usize, _: usize| (a + 1) * (2 * size - a) / 2 * inner;
+        return threads.for_each_part(&mut [out], size, end, |a, out| row(values, a, out[0]));
     }
     let step = (VALUES / whole).max(1);
     threads.for_each_chunk(out, step * half, |chunk, out| {

@@ -9,18 +9,24 @@
 use std::borrow::Cow;
 
 use cavi_algebra::{BlockId, SiteId};
-use cavi_numerics::kernels::contract::{Operand, Output, Step, contract};
-use cavi_numerics::kernels::log_sum::{self, Known, LEAST, LogSum, Outputs, Scratch, log_sum};
+use cavi_numerics::kernels::contract::{Letters, Operand, Output, Step, contract};
+use cavi_numerics::kernels::log_sum::{self, Known, LEAST, LogSum, Outputs, log_sum};
 use cavi_numerics::kernels::pattern::Pattern;
-use cavi_numerics::{Threads, special};
+use cavi_numerics::{Scratch, Threads, special};
+use smallvec::SmallVec;
 
 use super::Executor;
 use super::elementwise::zeros;
 use super::narrow::{self, Narrow};
+use super::rows::Column;
 use super::site_state::SiteState;
 use crate::plan::site::{AddendPlan, ModePlan, SitePlan};
 use crate::plan::tensor::{NodeId, Operation};
+use crate::schedule::Blocks;
 use crate::trouble::Trouble;
+
+/// For each addend, the counts of each of its modes, or terms without a summed letter, that is wanted.
+pub(super) type Counts = SmallVec<[SmallVec<[Option<Vec<f64>>; 4]>; 4]>;
 
 /// Entries whose numbers are worked out by one task.
 pub(super) const CHUNK: usize = 1 << 14;
@@ -29,13 +35,16 @@ impl Executor<'_> {
     /// The sum of weight times log partition at the current expectations.
     pub(super) fn site_total(&mut self, id: SiteId) -> f64 {
         // A negative weight was refused before.
-        self.total_with(id, &self.next[id.index()].clone()).unwrap_or(f64::NAN)
+        let next = std::mem::take(&mut self.next[id.index()]);
+        let total = self.total_with(id, &next).unwrap_or(f64::NAN);
+        self.next[id.index()] = next;
+        total
     }
 
     /// The same, in one pass with the counts of those of these blocks that read them; of a site without a pass nothing.
     pub(super) fn total_with(&mut self, id: SiteId, blocks: &[BlockId]) -> Result<f64, Trouble> {
         let reads = |block: &&BlockId| self.reads(id.index(), **block);
-        let targets: Vec<BlockId> = blocks.iter().filter(reads).copied().collect();
+        let targets: Blocks = blocks.iter().filter(reads).copied().collect();
         self.pass_for(id, &targets, true)?;
         Ok(self.sites[id.index()].total.unwrap_or(0.0))
     }
@@ -47,7 +56,7 @@ impl Executor<'_> {
 
     fn pass_for(&mut self, id: SiteId, targets: &[BlockId], wants_total: bool) -> Result<(), Trouble> {
         let Some(plan) = self.plan.sites[id.index()].clone() else { return Ok(()) };
-        let newest = plan.inputs().into_iter().map(|input| self.newest(input)).fold(1, u64::max);
+        let newest = plan.inputs().map(|input| self.newest(input)).fold(1, u64::max);
         let state = &self.sites[id.index()];
         let has_all = (state.total.is_some() || !wants_total)
             && targets.iter().all(|target| state.targets.contains(target));
@@ -76,7 +85,8 @@ impl Executor<'_> {
         let last = state.total.filter(|_| state.stamp >= newest);
         state.total = if wants_total { Some(total) } else { last };
         state.stamp = newest;
-        state.targets = targets.to_vec();
+        state.targets.clear();
+        state.targets.extend_from_slice(targets);
         self.sites[id.index()] = state;
         Ok(())
     }
@@ -106,8 +116,8 @@ impl Executor<'_> {
         if let Some(entry) = weights.iter().position(|weight| *weight < 0.0) {
             return Err(entry);
         }
-        if let Cow::Owned(weights) = state.ordered(weights) {
-            state.weights = weights;
+        if let Column::Own(weights) = state.ordered(weights) {
+            state.weights = weights.into_values();
         }
         state.weights_stamp = weights_stamp;
         Ok(())
@@ -115,8 +125,8 @@ impl Executor<'_> {
 
     /// Brings the scales of the addends beside the main one up to date.
     fn rescale(&mut self, plan: &SitePlan, main: usize, state: &mut SiteState) {
-        let offsets: Vec<NodeId> = plan.addends.iter().filter_map(|addend| addend.offset).collect();
-        let newest = offsets.iter().map(|offset| self.newest(*offset)).fold(1, u64::max);
+        let offsets = plan.addends.iter().filter_map(|addend| addend.offset);
+        let newest = offsets.map(|offset| self.newest(offset)).fold(1, u64::max);
         if state.scales_stamp >= newest {
             return;
         }
@@ -168,7 +178,7 @@ impl Executor<'_> {
         entries: usize,
     ) {
         addend.single.iter().for_each(|single| self.evaluate(single.factor));
-        let factors: Vec<&[f64]> =
+        let factors: SmallVec<[&[f64]; 4]> =
             addend.single.iter().map(|single| self.values[single.factor.index()].as_ref()).collect();
         scale.resize(entries, 0.0);
         self.threads.for_each_chunk(scale, CHUNK, |chunk, scale| {
@@ -216,17 +226,18 @@ impl Executor<'_> {
         main: usize,
         scales: &'s [Vec<f64>],
         sums: &[(u64, Vec<f64>)],
-    ) -> Cow<'s, [f64]> {
-        let others: Vec<usize> = (0..plan.addends.len()).filter(|number| *number != main).collect();
+    ) -> Column<'s> {
+        let others: SmallVec<[usize; 4]> = (0..plan.addends.len()).filter(|number| *number != main).collect();
         if let [only] = others.as_slice()
             && plan.addends[*only].categories == 1
             && sums[*only].1.is_empty()
             && !scales[*only].is_empty()
         {
-            return Cow::Borrowed(&scales[*only]);
+            return Column::Kept(&scales[*only]);
         }
-        let mut background = vec![0.0; plan.entries];
+        let mut background = Scratch::any(plan.entries);
         self.threads.for_each_chunk(&mut background, CHUNK, |chunk, background| {
+            background.fill(0.0);
             for number in &others {
                 let categories = plan.addends[*number].categories as f64;
                 for (place, background) in background.iter_mut().enumerate() {
@@ -235,7 +246,7 @@ impl Executor<'_> {
                 }
             }
         });
-        Cow::Owned(background)
+        Column::Own(background)
     }
 
     /// The pass itself: counts of the `targets`, and the total if wanted. Of several addends, sums whose factors have not
@@ -267,14 +278,10 @@ impl Executor<'_> {
         if let Some(offset) = main.and_then(|main| plan.addends[main].offset) {
             self.evaluate(offset);
         }
-        let mut accumulators: Vec<Vec<Option<Vec<f64>>>> = Vec::new();
+        let mut accumulators = Counts::new();
         for (number, addend) in plan.addends.iter().enumerate() {
             let own = addend.modes.iter().map(|mode| {
-                wanted(mode).then(|| {
-                    let last = self.counts_node(id, number, mode.log);
-                    let last = last.map(|node| std::mem::take(&mut self.values[node.index()]).into_owned());
-                    zeros(last.unwrap_or_default(), mode.rows * addend.row_length(mode), &self.threads)
-                })
+                wanted(mode).then(|| self.emptied(id, number, mode.log, mode.rows * addend.row_length(mode)))
             });
             accumulators.push(own.collect());
         }
@@ -354,7 +361,7 @@ impl Executor<'_> {
                         total += state.offsets.1;
                     }
                 }
-                (total, totals.rare)
+                (total, Scratch::of(&totals.rare))
             }
             // Every addend is one number an entry: log space throughout.
             None => (0.0, (0..entries).collect()),
@@ -372,17 +379,14 @@ impl Executor<'_> {
                 }
             }
         }
-        let mut scattered: Vec<Vec<Option<Vec<f64>>>> = plan
-            .addends
-            .iter()
-            .map(|addend| {
-                addend
-                    .scalars
-                    .iter()
-                    .map(|scalar| targets.contains(&scalar.block).then(|| vec![0.0; scalar.size]))
-                    .collect()
-            })
-            .collect();
+        let mut scattered = Counts::new();
+        for (number, addend) in plan.addends.iter().enumerate() {
+            let own = addend.scalars.iter().map(|scalar| {
+                let is_wanted = targets.contains(&scalar.block);
+                is_wanted.then(|| self.emptied(id, number, scalar.log, scalar.size))
+            });
+            scattered.push(own.collect());
+        }
         if let (Some(_), Some(ratios)) = (main, &ratios) {
             let weights = self.weights(plan, &state.weights);
             for (number, (addend, own)) in plan.addends.iter().zip(&mut scattered).enumerate() {
@@ -402,9 +406,18 @@ impl Executor<'_> {
             }
         }
         total += self.rare_entries(plan, &rare, state, &mut accumulators, &mut scattered);
-        state.ratios = ratios.unwrap_or_default();
+        if let Some(ratios) = ratios {
+            state.ratios = ratios;
+        }
         self.store(id, plan, accumulators, scattered);
         total
+    }
+
+    /// As many zeros for the counts of a log term, in the memory of the last ones.
+    fn emptied(&mut self, id: SiteId, addend: usize, log: usize, length: usize) -> Vec<f64> {
+        let last = self.counts_node(id, addend, log);
+        let last = last.map(|node| std::mem::take(&mut self.values[node.index()]).into_owned());
+        zeros(last.unwrap_or_default(), length, &self.threads)
     }
 
     /// The weights of a site in the order of its pass.
@@ -448,7 +461,7 @@ impl Executor<'_> {
         number: usize,
         ratios: &[f64],
         (patterns, narrow): (&[Option<Pattern>], &[Vec<Narrow>]),
-        scratch: &mut Scratch,
+        scratch: &mut log_sum::Scratch,
         accumulators: &mut [Option<Vec<f64>>],
     ) {
         if accumulators.iter().all(Option::is_none) {
@@ -476,7 +489,7 @@ impl Executor<'_> {
         main: usize,
         ratios: &[f64],
         state: &mut SiteState,
-        accumulators: &mut [Vec<Option<Vec<f64>>>],
+        accumulators: &mut Counts,
     ) {
         for (number, own) in accumulators.iter_mut().enumerate() {
             if number == main || own.iter().all(Option::is_none) {
@@ -484,7 +497,7 @@ impl Executor<'_> {
             }
             // Where the ratio is 0 the entry has no weight, or is treated in log space. Without a scale it is 1.
             let scales = &state.scales[number];
-            let mut scaled = ratios.to_vec();
+            let mut scaled = Scratch::of(ratios);
             let product =
                 |(ratio, scale): (&mut f64, &f64)| *ratio = if *ratio == 0.0 { 0.0 } else { *ratio * scale };
             scaled.iter_mut().zip(scales).for_each(product);
@@ -493,15 +506,9 @@ impl Executor<'_> {
         }
     }
 
-    /// Puts the counts into the nodes that updates read, in the blocks' own order. Where that is another one, they are not kept
-    /// as the pass has them: that would be as much memory all the time.
-    fn store(
-        &mut self,
-        id: SiteId,
-        plan: &SitePlan,
-        counts: Vec<Vec<Option<Vec<f64>>>>,
-        scattered: Vec<Vec<Option<Vec<f64>>>>,
-    ) {
+    /// Puts the counts into the nodes that updates read, in the blocks' own order. Where that is another one, the memory in which
+    /// the pass had them is for others.
+    fn store(&mut self, id: SiteId, plan: &SitePlan, counts: Counts, scattered: Counts) {
         self.clock += 1;
         let clock = self.clock;
         for (number, (counts, scattered)) in counts.into_iter().zip(scattered).enumerate() {
@@ -512,26 +519,25 @@ impl Executor<'_> {
                 let arranged = mode.counts.as_ref().filter(|_| !mode.counts_in_order());
                 let values = if let Some(arrange) = arranged {
                     let shape = &self.plan.nodes[node.index()].shape;
-                    let mut strides = vec![0; arrange.sizes.len()];
+                    let mut strides = Letters::from_elem(0, arrange.sizes.len());
                     let mut stride = 1;
                     for (index, size) in arrange.output.iter().zip(shape).rev() {
                         strides[index.letter] += stride;
                         stride *= size;
                     }
-                    let mut from = vec![Step::Stride(0); arrange.sizes.len()];
+                    let mut from = Letters::from_elem(Step::Stride(0), arrange.sizes.len());
                     // The categories of a padded mode are one letter, the last.
                     let (mut inner, mut padding) = (1, mode.padding);
                     for (letter, size) in arrange.sizes.iter().enumerate().rev() {
                         from[letter] = Step::Stride(inner);
                         inner = inner * size + std::mem::take(&mut padding);
                     }
-                    // Memory for the next pass, whose rows may be longer.
-                    let mut values = Vec::with_capacity(own.len());
-                    values.resize(shape.iter().product(), 0.0);
+                    let mut values = zeros(Vec::new(), shape.iter().product(), &self.threads);
                     let operand = Operand { values: &own, steps: from };
                     let steps = strides.into_iter().map(Step::Stride).collect();
                     let output = Output { values: &mut values, steps };
                     contract(&arrange.sizes, 1.0, &[operand], output, &self.threads);
+                    Scratch::keep(own);
                     values
                 } else {
                     own

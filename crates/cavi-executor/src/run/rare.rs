@@ -1,8 +1,9 @@
 //! Entries whose partition leaves the range of doubles: one by one, in log space.
 
-use cavi_numerics::special;
+use cavi_numerics::{Scratch, special};
 
 use super::Executor;
+use super::pass::Counts;
 use super::site_state::SiteState;
 use crate::plan::site::{AddendPlan, ModePlan, SitePlan};
 
@@ -13,8 +14,8 @@ impl Executor<'_> {
         plan: &SitePlan,
         rare: &[usize],
         state: &SiteState,
-        counts: &mut [Vec<Option<Vec<f64>>>],
-        scattered: &mut [Vec<Option<Vec<f64>>>],
+        counts: &mut Counts,
+        scattered: &mut Counts,
     ) -> f64 {
         if rare.is_empty() {
             return 0.0;
@@ -24,7 +25,7 @@ impl Executor<'_> {
             addend.offset.into_iter().for_each(|offset| self.evaluate(offset));
         }
         let mut total = 0.0;
-        let mut logs: Vec<f64> = Vec::new();
+        let mut logs: Scratch = Scratch::with_room(0);
         for entry in rare {
             let weight = self.values[plan.weight.index()][state.entry(*entry)];
             if weight == 0.0 {
@@ -41,7 +42,7 @@ impl Executor<'_> {
                     addend.modes.iter().enumerate().map(log).sum()
                 };
                 let own = categories(addend, state.entry(*entry));
-                logs.extend(own.map(|(category, log)| offset + log + of_modes(category)));
+                own.for_each(|(category, log)| logs.push(offset + log + of_modes(category)));
             }
             let partition = special::log_sum_exp(&logs);
             total += weight * partition;

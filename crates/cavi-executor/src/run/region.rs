@@ -3,16 +3,26 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use cavi_numerics::Scratch;
+use cavi_numerics::kernels::contract::Letters;
+use smallvec::SmallVec;
+
 use crate::plan::tensor::{Contraction, Index, MapId, Maps};
+
+/// Values of a letter, ascending; more than these few are on the heap.
+pub type Values = SmallVec<[u32; 4]>;
+
+/// The values of each dimension; `None` for all of them.
+pub type Bounds = SmallVec<[Option<Values>; 4]>;
 
 /// A box in an array: for each dimension its values there, ascending; `None` for all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Region(pub Vec<Option<Vec<u32>>>);
+pub struct Region(pub Bounds);
 
 impl Region {
     /// All of an array of this many dimensions.
     pub fn all(rank: usize) -> Region {
-        Region(vec![None; rank])
+        Region(Bounds::from_elem(None, rank))
     }
 
     /// Whether it is all there is.
@@ -37,46 +47,67 @@ impl Region {
     }
 
     /// The shape of an array of the region alone.
-    pub fn shape(&self, whole: &[usize]) -> Vec<usize> {
-        self.0.iter().zip(whole).map(|(own, size)| own.as_ref().map_or(*size, Vec::len)).collect()
+    pub fn shape(&self, whole: &[usize]) -> Letters<usize> {
+        self.0.iter().zip(whole).map(|(own, size)| own.as_ref().map_or(*size, |own| own.len())).collect()
     }
 
     /// Where the region stands in an array of this shape, in C order.
-    pub fn runs(&self, shape: &[usize]) -> Vec<Range<usize>> {
+    pub fn runs(&self, shape: &[usize]) -> Runs {
         let last = self.0.iter().rposition(Option::is_some).map_or(0, |place| place + 1);
-        let inner: usize = shape[last..].iter().product();
-        let starts = self.0[..last].iter().zip(shape).fold(vec![0], |starts, (own, size)| {
-            let values = |start: usize| -> Box<dyn Iterator<Item = usize>> {
+        let length = shape[last..].iter().product();
+        let mut starts: Scratch<usize> = Scratch::of(&[0]);
+        for (own, size) in self.0[..last].iter().zip(shape) {
+            let mut next = Scratch::with_room(starts.len() * own.as_ref().map_or(*size, |own| own.len()));
+            for start in starts.iter() {
                 match own {
-                    Some(values) => Box::new(values.iter().map(move |value| start + *value as usize)),
-                    None => Box::new(start..start + size),
+                    Some(values) => values.iter().for_each(|value| next.push(start * size + *value as usize)),
+                    None => (start * size..(start + 1) * size).for_each(|place| next.push(place)),
                 }
-            };
-            starts.into_iter().flat_map(|start: usize| values(start * size)).collect()
-        });
-        starts.into_iter().map(|start| start * inner..(start + 1) * inner).collect()
+            }
+            starts = next;
+        }
+        starts.iter_mut().for_each(|start| *start *= length);
+        Runs { starts, length }
+    }
+}
+
+/// Where a region stands in an array: runs of one length.
+pub struct Runs {
+    starts: Scratch<usize>,
+    length: usize,
+}
+
+impl Runs {
+    /// The runs, in order.
+    pub fn iter(&self) -> impl Iterator<Item = Range<usize>> {
+        self.starts.iter().map(|start| *start..start + self.length)
+    }
+
+    /// The values in all runs.
+    pub fn values(&self) -> usize {
+        self.starts.len() * self.length
     }
 }
 
 /// The values of the region, from an array.
-pub fn gathered(runs: &[Range<usize>], values: &[f64]) -> Vec<f64> {
-    let mut out = Vec::with_capacity(runs.iter().map(Range::len).sum());
-    runs.iter().for_each(|run| out.extend_from_slice(&values[run.clone()]));
+pub fn gathered(runs: &Runs, values: &[f64]) -> Scratch {
+    let mut out = Scratch::zeros(runs.values());
+    for (out, run) in out.chunks_exact_mut(runs.length.max(1)).zip(runs.iter()) {
+        out.copy_from_slice(&values[run]);
+    }
     out
 }
 
 /// Puts the values of the region into an array.
-pub fn scatter(runs: &[Range<usize>], own: &[f64], values: &mut [f64]) {
-    let mut from = 0;
-    for run in runs {
-        values[run.clone()].copy_from_slice(&own[from..from + run.len()]);
-        from += run.len();
+pub fn scatter(runs: &Runs, own: &[f64], values: &mut [f64]) {
+    for (own, run) in own.chunks_exact(runs.length.max(1)).zip(runs.iter()) {
+        values[run].copy_from_slice(own);
     }
 }
 
-fn join(own: &mut Option<Vec<u32>>, other: Option<&[u32]>) {
+fn join(own: &mut Option<Values>, other: Option<&[u32]>) {
     match (own.as_mut(), other) {
-        (Some(values), Some(others)) if values != others => {
+        (Some(values), Some(others)) if **values != *others => {
             values.extend_from_slice(others);
             values.sort_unstable();
             values.dedup();
@@ -99,8 +130,8 @@ struct Inverse {
 
 impl Inverses {
     /// The values of a letter, ascending, at which an index has one of these values.
-    pub fn letters(&mut self, index: Index, values: &[u32], maps: &Maps) -> Vec<u32> {
-        let Some(map) = index.map else { return values.to_vec() };
+    pub fn letters(&mut self, index: Index, values: &[u32], maps: &Maps) -> Values {
+        let Some(map) = index.map else { return values.into() };
         let inverse = self.0.entry(map).or_insert_with(|| {
             let table = maps.table(map);
             let mut starts = vec![0; maps.range(map) + 1];
@@ -114,7 +145,7 @@ impl Inverses {
             let value = *value as usize;
             &inverse.order[inverse.starts[value] as usize..inverse.starts[value + 1] as usize]
         };
-        let mut letters: Vec<u32> = values.iter().flat_map(own).copied().collect();
+        let mut letters: Values = values.iter().flat_map(own).copied().collect();
         if !letters.is_sorted() {
             letters.sort_unstable();
         }
@@ -134,10 +165,10 @@ pub fn follows(
     maps: &Maps,
     inverses: &mut Inverses,
 ) -> Option<Region> {
-    let mut letters: Option<Vec<Option<Vec<u32>>>> = None;
+    let mut letters: Option<Letters<Option<Values>>> = None;
     for (operand, region) in contraction.operands.iter().zip(changed) {
         let Some(region) = region else { continue };
-        let mut own: Vec<Option<Vec<u32>>> = vec![None; contraction.sizes.len()];
+        let mut own: Letters<Option<Values>> = Letters::from_elem(None, contraction.sizes.len());
         for (index, values) in operand.dims.iter().zip(&region.0) {
             // A table that is not kept says nothing.
             let known = index.map.is_none_or(|map| maps.table(map).len() >= contraction.sizes[index.letter]);
@@ -154,7 +185,7 @@ pub fn follows(
     let dims = contraction.output.iter().map(|index| {
         let values = letters[index.letter].as_ref()?;
         let Some(map) = index.map else { return Some(values.clone()) };
-        let mut values: Vec<u32> = values.iter().map(|value| maps.table(map)[*value as usize]).collect();
+        let mut values: Values = values.iter().map(|value| maps.table(map)[*value as usize]).collect();
         values.sort_unstable();
         values.dedup();
         Some(values)
@@ -169,22 +200,27 @@ mod tests {
     use super::*;
     use crate::plan::tensor::{Access, NodeId};
 
+    fn boxed(bounds: &[Option<&[u32]>]) -> Region {
+        Region(bounds.iter().map(|own| own.map(Values::from)).collect())
+    }
+
     #[test]
     fn runs_are_the_places_of_the_box() {
         let shape = [3, 2, 4];
-        let region = Region(vec![Some(vec![0, 2]), None, Some(vec![1, 3])]);
+        let region = boxed(&[Some(&[0, 2]), None, Some(&[1, 3])]);
         let mut inside = Vec::new();
         for place in 0..24_u32 {
             if [0, 2].contains(&(place / 8)) && [1, 3].contains(&(place % 4)) {
                 inside.push(place as usize);
             }
         }
-        let runs: Vec<usize> = region.runs(&shape).into_iter().flatten().collect();
+        let runs: Vec<usize> = region.runs(&shape).iter().flatten().collect();
         assert_eq!(runs, inside);
-        assert_eq!(region.shape(&shape), [2, 2, 2]);
-        assert_eq!(Region::all(3).runs(&shape), vec![Range { start: 0, end: 24 }]);
-        let rows = Region(vec![Some(vec![1]), None, None]);
-        assert_eq!(rows.runs(&shape), vec![Range { start: 8, end: 16 }]);
+        assert_eq!(region.shape(&shape).as_slice(), [2, 2, 2]);
+        let all = |region: &Region| region.runs(&shape).iter().collect::<Vec<_>>();
+        assert_eq!(all(&Region::all(3)), [Range { start: 0, end: 24 }]);
+        let rows = boxed(&[Some(&[1]), None, None]);
+        assert_eq!(all(&rows), [Range { start: 8, end: 16 }]);
         let values: Vec<f64> = (0..24).map(f64::from).collect();
         let mut back = vec![0.0; 24];
         let own = gathered(&region.runs(&shape), &values);
@@ -210,15 +246,15 @@ mod tests {
             output: vec![through, Index::letter(1)],
         };
         let mut inverses = Inverses::default();
-        let mut region = |a: Option<Vec<u32>>, b: Option<Vec<u32>>| {
-            let changed = [a.map(|a| Region(vec![Some(a)])), b.map(|b| Region(vec![Some(b), None]))];
+        let mut region = |a: Option<&[u32]>, b: Option<&[u32]>| {
+            let changed = [a.map(|a| boxed(&[Some(a)])), b.map(|b| boxed(&[Some(b), None]))];
             follows(&contraction, &changed, &[3, 2], &maps, &mut inverses)
         };
         assert_eq!(region(None, None), None);
-        assert_eq!(region(Some(vec![0, 2]), None), Some(Region(vec![Some(vec![1]), None])));
-        assert_eq!(region(None, Some(vec![0])), Some(Region(vec![Some(vec![0]), None])));
-        assert_eq!(region(Some(vec![3]), Some(vec![1])), Some(Region(vec![Some(vec![1, 2]), None])));
-        assert_eq!(region(Some(vec![0, 1, 3]), None), Some(Region::all(2)));
-        assert_eq!(inverses.letters(through, &[1, 2], &maps), [0, 2, 3]);
+        assert_eq!(region(Some(&[0, 2]), None), Some(boxed(&[Some(&[1]), None])));
+        assert_eq!(region(None, Some(&[0])), Some(boxed(&[Some(&[0]), None])));
+        assert_eq!(region(Some(&[3]), Some(&[1])), Some(boxed(&[Some(&[1, 2]), None])));
+        assert_eq!(region(Some(&[0, 1, 3]), None), Some(Region::all(2)));
+        assert_eq!(inverses.letters(through, &[1, 2], &maps).as_slice(), [0, 2, 3]);
     }
 }

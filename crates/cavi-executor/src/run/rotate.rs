@@ -22,6 +22,7 @@ use std::collections::BTreeMap;
 
 use cavi_algebra::{BlockId, Elementary, LetterId, Rotated, Rotation, Statistic};
 use cavi_families::{Improper, views, views_mut};
+use cavi_numerics::Scratch;
 use cavi_numerics::lbfgs::maximise;
 use cavi_numerics::linalg::{lu_inverse, multiply, transpose};
 
@@ -98,7 +99,10 @@ impl Executor<'_> {
         }
         let objective = Objective { n, number, groups: &groups, executor: self, followers: &followers };
         let identity: Vec<f64> = (0..n * n).map(|at| f64::from(u8::from(at % (n + 1) == 0))).collect();
-        let mut evaluate = |matrix: &[f64]| Ok::<_, Trouble>(objective.value_and_gradient(matrix));
+        let mut evaluate = |matrix: &[f64]| {
+            let (value, gradient) = objective.value_and_gradient(matrix);
+            Ok::<_, Trouble>((value, Scratch::of(&gradient)))
+        };
         let found = maximise(&identity, STEPS, &mut evaluate)?;
         let gain = found.value - objective.value_and_gradient(&identity).0;
         let (Some(inverse), true) = (lu_inverse(n, &found.at), gain > 0.0 && gain.is_finite()) else {
@@ -113,15 +117,16 @@ impl Executor<'_> {
             .chain(rotation.right.iter().map(|own| (own, &transposed)))
         {
             let batch = self.plan.layouts[own.block.index()].batch();
-            let descriptors = &mut views_mut(&mut self.parameters.blocks[own.block.index()]);
-            family(self.equations, own.block).transform(&batch, matrix, descriptors);
+            let block = &mut self.parameters.blocks[own.block.index()];
+            family(self.equations, own.block).transform(&batch, matrix, &mut views_mut(block));
             self.touch(own.block);
         }
         for (follower, natural) in followers.iter().zip(moved) {
             let layout = &self.plan.layouts[follower.id.index()];
             let columns = views(&natural);
-            let block = &mut views_mut(&mut self.parameters.blocks[follower.id.index()]);
-            let outcome = family(self.equations, follower.id).describe(&layout.batch(), &columns, block);
+            let block = &mut self.parameters.blocks[follower.id.index()];
+            let family = family(self.equations, follower.id);
+            let outcome = family.describe(&layout.batch(), &columns, &mut views_mut(block));
             outcome.map_err(|Improper { row, reason }| trouble(follower.id, layout, row, reason))?;
             self.touch(follower.id);
         }

@@ -7,22 +7,26 @@
 //! update) leaves it to be done as usual.
 
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cavi_algebra::BlockId;
-use cavi_families::{Batch, views, views_mut};
-use cavi_numerics::Threads;
+use cavi_families::{Batch, Views, ViewsMut};
 use cavi_numerics::kernels::log_sum::{Factor, LogSum, Values, log_sum_rows};
 use cavi_numerics::kernels::pattern::Pattern;
 use cavi_numerics::reduce::has_nan;
+use cavi_numerics::{Scratch, Threads};
+use smallvec::SmallVec;
 
 use super::contractions::Prepared;
 use super::elementwise::in_place;
 use super::rows::Parts;
+use super::settle::settle;
 use super::site_state::SiteState;
-use super::{Executor, family, narrow, settle};
+use super::{Executor, family, narrow};
 use crate::plan::row_wise::{Column, OwnRows, RowWise};
 use crate::plan::site::SitePlan;
-use crate::plan::tensor::{NodeId, Operation};
+use crate::plan::tensor::{Operation, Reads};
 
 /// As many bytes are read again and again for a band.
 const BAND_BYTES: usize = 1 << 17;
@@ -38,28 +42,36 @@ impl Executor<'_> {
         if !own.sites.iter().all(|site| self.is_ready(site)) {
             return false;
         }
-        let fixed: Vec<Vec<f64>> = own.columns.iter().map(|column| self.fixed(id, column)).collect();
+        let fixed: SmallVec<[Scratch; 6]> = own.columns.iter().map(|column| self.fixed(id, column)).collect();
         let letters = self.plan.layouts[id.index()].plates[0];
         let bands = match std::mem::take(&mut self.bands[id.index()]) {
             none if none.is_empty() => self.cut(&own, letters),
             bands => bands,
         };
-        let updated = self.threads.map(bands.len(), |band| {
+        // In copies: where a band takes more than its rows, nothing has changed.
+        let mut updated: SmallVec<[Scratch; 6]> =
+            self.parameters.blocks[id.index()].iter().map(|column| Scratch::of(column)).collect();
+        let each: SmallVec<[usize; 6]> = updated.iter().map(|column| column.len() / letters).collect();
+        let (end, failed) =
+            (|band: usize, column: usize| bands[band].end * each[column], AtomicBool::new(false));
+        let mut columns: ViewsMut = updated.iter_mut().map(|column| &mut **column).collect();
+        self.threads.for_each_part(&mut columns, bands.len(), end, |band, columns| {
             let rows = bands[band].clone();
-            Band { executor: self, id, own: &own, fixed: &fixed, rows }.repeated(repeat)
-        });
-        let updated: Option<Vec<Vec<Vec<f64>>>> = updated.into_iter().collect();
-        for (rows, updated) in bands.iter().zip(updated.iter().flatten()) {
-            for (column, updated) in self.parameters.blocks[id.index()].iter_mut().zip(updated) {
-                let each = column.len() / letters;
-                column[rows.start * each..rows.end * each].copy_from_slice(updated);
+            let band = Band { executor: self, id, own: &own, fixed: &fixed, rows };
+            if !(0..repeat).all(|_| band.update(columns).is_some()) {
+                failed.store(true, Ordering::Relaxed);
             }
-        }
+        });
+        drop(columns);
         self.bands[id.index()] = bands;
-        if updated.is_some() {
-            self.touch(id);
+        if failed.into_inner() {
+            return false;
         }
-        updated.is_some()
+        for (column, updated) in self.parameters.blocks[id.index()].iter_mut().zip(updated) {
+            Scratch::keep(std::mem::replace(column, updated.into_values()));
+        }
+        self.touch(id);
+        true
     }
 
     /// Brings up to date what the block does not move of a site; whether its entries can be visited row by row.
@@ -75,22 +87,22 @@ impl Executor<'_> {
     }
 
     /// The part of a natural parameter that the block does not move, at all rows, as an update of all of them has it.
-    fn fixed(&mut self, id: BlockId, column: &Column) -> Vec<f64> {
+    fn fixed(&mut self, id: BlockId, column: &Column) -> Scratch {
         let node = &self.plan.nodes[column.node.index()];
         let values = node.len();
         if !matches!(node.operation, Operation::Contractions(_)) {
             if column.counts.is_empty() {
                 self.evaluate(column.node);
-                return self.values[column.node.index()].to_vec();
+                return Scratch::of(&self.values[column.node.index()]);
             }
-            return vec![0.0; values];
+            return Scratch::zeros(values);
         }
-        let layout = self.plan.layouts[id.index()].clone();
+        let layout = Arc::clone(&self.plan.layouts[id.index()]);
         let parts = Parts::new(family(self.equations, id), &layout);
         let by_parts = self.is_by_parts(column.node, &parts);
-        let reads: Vec<NodeId> = self.still(column).iter().flat_map(Prepared::reads).collect();
+        let reads: Reads = self.still(column).iter().flat_map(Prepared::reads).collect();
         reads.into_iter().for_each(|read| self.evaluate(read));
-        let mut out = vec![0.0; values];
+        let mut out = Scratch::zeros(values);
         if by_parts {
             self.threads.for_each_chunk(&mut out, parts.values(values), |part, out| {
                 let still = self.still(column).iter();
@@ -152,50 +164,47 @@ struct Band<'e, 'a> {
     id: BlockId,
     own: &'e RowWise,
     /// Of each natural parameter what the block does not move, at all rows.
-    fixed: &'e [Vec<f64>],
+    fixed: &'e [Scratch],
     rows: Range<usize>,
 }
 
 impl Band<'_, '_> {
-    /// The descriptors (or the point) of these rows after so many updates; `None` where one takes more than these rows.
-    fn repeated(&self, repeat: u64) -> Option<Vec<Vec<f64>>> {
-        let block = &self.executor.parameters.blocks[self.id.index()];
-        let mut own: Vec<Vec<f64>> = block.iter().map(|column| self.of(column).to_vec()).collect();
-        for _ in 0..repeat {
-            self.update(&mut own)?;
+    /// One update of the descriptors (or the point) of these rows; `None` where it takes more than these rows.
+    fn update(&self, own: &mut [&mut [f64]]) -> Option<()> {
+        let descriptors: Views = own.iter().map(|column| &**column).collect();
+        let mut counts: SmallVec<[Scratch; 2]> = SmallVec::new();
+        for site in &self.own.sites {
+            counts.push(self.counts(site, &descriptors)?);
         }
-        Some(own)
-    }
-
-    fn update(&self, own: &mut [Vec<f64>]) -> Option<()> {
-        let counts = self.own.sites.iter().map(|site| self.counts(site, own)).collect::<Option<Vec<_>>>()?;
-        let mut natural: Vec<Vec<f64>> = Vec::with_capacity(self.fixed.len());
+        drop(descriptors);
+        let mut natural: SmallVec<[Scratch; 6]> = SmallVec::new();
         for (column, fixed) in self.own.columns.iter().zip(self.fixed) {
-            let mut sum = self.of(fixed).to_vec();
+            let mut sum = Scratch::of(self.of(fixed));
             for (site, coefficient) in &column.counts {
-                sum.iter_mut().zip(&counts[*site]).for_each(|(sum, count)| *sum += coefficient * count);
+                sum.iter_mut().zip(&*counts[*site]).for_each(|(sum, count)| *sum += coefficient * count);
             }
             if has_nan(&sum) {
                 return None;
             }
             natural.push(sum);
         }
-        let natural = views(&natural);
-        settle(self.executor.equations, self.id, &self.batch(), &natural, &mut views_mut(own)).ok()
+        let natural: Views = natural.iter().map(|column| &**column).collect();
+        let layout = &self.executor.plan.layouts[self.id.index()];
+        settle(self.executor.equations, (self.id, layout), &self.batch(), &natural, own).ok()
     }
 
     /// The counts of a site in these rows.
-    fn counts(&self, own: &OwnRows, descriptors: &[Vec<f64>]) -> Option<Vec<f64>> {
+    fn counts(&self, own: &OwnRows, descriptors: &[&[f64]]) -> Option<Scratch> {
         let executor = self.executor;
         let (plan, state) = (executor.site_plan(own), &executor.sites[own.site.index()]);
         let addend = &plan.addends[0];
         let from = &executor.plan.nodes[own.from.index()];
         let mut factor = match from.operation {
-            Operation::Point(_, member) => descriptors[member].clone(),
+            Operation::Point(_, member) => Scratch::of(descriptors[member]),
             Operation::Moment(_, which) => {
-                let mut out = vec![0.0; from.len() / self.letters() * self.rows.len()];
+                let mut out = Scratch::zeros(from.len() / self.letters() * self.rows.len());
                 let family = family(executor.equations, self.id);
-                family.expect(&self.batch(), &views(descriptors), which, &mut out);
+                family.expect(&self.batch(), descriptors, which, &mut out);
                 out
             }
             _ => unreachable!("a factor of a row follows from the block itself"),
@@ -219,11 +228,11 @@ impl Band<'_, '_> {
             ratios: None,
             least: narrow::least(plan, &state.narrow),
         };
-        let mut counts = vec![0.0; factor.len()];
+        let mut counts = Scratch::zeros(factor.len());
         if !log_sum_rows(&input, self.rows.clone(), &mut counts) {
             return None;
         }
-        counts.iter_mut().zip(&factor).for_each(|(count, factor)| *count *= factor);
+        counts.iter_mut().zip(&*factor).for_each(|(count, factor)| *count *= factor);
         Some(counts)
     }
 

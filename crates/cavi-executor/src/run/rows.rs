@@ -1,12 +1,13 @@
 //! What is done to the rows of a block, a part of them at a time: parts that stay in the cache, on all threads. Parts follow
 //! from the layout alone, and rows do not depend on one another, so that the bits depend on neither.
 
-use std::borrow::Cow;
-use std::ops::Range;
+use std::ops::{Deref, Range};
+use std::sync::Mutex;
 
-use cavi_families::{Batch, Extent, Improper, Posterior, views_mut};
-use cavi_numerics::Threads;
+use cavi_families::{Batch, Descriptor, Expectation, Extent, Improper, Posterior, Views, ViewsMut};
 use cavi_numerics::reduce::has_nan;
+use cavi_numerics::{Scratch, Threads};
+use smallvec::SmallVec;
 
 use super::{Executor, LARGE};
 use crate::layout::Layout;
@@ -18,6 +19,7 @@ const PART: usize = 1 << 13;
 /// The rows of a block, cut at values of its first plate letter.
 #[derive(Clone, Copy)]
 pub struct Parts<'a> {
+    layout: &'a Layout,
     batch: Batch<'a>,
     /// The values of the first plate letter.
     letters: usize,
@@ -30,14 +32,13 @@ impl<'a> Parts<'a> {
     pub fn new(family: &dyn Posterior, layout: &'a Layout) -> Parts<'a> {
         let (batch, letters) = (layout.batch(), layout.plates.first().copied().unwrap_or(1));
         let descriptors = family.descriptors().iter().map(|own| own.extent);
-        let statistics = family.statistics();
-        let extents = || descriptors.clone().chain(statistics.iter().map(|own| own.extent));
+        let extents = || descriptors.clone().chain(layout.statistics.iter().map(|own| own.extent));
         let shares = !layout.group.is_empty() && extents().any(|extent| extent == Extent::Matrix);
         let values = extents().map(|extent| batch.len(extent)).max().unwrap_or(0);
         if values <= PART || shares || layout.n == 0 {
-            return Parts { batch, letters, step: letters.max(1) };
+            return Parts { layout, batch, letters, step: letters.max(1) };
         }
-        Parts { batch, letters, step: (PART * letters / values).max(1) }
+        Parts { layout, batch, letters, step: (PART * letters / values).max(1) }
     }
 
     fn is_one(&self) -> bool {
@@ -79,11 +80,11 @@ impl<'a> Parts<'a> {
         self.batch(0).len(extent).max(1)
     }
 
-    /// The values of a part in columns of these extents.
-    fn take<'c>(&self, part: usize, columns: &[&'c [f64]], extents: &[Extent]) -> Vec<&'c [f64]> {
-        let own = columns.iter().zip(extents).map(|(column, extent)| {
-            let start = part * self.length(*extent);
-            &column[start..start + self.batch(part).len(*extent)]
+    /// The values of a part in columns of these descriptors.
+    fn take<'c>(&self, part: usize, columns: &[&'c [f64]], descriptors: &[Descriptor]) -> Views<'c> {
+        let own = columns.iter().zip(descriptors).map(|(column, own)| {
+            let start = part * self.length(own.extent);
+            &column[start..start + self.batch(part).len(own.extent)]
         });
         own.collect()
     }
@@ -91,15 +92,38 @@ impl<'a> Parts<'a> {
 
 /// Where the natural parameters of rows come from.
 pub struct Columns<'e> {
-    nodes: Vec<(NodeId, bool)>,
+    nodes: &'e [(NodeId, bool)],
     executor: &'e Executor<'e>,
 }
+
+/// Nodes, and whether the rows of each are worked out when a part of them is read.
+pub type ByParts = SmallVec<[(NodeId, bool); 6]>;
+
+/// The values of a column in a part: kept, or worked out.
+pub enum Column<'e> {
+    Kept(&'e [f64]),
+    Own(Scratch),
+}
+
+impl Deref for Column<'_> {
+    type Target = [f64];
+
+    fn deref(&self) -> &[f64] {
+        match self {
+            Column::Kept(values) => values,
+            Column::Own(values) => values,
+        }
+    }
+}
+
+/// One a natural parameter.
+pub type Part<'e> = SmallVec<[Column<'e>; 6]>;
 
 impl Executor<'_> {
     /// Brings nodes up to date that hold a number for each row of a block and slot. For each: whether its rows are worked out
     /// when a part of them is read; then what they follow from is up to date.
-    pub(super) fn prepare(&mut self, nodes: &[NodeId], parts: &Parts) -> Vec<(NodeId, bool)> {
-        let mut prepared = Vec::new();
+    pub(super) fn prepare(&mut self, nodes: &[NodeId], parts: &Parts) -> ByParts {
+        let mut prepared = ByParts::new();
         for node in nodes {
             let by_parts = self.is_by_parts(*node, parts);
             if by_parts {
@@ -134,33 +158,33 @@ impl Executor<'_> {
             }
             for read in self.plan.nodes[node.index()].reads() {
                 if self.transient[read.index()] {
-                    self.values[read.index()] = Cow::Owned(Vec::new());
+                    self.give_back(read);
                 }
             }
         }
     }
 
     /// The prepared nodes, to be read in parts.
-    pub(super) fn columns(&self, nodes: Vec<(NodeId, bool)>) -> Columns<'_> {
+    pub(super) fn columns<'e>(&'e self, nodes: &'e [(NodeId, bool)]) -> Columns<'e> {
         Columns { nodes, executor: self }
     }
 }
 
 impl Columns<'_> {
     /// The values of one column in a part.
-    fn part(&self, parts: &Parts, part: usize, column: usize) -> Cow<'_, [f64]> {
+    fn part(&self, parts: &Parts, part: usize, column: usize) -> Column<'_> {
         let (node, by_parts) = self.nodes[column];
         let executor = self.executor;
         let values = executor.values[node.index()].as_ref();
         if parts.is_one() {
-            return Cow::Borrowed(values);
+            return Column::Kept(values);
         }
         let letters = parts.letters(part);
         let each = executor.plan.nodes[node.index()].len() / parts.letters;
         if !by_parts {
-            return Cow::Borrowed(&values[letters.start * each..letters.end * each]);
+            return Column::Kept(&values[letters.start * each..letters.end * each]);
         }
-        let mut out = vec![0.0; letters.len() * each];
+        let mut out = Scratch::zeros(letters.len() * each);
         let run = |out: &mut [f64], guarded: bool| {
             for prepared in &executor.prepared[node.index()] {
                 prepared.run_rows(&executor.values, &executor.plan.maps, letters.clone(), out, guarded);
@@ -172,21 +196,26 @@ impl Columns<'_> {
             out.fill(0.0);
             run(&mut out, true);
         }
-        Cow::Owned(out)
+        Column::Own(out)
     }
 
     /// The values of all columns.
-    pub fn whole(&self, parts: &Parts) -> Vec<Cow<'_, [f64]>> {
+    pub fn whole(&self, parts: &Parts) -> Part<'_> {
         let column = |column: usize| match parts.count() {
             1 => self.part(parts, 0, column),
-            several => Cow::Owned(
-                (0..several).flat_map(|part| self.part(parts, part, column).into_owned()).collect(),
-            ),
+            several => {
+                let mut whole =
+                    Scratch::with_room(self.executor.plan.nodes[self.nodes[column].0.index()].len());
+                for part in 0..several {
+                    self.part(parts, part, column).iter().for_each(|value| whole.push(*value));
+                }
+                Column::Own(whole)
+            }
         };
         (0..self.nodes.len()).map(column).collect()
     }
 
-    fn all(&self, parts: &Parts, part: usize) -> Vec<Cow<'_, [f64]>> {
+    fn all(&self, parts: &Parts, part: usize) -> Part<'_> {
         (0..self.nodes.len()).map(|column| self.part(parts, part, column)).collect()
     }
 }
@@ -201,29 +230,24 @@ pub fn describe(
 ) -> Result<(), Improper> {
     if parts.is_one() {
         let natural = natural.all(parts, 0);
-        let natural: Vec<&[f64]> = natural.iter().map(AsRef::as_ref).collect();
+        let natural: Views = natural.iter().map(|own| &**own).collect();
         return settle(&parts.batch, &natural, columns);
     }
-    let mut pieces: Vec<Vec<&mut [f64]>> = (0..parts.count()).map(|_| Vec::new()).collect();
-    for column in columns {
-        let length = parts.values(column.len()).max(1);
-        for (piece, values) in pieces.iter_mut().zip(column.chunks_mut(length)) {
-            piece.push(values);
-        }
-    }
-    let mut outcomes = vec![Ok(()); pieces.len()];
-    let work = pieces.into_iter().zip(&mut outcomes).enumerate().collect();
-    threads.for_each_item(work, |(part, (mut columns, outcome)): (usize, (Vec<&mut [f64]>, &mut _))| {
+    let each: SmallVec<[usize; 6]> = columns.iter().map(|column| column.len() / parts.letters).collect();
+    let end = |part: usize, column: usize| parts.letters(part).end * each[column];
+    let first: Mutex<Option<Improper>> = Mutex::new(None);
+    threads.for_each_part(columns, parts.count(), end, |part, columns| {
         let natural = natural.all(parts, part);
-        let natural: Vec<&[f64]> = natural.iter().map(AsRef::as_ref).collect();
-        *outcome = settle(&parts.batch(part), &natural, &mut columns);
+        let natural: Views = natural.iter().map(|own| &**own).collect();
+        if let Err(improper) = settle(&parts.batch(part), &natural, columns) {
+            let own = Improper { row: parts.rows(part).start + improper.row, ..improper };
+            let mut first = first.lock().expect("no task panics");
+            if first.as_ref().is_none_or(|other| own.row < other.row) {
+                *first = Some(own);
+            }
+        }
     });
-    for (part, outcome) in outcomes.into_iter().enumerate() {
-        let shifted =
-            |improper: Improper| Improper { row: parts.rows(part).start + improper.row, ..improper };
-        outcome.map_err(shifted)?;
-    }
-    Ok(())
+    first.into_inner().expect("no task panics").map_or(Ok(()), Err)
 }
 
 /// The expectation number `which` of a family.
@@ -238,10 +262,9 @@ pub fn expect(
     if parts.is_one() {
         return family.expect(&parts.batch, descriptors, which, out);
     }
-    let extents: Vec<Extent> = family.descriptors().iter().map(|own| own.extent).collect();
-    let length = parts.length(family.expectations()[which].extent);
+    let length = parts.length(parts.layout.expectations[which].extent);
     threads.for_each_chunk(out, length, |part, out| {
-        family.expect(&parts.batch(part), &parts.take(part, descriptors, &extents), which, out);
+        family.expect(&parts.batch(part), &parts.take(part, descriptors, family.descriptors()), which, out);
     });
 }
 
@@ -253,16 +276,15 @@ pub fn entropies(
     descriptors: &[&[f64]],
     prior: &Columns,
     threads: &Threads,
-) -> Vec<f64> {
-    let mut rows = vec![0.0; parts.batch.rows];
-    let extents: Vec<Extent> = family.descriptors().iter().map(|own| own.extent).collect();
+) -> Scratch {
+    let mut rows = Scratch::zeros(parts.batch.rows);
     let length = parts.length(Extent::Scalar);
     threads.for_each_chunk(&mut rows, length, |part, rows| {
         let batch = parts.batch(part);
-        let own = parts.take(part, descriptors, &extents);
+        let own = parts.take(part, descriptors, family.descriptors());
         family.entropy(&batch, &own, rows);
         if family.paired() {
-            add_pairs(family, &batch, &own, &prior.all(parts, part), rows);
+            add_pairs(family, parts.layout, &batch, &own, &prior.all(parts, part), rows);
         }
     });
     rows
@@ -271,22 +293,25 @@ pub fn entropies(
 /// Adds `sum (prior - natural) E t` to each row.
 fn add_pairs(
     family: &dyn Posterior,
+    layout: &Layout,
     batch: &Batch,
     descriptors: &[&[f64]],
-    prior: &[Cow<[f64]>],
+    prior: &[Column],
     rows: &mut [f64],
 ) {
-    let (statistics, expectations) = (family.statistics(), family.expectations());
-    let mut natural: Vec<Vec<f64>> =
-        statistics.iter().map(|statistic| vec![0.0; batch.len(statistic.extent)]).collect();
-    family.natural(batch, descriptors, &mut views_mut(&mut natural));
-    let mut expectation = Vec::new();
-    for ((statistic, prior), natural) in statistics.iter().zip(prior).zip(&natural) {
-        let which = expectations
+    let length = |statistic: &Expectation| batch.len(statistic.extent);
+    let mut natural: SmallVec<[Scratch; 6]> =
+        layout.statistics.iter().map(|statistic| Scratch::zeros(length(statistic))).collect();
+    let mut columns: ViewsMut = natural.iter_mut().map(|own| &mut **own).collect();
+    family.natural(batch, descriptors, &mut columns);
+    drop(columns);
+    for ((statistic, prior), natural) in layout.statistics.iter().zip(prior).zip(&natural) {
+        let which = layout
+            .expectations
             .iter()
             .position(|expectation| expectation.statistic == statistic.statistic)
             .expect("a family that pairs answers its statistics");
-        expectation.resize(natural.len(), 0.0);
+        let mut expectation = Scratch::zeros(natural.len());
         family.expect(batch, descriptors, which, &mut expectation);
         let width = natural.len() / batch.rows;
         for (number, row) in rows.iter_mut().enumerate() {

@@ -4,17 +4,19 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use cavi_numerics::{Threads, special};
+use cavi_families::Views;
+use cavi_numerics::{Scratch, Threads, special};
+use smallvec::SmallVec;
 
 use super::Executor;
-use crate::plan::tensor::{Allotted, LogWeights, NodeId};
+use crate::plan::tensor::{Allotted, LogWeights, NodeId, Reads};
 
 /// Log weights as numbers: for each addend, the entries by its categories.
 struct Values<'v> {
-    now: Vec<&'v [f64]>,
-    then: Vec<&'v [f64]>,
+    now: Views<'v>,
+    then: Views<'v>,
     /// The number of categories of each addend.
-    widths: Vec<usize>,
+    widths: SmallVec<[usize; 6]>,
 }
 
 impl Executor<'_> {
@@ -52,7 +54,7 @@ impl Executor<'_> {
     ) {
         let shape = &self.plan.nodes[weights.then[0].index()].shape[1..weights.rank];
         let entries = range.len() * shape.iter().product::<usize>();
-        let own: Vec<NodeId> = weights.now.iter().chain(&weights.then).copied().collect();
+        let own: Reads = weights.now.iter().chain(&weights.then).copied().collect();
         for node in own.iter().filter(|node| self.plan.streamed[node.index()]) {
             self.rows(*node, range, rows);
         }
@@ -69,8 +71,8 @@ impl Executor<'_> {
                 }
             }
         };
-        let now: Vec<Cow<[f64]>> = weights.now.iter().map(value).collect();
-        let then: Vec<Cow<[f64]>> = weights.then.iter().map(value).collect();
+        let now: SmallVec<[Cow<[f64]>; 6]> = weights.now.iter().map(value).collect();
+        let then: SmallVec<[Cow<[f64]>; 6]> = weights.then.iter().map(value).collect();
         let values = Values {
             now: now.iter().map(AsRef::as_ref).collect(),
             then: then.iter().map(AsRef::as_ref).collect(),
@@ -93,13 +95,13 @@ fn fill(what: Allotted, values: &Values, out: &mut [f64], threads: &Threads) {
     }
     let same = values.now.iter().map(|own| own.as_ptr()).eq(values.then.iter().map(|own| own.as_ptr()));
     threads.for_each_chunk(out, CHUNK * width, |chunk, out| {
-        let mut then = Vec::with_capacity(values.widths.iter().sum());
+        let mut then = Scratch::with_room(values.widths.iter().sum());
         for (place, out) in out.chunks_exact_mut(width).enumerate() {
             let entry = chunk * CHUNK + place;
             let at = |addend: usize| entry * values.widths[addend]..(entry + 1) * values.widths[addend];
             then.clear();
             for addend in 0..values.widths.len() {
-                then.extend_from_slice(&values.then[addend][at(addend)]);
+                values.then[addend][at(addend)].iter().for_each(|own| then.push(*own));
             }
             let partition = special::log_sum_exp(&then);
             let share = |log_weight: f64| match partition == f64::NEG_INFINITY {
@@ -122,13 +124,13 @@ fn fill(what: Allotted, values: &Values, out: &mut [f64], threads: &Threads) {
                     let now = (0..values.widths.len()).flat_map(|addend| &values.now[addend][at(addend)]);
                     out[0] = if partition == f64::NEG_INFINITY {
                         // There was nothing to allocate in proportion to, so that nothing is held.
-                        special::log_sum_exp(&now.copied().collect::<Vec<f64>>())
+                        special::log_sum_exp(&now.copied().collect::<Scratch>())
                     } else {
                         let change = |(now, then): (&f64, &f64)| {
                             let share = share(*then);
                             if share == 0.0 { 0.0 } else { share * (now - then) }
                         };
-                        partition + now.zip(&then).map(change).sum::<f64>()
+                        partition + now.zip(&*then).map(change).sum::<f64>()
                     };
                 }
             }

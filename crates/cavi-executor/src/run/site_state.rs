@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 
 use cavi_algebra::BlockId;
-use cavi_numerics::kernels::log_sum::Scratch;
+use cavi_numerics::Scratch;
+use cavi_numerics::kernels::log_sum;
 use cavi_numerics::kernels::pattern::{MOST_MODES, Pattern, by_rows};
 
 use super::narrow::Narrow;
+use super::rows::Column;
 use crate::data::{Bound, BoundArray};
 use crate::plan::precision::Stored;
 use crate::plan::site::{AddendPlan, Rows, SitePlan};
@@ -27,7 +29,7 @@ pub struct SiteState<'a> {
     /// The weights in the order of the pass, and the stamp of the node they were taken from; empty where that is the node's.
     pub(super) weights: Vec<f64>,
     pub(super) weights_stamp: Option<u64>,
-    pub(super) scratch: Scratch,
+    pub(super) scratch: log_sum::Scratch,
     /// For each addend, its factors in single precision; empty where they are read in doubles.
     pub(super) narrow: Vec<Vec<Narrow>>,
     /// For each addend the exponential of its offset less the main addend's; empty where both are 0.
@@ -140,7 +142,7 @@ impl<'a> SiteState<'a> {
             passes: None,
             weights: Vec::new(),
             weights_stamp: None,
-            scratch: Scratch::default(),
+            scratch: log_sum::Scratch::default(),
             narrow: Vec::new(),
             scales: Vec::new(),
             scales_stamp: 0,
@@ -197,12 +199,24 @@ impl<'a> SiteState<'a> {
     }
 
     /// Values of the entries in the order of the pass.
-    pub(super) fn ordered<'v>(&self, values: &'v [f64]) -> Cow<'v, [f64]> {
+    pub(super) fn ordered<'v>(&self, values: &'v [f64]) -> Column<'v> {
         let ordered = match self.order.is_empty() {
-            true => Cow::Borrowed(values),
-            false => self.order.iter().map(|entry| values[*entry as usize]).collect(),
+            true => Column::Kept(values),
+            false => {
+                let mut ordered = Scratch::any(self.order.len());
+                let entries = ordered.iter_mut().zip(&self.order);
+                entries.for_each(|(own, entry)| *own = values[*entry as usize]);
+                Column::Own(ordered)
+            }
         };
-        self.moved().and_then(|pattern| pattern.by_strips(&ordered)).map_or(ordered, Cow::Owned)
+        let Some(moved) = self.moved().and_then(|pattern| pattern.by_strips(&ordered)) else {
+            return ordered;
+        };
+        // Once, and not for the next sweep.
+        if let Column::Own(ordered) = ordered {
+            drop(ordered.into_values());
+        }
+        Column::Own(moved)
     }
 
     /// The entry at a place of the pass.

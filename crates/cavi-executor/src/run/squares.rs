@@ -5,6 +5,7 @@
 //! sum smaller than [`SHARE`] of its terms goes on with residuals.
 
 use cavi_algebra::BlockId;
+use cavi_numerics::{Scratch, release_scratch};
 
 use super::Executor;
 use crate::layout::Parameters;
@@ -22,17 +23,17 @@ impl Executor<'_> {
     /// The sum of a node's parts that are kept, and whether it has lost digits.
     pub(super) fn sum_of_squares(&self, opened: Opened, out: &mut [f64]) -> bool {
         let parts = self.prepared[opened.node.index()].iter();
-        let (mut sizes, mut own) = (vec![0.0; out.len()], vec![0.0; out.len()]);
+        let (mut sizes, mut own) = (Scratch::zeros(out.len()), Scratch::zeros(out.len()));
         for prepared in parts.filter(|part| !part.streams(&self.plan.streamed)) {
             own.fill(0.0);
             prepared.run(&self.values, &self.plan.maps, &mut own, &self.threads);
-            for ((out, size), own) in out.iter_mut().zip(&mut sizes).zip(&own) {
+            for ((out, size), own) in out.iter_mut().zip(&mut *sizes).zip(&*own) {
                 *out += own;
                 *size += own.abs();
             }
         }
         if opened.entries / ENTRIES >= out.len() {
-            return out.iter().zip(&sizes).any(|(sum, size)| sum.abs() < SHARE * size);
+            return out.iter().zip(&*sizes).any(|(sum, size)| sum.abs() < SHARE * size);
         }
         out.iter().map(|sum| sum.abs()).sum::<f64>() < SHARE * sizes.iter().sum::<f64>()
     }
@@ -71,6 +72,8 @@ impl Executor<'_> {
         self.values.clear();
         self.sites.clear();
         self.masks.clear();
+        self.changes.clear();
+        release_scratch();
         let again = Executor::planned(
             plan,
             self.equations,

@@ -224,7 +224,8 @@ fn improper_parameters_are_refused_by_row() {
 fn given_values_are_checked_and_kept() {
     let batch = Batch::of(1, 2);
     let complete = |name: &str, mut descriptors: Vec<Vec<f64>>| {
-        posterior(name).unwrap().complete(&batch, &mut views_mut(&mut descriptors)).map(|()| descriptors)
+        let outcome = posterior(name).unwrap().complete(&batch, &mut views_mut(&mut descriptors));
+        outcome.map(|()| descriptors)
     };
     let prob = vec![vec![0.3 + 1e-10, 0.7]];
     assert_eq!(complete("Categorical", prob.clone()), Ok(prob));

@@ -11,8 +11,10 @@
 
 #![allow(unsafe_code)]
 
+use smallvec::SmallVec;
+
 use super::vector::{Portable, Vector};
-use crate::{InstructionSet, Threads, instruction_set};
+use crate::{InstructionSet, Scratch, Threads, instruction_set};
 
 /// The places of a mask, for each row those of the fewer kind.
 #[derive(Clone, Debug)]
@@ -130,20 +132,22 @@ fn masked_sums_on(
     };
     let most = MOST * lanes;
     let padded = width.next_multiple_of(lanes);
-    let mut packed = vec![0.0; columns * padded];
-    let mut blocks = Vec::new();
-    let mut rest = &mut packed[..];
+    let mut packed = Scratch::any(columns * padded);
+    let mut totals = Scratch::zeros(2 * padded);
+    let mut blocks = Blocks::new();
+    let mut rest = (&mut packed[..], &mut totals[..]);
     for first in (0..padded).step_by(most) {
         let length = most.min(padded - first);
-        let (own, others) = rest.split_at_mut(columns * length);
-        rest = others;
-        blocks.push(pack((matrix, by_columns), [width, columns], (first, length), own, threads));
+        let ((rows, other_rows), (totals, others)) =
+            (rest.0.split_at_mut(columns * length), rest.1.split_at_mut(2 * length));
+        rest = (other_rows, others);
+        blocks.push(pack((matrix, by_columns), [width, columns], (first, length), (rows, totals), threads));
     }
     let chunk = (LISTED * rows * columns / mask.listed().max(1)).clamp(LEAST_ROWS, MOST_ROWS);
     threads.for_each_chunk(out, ROWS * width, |task, out| {
         let first = task * ROWS;
         let own = first..first + out.len() / width;
-        let mut sums = vec![0.0; own.len() * most];
+        let mut sums = Scratch::any(own.len() * most);
         for block in &blocks {
             let length = block.all.len();
             let sums = &mut sums[..own.len() * length];
@@ -155,10 +159,10 @@ fn masked_sums_on(
             {
                 let row = own.start + number;
                 if mask.lists_zeros[row] {
-                    sums.iter_mut().zip(&block.all).for_each(|(sum, all)| *sum = all - *sum);
+                    sums.iter_mut().zip(block.all).for_each(|(sum, all)| *sum = all - *sum);
                     let is_whole =
                         |(sum, scale): (&f64, &f64)| scale.is_finite() && *scale <= LOST * sum.abs();
-                    if !sums.iter().zip(&block.scale).all(is_whole) {
+                    if !sums.iter().zip(block.scale).all(is_whole) {
                         add_others(&mask.listed[mask.starts[row]..mask.starts[row + 1]], block.rows, sums);
                     }
                 }
@@ -175,16 +179,16 @@ fn pack<'m>(
     (matrix, by_columns): (&[f64], bool),
     [width, columns]: [usize; 2],
     (first, length): (usize, usize),
-    rows: &'m mut [f64],
+    (rows, totals): (&'m mut [f64], &'m mut [f64]),
     threads: &Threads,
 ) -> Block<'m> {
     let count = length.min(width - first);
-    let mut sums = vec![0.0; columns.div_ceil(PACKED) * 2 * length];
-    let work = rows.chunks_mut(PACKED * length).zip(sums.chunks_mut(2 * length)).enumerate().collect();
-    threads.for_each_item(work, |(chunk, (rows, sums)): (usize, (&mut [f64], &mut [f64]))| {
+    let mut sums = Scratch::zeros(columns.div_ceil(PACKED) * 2 * length);
+    threads.for_each_chunk_of_two((rows, PACKED * length), (&mut sums, 2 * length), |chunk, rows, sums| {
         let (all, scale) = sums.split_at_mut(length);
         for (row, to) in rows.chunks_exact_mut(length).enumerate() {
             let row = chunk * PACKED + row;
+            to[count..].fill(0.0);
             match by_columns {
                 false => to[..count].copy_from_slice(&matrix[row * width + first..][..count]),
                 true => {
@@ -196,7 +200,7 @@ fn pack<'m>(
             scale.iter_mut().zip(&*to).for_each(|(scale, value)| *scale += value.abs());
         }
     });
-    let (mut all, mut scale) = (vec![0.0; length], vec![0.0; length]);
+    let (all, scale) = totals.split_at_mut(length);
     for own in sums.chunks_exact(2 * length) {
         all.iter_mut().zip(&own[..length]).for_each(|(all, own)| *all += own);
         scale.iter_mut().zip(&own[length..]).for_each(|(scale, own)| *scale += own);
@@ -215,6 +219,9 @@ fn add_others(listed: &[u32], rows: &[f64], sums: &mut [f64]) {
     }
 }
 
+/// The blocks of a matrix of up to 256 columns stand on the stack.
+type Blocks<'m> = SmallVec<[Block<'m>; 4]>;
+
 /// Some columns of the matrix.
 struct Block<'m> {
     first: usize,
@@ -222,8 +229,8 @@ struct Block<'m> {
     /// Their part of each row, padded to whole vectors.
     rows: &'m [f64],
     /// The sum of all rows, and of their absolute values.
-    all: Vec<f64>,
-    scale: Vec<f64>,
+    all: &'m [f64],
+    scale: &'m [f64],
 }
 
 /// The rows that are summed for some rows of the output.
@@ -294,7 +301,9 @@ unsafe fn add_listed<V: Vector>(own: &Listed, sums: &mut [f64]) {
 #[inline(always)]
 unsafe fn add_vectors<V: Vector, const N: usize>(own: &Listed, sums: &mut [f64]) {
     let length = N * V::LANES;
-    let mut next = own.starts[..own.starts.len() - 1].to_vec();
+    let mut places = [0; ROWS];
+    let next = &mut places[..own.starts.len() - 1];
+    next.copy_from_slice(&own.starts[..own.starts.len() - 1]);
     for limit in (own.chunk..own.columns + own.chunk).step_by(own.chunk) {
         let lists = next.iter_mut().zip(&own.starts[1..]);
         for ((at, end), sums) in lists.zip(sums.chunks_exact_mut(length)) {

@@ -16,6 +16,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::Scratch;
+
 /// The coordinates of the entries of a sparse array, one column a mode, best sorted by the first.
 #[derive(Clone, Debug)]
 pub struct Pattern<'a> {
@@ -151,7 +153,7 @@ impl Grid {
 pub const MOST_CHUNKS: usize = 4;
 
 /// The most chunks of a grid.
-const MOST_ROUNDS: usize = 8;
+pub(super) const MOST_ROUNDS: usize = 8;
 
 /// The most modes that a kernel is compiled for, each by itself.
 pub const MOST_MODES: usize = 4;
@@ -262,11 +264,12 @@ impl<'a> Pattern<'a> {
         if !grid.edges.windows(2).all(is_near) || self.modes() > MOST_MODES {
             return None;
         }
+        // What stays first, so that what is given back leaves no hole below it.
+        let mut near = Vec::with_capacity(self.entries);
         let (grid, order) = grid.in_strips();
         let permuted = |column: &Cow<[u32]>| -> Cow<'static, [u32]> {
             order.iter().map(|entry| column[*entry as usize]).collect()
         };
-        let mut near = Vec::with_capacity(order.len());
         for chunk in 0..grid.chunks() {
             for strip in 0..grid.strip_count() {
                 let (_, from, to) = grid.runs(chunk, strip);
@@ -407,10 +410,10 @@ impl<'a> Pattern<'a> {
     ///
     /// # Panics
     /// If there are not as many values as entries.
-    pub fn by_strips(&self, values: &[f64]) -> Option<Vec<f64>> {
+    pub fn by_strips(&self, values: &[f64]) -> Option<Scratch> {
         let grid = self.grid.as_ref().filter(|grid| grid.is_in_strips)?;
         assert_eq!(values.len(), self.entries, "a value for each entry");
-        let (mut out, mut next) = (vec![0.0; self.entries], 0);
+        let (mut out, mut next) = (Scratch::any(self.entries), 0);
         for chunk in 0..grid.chunks() {
             for row in grid.row_bounds[chunk]..grid.row_bounds[chunk + 1] {
                 for run in grid.row_runs(chunk, row) {

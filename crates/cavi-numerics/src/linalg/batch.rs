@@ -2,6 +2,8 @@
 //!
 //! Matrices are independent, so results do not depend on the threads.
 
+use std::sync::Mutex;
+
 use super::{NotPositive, cholesky, inverse, log_determinant, solve};
 use crate::Threads;
 
@@ -20,21 +22,19 @@ pub fn cholesky_batch(n: usize, a: &mut [f64], threads: &Threads) -> Result<(), 
     }
     assert_eq!(a.len() % (n * n), 0, "square matrices");
     let length = chunk(n);
-    let tasks: Vec<&mut [f64]> = a.chunks_mut(length * n * n).collect();
-    let mut failures = vec![None; tasks.len()];
-    let work = tasks.into_iter().zip(&mut failures).collect();
-    threads.for_each_item(work, |(matrices, failure): (&mut [f64], &mut Option<(usize, NotPositive)>)| {
+    let first: Mutex<Option<(usize, NotPositive)>> = Mutex::new(None);
+    threads.for_each_chunk(a, length * n * n, |task, matrices| {
         for (index, matrix) in matrices.chunks_mut(n * n).enumerate() {
             if let Err(error) = cholesky(n, matrix) {
-                failure.get_or_insert((index, error));
+                let own = task * length + index;
+                let mut first = first.lock().expect("no task panics");
+                if first.is_none_or(|(other, _)| own < other) {
+                    *first = Some((own, error));
+                }
             }
         }
     });
-    let first = failures.iter().enumerate().find_map(|(task, failure)| failure.map(|f| (task, f)));
-    match first {
-        Some((task, (index, error))) => Err((task * length + index, error)),
-        None => Ok(()),
-    }
+    first.into_inner().expect("no task panics").map_or(Ok(()), Err)
 }
 
 /// [`solve`] with each factor and the vector at the same position in `b`.

@@ -17,27 +17,28 @@ pub use general::{lu_inverse, multiply, transpose};
 pub use nonnegative::{Unbounded, nonnegative_quadratic};
 pub use whitening::whitening;
 
+use crate::Scratch;
+
 /// The log-determinant of a symmetric matrix, row by row; NaN where it is not positive definite, 0 without an element.
 pub fn log_determinant_of(matrix: &[f64]) -> f64 {
     let n = matrix.len().isqrt();
-    let mut factor = matrix.to_vec();
+    let mut factor = Scratch::of(matrix);
     match cholesky(n, &mut factor) {
         Ok(()) => log_determinant(n, &factor),
         Err(_) => f64::NAN,
     }
 }
 
-/// The inverse of a symmetric matrix, row by row.
+/// The inverse of a symmetric matrix, row by row, to `out`.
 ///
 /// # Errors
 /// If it is not positive definite.
-pub fn inverse_of(matrix: &[f64]) -> Result<Vec<f64>, NotPositive> {
+pub fn inverse_of(matrix: &[f64], out: &mut [f64]) -> Result<(), NotPositive> {
     let n = matrix.len().isqrt();
-    let mut factor = matrix.to_vec();
+    let mut factor = Scratch::of(matrix);
     cholesky(n, &mut factor)?;
-    let mut out = vec![0.0; matrix.len()];
-    inverse(n, &factor, &mut out);
-    Ok(out)
+    inverse(n, &factor, out);
+    Ok(())
 }
 
 /// The first pair of places below and above the diagonal of a matrix, row by row, whose values differ by more than 1e-9 of

@@ -8,6 +8,8 @@
 //! # Source
 //! Lawson and Hanson (1974), chapter 23, on the normal equations (Bro and de Jong 1997).
 
+use crate::Scratch;
+
 use super::{cholesky, solve};
 
 /// Why there is no maximum.
@@ -28,9 +30,9 @@ pub fn nonnegative_quadratic(n: usize, q: &[f64], b: &[f64], x: &mut [f64]) -> R
     if let Some(element) = (0..n).find(|k| b[*k] > 0.0 && q[k * n + k] <= 0.0) {
         return Err(Unbounded { element });
     }
-    let mut free = vec![false; n];
+    let mut free = Scratch::all(false, n);
     // Elements that cannot be set free: their equations depend on those of the free ones.
-    let mut stuck = vec![false; n];
+    let mut stuck = Scratch::all(false, n);
     for _ in 0..3 * n.max(1) {
         let gradient = |k: usize, x: &[f64]| b[k] - (0..n).map(|l| q[k * n + l] * x[l]).sum::<f64>();
         let size =
@@ -44,26 +46,26 @@ pub fn nonnegative_quadratic(n: usize, q: &[f64], b: &[f64], x: &mut [f64]) -> R
         let Some((entering, _)) = next else { return Ok(()) };
         free[entering] = true;
         loop {
-            let members: Vec<usize> = (0..n).filter(|k| free[*k]).collect();
+            let members: Scratch<usize> = (0..n).filter(|k| free[*k]).collect();
             let Some(solution) = solved(n, q, b, &members) else {
                 free[entering] = false;
                 stuck[entering] = true;
                 break;
             };
             if solution.iter().all(|value| *value > 0.0) {
-                members.iter().zip(&solution).for_each(|(k, value)| x[*k] = *value);
+                members.iter().zip(&*solution).for_each(|(k, value)| x[*k] = *value);
                 stuck.fill(false);
                 break;
             }
             // As far as the first element that reaches 0, which is held again.
             let ratio = |k: usize, target: f64| if target > 0.0 { 1.0 } else { x[k] / (x[k] - target) };
-            let ratios: Vec<f64> = members
+            let ratios: Scratch = members
                 .iter()
-                .zip(&solution)
+                .zip(&*solution)
                 .map(|(k, target)| if x[*k] == *target { 0.0 } else { ratio(*k, *target) })
                 .collect();
             let share = ratios.iter().copied().fold(1.0, f64::min);
-            for ((k, target), ratio) in members.iter().zip(&solution).zip(&ratios) {
+            for ((k, target), ratio) in members.iter().zip(&*solution).zip(&*ratios) {
                 if *target <= 0.0 && *ratio <= share {
                     x[*k] = 0.0;
                     free[*k] = false;
@@ -81,15 +83,15 @@ pub fn nonnegative_quadratic(n: usize, q: &[f64], b: &[f64], x: &mut [f64]) -> R
 }
 
 /// The solution of the equations of some elements, the others 0; `None` where they depend on each other.
-fn solved(n: usize, q: &[f64], b: &[f64], members: &[usize]) -> Option<Vec<f64>> {
+fn solved(n: usize, q: &[f64], b: &[f64], members: &[usize]) -> Option<Scratch> {
     let m = members.len();
-    let mut factor: Vec<f64> =
+    let mut factor: Scratch =
         members.iter().flat_map(|k| members.iter().map(move |l| q[k * n + l])).collect();
     cholesky(m, &mut factor).ok()?;
     // A pivot that is rounding of its diagonal is none.
     let independent =
         (0..m).all(|i| factor[i * m + i] * factor[i * m + i] > 1e-13 * q[members[i] * n + members[i]]);
-    let mut x: Vec<f64> = members.iter().map(|k| b[*k]).collect();
+    let mut x: Scratch = members.iter().map(|k| b[*k]).collect();
     solve(m, &factor, &mut x);
     independent.then_some(x)
 }

@@ -5,6 +5,7 @@
 //! of a row depend on nothing else. Error: a few units in the last place of `p_c`, and of the largest term of the entropy.
 
 use super::{exp_in_place, ln_into};
+use crate::Scratch;
 use crate::reduce::{max, sum};
 
 /// As many values are treated together.
@@ -48,7 +49,7 @@ pub fn entropy_rows(probabilities: &[f64], width: usize, entropies: &mut [f64]) 
         return entropies.fill(0.0);
     }
     let rows = (BLOCK / width).max(1);
-    let mut terms = vec![0.0; probabilities.len().min(rows * width)];
+    let mut terms = Scratch::zeros(probabilities.len().min(rows * width));
     for (block, entropies) in probabilities.chunks(rows * width).zip(entropies.chunks_mut(rows)) {
         let terms = &mut terms[..block.len()];
         ln_into(block, terms);

@@ -507,6 +507,6 @@ fn wrong_matrix(elements: &[f64]) -> Option<String> {
             row + 1
         ));
     }
-    let error = linalg::inverse_of(elements).err()?;
+    let error = linalg::inverse_of(elements, &mut vec![0.0; elements.len()]).err()?;
     Some(format!("is not positive definite (at row {})", error.pivot + 1))
 }

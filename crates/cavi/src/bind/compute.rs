@@ -3,7 +3,6 @@
 use cavi_algebra::evaluate::Assignment;
 use cavi_algebra::{Array, ArrayId, ArrayKind, Expression, LetterId, MatrixFunction, Subscript, Symbols};
 use cavi_executor::{BoundArray, BoundAxis};
-
 use cavi_numerics::linalg;
 
 use super::axes::Axes;
@@ -245,10 +244,13 @@ fn of_matrices(
         let elements = known.matrix(matrix, row, column, &assignment);
         let made = match function {
             // What has no inverse is NaN: the checks of the parameter it belongs to say what is wrong with it.
-            MatrixFunction::Inverse => match linalg::inverse_of(&elements) {
-                Ok(inverse) => inverse,
-                Err(_) => continue,
-            },
+            MatrixFunction::Inverse => {
+                let mut inverse = vec![0.0; elements.len()];
+                if linalg::inverse_of(&elements, &mut inverse).is_err() {
+                    continue;
+                }
+                inverse
+            }
             MatrixFunction::Whitening => covariance::whiten(target, &elements, jitters)?,
         };
         for (element, value) in made.into_iter().enumerate() {

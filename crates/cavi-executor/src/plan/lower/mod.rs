@@ -11,6 +11,7 @@ mod shares;
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use cavi_algebra::rules::rename_apart;
 use cavi_algebra::{
@@ -45,7 +46,7 @@ pub struct Lowering<'a, 'l> {
     /// The data.
     pub bound: &'a Bound,
     /// One for each block.
-    pub layouts: &'l [Layout],
+    pub layouts: &'l [Arc<Layout>],
     /// The nodes.
     pub nodes: Vec<Node>,
     /// Values of static nodes, those of data as they are bound; empty for the others.
@@ -105,7 +106,7 @@ struct Pending {
 
 impl<'a, 'l> Lowering<'a, 'l> {
     /// Nothing lowered yet.
-    pub fn new(equations: &'a Equations, bound: &'a Bound, layouts: &'l [Layout]) -> Lowering<'a, 'l> {
+    pub fn new(equations: &'a Equations, bound: &'a Bound, layouts: &'l [Arc<Layout>]) -> Lowering<'a, 'l> {
         let data: usize = bound
             .arrays
             .iter()

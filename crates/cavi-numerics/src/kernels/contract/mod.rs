@@ -23,9 +23,17 @@ mod work;
 #[cfg(test)]
 mod tests;
 
+use smallvec::SmallVec;
+
 use crate::{InstructionSet, Threads, instruction_set};
 use problem::Problem;
 pub use work::{Work, work};
+
+/// One thing a letter; more than these few are on the heap.
+pub type Letters<T> = SmallVec<[T; 8]>;
+
+/// One thing an operand; more than these few are on the heap.
+pub type Operands<T> = SmallVec<[T; 6]>;
 
 /// What one letter's value adds to an offset.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,7 +55,7 @@ pub struct Operand<'a> {
     /// The values.
     pub values: &'a [f64],
     /// One step a letter.
-    pub steps: Vec<Step<'a>>,
+    pub steps: Letters<Step<'a>>,
 }
 
 /// The array that is added to: its values and one step a letter.
@@ -56,7 +64,7 @@ pub struct Output<'a> {
     /// The values.
     pub values: &'a mut [f64],
     /// One step a letter.
-    pub steps: Vec<Step<'a>>,
+    pub steps: Letters<Step<'a>>,
 }
 
 impl<'a> Step<'a> {
@@ -117,8 +125,8 @@ fn contract_on(
     output: Output,
     threads: &Threads,
 ) {
-    for steps in operands.iter().map(|operand| &operand.steps).chain([&output.steps]) {
-        assert_eq!(steps.len(), sizes.len(), "one step a letter");
+    for steps in operands.iter().map(|operand| operand.steps.len()).chain([output.steps.len()]) {
+        assert_eq!(steps, sizes.len(), "one step a letter");
     }
     if sizes.contains(&0) {
         return;

@@ -9,8 +9,8 @@
 
 #![allow(unsafe_code)]
 
-use crate::InstructionSet;
 use crate::kernels::vector::{Portable, Vector, prefetch};
+use crate::{InstructionSet, Scratch};
 
 /// The most columns that are few.
 pub(super) const MOST: usize = 32;
@@ -45,44 +45,43 @@ pub(super) struct Narrow {
 /// # Safety
 /// `sizes` are those of `i`, `j` and `k`; all offsets lie inside the arrays, no two elements of the output share a place, and
 /// the output overlaps neither side. Sizes are not 0.
-pub(super) unsafe fn run(set: InstructionSet, product: &Narrow, scratch: &mut Vec<f64>) {
+pub(super) unsafe fn run(set: InstructionSet, product: &Narrow) {
     #[cfg(target_arch = "x86_64")]
     {
         use crate::kernels::vector::{Avx2, Avx512};
 
         #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2,fma")]
-        unsafe fn avx512(product: &Narrow, scratch: &mut Vec<f64>) {
+        unsafe fn avx512(product: &Narrow) {
             // SAFETY: compiled for these features; the caller's promise.
-            unsafe { blocks::<Avx512, ROWS>(product, scratch) }
+            unsafe { blocks::<Avx512, ROWS>(product) }
         }
         #[target_feature(enable = "avx2,fma")]
-        unsafe fn avx2(product: &Narrow, scratch: &mut Vec<f64>) {
+        unsafe fn avx2(product: &Narrow) {
             // SAFETY: as above.
-            unsafe { blocks::<Avx2, { ROWS / 2 }>(product, scratch) }
+            unsafe { blocks::<Avx2, { ROWS / 2 }>(product) }
         }
         match set {
             // SAFETY: `instruction_set` found these features on this machine.
-            InstructionSet::Avx512 => return unsafe { avx512(product, scratch) },
+            InstructionSet::Avx512 => return unsafe { avx512(product) },
             // SAFETY: as above.
-            InstructionSet::Avx2 => return unsafe { avx2(product, scratch) },
+            InstructionSet::Avx2 => return unsafe { avx2(product) },
             InstructionSet::Portable => {}
         }
     }
     let _ = set;
     // SAFETY: `Portable` needs no features.
-    unsafe { blocks::<Portable, { ROWS / 2 }>(product, scratch) }
+    unsafe { blocks::<Portable, { ROWS / 2 }>(product) }
 }
 
 /// # Safety
 /// As [`run`], and the features of `V`.
 #[inline(always)]
-unsafe fn blocks<V: Vector, const R: usize>(product: &Narrow, scratch: &mut Vec<f64>) {
+unsafe fn blocks<V: Vector, const R: usize>(product: &Narrow) {
     let [size_i, size_j, size_k] = product.sizes;
     let width = size_j.next_multiple_of(V::LANES);
     let [step_i, step_k] = if product.wide.strides[1] == 1 { ALONG_K } else { ALONG_I };
     let (step_i, step_k) = (step_i.min(size_i), step_k.min(size_k));
-    scratch.clear();
-    scratch.resize((step_k + step_i) * width, 0.0);
+    let mut scratch = Scratch::zeros((step_k + step_i) * width);
     let (rows, sums) = scratch.split_at_mut(step_k * width);
     for first_i in (0..size_i).step_by(step_i) {
         let count_i = step_i.min(size_i - first_i);

@@ -4,9 +4,9 @@
 //! of products (the output stands still) or a multiple added to a row (the output moves). Where there is none, the
 //! innermost loop adds up offsets, tables included. Outer loops run from large steps to small.
 
-use super::Step;
 use super::problem::{Array, Problem};
 use super::work::Work;
+use super::{Letters, Operands, Step};
 use crate::InstructionSet;
 use crate::kernels::vector::{Portable, Vector};
 
@@ -111,7 +111,7 @@ unsafe fn nest<const N: usize>(set: InstructionSet, problem: &Problem) {
     static ONE: f64 = 1.0;
     let inner = innermost(problem);
     // The operands that depend on the innermost letter come first.
-    let mut operands: Vec<&Array> = problem.operands.iter().collect();
+    let mut operands: Operands<&Array> = problem.operands.iter().collect();
     let varies = |array: &Array| inner.is_some_and(|letter| !array.steps[letter].is_constant());
     operands.sort_by_key(|array| !varies(array));
     let moving = operands.iter().filter(|array| varies(array)).count();
@@ -125,7 +125,7 @@ unsafe fn nest<const N: usize>(set: InstructionSet, problem: &Problem) {
         steps: std::array::from_fn(|i| operands.get(i).map_or(Step::Stride(0), |array| array.steps[letter])),
         out: problem.steps[letter],
     };
-    let mut levels: Vec<Level<N>> = outer(problem, inner).into_iter().map(level).collect();
+    let mut levels: Letters<Level<N>> = outer(problem, inner).into_iter().map(level).collect();
     // SAFETY: the caller's promise.
     unsafe {
         let Some(letter) = inner else {
@@ -195,8 +195,9 @@ fn innermost(problem: &Problem) -> Option<usize> {
 }
 
 /// The other letters, those with the largest steps first.
-fn outer(problem: &Problem, inner: Option<usize>) -> Vec<usize> {
-    let mut letters: Vec<usize> = (0..problem.sizes.len()).filter(|letter| Some(*letter) != inner).collect();
+fn outer(problem: &Problem, inner: Option<usize>) -> Letters<usize> {
+    let mut letters: Letters<usize> =
+        (0..problem.sizes.len()).filter(|letter| Some(*letter) != inner).collect();
     letters.sort_by_key(|letter| {
         let reach = problem.all_steps(*letter).map(|step| match step {
             Step::Stride(stride) => *stride,
@@ -486,7 +487,7 @@ unsafe fn gather_of<const N: usize, const G: usize>(
 /// # Safety
 /// As [`super::split::run`].
 unsafe fn naive(problem: &Problem) {
-    let mut values = vec![0; problem.sizes.len()];
+    let mut values = Letters::from_elem(0, problem.sizes.len());
     loop {
         let offset = |steps: &[Step]| steps.iter().zip(&values).map(|(step, v)| step.of(*v)).sum::<usize>();
         // SAFETY: the offsets lie inside the arrays.

@@ -3,23 +3,23 @@
 
 use std::ops::Range;
 
-use super::{Operand, Output, Step};
+use super::{Letters, Operand, Operands, Output, Step};
 
 /// An operand: where it begins, and its steps.
 #[derive(Clone, Debug)]
 pub(super) struct Array<'a> {
     pub values: *const f64,
-    pub steps: Vec<Step<'a>>,
+    pub steps: Letters<Step<'a>>,
 }
 
 /// `out[o(b)] += c prod_i A_i[o_i(b)]`. Whoever builds one has checked that all offsets lie inside the arrays.
 #[derive(Clone, Debug)]
 pub(super) struct Problem<'a> {
-    pub sizes: Vec<usize>,
+    pub sizes: Letters<usize>,
     pub coefficient: f64,
-    pub operands: Vec<Array<'a>>,
+    pub operands: Operands<Array<'a>>,
     pub out: *mut f64,
-    pub steps: Vec<Step<'a>>,
+    pub steps: Letters<Step<'a>>,
 }
 
 // SAFETY: the pointers stand for borrows that outlive the problem; who shares one across threads sees to it that the
@@ -30,28 +30,35 @@ unsafe impl Sync for Problem<'_> {}
 
 impl<'a> Problem<'a> {
     /// The contraction, simplified. All sizes are positive, and all offsets lie inside the arrays.
-    pub fn new(sizes: &[usize], coefficient: f64, operands: &'a [Operand<'a>], output: Output<'a>) -> Self {
+    pub fn new<'b: 'a, 'c: 'a>(
+        sizes: &[usize],
+        coefficient: f64,
+        operands: &[Operand<'b>],
+        output: Output<'c>,
+    ) -> Self {
         // SAFETY: an operand that depends on nothing begins at its only value.
         Self::reading(sizes, coefficient, operands, output, |number| unsafe { *number })
     }
 
     /// The same where numbers are read by a function: nothing else of the arrays is read, wherever offsets lie.
-    pub fn reading(
+    pub fn reading<'b: 'a, 'c: 'a>(
         sizes: &[usize],
         coefficient: f64,
-        operands: &'a [Operand<'a>],
-        output: Output<'a>,
+        operands: &[Operand<'b>],
+        output: Output<'c>,
         number: impl Fn(*const f64) -> f64,
     ) -> Self {
-        let arrays = operands
-            .iter()
-            .map(|operand| Array { values: operand.values.as_ptr(), steps: operand.steps.clone() });
+        // Copies: the type of a list on the stack has one lifetime, which is no longer than it is.
+        let arrays = operands.iter().map(|operand| Array {
+            values: operand.values.as_ptr(),
+            steps: operand.steps.iter().copied().collect(),
+        });
         let mut problem = Self {
-            sizes: sizes.to_vec(),
+            sizes: sizes.into(),
             coefficient,
             operands: arrays.collect(),
             out: output.values.as_mut_ptr(),
-            steps: output.steps,
+            steps: output.steps.iter().copied().collect(),
         };
         problem.simplify(number);
         problem
@@ -118,7 +125,7 @@ impl<'a> Problem<'a> {
     pub fn part(&self, letter: usize, range: Range<usize>) -> Self {
         let shift = |step: &Step| step.stride().unwrap_or(0) * range.start;
         let restrict = |steps: &[Step<'a>]| {
-            let mut steps = steps.to_vec();
+            let mut steps = Letters::from(steps);
             steps[letter] = steps[letter].from(range.start);
             if range.len() == 1
                 && let Step::Table { table, scale } = steps[letter]

@@ -10,8 +10,8 @@
 use super::narrow::{self, Narrow};
 use super::problem::{Array, Problem};
 use super::work::Work;
-use super::{Step, nest, quadratic};
-use crate::InstructionSet;
+use super::{Letters, Operands, Step, nest, quadratic};
+use crate::{InstructionSet, Scratch};
 
 /// Below this many products a matrix product costs more than it saves.
 const SMALL: usize = 1 << 12;
@@ -24,9 +24,9 @@ struct Roles {
     m: usize,
     n: usize,
     k: usize,
-    left: Vec<usize>,
-    right: Vec<usize>,
-    numbers: Vec<usize>,
+    left: Operands<usize>,
+    right: Operands<usize>,
+    numbers: Operands<usize>,
 }
 
 /// Runs the contraction if it is a matrix product.
@@ -41,11 +41,12 @@ pub(super) unsafe fn run(set: InstructionSet, problem: &Problem) -> bool {
     }
     let Some(roles) = roles(problem) else { return false };
     let letters = 0..problem.sizes.len();
-    let outer: Vec<usize> = letters.filter(|letter| ![roles.m, roles.n, roles.k].contains(letter)).collect();
-    let mut values = vec![0; outer.len()];
-    let mut scratch = [Vec::new(), Vec::new(), Vec::new()];
+    let outer: Letters<usize> =
+        letters.filter(|letter| ![roles.m, roles.n, roles.k].contains(letter)).collect();
+    let mut values = Letters::from_elem(0, outer.len());
     let twin = outer.iter().position(|letter| may_be_exchanged(problem, *letter, roles.n));
-    let mut tile = Vec::new();
+    let most = if twin.is_some() { problem.sizes[roles.m] * problem.sizes[roles.n] } else { 0 };
+    let mut tile = Scratch::any(most);
     loop {
         let offset = |steps: &[Step]| {
             outer.iter().zip(&values).map(|(letter, v)| steps[*letter].of(*v)).sum::<usize>()
@@ -60,7 +61,7 @@ pub(super) unsafe fn run(set: InstructionSet, problem: &Problem) -> bool {
             let out = problem.out.add(offset(&problem.steps));
             let coefficient = problem.coefficient * numbers;
             match twin {
-                None => product(set, problem, &roles, coefficient, &at, out, &mut scratch),
+                None => product(set, problem, &roles, coefficient, &at, out),
                 Some(twin) => {
                     // The values of n from that of its twin on.
                     let first = values[twin];
@@ -70,11 +71,11 @@ pub(super) unsafe fn run(set: InstructionSet, problem: &Problem) -> bool {
                         operand.values.wrapping_add(offset(&operand.steps))
                     };
                     let [size_m, size_n] = [part.sizes[roles.m], part.sizes[roles.n]];
-                    tile.clear();
-                    tile.resize(size_m * size_n, 0.0);
+                    let tile = &mut tile[..size_m * size_n];
+                    tile.fill(0.0);
                     let mut own = part.clone();
                     (own.steps[roles.m], own.steps[roles.n]) = (Step::Stride(size_n), Step::Stride(1));
-                    product(set, &own, &roles, coefficient, &at, tile.as_mut_ptr(), &mut scratch);
+                    product(set, &own, &roles, coefficient, &at, tile.as_mut_ptr());
                     let stride = |letter: usize| problem.steps[letter].stride().unwrap_or(0);
                     let strides = [roles.m, roles.n, outer[twin]].map(stride);
                     for (m, sums) in tile.chunks_exact(size_n).enumerate() {
@@ -97,7 +98,7 @@ pub(super) unsafe fn run(set: InstructionSet, problem: &Problem) -> bool {
 }
 
 fn roles(problem: &Problem) -> Option<Roles> {
-    let letters: Vec<usize> = (0..problem.sizes.len())
+    let letters: Letters<usize> = (0..problem.sizes.len())
         .filter(|letter| problem.all_steps(*letter).all(|step| step.stride().is_some()))
         .collect();
     let mut best: Option<(usize, Roles)> = None;
@@ -139,7 +140,7 @@ fn may_be_exchanged(problem: &Problem, a: usize, b: usize) -> bool {
         one.values == other.values
             && letters.all(|letter| one.steps[letter] == other.steps[exchanged(letter)])
     };
-    let mut left: Vec<usize> = (0..problem.operands.len()).collect();
+    let mut left: Operands<usize> = (0..problem.operands.len()).collect();
     problem.operands.iter().all(|operand| {
         let found = left.iter().position(|other| is_same(operand, &problem.operands[*other]));
         found.map(|place| left.swap_remove(place)).is_some()
@@ -153,7 +154,8 @@ fn assign(problem: &Problem, m: usize, n: usize, k: usize) -> Option<Roles> {
     if !do_not_overlap {
         return None;
     }
-    let mut roles = Roles { m, n, k, left: Vec::new(), right: Vec::new(), numbers: Vec::new() };
+    let mut roles =
+        Roles { m, n, k, left: Operands::new(), right: Operands::new(), numbers: Operands::new() };
     for (index, operand) in problem.operands.iter().enumerate() {
         let depends = |letter: usize| !operand.steps[letter].is_constant();
         match (depends(m), depends(n), depends(k)) {
@@ -190,7 +192,6 @@ unsafe fn product<'a>(
     coefficient: f64,
     at: &dyn Fn(usize) -> *const f64,
     out: *mut f64,
-    scratch: &mut [Vec<f64>; 3],
 ) {
     let Roles { m, n, k, ref left, ref right, .. } = *roles;
     let stride = |step: &Step<'a>| step.stride().expect("the roles m, n and k go to strides");
@@ -204,17 +205,20 @@ unsafe fn product<'a>(
         true => problem.sizes[k].min((BLOCK_VALUES / block_m.max(block_n)).max(BLOCK_K)),
         false => problem.sizes[k],
     };
-    let [left_scratch, right_scratch, narrow_scratch] = scratch;
+    // What is multiplied out of a side.
+    let room = |side: &[usize], block: usize| if side.len() > 1 { block * block_k } else { 0 };
+    let mut left_scratch = Scratch::any(room(left, block_m));
+    let mut right_scratch = Scratch::any(room(right, block_n));
     for m_start in (0..problem.sizes[m]).step_by(block_m) {
         let m_count = block_m.min(problem.sizes[m] - m_start);
         for k_start in (0..problem.sizes[k]).step_by(block_k) {
             let k_count = block_k.min(problem.sizes[k] - k_start);
-            let side = |side: &[usize], letter: usize, start: usize, count: usize, scratch: &mut Vec<f64>| {
-                let arrays: Vec<Array> = side
+            let side = |side: &[usize], letter: usize, start: usize, count: usize, scratch: &mut [f64]| {
+                let arrays: Operands<Array> = side
                     .iter()
                     .map(|index| {
                         let steps = &problem.operands[*index].steps;
-                        let steps = vec![steps[letter], steps[k]];
+                        let steps = Letters::from_slice(&[steps[letter], steps[k]]);
                         let offset = stride(&steps[0]) * start + stride(&steps[1]) * k_start;
                         Array { values: at(*index).wrapping_add(offset), steps }
                     })
@@ -227,31 +231,31 @@ unsafe fn product<'a>(
                         stride_k: stride(&steps[1]),
                     };
                 }
-                scratch.clear();
-                scratch.resize(count * k_count, 0.0);
+                let scratch = &mut scratch[..count * k_count];
+                scratch.fill(0.0);
                 // Whichever way the first operand runs contiguously, the product does.
                 let is_k_inner = !matches!(arrays[0].steps[0], Step::Stride(1));
                 let (stride, stride_k) = if is_k_inner { (k_count, 1) } else { (1, count) };
                 let part = Problem {
-                    sizes: vec![count, k_count],
+                    sizes: Letters::from_slice(&[count, k_count]),
                     coefficient: 1.0,
                     operands: arrays,
                     out: scratch.as_mut_ptr(),
-                    steps: vec![Step::Stride(stride), Step::Stride(stride_k)],
+                    steps: Letters::from_slice(&[Step::Stride(stride), Step::Stride(stride_k)]),
                 };
                 // SAFETY: offsets inside blocks of the operands; the scratch has room for the block.
                 unsafe { nest::run(set, &part) };
                 Matrix { values: scratch.as_ptr(), stride, stride_k }
             };
-            let a = side(left, m, m_start, m_count, left_scratch);
+            let a = side(left, m, m_start, m_count, &mut left_scratch);
             for n_start in (0..problem.sizes[n]).step_by(block_n) {
                 let n_count = block_n.min(problem.sizes[n] - n_start);
-                let b = side(right, n, n_start, n_count, right_scratch);
+                let b = side(right, n, n_start, n_count, &mut right_scratch);
                 let out = out.wrapping_add(stride_m * m_start + stride_n * n_start);
                 // SAFETY: the blocks lie inside the arrays; no two elements of the output's block share a place.
                 unsafe {
                     let sizes = [m_count, n_count, k_count];
-                    multiply(set, sizes, coefficient, a, b, out, [stride_m, stride_n], narrow_scratch);
+                    multiply(set, sizes, coefficient, a, b, out, [stride_m, stride_n]);
                 }
             }
         }
@@ -282,7 +286,7 @@ pub(super) fn work(problem: &Problem) -> Option<Work> {
     let Roles { m, n, k, ref left, ref right, .. } = roles;
     let [size_m, size_n, size_k] = [m, n, k].map(|letter| problem.sizes[letter]);
     let letters = (0..problem.sizes.len()).filter(|letter| ![m, n, k].contains(letter));
-    let outer: Vec<usize> = letters.collect();
+    let outer: Letters<usize> = letters.collect();
     let is_twin = outer.iter().any(|letter| may_be_exchanged(problem, *letter, n));
     let count = outer.iter().map(|letter| problem.sizes[*letter] as f64).product::<f64>();
     let is_wide = |side: &[usize], letter: usize| match side {
@@ -329,7 +333,6 @@ pub(super) unsafe fn multiply(
     b: Matrix,
     out: *mut f64,
     [stride_m, stride_n]: [usize; 2],
-    scratch: &mut Vec<f64>,
 ) {
     let is_wide = |matrix: &Matrix| matrix.stride == 1 || matrix.stride_k == 1;
     let side = narrow_side([m, n], [is_wide(&a), is_wide(&b)]);
@@ -345,10 +348,10 @@ pub(super) unsafe fn multiply(
     unsafe {
         match side {
             Some(Side::Right) => {
-                return narrow::run(set, &narrow(a, b, [m, n], [stride_m, stride_n]), scratch);
+                return narrow::run(set, &narrow(a, b, [m, n], [stride_m, stride_n]));
             }
             Some(Side::Left) => {
-                return narrow::run(set, &narrow(b, a, [n, m], [stride_n, stride_m]), scratch);
+                return narrow::run(set, &narrow(b, a, [n, m], [stride_n, stride_m]));
             }
             None => {}
         }

@@ -10,8 +10,8 @@
 
 use super::product::{Matrix, multiply};
 use super::work::Work;
-use super::{Step, problem::Problem};
-use crate::InstructionSet;
+use super::{Letters, Step, problem::Problem};
+use crate::{InstructionSet, Scratch};
 
 /// Rows, and pairs, that are multiplied out together.
 const ROWS: usize = 256;
@@ -51,7 +51,8 @@ pub(super) fn find(problem: &Problem) -> Option<Quadratic> {
     let in_output = |letter: usize| !problem.steps[letter].is_constant();
     for other in 0..3 {
         let [rows, twin] = [(other + 1) % 3, (other + 2) % 3];
-        let letters = |operand: usize| (0..4).filter(|letter| has(operand, *letter)).collect::<Vec<usize>>();
+        let letters =
+            |operand: usize| (0..4).filter(|letter| has(operand, *letter)).collect::<Letters<usize>>();
         let ([one, two], [three, four]) = (&letters(rows)[..], &letters(twin)[..]) else { continue };
         // The letter that both have, and the one that each has alone.
         let shared = [one, two].into_iter().find(|letter| [three, four].contains(letter));
@@ -95,24 +96,24 @@ pub(super) unsafe fn run(set: InstructionSet, problem: &Problem, own: Quadratic)
     let of_other = [m, j, a, b].map(|letter| stride(&other.steps[letter]));
     let of_out = [m, j, a, b].map(|letter| stride(&problem.steps[letter]));
     let [size_m, size_j, size_a] = [m, j, a].map(|letter| problem.sizes[letter]);
-    let pairs: Vec<[usize; 2]> = (0..size_a).flat_map(|a| (a..size_a).map(move |b| [a, b])).collect();
+    let pairs = || (0..size_a).flat_map(|a| (a..size_a).map(move |b| [a, b]));
+    let count_of_pairs = size_a * (size_a + 1) / 2;
     // Of forms the matrices, of moments the sums: pairs by j.
-    let mut table = vec![0.0; pairs.len() * size_j];
+    let mut table = Scratch::zeros(count_of_pairs * size_j);
     if form == Form::Forms {
-        for (own, [a, b]) in table.chunks_exact_mut(size_j).zip(&pairs) {
+        for (own, [a, b]) in table.chunks_exact_mut(size_j).zip(pairs()) {
             for (j, value) in own.iter_mut().enumerate() {
                 // SAFETY: elements of the operand.
                 let at = |a: usize, b: usize| unsafe {
                     *other.values.add(j * of_other[1] + a * of_other[2] + b * of_other[3])
                 };
-                *value = problem.coefficient * if a == b { at(*a, *b) } else { at(*a, *b) + at(*b, *a) };
+                *value = problem.coefficient * if a == b { at(a, b) } else { at(a, b) + at(b, a) };
             }
         }
     }
-    let most = PAIRS.min(pairs.len());
-    let mut columns = vec![0.0; size_a * ROWS];
-    let mut products = vec![0.0; most * ROWS];
-    let mut scratch = Vec::new();
+    let most = PAIRS.min(count_of_pairs);
+    let mut columns = Scratch::zeros(size_a * ROWS);
+    let mut products = Scratch::zeros(most * ROWS);
     for first in (0..size_m).step_by(ROWS) {
         let count = ROWS.min(size_m - first);
         for row in 0..count {
@@ -122,9 +123,10 @@ pub(super) unsafe fn run(set: InstructionSet, problem: &Problem, own: Quadratic)
                     unsafe { *rows.values.add((first + row) * of_rows[0] + a * of_rows[1]) };
             }
         }
-        for start in (0..pairs.len()).step_by(most) {
-            let part = &pairs[start..pairs.len().min(start + most)];
-            for (own, [a, b]) in products.chunks_exact_mut(ROWS).zip(part) {
+        let mut left_pairs = pairs();
+        for start in (0..count_of_pairs).step_by(most) {
+            let part = most.min(count_of_pairs - start);
+            for (own, [a, b]) in products.chunks_exact_mut(ROWS).zip(left_pairs.by_ref().take(part)) {
                 let [left, right] = [a, b].map(|place| &columns[place * ROWS..][..count]);
                 own.iter_mut()
                     .zip(left.iter().zip(right))
@@ -138,31 +140,31 @@ pub(super) unsafe fn run(set: InstructionSet, problem: &Problem, own: Quadratic)
                         let left = Matrix { values: products.as_ptr(), stride: 1, stride_k: ROWS };
                         let right = Matrix { values: table, stride: 1, stride_k: size_j };
                         let out = problem.out.add(first * of_out[0]);
-                        let sizes = [count, size_j, part.len()];
-                        multiply(set, sizes, 1.0, left, right, out, [of_out[0], of_out[1]], &mut scratch);
+                        let sizes = [count, size_j, part];
+                        multiply(set, sizes, 1.0, left, right, out, [of_out[0], of_out[1]]);
                     }
                     Form::Moments => {
                         let left = Matrix { values: products.as_ptr(), stride: ROWS, stride_k: 1 };
                         let values = other.values.add(first * of_other[0]);
                         let right = Matrix { values, stride: of_other[1], stride_k: of_other[0] };
-                        let sizes = [part.len(), size_j, count];
-                        multiply(set, sizes, 1.0, left, right, table, [size_j, 1], &mut scratch);
+                        let sizes = [part, size_j, count];
+                        multiply(set, sizes, 1.0, left, right, table, [size_j, 1]);
                     }
                 }
             }
         }
     }
     if form == Form::Moments {
-        for (sums, [a, b]) in table.chunks_exact(size_j).zip(&pairs) {
+        for (sums, [a, b]) in table.chunks_exact(size_j).zip(pairs()) {
             for (j, sum) in sums.iter().enumerate() {
                 let add = |a: usize, b: usize| {
                     let place = j * of_out[1] + a * of_out[2] + b * of_out[3];
                     // SAFETY: an element of the output.
                     unsafe { *problem.out.add(place) += problem.coefficient * sum };
                 };
-                add(*a, *b);
+                add(a, b);
                 if a != b {
-                    add(*b, *a);
+                    add(b, a);
                 }
             }
         }

@@ -6,9 +6,11 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use super::problem::Problem;
-use super::{Step, nest, product};
-use crate::{InstructionSet, Threads};
+use super::{Letters, Step, nest, product};
+use crate::{InstructionSet, Scratch, Threads};
 
 /// Products that are worth a task.
 const TASK: usize = 1 << 16;
@@ -19,6 +21,9 @@ const MOST_PRIVATE: usize = 8;
 /// Outputs of chunks may take this many values whatever the output's size, and this many times its size.
 const FREE_VALUES: usize = 1 << 16;
 const TIMES_OUTPUT: usize = 4;
+
+/// The chunks of a letter.
+type Ranges = SmallVec<[Range<usize>; MOST_DISJOINT]>;
 
 /// Runs the contraction.
 ///
@@ -35,20 +40,19 @@ pub(super) unsafe fn run(set: InstructionSet, problem: &Problem, threads: &Threa
             return;
         }
         if let Some((letter, ranges, length)) = private(problem, tasks) {
-            let chunk = |task: usize| {
-                let mut copy = vec![0.0; length];
+            let mut copies = Scratch::any(ranges.len() * length);
+            threads.for_each_chunk(&mut copies, length, |task, copy| {
+                copy.fill(0.0);
                 let mut part = problem.part(letter, ranges[task].clone());
                 // The output's own offset within the chunk's first value stays, so that copies can be added whole.
                 let shift = (part.out as usize - problem.out as usize) / size_of::<f64>();
                 part.out = copy.as_mut_ptr().wrapping_add(shift);
                 // SAFETY: the copy is as long as the output in use.
                 unsafe { serial(set, &part) };
-                copy
-            };
-            let copies = threads.map(ranges.len(), chunk);
+            });
             // SAFETY: all offsets up to the largest lie inside the output.
             let out = unsafe { std::slice::from_raw_parts_mut(problem.out, length) };
-            for copy in copies {
+            for copy in copies.chunks_exact(length) {
                 for (out, value) in out.iter_mut().zip(copy) {
                     *out += value;
                 }
@@ -83,15 +87,15 @@ unsafe fn serial(set: InstructionSet, problem: &Problem) {
     }
 }
 
-fn even(size: usize, count: usize) -> Vec<Range<usize>> {
+fn even(size: usize, count: usize) -> Ranges {
     (0..count).map(|index| size * index / count..size * (index + 1) / count).collect()
 }
 
 /// A letter and ranges of its values that write to disjoint parts of the output.
-fn disjoint(problem: &Problem, tasks: usize) -> Option<(usize, Vec<Range<usize>>)> {
+fn disjoint(problem: &Problem, tasks: usize) -> Option<(usize, Ranges)> {
     // If, from the smallest stride upwards, each stride exceeds the reach of all before it, an offset determines every
     // letter's contribution.
-    let mut letters: Vec<(usize, usize, usize)> = Vec::new();
+    let mut letters: Letters<(usize, usize, usize)> = Letters::new();
     for (letter, (step, size)) in problem.steps.iter().zip(&problem.sizes).enumerate() {
         if !step.is_constant() {
             let stride = match step {
@@ -138,7 +142,7 @@ fn disjoint(problem: &Problem, tasks: usize) -> Option<(usize, Vec<Range<usize>>
             *range = start..end.max(start);
             start = range.end;
         }
-        ranges.retain(|range| !range.is_empty());
+        ranges.retain(|range| range.start < range.end);
     }
     (ranges.len() > 1).then_some((letter, ranges))
 }
@@ -151,7 +155,7 @@ fn is_sorted(problem: &Problem, letter: usize) -> bool {
 }
 
 /// The largest letter, its ranges, and the length of the output in use.
-fn private(problem: &Problem, tasks: usize) -> Option<(usize, Vec<Range<usize>>, usize)> {
+fn private(problem: &Problem, tasks: usize) -> Option<(usize, Ranges, usize)> {
     let mut length = 1;
     for (step, size) in problem.steps.iter().zip(&problem.sizes) {
         length += step.most(*size)?;

@@ -190,14 +190,14 @@ fn squares_of_one_array() {
                     // Letters c, i, j, n.
                     let operand = |values, steps: [usize; 4]| Operand {
                         values,
-                        steps: steps.map(Step::Stride).to_vec(),
+                        steps: steps.map(Step::Stride).as_slice().into(),
                     };
                     let operands = [
                         operand(&left[..], [0, 1, 0, size]),
                         operand(&right[..], [0, 0, 1, size]),
                         operand(&r[..], [1, 0, 0, c]),
                     ];
-                    let steps = [size * size, size, 1, 0].map(Step::Stride).to_vec();
+                    let steps = [size * size, size, 1, 0].map(Step::Stride).as_slice().into();
                     let output = Output { values: &mut values, steps };
                     contract_on(set, &[c, size, size, n], 2.0, &operands, output, &threads);
                     let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-12 * n as f64;
@@ -246,8 +246,8 @@ fn narrow_products() {
 #[test]
 #[should_panic(expected = "an operand's offsets lie inside it")]
 fn offsets_are_checked() {
-    let operand = Operand { values: &[1.0; 3], steps: vec![Step::Stride(1)] };
-    let output = Output { values: &mut [0.0], steps: vec![Step::Stride(0)] };
+    let operand = Operand { values: &[1.0; 3], steps: [Step::Stride(1)].as_slice().into() };
+    let output = Output { values: &mut [0.0], steps: [Step::Stride(0)].as_slice().into() };
     contract(&[4], 1.0, &[operand], output, &Threads::one());
 }
 
@@ -293,7 +293,7 @@ fn dense(numbers: &mut Numbers, sizes: &[usize], letters: &[usize]) -> Random {
     Random { values: (0..length).map(|_| numbers.below(2000) as f64 / 1000.0 - 1.0).collect(), steps }
 }
 
-fn steps(own: &Random) -> Vec<Step<'_>> {
+fn steps(own: &Random) -> Letters<Step<'_>> {
     own.steps.iter().map(Owned::view).collect()
 }
 

@@ -1,7 +1,7 @@
 //! What a contraction would do, counted without doing it.
 
 use super::problem::Problem;
-use super::{Operand, Output, Step, nest, product, split};
+use super::{Letters, Operand, Operands, Output, Step, nest, product, split};
 
 /// What [`contract`](super::contract) does, by the loops that do it. Their sum over chunks is that of the whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -28,18 +28,21 @@ pub struct Work {
 
 /// What a contraction of these sizes and steps would do. Each operand has a number that says which array it is; arrays
 /// themselves are not read.
-pub fn work(sizes: &[usize], operands: &[(usize, Vec<Step>)], output: Vec<Step>) -> Work {
+pub fn work(sizes: &[usize], operands: &[(usize, Letters<Step>)], output: Letters<Step>) -> Work {
     if sizes.contains(&0) {
         return Work::default();
     }
     let most = operands.iter().map(|(array, _)| *array).max().unwrap_or(0);
     let places = vec![1.0; most + 1];
-    let arrays: Vec<Operand> = operands
+    let arrays: Operands<Operand> = operands
         .iter()
-        .map(|(array, steps)| Operand { values: &places[*array..=*array], steps: steps.clone() })
+        .map(|(array, steps)| Operand {
+            values: &places[*array..=*array],
+            steps: steps.iter().copied().collect(),
+        })
         .collect();
     let mut out = [0.0];
-    let output = Output { values: &mut out, steps: output };
+    let output = Output { values: &mut out, steps: output.iter().copied().collect() };
     let problem = Problem::reading(sizes, 1.0, &arrays, output, |_| 1.0);
     let mut work = product::work(&problem).unwrap_or_else(|| nest::work(&problem));
     let (tasks, apart) = split::tasks(&problem);
@@ -52,7 +55,7 @@ pub fn work(sizes: &[usize], operands: &[(usize, Vec<Step>)], output: Vec<Step>)
 mod tests {
     use super::*;
 
-    fn strides(own: &[usize]) -> Vec<Step<'static>> {
+    fn strides(own: &[usize]) -> Letters<Step<'static>> {
         own.iter().map(|stride| Step::Stride(*stride)).collect()
     }
 
@@ -70,7 +73,7 @@ mod tests {
         assert_eq!((small.packed, small.narrow, small.rows, small.values), (0.0, 0.0, 300.0, 2000.0));
         // A column, read through a table.
         let table: Vec<u32> = (0..50).rev().collect();
-        let steps = vec![Step::Table { table: &table, scale: 2 }];
+        let steps = Letters::from_slice(&[Step::Table { table: &table, scale: 2 }]);
         let looked_up = work(&[50], &[(0, steps)], strides(&[1]));
         assert_eq!((looked_up.looked_up, looked_up.gathered, looked_up.rows), (50.0, 50.0, 2.0));
         assert_eq!(work(&[0], &[], strides(&[1])), Work::default());

@@ -1,8 +1,10 @@
 //! Ratios and the total from sums over `k` that are known.
 
+use std::sync::Mutex;
+
 use super::Totals;
-use crate::Threads;
 use crate::special::ln_into;
+use crate::{Scratch, Threads};
 
 /// Entries treated together.
 const BLOCK: usize = 1 << 12;
@@ -33,9 +35,9 @@ pub fn ratios(known: &Known, wants_total: bool, ratios: &mut [f64], threads: &Th
     let lengths =
         [Some(weights.len()), Some(ratios.len()), addends.map(<[f64]>::len), offsets.map(<[f64]>::len)];
     assert!(lengths.into_iter().flatten().all(|length| length == entries), "one number an entry");
-    let mut found: Vec<Totals> = vec![Totals::default(); entries.div_ceil(BLOCK)];
-    let blocks = ratios.chunks_mut(BLOCK).zip(&mut found).enumerate().collect();
-    threads.for_each_item(blocks, |(block, (ratios, found)): (usize, (&mut [f64], &mut Totals))| {
+    let mut totals = Scratch::zeros(entries.div_ceil(BLOCK));
+    let rare = Mutex::new(Vec::new());
+    threads.for_each_chunk_of_two((ratios, BLOCK), (&mut totals, 1), |block, ratios, total| {
         let first = block * BLOCK;
         let place = first..first + ratios.len();
         let mut partitions = [1.0; BLOCK];
@@ -59,7 +61,7 @@ pub fn ratios(known: &Known, wants_total: bool, ratios: &mut [f64], threads: &Th
                     continue;
                 }
                 if *weight != 0.0 {
-                    found.rare.push(first + entry);
+                    rare.lock().expect("no task panics").push(first + entry);
                 }
                 (*ratio, *sum) = (0.0, 1.0);
             }
@@ -76,12 +78,9 @@ pub fn ratios(known: &Known, wants_total: bool, ratios: &mut [f64], threads: &Th
         // What contributes nothing may have any offset.
         let terms = logs.iter_mut().zip(&*ratios).zip(weights);
         terms.for_each(|((log, ratio), weight)| *log = if *ratio == 0.0 { 0.0 } else { *weight * *log });
-        found.total = crate::reduce::sum(logs);
+        total[0] = crate::reduce::sum(logs);
     });
-    let mut totals = Totals::default();
-    for own in found {
-        totals.total += own.total;
-        totals.rare.extend(own.rare);
-    }
-    totals
+    let mut rare = rare.into_inner().expect("no task panics");
+    rare.sort_unstable();
+    Totals { total: totals.iter().sum(), rare }
 }

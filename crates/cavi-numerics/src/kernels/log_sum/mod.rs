@@ -31,7 +31,11 @@ pub use known::{Known, ratios};
 pub use narrow::{least_of_narrow, least_of_scaled, narrow, narrow_rows, power_of_two};
 pub use rows::log_sum_rows;
 
-use super::Pattern;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use smallvec::SmallVec;
+
+use super::pattern::{self, Pattern};
 use crate::{InstructionSet, Threads, instruction_set};
 
 /// The rows `G_i[., k]` of one mode: row `index` begins at `index * stride`.
@@ -109,11 +113,14 @@ pub struct LogSum<'a> {
     pub least: f64,
 }
 
+/// One a mode, where it is wanted; those of more modes than these few are listed on the heap.
+pub type Accumulators<'a> = SmallVec<[Option<&'a mut [f64]>; 4]>;
+
 /// What [`log_sum`] writes or adds to. `Outputs::default()` asks for the entries left out alone.
 #[derive(Debug, Default)]
 pub struct Outputs<'a> {
     /// One a mode, added to, with the stride of that mode's factor; `None` (or a shorter list) where not wanted.
-    pub accumulators: Vec<Option<&'a mut [f64]>>,
+    pub accumulators: Accumulators<'a>,
     /// `r_e` of each entry, 0 where the weight is 0 or the entry is left out.
     pub ratios: Option<&'a mut [f64]>,
     /// `s_e - c_e`, the sum over `k`, of each entry, whatever its weight.
@@ -131,10 +138,12 @@ pub struct Totals {
     pub rare: Vec<usize>,
 }
 
-/// Memory that [`log_sum`] keeps between calls: copies of the accumulators that chunks share, at most three of each.
-#[derive(Clone, Debug, Default)]
+/// Memory that [`log_sum`] keeps between calls: copies of the accumulators that chunks share, at most three of each, and what
+/// each chunk works in.
+#[derive(Debug, Default)]
 pub struct Scratch {
     copies: Vec<f64>,
+    desks: Vec<pass::Desk>,
 }
 
 impl Scratch {
@@ -179,7 +188,7 @@ fn log_sum_on(
     let chunks = bounds.len() - 1;
 
     // One copy of each private accumulator for each chunk but the first: the mode, and its place in the copy.
-    let mut private: Vec<(usize, std::ops::Range<usize>)> = Vec::new();
+    let mut private: SmallVec<[(usize, std::ops::Range<usize>); 4]> = SmallVec::new();
     let mut copy_length = 0;
     if chunks > 1 {
         for mode in pattern.shared_modes() {
@@ -191,49 +200,51 @@ fn log_sum_on(
         }
     }
     let needed = copy_length * (chunks - 1);
-    if scratch.copies.len() < needed {
-        scratch.copies.resize(needed, 0.0);
+    let Scratch { copies, desks } = scratch;
+    if copies.len() < needed {
+        copies.resize(needed, 0.0);
     }
-    let mut rest = &mut scratch.copies[..needed];
+    let mut rest = &mut copies[..needed];
     let pointer = |accumulator: &mut Option<&mut [f64]>| {
         accumulator.as_mut().map_or(std::ptr::null_mut(), |accumulator| accumulator.as_mut_ptr())
     };
-    let first: Vec<*mut f64> = outputs.accumulators.iter_mut().map(pointer).collect();
+    let first: pass::Pointers = outputs.accumulators.iter_mut().map(pointer).collect();
     let (mut ratios, mut sums) = (outputs.ratios, outputs.sums);
-    let mut tasks = Vec::with_capacity(chunks);
+    let mut tasks: SmallVec<[pass::Task; pattern::MOST_ROUNDS]> = SmallVec::new();
     for (chunk, range) in bounds.windows(2).enumerate() {
         let range = range[0]..range[1];
         let copy = rest.split_off_mut(..if chunk == 0 { 0 } else { copy_length }).unwrap_or_default();
         let (ratios, sums) = (split_off(&mut ratios, range.len()), split_off(&mut sums, range.len()));
         let private = if chunk == 0 { &[][..] } else { &private };
         let own = pass::Written { ratios, sums, total: outputs.total };
-        tasks.push(pass::Task::new(input, range, first.clone(), private, copy, own));
+        let desk = desks.pop().unwrap_or_default();
+        tasks.push(pass::Task::new(input, range, first.clone(), private, copy, own, desk));
     }
     let is_padded = is_padded(input, &outputs.accumulators);
     tasks.iter_mut().for_each(|task| task.is_padded = is_padded);
     let by_products = pattern.is_filled() && factors_are_finite(input, threads);
     match pattern.grid() {
         None => {
-            threads.for_each_item(tasks.iter_mut().collect(), |task| pass::run(set, task, pass::Visit::All))
+            threads.for_each_item(&mut tasks, |task| pass::run(set, task, pass::Visit::All));
         }
         Some(grid) => rounds::visit(grid, &mut tasks, threads, |task, chunk, strip| match by_products {
             true => products::run(set, task, grid, chunk, strip),
             false => pass::run(set, task, pass::Visit::Strip { grid, chunk, strip }),
         }),
     }
-    let results: Vec<Totals> = tasks.into_iter().map(pass::Task::finish).collect();
-
-    let copies = &scratch.copies[..needed];
+    let mut totals = Totals::default();
+    for task in tasks {
+        let (mut own, desk) = task.finish();
+        desks.push(desk);
+        totals.total += own.total;
+        totals.rare.append(&mut own.rare);
+    }
+    totals.rare.sort_unstable();
+    let copies = &copies[..needed];
     for (mode, place) in private {
         let accumulator = outputs.accumulators[mode].as_deref_mut().expect("private accumulators are wanted");
         add_copies(&mut accumulator[..place.len()], place.start, copies, copy_length, threads);
     }
-    let mut totals = Totals::default();
-    for mut result in results {
-        totals.total += result.total;
-        totals.rare.append(&mut result.rare);
-    }
-    totals.rare.sort_unstable();
     totals
 }
 
@@ -255,12 +266,14 @@ fn factors_are_finite(input: &LogSum, threads: &Threads) -> bool {
     const LENGTH: usize = 1 << 15;
     input.factors.iter().all(|factor| {
         let Values::Double(values) = factor.values else { return false };
-        let parts = values.len().div_ceil(LENGTH);
-        let is_finite = |part: usize| {
+        let all = AtomicBool::new(true);
+        threads.for_each(values.len().div_ceil(LENGTH), |part| {
             let values = &values[part * LENGTH..values.len().min((part + 1) * LENGTH)];
-            values.iter().fold(true, |all, value| all & (value.abs() < f64::INFINITY))
-        };
-        threads.map(parts, is_finite).into_iter().all(|own| own)
+            if !values.iter().fold(true, |all, value| all & (value.abs() < f64::INFINITY)) {
+                all.store(false, Ordering::Relaxed);
+            }
+        });
+        all.into_inner()
     })
 }
 

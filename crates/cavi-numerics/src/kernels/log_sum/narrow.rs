@@ -55,8 +55,7 @@ pub fn narrow_rows(
         return out.fill(0.0);
     }
     let rows = (CHUNK / stride).max(1);
-    let work = out.chunks_mut(rows * stride).zip(exponents.chunks_mut(rows)).enumerate().collect();
-    threads.for_each_item(work, |(chunk, (out, exponents)): (usize, (&mut [f32], &mut [i32]))| {
+    threads.for_each_chunk_of_two((out, rows * stride), (exponents, rows), |chunk, out, exponents| {
         let from = &values[chunk * rows * stride..];
         for ((out, from), own) in out.chunks_exact_mut(stride).zip(from.chunks_exact(stride)).zip(exponents) {
             let (row, between) = out.split_at_mut(length);

@@ -8,6 +8,8 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use super::{LogSum, Totals, Values, any, products};
 use crate::InstructionSet;
 use crate::kernels::pattern::Grid;
@@ -19,7 +21,7 @@ pub(super) struct Task<'a> {
     pub(super) input: &'a LogSum<'a>,
     pub(super) range: Range<usize>,
     /// One a mode; null where not wanted. Not shared with a task that runs at the same time, or at other rows only.
-    pub(super) accumulators: Vec<*mut f64>,
+    pub(super) accumulators: Pointers,
     /// The accumulators of this task alone that the pointers may lead to, cleared before the first entry.
     copy: &'a mut [f64],
     is_clear: bool,
@@ -29,9 +31,18 @@ pub(super) struct Task<'a> {
     /// Whether whole vectors may be read and written in the rows of every mode but the first.
     pub(super) is_padded: bool,
     pub(super) totals: Totals,
+    pub(super) desk: Desk,
+}
+
+/// One accumulator a mode.
+pub(super) type Pointers = SmallVec<[*mut f64; 4]>;
+
+/// What a chunk works in.
+#[derive(Debug, Default)]
+pub(super) struct Desk {
     /// Entries whose logarithms are still to be taken; absent before the first, and while a call has it.
-    pub(super) block: Option<Box<Block>>,
-    pub(super) scratch: products::Scratch,
+    pub block: Option<Box<Block>>,
+    pub products: products::Scratch,
 }
 
 /// What one chunk writes for each of its entries, and whether it takes the total.
@@ -50,10 +61,11 @@ impl<'a> Task<'a> {
     pub fn new(
         input: &'a LogSum<'a>,
         range: Range<usize>,
-        mut accumulators: Vec<*mut f64>,
+        mut accumulators: Pointers,
         private: &[(usize, Range<usize>)],
         copy: &'a mut [f64],
         written: Written<'a>,
+        desk: Desk,
     ) -> Self {
         let own = copy.as_mut_ptr();
         for (mode, place) in private {
@@ -70,18 +82,23 @@ impl<'a> Task<'a> {
             first_row: 0,
             is_padded: false,
             totals: Totals::default(),
-            block: None,
-            scratch: products::Scratch::default(),
+            desk,
         }
     }
 
     /// The entries in `range`, whose counts in the first mode alone are wanted; its factor and accumulator begin with
     /// `first_row`.
-    pub fn of_rows(input: &'a LogSum<'a>, range: Range<usize>, first_row: usize, own: *mut f64) -> Self {
-        let mut accumulators = vec![std::ptr::null_mut(); input.pattern.modes()];
+    pub fn of_rows(
+        input: &'a LogSum<'a>,
+        range: Range<usize>,
+        first_row: usize,
+        own: *mut f64,
+        desk: Desk,
+    ) -> Self {
+        let mut accumulators = Pointers::from_elem(std::ptr::null_mut(), input.pattern.modes());
         accumulators[0] = own;
         let written = Written { ratios: None, sums: None, total: false };
-        Self { first_row, ..Self::new(input, range, accumulators, &[], &mut [], written) }
+        Self { first_row, ..Self::new(input, range, accumulators, &[], &mut [], written, desk) }
     }
 
     /// Clears its own copies before the first entry.
@@ -91,11 +108,12 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// What the chunk adds to the totals.
-    pub fn finish(mut self) -> Totals {
-        let rest = self.block.map_or(0.0, |mut block| block.take(self.input.offsets.is_some()));
-        self.totals.total += rest;
-        self.totals
+    /// What the chunk adds to the totals, and what it worked in, for another.
+    pub fn finish(mut self) -> (Totals, Desk) {
+        if let Some(block) = &mut self.desk.block {
+            self.totals.total += block.take(self.input.offsets.is_some());
+        }
+        (self.totals, self.desk)
     }
 }
 
@@ -230,6 +248,7 @@ impl<T: Stored, const M: usize> Modes<T, M> {
 }
 
 /// What entries leave for their logarithms.
+#[derive(Debug)]
 pub(super) struct Block {
     pub count: usize,
     pub sums: [f64; BLOCK],
@@ -267,7 +286,7 @@ unsafe fn chunk<V: Vector, T: Stored, const M: usize, const W: usize, const P: b
     visit: Visit,
 ) {
     let mut totals = std::mem::take(&mut task.totals);
-    let mut block = task.block.take().unwrap_or_else(|| Box::new(Block::empty()));
+    let mut block = task.desk.block.take().unwrap_or_else(|| Box::new(Block::empty()));
     let rows = task.input.pattern.column(0);
     let mut modes = Modes::<T, M>::of::<V>(task);
     match visit {
@@ -330,7 +349,7 @@ unsafe fn chunk<V: Vector, T: Stored, const M: usize, const W: usize, const P: b
             }
         }
     }
-    task.block = Some(block);
+    task.desk.block = Some(block);
     task.totals = totals;
 }
 

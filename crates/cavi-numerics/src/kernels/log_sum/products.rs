@@ -93,8 +93,8 @@ unsafe fn blocks<V: Vector>(
     multiply: unsafe fn(&Product),
 ) {
     let mut totals = std::mem::take(&mut task.totals);
-    let mut scratch = std::mem::take(&mut task.scratch);
-    let mut block = task.block.take().unwrap_or_else(|| Box::new(Block::empty()));
+    let mut scratch = std::mem::take(&mut task.desk.products);
+    let mut block = task.desk.block.take().unwrap_or_else(|| Box::new(Block::empty()));
     let length = task.input.length;
     let [a, b] = [0, 1].map(|mode| {
         let factor = &task.input.factors[mode];
@@ -191,8 +191,7 @@ unsafe fn blocks<V: Vector>(
             unsafe { multiply(&counts) };
         }
     }
-    task.block = Some(block);
-    task.scratch = scratch;
+    task.desk = super::pass::Desk { block: Some(block), products: scratch };
     task.totals = totals;
 }
 

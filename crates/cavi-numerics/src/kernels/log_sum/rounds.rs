@@ -11,8 +11,10 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use crate::Threads;
-use crate::kernels::pattern::Grid;
+use crate::kernels::pattern::{Grid, MOST_ROUNDS};
 
 /// Calls `visit(task, chunk, strip)` for each chunk, which has the task of this number, and each strip. Without as many groups
 /// as chunks the chunks share nothing, and each visits the strips one after another.
@@ -24,8 +26,10 @@ pub(super) fn visit<T: Send>(
 ) {
     let (chunks, groups) = (grid.chunks(), grid.groups());
     if groups != chunks {
-        threads.for_each_item(tasks.iter_mut().enumerate().collect(), |(chunk, task): (usize, &mut T)| {
-            (0..groups).flat_map(|group| grid.strips(group)).for_each(|strip| visit(task, chunk, strip));
+        threads.for_each_chunk(tasks, 1, |chunk, task| {
+            (0..groups)
+                .flat_map(|group| grid.strips(group))
+                .for_each(|strip| visit(&mut task[0], chunk, strip));
         });
         return;
     }
@@ -35,12 +39,13 @@ pub(super) fn visit<T: Send>(
         let mut rest = &mut *tasks;
         let of_part =
             |own: usize| (own, rest.split_off_mut(..part(own).len()).expect("a task for each chunk"));
-        threads.for_each_item((0..parts).map(of_part).collect(), |(own, tasks): (usize, &mut [T])| {
-            for group in part((own + phase) % parts) {
-                let visited = visited(phase, parts, part(own), group);
+        let mut of_parts: SmallVec<[(usize, &mut [T]); MOST_ROUNDS]> = (0..parts).map(of_part).collect();
+        threads.for_each_item(&mut of_parts, |(own, tasks)| {
+            for group in part((*own + phase) % parts) {
+                let visited = visited(phase, parts, part(*own), group);
                 for strip in grid.strips(group) {
                     for chunk in visited.clone().rev() {
-                        visit(&mut tasks[chunk - part(own).start], chunk, strip);
+                        visit(&mut tasks[chunk - part(*own).start], chunk, strip);
                     }
                 }
             }

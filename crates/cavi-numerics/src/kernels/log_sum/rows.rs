@@ -1,10 +1,16 @@
 //! The pass over some rows of the first mode, again and again while their entries and what these gather are in the cache.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use super::{LogSum, pass};
 use crate::kernels::Pattern;
 use crate::{InstructionSet, instruction_set};
+
+thread_local! {
+    /// What the last call worked in, for the next.
+    static DESK: Cell<pass::Desk> = Cell::default();
+}
 
 /// Adds to `own` what [`log_sum`](super::log_sum) adds to the accumulator of the first mode at these rows when it is asked
 /// for that alone: to the bit. The first factor, and `own` with its stride, begin with the first of the rows. Returns whether
@@ -29,14 +35,16 @@ pub(super) fn log_sum_rows_on(
     if entries.is_empty() {
         return true;
     }
-    let mut task = pass::Task::of_rows(input, entries.clone(), rows.start, own.as_mut_ptr());
+    let mut task = pass::Task::of_rows(input, entries.clone(), rows.start, own.as_mut_ptr(), DESK.take());
     task.is_padded = super::is_padded(input, &[]);
     let visit = match pattern.grid() {
         None => pass::Visit::All,
         Some(grid) => pass::Visit::Rows { grid, rows: rows.start..rows.end.min(pattern.size(0)) },
     };
     pass::run(set, &mut task, visit);
-    task.finish().rare.is_empty()
+    let (totals, desk) = task.finish();
+    DESK.set(desk);
+    totals.rare.is_empty()
 }
 
 /// The door, as that of the whole pass.

@@ -187,7 +187,7 @@ impl Case {
             sums: Some(&mut sums),
             total: true,
         };
-        let mut scratch = Scratch { copies: vec![f64::NAN; 3] };
+        let mut scratch = Scratch { copies: vec![f64::NAN; 3], ..Scratch::default() };
         let totals = log_sum_on(set, &input, outputs, &mut scratch, threads);
         Result { accumulators, ratios, sums, totals }
     }
@@ -443,7 +443,7 @@ fn a_grid_is_filled_by_one_entry_a_place() {
     let pattern = |columns: &[&[u32]]| {
         Pattern::filled(columns.iter().map(|own| Cow::Owned(own.to_vec())).collect()).is_ok()
     };
-    let fills = super::super::pattern::fills_a_grid;
+    let fills = pattern::fills_a_grid;
     let full: [&[u32]; 2] = [&[0, 0, 1, 1], &[0, 1, 0, 1]];
     assert!(pattern(&full) && fills(full));
     let out_of_order: [&[u32]; 2] = [&[1, 0, 1], &[1, 1, 0]];
