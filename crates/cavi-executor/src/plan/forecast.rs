@@ -16,9 +16,6 @@ use crate::plan::tensor::{NodeId, Operation, Source};
 use crate::run::{LARGE, VISIT, transient};
 use crate::schedule::{Item, Schedule, Step};
 
-/// From so many values on memory comes page by page.
-const PAGES: usize = 1 << 14;
-
 /// Of a point in one variable at a time, about so many steps of Newton's method bring a visit to its end.
 const NEWTON: usize = 4;
 
@@ -286,11 +283,6 @@ impl Walk<'_> {
                 effort = effort.plus(&self.effort(read));
             }
         }
-        // What is forgotten once it is read is worked out anew in memory that others have had meanwhile.
-        let node = &self.plan.nodes[id.index()];
-        if (self.transient[id.index()] || self.is_forgotten(id)) && node.len() >= PAGES {
-            effort = effort.and(Kind::Page, node.len() as f64);
-        }
         self.efforts[id.index()] = Some(effort);
         effort
     }
@@ -353,12 +345,6 @@ impl Walk<'_> {
     fn is_large_sum(&self, id: NodeId) -> bool {
         let node = &self.plan.nodes[id.index()];
         matches!(node.operation, Operation::Contractions(_)) && node.len() >= LARGE
-    }
-
-    /// Whether it is a natural parameter that is forgotten.
-    fn is_forgotten(&self, id: NodeId) -> bool {
-        let mut blocks = self.plan.blocks.iter();
-        self.is_large_sum(id) && blocks.any(|block| block.in_order.is_empty() && block.natural.contains(&id))
     }
 
     fn newest_factor(&self, addend: &AddendPlan) -> u64 {

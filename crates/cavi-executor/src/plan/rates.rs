@@ -53,8 +53,6 @@ pub enum Kind {
     Plain,
     /// A value of a sum that is cleared and looked through for what is no number.
     Zeroed,
-    /// A value of memory that is new to the process.
-    Page,
     /// `exp` or `ln`, eight at a time.
     ExpOrLn,
     /// `digamma`, `trigamma` or `log gamma`, eight at a time.
@@ -120,7 +118,6 @@ pub const SECONDS: [(Kind, f64); KINDS] = [
     (Kind::Memory, 0.09e-9),
     (Kind::Plain, 0.85e-9),
     (Kind::Zeroed, 0.3e-9),
-    (Kind::Page, 1.0e-9),
     (Kind::ExpOrLn, 1.4e-9),
     (Kind::Special, 4.0e-9),
     (Kind::Scalar, 15e-9),
