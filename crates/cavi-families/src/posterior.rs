@@ -6,6 +6,8 @@
 //! `a - 1` for `log x` and `-b` for `x`. Its base is `-1` for `log x`, so that `eta` is `a` itself: the 1 must cancel in
 //! symbols, since `(1e-14 - 1) + 1` keeps two digits in double precision, and 1e-17 none.
 
+use std::ops::{Deref, DerefMut};
+
 use cavi_algebra::{Statistic, Support};
 use rand::RngCore;
 use smallvec::SmallVec;
@@ -147,13 +149,13 @@ pub type Views<'a> = SmallVec<[&'a [f64]; 6]>;
 pub type ViewsMut<'a> = SmallVec<[&'a mut [f64]; 6]>;
 
 /// Columns as the methods of a [`Posterior`] read them.
-pub fn views(columns: &[Vec<f64>]) -> Views<'_> {
-    columns.iter().map(Vec::as_slice).collect()
+pub fn views<C: Deref<Target = [f64]>>(columns: &[C]) -> Views<'_> {
+    columns.iter().map(|column| &**column).collect()
 }
 
 /// Columns as the methods of a [`Posterior`] write them.
-pub fn views_mut(columns: &mut [Vec<f64>]) -> ViewsMut<'_> {
-    columns.iter_mut().map(Vec::as_mut_slice).collect()
+pub fn views_mut<C: DerefMut<Target = [f64]>>(columns: &mut [C]) -> ViewsMut<'_> {
+    columns.iter_mut().map(|column| &mut **column).collect()
 }
 
 /// An exponential family as a factor of q.

@@ -14,7 +14,7 @@
 use std::borrow::Cow;
 
 use cavi_algebra::BlockId;
-use cavi_families::Views;
+use cavi_families::views;
 use cavi_numerics::Scratch;
 use cavi_numerics::kernels::contract::Operands;
 use smallvec::SmallVec;
@@ -274,8 +274,7 @@ impl Executor<'_> {
         let rows = Rows::new(layout, &Region(region.0[..layout.plates.len()].into()));
         let own = rows.of(&widths(family, layout), &self.parameters.blocks[block.index()]);
         let mut out = Scratch::zeros(rows.batch().len(layout.expectations[which].extent));
-        let columns: Views = own.iter().map(|own| &**own).collect();
-        family.expect(&rows.batch(), &columns, which, &mut out);
+        family.expect(&rows.batch(), &views(&own), which, &mut out);
         if let Some(observed) = &self.observed[block.index()] {
             observed.expect(layout, which, rows.rows.iter().copied(), &mut out);
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cavi_algebra::BlockId;
-use cavi_families::{Batch, Extent, Posterior, Views, ViewsMut};
+use cavi_families::{Batch, Extent, Posterior, views, views_mut};
 use cavi_numerics::Scratch;
 use cavi_numerics::kernels::contract::Operands;
 use cavi_numerics::reduce::has_nan;
@@ -128,14 +128,14 @@ impl Executor<'_> {
                 self.evaluate_step(id, *node, step)
             });
         }
-        let columns: Views = columns.iter().map(|own| &**own).collect();
+        let columns = views(&columns);
         let widths = if block.is_point() {
             Columns::from_elem((layout.width(), false), 1)
         } else {
             widths(family, &layout)
         };
         let mut own = rows.of(&widths, &self.parameters.blocks[id.index()]);
-        let mut settled: ViewsMut = own.iter_mut().map(|own| &mut **own).collect();
+        let mut settled = views_mut(&mut own);
         let outcome = settle(self.equations, (id, &layout), &rows.batch(), &columns, &mut settled);
         drop(settled);
         let each = layout.batch_of(1).rows;

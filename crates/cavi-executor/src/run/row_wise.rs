@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cavi_algebra::BlockId;
-use cavi_families::{Batch, Views, ViewsMut};
+use cavi_families::{Batch, views, views_mut};
 use cavi_numerics::kernels::log_sum::{Factor, LogSum, Values, log_sum_rows};
 use cavi_numerics::kernels::pattern::Pattern;
 use cavi_numerics::reduce::has_nan;
@@ -54,7 +54,7 @@ impl Executor<'_> {
         let each: SmallVec<[usize; 6]> = updated.iter().map(|column| column.len() / letters).collect();
         let (end, failed) =
             (|band: usize, column: usize| bands[band].end * each[column], AtomicBool::new(false));
-        let mut columns: ViewsMut = updated.iter_mut().map(|column| &mut **column).collect();
+        let mut columns = views_mut(&mut updated);
         self.threads.for_each_part(&mut columns, bands.len(), end, |band, columns| {
             let rows = bands[band].clone();
             let band = Band { executor: self, id, own: &own, fixed: &fixed, rows };
@@ -171,7 +171,7 @@ struct Band<'e, 'a> {
 impl Band<'_, '_> {
     /// One update of the descriptors (or the point) of these rows; `None` where it takes more than these rows.
     fn update(&self, own: &mut [&mut [f64]]) -> Option<()> {
-        let descriptors: Views = own.iter().map(|column| &**column).collect();
+        let descriptors = views(own);
         let mut counts: SmallVec<[Scratch; 2]> = SmallVec::new();
         for site in &self.own.sites {
             counts.push(self.counts(site, &descriptors)?);
@@ -188,9 +188,8 @@ impl Band<'_, '_> {
             }
             natural.push(sum);
         }
-        let natural: Views = natural.iter().map(|column| &**column).collect();
         let layout = &self.executor.plan.layouts[self.id.index()];
-        settle(self.executor.equations, (self.id, layout), &self.batch(), &natural, own).ok()
+        settle(self.executor.equations, (self.id, layout), &self.batch(), &views(&natural), own).ok()
     }
 
     /// The counts of a site in these rows.

@@ -4,7 +4,7 @@
 use std::ops::{Deref, Range};
 use std::sync::Mutex;
 
-use cavi_families::{Batch, Descriptor, Expectation, Extent, Improper, Posterior, Views, ViewsMut};
+use cavi_families::{Batch, Descriptor, Expectation, Extent, Improper, Posterior, Views, views, views_mut};
 use cavi_numerics::reduce::has_nan;
 use cavi_numerics::{Scratch, Threads};
 use smallvec::SmallVec;
@@ -230,16 +230,14 @@ pub fn describe(
 ) -> Result<(), Improper> {
     if parts.is_one() {
         let natural = natural.all(parts, 0);
-        let natural: Views = natural.iter().map(|own| &**own).collect();
-        return settle(&parts.batch, &natural, columns);
+        return settle(&parts.batch, &views(&natural), columns);
     }
     let each: SmallVec<[usize; 6]> = columns.iter().map(|column| column.len() / parts.letters).collect();
     let end = |part: usize, column: usize| parts.letters(part).end * each[column];
     let first: Mutex<Option<Improper>> = Mutex::new(None);
     threads.for_each_part(columns, parts.count(), end, |part, columns| {
         let natural = natural.all(parts, part);
-        let natural: Views = natural.iter().map(|own| &**own).collect();
-        if let Err(improper) = settle(&parts.batch(part), &natural, columns) {
+        if let Err(improper) = settle(&parts.batch(part), &views(&natural), columns) {
             let own = Improper { row: parts.rows(part).start + improper.row, ..improper };
             let mut first = first.lock().expect("no task panics");
             if first.as_ref().is_none_or(|other| own.row < other.row) {
@@ -302,9 +300,7 @@ fn add_pairs(
     let length = |statistic: &Expectation| batch.len(statistic.extent);
     let mut natural: SmallVec<[Scratch; 6]> =
         layout.statistics.iter().map(|statistic| Scratch::zeros(length(statistic))).collect();
-    let mut columns: ViewsMut = natural.iter_mut().map(|own| &mut **own).collect();
-    family.natural(batch, descriptors, &mut columns);
-    drop(columns);
+    family.natural(batch, descriptors, &mut views_mut(&mut natural));
     for ((statistic, prior), natural) in layout.statistics.iter().zip(prior).zip(&natural) {
         let which = layout
             .expectations

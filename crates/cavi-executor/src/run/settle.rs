@@ -1,7 +1,7 @@
 //! An update of some rows, once their natural parameters are known: the descriptors of q, or the point.
 
 use cavi_algebra::{BlockId, Elementary, Equations};
-use cavi_families::{Batch, Expectation, Extent, Improper, Views};
+use cavi_families::{Batch, Expectation, Extent, Improper, views};
 use cavi_numerics::Scratch;
 use smallvec::SmallVec;
 
@@ -41,8 +41,7 @@ pub fn settle(
         };
         let columns: Changed =
             natural.iter().zip(&layout.statistics).map(|(column, own)| held(column, own)).collect();
-        let natural: Views = columns.iter().map(|own| &**own).collect();
-        return family.mode(batch, &natural, block[0]);
+        return family.mode(batch, &views(&columns), block[0]);
     }
     if equations.block(id).is_point() && equations.block(id).clamp {
         // A negative coefficient of a log asks for an infinite density on the boundary.
@@ -56,8 +55,7 @@ pub fn settle(
             clamped
         };
         let clamped: Changed = natural.iter().zip(&layout.statistics).map(clamp).collect();
-        let natural: Views = clamped.iter().map(|own| &**own).collect();
-        family.mode(batch, &natural, block[0])
+        family.mode(batch, &views(&clamped), block[0])
     } else if equations.block(id).is_point() {
         family.mode(batch, natural, block[0])
     } else {
