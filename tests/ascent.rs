@@ -78,7 +78,7 @@ fn columns_that_nearly_agree_verify() {
         let (program, ..) = trend(0.0, amplitude, seed);
         let settings =
             Settings { sweeps: Some(60), tolerance: Some(0.0), verify: true, ..Settings::default() };
-        let fit = cavi::fit(program.compiled(), program.binding(), &settings, &mut |_| Control::Continue);
+        let fit = program.problem().fit(&settings, &mut |_| Control::Continue);
         assert!(fit.is_ok(), "seed {seed}, {amplitude}: {:?}", fit.err());
     }
 }
@@ -91,7 +91,7 @@ fn what_an_update_sees() {
     let mut executor = program.run(program.start(0));
     program.sweep(&mut executor);
     executor.elbo();
-    let equations = program.compiled().equations.as_ref().expect("it compiles");
+    let equations = program.equations();
     let block = |name: &str| {
         let own = equations.symbols.find(name).and_then(|array| equations.block_of(array));
         own.expect("a block of this name")

@@ -52,7 +52,7 @@ fn agree(name: &str, text: &str, sparse: Vec<ArrayInput>, dense: Vec<ArrayInput>
     let (sparse, dense) = (Ready::new(text, &[], sparse), Ready::new(text, &[], dense));
     let [own] = sparse.binding().entries.as_slice() else { panic!("{name}: no entries") };
     assert!(dense.binding().entries.is_empty(), "{name}");
-    let equations = sparse.compiled().equations.as_ref().expect("it compiles");
+    let equations = sparse.equations();
     // The cells of a block in the order in which its variable declares the axes.
     let cells_of = |block: usize| -> Vec<usize> {
         let members = &equations.blocks[block].members;
@@ -201,7 +201,7 @@ fn hierarchies_see_the_listed_entries_alone() {
         matrix.sweep(&mut one);
         table.sweep(&mut other);
     }
-    let equations = table.compiled().equations.as_ref().expect("it compiles");
+    let equations = table.equations();
     let (distance, block, column) = farthest(equations, one.parameters(), other.parameters());
     assert!(distance < 1e-12, "block {block}, column {column}: {distance}");
 }
@@ -268,7 +268,7 @@ fn files_have_the_entries_in_the_order_of_the_data() {
     program.sweep(&mut run);
     let state = run.parameters();
     let out = tempfile::tempdir().expect("a temporary folder");
-    cavi::posterior::write(program.compiled(), program.binding(), state, out.path()).expect("it is written");
+    cavi::posterior::write(program.problem(), state, out.path()).expect("it is written");
     let posterior = out.path().join("posterior");
     let read = |name: &str| cavi_files::read_npy(&posterior.join(name)).expect("it was written");
     let index = read("u.index.npy");
@@ -280,7 +280,7 @@ fn files_have_the_entries_in_the_order_of_the_data() {
     assert_eq!(read("u.shape.npy").shape, [entries.len()]);
     assert!(!out.path().join("axes/entry of x.txt").exists());
 
-    let given = |folder: &std::path::Path| cavi::init::read(program.compiled(), program.binding(), folder);
+    let given = |folder: &std::path::Path| cavi::init::read(program.problem(), folder);
     let (start, _) = given(out.path()).unwrap_or_else(|problems| panic!("{problems:?}"));
     let same = |start: &cavi::start::Given| {
         let blocks = start.blocks.iter().zip(&state.blocks);

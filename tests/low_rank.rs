@@ -43,12 +43,12 @@ fn ready(lambda: f64, rank: usize) -> Ready {
 
 /// The block (u, v, mu, nu).
 fn block(ready: &Ready) -> BlockId {
-    let equations = ready.compiled().equations.as_ref().expect("it compiles");
+    let equations = ready.equations();
     equations.block_of(equations.symbols.find("u").expect("a variable")).expect("its block")
 }
 
 fn interpreter(ready: &Ready, from: Parameters) -> Interpreter<'_> {
-    let equations = ready.compiled().equations.as_ref().expect("it compiles");
+    let equations = ready.equations();
     Interpreter::new(equations, &ready.binding().bound, from).unwrap_or_else(|trouble| panic!("{trouble}"))
 }
 

@@ -72,7 +72,7 @@ fn input(name: &str, group: Option<&str>, text: String) -> ArrayInput {
 }
 
 fn bound(program: &Program, inputs: &Inputs) -> Bound {
-    let told = |problems: Vec<cavi::bind::Problem>| -> String {
+    let told = |problems: Vec<cavi::bind::DataError>| -> String {
         problems.iter().map(|problem| format!("{problem}\n")).collect()
     };
     bind(&program.model, inputs).unwrap_or_else(|problems| panic!("{}", told(problems))).bound

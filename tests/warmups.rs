@@ -13,8 +13,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 fn fit(program: &Ready, settings: &Settings) -> Fit {
-    cavi::fit(program.compiled(), program.binding(), settings, &mut |_| Control::Continue)
-        .unwrap_or_else(|error| panic!("{error:?}"))
+    program.problem().fit(settings, &mut |_| Control::Continue).unwrap_or_else(|error| panic!("{error:?}"))
 }
 
 /// A fit of no sweeps after a warm-up from a given start.

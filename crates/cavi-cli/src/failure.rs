@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use cavi::{Error, Kind};
+
 use crate::terminal;
 
 /// Why a command ends without success. The texts are complete messages with a newline at their end.
@@ -17,6 +19,18 @@ pub enum Failure {
     Interrupted,
     /// Nobody reads standard output any more: 0, in silence.
     Closed,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        let text = error.text(terminal::colors(true));
+        match error.kind() {
+            Kind::Wrong => Failure::Wrong(text),
+            Kind::Usage => Failure::Usage(text),
+            Kind::Broken => Failure::Broken(text),
+            Kind::Stopped => Failure::Interrupted,
+        }
+    }
 }
 
 impl Failure {
