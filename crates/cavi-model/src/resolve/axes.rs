@@ -19,7 +19,7 @@ pub(super) struct Slot {
     pub axis: AxisId,
     /// The letter of the declaration.
     pub letter: LetterId,
-    /// Whether it is only the ancestor of a ragged letter: it is then no dimension of its own.
+    /// Whether it is written only as the ancestor of a ragged letter, and is no dimension of its own.
     pub ancestor: bool,
     /// For a ragged letter, the slot of its parent.
     pub parent: Option<usize>,
@@ -454,7 +454,7 @@ impl Resolver<'_> {
         );
     }
 
-    /// What a letter that is used stands for; an error where nothing binds it.
+    /// The letter that a used letter stands for; an error if nothing binds it.
     pub fn bound_letter(&mut self, scope: &mut Scope, letter: LetterId, span: Span) -> Option<LetterId> {
         if let Some(bound) = scope.find(letter) {
             return Some(bound.actual);
@@ -501,7 +501,7 @@ impl Resolver<'_> {
             }
         };
         self.report(diagnostic.help(help));
-        // One message a letter and expression is enough.
+        // Each letter is reported once in an expression.
         scope.bound.push(Bound { named: letter, actual: letter, how: How::Unbound, span });
         Some(letter)
     }
@@ -698,7 +698,7 @@ impl Resolver<'_> {
         Some(Subscript::Letter(actual))
     }
 
-    /// One message for all subscripts of a reference that run over another axis.
+    /// All subscripts of a reference that run over another axis are reported in one message.
     fn wrong_axis(&mut self, reference: &ast::Reference, shape: &Shape, wrong: &[Mistaken]) {
         let name = &reference.name.text;
         let (position, span, found) = &wrong[0];

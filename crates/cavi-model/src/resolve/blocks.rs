@@ -101,7 +101,7 @@ impl Resolver<'_> {
             }
             let (name, resolved, family) = (&self.symbols.array(id).name, &family, &draft.ast.family);
             if self.reported.contains(name) || self.shapes[id.index()].is_none() {
-                // A line of `posterior` that could not be read may be about it, or one that could not be understood.
+                // A line of `posterior` that could not be parsed or understood may be about this variable.
                 continue;
             }
             let (what, why, help) = if takes_support_word(*resolved) {

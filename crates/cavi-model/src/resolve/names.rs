@@ -117,7 +117,8 @@ impl Resolver<'_> {
         let sliced = |how: &Option<How>| matches!(how, Some(How::LeftSlice | How::Own));
         let mut marked: Vec<bool> = letters.iter().map(|(_, how)| sliced(how)).collect();
         if scope.simplex && !marked.contains(&true) {
-            // What is summed in a product of probabilities sums to 1 along that letter.
+            // In a product of probabilities, the factor with the summed letter sums to 1 along it: that letter is its
+            // slice.
             if let Some(last) = letters.iter().rposition(|(_, how)| *how == Some(How::Sum)) {
                 marked[last] = true;
             }
