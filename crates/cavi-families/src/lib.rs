@@ -78,7 +78,7 @@ pub fn families() -> &'static [&'static dyn Family] {
     ]
 }
 
-/// Every family that a factor of q may have. Of those that fit equally well, [`recognise`] takes the first: a Gamma
+/// Every family that a factor of q may have. If several fit equally well, [`recognise`] takes the first: a Gamma
 /// before a truncated Normal.
 pub fn posteriors() -> &'static [&'static dyn Posterior] {
     &[
