@@ -1,4 +1,5 @@
-//! Bounds: what makes a term tractable by giving something up. One bound a file; each is tight at its optimum.
+//! Lower bounds, which stand in the place of terms without a closed form. One bound a file; each is tight at the
+//! optimum of its auxiliary quantities.
 
 mod jaakkola_jordan;
 mod jensen_log_sum;
