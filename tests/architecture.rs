@@ -1,4 +1,4 @@
-//! The walls between crates: who may depend on whom, and which words may stand where.
+//! The rules between crates: which may depend on which, and which words may stand where.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
