@@ -1,6 +1,6 @@
 //! A sparse pattern: for each entry `e` and each mode `i` the index `idx_i(e)`, and the chunks that threads work on.
 //!
-//! Everything that a kernel would have to check on every call is checked here once: columns of equal length, the
+//! What a kernel would otherwise have to check at every call is checked here once: columns of equal length, the
 //! largest index of each mode, chunks that share no index of the first mode, and the grid.
 //!
 //! A *grid* cuts a pattern sorted by its first two modes into chunks of rows (indices of the first mode) and as many groups
