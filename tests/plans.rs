@@ -1,4 +1,4 @@
-//! Which plan is made for which data, and that its results are those of the interpreter.
+//! What is planned for which data, and that it comes to what the interpreter does.
 
 use cavi_executor::{Bound, BoundArray, BoundAxis, Executor, Parameters, start};
 use cavi_tests::support::{Program, bound_of, compile, runs_agree};
@@ -233,7 +233,7 @@ fn what_rows_have_in_common_is_added_up_first() {
                 tau[k] ~ Gamma(2, rate = 1)\nmu[k] ~ Normal(0, sd = 3)\nx[n] ~ Normal(mu[z[n]], prec = tau[z[n]])\n";
     let values = counts(rows).into_iter().enumerate().map(|(place, own)| own + 0.1 * (place % 3) as f64);
     let plan = check(text, &[rows, clusters], &[("x", BoundArray::full(values.collect()))], &[]);
-    // The log weights consist of what depends on the data, and one sum of all that does not.
+    // The log weights: what hangs on the data, and one sum of all that does not.
     let weights =
         |line: &&str| line.contains(&format!(" {rows} x {clusters} ")) && line.contains("product of");
     let lines: Vec<&str> = plan.lines().filter(weights).collect();

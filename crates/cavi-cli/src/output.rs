@@ -76,7 +76,7 @@ impl Directory {
         result().map_err(|error| Failure::wrong(error.to_string()))
     }
 
-    /// Removes what an earlier fit wrote. A directory without `summary.json` holds no fit, and is left as it is.
+    /// Removes what an earlier fit wrote; only what has the look of a fit.
     fn clear(&self) -> std::io::Result<()> {
         let summary = self.path.join("summary.json");
         if !summary.is_file() {
@@ -96,7 +96,7 @@ impl Directory {
 impl Drop for Directory {
     fn drop(&mut self) {
         if let (false, Some(made)) = (self.written, &self.made) {
-            // The innermost directory is removed first, and only directories that are empty are removed.
+            // From the inside out, and only what is empty.
             let own = self.path.ancestors().take_while(|path| path.starts_with(made));
             own.for_each(|path| drop(fs::remove_dir(path)));
         }

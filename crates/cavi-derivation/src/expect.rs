@@ -242,7 +242,7 @@ fn expected_square(
     let mut spread = Sum::zero();
     for (number, left) in inner.terms.iter().enumerate() {
         for (other, right) in inner.terms.iter().enumerate().skip(number) {
-            // Two members of one block are dependent, as a member and itself are.
+            // Two members of one block are as little independent as a member of itself.
             let in_right = random_blocks(drafts, |member| right.mentions(member));
             let mut shared = random_blocks(drafts, |member| left.mentions(member));
             shared.retain(|block| in_right.contains(block));
@@ -391,8 +391,7 @@ fn excess(
     }
     let mut out = Sum::zero();
     for term in terms {
-        // Every shared copy contributes either its means or its covariance, and at least one contributes its
-        // covariance.
+        // Every shared copy contributes its means or its covariance; at least one its covariance.
         let mut choices = vec![(term.clone(), false)];
         for Shared { block, sides } in shared {
             let mut next = Vec::new();

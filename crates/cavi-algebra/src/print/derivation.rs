@@ -247,8 +247,7 @@ impl Derivation<'_> {
         own.sort_by_key(|own| own.name != "mean");
         let mut builder = Builder::new(self.scope_with(&symbols), &block.plates);
         let arguments = own.into_iter().map(|own| own.whole(&mut builder, &own.slots)).collect();
-        // The part of the name behind `over` says what a copy is. The subscripts show that already, so it is left
-        // out.
+        // What stands behind `over` says what copies are, which the subscripts show.
         let name = block.family.split(" over ").next().unwrap_or(block.family);
         Node::Call(Call::Family(name.to_owned()), arguments)
     }

@@ -1,5 +1,4 @@
-//! Lower bounds, which stand in the place of terms without a closed form. One bound a file; each is tight at the
-//! optimum of its auxiliary quantities.
+//! Bounds: what makes a term tractable by giving something up. One bound a file; each is tight at its optimum.
 
 mod jaakkola_jordan;
 mod jensen_log_sum;
