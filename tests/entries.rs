@@ -1,4 +1,4 @@
-//! Latents over every axis of sparse data with `absent = NA`: they live at the listed entries, and the fit is that of the
+//! Latents over every axis of sparse data with `absent = NA` live at the listed entries, and the fit is that of the
 //! same data filled out.
 
 use cavi::bind::ArrayInput;

@@ -1,4 +1,5 @@
-//! Warm-ups: `means` is EM under priors raised by 1, `shapes` is a fit whose constants move, and neither knows a program.
+//! Warm-ups: `means` is EM under priors raised by 1, `shapes` is a fit with changing constants, and both work for
+//! every program.
 
 use cavi::bind::ArrayInput;
 use cavi::start::Given;

@@ -1,5 +1,5 @@
-//! What `check` says of a program that derives: an improper posterior is an error; factors that need not be stored and
-//! scales that only priors fix are notes.
+//! Diagnostics about a program that has equations: an improper posterior is an error; factors that need not be stored
+//! and scales that only priors fix are notes.
 
 use cavi_algebra::{ArrayId, ArrayKind, Atom, Equations, Expression, Factor, Mode, Sum, Support};
 use cavi_families::{Family, Slices};

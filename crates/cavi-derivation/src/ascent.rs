@@ -23,7 +23,8 @@ use crate::bounds::Bounded;
 use crate::expect::{Leftover, expect};
 use crate::joint::with_ancestors;
 
-/// An ascent, how its objective came about, and the plate letters along which copies move one after another.
+/// An ascent, the contributions that its objective is made of, and the plate letters along which copies move one
+/// after another.
 pub struct Moves {
     /// Objective and derivatives.
     pub ascent: Ascent,

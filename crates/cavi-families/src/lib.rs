@@ -113,8 +113,8 @@ pub fn posterior(name: &str) -> Option<&'static dyn Posterior> {
     posteriors().iter().copied().find(|posterior| posterior.name() == name)
 }
 
-/// Whether the logarithm of a latent with this prior has an expectation: its density holds no square of it, so that q may
-/// have one. For a prior on one number with constant parameters.
+/// Whether the logarithm of a latent with this prior has an expectation under q. This is so if its density holds no
+/// square of the latent. For priors of one number with constant parameters.
 pub fn fits_a_log(family: &dyn Family) -> bool {
     let mut symbols = Symbols::default();
     symbols.arrays.push(Array {

@@ -53,7 +53,7 @@ impl Batch<'_> {
         if self.group.is_empty() { row } else { self.group[row] }
     }
 
-    /// How many rows `n` numbers of a vector column hold.
+    /// The number of rows in `n` numbers of a vector column.
     pub fn rows_in_n(&self) -> usize {
         if self.starts.is_empty() { 1 } else { self.starts.len() - 1 }
     }

@@ -1,5 +1,5 @@
-//! What the derivation says when there is no closed form: which statement, which monomial, what the family has, what is
-//! left over, and what would compile.
+//! The errors about a missing closed form: which statement, which monomial, what the family has, what is left over,
+//! and what would compile.
 
 use cavi_algebra::{
     ArrayId, Atom, Block, BlockId, Elementary, LetterId, Mode, StatementId, Statistic, Subscript, Sum,

@@ -287,8 +287,8 @@ impl Resolver<'_> {
         slots.filter(|(slot, _)| !slot.ancestor).map(|(_, subscript)| subscript).collect()
     }
 
-    /// Which slots are left open, so that they are slices of a vector or a matrix; an error where too few or too many
-    /// subscripts stand.
+    /// The slots without a subscript, which are slices of a vector or a matrix; an error if there are too few or too
+    /// many subscripts.
     fn open_slots(
         &mut self,
         scope: &Scope,
@@ -657,7 +657,8 @@ impl Resolver<'_> {
         })
     }
 
-    /// A slot that a bare name leaves open: the slice of the left, or one of the argument's own.
+    /// A slot without a subscript, in a bare name: it is the slice of the left side, or a slice of the argument's
+    /// own.
     fn open_slice(
         &mut self,
         scope: &mut Scope,
@@ -687,7 +688,7 @@ impl Resolver<'_> {
             );
             return None;
         }
-        // A letter of the axis that is not in use; a matrix takes another for its column.
+        // A letter of the axis that is not used yet. A matrix takes a second letter for its columns.
         let mut letters = self.symbols.axis(slot.axis).letters.clone();
         letters.sort_by_key(|letter| *letter != slot.letter);
         let free = letters.into_iter().find(|letter| !scope.holds(*letter) && scope.find(*letter).is_none());

@@ -526,7 +526,8 @@ impl Resolver<'_> {
         Some((bound, left))
     }
 
-    /// What else a start of a variable may be: one from `data` where that has values of its support, or a draw.
+    /// The other starts that a variable may have, for a message: one from `data`, if that has values of its support,
+    /// or a draw.
     fn other_starts(&self, id: ArrayId, data: &str) -> String {
         let array = self.symbols.array(id);
         let from_data = match array.support {

@@ -158,7 +158,7 @@ impl Resolver<'_> {
         self.free_name(&["l", "m", "p", "q2", "r", "s", "t", "u"])
     }
 
-    /// What a name stands for; an error where it is unknown, once for each name.
+    /// Looks a name up; an unknown one is an error, which is reported once for each name.
     pub fn look_up(&mut self, name: &ast::Name) -> Option<Named> {
         if let Some(named) = self.names.get(&name.text) {
             return Some(*named);

@@ -486,8 +486,8 @@ fn size(column: &[u32]) -> usize {
     column.iter().max().map_or(0, |index| *index as usize + 1)
 }
 
-/// How many chunks: several only if there is enough to do, and if copies of what the other modes accumulate cost
-/// little beside the entries.
+/// The number of chunks. There are several only if there is enough work, and if copies of the accumulators of the
+/// other modes cost little compared with the entries.
 fn chunk_count<C: AsRef<[u32]>>(columns: &[C]) -> usize {
     let entries = columns[0].as_ref().len();
     let others: usize = columns[1..].iter().map(|column| size(column.as_ref())).sum();

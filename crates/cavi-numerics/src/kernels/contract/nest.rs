@@ -482,7 +482,7 @@ unsafe fn gather_of<const N: usize, const G: usize>(
     }
 }
 
-/// The definition, for more operands than the loops are compiled for.
+/// The contraction by its definition, for more operands than the loops are compiled for.
 ///
 /// # Safety
 /// As [`super::split::run`].
