@@ -1,5 +1,5 @@
-//! `accelerate = auto`: the bound of no sweep is lower than that of the one before, whatever the program, and slow programs
-//! arrive in fewer sweeps where ordinary sweeps arrive.
+//! With `accelerate = auto` the bound falls from no sweep to the next, whatever the program, and slow programs reach
+//! the optimum of ordinary sweeps in fewer sweeps.
 
 use cavi::bind::Binding;
 use cavi::{Control, Fit, Settings, prepare};

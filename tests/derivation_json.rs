@@ -1,5 +1,5 @@
-//! JSON of a derivation holds the equations: trees read back are the sums that were printed, and texts are those of the
-//! text format.
+//! The JSON of a derivation holds the equations: the trees that are read back are the sums that were printed, and the
+//! texts are those of the text format.
 
 use cavi::Format;
 use cavi_algebra::{

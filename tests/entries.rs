@@ -1,4 +1,4 @@
-//! Latents over every axis of sparse data with `absent = NA`: they live at the listed entries, and the fit is that of the
+//! Latents over every axis of sparse data with `absent = NA` live at the listed entries, and the fit is that of the
 //! same data filled out.
 
 use cavi::bind::ArrayInput;
@@ -83,8 +83,9 @@ fn agree(name: &str, text: &str, sparse: Vec<ArrayInput>, dense: Vec<ArrayInput>
         dense.sweep(&mut long);
         literal.sweep(sparse.schedule()).unwrap_or_else(|trouble| panic!("{name}: {trouble}"));
         let scale = short.elbo().abs();
-        // What no entry touches is at its prior, with a divergence of 0. A point would add its density there, and two latents
-        // of which one is the parameter of the other what their factors of q cannot say.
+        // A latent that no entry depends on has its prior as q, and adds nothing to the bound. Two kinds of programs
+        // are left out: a point would add its density at these positions, and two latents of which one is a parameter
+        // of the other would add a divergence, because independent factors of q cannot follow their joint prior.
         assert!(
             ["points", "two levels"].contains(&name) || close(short.elbo(), long.elbo(), scale, 1e-10),
             "{name}, sweep {sweep}: {} and {}",
@@ -206,7 +207,8 @@ fn hierarchies_see_the_listed_entries_alone() {
     assert!(distance < 1e-12, "block {block}, column {column}: {distance}");
 }
 
-/// Where more than single entries is said of a latent, and of data from a dense file, it has an element everywhere.
+/// A latent that is read at more than single entries, or belongs to data from a dense file, has an element at every
+/// position.
 #[test]
 fn other_latents_have_an_element_for_every_position() {
     let u = "u[i, j] ~ Gamma(2, rate = 2)\n";

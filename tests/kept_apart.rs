@@ -1,4 +1,5 @@
-//! Two index data in one product of a latent: closed where they differ, refused where they are equal.
+//! Two index data in one product of a latent: there is a closed form for entries at which they differ, and entries at
+//! which they are equal are refused.
 
 use cavi::bind::{ArrayInput, Inputs, Source};
 use cavi::{Control, Settings, compile};

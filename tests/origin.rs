@@ -1,5 +1,5 @@
-//! A shift of data and of what they have in common shifts the means of q, and changes nothing else: also where it is so
-//! large that no digit of a square of the data would be left for their variance.
+//! A shift of the data shifts the means of q by as much and changes nothing else, even if it is so large that the
+//! squares of the data would keep no digit of their variance.
 
 use cavi::{Control, Settings};
 use cavi_tests::support::{Matrix, Ready, close, file_of, matrix_file};

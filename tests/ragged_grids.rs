@@ -1,4 +1,5 @@
-//! Data with two dimensions ragged in one axis: groups that share nothing are models of their own.
+//! Data with two dimensions that are ragged in one axis: groups that share no latent have the fits of separate
+//! models.
 
 use cavi::bind::{ArrayInput, Inputs, Source, bind};
 use cavi_executor::{Bound, Executor, Parameters, start};

@@ -1,4 +1,4 @@
-//! Restarts run side by side where there are threads for it, with the bits, the best run and the warnings of one after another.
+//! Restarts that run side by side have the bits, the best run and the warnings of restarts one after another.
 
 use cavi::bind::Binding;
 use cavi::{Control, Error, Fit, Progress, Settings, prepare};
@@ -158,7 +158,8 @@ fn a_run_that_fails_is_left_out() {
     }
 }
 
-/// Where every run fails, so does the fit, for the reason of the first; a state after a whole sweep is kept.
+/// If every run fails, the fit fails for the reason of the first. A state that was reached after a whole sweep is
+/// kept.
 #[test]
 fn all_runs_fail() {
     let error = |result: Result<Fit, Error>| result.map(|fit| facts(&fit)).expect_err("no run succeeds");

@@ -1,9 +1,10 @@
-//! Mistakes that have cost someone a wrong answer, each held where no other test holds it: joint and factorised factors,
-//! shared and refreshed allocations, tiny shapes, boundary modes, the coordinates of a mode, zeros that stay.
+//! Mistakes that have cost someone a wrong answer, with the numbers of `examples/README.md`. Here are those that no
+//! other test covers: joint and factorised factors, shared and refreshed allocations, tiny shapes, boundary modes,
+//! the coordinates of a mode, zeros that stay.
 //!
-//! Elsewhere: one multinomial allocation (`straight_line.rs`), latent shapes and concentrations (`rejections.rs`), constants
-//! of the data between forms of a model (`identities.rs`), missing entries (`cases.rs`, `straight_line.rs`), ascent inside
-//! groups (`ascent.rs`).
+//! Tests elsewhere: one multinomial allocation (`straight_line.rs`), latent shapes and concentrations
+//! (`rejections.rs`), constants of the data between forms of a model (`identities.rs`), missing entries (`cases.rs`,
+//! `straight_line.rs`), ascent inside groups (`ascent.rs`).
 
 use cavi::bind::{Inputs, SetInput, SetValue};
 use cavi::{Control, Error, Settings};
@@ -292,7 +293,7 @@ fn proportions_without_data_keep_their_start_and_are_reported() {
     assert!(warned.is_some_and(|warning| warning.message.contains("`h`")), "{:?}", fit.warnings);
 }
 
-/// A table of missing cells alone, or of nothing but its header, teaches nothing, and the fit says so.
+/// From a table in which all cells are missing, or which has only a header, nothing is learned, and the fit says so.
 #[test]
 fn data_without_an_observed_entry_are_reported() {
     let text = "axis row[n]\naxis column[j]\ndata x[n, j] : real, absent = NA\nmu[j] ~ Normal(0, sd = 1)\n\

@@ -1,4 +1,4 @@
-//! What a fit writes is a start: read back, every parameter of every program is what it was.
+//! What a fit writes can be read as a start: every parameter of every program is read back as it was.
 
 use cavi::Problem;
 use cavi_executor::{Executor, start};

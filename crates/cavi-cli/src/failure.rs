@@ -44,7 +44,7 @@ impl Failure {
         Failure::Wrong(format!("error: {}\n", message.as_ref()))
     }
 
-    /// What the command line fixes and is not built yet.
+    /// A command or option that is known and not built yet.
     pub fn later(what: &str) -> Failure {
         Failure::usage(format!("{what} is not in this version of Cavi"))
     }

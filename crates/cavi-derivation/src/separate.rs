@@ -1,4 +1,5 @@
-//! Copies of a block in one product: made equal or different, so that each product's expectation is a product.
+//! Copies of a block in one product are made either equal or different, so that the expectation of each product is a
+//! product of expectations.
 //!
 //! `f = [a = b] f + [a != b] f`: two elements `w[j, k]`, `w[j, l]` of one block are one copy where `k = l` and two
 //! independent copies elsewhere.
