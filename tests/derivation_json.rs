@@ -218,7 +218,7 @@ fn check(own: &Text) {
     for ((value, block), contributions) in
         items(&document["blocks"]).iter().zip(&equations.blocks).zip(&equations.contributions)
     {
-        assert_eq!(text(&value["family"]), block.family);
+        assert_eq!(text(&value["family"]), cavi_families::posterior(block.family).name());
         for (value, natural) in items(&value["natural"]).iter().zip(&block.natural) {
             same(&value["coefficient"], &natural.coefficient);
             let slots: Vec<LetterId> = items(&value["slots"]).iter().map(|own| reader.letter(own)).collect();

@@ -99,7 +99,7 @@ fn turned(
     for (own, is_left) in sides(rotation) {
         let block = program.equations.block(own.block);
         let layout = Layout::new(&program.equations, bound, block, &missing);
-        let family = cavi_families::posterior(block.family).expect("a family");
+        let family = cavi_families::posterior(block.family);
         let matrix = if is_left { &inverse } else { &turned };
         family.transform(&layout.batch(), matrix, &mut views_mut(&mut parameters.blocks[own.block.index()]));
     }

@@ -231,7 +231,7 @@ impl Copy<'_> {
         let symbols = &self.program.equations.symbols;
         let block = self.block();
         let mut assignment = self.at(symbols, points);
-        let family = posterior(block.family).ok_or("a family of the registry")?;
+        let family = posterior(block.family);
         let weigh = |assignment: &mut Assignment| -> f64 {
             let weights = block.multiplicity.iter();
             weights.map(|atom| evaluate_atom(symbols, atom, points, assignment)).product()

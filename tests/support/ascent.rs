@@ -222,7 +222,7 @@ fn factor_rests(
     whole: &dyn Fn(Vec<Vec<f64>>) -> Vec<Vec<f64>>,
 ) -> Result<(), String> {
     let block = program.equations.block(id);
-    let family: &dyn Posterior = cavi_families::posterior(block.family).ok_or("no such family")?;
+    let family: &dyn Posterior = cavi_families::posterior(block.family);
     let batch = layout.batch();
     let n = layout.n;
     let statistics = family.statistics();

@@ -234,7 +234,7 @@ impl Ready {
             let missing =
                 |array: ArrayId| bound.arrays[array.index()].as_ref().is_some_and(BoundArray::has_missing);
             let layout = Layout::new(self.equations(), bound, block, &missing);
-            let family = cavi_families::posterior(block.family).expect("a family of the registry");
+            let family = cavi_families::posterior(block.family);
             family
                 .complete(&layout.batch(), &mut views_mut(own))
                 .unwrap_or_else(|improper| panic!("{name}: {improper:?}"));

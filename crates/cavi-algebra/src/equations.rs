@@ -4,7 +4,7 @@ use crate::contribution::Contribution;
 use crate::expression::Subscript;
 use crate::statistic::Statistic;
 use crate::sum_of_products::{Atom, Moment, Sum};
-use crate::symbols::{ArrayId, AuxiliaryId, BlockId, LetterId, SiteId, StatementId, Symbols};
+use crate::symbols::{ArrayId, AuxiliaryId, BlockId, FamilyId, LetterId, SiteId, StatementId, Symbols};
 
 /// The inference problem of a program, derived: no density is left to expand, and no name to look up.
 #[derive(Clone, Debug)]
@@ -75,8 +75,8 @@ pub struct Block {
     pub slices: Vec<Vec<LetterId>>,
     /// Distribution, point, fixed or implicit.
     pub mode: Mode,
-    /// The family of q, by its name in the registry of families. For a point: the family whose mode is taken.
-    pub family: &'static str,
+    /// The family of q. For a point: the family whose mode is taken.
+    pub family: FamilyId,
     /// The coefficients of its statistics in the expected log joint, allocations held; in the family's order.
     pub natural: Vec<Natural>,
     /// The part of `natural` that its own statements contribute, in the same order.

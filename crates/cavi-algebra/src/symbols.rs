@@ -48,6 +48,10 @@ id!(
     AuxiliaryId
 );
 id!(
+    /// A family of q: its place in the registry of `cavi-families`.
+    FamilyId
+);
+id!(
     /// A statement `target ~ Family(...)`.
     StatementId
 );

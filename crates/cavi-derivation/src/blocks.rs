@@ -1,7 +1,7 @@
 //! The factorisation of q: by default one factor for each copy and slice of a variable; `posterior` states departures.
 
 use cavi_algebra::{ArrayId, ArrayKind, BlockId, LetterId, Mode, Sum, Support, Symbols, Term};
-use cavi_families::{joins, of_any_length, posteriors, recognise};
+use cavi_families::{joins, of_any_length, posterior, posteriors, recognise};
 use cavi_model::{BlockKind, BlockSpec, Model, Statement};
 use cavi_syntax::{Diagnostic, Span};
 
@@ -374,7 +374,10 @@ fn refuse_ragged(
     } else {
         let point = spec.kind == BlockKind::Point;
         let families = recognise(array.support, true, point, &[]);
-        if members.len() == 1 && slices[0].len() == 1 && families.is_some_and(of_any_length) {
+        if members.len() == 1
+            && slices[0].len() == 1
+            && families.is_some_and(|family| of_any_length(posterior(family)))
+        {
             return;
         }
         let message =

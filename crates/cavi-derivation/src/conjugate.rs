@@ -7,7 +7,7 @@ use cavi_algebra::{
     Atom, Block, BlockId, Contribution, Elementary, Factor, LetterId, Mode, Natural, StatementId, Statistic,
     Subscript, Sum, Support, Symbols, Term, dedup,
 };
-use cavi_families::{Posterior, recognise, recognise_joint};
+use cavi_families::{Posterior, posterior, recognise, recognise_joint};
 
 use crate::absent::number_of;
 use crate::ascent::{Moves, ascent};
@@ -144,7 +144,8 @@ fn block(
         }
     }
     let weights = multiplicities(&derivation.symbols, &draft.copies(&derivation.symbols));
-    let (natural, prior) = arrange(&mut derivation.symbols, draft, family, &coefficients, &weights);
+    let (natural, prior) =
+        arrange(&mut derivation.symbols, draft, posterior(family), &coefficients, &weights);
     let in_order = dedup(collected.iter().flat_map(|entry| entry.meets.clone()).collect());
     let in_order: Vec<LetterId> = with_ancestors(&derivation.symbols, &draft.plates)
         .into_iter()
@@ -156,7 +157,7 @@ fn block(
         plates: draft.plates.clone(),
         slices: draft.slices.clone(),
         mode: draft.mode,
-        family: family.name(),
+        family,
         natural,
         prior,
         in_order,
@@ -275,7 +276,7 @@ fn ascending(derivation: &Derivation, draft: &Draft, moves: Moves) -> (Block, Ve
         plates: draft.plates.clone(),
         slices: draft.slices.clone(),
         mode: draft.mode,
-        family: start.name(),
+        family: start,
         natural: Vec::new(),
         prior: Vec::new(),
         in_order: moves.in_order,

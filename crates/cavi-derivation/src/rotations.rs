@@ -65,11 +65,10 @@ pub fn rotations(equations: &Equations) -> Vec<Rotation> {
 /// Whether the vectors of a block may be multiplied by a matrix, and have a prior of mean 0 and a diagonal precision.
 fn is_candidate(equations: &Equations, id: BlockId) -> bool {
     let block = equations.block(id);
-    let family = cavi_families::posterior(block.family);
     let alone = block.members.len() == 1 && matches!(block.slices.as_slice(), [slices] if slices.len() == 1);
     block.mode == Mode::Distribution
         && alone
-        && family.is_some_and(|family| family.is_linear())
+        && cavi_families::posterior(block.family).is_linear()
         && block.in_order.is_empty()
         && block.multiplicity.is_empty()
         && block.ragged_slice(&equations.symbols).is_none()

@@ -62,11 +62,8 @@ fn of_mean(equations: &Equations, term: &mut Term) {
             ..moment.clone()
         };
         let family = posterior(equations.block(moment.block).family);
-        let answers = |moment: &Moment| {
-            family.is_some_and(|family| {
-                family.expectations().iter().any(|own| own.statistic == moment.statistic)
-            })
-        };
+        let answers =
+            |moment: &Moment| family.expectations().iter().any(|own| own.statistic == moment.statistic);
         let whole = power > 1.0 && power < 64.0 && power.fract() == 0.0;
         let raised = Some(of_power(power as i32)).filter(|moment| whole && answers(moment));
         let mean = Sum::atom(Atom::Moment(of_power(1)));

@@ -337,7 +337,7 @@ pub(crate) fn family(equations: &Equations, id: BlockId) -> Option<&'static dyn 
     match block.mode {
         Mode::Point | Mode::Implicit => None,
         Mode::Distribution | Mode::Fixed => {
-            cavi_families::posterior(block.family).filter(|family| !family.only_point())
+            Some(cavi_families::posterior(block.family)).filter(|family| !family.only_point())
         }
     }
 }

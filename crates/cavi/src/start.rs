@@ -171,9 +171,10 @@ impl Context<'_> {
         };
         let equations = prior_alone(self.model, statement).ok_or_else(no_draw)?;
         let [block] = equations.blocks.as_slice() else { return Err(no_draw()) };
-        let family = cavi_families::posterior(block.family)
-            .filter(|family| !family.only_point())
-            .ok_or_else(no_draw)?;
+        let family = cavi_families::posterior(block.family);
+        if family.only_point() {
+            return Err(no_draw());
+        }
         let layout = Layout::new(&equations, &self.binding.bound, block, &|_| false);
         let batch = layout.batch();
 
@@ -240,8 +241,8 @@ impl Context<'_> {
         };
         let to: Vec<LetterId> = plates.iter().chain(slices).copied().collect();
         let mut centre = self.reordered(&values, &array.letters, &to);
-        let family = cavi_families::posterior(block.family).filter(|family| !family.only_point());
-        match family.filter(|_| block.mode != Mode::Point) {
+        let family = cavi_families::posterior(block.family);
+        match Some(family).filter(|family| block.mode != Mode::Point && !family.only_point()) {
             Some(family) if block.members.len() > 1 => {
                 // The other variables of the block keep their start.
                 let is_mean = |which: &usize| {

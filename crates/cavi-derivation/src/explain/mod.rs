@@ -234,6 +234,7 @@ pub fn no_family(
         [support] => recognise(*support, is_sliced(draft), draft.mode == Mode::Point, &own),
         several => recognise_joint(several, is_sliced(draft), &own),
     };
+    let prior = prior.map(posterior);
     let stated: Vec<&str> = draft
         .members
         .iter()
@@ -305,7 +306,7 @@ pub fn unanswered(blocks: &[Block], sum: &Sum, out: &mut Vec<(usize, Statistic)>
     for factor in sum.terms.iter().flat_map(|term| &term.factors) {
         if let Atom::Moment(moment) = &factor.atom {
             let block = &blocks[moment.block.index()];
-            let answered = posterior(block.family).is_some_and(|family| answers(family, &moment.statistic));
+            let answered = answers(posterior(block.family), &moment.statistic);
             let entry = (moment.block.index(), moment.statistic.clone());
             if !answered && !out.contains(&entry) {
                 out.push(entry);
@@ -336,7 +337,7 @@ pub fn no_expectation(
 ) -> Diagnostic {
     let draft = &drafts[block.index()];
     let variable = names(&derivation.symbols, draft);
-    let family = blocks[block.index()].family;
+    let family = posterior(blocks[block.index()].family).name();
     let text = statistic_text(&derivation.symbols, draft, statistic);
     Diagnostic::error("E0712", format!("the expectation of `{text}` under q has no closed form"))
         .at(draft.span, format!("q(`{variable}`) is {family}"))
@@ -366,11 +367,12 @@ pub fn describe_block(symbols: &Symbols, block: &Block) -> String {
             }
         })
         .collect();
+    let family = posterior(block.family).name();
     let kind = match block.mode {
-        Mode::Distribution => format!("q({}): {}", members.join(", "), block.family),
+        Mode::Distribution => format!("q({}): {family}", members.join(", ")),
         Mode::Point => format!("point {}", members.join(", ")),
-        Mode::Fixed => format!("fixed {}: {}", members.join(", "), block.family),
-        Mode::Implicit => format!("implicit {}: {}", members.join(", "), block.family),
+        Mode::Fixed => format!("fixed {}: {family}", members.join(", ")),
+        Mode::Implicit => format!("implicit {}: {family}", members.join(", ")),
     };
     if block.in_order.is_empty() { kind } else { format!("{kind}, copies in order") }
 }

@@ -21,6 +21,11 @@ fn distributions() -> impl Iterator<Item = &'static dyn Posterior> {
     posteriors().iter().copied().filter(|posterior| !posterior.only_point())
 }
 
+fn named(name: &str) -> &'static dyn Posterior {
+    let mut all = posteriors().iter().copied();
+    all.find(|posterior| posterior.name() == name).expect("a family of the registry")
+}
+
 fn columns(batch: &Batch, extents: impl Iterator<Item = Extent>) -> Vec<Vec<f64>> {
     extents.map(|extent| vec![0.0; batch.len(extent)]).collect()
 }

@@ -118,11 +118,9 @@ fn squares(equations: &Equations, statement: &Statement) -> bool {
     let joint = |array: ArrayId| {
         let Some(block) = equations.block_of(array) else { return false };
         let family = cavi_families::posterior(equations.block(block).family);
-        family.is_some_and(|family| {
-            let supports = family.joint();
-            supports.contains(&Support::Real)
-                && supports.iter().any(|own| matches!(own, Support::Positive | Support::PositiveDefinite))
-        })
+        let supports = family.joint();
+        supports.contains(&Support::Real)
+            && supports.iter().any(|own| matches!(own, Support::Positive | Support::PositiveDefinite))
     };
     let mut found = !statement.slices.is_empty();
     for argument in statement.arguments.iter().flatten() {
@@ -199,7 +197,7 @@ fn can_move(model: &Model, equations: &Equations, array: ArrayId) -> bool {
 
 /// The descriptor that is the mean of the real members.
 fn mean_column(block: &Block) -> Option<usize> {
-    let family = cavi_families::posterior(block.family)?;
+    let family = cavi_families::posterior(block.family);
     family.descriptors().iter().position(|own| own.defining && own.name == "mean")
 }
 
@@ -418,7 +416,7 @@ fn shift(
         return Some(Shift { block: id.index(), column: member, by });
     }
     let column = mean_column(block)?;
-    let (stride, offset) = match cavi_families::posterior(block.family)?.descriptors()[column].extent {
+    let (stride, offset) = match cavi_families::posterior(block.family).descriptors()[column].extent {
         Extent::Scalar => (1, 0),
         Extent::Vector => (layout.n, layout.offsets()[member]),
         Extent::Matrix | Extent::Pairs => return None,
