@@ -38,7 +38,7 @@ pub use precision::Precision;
 use row_wise::RowWise;
 use share::share;
 use site::{SitePlan, plan_site};
-use tensor::{Index, Maps, Node, NodeId, Operation, Part};
+use tensor::{Index, Loop, Maps, Node, NodeId, Operation, Part};
 
 /// The plan of a run.
 #[derive(Clone, Debug)]
@@ -81,7 +81,7 @@ pub const KEPT: usize = 8;
 
 /// A letter along which copies move in order.
 #[derive(Clone, Debug)]
-pub struct Along {
+pub struct InOrder {
     /// Its place among the plates.
     pub place: usize,
     /// For a ragged letter whose copies meet within their group only: where each group starts, and the end of the last.
@@ -99,7 +99,7 @@ pub struct BlockPlan {
     /// The weight of each row, where a multiplicity weighs them.
     pub weight: Option<NodeId>,
     /// The letters along which copies move in order.
-    pub in_order: Vec<Along>,
+    pub in_order: Vec<InOrder>,
     /// For a point without a closed form.
     pub ascent: Option<AscentPlan>,
 }
@@ -298,7 +298,7 @@ fn plan_block(
         let within = !above.is_empty() && !above.iter().any(|ancestor| block.in_order.contains(ancestor));
         let axis = lowering.symbols.letter(*letter).axis;
         let groups = within.then(|| lowering.bound.axes[axis.index()].starts.clone()).flatten();
-        Some(Along { place, groups })
+        Some(InOrder { place, groups })
     });
     let in_order = in_order.collect();
     let ascent = match &block.ascent {
@@ -359,11 +359,10 @@ fn plan_statistic(
         let crossed = matches!(natural.statistic.0.as_slice(), [(left, _), (right, _)] if left != right);
         parts.push(Part { node, windows: windows(layout, &natural.statistic), crossed });
     }
-    let mut shape: Vec<usize> =
-        rows.iter().map(|letter| lowering.bound.size_of(&lowering.symbols, *letter)).collect();
+    let mut loops: Vec<Loop> = rows.iter().map(|letter| lowering.over_letter(*letter)).collect();
     let depth = parts.first().map_or(0, |part| part.windows.len());
-    shape.extend(vec![layout.n; depth]);
-    Ok(lowering.node(Operation::Whole(parts), shape, Vec::new))
+    loops.extend(vec![Loop::plain(layout.n); depth]);
+    Ok(lowering.node(Operation::Whole(parts), loops, Vec::new))
 }
 
 /// Where the elements of a statistic stand in the vector of a copy, for each of its elementary functions.

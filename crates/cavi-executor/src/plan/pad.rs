@@ -13,7 +13,7 @@ use cavi_algebra::Function;
 
 use crate::plan::Plan;
 use crate::plan::site::{AddendPlan, ModePlan};
-use crate::plan::tensor::{Access, Contraction, Elementwise, Index, Node, NodeId, Operation};
+use crate::plan::tensor::{Contraction, Elementwise, Index, Loop, Node, NodeId, Operation};
 
 /// The numbers of a cache line.
 const LINE: usize = 8;
@@ -78,12 +78,12 @@ impl Plan<'_> {
             Operation::Map(function @ Elementwise::Function(Function::Exp), from) => (Some(function), from),
             _ => (None, mode.factor),
         };
-        let shape = self.nodes[from.index()].shape.clone();
-        let letters: Vec<Index> = (0..shape.len()).map(Index::letter).collect();
+        let loops = self.nodes[from.index()].loops();
+        let letters: Vec<Index> = (0..loops.len()).map(Index::letter).collect();
         let arranged = match &self.nodes[from.index()].operation {
             Operation::Contractions(parts) => match parts.as_slice() {
                 // What only arranges an array anew arranges it in longer rows.
-                [part] if part.operands.len() == 1 && part.output == letters && part.sizes == shape => {
+                [part] if part.operands.len() == 1 && part.output == letters && part.letters == loops => {
                     Some(part.clone())
                 }
                 _ => None,
@@ -95,26 +95,22 @@ impl Plan<'_> {
         let is_own =
             is_alone && (function.is_none() || from == mode.log_factor && readers[from.index()] == 2);
         let replaced = (arranged.is_some() && is_own).then_some(from);
-        let arranged = arranged.unwrap_or_else(|| Contraction {
-            coefficient: 1.0,
-            sizes: shape.clone(),
-            operands: vec![Access { node: from, dims: letters.clone() }],
-            output: letters,
-        });
-        let mut shape = shape;
-        *shape.last_mut().expect("rows of categories") += mode.padding;
-        let arranged = self.place(replaced, Operation::Contractions(vec![arranged]), shape.clone());
+        let arranged = arranged.unwrap_or_else(|| Contraction::copy(from, &loops));
+        let mut loops = loops;
+        let last = loops.last_mut().expect("rows of categories");
+        *last = Loop::plain(last.size + mode.padding);
+        let arranged = self.place(replaced, Operation::Contractions(vec![arranged]), &loops);
         let Some(function) = function else {
             mode.factor = arranged;
             return;
         };
         mode.log_factor = arranged;
-        mode.factor = self.place(is_alone.then_some(mode.factor), Operation::Map(function, arranged), shape);
+        mode.factor = self.place(is_alone.then_some(mode.factor), Operation::Map(function, arranged), &loops);
     }
 
     /// Puts a node in the place of another, or where there is none behind all of them.
-    fn place(&mut self, replaced: Option<NodeId>, operation: Operation, shape: Vec<usize>) -> NodeId {
-        let node = Node { operation, shape };
+    fn place(&mut self, replaced: Option<NodeId>, operation: Operation, loops: &[Loop]) -> NodeId {
+        let node = Node::new(operation, loops);
         if let Some(replaced) = replaced {
             self.nodes[replaced.index()] = node;
             return replaced;

@@ -309,7 +309,7 @@ fn contraction(part: &Contraction) -> String {
     let operands: Vec<String> =
         part.operands.iter().map(|operand| operand.node.index().to_string()).collect();
     let flops: f64 =
-        part.sizes.iter().map(|size| *size as f64).product::<f64>() * part.operands.len().max(1) as f64;
+        part.sizes().map(|size| size as f64).product::<f64>() * part.operands.len().max(1) as f64;
     let through =
         part.operands.iter().flat_map(|operand| &operand.dims).chain(&part.output).any(|i| i.map.is_some());
     let kernel = match (part.operands.len(), through) {
