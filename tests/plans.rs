@@ -1,7 +1,12 @@
 //! What is planned for which data, and that it comes to what the interpreter does.
 
-use cavi_executor::{Bound, BoundArray, BoundAxis, Executor, Parameters, start};
-use cavi_tests::support::{Program, bound_of, compile, runs_agree};
+use cavi_algebra::AxisId;
+use cavi_executor::plan::tensor::{Along, Contraction, Elementwise, Node, NodeId, Operation};
+use cavi_executor::plan::{plan, verify};
+use cavi_executor::{Bound, BoundArray, BoundAxis, Executor, Parameters, Plan, Precision, start};
+use cavi_tests::support::{Program, Shape, bound_of, compile, programs, random_bound, runs_agree};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 
 /// A program with data of these sizes, and its start.
 fn bound(text: &str, sizes: &[usize], data: &[(&str, BoundArray)]) -> (Program, Bound, Parameters) {
@@ -240,5 +245,101 @@ fn what_rows_have_in_common_is_added_up_first() {
     assert!(!lines.is_empty(), "{plan}");
     for line in lines {
         assert_eq!(line.matches("reduction of steps").count() + line.matches("fill").count(), 1, "{plan}");
+    }
+}
+
+/// The plan of every program is whole, whatever the shape of its data.
+#[test]
+fn every_plan_is_whole() {
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    for program in programs() {
+        for sparse in [false, true] {
+            for shape in [Shape::small(sparse), Shape { smallest: 0, largest: 1, ..Shape::small(sparse) }] {
+                let bound = random_bound(&program.model, shape, &mut rng);
+                let plan = plan(&program.equations, &bound, Precision::Single)
+                    .unwrap_or_else(|unplanned| panic!("{}: {}", program.name, unplanned.0));
+                if let Err(problem) = verify(&plan, &program.equations, &bound) {
+                    panic!("{}: {problem}", program.name);
+                }
+            }
+        }
+    }
+}
+
+/// What a careless pass might do to a plan is found. Two axes have one size, so that it would run and give numbers.
+#[test]
+fn a_broken_plan_is_found() {
+    let text = "axis row[n]\naxis column[j]\naxis part[k]\ndata x[n, j] : real, absent = NA\n\
+                z[n, k] ~ Normal(0, sd = 1)\nw[j, k] ~ Normal(0, sd = 1)\ntau ~ Gamma(1, rate = 1)\n\
+                x[n, j] ~ Normal(sum[k](w[j, k] * z[n, k]), prec = tau)\n\
+                posterior {\n  q(z[n, :k])\n  q(w[j, :k])\n}\n";
+    let values = counts(40 * 40).into_iter().map(|count| count - 2.0).collect();
+    let data =
+        BoundArray::Dense { values, observed: Some((0..40 * 40).map(|place| place % 7 != 3).collect()) };
+    let (program, bound, _) = bound(text, &[40, 40, 3], &[("x", data)]);
+    let whole = plan(&program.equations, &bound, Precision::Double).expect("a plan");
+    verify(&whole, &program.equations, &bound).expect("it is whole as it comes");
+    let axis = |name: &str| {
+        let place = program.equations.symbols.axes.iter().position(|axis| axis.name == name);
+        Along::Axis(AxisId::from(place.expect("an axis")))
+    };
+    let (row, column) = (axis("row"), axis("column"));
+    let over_rows = |part: &Contraction| {
+        !part.operands.is_empty()
+            && !part.output.is_empty()
+            && part.letters.iter().any(|own| own.along == row)
+    };
+    let contraction = |plan: &Plan| {
+        let is_sum = |node: &Node| matches!(&node.operation, Operation::Contractions(parts) if parts.iter().any(over_rows));
+        plan.nodes.iter().position(is_sum).expect("a contraction")
+    };
+    let parts = |plan: &mut Plan, at: usize, change: &dyn Fn(&mut Contraction)| {
+        let Operation::Contractions(parts) = &mut plan.nodes[at].operation else { panic!("a contraction") };
+        change(parts.iter_mut().find(|part| over_rows(part)).expect("over rows"));
+    };
+    let broken: [(&str, &dyn Fn(&mut Plan)); 11] = [
+        ("sizes of", &|plan| plan.nodes[0].dims.push(row)),
+        ("values are given where", &|plan| plan.statics[0] = Vec::new().into()),
+        ("positions of", &|plan| {
+            let at = contraction(plan);
+            plan.nodes[at].shape[0] += 1;
+        }),
+        ("where there are", &|plan| {
+            let at = contraction(plan);
+            parts(plan, at, &|part| {
+                part.letters.iter_mut().filter(|own| own.along == row).for_each(|own| own.along = column);
+            });
+        }),
+        ("subscripts for", &|plan| {
+            let at = contraction(plan);
+            parts(plan, at, &|part| part.output.clear());
+        }),
+        ("is none of", &|plan| {
+            let at = contraction(plan);
+            parts(plan, at, &|part| part.letters.clear());
+        }),
+        ("which is none", &|plan| {
+            let at = contraction(plan);
+            parts(plan, at, &|part| part.operands[0].node = NodeId(1 << 20));
+        }),
+        ("follows from itself", &|plan| {
+            let own = plan.elbo[0];
+            plan.nodes[own.index()].operation = Operation::Map(Elementwise::Power(2), own);
+        }),
+        ("is read by nothing", &|plan| {
+            plan.elbo.pop();
+        }),
+        ("natural parameters of", &|plan| {
+            let mut block = (*plan.blocks[0]).clone();
+            block.natural.push(block.natural[0]);
+            plan.blocks[0] = block.into();
+        }),
+        ("bound: step", &|plan| plan.elbo.push(plan.blocks[0].natural[0])),
+    ];
+    for (expected, break_it) in broken {
+        let mut plan = whole.clone();
+        break_it(&mut plan);
+        let problem = verify(&plan, &program.equations, &bound).expect_err(expected);
+        assert!(problem.contains(expected), "{problem}, and not `{expected}`");
     }
 }

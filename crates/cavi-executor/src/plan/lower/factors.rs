@@ -9,12 +9,12 @@ use cavi_algebra::{
 };
 use cavi_families::{Extent, posterior};
 
+use super::program::windows;
 use super::scope::entry_of;
 use super::{Dim, Lowering, Pending, Scope, Unplanned};
 use crate::data::BoundArray;
 use crate::layout::is_one_vector;
 use crate::plan::tensor::{Allotted, Elementwise, Loop, NodeId, Operation, Part};
-use crate::plan::windows;
 
 impl<'a> Lowering<'a, '_> {
     /// A factor as arrays with subscripts.

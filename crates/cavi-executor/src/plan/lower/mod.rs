@@ -4,6 +4,7 @@ mod auxiliaries;
 mod counts;
 mod factors;
 mod finish;
+mod program;
 mod rewrite;
 mod scope;
 mod shares;
@@ -23,6 +24,8 @@ use crate::layout::Layout;
 use crate::plan::Opened;
 use crate::plan::eliminate::{eliminate, factor_out};
 use crate::plan::tensor::{Along, Contraction, Index, Loop, Maps, Node, NodeId, Operation};
+
+pub use program::lower;
 
 /// A dimension of a node's domain.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,16 +110,6 @@ struct Pending {
 impl<'a, 'l> Lowering<'a, 'l> {
     /// Nothing lowered yet.
     pub fn new(equations: &'a Equations, bound: &'a Bound, layouts: &'l [Arc<Layout>]) -> Lowering<'a, 'l> {
-        let data: usize = bound
-            .arrays
-            .iter()
-            .flatten()
-            .map(|array| match array {
-                BoundArray::Dense { values, .. } | BoundArray::Sparse { values, .. } => values.len(),
-            })
-            .sum();
-        let parameters: usize =
-            equations.blocks.iter().zip(layouts).map(|(block, layout)| layout.values(block)).sum();
         Lowering {
             equations,
             symbols: equations.symbols.clone(),
@@ -125,7 +118,7 @@ impl<'a, 'l> Lowering<'a, 'l> {
             nodes: Vec::new(),
             values: Vec::new(),
             maps: Maps::default(),
-            limit: (data + parameters).max(1 << 16),
+            limit: limit(equations, bound, layouts),
             opens: true,
             opened_here: Cell::new(0),
             opened: Vec::new(),
@@ -332,6 +325,17 @@ impl<'a, 'l> Lowering<'a, 'l> {
         parts.extend(self.finish(&mut scope, term.coefficient.0, pending, &guards, &term.sums)?);
         Ok(())
     }
+}
+
+/// The most values that an intermediate array may have: as many as data and parameters together.
+pub fn limit(equations: &Equations, bound: &Bound, layouts: &[Arc<Layout>]) -> usize {
+    let values = |array: &BoundArray| match array {
+        BoundArray::Dense { values, .. } | BoundArray::Sparse { values, .. } => values.len(),
+    };
+    let data: usize = bound.arrays.iter().flatten().map(values).sum();
+    let blocks = equations.blocks.iter().zip(layouts);
+    let parameters: usize = blocks.map(|(block, layout)| layout.values(block)).sum();
+    (data + parameters).max(1 << 16)
 }
 
 /// Index subscripts with more than one subscript of their own.

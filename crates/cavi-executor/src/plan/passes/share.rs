@@ -3,21 +3,26 @@
 //! The coefficient of an update and the bound often hold the same sum over the data beside other terms. Here it becomes a node of
 //! its own, which both read.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::plan::passes::Context;
 use crate::plan::tensor::{Access, Contraction, Index, Loop, Node, NodeId, Operation};
+use crate::plan::{Plan, Unplanned};
 
 /// As many products an element of the output are worth an array of its own.
 const WORTH: usize = 4;
 
-/// Gives contractions that occur more than once nodes of their own. None of more values than `limit` is made.
-pub fn share(nodes: &mut Vec<Node>, values: &mut Vec<Cow<[f64]>>, limit: usize) {
+/// Gives contractions that occur more than once nodes of their own. None of more values than the limit is made.
+pub fn share(plan: &mut Plan, context: &Context) -> Result<(), Unplanned> {
+    if plan.moves_in_order() {
+        return Ok(());
+    }
+    let limit = context.limit;
     let mut alone: BTreeMap<String, NodeId> = BTreeMap::new();
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
-    for (index, node) in nodes.iter().enumerate() {
+    for (index, node) in plan.nodes.iter().enumerate() {
         let Operation::Contractions(parts) = &node.operation else { continue };
-        for part in parts.iter().filter(|part| is_worth_it(part, node, nodes, limit)) {
+        for part in parts.iter().filter(|part| is_worth_it(part, node, &plan.nodes, limit)) {
             let key = key(part, &node.loops());
             if parts.len() == 1 && part.coefficient == 1.0 {
                 alone.entry(key).or_insert(NodeId(index as u32));
@@ -26,14 +31,14 @@ pub fn share(nodes: &mut Vec<Node>, values: &mut Vec<Cow<[f64]>>, limit: usize) 
             }
         }
     }
-    for index in 0..nodes.len() {
-        let loops = nodes[index].loops();
-        let Operation::Contractions(mut parts) = nodes[index].operation.clone() else { continue };
+    for index in 0..plan.nodes.len() {
+        let loops = plan.nodes[index].loops();
+        let Operation::Contractions(mut parts) = plan.nodes[index].operation.clone() else { continue };
         if parts.len() == 1 && parts[0].coefficient == 1.0 {
             continue;
         }
         for part in &mut parts {
-            if !is_worth_it(part, &nodes[index], nodes, limit) {
+            if !is_worth_it(part, &plan.nodes[index], &plan.nodes, limit) {
                 continue;
             }
             let key = key(part, &loops);
@@ -43,17 +48,16 @@ pub fn share(nodes: &mut Vec<Node>, values: &mut Vec<Cow<[f64]>>, limit: usize) 
                 None => {
                     let operation =
                         Operation::Contractions(vec![Contraction { coefficient: 1.0, ..part.clone() }]);
-                    nodes.push(Node::new(operation, &loops));
-                    values.push(Cow::Owned(Vec::new()));
-                    let node = NodeId(nodes.len() as u32 - 1);
+                    let node = plan.push(operation, &loops);
                     alone.insert(key, node);
                     node
                 }
             };
             *part = Contraction { coefficient: part.coefficient, ..Contraction::copy(shared, &loops) };
         }
-        nodes[index].operation = Operation::Contractions(parts);
+        plan.nodes[index].operation = Operation::Contractions(parts);
     }
+    Ok(())
 }
 
 fn is_worth_it(part: &Contraction, node: &Node, nodes: &[Node], limit: usize) -> bool {
