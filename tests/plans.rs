@@ -1,4 +1,7 @@
 //! What is planned for which data, and that it comes to what the interpreter does.
+//!
+//! The plans of some programs are held as snapshots. To accept a change, read it and run
+//! `INSTA_UPDATE=always cargo test -p cavi-tests --test plans`.
 
 use cavi_algebra::AxisId;
 use cavi_executor::plan::tensor::{Along, Contraction, Elementwise, Node, NodeId, Operation};
@@ -245,6 +248,121 @@ fn what_rows_have_in_common_is_added_up_first() {
     assert!(!lines.is_empty(), "{plan}");
     for line in lines {
         assert_eq!(line.matches("reduction of steps").count() + line.matches("fill").count(), 1, "{plan}");
+    }
+}
+
+/// Programs whose plans for a handful of entries are held: passes over listed and dense entries, masks, mixtures, index data,
+/// ragged axes, copies that move one after another, points that climb.
+const HELD: [&str; 13] = [
+    "gfa_masked",
+    "gp_counts",
+    "hpf",
+    "lda",
+    "lda_tokens",
+    "mixture_normal",
+    "mixture_normal_wishart",
+    "network_directed",
+    "nmf_background",
+    "poisson_by_index",
+    "ragged_regression",
+    "regression_factorised",
+    "shared_ridge",
+];
+
+fn hold(name: &str, shown: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("snapshots/plans");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, shown));
+}
+
+#[test]
+fn plans_of_small_programs_are_as_before() {
+    let programs = programs();
+    for name in HELD {
+        let program = programs.iter().find(|program| program.name == name);
+        let program = program.unwrap_or_else(|| panic!("no program {name}"));
+        let bound = random_bound(&program.model, Shape::small(true), &mut ChaCha8Rng::seed_from_u64(1));
+        let plan = plan(&program.equations, &bound, Precision::Double);
+        let plan = plan.unwrap_or_else(|unplanned| panic!("{name}: {}", unplanned.0));
+        hold(name, &plan.text(&program.equations));
+    }
+}
+
+/// The plans in which passes rewrite sums: pairs and masks, padded rows, what rows have in common.
+#[test]
+fn plans_that_passes_rewrite_are_as_before() {
+    let (rows, columns, parts) = (40, 50, 5);
+    let masked = "axis row[n]\naxis column[j]\naxis part[k]\ndata x[n, j] : real, absent = NA\n\
+                  z[n, k] ~ Normal(0, sd = 1)\nw[j, k] ~ Normal(0, sd = 1)\ntau ~ Gamma(1, rate = 1)\n\
+                  x[n, j] ~ Normal(sum[k](w[j, k] * z[n, k]), prec = tau)\n\
+                  posterior {\n  q(z[n, :k])\n  q(w[j, :k])\n}\n";
+    let values = counts(rows * columns).into_iter().map(|count| count - 2.0).collect();
+    let observed = Some((0..rows * columns).map(|place| place % 7 != 3).collect());
+    let data = BoundArray::Dense { values, observed };
+    let ready = bound(masked, &[rows, columns, parts], &[("x", data)]);
+    hold("masked_second_moments", &executor(&ready).plan_text());
+    let few = listed(70, 60, |place| place * 7919 % 1009 % 10 < 4);
+    let ready = bound(&factors("sum[k](w[i, k] * h[k, j])"), &[70, 60, 11], &[("x", few)]);
+    hold("padded_rows", &executor(&ready).plan_text());
+    let mixture = "axis row[n]\naxis cluster[k]\ndata x[n] : real\npi[:k] ~ Dirichlet(0.5)\n\
+                   z[n] ~ Categorical(pi)\ntau[k] ~ Gamma(2, rate = 1)\nmu[k] ~ Normal(0, sd = 3)\n\
+                   x[n] ~ Normal(mu[z[n]], prec = tau[z[n]])\n";
+    let ready = bound(mixture, &[1500, 4], &[("x", BoundArray::full(counts(1500)))]);
+    hold("rows_in_common", &executor(&ready).plan_text());
+}
+
+/// Each sum over an axis of the data is told, and an axis that cannot be cut says why.
+#[test]
+fn sums_over_axes_of_the_data_are_told() {
+    let topics = "axis doc[d]\naxis word[v]\naxis topic[k]\ndata n[d, v] : count, absent = 0\n\
+                  theta[d, :k] ~ Dirichlet(0.1)\nbeta[k, :v] ~ Dirichlet(0.1)\n\
+                  n[d, :v] ~ Multinomial(p = sum[k](theta[d, k] * beta[k, v]))\n";
+    let data = || listed(7, 6, |place| place % 3 != 0);
+    check(
+        topics,
+        &[7, 6, 3],
+        &[("n", data())],
+        &[
+            "axis word cannot be cut: `beta[k, :v]` is one vector over all of it",
+            "expected counts of site 1, addend 1, factor 1 over entries of n",
+            "are sums over it",
+        ],
+    );
+    let refused = [
+        // Copies meet in every entry.
+        (
+            "axis row[n]\naxis column[j]\ndata x[n, j] : real\ndata y[n] : real\nb[j] ~ Normal(0, sd = 1)\n\
+             y[n] ~ Normal(sum[j](x[n, j] * b[j]), sd = 1)\n",
+            vec![("x", BoundArray::full(counts(42))), ("y", BoundArray::full(counts(7)))],
+            "axis column cannot be cut: copies of `b` move one after another along it",
+            "axis row: ",
+        ),
+        (
+            "axis row[n]\naxis column[j]\ndata g[n] : index column\ndata y[n] : real\nb[j] ~ Normal(0, sd = 1)\n\
+             y[n] ~ Normal(b[g[n]], sd = 1)\n",
+            vec![
+                ("g", BoundArray::full(vec![0.0, 5.0, 2.0, 2.0, 1.0, 3.0, 4.0])),
+                ("y", BoundArray::full(counts(7))),
+            ],
+            "axis row: ",
+            "steps 1, 3, 12 are sums over it",
+        ),
+    ];
+    for (text, data, one, other) in refused {
+        check(text, &[7, 6], &data, &[one, other]);
+    }
+}
+
+#[test]
+fn no_plan_is_left_over() {
+    let held = HELD.into_iter().chain(["masked_second_moments", "padded_rows", "rows_in_common"]);
+    let held: Vec<String> = held.map(|name| format!("{name}.snap")).collect();
+    let folder = cavi_tests::corpus::root().join("tests/snapshots/plans");
+    for path in cavi_tests::corpus::files_below(&folder, "snap") {
+        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        assert!(held.contains(&file), "{} belongs to no program", path.display());
     }
 }
 

@@ -23,6 +23,7 @@ use crate::data::Bound;
 use crate::layout::Layout;
 use lower::limit;
 pub use lower::{Unplanned, lower};
+pub use passes::places::{Cut, Place};
 pub use passes::precision::Precision;
 use passes::{Context, PASSES};
 pub use passes::{masked, precision, row_wise};
@@ -56,6 +57,8 @@ pub struct Plan<'a> {
     pub opened: Vec<Opened>,
     /// The sites whose totals enter the bound, with their signs.
     pub elbo_sites: Vec<(SiteId, f64)>,
+    /// One for each axis of the data: where the values of the steps lie when it is cut.
+    pub cuts: Vec<Cut>,
 }
 
 /// A sum in which a square over the data was multiplied out.

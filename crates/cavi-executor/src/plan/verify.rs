@@ -56,7 +56,9 @@ impl Check<'_> {
         let of_blocks = [blocks.len(), layouts.len(), row_wise.len()].iter().all(|length| *length == all);
         ensure(of_blocks && sites.len() == self.equations.sites.len(), || {
             format!("{} blocks, {} layouts, {} sites", blocks.len(), layouts.len(), sites.len())
-        })
+        })?;
+        let mut places = self.plan.cuts.iter().filter_map(|cut| cut.places.as_ref().ok());
+        ensure(places.all(|places| places.len() == nodes.len()), || "an axis lacks places".to_owned())
     }
 
     /// A node that is read.

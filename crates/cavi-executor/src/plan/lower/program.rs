@@ -46,7 +46,20 @@ pub fn lower<'a>(equations: &'a Equations, bound: &'a Bound, opens: bool) -> Res
     }
     let (nodes, statics, maps, opened) = (lowering.nodes, lowering.values, lowering.maps, lowering.opened);
     let (streamed, row_wise) = (vec![false; nodes.len()], vec![None; blocks.len()]);
-    Ok(Plan { nodes, statics, maps, streamed, opened, layouts, blocks, sites, row_wise, elbo, elbo_sites })
+    Ok(Plan {
+        nodes,
+        statics,
+        maps,
+        streamed,
+        opened,
+        layouts,
+        blocks,
+        sites,
+        row_wise,
+        elbo,
+        elbo_sites,
+        cuts: Vec::new(),
+    })
 }
 
 fn plan_block(

@@ -5,6 +5,7 @@ pub mod masked;
 pub mod opened;
 pub mod pad;
 pub mod pairs;
+pub mod places;
 pub mod precision;
 pub mod row_wise;
 pub mod share;
@@ -90,7 +91,13 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "row_wise",
-        why: "Blocks whose rows follow from their own entries alone are found; last, since it names the steps that they read.",
+        why: "Blocks whose rows follow from their own entries alone are found; after all that replaces steps, since it names those that they read.",
         run: row_wise::find,
+    },
+    Pass {
+        name: "places",
+        why: "For each axis of the data, steps that sum over it are told from those along it; last, since it has a mark for \
+              every step.",
+        run: places::place,
     },
 ];
