@@ -14,7 +14,7 @@ use super::region::{Region, Values, gathered};
 use super::settle::settle;
 use super::{Executor, family, trouble};
 use crate::layout::Layout;
-use crate::plan::Along;
+use crate::plan::InOrder;
 use crate::plan::tensor::{NodeId, Operation, Source};
 use crate::trouble::Trouble;
 
@@ -82,7 +82,7 @@ impl Executor<'_> {
     fn steps_of(&self, id: BlockId) -> Vec<Region> {
         let plates = &self.plan.layouts[id.index()].plates;
         let mut steps = vec![Region::all(plates.len())];
-        for Along { place, groups } in &self.plan.blocks[id.index()].in_order {
+        for InOrder { place, groups } in &self.plan.blocks[id.index()].in_order {
             let values: Vec<Values> = match groups {
                 None => (0..plates[*place]).map(|value| Values::from_elem(value as u32, 1)).collect(),
                 Some(starts) => {

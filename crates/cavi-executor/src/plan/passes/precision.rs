@@ -6,8 +6,9 @@
 
 use std::sync::Arc;
 
-use crate::plan::Plan;
+use crate::plan::passes::Context;
 use crate::plan::site::{AddendPlan, ModePlan, SitePlan};
+use crate::plan::{Plan, Unplanned};
 
 /// How the arrays that a run reads most are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,27 +32,26 @@ pub enum Stored {
     Plain,
 }
 
-impl Plan<'_> {
-    /// Chooses what is stored in single precision.
-    ///
-    /// Sites that an ascent climbs stay as they are: its line search compares objectives that differ little.
-    pub(crate) fn store(&mut self, precision: Precision) {
-        if precision == Precision::Double {
-            return;
-        }
-        let climbs = self.blocks.iter().flat_map(|block| &block.ascent).flat_map(|ascent| &ascent.sites);
-        let climbed: Vec<usize> = climbs.map(|site| site.index()).collect();
-        for (number, site) in self.sites.iter_mut().enumerate() {
-            let Some(site) = site.as_mut().and_then(Arc::get_mut) else { continue };
-            if climbed.contains(&number) || site.addends.iter().any(|addend| addend.listed.is_some()) {
-                continue;
-            }
-            let single = if site.addends.len() == 1 { Stored::Scaled } else { Stored::Plain };
-            let entries = site.entries;
-            let modes = |addend: &&mut AddendPlan| profits(addend, entries);
-            site.addends.iter_mut().filter(modes).for_each(|addend| addend.stored = single);
-        }
+/// Chooses what is stored in single precision.
+///
+/// Sites that an ascent climbs stay as they are: its line search compares objectives that differ little.
+pub fn store(plan: &mut Plan, context: &Context) -> Result<(), Unplanned> {
+    if context.precision == Precision::Double {
+        return Ok(());
     }
+    let climbs = plan.blocks.iter().flat_map(|block| &block.ascent).flat_map(|ascent| &ascent.sites);
+    let climbed: Vec<usize> = climbs.map(|site| site.index()).collect();
+    for (number, site) in plan.sites.iter_mut().enumerate() {
+        let Some(site) = site.as_mut().and_then(Arc::get_mut) else { continue };
+        if climbed.contains(&number) || site.addends.iter().any(|addend| addend.listed.is_some()) {
+            continue;
+        }
+        let single = if site.addends.len() == 1 { Stored::Scaled } else { Stored::Plain };
+        let entries = site.entries;
+        let modes = |addend: &&mut AddendPlan| profits(addend, entries);
+        site.addends.iter_mut().filter(modes).for_each(|addend| addend.stored = single);
+    }
+    Ok(())
 }
 
 /// Whether rows are gathered so often that a copy of them pays: two modes (of more, arithmetic hides the memory), and
@@ -63,7 +63,7 @@ fn profits(addend: &AddendPlan, entries: usize) -> bool {
 }
 
 /// The bytes that the copies of a site's factors take, with an exponent and the weight of each scaled row.
-pub(super) fn bytes(site: &SitePlan) -> usize {
+pub(crate) fn bytes(site: &SitePlan) -> usize {
     let of_row = |addend: &AddendPlan, mode: &ModePlan| match addend.stored {
         Stored::Double => 0,
         Stored::Plain => addend.row_length(mode) * size_of::<f32>(),

@@ -10,12 +10,15 @@
 //! move, follows from its own entries: repeated updates of one row need no other. Its entries, and what these gather, are
 //! then read from the cache at every repetition but the first.
 
+use std::sync::Arc;
+
 use cavi_algebra::{BlockId, Equations, SiteId};
 use cavi_families::Extent;
 
-use crate::plan::Plan;
-use crate::plan::precision::Stored;
+use crate::plan::passes::Context;
+use crate::plan::passes::precision::Stored;
 use crate::plan::tensor::{Contraction, Elementwise, NodeId, Operation, Source};
+use crate::plan::{Plan, Unplanned};
 use crate::run::contractions::Prepared;
 
 /// How the rows of a block are updated, each by itself.
@@ -53,9 +56,16 @@ pub struct Column {
     pub counts: Vec<(usize, f64)>,
 }
 
+/// Finds the blocks whose rows are updated each by itself.
+pub fn find(plan: &mut Plan, context: &Context) -> Result<(), Unplanned> {
+    let blocks = (0..plan.blocks.len()).map(BlockId::from);
+    plan.row_wise = blocks.map(|block| plan.rows_alone(context.equations, block).map(Arc::new)).collect();
+    Ok(())
+}
+
 impl Plan<'_> {
     /// How the rows of a block are updated each by itself, if they can be.
-    pub(super) fn rows_alone(&self, equations: &Equations, id: BlockId) -> Option<RowWise> {
+    fn rows_alone(&self, equations: &Equations, id: BlockId) -> Option<RowWise> {
         let (block, plan, layout) =
             (equations.block(id), &self.blocks[id.index()], &self.layouts[id.index()]);
         // What gains instead of being summed anew would have other bits.

@@ -9,12 +9,13 @@
 //! is a product of matrices that mostly multiplies by 1. Where lists of the fewer kind, `o` by `o`, are cheaper (few or most
 //! places are observed, or `k` takes few values), it is a sum over these. A third factor is multiplied into `S` first.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use cavi_numerics::kernels::masked::fewer;
 
+use crate::plan::passes::Context;
 use crate::plan::tensor::{Access, Contraction, Index, Node, NodeId, Operation};
+use crate::plan::{Plan, Unplanned};
 
 /// A sum over the places where a mask is 1: its rows number the first dimension of the output, those of the other array behind
 /// it.
@@ -52,82 +53,71 @@ impl MaskedSum {
     }
 }
 
-/// Puts sums over masks into the places of products with them. None of more values than `limit` is made or read.
-pub fn mask(nodes: &mut Vec<Node>, values: &mut Vec<Cow<[f64]>>, limit: usize) {
+/// Puts sums over masks into the places of products with them. None of more values than the limit is made or
+/// read.
+pub fn mask(plan: &mut Plan, context: &Context) -> Result<(), Unplanned> {
+    if plan.moves_in_order() {
+        return Ok(());
+    }
+    let limit = context.limit;
     // Of each matrix of zeros and ones the places that its rows and columns list.
     let mut masks: BTreeMap<NodeId, Option<[usize; 2]>> = BTreeMap::new();
-    for index in 0..nodes.len() {
-        let shape = nodes[index].shape.clone();
-        let Operation::Contractions(mut parts) = nodes[index].operation.clone() else { continue };
-        if shape.iter().product::<usize>() > limit {
+    for index in 0..plan.nodes.len() {
+        let loops = plan.nodes[index].loops();
+        let Operation::Contractions(mut parts) = plan.nodes[index].operation.clone() else { continue };
+        if plan.nodes[index].len() > limit {
             continue;
         }
         let is_alone = parts.len() == 1;
         for part in &mut parts {
-            let own = part
-                .operands
-                .iter()
-                .position(|operand| listed(&mut masks, operand.node, nodes, values).is_some());
+            let own =
+                part.operands.iter().position(|operand| listed(&mut masks, operand.node, plan).is_some());
             let Some(place) = own else { continue };
             let lists = masks[&part.operands[place].node].expect("a mask was found");
-            let Some((sum, outer)) = masked(part, place, lists, nodes, limit) else { continue };
-            let mut push = |operation: Operation, shape: Vec<usize>| {
-                let known = nodes.iter().position(|node| node.operation == operation && node.shape == shape);
-                let place = known.unwrap_or_else(|| {
-                    nodes.push(Node { operation, shape });
-                    values.push(Cow::Owned(Vec::new()));
-                    nodes.len() - 1
-                });
-                NodeId(place as u32)
-            };
+            let Some((sum, outer)) = masked(part, place, lists, &plan.nodes, limit) else { continue };
             let of = match outer {
-                Some((outer, shape)) => push(Operation::Contractions(vec![outer]), shape),
+                Some(outer) => {
+                    let loops = outer.letters.clone();
+                    plan.find_or_push(Operation::Contractions(vec![outer]), &loops)
+                }
                 None => sum.of,
             };
             let operation = Operation::Masked(MaskedSum { of, ..sum });
             if is_alone {
-                nodes[index].operation = operation;
+                plan.nodes[index].operation = operation;
                 break;
             }
-            let all: Vec<Index> = (0..shape.len()).map(Index::letter).collect();
-            let operands = vec![Access { node: push(operation, shape.clone()), dims: all.clone() }];
-            *part = Contraction { coefficient: 1.0, sizes: shape.clone(), operands, output: all };
+            *part = Contraction::copy(plan.find_or_push(operation, &loops), &loops);
         }
         if !is_alone {
-            nodes[index].operation = Operation::Contractions(parts);
+            plan.nodes[index].operation = Operation::Contractions(parts);
         }
     }
+    Ok(())
 }
 
 /// How many places the lists of a mask's rows have, and those of its columns, if a node is a mask.
-fn listed(
-    masks: &mut BTreeMap<NodeId, Option<[usize; 2]>>,
-    id: NodeId,
-    nodes: &[Node],
-    values: &[Cow<[f64]>],
-) -> Option<[usize; 2]> {
-    let node = &nodes[id.index()];
+fn listed(masks: &mut BTreeMap<NodeId, Option<[usize; 2]>>, id: NodeId, plan: &Plan) -> Option<[usize; 2]> {
+    let node = &plan.nodes[id.index()];
     let ([rows, columns], Operation::Static(_)) = (node.shape.as_slice(), &node.operation) else {
         return None;
     };
     *masks.entry(id).or_insert_with(|| {
-        let values = &values[id.index()];
+        let values = &plan.statics[id.index()];
         let is_mask = values.len() == node.len() && values.iter().all(|value| *value == 0.0 || *value == 1.0);
         (is_mask && node.len() >= LEAST).then(|| fewer(values, [*rows, *columns]))
     })
 }
 
-/// What is multiplied before it is summed, and its shape.
-type Outer = (Contraction, Vec<usize>);
-
-/// The sum that stands for a contraction with a mask among its operands, and what is to be multiplied first.
+/// The sum that stands for a contraction with a mask among its operands, and what is to be multiplied first, over all its
+/// letters.
 fn masked(
     part: &Contraction,
     place: usize,
     lists: [usize; 2],
     nodes: &[Node],
     limit: usize,
-) -> Option<(MaskedSum, Option<Outer>)> {
+) -> Option<(MaskedSum, Option<Contraction>)> {
     let plain = |dims: &[Index]| -> Option<Vec<usize>> {
         let letters: Vec<usize> =
             dims.iter().map(|index| index.map.is_none().then_some(index.letter)).collect::<Option<_>>()?;
@@ -149,28 +139,27 @@ fn masked(
     let whole: Vec<usize> = [&[summed], kept].concat();
     let is_within = letters.iter().flatten().all(|letter| whole.contains(letter));
     let is_all = whole.iter().all(|letter| letters.iter().any(|own| own.contains(letter)));
-    if !is_within || !is_all || part.sizes.len() != whole.len() + 1 {
+    if !is_within || !is_all || part.letters.len() != whole.len() + 1 {
         return None;
     }
-    let width: usize = kept.iter().map(|letter| part.sizes[*letter]).product();
+    let width: usize = kept.iter().map(|letter| part.size(*letter)).product();
     let (of, last, outer) = match &letters[..] {
         [own] if *own == whole => (others().next()?.node, false, None),
         [own] if own.ends_with(&[summed]) && own[..kept.len()] == *kept => {
             (others().next()?.node, true, None)
         }
-        [_, _] if part.sizes[summed] * width <= limit => {
+        [_, _] if part.size(summed) * width <= limit => {
             let number = |letter: usize| {
                 Index::letter(whole.iter().position(|own| *own == letter).expect("one of the whole"))
             };
             let dims = |own: &Access| own.dims.iter().map(|index| number(index.letter)).collect();
-            let sizes: Vec<usize> = whole.iter().map(|letter| part.sizes[*letter]).collect();
             let outer = Contraction {
                 coefficient: 1.0,
-                sizes: sizes.clone(),
+                letters: whole.iter().map(|letter| part.letters[*letter]).collect(),
                 operands: others().map(|own| Access { node: own.node, dims: dims(own) }).collect(),
                 output: (0..whole.len()).map(Index::letter).collect(),
             };
-            (mask.node, false, Some((outer, sizes)))
+            (mask.node, false, Some(outer))
         }
         _ => return None,
     };

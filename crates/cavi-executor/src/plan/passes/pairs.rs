@@ -8,76 +8,72 @@
 //!
 //! only the pairs `a <= b` are summed: `S` and the output stand as vectors over these while it is done.
 
-use std::borrow::Cow;
-
 use cavi_algebra::Equations;
 use cavi_families::{Extent, posterior};
 
-use crate::plan::tensor::{Access, Contraction, Index, Node, NodeId, Operation};
+use crate::plan::passes::Context;
+use crate::plan::tensor::{Access, Along, Contraction, Index, Loop, Node, NodeId, Operation};
+use crate::plan::{Plan, Unplanned};
 
 /// As many products an element of the output are worth a copy of it.
 const WORTH: usize = 4;
 
-/// Puts contractions of symmetric matrices into pairs. None of more values than `limit` is copied.
-pub fn pair(equations: &Equations, nodes: &mut Vec<Node>, values: &mut Vec<Cow<[f64]>>, limit: usize) {
-    let mut push = |nodes: &mut Vec<Node>, operation: Operation, shape: Vec<usize>| {
-        if let Some(known) = nodes.iter().position(|node| node.operation == operation && node.shape == shape)
-        {
-            return NodeId(known as u32);
-        }
-        nodes.push(Node { operation, shape });
-        values.push(Cow::Owned(Vec::new()));
-        NodeId(nodes.len() as u32 - 1)
-    };
-    for index in 0..nodes.len() {
-        let shape = nodes[index].shape.clone();
-        let Operation::Contractions(mut parts) = nodes[index].operation.clone() else { continue };
+/// Puts contractions of symmetric matrices into pairs. None of more values than the limit is copied.
+pub fn pair(plan: &mut Plan, context: &Context) -> Result<(), Unplanned> {
+    if plan.moves_in_order() {
+        return Ok(());
+    }
+    for index in 0..plan.nodes.len() {
+        let loops = plan.nodes[index].loops();
+        let Operation::Contractions(mut parts) = plan.nodes[index].operation.clone() else { continue };
         for part in 0..parts.len() {
-            let found = symmetric_operand(equations, nodes, &parts[part], &shape, limit);
+            let found = symmetric_operand(context, &plan.nodes, &parts[part], &plan.nodes[index].shape);
             let Some((place, from, to)) = found else { continue };
             let operand = &parts[part].operands[place];
-            let own = paired(&nodes[operand.node.index()].shape, from);
-            let matrices = push(nodes, Operation::Pairs(operand.node, from), own);
+            let own = paired(&plan.nodes[operand.node.index()].loops(), from);
+            let matrices = plan.find_or_push(Operation::Pairs(operand.node, from), &own);
             let sum = in_pairs(&parts[part], place, matrices, from, to);
             let is_alone = parts.len() == 1;
-            let sum = push(nodes, Operation::Contractions(vec![sum]), paired(&shape, to));
+            let sum = plan.find_or_push(Operation::Contractions(vec![sum]), &paired(&loops, to));
             if is_alone {
-                nodes[index].operation = Operation::Square(sum, to);
+                plan.nodes[index].operation = Operation::Square(sum, to);
                 break;
             }
-            let square = push(nodes, Operation::Square(sum, to), shape.clone());
-            let all: Vec<Index> = (0..shape.len()).map(Index::letter).collect();
-            parts[part] = Contraction {
-                coefficient: 1.0,
-                sizes: shape.clone(),
-                operands: vec![Access { node: square, dims: all.clone() }],
-                output: all,
-            };
-            nodes[index].operation = Operation::Contractions(parts.clone());
+            let square = plan.find_or_push(Operation::Square(sum, to), &loops);
+            parts[part] = Contraction::copy(square, &loops);
+            plan.nodes[index].operation = Operation::Contractions(parts.clone());
         }
     }
+    Ok(())
 }
 
-/// A shape whose dimension `at` and the next, of one size, become one over their pairs.
-fn paired(shape: &[usize], at: usize) -> Vec<usize> {
-    let size = shape[at];
-    [&shape[..at], &[size * (size + 1) / 2], &shape[at + 2..]].concat()
+/// Dimensions of which the one at `at` and the next, of one size, become one over their pairs.
+pub fn paired(loops: &[Loop], at: usize) -> Vec<Loop> {
+    [&loops[..at], &[pairs_of(loops[at], loops[at + 1])], &loops[at + 2..]].concat()
+}
+
+/// The pairs of two loops over the same values.
+fn pairs_of(one: Loop, other: Loop) -> Loop {
+    let along = match (one.along, other.along) {
+        (Along::Axis(own), Along::Axis(other)) if own == other => Along::Pairs(own),
+        _ => Along::Plain,
+    };
+    Loop { size: one.size * (one.size + 1) / 2, along }
 }
 
 /// The operand whose symmetric matrices are summed to those of the output, and where their dimensions begin in either.
 fn symmetric_operand(
-    equations: &Equations,
+    Context { equations, limit, .. }: &Context,
     nodes: &[Node],
     part: &Contraction,
     shape: &[usize],
-    limit: usize,
 ) -> Option<(usize, usize, usize)> {
     let length: usize = shape.iter().product();
-    let work = part.sizes.iter().fold(1, |work: usize, size| work.saturating_mul(*size));
-    let is_kept = |operand: &Access| nodes[operand.node.index()].len() <= limit;
+    let work = part.sizes().fold(1, usize::saturating_mul);
+    let is_kept = |operand: &Access| nodes[operand.node.index()].len() <= *limit;
     if part.operands.len() < 2
         || work / WORTH < length.max(1)
-        || length > limit
+        || length > *limit
         || !part.operands.iter().all(is_kept)
     {
         return None;
@@ -103,8 +99,8 @@ fn symmetric_operand(
 fn in_pairs(part: &Contraction, place: usize, matrices: NodeId, from: usize, to: usize) -> Contraction {
     let (kept, dropped) = (part.output[to].letter, part.output[to + 1].letter);
     let mut own = part.clone();
-    own.sizes[kept] = own.sizes[kept] * (own.sizes[kept] + 1) / 2;
-    own.sizes.remove(dropped);
+    own.letters[kept] = pairs_of(own.letters[kept], own.letters[dropped]);
+    own.letters.remove(dropped);
     own.output.remove(to + 1);
     let operand = &mut own.operands[place];
     operand.node = matrices;
@@ -156,7 +152,7 @@ fn is_symmetric(equations: &Equations, nodes: &[Node], node: NodeId, at: usize) 
                 factors.sort();
                 factors
             };
-            is_plain && part.sizes[a] == part.sizes[b] && factors(false) == factors(true)
+            is_plain && part.size(a) == part.size(b) && factors(false) == factors(true)
         }),
         Operation::Static(_)
         | Operation::Point(..)

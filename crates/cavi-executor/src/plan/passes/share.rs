@@ -3,22 +3,27 @@
 //! The coefficient of an update and the bound often hold the same sum over the data beside other terms. Here it becomes a node of
 //! its own, which both read.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::plan::tensor::{Access, Contraction, Index, Node, NodeId, Operation};
+use crate::plan::passes::Context;
+use crate::plan::tensor::{Access, Contraction, Index, Loop, Node, NodeId, Operation};
+use crate::plan::{Plan, Unplanned};
 
 /// As many products an element of the output are worth an array of its own.
 const WORTH: usize = 4;
 
-/// Gives contractions that occur more than once nodes of their own. None of more values than `limit` is made.
-pub fn share(nodes: &mut Vec<Node>, values: &mut Vec<Cow<[f64]>>, limit: usize) {
+/// Gives contractions that occur more than once nodes of their own. None of more values than the limit is made.
+pub fn share(plan: &mut Plan, context: &Context) -> Result<(), Unplanned> {
+    if plan.moves_in_order() {
+        return Ok(());
+    }
+    let limit = context.limit;
     let mut alone: BTreeMap<String, NodeId> = BTreeMap::new();
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
-    for (index, node) in nodes.iter().enumerate() {
+    for (index, node) in plan.nodes.iter().enumerate() {
         let Operation::Contractions(parts) = &node.operation else { continue };
-        for part in parts.iter().filter(|part| is_worth_it(part, node, nodes, limit)) {
-            let key = key(part, &node.shape);
+        for part in parts.iter().filter(|part| is_worth_it(part, node, &plan.nodes, limit)) {
+            let key = key(part, &node.loops());
             if parts.len() == 1 && part.coefficient == 1.0 {
                 alone.entry(key).or_insert(NodeId(index as u32));
             } else {
@@ -26,44 +31,37 @@ pub fn share(nodes: &mut Vec<Node>, values: &mut Vec<Cow<[f64]>>, limit: usize) 
             }
         }
     }
-    for index in 0..nodes.len() {
-        let shape = nodes[index].shape.clone();
-        let Operation::Contractions(mut parts) = nodes[index].operation.clone() else { continue };
+    for index in 0..plan.nodes.len() {
+        let loops = plan.nodes[index].loops();
+        let Operation::Contractions(mut parts) = plan.nodes[index].operation.clone() else { continue };
         if parts.len() == 1 && parts[0].coefficient == 1.0 {
             continue;
         }
         for part in &mut parts {
-            if !is_worth_it(part, &nodes[index], nodes, limit) {
+            if !is_worth_it(part, &plan.nodes[index], &plan.nodes, limit) {
                 continue;
             }
-            let key = key(part, &shape);
+            let key = key(part, &loops);
             let shared = match alone.get(&key) {
                 Some(node) => *node,
                 None if seen[&key] < 2 => continue,
                 None => {
                     let operation =
                         Operation::Contractions(vec![Contraction { coefficient: 1.0, ..part.clone() }]);
-                    nodes.push(Node { operation, shape: shape.clone() });
-                    values.push(Cow::Owned(Vec::new()));
-                    let node = NodeId(nodes.len() as u32 - 1);
+                    let node = plan.push(operation, &loops);
                     alone.insert(key, node);
                     node
                 }
             };
-            let all: Vec<Index> = (0..shape.len()).map(Index::letter).collect();
-            *part = Contraction {
-                coefficient: part.coefficient,
-                sizes: shape.clone(),
-                operands: vec![Access { node: shared, dims: all.clone() }],
-                output: all,
-            };
+            *part = Contraction { coefficient: part.coefficient, ..Contraction::copy(shared, &loops) };
         }
-        nodes[index].operation = Operation::Contractions(parts);
+        plan.nodes[index].operation = Operation::Contractions(parts);
     }
+    Ok(())
 }
 
 fn is_worth_it(part: &Contraction, node: &Node, nodes: &[Node], limit: usize) -> bool {
-    let work = part.sizes.iter().fold(1, |work: usize, size| work.saturating_mul(*size));
+    let work = part.sizes().fold(1, usize::saturating_mul);
     let is_kept = |node: &Node| node.len() <= limit;
     let operands = part.operands.iter().map(|operand| &nodes[operand.node.index()]);
     part.operands.len() > 1
@@ -73,7 +71,7 @@ fn is_worth_it(part: &Contraction, node: &Node, nodes: &[Node], limit: usize) ->
 }
 
 /// What is the same for contractions that differ in the coefficient, in the names of letters and in the order of the operands.
-fn key(part: &Contraction, shape: &[usize]) -> String {
+fn key(part: &Contraction, loops: &[Loop]) -> String {
     let mut operands: Vec<&Access> = part.operands.iter().collect();
     operands.sort_by_key(|operand| operand.node);
     let mut numbers: BTreeMap<usize, usize> = BTreeMap::new();
@@ -88,7 +86,7 @@ fn key(part: &Contraction, shape: &[usize]) -> String {
     let mut own: Vec<(NodeId, Vec<Index>)> =
         operands.iter().map(|operand| (operand.node, named(&operand.dims))).collect();
     own.sort();
-    let sizes: BTreeSet<(usize, usize)> =
-        numbers.iter().map(|(letter, number)| (*number, part.sizes[*letter])).collect();
-    format!("{own:?} {:?} {sizes:?} {shape:?}", named(&part.output))
+    let letters: BTreeSet<(usize, Loop)> =
+        numbers.iter().map(|(letter, number)| (*number, part.letters[*letter])).collect();
+    format!("{own:?} {:?} {letters:?} {loops:?}", named(&part.output))
 }

@@ -6,14 +6,14 @@
 //! The rows of the first mode come one after another and stay as they are. Copies in single precision have rows of as many
 //! numbers, which whole vectors read: 0.93 times as long a sweep.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use cavi_algebra::Function;
 
-use crate::plan::Plan;
+use crate::plan::passes::Context;
 use crate::plan::site::{AddendPlan, ModePlan};
-use crate::plan::tensor::{Access, Contraction, Elementwise, Index, Node, NodeId, Operation};
+use crate::plan::tensor::{Contraction, Elementwise, Index, Loop, Node, NodeId, Operation};
+use crate::plan::{Plan, Unplanned};
 
 /// The numbers of a cache line.
 const LINE: usize = 8;
@@ -21,14 +21,18 @@ const LINE: usize = 8;
 /// Rows are gathered so many times each that arranging them again is nothing.
 const TIMES: usize = 16;
 
+/// Gives the modes whose rows are gathered often factors, and so counts, with rows of whole lines.
+///
+/// Where copies move one after another nodes are brought up to date in part, and stay as they are.
+pub fn pad(plan: &mut Plan, _: &Context) -> Result<(), Unplanned> {
+    if !plan.moves_in_order() {
+        plan.pad();
+    }
+    Ok(())
+}
+
 impl Plan<'_> {
-    /// Gives the modes whose rows are gathered often factors, and so counts, with rows of whole lines.
-    ///
-    /// Where copies move one after another nodes are brought up to date in part, and stay as they are.
-    pub(crate) fn pad(&mut self) {
-        if self.blocks.iter().any(|block| !block.in_order.is_empty()) {
-            return;
-        }
+    fn pad(&mut self) {
         let readers = self.readers();
         for number in 0..self.sites.len() {
             let Some(mut site) = self.sites[number].take() else { continue };
@@ -51,22 +55,13 @@ impl Plan<'_> {
     /// How often each node is read: by others, by updates, by the bound, by passes.
     fn readers(&self) -> Vec<usize> {
         let mut readers = vec![0; self.nodes.len()];
-        let of_nodes = self.nodes.iter().flat_map(|node| match node.operation {
-            Operation::Held(from) => [from].as_slice().into(),
-            _ => node.reads(),
-        });
-        let of_blocks = self.blocks.iter().flat_map(|block| {
-            let own = block.natural.iter().chain(&block.prior).chain(&block.weight).copied();
-            own.chain(block.ascent_nodes()).collect::<Vec<_>>()
-        });
-        let sites = || self.sites.iter().flatten();
-        let modes = sites().flat_map(|site| &site.addends).flat_map(|addend| &addend.modes);
-        of_nodes
-            .chain(of_blocks)
-            .chain(self.elbo.iter().copied())
-            .chain(sites().flat_map(|site| site.inputs()))
-            .chain(modes.map(|mode| mode.log_factor))
-            .for_each(|node| readers[node.index()] += 1);
+        for node in &self.nodes {
+            match node.operation {
+                Operation::Held(from) => readers[from.index()] += 1,
+                _ => node.reads().iter().for_each(|read| readers[read.index()] += 1),
+            }
+        }
+        self.roots().iter().for_each(|root| readers[root.index()] += 1);
         readers
     }
 
@@ -78,12 +73,12 @@ impl Plan<'_> {
             Operation::Map(function @ Elementwise::Function(Function::Exp), from) => (Some(function), from),
             _ => (None, mode.factor),
         };
-        let shape = self.nodes[from.index()].shape.clone();
-        let letters: Vec<Index> = (0..shape.len()).map(Index::letter).collect();
+        let loops = self.nodes[from.index()].loops();
+        let letters: Vec<Index> = (0..loops.len()).map(Index::letter).collect();
         let arranged = match &self.nodes[from.index()].operation {
             Operation::Contractions(parts) => match parts.as_slice() {
                 // What only arranges an array anew arranges it in longer rows.
-                [part] if part.operands.len() == 1 && part.output == letters && part.sizes == shape => {
+                [part] if part.operands.len() == 1 && part.output == letters && part.letters == loops => {
                     Some(part.clone())
                 }
                 _ => None,
@@ -95,34 +90,24 @@ impl Plan<'_> {
         let is_own =
             is_alone && (function.is_none() || from == mode.log_factor && readers[from.index()] == 2);
         let replaced = (arranged.is_some() && is_own).then_some(from);
-        let arranged = arranged.unwrap_or_else(|| Contraction {
-            coefficient: 1.0,
-            sizes: shape.clone(),
-            operands: vec![Access { node: from, dims: letters.clone() }],
-            output: letters,
-        });
-        let mut shape = shape;
-        *shape.last_mut().expect("rows of categories") += mode.padding;
-        let arranged = self.place(replaced, Operation::Contractions(vec![arranged]), shape.clone());
+        let arranged = arranged.unwrap_or_else(|| Contraction::copy(from, &loops));
+        let mut loops = loops;
+        let last = loops.last_mut().expect("rows of categories");
+        *last = Loop::plain(last.size + mode.padding);
+        let arranged = self.place(replaced, Operation::Contractions(vec![arranged]), &loops);
         let Some(function) = function else {
             mode.factor = arranged;
             return;
         };
         mode.log_factor = arranged;
-        mode.factor = self.place(is_alone.then_some(mode.factor), Operation::Map(function, arranged), shape);
+        mode.factor = self.place(is_alone.then_some(mode.factor), Operation::Map(function, arranged), &loops);
     }
 
     /// Puts a node in the place of another, or where there is none behind all of them.
-    fn place(&mut self, replaced: Option<NodeId>, operation: Operation, shape: Vec<usize>) -> NodeId {
-        let node = Node { operation, shape };
-        if let Some(replaced) = replaced {
-            self.nodes[replaced.index()] = node;
-            return replaced;
-        }
-        self.nodes.push(node);
-        self.statics.push(Cow::Owned(Vec::new()));
-        self.streamed.push(false);
-        NodeId((self.nodes.len() - 1) as u32)
+    fn place(&mut self, replaced: Option<NodeId>, operation: Operation, loops: &[Loop]) -> NodeId {
+        let Some(replaced) = replaced else { return self.push(operation, loops) };
+        self.nodes[replaced.index()] = Node::new(operation, loops);
+        replaced
     }
 }
 
