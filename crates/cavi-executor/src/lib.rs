@@ -2,7 +2,6 @@
 
 mod coordinate;
 pub mod data;
-mod gather;
 pub mod initialise;
 pub mod interpret;
 pub mod layout;

@@ -1,21 +1,22 @@
 //! What is the posterior, given these data? The plan, run.
 
 mod ascend;
+mod assemble;
 mod bound;
 mod changes;
 mod constants;
-pub(crate) mod contractions;
+mod contract;
+mod contract_region;
 mod elementwise;
 mod extrapolate;
 mod in_order;
 mod narrow;
-mod parts;
 mod pass;
 mod rare;
 mod region;
 mod rotate;
 mod row_wise;
-pub(crate) mod rows;
+mod rows;
 mod settle;
 mod shares;
 mod site_state;
@@ -38,17 +39,19 @@ use crate::coordinate::Coordinates;
 use crate::data::Bound;
 use crate::layout::{Layout, Parameters};
 use crate::observed::Observed;
+use crate::plan::lifetimes::{LARGE, transient};
+use crate::plan::parts::Parts;
+use crate::plan::prepared::Prepared;
 use crate::plan::tensor::{NodeId, Operation, Source};
 use crate::plan::{Plan, Precision, Unplanned, plan};
 use crate::schedule::{Blocks, Item, Schedule, Step};
 use crate::trouble::Trouble;
-pub use ascend::{Allocations, VISIT};
+pub use ascend::Allocations;
+use assemble::{pairs, put, square, take};
 use changes::Change;
-use contractions::Prepared;
 use elementwise::{elementwise, in_place, pairwise, room, zeros};
-use parts::{pairs, put, square, take};
 use region::{Inverses, Region};
-use rows::{Parts, describe, expect};
+use rows::{describe, expect};
 use settle::{matrices, settle};
 use site_state::SiteState;
 
@@ -693,57 +696,6 @@ fn masks(plan: &Plan, values: &[Cow<[f64]>]) -> BTreeMap<(NodeId, bool), Mask> {
         });
     }
     masks
-}
-
-/// Nodes of fewer values are kept: they cost nothing.
-pub(crate) const LARGE: usize = 1 << 12;
-
-/// Large nodes with one reader that reads nothing else, so that the two are always computed together.
-pub(crate) fn transient(plan: &Plan) -> Vec<bool> {
-    let mut readers = vec![0_usize; plan.nodes.len()];
-    let mut alone = vec![true; plan.nodes.len()];
-    for node in &plan.nodes {
-        let reads = node.reads();
-        for read in &reads {
-            readers[read.index()] += 1;
-            alone[read.index()] &= reads.iter().all(|other| other == read);
-        }
-    }
-    // What is held is read at a refresh, and again for the bound.
-    for node in &plan.nodes {
-        if let Operation::Held(from) = node.operation {
-            alone[from.index()] = false;
-        }
-    }
-    let roots = plan.blocks.iter().flat_map(|block| {
-        block.natural.iter().chain(&block.prior).chain(&block.weight).copied().chain(block.ascent_nodes())
-    });
-    for root in roots
-        .chain(plan.elbo.iter().copied())
-        .chain(plan.sites.iter().flatten().flat_map(|site| site.inputs()))
-    {
-        alone[root.index()] = false;
-    }
-    // What changes a row at a time keeps the others.
-    let in_order = plan.blocks.iter().filter(|block| !block.in_order.is_empty());
-    let mut kept: Vec<NodeId> =
-        in_order.flat_map(|block| block.natural.iter().copied().chain(block.ascent_nodes())).collect();
-    let mut seen = vec![false; plan.nodes.len()];
-    while let Some(node) = kept.pop() {
-        if !std::mem::replace(&mut seen[node.index()], true) {
-            alone[node.index()] = false;
-            kept.extend(plan.nodes[node.index()].reads());
-        }
-    }
-    (0..plan.nodes.len())
-        .map(|index| {
-            let given = matches!(
-                plan.nodes[index].operation,
-                Operation::Static(_) | Operation::Counts(..) | Operation::Held(_)
-            );
-            !given && alone[index] && readers[index] == 1 && plan.nodes[index].len() >= LARGE
-        })
-        .collect()
 }
 
 /// The factor of q of a block.

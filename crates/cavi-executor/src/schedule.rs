@@ -3,6 +3,9 @@
 use cavi_algebra::{BlockId, Equations};
 use smallvec::SmallVec;
 
+/// The most steps of L-BFGS that one visit to a point without a closed form takes.
+pub const VISIT: usize = 20;
+
 /// Some blocks; more than these few are listed on the heap.
 pub type Blocks = SmallVec<[BlockId; 8]>;
 

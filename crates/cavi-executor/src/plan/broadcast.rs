@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
+use crate::plan::lifetimes::LARGE;
 use crate::plan::tensor::{Access, Contraction, Index, Node, NodeId, Operation};
-use crate::run::LARGE;
 
 /// As many times larger than what is added to it must an array be.
 const TIMES: usize = 8;

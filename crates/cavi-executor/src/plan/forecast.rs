@@ -10,11 +10,11 @@ use cavi_algebra::{ArrayId, BlockId, Equations, SiteId};
 
 use crate::plan::Plan;
 use crate::plan::effort::{self, Effort, Pass};
+use crate::plan::lifetimes::{LARGE, transient};
 use crate::plan::rates::Kind;
 use crate::plan::site::AddendPlan;
 use crate::plan::tensor::{NodeId, Operation, Source};
-use crate::run::{LARGE, VISIT, transient};
-use crate::schedule::{Item, Schedule, Step};
+use crate::schedule::{Item, Schedule, Step, VISIT};
 
 /// Of a point in one variable at a time, about so many steps of Newton's method bring a visit to its end.
 const NEWTON: usize = 4;

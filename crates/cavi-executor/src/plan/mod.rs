@@ -7,11 +7,15 @@ mod broadcast;
 pub(crate) mod effort;
 mod eliminate;
 pub mod forecast;
+pub(crate) mod gather;
+pub(crate) mod lifetimes;
 pub mod lower;
 pub mod masked;
 mod pad;
 mod pairs;
+pub(crate) mod parts;
 pub mod precision;
+pub(crate) mod prepared;
 mod print;
 pub(crate) mod rates;
 pub mod row_wise;
@@ -27,8 +31,8 @@ use cavi_algebra::{
 };
 
 use crate::data::Bound;
-use crate::gather::{gather, gather_block, is_log_complement};
 use crate::layout::{Layout, is_one_vector};
+use crate::plan::gather::{gather, gather_block, is_log_complement};
 use broadcast::broadcast;
 pub use lower::Unplanned;
 use lower::{Dim, Lowering};

@@ -15,8 +15,8 @@ use cavi_families::Extent;
 
 use crate::plan::Plan;
 use crate::plan::precision::Stored;
+use crate::plan::prepared::Prepared;
 use crate::plan::tensor::{Contraction, Elementwise, NodeId, Operation, Source};
-use crate::run::contractions::Prepared;
 
 /// How the rows of a block are updated, each by itself.
 #[derive(Clone, Debug)]

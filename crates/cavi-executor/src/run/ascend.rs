@@ -14,10 +14,9 @@ use super::{Executor, trouble};
 use crate::coordinate::{Coordinate, Coordinates, of_members};
 use crate::plan::AscentPlan;
 use crate::plan::tensor::NodeId;
+use crate::schedule::VISIT;
 use crate::trouble::Trouble;
 
-/// The most steps of L-BFGS in one visit.
-pub const VISIT: usize = 20;
 /// Which allocations a point without a closed form sees while it moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allocations {

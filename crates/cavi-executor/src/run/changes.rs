@@ -19,7 +19,7 @@ use cavi_numerics::Scratch;
 use cavi_numerics::kernels::contract::Operands;
 use smallvec::SmallVec;
 
-use super::contractions::{Bounded, Seen};
+use super::contract_region::{Bounded, Seen};
 use super::elementwise::{in_place, pairwise};
 use super::in_order::{Rows, widths};
 use super::region::{Region, follows, gathered, scatter};

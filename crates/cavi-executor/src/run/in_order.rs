@@ -9,7 +9,7 @@ use cavi_numerics::kernels::contract::Operands;
 use cavi_numerics::reduce::has_nan;
 use smallvec::SmallVec;
 
-use super::contractions::Seen;
+use super::contract_region::Seen;
 use super::region::{Region, Values, gathered};
 use super::settle::settle;
 use super::{Executor, family, trouble};

@@ -18,12 +18,12 @@ use cavi_numerics::reduce::has_nan;
 use cavi_numerics::{Scratch, Threads};
 use smallvec::SmallVec;
 
-use super::contractions::Prepared;
 use super::elementwise::in_place;
-use super::rows::Parts;
 use super::settle::settle;
 use super::site_state::SiteState;
 use super::{Executor, family, narrow};
+use crate::plan::parts::Parts;
+use crate::plan::prepared::Prepared;
 use crate::plan::row_wise::{Column, OwnRows, RowWise};
 use crate::plan::site::SitePlan;
 use crate::plan::tensor::{Operation, Reads};
