@@ -1,5 +1,7 @@
 //! A sweep: which blocks are updated, in which order, and which share their allocations.
 
+pub(crate) mod walk;
+
 use cavi_algebra::{BlockId, Equations};
 use smallvec::SmallVec;
 
@@ -85,6 +87,17 @@ impl Item {
             }
         });
         blocks
+    }
+
+    /// How many times it updates a block, repetitions included; as many as can be counted.
+    pub fn updates(&self) -> u64 {
+        let once = match &self.step {
+            Step::Block(_) => 1,
+            Step::Group(items) | Step::Sequence(items) => {
+                items.iter().map(Item::updates).fold(0, u64::saturating_add)
+            }
+        };
+        once.saturating_mul(self.repeat)
     }
 
     /// The blocks that it updates, in order.

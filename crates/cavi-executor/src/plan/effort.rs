@@ -49,6 +49,12 @@ impl Effort {
         self
     }
 
+    /// Without an effort that is a part of it.
+    pub fn less(mut self, other: &Effort) -> Effort {
+        self.units.iter_mut().zip(&other.units).for_each(|(own, other)| *own -= other);
+        self
+    }
+
     /// So many times.
     pub fn times(mut self, count: f64) -> Effort {
         self.units.iter_mut().for_each(|own| *own *= count);

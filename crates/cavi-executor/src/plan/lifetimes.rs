@@ -2,8 +2,39 @@
 //!
 //! Both a run and the forecast of its time ask here, so that they agree on what is worked out again.
 
+use std::collections::BTreeSet;
+
+use cavi_algebra::{BlockId, SiteId};
+
 use crate::plan::Plan;
 use crate::plan::tensor::{NodeId, Operation};
+use crate::schedule::Blocks;
+
+impl Plan<'_> {
+    /// The held nodes that the update of a block reads, ascending.
+    pub fn held_by(&self, block: BlockId) -> Vec<NodeId> {
+        let plan = &self.blocks[block.index()];
+        let mut rest: Vec<NodeId> = plan.natural.iter().copied().chain(plan.ascent_nodes()).collect();
+        let mut reached = BTreeSet::new();
+        while let Some(node) = rest.pop() {
+            if reached.insert(node) {
+                rest.extend(self.nodes[node.index()].reads());
+            }
+        }
+        let is_held = |node: &NodeId| matches!(self.nodes[node.index()].operation, Operation::Held(_));
+        reached.into_iter().filter(is_held).collect()
+    }
+
+    /// Whether the update of a block reads counts of a site.
+    pub fn site_is_read_by(&self, site: SiteId, block: BlockId) -> bool {
+        self.sites[site.index()].as_ref().is_some_and(|site| site.is_read_by(block))
+    }
+
+    /// Those of some blocks whose updates read counts of a site.
+    pub fn site_targets(&self, site: SiteId, blocks: &[BlockId]) -> Blocks {
+        blocks.iter().copied().filter(|block| self.site_is_read_by(site, *block)).collect()
+    }
+}
 
 /// Nodes of fewer values are kept: they cost nothing.
 pub const LARGE: usize = 1 << 12;

@@ -21,6 +21,7 @@ pub(crate) mod rates;
 pub mod row_wise;
 mod share;
 pub mod site;
+pub(crate) mod stamps;
 pub mod tensor;
 
 use std::borrow::Cow;

@@ -222,7 +222,7 @@ impl Executor<'_> {
         let is_sum = matches!(self.plan.nodes[node.index()].operation, Operation::Contractions(_));
         if !is_sum
             || self.plan.streamed[node.index()]
-            || self.block_stamps[id.index()] <= self.stamps[node.index()]
+            || self.stamps.blocks[id.index()] <= self.stamps.nodes[node.index()]
         {
             return None;
         }
