@@ -11,12 +11,13 @@ use cavi_algebra::{
 };
 use cavi_families::matrix::{inverse_of_diagonal, log_determinant, over, size};
 use cavi_families::{Argument, DataKind, Extent, Slices, Target, families};
-use cavi_model::{ArgumentSpec, Model, Statement};
+use cavi_model::{ArgumentSpec, Model, Statement, text_of};
 use cavi_syntax::Diagnostic;
 
 use crate::absent::without_absent;
 use crate::blocks::Draft;
 use crate::derive::Derivation;
+use crate::division::{divides_by_zero, zero_divisor};
 use crate::explain::{families_on, latent_of_each_addend};
 
 /// The log-density of every statement, in the order of the statements.
@@ -200,6 +201,15 @@ fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statem
     let density = canonical(symbols, &Sum { terms: terms.collect() });
     let density = sum_simplex(symbols, &density);
     let density = canonical(symbols, &density);
+    if divides_by_zero(&density) {
+        let family = statement.family.name();
+        derivation.diagnostics.push(
+            Diagnostic::error("E0706", format!("the density of this {family} divides by 0"))
+                .at(statement.span, "whatever the values of the names in it")
+                .help("write parameters that are not 0 by their form: no difference of equal parts, no product with 0"),
+        );
+        return Sum::zero();
+    }
     if derivation.by_value { without_absent(symbols, &density) } else { density }
 }
 
@@ -217,7 +227,9 @@ pub fn arguments(
             continue;
         };
         let spelling = &parameter.spellings[argument.spelling];
-        let mut value = to_sum(symbols, argument.inverse.as_ref().unwrap_or(&argument.value));
+        let written = argument.inverse.as_ref().unwrap_or(&argument.value);
+        let divisor = zero_divisor(symbols, written);
+        let mut value = to_sum(symbols, written);
         if let Some(rewrite) = spelling.rewrite {
             value = rewrite(symbols, &value, &canonicals);
         }
@@ -239,6 +251,19 @@ pub fn arguments(
                     ));
                 }
             }
+        }
+        if divisor.is_some() || divides_by_zero(&value) {
+            let (parameter, family) = (spelling.name, statement.family.name());
+            let message = match divisor {
+                Some(Expression::Number(_)) => "a division by 0".to_owned(),
+                Some(divisor) => format!("`{}` is 0, and is divided by", text_of(symbols, divisor)),
+                None => format!("the {parameter} of this {family} is 0, and its density divides by it"),
+            };
+            return Err(Box::new(
+                Diagnostic::error("E0706", message)
+                    .at(argument.span, "divides by 0, whatever the values of the names in it")
+                    .help("write what is not 0 by its form: no difference of equal parts, no product with 0"),
+            ));
         }
         canonicals.push(value.clone());
         arguments.push(Some(Argument { value, letters: argument.letters.clone() }));

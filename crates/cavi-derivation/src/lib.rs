@@ -12,6 +12,7 @@ mod conjugate;
 mod contraction;
 pub mod copy;
 mod derive;
+mod division;
 mod elbo;
 mod expect;
 mod explain;

@@ -2,15 +2,15 @@
 //! outside their domain.
 
 use cavi_algebra::evaluate::{Assignment, for_each_value};
-use cavi_algebra::{Array, ArrayId, ArrayKind, Expression, LetterId, Subscript, Support};
+use cavi_algebra::{Array, ArrayId, ArrayKind, Expression, Function, LetterId, Subscript, Support};
 use cavi_executor::{BoundArray, BoundAxis};
 use cavi_families::{DataKind, Domain, Slices, Spelling};
 use cavi_model::{ArgumentSpec, Model, Statement};
-use cavi_numerics::linalg;
 
 use super::data_error::DataError;
 use super::defined::Uses;
 use super::known::{Known, free_letters};
+use super::matrices::{inverted, wrong_matrix};
 
 /// Parameters with more elements than this are not checked one by one.
 const MANY: usize = 5_000_000;
@@ -204,9 +204,11 @@ fn partly_missing(
     )
 }
 
-/// Parameters of constants and data alone lie in their domain, but for statements in which something has no value at all.
-pub(super) fn domains(uses: &Uses<'_>, undefined: &[usize], problems: &mut Vec<DataError>) {
+/// Parameters of constants and data alone lie in their domain, but for statements in which something has no value at all. Says
+/// which arrays are outside.
+pub(super) fn domains(uses: &Uses<'_>, undefined: &[usize], problems: &mut Vec<DataError>) -> Vec<ArrayId> {
     let (model, known) = (uses.model, uses.known);
+    let mut refused = Vec::new();
     for (number, statement) in model.statements.iter().enumerate() {
         if undefined.contains(&number) {
             continue;
@@ -225,18 +227,26 @@ pub(super) fn domains(uses: &Uses<'_>, undefined: &[usize], problems: &mut Vec<D
             };
             for (name, value) in looked_at {
                 let own = ArgumentSpec { value, ..argument.clone() };
+                let (name, own) = match inverted(&model.symbols, &own) {
+                    Some(matrix) => (format!("matrix whose inverse is the {name}"), matrix),
+                    None => (name, own),
+                };
                 if let Some(problem) = outside(uses, statement, &name, spelling.domain, &own) {
                     problems.push(problem);
+                    if let Expression::Value(id, _) = own.value {
+                        refused.push(id);
+                    }
                     break;
                 }
             }
         }
     }
+    refused
 }
 
 /// What can be judged of a parameter that holds latents, with its name in words: of an array that a latent index selects from
-/// all that could be selected, and of a product with positive latents what is left without them, whose sign is that of the
-/// product.
+/// all that could be selected, and of a product with positive latents what is left without them: its sign is that of the
+/// product, and as a matrix it is positive definite where the product is.
 fn known_parts(
     model: &Model,
     known: &Known<'_>,
@@ -248,7 +258,7 @@ fn known_parts(
     {
         return vec![(spelling.name.to_owned(), all)];
     }
-    if !matches!(spelling.domain, Domain::Positive | Domain::Nonnegative) {
+    if !matches!(spelling.domain, Domain::Positive | Domain::Nonnegative | Domain::PositiveDefinite) {
         return Vec::new();
     }
     // Of a sum that has to be positive an addend may be 0; a rate of counts is bounded addend by addend.
@@ -301,11 +311,16 @@ fn without_positive(model: &Model, value: &Expression) -> Option<Expression> {
                 array.support,
                 Support::Positive | Support::Nonnegative | Support::Unit | Support::Simplex
             );
-            (array.kind == ArrayKind::Latent && positive).then_some(Expression::Number(1.0))
+            match array.kind {
+                ArrayKind::Latent => positive.then_some(Expression::Number(1.0)),
+                ArrayKind::Data | ArrayKind::Constant => all_selected(model, value),
+            }
         }
-        Expression::Power(base, _) => match without_positive(model, base)? {
+        Expression::Apply(Function::Exp | Function::Softplus, _) => Some(Expression::Number(1.0)),
+        Expression::Power(base, exponent) => match (without_positive(model, base), &**exponent) {
+            (_, Expression::Number(even)) if even % 2.0 == 0.0 => Some(Expression::Number(1.0)),
             // Of what is 1 any power is.
-            one @ Expression::Number(_) => Some(one),
+            (Some(one @ Expression::Number(_)), _) => Some(one),
             _ => None,
         },
         Expression::Multiply(factors) => {
@@ -492,21 +507,4 @@ fn outside(
         DataError::new(format!("in the statement `{target} ~ {family}(...)`: the {name}{source} {found}"))
             .possible(expected),
     )
-}
-
-/// What keeps a matrix from being symmetric and positive definite.
-fn wrong_matrix(elements: &[f64]) -> Option<String> {
-    let size = elements.len().isqrt();
-    if let Some((row, column)) = linalg::asymmetry(elements) {
-        let (below, above) = (elements[row * size + column], elements[column * size + row]);
-        return Some(format!(
-            "is not symmetric: {below} in row {}, column {}, and {above} in row {}, column {}",
-            row + 1,
-            column + 1,
-            column + 1,
-            row + 1
-        ));
-    }
-    let error = linalg::inverse_of(elements, &mut vec![0.0; elements.len()]).err()?;
-    Some(format!("is not positive definite (at row {})", error.pivot + 1))
 }

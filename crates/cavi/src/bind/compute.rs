@@ -1,7 +1,9 @@
 //! Constants and derived data, in the order in which they need each other.
 
 use cavi_algebra::evaluate::Assignment;
-use cavi_algebra::{Array, ArrayId, ArrayKind, Expression, LetterId, MatrixFunction, Subscript, Symbols};
+use cavi_algebra::{
+    Array, ArrayId, ArrayKind, Expression, Function, LetterId, MatrixFunction, Subscript, Symbols,
+};
 use cavi_executor::{BoundArray, BoundAxis};
 use cavi_numerics::linalg;
 
@@ -400,6 +402,10 @@ fn at(
         assignment.assign(target.symbols, known, *letter, *position);
     }
     let Some(number) = known.value_of(value, &mut assignment) else { return Ok(None) };
+    // What has no log-determinant is NaN: the checks of matrices say what is wrong with it.
+    if matches!(value, Expression::Apply(Function::LogDeterminant, _)) {
+        return Ok(Some(number));
+    }
     let what = if place.is_empty() { String::new() } else { format!("at {}", target.describe(place)) };
     check(target, number, &what).map(|()| Some(number))
 }

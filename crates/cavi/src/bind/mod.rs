@@ -24,6 +24,7 @@ mod standardise;
 
 mod checks;
 mod defined;
+mod matrices;
 
 mod frozen;
 mod hide;
@@ -188,7 +189,8 @@ pub(crate) fn bind_in_part(
     let uses =
         Uses { model, known, hidden: hidden.iter().flatten().collect(), partly_latent: &partly_latent };
     let undefined = defined::undefined(&uses, &at, &mut problems);
-    checks::domains(&uses, &undefined, &mut problems);
+    let refused = checks::domains(&uses, &undefined, &mut problems);
+    matrices::invertible(&uses, &refused, &mut problems);
     checks::possible(model, &arrays, known, &at, &mut problems);
     stop(&mut problems)?;
 

@@ -614,3 +614,68 @@ fn expressions_with_a_value_are_not_refused() {
         &["`sqrt(p[i] - p[j])` is NaN: p[0], of p.csv, is 0 and p[1], of p.csv, is 1"],
     );
 }
+
+/// Rows of Normal vectors whose precision or covariance is `matrix`, of the data `K`, times latents.
+fn rows(matrix: &str) -> String {
+    format!(
+        "axis row[n]\naxis column[i, j]\naxis class[c] = 2\ndata x[n, i] : real\ndata K[i, j] : real\n\
+         tau ~ Gamma(1, rate = 1)\nlam[c] ~ Gamma(1, rate = 1)\npi[:c] ~ Dirichlet(1)\nz[n] ~ Categorical(pi)\n\
+         x[n, :i] ~ MultivariateNormal(0, {matrix})\n"
+    )
+}
+
+/// The quadratic form reads both triangles of a matrix and the log-determinant one, so that a matrix that is not symmetric would
+/// have a density that is none.
+#[test]
+fn a_matrix_beside_latents_is_symmetric_and_positive_definite() {
+    let files = |k: &'static str| [("x.csv", "1,2\n3,5\n"), ("k.csv", k)];
+    let options = ["--data x=x.csv", "--data K=k.csv"];
+    let refused = |matrix: &str, k: &'static str, message: &str| {
+        refuse(&rows(matrix), &options, &files(k), &[message]);
+    };
+    let (unsymmetric, singular, indefinite) = ("2,1\n0,2\n", "1,1\n1,1\n", "1,2\n2,1\n");
+    for (matrix, name) in [
+        ("prec = K[i, j]", "the prec (`K`)"),
+        ("prec = tau * K[i, j]", "the prec without its latents (`K`)"),
+        ("prec = K[i, j] * tau", "the prec without its latents (`K`)"),
+        ("prec = lam[z[n]] * K[i, j]", "the prec without its latents (`K`)"),
+        ("cov = K[i, j]", "the cov (`K`)"),
+        ("cov = K[i, j] / tau", "the cov without its latents (`K`)"),
+        ("prec = inverse(K[i, j])", "the matrix whose inverse is the prec (`K`)"),
+        ("prec = tau * inverse(K[i, j])", "the matrix whose inverse is the prec without its latents (`K`)"),
+        ("cov = inverse(K[i, j]) / tau", "the matrix whose inverse is the cov without its latents (`K`)"),
+        ("prec = tau * (K[i, j] + 0)", "the prec without its latents (`K[i, j] + 0`)"),
+    ] {
+        let is = "is not symmetric: 0 in row 2, column 1, and 1 in row 1, column 2";
+        refused(matrix, unsymmetric, &format!("{name} {is}"));
+        for of in [singular, indefinite] {
+            refused(matrix, of, &format!("{name} is not positive definite (at row 2)"));
+        }
+        run(&rows(matrix), &options, &files("2,1\n1,2\n")).expect("a precision and a covariance");
+    }
+    // A negative factor that is known makes a negative definite matrix a precision.
+    run(&rows("prec = -tau * K[i, j]"), &options, &files("-2,1\n1,-2\n")).expect("a precision");
+}
+
+#[test]
+fn what_is_inverted_or_has_a_determinant_is_symmetric_and_positive_definite() {
+    let program = |mean: &str| {
+        format!(
+            "axis row[n]\naxis column[i, j]\ndata x[n, i] : real\ndata K[i, j] : real\nm[i] ~ Normal(0, sd = 1)\n\
+             x[n, i] ~ Normal({mean}, sd = 1)\n"
+        )
+    };
+    let files = |k: &'static str| [("x.csv", "1,2\n3,5\n"), ("k.csv", k)];
+    let options = ["--data x=x.csv", "--data K=k.csv"];
+    for (mean, name) in [
+        ("sum[j](inverse(K[i, j]) * m[j])", "in `inverse(K)`: the matrix `K[i, j]`"),
+        ("m[i] + logdet(K)", "in `logdet(K)`: the matrix `K[i, j]`"),
+    ] {
+        let of = |k: &'static str, what: &str| {
+            refuse(&program(mean), &options, &files(k), &[&format!("{name} {what}")]);
+        };
+        of("2,1\n0,2\n", "is not symmetric: 0 in row 2, column 1, and 1 in row 1, column 2");
+        of("1,2\n2,1\n", "is not positive definite (at row 2)");
+        run(&program(mean), &options, &files("2,1\n1,2\n")).expect("a matrix with an inverse");
+    }
+}
