@@ -17,6 +17,7 @@ mod expect;
 mod explain;
 mod implicit;
 mod joint;
+mod logs;
 mod order;
 mod rotations;
 mod separate;
