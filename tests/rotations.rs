@@ -1,4 +1,5 @@
-//! Changes of coordinates under `accelerate = auto`: they raise the bound by what they say, and to where no small change raises it.
+//! Changes of coordinates under `accelerate = auto` raise the bound by the amount that they return, and no small
+//! change of coordinates raises it further.
 
 use cavi_algebra::{BlockId, Rotated, Rotation};
 use cavi_executor::{Bound, Executor, Interpreter, Item, Layout, Parameters, Step, start};

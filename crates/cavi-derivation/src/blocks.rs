@@ -115,7 +115,8 @@ pub fn blocks(derivation: &mut Derivation) -> Vec<Draft> {
     drafts
 }
 
-/// A position on an axis has no maximiser that sweeps could climb to, and what is observed in part is no point.
+/// A position on an axis cannot be a point, since sweeps cannot climb towards its maximiser; nor can data with
+/// missing entries.
 fn refuse_point(derivation: &mut Derivation, spec: &BlockSpec) {
     for member in &spec.members {
         let own = derivation.model.symbols.array(*member);
@@ -145,7 +146,8 @@ fn refuse_point(derivation: &mut Derivation, spec: &BlockSpec) {
     }
 }
 
-/// A matrix has the slices of its statement alone, and beside real variables a joint factor has one number or one matrix.
+/// A matrix has the slices of its own statement only. Beside real variables, a joint factor has one number or one
+/// matrix.
 fn refuse_slices(
     derivation: &mut Derivation,
     spec: &BlockSpec,

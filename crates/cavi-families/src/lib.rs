@@ -78,7 +78,7 @@ pub fn families() -> &'static [&'static dyn Family] {
     ]
 }
 
-/// Every family that a factor of q may have. Of those that fit equally well, [`recognise`] takes the first: a Gamma
+/// Every family that a factor of q may have. If several fit equally well, [`recognise`] takes the first: a Gamma
 /// before a truncated Normal.
 pub fn posteriors() -> &'static [&'static dyn Posterior] {
     &[
@@ -117,8 +117,8 @@ fn ids() -> impl Iterator<Item = FamilyId> {
     (0..posteriors().len()).map(FamilyId::from)
 }
 
-/// Whether the logarithm of a latent with this prior has an expectation: its density holds no square of it, so that q may
-/// have one. For a prior on one number with constant parameters.
+/// Whether the logarithm of a latent with this prior has an expectation under q. This is so if its density holds no
+/// square of the latent. For priors of one number with constant parameters.
 pub fn fits_a_log(family: &dyn Family) -> bool {
     let mut symbols = Symbols::default();
     symbols.arrays.push(Array::latent("x", Vec::new(), Support::Positive));

@@ -1,5 +1,5 @@
-//! What the derivation says when there is no closed form: which statement, which monomial, what the family has, what is
-//! left over, and what would compile.
+//! The errors about a missing closed form: which statement, which monomial, what the family has, what is left over,
+//! and what would compile.
 
 use cavi_algebra::{
     ArrayId, Atom, Block, BlockId, Elementary, LetterId, Mode, StatementId, Statistic, Subscript, Sum,
@@ -145,8 +145,8 @@ fn choices(derivation: &Derivation, draft: &Draft) -> String {
     }
 }
 
-/// Factors in the way: functions or powers of sums that hold the block. One mistake of one block is one error, however
-/// many terms it shows in.
+/// The factors without a closed form: functions or powers of sums that hold the block. A mistake is reported once for
+/// a block, however many terms it appears in.
 pub fn leftover(
     derivation: &Derivation,
     drafts: &[Draft],
@@ -313,7 +313,7 @@ pub fn unanswered(blocks: &[Block], sum: &Sum, out: &mut Vec<(usize, Statistic)>
             }
         }
         factor.atom.nested().into_iter().for_each(|inner| {
-            // The inside of a square before its expectation is for showing only; it holds no expectation.
+            // The sum inside of a square, before its expectation, is kept for printing only. It holds no expectation.
             unanswered(blocks, inner, out);
         });
     }

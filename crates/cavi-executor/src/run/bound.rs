@@ -6,9 +6,10 @@ use std::sync::Arc;
 use cavi_algebra::{BlockId, Elementary};
 use cavi_families::{Extent, Views, observed, views};
 
-use super::rows::{Column, Parts, entropies, expect};
+use super::rows::{Column, entropies, expect};
 use super::{Executor, family};
 use crate::observed::Observed;
+use crate::plan::parts::Parts;
 
 impl Executor<'_> {
     /// The evidence lower bound, allocations at their optimum.

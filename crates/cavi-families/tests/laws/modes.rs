@@ -132,7 +132,7 @@ fn modes_of_discrete_families() {
     assert_eq!(value, [1.0, 0.0]);
 }
 
-/// `models.md`, conditions of the identities and trap 6.
+/// `examples/README.md`, points on a simplex and trap 6.
 #[test]
 fn modes_at_the_boundary() {
     let one = Batch::of(1, 1);
