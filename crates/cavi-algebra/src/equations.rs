@@ -1,10 +1,13 @@
 //! The waist: what the meaning side writes and the number side reads.
 
+use crate::bound::StatedBound;
 use crate::contribution::Contribution;
 use crate::expression::Subscript;
 use crate::statistic::Statistic;
 use crate::sum_of_products::{Atom, Moment, Sum};
-use crate::symbols::{ArrayId, AuxiliaryId, BlockId, FamilyId, LetterId, SiteId, StatementId, Symbols};
+use crate::symbols::{
+    ArrayId, AuxiliaryId, BlockId, BoundId, FamilyId, LetterId, SiteId, StatementId, Symbols,
+};
 
 /// The inference problem of a program, derived: no density is left to expand, and no name to look up.
 #[derive(Clone, Debug)]
@@ -19,6 +22,8 @@ pub struct Equations {
     pub blocks: Vec<Block>,
     /// For each block, how it comes by its natural parameters: one entry for each statement that holds it.
     pub contributions: Vec<Vec<Contribution>>,
+    /// The bounds that sites, auxiliary variables and blocks refer to.
+    pub bounds: Vec<StatedBound>,
     /// The places where a log of a sum is bounded.
     pub sites: Vec<Site>,
     /// The places where a function of a square is bounded by its tangent.
@@ -89,7 +94,7 @@ pub struct Block {
     /// Rows of weight: an entropy and a prior are multiplied by it.
     pub multiplicity: Vec<Atom>,
     /// A bound asked for by name (`by lee_seung`), if any.
-    pub by: Option<&'static str>,
+    pub by: Option<BoundId>,
     /// Whether a mode with an infinite density is clamped to the boundary.
     pub clamp: bool,
     /// For a point without a closed form, how it moves; `natural` and `prior` are empty then, and `family` only starts it.
@@ -129,6 +134,8 @@ pub struct Natural {
 /// `phi_c` proportional to `exp E log f_c`. Its categories are the addends, each with the values of its summed letters.
 #[derive(Clone, Debug)]
 pub struct Site {
+    /// The bound. An implicit factor is at its optimum, where the bound is tight.
+    pub bound: BoundId,
     /// The statement it stands in.
     pub statement: StatementId,
     /// The letters that number its copies.
@@ -143,6 +150,8 @@ pub struct Site {
 /// `g(eta) <= g(xi) + slope (eta^2 - xi^2)`, tight in expectation at `xi^2 = E eta^2`.
 #[derive(Clone, Debug)]
 pub struct Auxiliary {
+    /// The bound.
+    pub bound: BoundId,
     /// The statement it stands in.
     pub statement: StatementId,
     /// The letters that number its copies: those of eta.
@@ -209,6 +218,16 @@ impl Equations {
     /// The auxiliary variable of an id.
     pub fn auxiliary(&self, id: AuxiliaryId) -> &Auxiliary {
         &self.auxiliaries[id.index()]
+    }
+
+    /// The bound of an id.
+    pub fn bound(&self, id: BoundId) -> &StatedBound {
+        &self.bounds[id.index()]
+    }
+
+    /// Whether a block is a point whose zeros stay, whatever else its update reads.
+    pub fn keeps_zeros(&self, block: &Block) -> bool {
+        block.by.is_some_and(|bound| self.bound(bound).keeps_zeros)
     }
 
     /// The matrix that whitens the slices of a variable, where its statement has one.
@@ -286,7 +305,7 @@ impl Sum {
         self.any_atom(&|atom| matches!(atom, Atom::Auxiliary { .. }))
     }
 
-    fn any_atom(&self, test: &dyn Fn(&Atom) -> bool) -> bool {
+    pub(crate) fn any_atom(&self, test: &dyn Fn(&Atom) -> bool) -> bool {
         let mut factors = self.terms.iter().flat_map(|term| &term.factors);
         factors.any(|factor| {
             test(&factor.atom) || factor.atom.nested().into_iter().any(|sum| sum.any_atom(test))

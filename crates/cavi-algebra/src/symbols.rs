@@ -52,6 +52,10 @@ id!(
     FamilyId
 );
 id!(
+    /// A bound: its place in the list of bounds of `cavi-derivation`.
+    BoundId
+);
+id!(
     /// A statement `target ~ Family(...)`.
     StatementId
 );
@@ -126,6 +130,25 @@ pub enum Support {
     Multiplicity,
     /// A symmetric positive definite matrix over two slices.
     PositiveDefinite,
+}
+
+impl Array {
+    /// A latent with these letters and nothing beside them.
+    pub fn latent(name: &str, letters: Vec<LetterId>, support: Support) -> Array {
+        Array {
+            name: name.to_owned(),
+            kind: ArrayKind::Latent,
+            slice: vec![false; letters.len()],
+            letters,
+            written: Vec::new(),
+            support,
+            absent: Absent::default(),
+            restriction: None,
+            value: None,
+            center: None,
+            scale: None,
+        }
+    }
 }
 
 impl Support {

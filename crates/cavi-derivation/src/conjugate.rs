@@ -12,7 +12,7 @@ use cavi_families::{Posterior, posterior, recognise, recognise_joint};
 use crate::absent::number_of;
 use crate::ascent::{Moves, ascent};
 use crate::blocks::Draft;
-use crate::bounds::{Bounded, lee_seung};
+use crate::bounds::{Bounded, Part, bound_of};
 use crate::contraction::{Described, describe};
 use crate::derive::{Derivation, whitening};
 use crate::expect::{Leftover, copies, expect};
@@ -405,16 +405,17 @@ fn collect(
         let leftover = |(term, position)| Box::new(Leftover { term, position, block: id });
         // The letters of the target are kept for the target.
         let taken = targets(symbols, draft);
-        if draft.by == Some(lee_seung::NAME) {
+        if let Some(bound) = draft.by {
             let term = rename_apart(symbols, &term, &taken);
             let found =
                 elements(symbols, draft, &term).map_err(|position| leftover((term.clone(), position)))?;
-            if let Some(parts) = lee_seung::split_product(&term, &found) {
+            if let Some(parts) = bound_of(bound).split(&term, &found) {
                 let mut first = Some(term.clone());
-                for (target, rest) in parts {
-                    let coefficient = coefficient(symbols, drafts, draft, &rest, &target.plates, Vec::new())?;
+                for Part { element, statistic, rest } in parts {
+                    let coefficient =
+                        coefficient(symbols, drafts, draft, &rest, &element.plates, Vec::new())?;
                     let monomial = first.take();
-                    let (statistic, slots, meets) = (Statistic::square(), Vec::new(), Vec::new());
+                    let (slots, meets) = (Vec::new(), Vec::new());
                     out.push(Collected { statistic, slots, statement, monomial, coefficient, meets });
                 }
                 continue;

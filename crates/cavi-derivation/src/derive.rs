@@ -9,7 +9,7 @@ use cavi_syntax::Diagnostic;
 
 use crate::advice::advise;
 use crate::blocks::{Draft, blocks, partly_latent};
-use crate::bounds::bound;
+use crate::bounds::{bound, stated};
 use crate::conjugate::conjugate;
 use crate::elbo::{elbo, expect_sites};
 use crate::explain::{Complaint, suggest};
@@ -189,6 +189,7 @@ impl Derivation<'_> {
             statements: statements.collect(),
             blocks,
             contributions,
+            bounds: stated(),
             sites: bounded.sites,
             auxiliaries: bounded.auxiliaries,
             elbo,

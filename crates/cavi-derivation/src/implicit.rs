@@ -17,7 +17,7 @@ use cavi_algebra::{
 use cavi_syntax::{Diagnostic, Span};
 
 use crate::blocks::Draft;
-use crate::bounds::Bounded;
+use crate::bounds::{Bounded, of_log_sums};
 use crate::conjugate::{opened, unify};
 use crate::derive::Derivation;
 use crate::joint::{multiplicities, with_ancestors};
@@ -118,6 +118,7 @@ fn to_site(
         addends.push(Addend { letters: Vec::new(), log_weight: Sum::zero() });
     }
     bounded.sites.push(Site {
+        bound: of_log_sums(),
         statement: StatementId::from(home),
         plates: place.plates,
         weight: Sum::term(weight),

@@ -8,7 +8,7 @@ use cavi_algebra::canonical::{canonical, known_apart};
 use cavi_algebra::{Atom, Elementary, Factor, Function, LetterId, Subscript, Sum, Support, Symbols, Term};
 
 use crate::blocks::Draft;
-use crate::bounds::is_complement_of;
+use crate::logs::is_complement_of;
 
 /// An elementary function of an element of a block in a product.
 #[derive(Clone, Debug, PartialEq)]

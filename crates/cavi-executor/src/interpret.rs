@@ -285,7 +285,7 @@ impl<'a> Interpreter<'a> {
             return Err(Trouble { block: id, copy: Vec::new(), reason });
         }
         let mut natural = self.natural(view, id, which, row);
-        if block.by.is_some() {
+        if self.context.equations.keeps_zeros(block) {
             // A zero of a multiplicative update stays.
             let stored = &self.now.parameters.blocks[id.index()][0];
             let rows: Vec<usize> = row.map_or_else(|| (0..place.layout.rows).collect(), |row| vec![row]);

@@ -52,9 +52,7 @@ pub use posterior::{Batch, Descriptor, Expectation, Improper, Posterior, Views, 
 pub use standard::{Formulas, standard};
 
 use cavi_algebra::canonical::canonical;
-use cavi_algebra::{
-    Absent, Array, ArrayId, ArrayKind, Atom, Factor, FamilyId, Statistic, Sum, Support, Symbols, Term,
-};
+use cavi_algebra::{Array, ArrayId, Atom, Factor, FamilyId, Statistic, Sum, Support, Symbols, Term};
 
 /// Every family that a statement may name.
 pub fn families() -> &'static [&'static dyn Family] {
@@ -123,19 +121,7 @@ fn ids() -> impl Iterator<Item = FamilyId> {
 /// square of the latent. For priors of one number with constant parameters.
 pub fn fits_a_log(family: &dyn Family) -> bool {
     let mut symbols = Symbols::default();
-    symbols.arrays.push(Array {
-        name: "x".to_owned(),
-        kind: ArrayKind::Latent,
-        letters: Vec::new(),
-        slice: Vec::new(),
-        written: Vec::new(),
-        support: Support::Positive,
-        absent: Absent::default(),
-        restriction: None,
-        value: None,
-        center: None,
-        scale: None,
-    });
+    symbols.arrays.push(Array::latent("x", Vec::new(), Support::Positive));
     let own = ArrayId::from(0);
     let target = Target { value: Sum::atom(Atom::Value(own, Vec::new())), slices: Vec::new(), index: None };
     let number = |_: &Parameter| Some(Argument { value: Sum::number(2.7), letters: Vec::new() });

@@ -516,7 +516,7 @@ impl Context<'_> {
         if elbo.is_nan() {
             return Err(Lost::Run(FitError::NotANumber { sweep }, sweep));
         }
-        let by_product = self.equations.blocks.iter().any(|block| block.by.is_some());
+        let by_product = self.equations.blocks.iter().any(|block| self.equations.keeps_zeros(block));
         if elbo == f64::NEG_INFINITY && !warnings.iter().any(|warning| warning.code == INFINITE) {
             warnings.push(
                 Diagnostic::warning(INFINITE, format!("the ELBO is -inf at sweep {sweep}"))

@@ -58,9 +58,10 @@ impl Derivation<'_> {
         items.push(Item::Heading("Factorisation"));
         items
             .push(Item::List(self.equations.blocks.iter().map(|block| self.factor(block, format)).collect()));
-        if self.has_bounds() {
+        let bounds = self.used_bounds();
+        if !bounds.is_empty() {
             items.push(Item::Heading("Bounds"));
-            items.extend(self.bounds());
+            items.extend(bounds.into_iter().flat_map(|id| self.bound(id)));
         }
         items.push(Item::Heading("Updates"));
         for index in 0..self.equations.blocks.len() {
@@ -222,7 +223,7 @@ impl Derivation<'_> {
         }));
         line.extend(self.for_each(&block.copies(self.symbols())));
         if let Some(bound) = block.by {
-            line.push(words(format!(", by the bound {bound}")));
+            line.push(words(format!(", by the bound {}", self.equations.bound(bound).name)));
         }
         if block.clamp {
             line.push(words(", clamped to the boundary where the density is infinite"));

@@ -410,7 +410,7 @@ impl Derivation<'_> {
             ("classes", block.classes.map(|letter| names.letter(letter)).into()),
             ("copies", if block.in_order.is_empty() { "at once" } else { "in order" }.into()),
             ("in_order", names.letters(&block.in_order)),
-            ("bound", block.by.into()),
+            ("bound", block.by.map(|bound| self.equations.bound(bound).name).into()),
             ("clamp", block.clamp.into()),
             ("weights", list(block.multiplicity.iter().map(|atom| names.atom(atom)))),
             ("contributions", list(contributions)),

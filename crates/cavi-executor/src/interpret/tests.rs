@@ -1,9 +1,9 @@
 //! Small equations built by hand, against formulas written straight down.
 
 use cavi_algebra::{
-    Absent, Addend, Array, ArrayId, ArrayKind, Atom, Axis, AxisId, Block, BlockId, Coefficient, Elbo,
-    Equations, ExpectedSquare, Factor, FamilyId, Function, Letter, LetterId, Mode, Moment, Natural, Site,
-    SiteId, StatementEquation, StatementId, Statistic, Subscript, Sum, Support, Symbols, Term,
+    Absent, Addend, Array, ArrayId, ArrayKind, Atom, Axis, AxisId, Block, BlockId, BoundId, Coefficient,
+    Elbo, Equations, ExpectedSquare, Factor, FamilyId, Function, Letter, LetterId, Mode, Moment, Natural,
+    Site, SiteId, StatementEquation, StatementId, Statistic, Subscript, Sum, Support, Symbols, Term,
 };
 use cavi_families::recognise;
 use cavi_numerics::special::{digamma, log_gamma};
@@ -73,6 +73,7 @@ impl Program {
         log_density: Vec<Term>,
     ) -> Equations {
         Equations {
+            bounds: Vec::new(),
             auxiliaries: Vec::new(),
             name: String::new(),
             symbols: self.symbols.clone(),
@@ -303,6 +304,7 @@ fn counts() -> (Program, Equations) {
         term(1.0, &[], vec![moment(1, Statistic::log(), &[k, j], &[])]),
     ]);
     let site = Site {
+        bound: BoundId(0),
         statement: StatementId(0),
         plates: vec![i, j],
         weight: sum(vec![term(1.0, &[], vec![value(x, &[i, j])])]),

@@ -1,12 +1,13 @@
 //! Hand-built equations, with little to write for each.
 
+use crate::bound::{BoundWords, Inequality, Side, StatedBound};
 use crate::equations::{Addend, Block, Elbo, Equations, Mode, Natural, Site, StatementEquation};
 use crate::expression::{Function, Subscript};
 use crate::print::{Formula, Standard, StandardParameter};
 use crate::statistic::{Elementary, Statistic};
 use crate::sum_of_products::{Atom, Coefficient, Factor, Moment, Sum, Term};
 use crate::symbols::{
-    Absent, Array, ArrayId, ArrayKind, Axis, AxisId, BlockId, FamilyId, Letter, LetterId, SiteId,
+    Absent, Array, ArrayId, ArrayKind, Axis, AxisId, BlockId, BoundId, FamilyId, Letter, LetterId, SiteId,
     StatementId, Support, Symbols,
 };
 
@@ -127,7 +128,7 @@ pub fn statement(
 
 pub fn site(statement: u32, plates: &[LetterId], weight: Sum, addends: Vec<(Vec<LetterId>, Sum)>) -> Site {
     let addends = addends.into_iter().map(|(letters, log_weight)| Addend { letters, log_weight }).collect();
-    Site { statement: StatementId(statement), plates: plates.to_vec(), weight, addends }
+    Site { bound: BoundId(0), statement: StatementId(statement), plates: plates.to_vec(), weight, addends }
 }
 
 pub fn share(plates: &[LetterId], categories: &[LetterId]) -> Atom {
@@ -156,11 +157,46 @@ pub fn equations(
         statements,
         blocks,
         contributions,
+        bounds: vec![log_of_a_sum()],
         sites,
         auxiliaries,
         elbo: Elbo { terms },
         sweep,
         rotations: Vec::new(),
+    }
+}
+
+/// `log sum_c f_c >= sum_c phi_c (log f_c - log phi_c)`
+fn log_of_a_sum() -> StatedBound {
+    let c = LetterId(0);
+    let array = |name: &str, support: Support| Array::latent(name, vec![c], support);
+    let [f, phi] = [ArrayId(0), ArrayId(1)].map(|array| Atom::Value(array, at(&[c])));
+    let log = |atom: &Atom| Sum::atom(atom.clone()).apply(Function::Log);
+    let gain = log(&f).minus(log(&phi));
+    let over =
+        |factors: Vec<Factor>| Sum::term(Term { sums: vec![c], factors, coefficient: Coefficient(1.0) });
+    let axis = Axis { name: "category".to_owned(), parent: None, letters: vec![c], size: None };
+    StatedBound {
+        name: "jensen_log_sum",
+        inequality: Inequality {
+            symbols: Symbols {
+                axes: vec![axis],
+                letters: vec![Letter { name: "c".to_owned(), axis: AxisId(0), parent: None }],
+                arrays: vec![array("f", Support::Positive), array("phi", Support::Simplex)],
+            },
+            left: over(vec![Factor::of(f)]).apply(Function::Log),
+            side: Side::Below,
+            right: over(vec![Factor::of(phi), Factor::of(Atom::Group(Box::new(gain)))]),
+            argument: ArrayId(0),
+            auxiliary: ArrayId(1),
+            optimum: Sum::zero(),
+        },
+        words: BoundWords {
+            holds: "The log of a sum is bounded below for any shares that sum to 1,",
+            tight: "which is tight at shares proportional to the exponential of the expected log:",
+            step: "logs of sums bounded",
+        },
+        keeps_zeros: false,
     }
 }
 
