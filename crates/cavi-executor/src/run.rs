@@ -40,6 +40,7 @@ use crate::layout::{Layout, Parameters};
 use crate::observed::Observed;
 use crate::plan::tensor::{NodeId, Operation, Source};
 use crate::plan::{Plan, Precision, Unplanned, plan};
+use crate::reduce::Local;
 use crate::schedule::{Blocks, Item, Schedule, Step};
 use crate::trouble::Trouble;
 pub use ascend::{Allocations, VISIT};
@@ -84,6 +85,8 @@ pub struct Executor<'a> {
     /// For each block, the nodes that its update reads as they were at the last refresh.
     held: Vec<Vec<NodeId>>,
     threads: Threads,
+    /// Brings together what chunks of the rows add to sums and votes.
+    reducer: Local,
     precision: Precision,
     elbo_scale: f64,
     /// Whether a square that was multiplied out has lost digits.
@@ -184,6 +187,7 @@ impl<'a> Executor<'a> {
             next: vec![Vec::new(); plan.sites.len()],
             held: Vec::new(),
             threads: Threads::new(threads),
+            reducer: Local,
             precision,
             elbo_scale: 0.0,
             lost: false,
