@@ -753,7 +753,6 @@ pub(crate) fn transient(plan: &Plan) -> Vec<bool> {
 /// The factor of q of a block.
 fn family(equations: &Equations, block: BlockId) -> &'static dyn Posterior {
     cavi_families::posterior(equations.block(block).family)
-        .expect("the derivation names families of the registry")
 }
 
 fn trouble(block: BlockId, layout: &Layout, copy: usize, reason: String) -> Trouble {

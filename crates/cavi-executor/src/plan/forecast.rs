@@ -489,7 +489,7 @@ impl Walk<'_> {
             if block.is_point() {
                 continue;
             }
-            let paired = cavi_families::posterior(block.family).is_some_and(|family| family.paired());
+            let paired = cavi_families::posterior(block.family).paired();
             if paired {
                 let prior = self.plan.blocks[index].prior.clone();
                 prior.iter().for_each(|node| self.evaluate(*node));

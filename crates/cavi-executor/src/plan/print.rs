@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use cavi_algebra::{ArrayId, Block, BlockId, Equations, LetterId, Rotated, Rotation};
+use cavi_families::posterior;
 use cavi_numerics::kernels::pattern::LEAST_FILL;
 use cavi_numerics::lbfgs::HISTORY;
 
@@ -129,7 +130,7 @@ impl Plan<'_> {
             let order = if plan.in_order.is_empty() { "at once" } else { "in order" };
             let layout = &self.layouts[number];
             let how = match &plan.ascent {
-                None => format!("({}): copies {order}", block.family),
+                None => format!("({}): copies {order}", posterior(block.family).name()),
                 Some(AscentPlan { curvature: Some(_), .. }) => {
                     format!("(no closed form): ascends by Newton's method, copies {order}")
                 }

@@ -383,7 +383,7 @@ impl<'a> Lowering<'a, '_> {
     pub(super) fn moment(&mut self, moment: &Moment) -> Result<(NodeId, Vec<Subscript>), Unplanned> {
         let block = self.equations.block(moment.block);
         let layout = &self.layouts[moment.block.index()];
-        let family = posterior(block.family).expect("the derivation names families of the registry");
+        let family = posterior(block.family);
         let which = family
             .expectation_of(&moment.statistic)
             .ok_or_else(|| Unplanned("an expectation that its family does not answer".to_owned()))?;

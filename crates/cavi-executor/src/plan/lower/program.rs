@@ -68,8 +68,7 @@ fn plan_block(
     block: &Block,
     layout: &Layout,
 ) -> Result<BlockPlan, Unplanned> {
-    let family =
-        cavi_families::posterior(block.family).expect("the derivation names families of the registry");
+    let family = cavi_families::posterior(block.family);
     let has_prior = !block.is_point();
     let mut natural = Vec::new();
     let mut prior = Vec::new();

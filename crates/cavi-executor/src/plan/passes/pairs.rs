@@ -117,11 +117,9 @@ fn is_symmetric(equations: &Equations, nodes: &[Node], node: NodeId, at: usize) 
     let own = &nodes[node.index()];
     match &own.operation {
         Operation::Moment(block, which) => {
-            let extent =
-                posterior(equations.block(*block).family).map(|family| family.expectations()[*which].extent);
-            match extent {
-                Some(Extent::Matrix | Extent::Pairs) => at + 2 == own.shape.len(),
-                Some(Extent::Scalar | Extent::Vector) | None => false,
+            match posterior(equations.block(*block).family).expectations()[*which].extent {
+                Extent::Matrix | Extent::Pairs => at + 2 == own.shape.len(),
+                Extent::Scalar | Extent::Vector => false,
             }
         }
         Operation::Held(from) | Operation::Map(_, from) => is_symmetric(equations, nodes, *from, at),

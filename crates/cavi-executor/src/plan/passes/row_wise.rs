@@ -75,7 +75,7 @@ impl Plan<'_> {
         if !is_plain || letters < 2 || !layout.starts.is_empty() || !layout.group.is_empty() {
             return None;
         }
-        let family = cavi_families::posterior(block.family)?;
+        let family = cavi_families::posterior(block.family);
         let extents = family.descriptors().iter().map(|own| own.extent);
         let extents =
             extents.chain(family.statistics().into_iter().map(|own| own.extent)).collect::<Vec<_>>();

@@ -3,43 +3,25 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cavi_algebra::{
-    Absent, Array, ArrayId, ArrayKind, Axis, AxisId, Equations, Expression, Letter, LetterId, Subscript,
-    Support,
+    Absent, Array, ArrayId, ArrayKind, Axis, AxisId, Expression, Letter, LetterId, Subscript, Support,
 };
 use cavi_executor::{BoundArray, BoundAxis};
 use cavi_model::{ArgumentSpec, Model, Start};
 
+use super::super::{Problem, derive_alike};
 use super::{Component, EntryAxis, Member};
 use crate::bind::Binding;
-use crate::pipeline::Compiled;
 
 /// Program and data with the entries of a component as an axis; `None` where its data were given by dense files, or where
 /// the program has no equations in this form.
-pub fn restate(
-    compiled: &Compiled,
-    binding: &Binding,
-    component: &Component,
-) -> Option<(Model, Equations, Binding)> {
-    let (model, equations) = (compiled.model.as_ref()?, compiled.equations.as_ref()?);
-    let columns = all_entries(binding, component)?;
-    let mut restating = Restating::new(model, binding, component, columns);
+pub(super) fn restate(problem: &Problem, component: &Component) -> Option<Problem> {
+    let columns = all_entries(&problem.binding, component)?;
+    let mut restating = Restating::new(&problem.model, &problem.binding, component, columns);
     restating.program(component);
-    let Restating { model: restated, mut binding, .. } = restating;
-    let (derived, diagnostics) = cavi_derivation::derive(&restated);
-    if diagnostics.iter().any(cavi_syntax::Diagnostic::is_error) {
-        return None;
-    }
-    let mut derived = derived?;
-    let same = |(own, other): (&cavi_algebra::Block, &cavi_algebra::Block)| own.members == other.members;
-    if derived.blocks.len() != equations.blocks.len()
-        || !derived.blocks.iter().zip(&equations.blocks).all(same)
-    {
-        return None;
-    }
-    // Which latents are local is said by the data as they are declared.
-    derived.sweep.clone_from(&equations.sweep);
+    let Restating { model, mut binding, .. } = restating;
+    let equations = derive_alike(&model, &problem.equations)?;
     binding.partly_latent.retain(|array| !component.data.iter().any(|own| own.array == *array));
-    Some((restated, derived, binding))
+    Some(problem.with(model, equations, binding))
 }
 
 /// The entries that any of the data list: those of the first in the order of its file, then what the next ones add. One
@@ -127,7 +109,8 @@ impl Restating {
         };
         let latents = component.latents.iter().map(in_own_order).collect();
         let columns = restating.columns.clone();
-        restating.binding.entries.push(EntryAxis { axis, coordinates: axes, columns, latents });
+        let data = component.data.clone();
+        restating.binding.entries.push(EntryAxis { axis, coordinates: axes, columns, data, latents });
         restating
     }
 

@@ -6,7 +6,7 @@ use cavi_files::FileError;
 
 /// A mistake in what a program is run on: files, labels, sizes, constants.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct DataError {
     /// What was found, with file and line where there is one.
     pub message: String,
     /// What is possible in its place.
@@ -15,27 +15,27 @@ pub struct Problem {
     pub help: Option<String>,
 }
 
-impl Problem {
+impl DataError {
     /// A problem without advice.
-    pub fn new(message: impl Into<String>) -> Problem {
-        Problem { message: message.into(), possible: None, help: None }
+    pub fn new(message: impl Into<String>) -> DataError {
+        DataError { message: message.into(), possible: None, help: None }
     }
 
     /// The same, with what is possible.
-    pub fn possible(mut self, text: impl Into<String>) -> Problem {
+    pub fn possible(mut self, text: impl Into<String>) -> DataError {
         self.possible = Some(text.into());
         self
     }
 
     /// The same, with what to try.
-    pub fn help(mut self, text: impl Into<String>) -> Problem {
+    pub fn help(mut self, text: impl Into<String>) -> DataError {
         self.help = Some(text.into());
         self
     }
 
     /// A name that does not exist: with the nearest one that does, and all of them.
-    pub(crate) fn unknown(message: impl Into<String>, name: &str, known: &[&str]) -> Problem {
-        let problem = Problem::new(message);
+    pub(crate) fn unknown(message: impl Into<String>, name: &str, known: &[&str]) -> DataError {
+        let problem = DataError::new(message);
         let problem = match known {
             [] => problem,
             _ => problem.possible(list(known)),
@@ -47,7 +47,7 @@ impl Problem {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for DataError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
         if let Some(possible) = &self.possible {
@@ -60,12 +60,12 @@ impl fmt::Display for Problem {
     }
 }
 
-impl std::error::Error for Problem {}
+impl std::error::Error for DataError {}
 
-impl From<FileError> for Problem {
-    fn from(mut error: FileError) -> Problem {
+impl From<FileError> for DataError {
+    fn from(mut error: FileError) -> DataError {
         let help = error.help.take().map(String::from);
-        Problem { message: error.to_string(), possible: None, help }
+        DataError { message: error.to_string(), possible: None, help }
     }
 }
 

@@ -15,8 +15,7 @@ mod restate;
 
 use cavi_algebra::{ArrayId, AxisId};
 
-use crate::bind::Binding;
-use crate::pipeline::Compiled;
+use super::Problem;
 pub(crate) use reach::{Component, Member, components};
 
 /// The listed entries of sparse data as an axis.
@@ -28,21 +27,18 @@ pub struct EntryAxis {
     pub coordinates: Vec<AxisId>,
     /// For each of those the position of every entry.
     pub columns: Vec<Vec<u32>>,
+    /// The data that list them, each with the dimension that every coordinate is for it.
+    pub data: Vec<Member>,
     /// The latents that live there, each with the order in which it declares the coordinates.
     pub latents: Vec<(ArrayId, Vec<usize>)>,
 }
 
-/// The program restated over the listed entries where latents live at them, with its data; as they were where none does.
-#[must_use]
-pub fn restated(compiled: Compiled, binding: Binding) -> (Compiled, Binding) {
-    let (mut compiled, mut binding) = (compiled, binding);
-    let Some(model) = &compiled.model else { return (compiled, binding) };
-    for component in components(model) {
-        if let Some((model, equations, next)) = restate::restate(&compiled, &binding, &component) {
-            compiled.model = Some(model);
-            compiled.equations = Some(equations);
-            binding = next;
-        }
+/// The problem over the listed entries where latents live at them; `None` where none does.
+pub(super) fn restate(problem: &Problem) -> Option<Problem> {
+    let mut restated: Option<Problem> = None;
+    for component in components(&problem.model) {
+        let next = restate::restate(restated.as_ref().unwrap_or(problem), &component);
+        restated = next.or(restated);
     }
-    (compiled, binding)
+    restated
 }

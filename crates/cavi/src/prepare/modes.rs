@@ -7,11 +7,13 @@ use cavi_algebra::{ArrayId, Atom, Block, Elementary, Equations, Statistic, Sum};
 use cavi_model::Model;
 use cavi_syntax::Diagnostic;
 
+use super::Problem;
 use crate::bind::Binding;
 use crate::bind::known::Known;
 
 /// An error for each point without `clamp` whose prior has somewhere a negative coefficient of a log.
-pub(crate) fn check(model: &Model, equations: &Equations, binding: &Binding) -> Vec<Diagnostic> {
+pub(super) fn check(problem: &Problem) -> Vec<Diagnostic> {
+    let Problem { model, equations, binding, .. } = problem;
     // A term in 1 / x keeps the density from being infinite at 0.
     let inverse = Statistic::of(Elementary::Power(-1));
     let bounded = |block: &&Block| block.natural.iter().any(|natural| natural.statistic == inverse);

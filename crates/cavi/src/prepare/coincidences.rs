@@ -1,15 +1,15 @@
 //! Index data that must differ: entries at which two of them are equal have no closed form, by the derivation.
 
+use cavi_algebra::LetterId;
 use cavi_algebra::evaluate::{Assignment, for_each_value};
-use cavi_algebra::{Equations, LetterId};
-use cavi_model::Model;
 use cavi_syntax::Diagnostic;
 
-use crate::bind::Binding;
+use super::Problem;
 use crate::bind::known::Known;
 
 /// An error for each statement with an observed entry at which two subscripts are equal that have to differ: the first one.
-pub(crate) fn check(model: &Model, equations: &Equations, binding: &Binding) -> Vec<Diagnostic> {
+pub(super) fn check(problem: &Problem) -> Vec<Diagnostic> {
+    let Problem { model, equations, binding, .. } = problem;
     let symbols = &model.symbols;
     let known = Known::new(symbols, &binding.bound.axes, &binding.bound.arrays);
     let mut refusals = Vec::new();

@@ -22,6 +22,7 @@ use cavi_executor::{BoundArray, Layout, Parameters};
 use cavi_families::{Extent, Location};
 use cavi_model::{Model, Start, Statement};
 
+use super::{Moved, Problem, derive_alike};
 use crate::bind::Binding;
 use crate::bind::known::Known;
 use crate::posterior::layouts;
@@ -30,16 +31,9 @@ use crate::start::Given;
 /// An average further away from 0 than this many standard deviations is an origin: of the 16 digits 6 would be lost.
 const FAR: f64 = 1e3;
 
-/// A program with its data, restated about an origin.
-pub(crate) struct Origin {
-    pub model: Model,
-    pub equations: Equations,
-    pub binding: Binding,
-    shifts: Vec<Shift>,
-}
-
 /// What the means of a variable gain on the way back.
-struct Shift {
+#[derive(Clone, Debug)]
+pub(super) struct Shift {
     block: usize,
     column: usize,
     /// As the column is laid out.
@@ -52,60 +46,51 @@ struct Chain {
     values: Vec<f64>,
 }
 
-impl Origin {
-    /// The program about an origin near its data, if these are far from 0 and the program squares them.
-    pub fn of(model: &Model, equations: &Equations, binding: &Binding) -> Option<Origin> {
-        let chains = chains(model, equations, binding);
-        if chains.is_empty() {
-            return None;
+/// The problem about an origin near its data, if these are far from 0 and the program squares them.
+pub(super) fn restate(problem: &Problem) -> Option<Problem> {
+    let Problem { model, equations, binding, .. } = problem;
+    let chains = chains(model, equations, binding);
+    if chains.is_empty() {
+        return None;
+    }
+    let (mut restated, mut moved) = (model.clone(), binding.clone());
+    let mut by = Vec::new();
+    for chain in &chains {
+        let (data, dimensions) = &chain.members[0];
+        let letters = restated.symbols.array(*data).letters.clone();
+        let letters = dimensions.iter().map(|dimension| letters[*dimension]).collect();
+        let name = format!("origin of {}", restated.symbols.array(*data).name);
+        let origin = constant(&mut restated, &mut moved, *data, name, letters, chain.values.clone());
+        move_data(&restated, &mut moved, chain);
+        chain.restate(&mut restated, origin);
+        chain.evaluate_known(&mut restated, &mut moved);
+        for (member, dimensions) in &chain.members[1..] {
+            by.push(shift(equations, binding, *member, dimensions, &chain.values)?);
         }
-        let (mut restated, mut moved) = (model.clone(), binding.clone());
-        let mut shifts = Vec::new();
-        for chain in &chains {
-            let (data, dimensions) = &chain.members[0];
-            let letters = restated.symbols.array(*data).letters.clone();
-            let letters = dimensions.iter().map(|dimension| letters[*dimension]).collect();
-            let name = format!("origin of {}", restated.symbols.array(*data).name);
-            let origin = constant(&mut restated, &mut moved, *data, name, letters, chain.values.clone());
-            move_data(&restated, &mut moved, chain);
-            chain.restate(&mut restated, origin);
-            chain.evaluate_known(&mut restated, &mut moved);
-            for (member, dimensions) in &chain.members[1..] {
-                shifts.push(shift(equations, binding, *member, dimensions, &chain.values)?);
-            }
+    }
+    let derived = derive_alike(&restated, equations)?;
+    // A shift is one of a mean, and where the mean lies follows from the family.
+    let families =
+        |equations: &Equations| -> Vec<_> { equations.blocks.iter().map(|block| block.family).collect() };
+    if families(&derived) != families(equations) {
+        return None;
+    }
+    let moved = problem.with(restated, derived, moved);
+    Some(Problem { moved: Some(Box::new(Moved { from: problem.clone(), by })), ..moved })
+}
+
+impl Shift {
+    /// Takes the origin off parameters that are given.
+    pub(super) fn off(&self, given: &mut Given) {
+        if let Some(Some(columns)) = given.blocks.get_mut(self.block) {
+            columns[self.column].iter_mut().zip(&self.by).for_each(|(own, by)| *own -= by);
         }
-        let (derived, diagnostics) = cavi_derivation::derive(&restated);
-        if diagnostics.iter().any(cavi_syntax::Diagnostic::is_error) {
-            return None;
-        }
-        let mut derived = derived?;
-        let same =
-            |(own, other): (&Block, &Block)| own.members == other.members && own.family == other.family;
-        if derived.blocks.len() != equations.blocks.len()
-            || !derived.blocks.iter().zip(&equations.blocks).all(same)
-        {
-            return None;
-        }
-        derived.sweep.clone_from(&equations.sweep);
-        Some(Origin { model: restated, equations: derived, binding: moved, shifts })
     }
 
-    /// Parameters from 0 as parameters from the origin.
-    pub fn given(&self, mut given: Given) -> Given {
-        for Shift { block, column, by } in &self.shifts {
-            if let Some(Some(columns)) = given.blocks.get_mut(*block) {
-                columns[*column].iter_mut().zip(by).for_each(|(own, by)| *own -= by);
-            }
-        }
-        given
-    }
-
-    /// Parameters from the origin as parameters from 0.
-    pub fn back(&self, parameters: &mut Parameters) {
-        for Shift { block, column, by } in &self.shifts {
-            let column = &mut parameters.blocks[*block][*column];
-            column.iter_mut().zip(by).for_each(|(own, by)| *own += by);
-        }
+    /// Adds the origin to parameters of a run.
+    pub(super) fn back(&self, parameters: &mut Parameters) {
+        let column = &mut parameters.blocks[self.block][self.column];
+        column.iter_mut().zip(&self.by).for_each(|(own, by)| *own += by);
     }
 }
 
@@ -133,11 +118,9 @@ fn squares(equations: &Equations, statement: &Statement) -> bool {
     let joint = |array: ArrayId| {
         let Some(block) = equations.block_of(array) else { return false };
         let family = cavi_families::posterior(equations.block(block).family);
-        family.is_some_and(|family| {
-            let supports = family.joint();
-            supports.contains(&Support::Real)
-                && supports.iter().any(|own| matches!(own, Support::Positive | Support::PositiveDefinite))
-        })
+        let supports = family.joint();
+        supports.contains(&Support::Real)
+            && supports.iter().any(|own| matches!(own, Support::Positive | Support::PositiveDefinite))
     };
     let mut found = !statement.slices.is_empty();
     for argument in statement.arguments.iter().flatten() {
@@ -214,7 +197,7 @@ fn can_move(model: &Model, equations: &Equations, array: ArrayId) -> bool {
 
 /// The descriptor that is the mean of the real members.
 fn mean_column(block: &Block) -> Option<usize> {
-    let family = cavi_families::posterior(block.family)?;
+    let family = cavi_families::posterior(block.family);
     family.descriptors().iter().position(|own| own.defining && own.name == "mean")
 }
 
@@ -433,7 +416,7 @@ fn shift(
         return Some(Shift { block: id.index(), column: member, by });
     }
     let column = mean_column(block)?;
-    let (stride, offset) = match cavi_families::posterior(block.family)?.descriptors()[column].extent {
+    let (stride, offset) = match cavi_families::posterior(block.family).descriptors()[column].extent {
         Extent::Scalar => (1, 0),
         Extent::Vector => (layout.n, layout.offsets()[member]),
         Extent::Matrix | Extent::Pairs => return None,
