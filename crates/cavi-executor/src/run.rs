@@ -46,6 +46,7 @@ use crate::plan::prepared::Prepared;
 use crate::plan::stamps::{Due, Stamps};
 use crate::plan::tensor::{NodeId, Operation};
 use crate::plan::{Plan, Precision, Unplanned, plan};
+use crate::reduce::Local;
 use crate::schedule::{Blocks, Schedule};
 use crate::trouble::Trouble;
 pub use ascend::Allocations;
@@ -86,6 +87,8 @@ pub struct Executor<'a> {
     /// For each block, the nodes that its update reads as they were at the last refresh.
     held: Vec<Vec<NodeId>>,
     threads: Threads,
+    /// Brings together what chunks of the rows add to sums and votes.
+    reducer: Local,
     precision: Precision,
     elbo_scale: f64,
     /// Whether a square that was multiplied out has lost digits.
@@ -185,6 +188,7 @@ impl<'a> Executor<'a> {
             next: vec![Blocks::new(); plan.sites.len()],
             held: (0..equations.blocks.len()).map(|block| plan.held_by(BlockId::from(block))).collect(),
             threads: Threads::new(threads),
+            reducer: Local,
             precision,
             elbo_scale: 0.0,
             lost: false,

@@ -40,7 +40,7 @@ impl Tree {
             |own: &Subtree, other: &Subtree| own.level == other.level && own.number ^ 1 == other.number;
         while let Some(place) = self.held.iter().position(|other| sibling(&own, other)) {
             let other = self.held.swap_remove(place);
-            let (mut left, right) = if own.number % 2 == 0 { (own, other) } else { (other, own) };
+            let (mut left, right) = if own.number.is_multiple_of(2) { (own, other) } else { (other, own) };
             add(&mut left.sum, &right.sum);
             own = Subtree { level: left.level + 1, number: left.number / 2, sum: left.sum };
         }

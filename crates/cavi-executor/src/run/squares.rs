@@ -11,6 +11,7 @@ use super::Executor;
 use super::sweep::{End, NEVER, Stop};
 use crate::layout::Parameters;
 use crate::plan::{Opened, plan_with};
+use crate::reduce::{Ballot, Key, Reducer};
 use crate::trouble::Trouble;
 
 /// A sum of so small a share of its terms has lost digits: five or more of sixteen. The bound of n entries, in which the sum
@@ -41,7 +42,9 @@ impl Executor<'_> {
 
     /// Goes on with residuals if digits were lost. Whether it does.
     pub(super) fn keep_digits(&mut self) -> bool {
-        self.lost && self.take_residuals()
+        let mut ballot = Ballot::any(self.lost);
+        let Ok(()) = self.reducer.vote(Key { what: "lost digits", number: 0 }, &mut ballot);
+        ballot.any != 0 && self.take_residuals()
     }
 
     /// Updates all copies of a block, allocations held.

@@ -6,9 +6,9 @@ use cavi_algebra::{ArrayId, Expression, Function, LetterId, MatrixFunction, Symb
 use cavi_model::ArgumentSpec;
 use cavi_numerics::linalg;
 
+use super::data_error::DataError;
 use super::defined::Uses;
 use super::known::free_letters;
-use super::data_error::DataError;
 
 /// The matrix whose inverse an argument is.
 pub(super) fn inverted(symbols: &Symbols, argument: &ArgumentSpec) -> Option<ArgumentSpec> {
