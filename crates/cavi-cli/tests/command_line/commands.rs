@@ -1,10 +1,8 @@
 //! The command line does what the README and the contract say: commands, files, exit statuses, messages.
 
-mod common;
-
 use std::fs;
 
-use common::{MODEL, cavi, root, scratch, text};
+use crate::common::{MODEL, cavi, root, scratch, text};
 
 /// The commands in the README's `sh` blocks, continued lines joined.
 fn readme_commands() -> Vec<Vec<String>> {
