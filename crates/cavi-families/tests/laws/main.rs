@@ -1,4 +1,4 @@
-//! The same laws for every factor of q, in one loop over the registry.
+//! The same laws for every factor of q, in one loop over the registry; and the density of every family.
 
 use cavi_algebra::{AxisId, Elementary, Statistic, Support};
 use cavi_families::{
@@ -10,6 +10,7 @@ use statrs::distribution::{self as statrs_distribution, Continuous, ContinuousCD
 use statrs::function::gamma::ln_gamma;
 
 mod accuracy;
+mod densities;
 mod formulas;
 mod modes;
 

@@ -38,7 +38,7 @@ fn the_readme_of_every_example_shows_its_derivation() {
             assert_eq!(
                 readme[start..end].trim_end(),
                 derived.trim_end(),
-                "{name}: run `UPDATE_EXAMPLES=1 cargo test -p cavi-tests --test examples`"
+                "{name}: run `UPDATE_EXAMPLES=1 cargo test -p cavi-tests --test journey examples`"
             );
         }
     }

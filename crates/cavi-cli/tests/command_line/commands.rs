@@ -1,11 +1,9 @@
 //! The command line does what the READMEs say (`README.md` of the repository and of this crate): commands, files,
 //! exit statuses, messages.
 
-mod common;
-
 use std::fs;
 
-use common::{MODEL, cavi, root, scratch, text};
+use crate::common::{MODEL, cavi, root, scratch, text};
 
 /// The commands in the README's `sh` blocks, continued lines joined.
 fn readme_commands() -> Vec<Vec<String>> {

@@ -2,7 +2,7 @@
 //!
 //! One snapshot a program: its text, what was resolved, what was derived, what was warned of. The first comment of a
 //! program that a paper states cites the paper, so that one can be held against the other. To accept a change, read it
-//! and run `INSTA_UPDATE=always cargo test -p cavi-tests --test stages`.
+//! and run `INSTA_UPDATE=always cargo test -p cavi-tests --test meaning stages`.
 
 use cavi_algebra::print::Format;
 use cavi_tests::corpus::{Text, check_each, compile, examples, models};
@@ -22,7 +22,7 @@ const IN_LATEX: &[&str] = &[
 
 fn settings(text: &Text) -> Settings {
     let mut settings = Settings::clone_current();
-    settings.set_snapshot_path("snapshots/stages");
+    settings.set_snapshot_path("../snapshots/stages");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     settings.set_description(text.text.lines().next().unwrap_or_default().trim_start_matches("# "));

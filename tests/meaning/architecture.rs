@@ -364,3 +364,27 @@ fn no_file_is_long() {
         .collect();
     assert!(long.is_empty(), "{}", long.join("\n"));
 }
+
+/// A file beside a `main.rs` of tests that is no module of it would never be compiled, and its tests never run.
+#[test]
+fn every_test_file_belongs_to_a_binary() {
+    let own = files_below(&root().join("tests"), "rs");
+    let folders =
+        packages().into_values().map(|folder| folder.join("tests")).filter(|folder| folder.is_dir());
+    let of_crates = folders.flat_map(|folder| files_below(&folder, "rs"));
+    let files: Vec<PathBuf> = own.into_iter().chain(of_crates).collect();
+    let mains: Vec<&PathBuf> = files.iter().filter(|path| path.ends_with("main.rs")).collect();
+    assert!(mains.len() >= 3, "{mains:?}");
+    for main in mains {
+        let text = read(main);
+        for file in files.iter().filter(|path| path.parent() == main.parent() && *path != main) {
+            let name = file.file_stem().unwrap_or_default().to_string_lossy();
+            assert!(
+                text.contains(&format!("\nmod {name};\n")),
+                "{} is not in {}",
+                file.display(),
+                main.display()
+            );
+        }
+    }
+}

@@ -1,7 +1,5 @@
 //! What the tests of the command line share.
 
-#![allow(dead_code, reason = "each test binary uses its part")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

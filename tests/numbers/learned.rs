@@ -40,7 +40,7 @@ fn check(text: &str, sizes: &[usize], data: &[(&str, &[f64])], points: &[(&str, 
 #[test]
 fn shape_and_rate_of_a_gamma() {
     check(
-        include_str!("models/gamma_data.cavi"),
+        include_str!("../models/gamma_data.cavi"),
         &[2, 6],
         &[("wait", &[0.2, 1.1, 0.7, 2.3, 0.9, 0.4, 5.1, 4.2, 6.6, 5.9, 4.8, 5.5])],
         &[("a", &[1.97345922, 47.8848853]), ("b", &[2.11442059, 8.9504458])],
@@ -51,7 +51,7 @@ fn shape_and_rate_of_a_gamma() {
 #[test]
 fn shapes_of_the_gammas_behind_counts() {
     check(
-        include_str!("models/learned_shapes.cavi"),
+        include_str!("../models/learned_shapes.cavi"),
         &[6, 3],
         &[("y", &[3., 0., 9., 1., 2., 4., 0., 0., 7., 12., 1., 2., 4., 1., 0., 2., 5., 1.])],
         &[("shape", &[1.43493929, 1.79801424, 1.70893005]), ("mu", &[11.0 / 3.0, 1.5, 23.0 / 6.0])],
@@ -62,7 +62,7 @@ fn shapes_of_the_gammas_behind_counts() {
 #[test]
 fn both_parameters_of_a_beta() {
     check(
-        include_str!("models/learned_beta.cavi"),
+        include_str!("../models/learned_beta.cavi"),
         &[7],
         &[("y", &[1., 4., 0., 7., 3., 9., 2.]), ("trials", &[10., 9., 8., 10., 12., 11., 5.])],
         &[("a", &[1.7588952]), ("b", &[2.72555382])],
@@ -111,7 +111,7 @@ fn one_concentration() {
 #[test]
 fn log_linear_effects() {
     check(
-        include_str!("models/log_linear.cavi"),
+        include_str!("../models/log_linear.cavi"),
         &[3, 4, 2],
         &[
             ("y", &[2., 9., 0., 1., 5., 30., 3., 4., 0., 2., 1., 0.]),
@@ -131,7 +131,7 @@ const SUMS: [f64; 12] = [3., 0., 1., 0., 5., 2., 7., 1., 4., 2., 2., 0.];
 #[test]
 fn a_point_in_one_addend_of_a_rate() {
     check(
-        include_str!("models/rates_by_dose.cavi"),
+        include_str!("../models/rates_by_dose.cavi"),
         &[4, 3],
         &[("x", &SUMS), ("dose", &[-1.0, 0.3, 1.2, -0.4])],
         &[("u", &[0.579268006])],
@@ -159,7 +159,7 @@ fn a_linked_and_a_plain_addend() {
 #[test]
 fn complementary_log_log() {
     check(
-        include_str!("models/complementary_log_log.cavi"),
+        include_str!("../models/complementary_log_log.cavi"),
         &[8, 2],
         &[
             ("y", &[1., 0., 1., 1., 0., 1., 0., 0.]),

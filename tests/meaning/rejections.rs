@@ -2,7 +2,7 @@
 //!
 //! A file holds one mistake and gets one error, unless its first line says how many: `# (3 errors) ...`. To accept a
 //! change, read it as somebody would who does not know Cavi, and run
-//! `INSTA_UPDATE=always cargo test -p cavi-tests --test rejections`.
+//! `INSTA_UPDATE=always cargo test -p cavi-tests --test meaning rejections`.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ fn check(text: &Text) {
         assert!(error.help.is_some() || error.possible.is_some(), "{} leads nowhere:\n{shown}", text.name);
     }
     let mut settings = Settings::clone_current();
-    settings.set_snapshot_path("snapshots/rejections");
+    settings.set_snapshot_path("../snapshots/rejections");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     settings.bind(|| insta::assert_snapshot!(text.name.as_str(), shown));

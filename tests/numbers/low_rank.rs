@@ -37,8 +37,8 @@ fn ready(lambda: f64, rank: usize) -> Ready {
         }
         files.push(file_of(&format!("x[{name}]"), &format!("{name}.csv"), text.into_bytes()));
     }
-    let text =
-        include_str!("models/low_rank_precisions.cavi").replace("rank[r] = 1", &format!("rank[r] = {rank}"));
+    let text = include_str!("../models/low_rank_precisions.cavi")
+        .replace("rank[r] = 1", &format!("rank[r] = {rank}"));
     Ready::new(&text, &[("lambda", lambda)], files)
 }
 

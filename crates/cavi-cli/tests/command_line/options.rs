@@ -1,11 +1,9 @@
 //! A wrong value of an option gets a line that names the option and says what is possible, exit status 2 (1 where a
 //! file or the program is wrong), and nothing is written.
 
-mod common;
-
 use std::fs;
 
-use common::{MODEL, cavi, scratch, text};
+use crate::common::{MODEL, cavi, scratch, text};
 
 /// The options after `fit m.cavi --data x=x.csv --out o`, the exit status, and what the message holds.
 const WRONG: &[(&[&str], i32, &[&str])] = &[

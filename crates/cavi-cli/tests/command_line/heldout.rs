@@ -1,11 +1,9 @@
 //! `cavi fit --heldout` and `cavi score`: what they print and write, and what they say of wrong input.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{MODEL, cavi, scratch, text};
+use crate::common::{MODEL, cavi, scratch, text};
 use serde_json::Value;
 
 /// Counts as a long table: rows from `first` on.

@@ -2,15 +2,13 @@
 
 #![cfg(unix)]
 
-mod common;
-
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{MODEL, cavi, command, scratch, text};
+use crate::common::{MODEL, cavi, command, scratch, text};
 
 /// A directory with a program and data for it.
 fn prepared(name: &str) -> PathBuf {
