@@ -232,7 +232,7 @@ fn named_modules_are_found() {
 /// nor how, so that another machine may; the interpreter knows neither plan nor run, so that it can be held against both.
 const ROOMS: [(&str, &[&str]); 4] = [
     ("plan", &["data", "layout", "schedule"]),
-    ("run", &["coordinate", "data", "layout", "observed", "plan", "schedule", "trouble"]),
+    ("run", &["coordinate", "data", "layout", "observed", "plan", "reduce", "schedule", "trouble"]),
     ("interpret", &["data", "layout", "schedule", "trouble"]),
     ("", &["coordinate", "data", "layout", "observed", "schedule", "trouble"]),
 ];
