@@ -182,6 +182,84 @@ fn comments_and_strings_are_told_apart() {
     assert_eq!(words, ["let", "a", "Gamma", "let", "b", "let", "c", "r", "Normal"]);
 }
 
+/// The modules below the root of its crate that a source file names, by `crate::` or by `super::`; the file stands this many
+/// modules below the root.
+fn modules_named(code: &str, depth: usize) -> BTreeSet<String> {
+    let mut named = BTreeSet::new();
+    let above = "super::".repeat(depth);
+    for start in ["crate::", above.as_str()].into_iter().filter(|start| !start.is_empty()) {
+        for (at, _) in code.match_indices(start) {
+            if code[..at].ends_with(|before| is_word(before) || before == ':') {
+                continue;
+            }
+            // A name, or several in braces, of which each begins at depth 1.
+            let mut nested = 0;
+            let mut word = String::new();
+            let mut is_first = true;
+            for character in code[at + start.len()..].chars() {
+                match character {
+                    '{' => nested += 1,
+                    '}' => nested -= 1,
+                    ',' if nested == 1 => is_first = true,
+                    _ if is_word(character) && is_first => {
+                        word.push(character);
+                        continue;
+                    }
+                    _ => {}
+                }
+                if !word.is_empty() {
+                    named.insert(std::mem::take(&mut word));
+                    is_first = false;
+                }
+                if nested <= 0 {
+                    break;
+                }
+            }
+        }
+    }
+    named
+}
+
+#[test]
+fn named_modules_are_found() {
+    let code = "use crate::plan::tensor::{NodeId, Maps}; use crate::{run::{a, b}, layout}; let x = super::super::data::y(); \
+                super::own::z(); pub(crate) fn f() {} use cavi_algebra::crate_name;";
+    let named: Vec<String> = modules_named(code, 2).into_iter().collect();
+    assert_eq!(named, ["data", "layout", "plan", "run"]);
+}
+
+/// The rooms of the executor, each with the modules of its crate that it may name beside its own. The plan knows neither who runs it
+/// nor how, so that another machine may; the interpreter knows neither plan nor run, so that it can be held against both.
+const ROOMS: [(&str, &[&str]); 4] = [
+    ("plan", &["data", "layout", "schedule"]),
+    ("run", &["coordinate", "data", "layout", "observed", "plan", "reduce", "schedule", "trouble"]),
+    ("interpret", &["data", "layout", "schedule", "trouble"]),
+    ("", &["coordinate", "data", "layout", "observed", "schedule", "trouble"]),
+];
+
+#[test]
+fn the_rooms_of_the_executor_name_only_what_they_may() {
+    let folder = root().join("crates/cavi-executor/src");
+    let mut seen = BTreeSet::new();
+    let mut wrong = Vec::new();
+    for path in files_below(&folder, "rs") {
+        let below = path.strip_prefix(&folder).expect("a file below the folder").with_extension("");
+        let mut modules: Vec<String> = below.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+        if matches!(modules.last().map(String::as_str), Some("lib" | "tests")) {
+            continue;
+        }
+        modules.retain(|module| module != "mod");
+        let (own, allowed) =
+            ROOMS.iter().find(|(room, _)| *room == modules[0]).unwrap_or(&ROOMS[ROOMS.len() - 1]);
+        seen.insert(*own);
+        let named = modules_named(&code(&read(&path)), modules.len());
+        let strange = named.iter().filter(|name| *name != own && !allowed.contains(&name.as_str()));
+        wrong.extend(strange.map(|name| format!("`{name}` in {}", path.display())));
+    }
+    assert_eq!(seen.len(), ROOMS.len(), "a room has no file");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn no_family_is_named_where_none_is_known() {
     let families: BTreeSet<&str> = cavi_families::families().iter().map(|family| family.name()).collect();

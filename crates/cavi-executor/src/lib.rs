@@ -2,7 +2,6 @@
 
 mod coordinate;
 pub mod data;
-mod gather;
 pub mod initialise;
 pub mod interpret;
 pub mod layout;
@@ -19,6 +18,6 @@ pub use initialise::start;
 pub use interpret::Interpreter;
 pub use layout::{Layout, Parameters};
 pub use plan::{Plan, Precision, Unplanned};
-pub use run::Executor;
+pub use run::{Executor, Swept};
 pub use schedule::{Item, Schedule, Step};
 pub use trouble::Trouble;

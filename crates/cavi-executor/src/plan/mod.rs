@@ -6,11 +6,16 @@
 pub(crate) mod effort;
 mod eliminate;
 pub mod forecast;
+pub(crate) mod gather;
+pub(crate) mod lifetimes;
 pub mod lower;
+pub(crate) mod parts;
 pub mod passes;
+pub(crate) mod prepared;
 mod print;
 pub(crate) mod rates;
 pub mod site;
+pub(crate) mod stamps;
 pub mod tensor;
 mod verify;
 

@@ -12,7 +12,7 @@ use crate::plan::precision::{self, Stored};
 use crate::plan::site::{Listed, Rows};
 use crate::plan::tensor::{Allotted, Along, Contraction, Elementwise, Index, Node, NodeId, Operation};
 use crate::plan::{AscentPlan, Cut, KEPT, Place, Plan};
-use crate::run::VISIT;
+use crate::schedule::VISIT;
 
 impl Plan<'_> {
     /// The bytes that nodes, tables and entry rows take, all at once.

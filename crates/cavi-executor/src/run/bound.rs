@@ -7,9 +7,10 @@ use cavi_algebra::{BlockId, Elementary};
 use cavi_families::{Extent, Views, observed, views};
 use cavi_numerics::reduce;
 
-use super::rows::{Column, Parts, entropies, expect};
+use super::rows::{Column, entropies, expect};
 use super::{Executor, family};
 use crate::observed::Observed;
+use crate::plan::parts::Parts;
 use crate::reduce::{Grid, Key, totals};
 
 impl Executor<'_> {

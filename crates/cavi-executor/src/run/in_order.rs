@@ -9,7 +9,7 @@ use cavi_numerics::kernels::contract::Operands;
 use cavi_numerics::reduce::has_nan;
 use smallvec::SmallVec;
 
-use super::contractions::Seen;
+use super::contract_region::Seen;
 use super::region::{Region, Values, gathered};
 use super::settle::settle;
 use super::{Executor, family, trouble};
@@ -222,7 +222,7 @@ impl Executor<'_> {
         let is_sum = matches!(self.plan.nodes[node.index()].operation, Operation::Contractions(_));
         if !is_sum
             || self.plan.streamed[node.index()]
-            || self.block_stamps[id.index()] <= self.stamps[node.index()]
+            || self.stamps.blocks[id.index()] <= self.stamps.nodes[node.index()]
         {
             return None;
         }

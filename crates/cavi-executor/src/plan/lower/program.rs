@@ -6,8 +6,8 @@ use cavi_algebra::{ArrayId, Block, BlockId, Equations, LetterId, Natural, SiteId
 
 use super::{Dim, Lowering, Unplanned};
 use crate::data::Bound;
-use crate::gather::{gather, gather_block, is_log_complement};
 use crate::layout::{Layout, is_one_vector};
+use crate::plan::gather::{gather, gather_block, is_log_complement};
 use crate::plan::site::plan_site;
 use crate::plan::tensor::{Loop, NodeId, Operation, Part};
 use crate::plan::{AscentPlan, BlockPlan, InOrder, Plan};

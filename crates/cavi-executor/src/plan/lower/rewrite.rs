@@ -10,8 +10,8 @@ use cavi_families::posterior;
 
 use super::Lowering;
 use crate::data::BoundArray;
-use crate::gather::{has_gathered, is_gathered, is_known_log};
 use crate::layout::is_one_vector;
+use crate::plan::gather::{has_gathered, is_gathered, is_known_log};
 
 /// Squares over fewer entries stay squares.
 const MANY: usize = 1 << 17;

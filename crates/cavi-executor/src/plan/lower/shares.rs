@@ -9,7 +9,7 @@ use cavi_algebra::{
 
 use super::scope::entry_of;
 use super::{Dim, Lowering, Unplanned};
-use crate::gather::by_data;
+use crate::plan::gather::by_data;
 use crate::plan::site::{domain, subscripts_of};
 use crate::plan::tensor::{
     Access, Allotted, Contraction, Elementwise, Index, LogWeights, Loop, NodeId, Operation,

@@ -3,10 +3,10 @@
 //! Of `out[n, k] = a[k] + b[k] + c + sum_i d[n, i] e[i, k]` the first three are one array `[k]`, and the large one is run through
 //! twice, not four times.
 
+use crate::plan::lifetimes::LARGE;
 use crate::plan::passes::Context;
 use crate::plan::tensor::{Access, Contraction, Index, Loop, Operation};
 use crate::plan::{Plan, Unplanned};
-use crate::run::LARGE;
 
 /// As many times larger than what is added to it must an array be.
 const TIMES: usize = 8;

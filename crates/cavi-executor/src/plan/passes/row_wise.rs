@@ -17,9 +17,9 @@ use cavi_families::Extent;
 
 use crate::plan::passes::Context;
 use crate::plan::passes::precision::Stored;
+use crate::plan::prepared::Prepared;
 use crate::plan::tensor::{Contraction, Elementwise, NodeId, Operation, Source};
 use crate::plan::{Plan, Unplanned};
-use crate::run::contractions::Prepared;
 
 /// How the rows of a block are updated, each by itself.
 #[derive(Clone, Debug)]
