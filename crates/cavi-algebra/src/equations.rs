@@ -1,12 +1,15 @@
 //! The waist: what the meaning side writes and the number side reads.
 
+use crate::bound::StatedBound;
 use crate::contribution::Contribution;
 use crate::expression::Subscript;
 use crate::statistic::Statistic;
 use crate::sum_of_products::{Atom, Moment, Sum};
-use crate::symbols::{ArrayId, AuxiliaryId, BlockId, LetterId, SiteId, StatementId, Symbols};
+use crate::symbols::{
+    ArrayId, AuxiliaryId, BlockId, BoundId, FamilyId, LetterId, SiteId, StatementId, Symbols,
+};
 
-/// A program's inference problem, derived: no density is left to expand and no name to look up.
+/// The inference problem of a program, derived: no density is left to expand, and no name to look up.
 #[derive(Clone, Debug)]
 pub struct Equations {
     /// The program's name.
@@ -19,6 +22,8 @@ pub struct Equations {
     pub blocks: Vec<Block>,
     /// For each block, how it comes by its natural parameters: one entry for each statement that holds it.
     pub contributions: Vec<Vec<Contribution>>,
+    /// The bounds that sites, auxiliary variables and blocks refer to.
+    pub bounds: Vec<StatedBound>,
     /// The places where a log of a sum is bounded.
     pub sites: Vec<Site>,
     /// The places where a function of a square is bounded by its tangent.
@@ -27,7 +32,7 @@ pub struct Equations {
     pub elbo: Elbo,
     /// The default sweep: one block after another.
     pub sweep: Vec<BlockId>,
-    /// The changes of coordinates under which the rest of the program stays as it is.
+    /// The changes of coordinates under which the density of all other statements stays the same.
     pub rotations: Vec<Rotation>,
 }
 
@@ -75,35 +80,36 @@ pub struct Block {
     pub slices: Vec<Vec<LetterId>>,
     /// Distribution, point, fixed or implicit.
     pub mode: Mode,
-    /// The family of q, by its name in the registry of families. For a point: the family whose mode is taken.
-    pub family: &'static str,
+    /// The family of q. For a point: the family whose mode is taken.
+    pub family: FamilyId,
     /// The coefficients of its statistics in the expected log joint, allocations held; in the family's order.
     pub natural: Vec<Natural>,
     /// The part of `natural` that its own statements contribute, in the same order.
     pub prior: Vec<Sum>,
-    /// Plate letters along which copies meet in a term, so that they move one after another. Copies of a ragged letter whose
-    /// parent is not among them meet within their group only.
+    /// Plate letters along which copies stand in a common term, so that they are updated one after another. If a
+    /// letter is ragged and its parent is not among them, only copies within one group do.
     pub in_order: Vec<LetterId>,
     /// The axis whose positions are the values of an index variable.
     pub classes: Option<LetterId>,
     /// Rows of weight: an entropy and a prior are multiplied by it.
     pub multiplicity: Vec<Atom>,
     /// A bound asked for by name (`by lee_seung`), if any.
-    pub by: Option<&'static str>,
+    pub by: Option<BoundId>,
     /// Whether a mode with an infinite density is clamped to the boundary.
     pub clamp: bool,
     /// For a point without a closed form, how it moves; `natural` and `prior` are empty then, and `family` only starts it.
     pub ascent: Option<Ascent>,
 }
 
-/// How a point without a closed form moves: up an objective whose derivatives are equations.
+/// How a point without a closed form is updated: by ascent on an objective whose derivatives are equations.
 #[derive(Clone, Debug)]
 pub struct Ascent {
-    /// The terms of the expected log joint that hold the point, summed over all copies; allocations and auxiliary variables
-    /// held. What moves inside a group.
+    /// The terms of the expected log joint that hold the point, summed over all copies; allocations and auxiliary
+    /// variables held. This is what is maximised inside a group.
     pub objective: Sum,
-    /// Where an allocation or an auxiliary variable stands in the objective: the terms with these at their optimum, which
-    /// is what moves outside a group. Its derivatives are those of the objective at the allocations of the point.
+    /// If an allocation or an auxiliary variable stands in the objective: the terms with these at their optimum,
+    /// which is what is maximised outside of a group. Its derivatives are those of the objective at the allocations
+    /// of the point.
     pub tight: Option<Sum>,
     /// For each member the derivative in one of its elements: a sum over the letters of the member.
     pub gradient: Vec<Sum>,
@@ -128,6 +134,8 @@ pub struct Natural {
 /// `phi_c` proportional to `exp E log f_c`. Its categories are the addends, each with the values of its summed letters.
 #[derive(Clone, Debug)]
 pub struct Site {
+    /// The bound. An implicit factor is at its optimum, where the bound is tight.
+    pub bound: BoundId,
     /// The statement it stands in.
     pub statement: StatementId,
     /// The letters that number its copies.
@@ -142,6 +150,8 @@ pub struct Site {
 /// `g(eta) <= g(xi) + slope (eta^2 - xi^2)`, tight in expectation at `xi^2 = E eta^2`.
 #[derive(Clone, Debug)]
 pub struct Auxiliary {
+    /// The bound.
+    pub bound: BoundId,
     /// The statement it stands in.
     pub statement: StatementId,
     /// The letters that number its copies: those of eta.
@@ -163,8 +173,8 @@ pub struct Addend {
     pub log_weight: Sum,
 }
 
-/// Vectors that the rest of the program reads through their inner products alone: `sum_k a_k b_k` is the same number of
-/// `R^-1 a` and `R' b`, for every regular matrix R. Only their own priors and entropies see R.
+/// Vectors that the rest of the program reads through their inner products alone: `sum_k a_k b_k` is the same number
+/// of `R^-1 a` and `R' b`, for every regular matrix R. Only their own priors and entropies depend on R.
 #[derive(Clone, Debug)]
 pub struct Rotation {
     /// Those multiplied by `R^-1`.
@@ -185,9 +195,9 @@ pub struct Rotated {
 
 /// The evidence lower bound: `terms`, plus for each block that is a distribution its entropy.
 ///
-/// For a block whose family pairs its entropy (see the family), the terms of its own statements that are linear in its
-/// statistics are left out of `terms` and stand in [`Block::prior`]: the bound then has
-/// `sum_i (prior_i - natural_i) E[t_i] + log normaliser`, which loses nothing where both are large.
+/// For a block whose family pairs its entropy (see the family), the terms of its own statements that are linear in
+/// its statistics are left out of `terms` and stand in [`Block::prior`]: the bound then has `sum_i (prior_i -
+/// natural_i) E[t_i] + log normaliser`, which loses no digits where both are large.
 #[derive(Clone, Debug, Default)]
 pub struct Elbo {
     /// Expected log-densities, each with the statement it comes from; logs of sums as log partitions of their sites.
@@ -208,6 +218,16 @@ impl Equations {
     /// The auxiliary variable of an id.
     pub fn auxiliary(&self, id: AuxiliaryId) -> &Auxiliary {
         &self.auxiliaries[id.index()]
+    }
+
+    /// The bound of an id.
+    pub fn bound(&self, id: BoundId) -> &StatedBound {
+        &self.bounds[id.index()]
+    }
+
+    /// Whether a block is a point whose zeros stay, whatever else its update reads.
+    pub fn keeps_zeros(&self, block: &Block) -> bool {
+        block.by.is_some_and(|bound| self.bound(bound).keeps_zeros)
     }
 
     /// The matrix that whitens the slices of a variable, where its statement has one.
@@ -285,7 +305,7 @@ impl Sum {
         self.any_atom(&|atom| matches!(atom, Atom::Auxiliary { .. }))
     }
 
-    fn any_atom(&self, test: &dyn Fn(&Atom) -> bool) -> bool {
+    pub(crate) fn any_atom(&self, test: &dyn Fn(&Atom) -> bool) -> bool {
         let mut factors = self.terms.iter().flat_map(|term| &term.factors);
         factors.any(|factor| {
             test(&factor.atom) || factor.atom.nested().into_iter().any(|sum| sum.any_atom(test))

@@ -3,6 +3,7 @@
 //! In come expressions with resolved names; out go sums of products in canonical form and, filled by `cavi-derivation`,
 //! the [`Equations`] that the number side runs. This crate knows no family, no text and no data.
 
+pub mod bound;
 pub mod canonical;
 pub mod contribution;
 pub mod equations;
@@ -14,6 +15,7 @@ pub mod statistic;
 pub mod sum_of_products;
 pub mod symbols;
 
+pub use bound::{BoundWords, Inequality, Side, StatedBound};
 pub use contribution::Contribution;
 pub use equations::{
     Addend, Ascent, Auxiliary, Block, Elbo, Equations, Mode, Natural, Rotated, Rotation, Site,
@@ -23,6 +25,6 @@ pub use expression::{Expression, Function, MatrixFunction, Subscript};
 pub use statistic::{Elementary, Statistic};
 pub use sum_of_products::{Atom, Coefficient, ExpectedSquare, Factor, Moment, Sum, Term, dedup};
 pub use symbols::{
-    Absent, Array, ArrayId, ArrayKind, AuxiliaryId, Axis, AxisId, BlockId, Letter, LetterId, Restriction,
-    SiteId, StatementId, Support, Symbols,
+    Absent, Array, ArrayId, ArrayKind, AuxiliaryId, Axis, AxisId, BlockId, BoundId, FamilyId, Letter,
+    LetterId, Restriction, SiteId, StatementId, Support, Symbols,
 };

@@ -1,11 +1,11 @@
 //! The factorisation of q: by default one factor for each copy and slice of a variable; `posterior` states departures.
 
-use cavi_algebra::{ArrayId, ArrayKind, BlockId, LetterId, Mode, Sum, Support, Symbols, Term};
-use cavi_families::{joins, of_any_length, posteriors, recognise};
+use cavi_algebra::{ArrayId, ArrayKind, BlockId, BoundId, LetterId, Mode, Sum, Support, Symbols, Term};
+use cavi_families::{joins, of_any_length, posterior, posteriors, recognise};
 use cavi_model::{BlockKind, BlockSpec, Model, Statement};
 use cavi_syntax::{Diagnostic, Span};
 
-use crate::bounds::lee_seung;
+use crate::bounds::{Bound, asked_for, bounds};
 use crate::derive::Derivation;
 use crate::explain::families_on;
 
@@ -27,7 +27,7 @@ pub struct Draft {
     /// For each member, second letters for its slice, for outer products.
     pub second: Vec<Vec<LetterId>>,
     /// The bound asked for, where an exact update exists.
-    pub by: Option<&'static str>,
+    pub by: Option<BoundId>,
     /// Whether the program says `clamp`.
     pub clamp: bool,
     /// Where the block is stated: the line in `posterior`, or the statement of its first member.
@@ -115,7 +115,8 @@ pub fn blocks(derivation: &mut Derivation) -> Vec<Draft> {
     drafts
 }
 
-/// A position on an axis has no maximiser that sweeps could climb to, and what is observed in part is no point.
+/// A position on an axis cannot be a point, since sweeps cannot climb towards its maximiser; nor can data with
+/// missing entries.
 fn refuse_point(derivation: &mut Derivation, spec: &BlockSpec) {
     for member in &spec.members {
         let own = derivation.model.symbols.array(*member);
@@ -145,7 +146,8 @@ fn refuse_point(derivation: &mut Derivation, spec: &BlockSpec) {
     }
 }
 
-/// A matrix has the slices of its statement alone, and beside real variables a joint factor has one number or one matrix.
+/// A matrix has the slices of its own statement only. Beside real variables, a joint factor has one number or one
+/// matrix.
 fn refuse_slices(
     derivation: &mut Derivation,
     spec: &BlockSpec,
@@ -222,17 +224,20 @@ fn draft(derivation: &mut Derivation, spec: &BlockSpec) -> Draft {
     };
     // Several points in one block move together: one copy that holds every element of each.
     let together = spec.members.len() > 1 && mode == Mode::Point;
-    let by = spec.by.as_ref().and_then(|(bound, span)| {
-        let member = derivation.symbols.array(spec.members[0]);
-        let fits = mode == Mode::Point && spec.members.len() == 1 && member.support.is_nonnegative();
-        if bound == lee_seung::NAME && fits && spec.slices.iter().all(Vec::is_empty) {
-            return Some(lee_seung::NAME);
-        }
-        let (message, possible) = if bound == lee_seung::NAME {
-            let name = &member.name;
-            (format!("`by {bound}` cannot serve `{name}`"), "a point that is no slice and cannot be negative")
-        } else {
-            (format!("there is no bound `{bound}` to ask for"), "`by lee_seung`, for non-negative points")
+    let by = spec.by.as_ref().and_then(|(name, span)| {
+        let (message, possible) = match asked_for(name) {
+            Some((bound, serves)) if (serves.block)(&derivation.symbols, spec) => return Some(bound),
+            Some((_, serves)) => {
+                let member = &derivation.symbols.array(spec.members[0]).name;
+                (format!("`by {name}` cannot serve `{member}`"), serves.blocks.to_owned())
+            }
+            None => {
+                let serve = |bound: &&dyn Bound| {
+                    Some(format!("`by {}`, for {}", bound.name(), bound.serves()?.blocks))
+                };
+                let all: Vec<String> = bounds().iter().filter_map(serve).collect();
+                (format!("there is no bound `{name}` to ask for"), all.join("; "))
+            }
         };
         derivation.diagnostics.push(
             Diagnostic::error("E0791", message)
@@ -372,7 +377,10 @@ fn refuse_ragged(
     } else {
         let point = spec.kind == BlockKind::Point;
         let families = recognise(array.support, true, point, &[]);
-        if members.len() == 1 && slices[0].len() == 1 && families.is_some_and(of_any_length) {
+        if members.len() == 1
+            && slices[0].len() == 1
+            && families.is_some_and(|family| of_any_length(posterior(family)))
+        {
             return;
         }
         let message =

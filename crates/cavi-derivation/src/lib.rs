@@ -18,6 +18,7 @@ mod expect;
 mod explain;
 mod implicit;
 mod joint;
+mod logs;
 mod order;
 mod rotations;
 mod separate;

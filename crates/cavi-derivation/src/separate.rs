@@ -1,4 +1,5 @@
-//! Copies of a block in one product: made equal or different, so that each product's expectation is a product.
+//! Copies of a block in one product are made either equal or different, so that the expectation of each product is a
+//! product of expectations.
 //!
 //! `f = [a = b] f + [a != b] f`: two elements `w[j, k]`, `w[j, l]` of one block are one copy where `k = l` and two
 //! independent copies elsewhere.
@@ -7,7 +8,7 @@ use cavi_algebra::canonical::{canonical, known_apart};
 use cavi_algebra::{Atom, Elementary, Factor, Function, LetterId, Subscript, Sum, Support, Symbols, Term};
 
 use crate::blocks::Draft;
-use crate::bounds::is_complement_of;
+use crate::logs::is_complement_of;
 
 /// An elementary function of an element of a block in a product.
 #[derive(Clone, Debug, PartialEq)]

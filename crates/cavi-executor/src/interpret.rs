@@ -1,31 +1,30 @@
 //! The slow twin of the fast run: equations evaluated literally, copy after copy.
 //!
-//! It shares the meaning of an equation ([`cavi_algebra::evaluate`]), the families and the format of parameters with the
-//! fast run, and no other code. What it computes is right because it can be read beside `language.md` section 7: natural
-//! parameters are sums over data as they are written, allocations are read from a copy of all expectations made at the
-//! last refresh, and nothing is hoisted, cached or shared.
+//! In come equations, data, parameters and a schedule; out go the same parameters and the same bound as those of the fast run. It
+//! shares the meaning of an equation ([`cavi_algebra::evaluate`]), the families, the layout of parameters and the search of L-BFGS
+//! with the fast run, and no other code. What it computes is right because it can be read beside the equations: natural parameters
+//! are sums over data as they are written, allocations are read from a copy of all expectations made at the last refresh, and
+//! nothing is hoisted, cached or shared.
 
 mod ascend;
 mod context;
+mod coordinates;
+mod infinite;
 mod state;
 
 #[cfg(test)]
 mod tests;
 
-use cavi_algebra::evaluate::{
-    Accumulator, Assignment, evaluate, evaluate_atom, evaluate_term, for_each_value,
-};
+use cavi_algebra::evaluate::{Accumulator, Assignment, evaluate, evaluate_atom, for_each_value};
 use cavi_algebra::{Atom, AuxiliaryId, BlockId, Elementary, Equations, Mode, Statistic, Sum};
 use cavi_families::{Extent, Improper, Posterior, views, views_mut};
 
 use crate::data::Bound;
-use crate::gather::gather;
 use crate::layout::Parameters;
-use crate::observed::Observed;
-use crate::run::Allocations;
 use crate::schedule::{Item, Schedule, Step};
 use crate::trouble::Trouble;
 use context::{Context, Place, assignment, unflat};
+use infinite::{Common, Whole};
 use state::{Concrete, Partition, State, View, row_of};
 
 /// A run of equations on data.
@@ -62,9 +61,6 @@ impl<'a> Interpreter<'a> {
             let id = BlockId::from(index);
             let block = equations.block(id);
             let trouble = |reason: String| Err(Trouble { block: id, copy: Vec::new(), reason });
-            if block.mode != Mode::Point && place.family.is_none() && block.mode != Mode::Fixed {
-                return trouble(format!("there is no family `{}`", block.family));
-            }
             let wanted = if block.mode == Mode::Implicit { Vec::new() } else { place.column_lengths() };
             let given: Vec<usize> = parameters
                 .blocks
@@ -80,7 +76,7 @@ impl<'a> Interpreter<'a> {
         for index in 0..equations.blocks.len() {
             let id = BlockId::from(index);
             if interpreter.context.places[index].observed.is_some() {
-                let (_, family) = interpreter.family(id)?;
+                let (_, family) = interpreter.family(id);
                 let mut columns = interpreter.now.parameters.blocks[index].clone();
                 interpreter.observe(id, None, family, &mut columns);
                 interpreter.set_block(id, columns);
@@ -120,9 +116,7 @@ impl<'a> Interpreter<'a> {
                 self.refresh()?;
             }
             match &item.step {
-                Step::Block(block) if refreshes => {
-                    self.move_block(*block, Which::All, Allocations::Optimal)?
-                }
+                Step::Block(block) if refreshes => self.move_block(*block, Which::All, Partition::Optimal)?,
                 Step::Block(block) => self.update_block(*block)?,
                 Step::Group(members) => members.iter().try_for_each(|member| self.run(member, false))?,
                 Step::Sequence(members) => {
@@ -160,15 +154,15 @@ impl<'a> Interpreter<'a> {
 
     /// Updates all copies of a block from the allocations that are held. A fixed or implicit block stays.
     pub fn update_block(&mut self, block: BlockId) -> Result<(), Trouble> {
-        self.move_block(block, Which::All, Allocations::Held)
+        self.move_block(block, Which::All, Partition::Held)
     }
 
     /// Makes a block the optimum of its own statements alone.
     pub fn reset_block(&mut self, block: BlockId) -> Result<(), Trouble> {
-        self.move_block(block, Which::Prior, Allocations::Held)
+        self.move_block(block, Which::Prior, Partition::Held)
     }
 
-    fn move_block(&mut self, id: BlockId, which: Which, allocations: Allocations) -> Result<(), Trouble> {
+    fn move_block(&mut self, id: BlockId, which: Which, allocations: Partition) -> Result<(), Trouble> {
         let block = self.context.equations.block(id);
         if matches!(block.mode, Mode::Fixed | Mode::Implicit) {
             return Ok(());
@@ -246,7 +240,7 @@ impl<'a> Interpreter<'a> {
         which: Which,
         row: Option<usize>,
     ) -> Result<Vec<Vec<f64>>, Trouble> {
-        let (place, family) = self.family(id)?;
+        let (place, family) = self.family(id);
         let natural = self.natural(view, id, which, row);
         let natural = views(&natural);
         let batch = row.map_or(place.layout.batch(), |_| place.layout.batch_of(1));
@@ -264,13 +258,16 @@ impl<'a> Interpreter<'a> {
         let (_, place) = self.context.block(id);
         let Some(observed) = &place.observed else { return };
         let mut columns = views_mut(columns);
-        let has_masses = match row {
-            Some(row) => observed
-                .row(row)
-                .is_none_or(|value| family.observe(&place.layout.batch_of(1), 0, value, &mut columns)),
-            None => observed.observe(family, &place.layout.batch(), &mut columns),
+        let (batch, first) = match row {
+            Some(row) => (place.layout.batch_of(1), row),
+            None => (place.layout.batch(), 0),
         };
-        assert!(has_masses, "a family that data have has point masses");
+        for number in 0..batch.rows {
+            if let Some(value) = &observed[first + number] {
+                let has_masses = family.observe(&batch, number, value, &mut columns);
+                assert!(has_masses, "a family that data have has point masses");
+            }
+        }
     }
 
     /// Coefficients to the value of a point.
@@ -281,14 +278,14 @@ impl<'a> Interpreter<'a> {
         which: Which,
         row: Option<usize>,
     ) -> Result<Vec<Vec<f64>>, Trouble> {
-        let (place, family) = self.family(id)?;
+        let (place, family) = self.family(id);
         let block = self.context.equations.block(id);
         if block.natural.is_empty() {
             let reason = "its update is not in closed form".to_owned();
             return Err(Trouble { block: id, copy: Vec::new(), reason });
         }
         let mut natural = self.natural(view, id, which, row);
-        if block.by.is_some() {
+        if self.context.equations.keeps_zeros(block) {
             // A zero of a multiplicative update stays.
             let stored = &self.now.parameters.blocks[id.index()][0];
             let rows: Vec<usize> = row.map_or_else(|| (0..place.layout.rows).collect(), |row| vec![row]);
@@ -333,14 +330,9 @@ impl<'a> Interpreter<'a> {
         Ok(columns)
     }
 
-    fn family(&self, id: BlockId) -> Result<(&Place, &'static dyn Posterior), Trouble> {
-        let (block, place) = self.context.block(id);
-        let missing = || Trouble {
-            block: id,
-            copy: Vec::new(),
-            reason: format!("there is no family `{}`", block.family),
-        };
-        Ok((place, place.family.ok_or_else(missing)?))
+    fn family(&self, id: BlockId) -> (&Place, &'static dyn Posterior) {
+        let (_, place) = self.context.block(id);
+        (place, place.family)
     }
 
     fn improper(&self, id: BlockId, row: Option<usize>, improper: Improper) -> Trouble {
@@ -429,16 +421,17 @@ impl<'a> Interpreter<'a> {
         masks: Masks,
     ) -> Vec<Vec<f64>> {
         let (_, place) = self.context.block(id);
+        let block = self.context.equations.block(id);
         let (all, prior) = self.context.coefficients(id);
         let symbols = self.context.symbols();
         let mut columns: Vec<Vec<f64>> =
             place.statistics.iter().map(|own| vec![0.0; place.length(own.extent)]).collect();
-        for (index, natural) in all.iter().enumerate() {
-            let sum = match which {
-                Which::All => Some(&natural.coefficient),
-                Which::Prior => prior.get(index),
+        for (index, natural) in block.natural.iter().enumerate() {
+            let (sum, whole) = match which {
+                Which::All => (Some(&natural.coefficient), all.get(index)),
+                Which::Prior => (block.prior.get(index), prior.get(index)),
             };
-            let Some(sum) = sum else { continue };
+            let (Some(sum), Some(whole)) = (sum, whole) else { continue };
             let statistic = place
                 .statistic(&natural.statistic)
                 .expect("the derivation chose a family whose statistics contain the collected ones");
@@ -447,10 +440,11 @@ impl<'a> Interpreter<'a> {
                 continue;
             }
             let without_masks;
-            let sum = match masks {
-                Masks::AsWritten => sum,
+            let whole = match masks {
+                Masks::AsWritten => whole,
                 Masks::FullLeftOut => {
-                    without_masks = self.without_full_masks(sum);
+                    let common = Common::of(&natural.statistic, block.is_point());
+                    without_masks = Whole::of(self.context.equations, &self.without_full_masks(sum), common);
                     &without_masks
                 }
             };
@@ -460,7 +454,7 @@ impl<'a> Interpreter<'a> {
                 _ => false,
             };
             for_each_value(symbols, view, &natural.slots, assignment, &mut |assignment| {
-                let value = evaluate(symbols, sum, view, assignment);
+                let value = whole.value(symbols, view, assignment);
                 let slots: Vec<usize> = natural
                     .slots
                     .iter()
@@ -519,13 +513,9 @@ impl<'a> Interpreter<'a> {
     }
 
     fn bound_terms(&self, view: &View) -> Vec<f64> {
-        let symbols = self.context.symbols();
-        let mut terms = Vec::new();
-        for (_, sum) in &self.context.equations.elbo.terms {
-            for term in gather(self.context.equations, sum) {
-                terms.push(evaluate_term(symbols, &term, view, &mut Assignment::new()));
-            }
-        }
+        let equations = self.context.equations;
+        let sums = equations.elbo.terms.iter().map(|(_, sum)| Whole::of(equations, sum, Common::Log));
+        let mut terms: Vec<f64> = sums.flat_map(|whole| whole.by_points(equations, view)).collect();
         if view.partition == Partition::Held {
             let tangents = (0..self.context.equations.auxiliaries.len()).map(AuxiliaryId::from);
             terms.extend(tangents.map(|id| view.tangent_change(id)));
@@ -540,7 +530,10 @@ impl<'a> Interpreter<'a> {
     /// weight, `sum_i (prior_i - eta_i) E t_i + A(eta)` where its family pairs the two, else the entropy.
     fn entropy(&self, view: &View, id: BlockId) -> Option<f64> {
         let (block, place) = self.context.block(id);
-        let family = place.family.filter(|_| !place.values)?;
+        if place.values {
+            return None;
+        }
+        let family = place.family;
         let state = if block.mode == Mode::Implicit { view.held } else { view.now };
         let columns = state.columns(&self.context, id);
         let batch = place.layout.batch();
@@ -561,10 +554,11 @@ impl<'a> Interpreter<'a> {
             }
             // A row of ragged slices holds a copy for each group.
             let (row, group) = (copy / each.rows, copy % each.rows);
-            if let Some(value) = place.observed.as_ref().and_then(|observed| observed.row(row)) {
-                let prior = self.coefficients(view, id, Which::Prior, row, true);
-                let prior = views(&prior);
-                sum.add(weight * Observed::pair(family, &place.layout, value, &prior));
+            if let Some(value) = place.observed_value(row) {
+                if family.paired() {
+                    let prior = self.coefficients(view, id, Which::Prior, row, true);
+                    sum.add(weight * place.prior_at(&prior, value));
+                }
                 continue;
             }
             let mut own_sum = Accumulator::default();

@@ -2,12 +2,12 @@
 
 mod coordinate;
 pub mod data;
-mod gather;
 pub mod initialise;
 pub mod interpret;
 pub mod layout;
 pub mod observed;
 pub mod plan;
+pub mod reduce;
 pub mod run;
 pub mod schedule;
 pub mod trouble;
@@ -18,6 +18,6 @@ pub use initialise::start;
 pub use interpret::Interpreter;
 pub use layout::{Layout, Parameters};
 pub use plan::{Plan, Precision, Unplanned};
-pub use run::Executor;
+pub use run::{Executor, Swept};
 pub use schedule::{Item, Schedule, Step};
 pub use trouble::Trouble;

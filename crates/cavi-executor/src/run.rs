@@ -1,26 +1,28 @@
 //! What is the posterior, given these data? The plan, run.
 
 mod ascend;
+mod assemble;
 mod bound;
 mod changes;
 mod constants;
-pub(crate) mod contractions;
+mod contract;
+mod contract_region;
 mod elementwise;
 mod extrapolate;
 mod in_order;
 mod narrow;
-mod parts;
 mod pass;
 mod rare;
 mod region;
 mod rotate;
 mod row_wise;
-pub(crate) mod rows;
+mod rows;
 mod settle;
 mod shares;
 mod site_state;
 mod squares;
 mod stream;
+mod sweep;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -38,19 +40,25 @@ use crate::coordinate::Coordinates;
 use crate::data::Bound;
 use crate::layout::{Layout, Parameters};
 use crate::observed::Observed;
-use crate::plan::tensor::{NodeId, Operation, Source};
+use crate::plan::lifetimes::{LARGE, transient};
+use crate::plan::parts::Parts;
+use crate::plan::prepared::Prepared;
+use crate::plan::stamps::{Due, Stamps};
+use crate::plan::tensor::{NodeId, Operation};
 use crate::plan::{Plan, Precision, Unplanned, plan};
-use crate::schedule::{Blocks, Item, Schedule, Step};
+use crate::reduce::Local;
+use crate::schedule::{Blocks, Schedule};
 use crate::trouble::Trouble;
-pub use ascend::{Allocations, VISIT};
+pub use ascend::Allocations;
+use assemble::{pairs, put, square, take};
 use changes::Change;
-use contractions::Prepared;
 use elementwise::{elementwise, in_place, pairwise, room, zeros};
-use parts::{pairs, put, square, take};
 use region::{Inverses, Region};
-use rows::{Parts, describe, expect};
+use rows::{describe, expect};
 use settle::{matrices, settle};
 use site_state::SiteState;
+pub use sweep::Swept;
+use sweep::{End, Stop, go_on};
 
 /// A run: the state of every block, and the values that follow from it.
 pub struct Executor<'a> {
@@ -61,11 +69,7 @@ pub struct Executor<'a> {
     values: Vec<Cow<'a, [f64]>>,
     /// Nodes whose values are forgotten once their only reader has them.
     transient: Vec<bool>,
-    /// When each node was last computed; 0 for never.
-    stamps: Vec<u64>,
-    /// Of a held node, the stamp that its source had when it was read.
-    held_since: Vec<u64>,
-    block_stamps: Vec<u64>,
+    stamps: Stamps,
     /// The last change of each node and block, where it is known to be a part of it.
     changes: Vec<Option<Change>>,
     block_changes: Vec<Option<Change>>,
@@ -76,14 +80,15 @@ pub struct Executor<'a> {
     masks: BTreeMap<(NodeId, bool), Mask>,
     /// The bands of each block's rows, once they have been cut.
     bands: Vec<Vec<Range<usize>>>,
-    clock: u64,
     parameters: Parameters,
     sites: Vec<SiteState<'a>>,
     /// The blocks whose counts the next pass over a site had best take along.
-    next: Vec<Vec<BlockId>>,
+    next: Vec<Blocks>,
     /// For each block, the nodes that its update reads as they were at the last refresh.
     held: Vec<Vec<NodeId>>,
     threads: Threads,
+    /// Brings together what chunks of the rows add to sums and votes.
+    reducer: Local,
     precision: Precision,
     elbo_scale: f64,
     /// Whether a square that was multiplied out has lost digits.
@@ -102,6 +107,8 @@ pub struct Executor<'a> {
     parts_of_bound: Vec<f64>,
     /// The schedule of the last sweep.
     expected: Option<Schedule>,
+    /// The parameters of the blocks of the last long sweep before it.
+    before: Vec<Vec<Vec<f64>>>,
     /// Gives back what the thread keeps for the next sweep.
     _kept: KeptScratch,
 }
@@ -169,21 +176,19 @@ impl<'a> Executor<'a> {
             bound,
             prepared,
             values,
-            stamps: vec![0; count],
-            held_since: vec![0; count],
-            block_stamps: vec![1; equations.blocks.len()],
+            stamps: Stamps::new(&plan),
             changes: vec![None; count],
             block_changes: vec![None; equations.blocks.len()],
             accumulated: false,
             inverses: Inverses::default(),
             masks,
             bands: vec![Vec::new(); equations.blocks.len()],
-            clock: 1,
             parameters,
             sites,
-            next: vec![Vec::new(); plan.sites.len()],
-            held: Vec::new(),
+            next: vec![Blocks::new(); plan.sites.len()],
+            held: (0..equations.blocks.len()).map(|block| plan.held_by(BlockId::from(block))).collect(),
             threads: Threads::new(threads),
+            reducer: Local,
             precision,
             elbo_scale: 0.0,
             lost: false,
@@ -193,6 +198,7 @@ impl<'a> Executor<'a> {
             climbing: vec![None; equations.blocks.len()],
             parts_of_bound: Vec::new(),
             expected: None,
+            before: Vec::new(),
             _kept: KeptScratch,
             observed: equations.blocks.iter().map(|block| Observed::of(equations, bound, block)).collect(),
             plan,
@@ -200,7 +206,6 @@ impl<'a> Executor<'a> {
         for index in 0..equations.blocks.len() {
             executor.observe(BlockId::from(index))?;
         }
-        executor.held = (0..equations.blocks.len()).map(|block| executor.held_for(block)).collect();
         executor.fold_constants();
         // What constants took is not taken again.
         release_scratch();
@@ -223,109 +228,10 @@ impl<'a> Executor<'a> {
         )))
     }
 
-    /// The held nodes that the update of a block reads.
-    fn held_for(&self, block: usize) -> Vec<NodeId> {
-        let mut reached = vec![false; self.plan.nodes.len()];
-        let plan = &self.plan.blocks[block];
-        plan.natural
-            .iter()
-            .copied()
-            .chain(plan.ascent_nodes())
-            .for_each(|node| self.reach(node, &mut reached));
-        let is_held = |index: &usize| matches!(self.plan.nodes[*index].operation, Operation::Held(_));
-        let held = (0..reached.len()).filter(|index| reached[*index]).filter(is_held);
-        held.map(|index| NodeId(index as u32)).collect()
-    }
-
     fn reach(&self, node: NodeId, reached: &mut [bool]) {
         if !reached[node.index()] {
             reached[node.index()] = true;
             self.plan.nodes[node.index()].reads().into_iter().for_each(|read| self.reach(read, reached));
-        }
-    }
-
-    /// One sweep: the items of a schedule in order.
-    pub fn sweep(&mut self, schedule: &Schedule) -> Result<(), Trouble> {
-        self.keep_digits();
-        self.expect_next(schedule);
-        for item in &schedule.items {
-            self.item(item)?;
-        }
-        Ok(())
-    }
-
-    /// One item, its repetitions included.
-    pub fn item(&mut self, item: &Item) -> Result<(), Trouble> {
-        if item.reset {
-            item.blocks().into_iter().try_for_each(|block| self.reset(block))?;
-        }
-        if let Step::Block(block) = item.step
-            && item.repeat > 1
-            && self.repeat_rows(block, item.repeat)
-        {
-            return Ok(());
-        }
-        for _ in 0..item.repeat {
-            match &item.step {
-                Step::Block(block) => {
-                    self.refresh(&[*block])?;
-                    match self.equations.block(*block).ascent {
-                        Some(_) => self.ascend(*block, Allocations::Optimal)?,
-                        None => self.update(*block)?,
-                    }
-                }
-                Step::Group(_) => {
-                    let blocks = item.blocks();
-                    self.refresh(&blocks)?;
-                    self.members(item, &blocks)?;
-                }
-                Step::Sequence(items) => {
-                    for item in items {
-                        self.item(item)?;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The members of a group, allocations held.
-    fn members(&mut self, item: &Item, group: &[BlockId]) -> Result<(), Trouble> {
-        match &item.step {
-            Step::Block(block) => self.update_in(*block, group),
-            Step::Group(items) | Step::Sequence(items) => {
-                for item in items {
-                    if item.reset {
-                        item.blocks().into_iter().try_for_each(|block| self.reset(block))?;
-                    }
-                    for _ in 0..item.repeat {
-                        self.members(item, group)?;
-                    }
-                }
-                Ok(())
-            }
-        }
-    }
-
-    /// Remembers which counts the first item of a sweep needs from each site, so that the pass that gives the bound at
-    /// the end of a sweep serves the next sweep as well.
-    fn expect_next(&mut self, schedule: &Schedule) {
-        if self.expected.as_ref() == Some(schedule) {
-            return;
-        }
-        self.expected = Some(schedule.clone());
-        fn leaves(item: &Item, out: &mut Vec<Vec<BlockId>>) {
-            match &item.step {
-                Step::Block(block) => out.push(vec![*block]),
-                Step::Group(_) => out.push(item.blocks().to_vec()),
-                Step::Sequence(items) => items.iter().for_each(|item| leaves(item, out)),
-            }
-        }
-        let mut order = Vec::new();
-        schedule.items.iter().for_each(|item| leaves(item, &mut order));
-        for site in 0..self.plan.sites.len() {
-            let first = order.iter().find(|blocks| blocks.iter().any(|block| self.reads(site, *block)));
-            self.next[site] = first.cloned().unwrap_or_default();
         }
     }
 
@@ -353,29 +259,19 @@ impl<'a> Executor<'a> {
 
     /// When the newest thing that a node follows from last changed.
     fn newest(&self, id: NodeId) -> u64 {
-        let node = &self.plan.nodes[id.index()];
-        match node.source() {
-            Source::Given => 1,
-            Source::Refresh => self.stamps[id.index()],
-            Source::Block(block) => self.block_stamps[block.index()],
-            Source::Nodes => node.reads().iter().map(|read| self.newest(*read)).fold(1, u64::max),
-        }
+        self.stamps.newest(&self.plan, id)
     }
 
     /// Brings a node up to date.
     fn evaluate(&mut self, id: NodeId) {
         let index = id.index();
-        match self.plan.nodes[index].source() {
-            // Before the first refresh; what is no held node has nothing to hold.
-            Source::Refresh if self.stamps[index] == 0 => return self.hold(id),
-            Source::Given | Source::Refresh => return,
-            Source::Block(_) | Source::Nodes => {}
-        }
+        let newest = match self.stamps.due(&self.plan, id) {
+            Due::Hold => return self.hold(id),
+            Due::Nothing => return,
+            Due::Current(_) if self.values[index].len() == self.plan.nodes[index].len() => return,
+            Due::Current(newest) | Due::Outdated(newest) => newest,
+        };
         let reads = self.plan.nodes[index].reads();
-        let newest = self.newest(id);
-        if self.stamps[index] >= newest && self.values[index].len() == self.plan.nodes[index].len() {
-            return;
-        }
         if self.plan.streamed[index] {
             reads.iter().for_each(|read| self.evaluate(*read));
             return;
@@ -386,12 +282,12 @@ impl<'a> Executor<'a> {
             // The values take the place of those they follow from, in the memory of the last ones.
             self.give_back(from);
             self.values[from.index()] = std::mem::take(&mut self.values[index]);
-            self.stamps[from.index()] = 0;
+            self.stamps.nodes[from.index()] = 0;
             self.evaluate(from);
             let mut out = std::mem::take(&mut self.values[from.index()]).into_owned();
             in_place(function, &mut out, &self.threads);
             self.values[index] = Cow::Owned(out);
-            self.stamps[index] = newest;
+            self.stamps.nodes[index] = newest;
             return;
         }
         reads.iter().for_each(|read| self.evaluate(*read));
@@ -488,7 +384,7 @@ impl<'a> Executor<'a> {
             }
         }
         self.values[index] = Cow::Owned(out);
-        self.stamps[index] = newest;
+        self.stamps.nodes[index] = newest;
         for read in reads {
             if self.transient[read.index()] {
                 self.give_back(read);
@@ -500,15 +396,11 @@ impl<'a> Executor<'a> {
     fn hold(&mut self, id: NodeId) {
         let Operation::Held(from) = self.plan.nodes[id.index()].operation else { return };
         self.evaluate(from);
-        if self.held_since[id.index()] != self.stamps[from.index()] {
+        if self.stamps.hold(&self.plan, id).is_some() {
             let held = std::mem::take(&mut self.values[id.index()]).into_owned();
             let mut held = room(held, self.values[from.index()].len());
             held.copy_from_slice(&self.values[from.index()]);
             self.values[id.index()] = Cow::Owned(held);
-            self.held_since[id.index()] = self.stamps[from.index()];
-            // The values are held from now on: a node that has seen all moves since the source's last has not seen them.
-            self.clock += 1;
-            self.stamps[id.index()] = self.clock;
         }
     }
 
@@ -551,9 +443,9 @@ impl<'a> Executor<'a> {
     }
 
     /// One update, by the plan as it is.
-    fn update_once(&mut self, id: BlockId) -> Result<(), Trouble> {
+    fn update_once(&mut self, id: BlockId, stop: Stop) -> Result<(), End> {
         if self.equations.block(id).ascent.is_some() {
-            return self.ascend(id, Allocations::Held);
+            return self.ascend(id, Allocations::Held, stop);
         }
         let weightless = self.weightless(id);
         let at_once = self.plan.blocks[id.index()].in_order.is_empty();
@@ -615,6 +507,7 @@ impl<'a> Executor<'a> {
         observed.for_each(|(row, _)| kept.push(row));
         kept.sort_unstable();
         for step in self.one_after_another(id).iter() {
+            go_on(stop)?;
             self.update_step(id, step, &kept)?;
         }
         self.settle_changes(id);
@@ -654,22 +547,16 @@ impl<'a> Executor<'a> {
     }
 
     fn touch(&mut self, block: BlockId) {
-        self.clock += 1;
-        self.block_stamps[block.index()] = self.clock;
+        self.stamps.touch(block);
         self.block_changes[block.index()] = None;
-    }
-
-    /// Whether the update of a block reads counts of a site.
-    fn reads(&self, site: usize, block: BlockId) -> bool {
-        self.plan.sites[site].as_ref().is_some_and(|site| site.is_read_by(block))
     }
 
     /// Brings the allocations to their optimum, as far as these blocks read them.
     pub fn refresh(&mut self, blocks: &[BlockId]) -> Result<(), Trouble> {
-        for site in 0..self.plan.sites.len() {
-            let targets: Blocks = blocks.iter().copied().filter(|block| self.reads(site, *block)).collect();
+        for site in (0..self.plan.sites.len()).map(SiteId::from) {
+            let targets = self.plan.site_targets(site, blocks);
             if !targets.is_empty() {
-                self.pass(SiteId::from(site), &targets)?;
+                self.pass(site, &targets)?;
             }
         }
         for block in blocks {
@@ -695,61 +582,9 @@ fn masks(plan: &Plan, values: &[Cow<[f64]>]) -> BTreeMap<(NodeId, bool), Mask> {
     masks
 }
 
-/// Nodes of fewer values are kept: they cost nothing.
-pub(crate) const LARGE: usize = 1 << 12;
-
-/// Large nodes with one reader that reads nothing else, so that the two are always computed together.
-pub(crate) fn transient(plan: &Plan) -> Vec<bool> {
-    let mut readers = vec![0_usize; plan.nodes.len()];
-    let mut alone = vec![true; plan.nodes.len()];
-    for node in &plan.nodes {
-        let reads = node.reads();
-        for read in &reads {
-            readers[read.index()] += 1;
-            alone[read.index()] &= reads.iter().all(|other| other == read);
-        }
-    }
-    // What is held is read at a refresh, and again for the bound.
-    for node in &plan.nodes {
-        if let Operation::Held(from) = node.operation {
-            alone[from.index()] = false;
-        }
-    }
-    let roots = plan.blocks.iter().flat_map(|block| {
-        block.natural.iter().chain(&block.prior).chain(&block.weight).copied().chain(block.ascent_nodes())
-    });
-    for root in roots
-        .chain(plan.elbo.iter().copied())
-        .chain(plan.sites.iter().flatten().flat_map(|site| site.inputs()))
-    {
-        alone[root.index()] = false;
-    }
-    // What changes a row at a time keeps the others.
-    let in_order = plan.blocks.iter().filter(|block| !block.in_order.is_empty());
-    let mut kept: Vec<NodeId> =
-        in_order.flat_map(|block| block.natural.iter().copied().chain(block.ascent_nodes())).collect();
-    let mut seen = vec![false; plan.nodes.len()];
-    while let Some(node) = kept.pop() {
-        if !std::mem::replace(&mut seen[node.index()], true) {
-            alone[node.index()] = false;
-            kept.extend(plan.nodes[node.index()].reads());
-        }
-    }
-    (0..plan.nodes.len())
-        .map(|index| {
-            let given = matches!(
-                plan.nodes[index].operation,
-                Operation::Static(_) | Operation::Counts(..) | Operation::Held(_)
-            );
-            !given && alone[index] && readers[index] == 1 && plan.nodes[index].len() >= LARGE
-        })
-        .collect()
-}
-
 /// The factor of q of a block.
 fn family(equations: &Equations, block: BlockId) -> &'static dyn Posterior {
     cavi_families::posterior(equations.block(block).family)
-        .expect("the derivation names families of the registry")
 }
 
 fn trouble(block: BlockId, layout: &Layout, copy: usize, reason: String) -> Trouble {

@@ -1,7 +1,12 @@
 //! A sweep: which blocks are updated, in which order, and which share their allocations.
 
+pub(crate) mod walk;
+
 use cavi_algebra::{BlockId, Equations};
 use smallvec::SmallVec;
+
+/// The most steps of L-BFGS that one visit to a point without a closed form takes.
+pub const VISIT: usize = 20;
 
 /// Some blocks; more than these few are listed on the heap.
 pub type Blocks = SmallVec<[BlockId; 8]>;
@@ -82,6 +87,17 @@ impl Item {
             }
         });
         blocks
+    }
+
+    /// How many times it updates a block, repetitions included; as many as can be counted.
+    pub fn updates(&self) -> u64 {
+        let once = match &self.step {
+            Step::Block(_) => 1,
+            Step::Group(items) | Step::Sequence(items) => {
+                items.iter().map(Item::updates).fold(0, u64::saturating_add)
+            }
+        };
+        once.saturating_mul(self.repeat)
     }
 
     /// The blocks that it updates, in order.

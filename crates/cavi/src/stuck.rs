@@ -10,8 +10,8 @@ use cavi_executor::Bound;
 
 use crate::bind::Labels;
 use crate::bind::known::Known;
-use crate::modes::reads_constants;
 use crate::posterior::{Along, ColumnFile, FileDimension, columns, layouts};
+use crate::prepare::reads_constants;
 
 /// A start and what it is for.
 pub(crate) struct Stuck<'a> {
@@ -117,7 +117,7 @@ impl Stuck<'_> {
     /// The coefficient of the log of a member apart from its shares, with the letters of an element; `None` where the update does not multiply, or where
     /// something that is not known before the fit may lift a zero: data, or an allocation that leaves no choice.
     fn lifts(&self, block: &Block, member: usize) -> Option<(Sum, Vec<LetterId>)> {
-        if block.by.is_some() {
+        if self.equations.keeps_zeros(block) {
             return Some((Sum::zero(), Vec::new()));
         }
         let log = Statistic(vec![(u8::try_from(member).ok()?, Elementary::Log)]);

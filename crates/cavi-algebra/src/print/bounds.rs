@@ -1,99 +1,84 @@
-//! The bounds of a derivation: logs of sums with their allocations, tangents with their auxiliary variables.
+//! The bounds of a derivation: what each states, then the allocations and auxiliary variables where it is tight.
 
-use crate::equations::{Auxiliary, Site};
-use crate::expression::Function;
+use crate::bound::Side;
+use crate::equations::{Addend, Auxiliary, Site};
 use crate::sum_of_products::dedup;
-use crate::symbols::{AuxiliaryId, LetterId, SiteId, StatementId};
+use crate::symbols::{AuxiliaryId, BoundId, LetterId, SiteId};
 
-use super::build::{Builder, even_softplus, half};
+use super::Scope;
+use super::build::Builder;
 use super::derivation::{Derivation, separated};
 use super::document::{Item, Row, Sign, Span, words};
-use super::node::{Call, Node, Range};
-use super::number::Number;
+use super::node::Node;
 
 impl Derivation<'_> {
-    pub(super) fn has_bounds(&self) -> bool {
-        !(self.equations.sites.is_empty() && self.equations.auxiliaries.is_empty())
+    /// The bounds that the derivation uses.
+    pub(super) fn used_bounds(&self) -> Vec<BoundId> {
+        let used = |id: &BoundId| {
+            let by = self.equations.blocks.iter().any(|block| block.by == Some(*id));
+            by || self.sites_of(*id).next().is_some() || self.auxiliaries_of(*id).next().is_some()
+        };
+        (0..self.equations.bounds.len()).map(BoundId::from).filter(used).collect()
     }
 
-    pub(super) fn bounds(&self) -> Vec<Item> {
-        let mut items = if self.equations.sites.is_empty() { Vec::new() } else { self.log_sums() };
-        if !self.equations.auxiliaries.is_empty() {
-            items.extend(self.tangents());
-        }
-        items
-    }
-
-    /// `softplus(y) <= y / 2 + log(2 cosh(xi / 2)) + tanh(xi / 2) / (4 xi) (y^2 - xi^2)`, and where it is tight.
-    fn tangents(&self) -> Vec<Item> {
-        let y = || Node::name(self.scope().argument());
-        let xi = || Node::name(&self.scope().auxiliary_base());
-        let square = |node: Node| node.raised(Node::number(2.0));
-        let change = Node::Add(vec![square(y()), square(xi()).negated()]);
-        let right = Node::Add(vec![
-            Node::product(Number::one(), vec![y()], vec![Node::number(2.0)]),
-            even_softplus(xi()),
-            Node::product(
-                Number::one(),
-                vec![Node::call(Call::Tanh, half(xi())), change],
-                vec![Node::number(4.0), xi()],
-            ),
-        ]);
-        let left = Node::call(Call::Function(Function::Softplus), y());
-        let row = Row { relation: Sign::AtMost, ..Row::equal(left, right) };
+    /// A bound, and where it is tight.
+    pub(super) fn bound(&self, id: BoundId) -> Vec<Item> {
+        let own = self.equations.bound(id);
         let mut items = vec![
-            Item::Paragraph(vec![words(
-                "Beside a line, softplus is concave in the square of its argument, and lies below its tangents:",
-            )]),
-            Item::Rows(vec![row]),
-            Item::Paragraph(vec![words("which is tight where the square is its expectation:")]),
+            Item::Paragraph(vec![words(own.words.holds)]),
+            Item::Rows(vec![self.inequality(id)]),
+            Item::Paragraph(vec![words(own.words.tight)]),
         ];
-        items.extend(self.tangents_of(|_| true));
+        items.extend(self.sites_of(id).flat_map(|site| self.site(site)));
+        items.extend(self.auxiliaries_of(id).flat_map(|own| self.auxiliary(own)));
         items
     }
 
-    /// `xi[n] = sqrt(E[(...)^2])` of the auxiliary variables of these statements.
-    pub(super) fn tangents_of(&self, wanted: impl Fn(StatementId) -> bool) -> Vec<Item> {
-        let shown = |(index, own): (usize, &Auxiliary)| {
-            let mut builder = Builder::new(self.scope(), &own.plates);
-            let subscripts = builder.subscripts_of(&own.plates);
-            let left = builder.auxiliary(AuxiliaryId::from(index), subscripts).raised(Node::number(2.0));
-            let row = Row::equal(left, builder.sum(&own.square));
-            let target = self.name(self.equations.statements[own.statement.index()].target);
-            let line = vec![words("in the density of "), Span::Math(target), words(".")];
-            vec![Item::Rows(vec![row]), Item::Paragraph(line)]
-        };
-        let own = self.equations.auxiliaries.iter().enumerate();
-        own.filter(|(_, own)| wanted(own.statement)).flat_map(shown).collect()
+    fn sites_of(&self, bound: BoundId) -> impl Iterator<Item = SiteId> {
+        let own = self.equations.sites.iter().enumerate().filter(move |(_, site)| site.bound == bound);
+        own.map(|(site, _)| SiteId::from(site))
     }
 
-    fn log_sums(&self) -> Vec<Item> {
-        let letter = Node::Letter("c".to_owned());
-        let at = |name: &str| Node::element(name, vec![letter.clone()]);
-        let sum = |body: Node| {
-            Node::Sum(Range { letters: vec![letter.clone()], conditions: Vec::new() }, Box::new(body))
-        };
-        let share = self.scope().allocation(SiteId(0));
-        let gain = Node::Add(vec![Node::log(at("f")), Node::log(at(&share)).negated()]);
-        let row = Row {
-            relation: Sign::AtLeast,
-            ..Row::equal(Node::log(sum(at("f"))), sum(Node::times(vec![at(&share), gain])))
-        };
-        let mut items = vec![
-            Item::Paragraph(vec![words("The log of a sum is bounded below for any shares that sum to 1,")]),
-            Item::Rows(vec![row]),
-            Item::Paragraph(vec![words(
-                "which is tight at shares proportional to the exponential of the expected log:",
-            )]),
-        ];
-        items.extend((0..self.equations.sites.len()).flat_map(|site| self.bound(SiteId::from(site))));
-        items
+    fn auxiliaries_of(&self, bound: BoundId) -> impl Iterator<Item = AuxiliaryId> {
+        let own = self.equations.auxiliaries.iter().enumerate().filter(move |(_, own)| own.bound == bound);
+        own.map(|(id, _)| AuxiliaryId::from(id))
     }
 
-    pub(super) fn bound(&self, id: SiteId) -> Vec<Item> {
+    /// What a bound states, its auxiliary variable called as it is in the rest of the derivation.
+    fn inequality(&self, id: BoundId) -> Row {
+        let own = &self.equations.bound(id).inequality;
+        let mut symbols = own.symbols.clone();
+        let argument = &mut symbols.arrays[own.argument.index()].name;
+        *argument = self.scope().argument(argument);
+        symbols.arrays[own.auxiliary.index()].name = match self.auxiliaries_of(id).next() {
+            Some(_) => self.scope().auxiliary_base(),
+            None => self.scope().allocation(self.sites_of(id).next().unwrap_or(SiteId(0))),
+        };
+        let mut builder = Builder::new(Scope::before(&symbols), &[]);
+        let relation = match own.side {
+            Side::Above => Sign::AtMost,
+            Side::Below => Sign::AtLeast,
+        };
+        Row { relation, ..Row::equal(builder.sum(&own.left), builder.sum(&own.right)) }
+    }
+
+    /// `xi[n]^2 = E[(...)^2]`
+    pub(super) fn auxiliary(&self, id: AuxiliaryId) -> Vec<Item> {
+        let own: &Auxiliary = self.equations.auxiliary(id);
+        let mut builder = Builder::new(self.scope(), &own.plates);
+        let subscripts = builder.subscripts_of(&own.plates);
+        let left = builder.auxiliary(id, subscripts).raised(Node::number(2.0));
+        let row = Row::equal(left, builder.sum(&own.square));
+        let target = self.name(self.equations.statements[own.statement.index()].target);
+        let line = vec![words("in the density of "), Span::Math(target), words(".")];
+        vec![Item::Rows(vec![row]), Item::Paragraph(line)]
+    }
+
+    /// `phi[d,v,k] ∝ exp(...)`
+    pub(super) fn site(&self, id: SiteId) -> Vec<Item> {
         let site: &Site = self.equations.site(id);
         let target = self.name(self.equations.statements[site.statement.index()].target);
-        let row = |(index, addend): (usize, &crate::equations::Addend)| {
+        let row = |(index, addend): (usize, &Addend)| {
             let letters: Vec<LetterId> = site.plates.iter().chain(&addend.letters).copied().collect();
             let mut builder = Builder::new(self.scope(), &letters);
             let subscripts = builder.subscripts_of(&letters);

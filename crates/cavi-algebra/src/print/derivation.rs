@@ -58,9 +58,10 @@ impl Derivation<'_> {
         items.push(Item::Heading("Factorisation"));
         items
             .push(Item::List(self.equations.blocks.iter().map(|block| self.factor(block, format)).collect()));
-        if self.has_bounds() {
+        let bounds = self.used_bounds();
+        if !bounds.is_empty() {
             items.push(Item::Heading("Bounds"));
-            items.extend(self.bounds());
+            items.extend(bounds.into_iter().flat_map(|id| self.bound(id)));
         }
         items.push(Item::Heading("Updates"));
         for index in 0..self.equations.blocks.len() {
@@ -211,7 +212,7 @@ impl Derivation<'_> {
         let mut line = vec![Span::Math(self.left_of(block))];
         let family = match (block.mode, format) {
             (Mode::Point, _) => vec![words(": a point")],
-            (_, Format::Text) => vec![words(format!(": {}", block.family))],
+            (_, Format::Text) => vec![words(format!(": {}", self.standard.name(block.family)))],
             (_, Format::Latex | Format::Markdown) => vec![words(" = "), Span::Math(self.distribution(block))],
         };
         line.extend(family);
@@ -222,7 +223,7 @@ impl Derivation<'_> {
         }));
         line.extend(self.for_each(&block.copies(self.symbols())));
         if let Some(bound) = block.by {
-            line.push(words(format!(", by the bound {bound}")));
+            line.push(words(format!(", by the bound {}", self.equations.bound(bound).name)));
         }
         if block.clamp {
             line.push(words(", clamped to the boundary where the density is infinite"));
@@ -248,7 +249,8 @@ impl Derivation<'_> {
         let mut builder = Builder::new(self.scope_with(&symbols), &block.plates);
         let arguments = own.into_iter().map(|own| own.whole(&mut builder, &own.slots)).collect();
         // What stands behind `over` says what copies are, which the subscripts show.
-        let name = block.family.split(" over ").next().unwrap_or(block.family);
+        let name = self.standard.name(block.family);
+        let name = name.split(" over ").next().unwrap_or(name);
         Node::Call(Call::Family(name.to_owned()), arguments)
     }
 
@@ -270,7 +272,7 @@ impl Derivation<'_> {
         let mut line = vec![Span::Math(self.left_of(block))];
         line.push(words(match (block.mode, format) {
             (Mode::Point, _) => ", a point".to_owned(),
-            (_, Format::Text) => format!(" = {}", block.family),
+            (_, Format::Text) => format!(" = {}", self.standard.name(block.family)),
             (_, Format::Latex | Format::Markdown) => String::new(),
         }));
         vec![Item::Subheading(line), Item::Paragraph(self.order(block))]
@@ -492,7 +494,7 @@ impl Derivation<'_> {
         let Some(formula) = self.standard.mode(block.family) else {
             let line = vec![words(format!(
                 "It takes the mode of the {} with these natural parameters.",
-                block.family
+                self.standard.name(block.family)
             ))];
             return vec![Item::Paragraph(line)];
         };

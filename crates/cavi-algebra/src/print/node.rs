@@ -148,7 +148,7 @@ impl Node {
     }
 
     /// A product, as simple as it comes: one factor stands for itself, equal factors become powers.
-    pub fn product(number: Number, above: Vec<Node>, mut below: Vec<Node>) -> Node {
+    pub fn product(mut number: Number, above: Vec<Node>, mut below: Vec<Node>) -> Node {
         let mut merged: Vec<(Node, usize)> = Vec::new();
         let mut opened = Vec::with_capacity(above.len());
         for node in above {
@@ -159,6 +159,16 @@ impl Node {
                 }
                 other => opened.push(other),
             }
+        }
+        // `x / (4 y)` in place of `x / (2 * 2 y)`.
+        if number.below > 1 && number.above == "1" {
+            below.retain(|node| match node.numeral().and_then(|own| own.checked_mul(number.below)) {
+                Some(product) => {
+                    number.below = product;
+                    false
+                }
+                None => true,
+            });
         }
         for node in opened {
             match merged.iter_mut().find(|(other, _)| *other == node) {
@@ -173,7 +183,7 @@ impl Node {
         if number.is_one() && above.len() == 1 && below.is_empty() {
             return above.remove(0);
         }
-        // Sizes stand first; a sum stands last, so that nothing behind it seems to be part of it.
+        // Sizes come first. A sum comes last, so that no factor after it looks like part of it.
         above.sort_by_key(|node| match node {
             Node::Size { .. } | Node::Count(_) => 0,
             Node::Sum(..) => 2,
@@ -193,6 +203,14 @@ impl Node {
             | Node::Entropy(_) => 1,
         });
         Node::Product(Product { number, above, below })
+    }
+
+    /// The whole number that it is.
+    fn numeral(&self) -> Option<u32> {
+        match self {
+            Node::Product(own) if own.above.is_empty() && own.below.is_empty() => own.number.whole(),
+            _ => None,
+        }
     }
 
     /// A product of nodes.

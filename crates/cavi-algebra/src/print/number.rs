@@ -60,6 +60,12 @@ impl Number {
         self.above == "1" && self.below == 1 && self.named.is_none()
     }
 
+    /// The whole number that it is, where it is one greater than 0.
+    pub fn whole(&self) -> Option<u32> {
+        let whole = !self.negative && self.below == 1 && self.named.is_none();
+        self.above.parse().ok().filter(|value| whole && *value > 0)
+    }
+
     /// A fraction or a multiple of a named constant where the value is one, else the shortest decimal that reads back,
     /// to 15 digits where that is much shorter.
     pub fn of(value: f64) -> Number {

@@ -65,9 +65,10 @@ impl<'a> Scope<'a> {
         names.get(site.index()).cloned().unwrap_or_else(|| format!("phi_{}", site.index() + 1))
     }
 
-    /// What the argument of a bounded function is called.
-    pub(crate) fn argument(&self) -> &'static str {
-        ["y", "s", "f", "argument"].into_iter().find(|name| !self.is_taken(name)).unwrap_or("argument")
+    /// What the argument of a bound is called: as the bound has it, as long as no variable is.
+    pub(crate) fn argument(&self, stated: &str) -> String {
+        let names = [stated, "y", "s", "f", "argument"];
+        names.into_iter().find(|name| !self.is_taken(name)).unwrap_or("argument").to_owned()
     }
 
     /// What the auxiliary variable of a tangent is called.

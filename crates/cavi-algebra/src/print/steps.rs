@@ -3,14 +3,15 @@
 use crate::canonical::canonical;
 use crate::contribution::Contribution;
 use crate::equations::{Block, Mode};
-use crate::sum_of_products::{Atom, Sum};
-use crate::symbols::{ArrayKind, BlockId, LetterId, SiteId, StatementId, Symbols};
+use crate::sum_of_products::{Atom, Sum, dedup};
+use crate::symbols::{ArrayKind, AuxiliaryId, BlockId, LetterId, SiteId, StatementId, Symbols};
 
 use super::build::Builder;
 use super::derivation::{Derivation, separated};
 use super::document::{Item, Part, Row, Sign, Span, words};
 use super::node::{Call, Node};
 use super::number::Number;
+use super::sweep::refreshed;
 
 impl Derivation<'_> {
     /// The steps of a block; the first of them, which only picks terms of the log joint, where `all` are wanted.
@@ -99,22 +100,32 @@ impl Derivation<'_> {
             .map(SiteId::from)
             .filter(|site| bounded.iter().any(|own| holds_site(&own.bounded, *site)))
             .collect();
+        let auxiliaries: Vec<AuxiliaryId> = (0..self.equations.auxiliaries.len())
+            .map(AuxiliaryId::from)
+            .filter(|id| bounded.iter().any(|own| holds_auxiliary(&own.bounded, *id)))
+            .collect();
         let implicit = |site: &SiteId| {
             let target = self.equations.statements[self.equations.site(*site).statement.index()].target;
             let latent = self.symbols().array(target).kind == ArrayKind::Latent;
             latent && self.equations.block_of(target).is_none()
         };
-        let what = match (sites.iter().any(implicit), sites.iter().any(|site| !implicit(site))) {
-            (true, true) => "Logs of sums bounded and implicit factors at their optimum",
-            (true, false) => "Implicit factors at their optimum",
-            (false, _) => "Logs of sums bounded",
-        };
+        let of_sites =
+            sites.iter().filter(|site| !implicit(site)).map(|site| self.equations.site(*site).bound);
+        let of_tangents = auxiliaries.iter().map(|own| self.equations.auxiliary(*own).bound);
+        let bounds = dedup(of_sites.chain(of_tangents).collect());
+        let mut steps: Vec<&str> =
+            bounds.into_iter().map(|bound| self.equations.bound(bound).words.step).collect();
+        if sites.iter().any(implicit) {
+            steps.push("implicit factors at their optimum");
+        }
+        let held = refreshed(!sites.is_empty(), !auxiliaries.is_empty()).unwrap_or_default();
         let mut items = Vec::new();
         if all {
-            items.extend(sites.into_iter().flat_map(|site| self.bound(site)));
+            items.extend(sites.into_iter().flat_map(|site| self.site(site)));
+            items.extend(auxiliaries.into_iter().flat_map(|own| self.auxiliary(own)));
         }
-        let line = format!("{what}, allocations held, up to terms that do not hold it:");
-        items.push(Item::Paragraph(vec![words(line)]));
+        let line = format!("{}, {held} held, up to terms that do not hold it:", steps.join(" and "));
+        items.push(Item::Paragraph(vec![words(capitalised(&line))]));
         items
     }
 
@@ -153,7 +164,8 @@ impl Derivation<'_> {
         let random = self.equations.blocks.iter().any(|other| !other.is_point());
         let words_of = match (block.by, random) {
             (Some(bound), _) => {
-                format!("The bound {bound} at the old values, which its coefficients hold, for one copy:")
+                let name = self.equations.bound(bound).name;
+                format!("The bound {name} at the old values, which its coefficients hold, for one copy:")
             }
             (None, _) if block.ascent.is_some() => {
                 let copies = if block.plates.is_empty() { "" } else { ", for all copies" };
@@ -182,7 +194,7 @@ impl Derivation<'_> {
         line.extend(separated(statistics.collect()));
         line.push(words(format!(
             " are those of {}; their coefficients are its natural parameters",
-            block.family
+            self.standard.name(block.family)
         )));
         let mut less = Vec::new();
         for (natural, base) in block.natural.iter().zip(self.standard.base(block.family)) {
@@ -214,8 +226,16 @@ fn same(symbols: &Symbols, left: &Sum, right: &Sum) -> bool {
 
 /// Whether an allocation of a site stands in a sum.
 fn holds_site(sum: &Sum, site: SiteId) -> bool {
-    sum.terms.iter().flat_map(|term| &term.factors).any(|factor| {
-        matches!(&factor.atom, Atom::Allocation { site: own, .. } if *own == site)
-            || factor.atom.nested().into_iter().any(|inner| holds_site(inner, site))
-    })
+    sum.any_atom(&|atom| matches!(atom, Atom::Allocation { site: own, .. } if *own == site))
+}
+
+/// Whether an auxiliary variable stands in a sum.
+fn holds_auxiliary(sum: &Sum, id: AuxiliaryId) -> bool {
+    sum.any_atom(&|atom| matches!(atom, Atom::Auxiliary { id: own, .. } if *own == id))
+}
+
+/// The text with its first letter as a capital.
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

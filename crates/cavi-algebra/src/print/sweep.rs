@@ -88,12 +88,7 @@ impl Derivation<'_> {
 
     /// What a refresh brings to its optimum, if anything.
     pub(super) fn refreshed(&self) -> Option<&'static str> {
-        match (self.equations.sites.is_empty(), self.equations.auxiliaries.is_empty()) {
-            (true, true) => None,
-            (false, true) => Some("allocations"),
-            (true, false) => Some("auxiliary variables"),
-            (false, false) => Some("allocations and auxiliary variables"),
-        }
+        refreshed(!self.equations.sites.is_empty(), !self.equations.auxiliaries.is_empty())
     }
 
     /// The variables of a block: `mu`, or `mu and tau`.
@@ -236,5 +231,15 @@ impl Derivation<'_> {
             text.push(words(" at once."));
         }
         text
+    }
+}
+
+/// What a refresh brings to its optimum, where there are sites or auxiliary variables.
+pub(super) fn refreshed(sites: bool, auxiliaries: bool) -> Option<&'static str> {
+    match (sites, auxiliaries) {
+        (false, false) => None,
+        (true, false) => Some("allocations"),
+        (false, true) => Some("auxiliary variables"),
+        (true, true) => Some("allocations and auxiliary variables"),
     }
 }

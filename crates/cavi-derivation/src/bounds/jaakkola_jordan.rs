@@ -12,61 +12,114 @@
 use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::{distribute, power};
 use cavi_algebra::{
-    Atom, Auxiliary, AuxiliaryId, Factor, Function, LetterId, StatementId, Subscript, Sum, Symbols, Term,
+    Array, ArrayId, Atom, Auxiliary, AuxiliaryId, BoundWords, Factor, Function, Inequality, LetterId, Side,
+    Subscript, Sum, Support, Symbols, Term,
 };
 
-use super::Replacement;
-use super::jensen_log_sum::sign_unknown;
+use super::sign::sign_unknown;
+use super::{Bound, Bounding, Replacement};
 use crate::blocks::Draft;
-use crate::derive::Derivation;
 use crate::joint::with_ancestors;
 
-/// Bounds the softplus of a sum that holds a latent, if one stands in the term with a coefficient that cannot be positive
-/// and nothing random in common with the rest of the term.
-pub fn replace(
-    derivation: &mut Derivation,
-    drafts: &[Draft],
-    statement: StatementId,
-    auxiliaries: &mut Vec<Auxiliary>,
-    term: &Term,
-) -> Option<Replacement> {
-    let (position, eta) = softplus(drafts, term)?;
-    let mut rest = term.clone();
-    rest.factors.remove(position);
-    let weight = rest.clone().scaled(-1.0);
-    let shared = drafts.iter().filter(|draft| draft.is_random()).any(|draft| {
-        let mentions =
-            |holds: &dyn Fn(cavi_algebra::ArrayId) -> bool| draft.members.iter().any(|id| holds(*id));
-        mentions(&|id| eta.mentions(id)) && mentions(&|id| rest.mentions(id))
-    });
-    if shared || sign_unknown(&derivation.symbols, &weight).is_some() {
-        return None;
+/// The bound of log odds.
+pub struct JaakkolaJordan;
+
+/// The bound on `softplus(eta)`: `tight + slope * change`.
+struct Tangent {
+    /// Its value where it is tight.
+    tight: Sum,
+    /// `lambda(xi)`
+    slope: Term,
+    /// `eta^2`
+    square: Sum,
+    /// `eta^2 - xi^2`
+    change: Sum,
+}
+
+impl Tangent {
+    fn at(symbols: &mut Symbols, eta: &Sum, xi: Sum) -> Tangent {
+        let square = power(symbols, eta, 2);
+        Tangent {
+            slope: Term::atom(Atom::Apply(Function::LogisticCurvature, vec![xi.clone()])).scaled(0.5),
+            change: square.clone().minus(power(symbols, &xi, 2)),
+            square,
+            tight: eta.clone().scaled(0.5).plus(xi.apply(Function::EvenSoftplus)),
+        }
     }
-    let symbols = &mut derivation.symbols;
-    let plates = with_ancestors(symbols, &eta.free_letters(symbols));
-    let id = AuxiliaryId::from(auxiliaries.len());
-    let at = plates.iter().map(|letter| Subscript::Letter(*letter)).collect();
-    let xi = Sum::atom(Atom::Auxiliary { id, plates: at });
-    let half = eta.clone().scaled(0.5);
-    let square = power(symbols, &eta, 2);
-    let slope = Term::atom(Atom::Apply(Function::LogisticCurvature, vec![xi.clone()])).scaled(0.5);
-    let change = square.clone().minus(power(symbols, &xi, 2));
-    let change = distribute(symbols, &slope, &change);
-    let tight = half.plus(xi.apply(Function::EvenSoftplus));
-    let held = distribute(symbols, &rest, &tight.clone().plus(change));
-    let tight = distribute(symbols, &rest, &tight);
-    let own = masks(symbols, &rest, &plates);
-    let square = distribute(symbols, &own, &square);
-    let square = canonical(symbols, &square);
-    let others = weight.sums.iter().copied().filter(|letter| !plates.contains(letter)).collect();
-    auxiliaries.push(Auxiliary {
-        statement,
-        weight: Sum::term(Term { sums: others, ..weight }),
-        plates,
-        square,
-        slope: Sum::term(slope),
-    });
-    Some(Replacement { held: held.terms, tight: tight.terms })
+}
+
+impl Bound for JaakkolaJordan {
+    fn name(&self) -> &'static str {
+        "jaakkola_jordan"
+    }
+
+    fn inequality(&self) -> Inequality {
+        let (argument, auxiliary) = (ArrayId(0), ArrayId(1));
+        let mut symbols = Symbols {
+            arrays: vec![
+                Array::latent("y", Vec::new(), Support::Real),
+                Array::latent("xi", Vec::new(), Support::Positive),
+            ],
+            ..Symbols::default()
+        };
+        let [y, xi] = [argument, auxiliary].map(|array| Sum::atom(Atom::Value(array, Vec::new())));
+        let Tangent { tight, mut slope, square, change } = Tangent::at(&mut symbols, &y, xi);
+        slope.factors.push(Factor::of(Atom::Group(Box::new(change))));
+        Inequality {
+            symbols,
+            left: y.apply(Function::Softplus),
+            side: Side::Above,
+            right: tight.plus(Sum::term(slope)),
+            argument,
+            auxiliary,
+            optimum: square.apply(Function::Sqrt),
+        }
+    }
+
+    fn words(&self) -> BoundWords {
+        BoundWords {
+            holds: "Beside a line, softplus is concave in the square of its argument, and lies below its tangents:",
+            tight: "which is tight where the square is its expectation:",
+            step: "softplus bounded by its tangent",
+        }
+    }
+
+    /// The term needs a coefficient that cannot be positive and nothing random in common with the rest of the term.
+    fn replace(&self, at: &mut Bounding<'_, '_>, term: &Term) -> Option<Replacement> {
+        let (position, eta) = softplus(at.drafts, term)?;
+        let mut rest = term.clone();
+        rest.factors.remove(position);
+        let weight = rest.clone().scaled(-1.0);
+        let shared = at.drafts.iter().filter(|draft| draft.is_random()).any(|draft| {
+            let mentions = |holds: &dyn Fn(ArrayId) -> bool| draft.members.iter().any(|id| holds(*id));
+            mentions(&|id| eta.mentions(id)) && mentions(&|id| rest.mentions(id))
+        });
+        let symbols = &mut at.derivation.symbols;
+        if shared || sign_unknown(symbols, &weight).is_some() {
+            return None;
+        }
+        let plates = with_ancestors(symbols, &eta.free_letters(symbols));
+        let id = AuxiliaryId::from(at.auxiliaries.len());
+        let copy = plates.iter().map(|letter| Subscript::Letter(*letter)).collect();
+        let xi = Sum::atom(Atom::Auxiliary { id, plates: copy });
+        let Tangent { tight, slope, square, change } = Tangent::at(symbols, &eta, xi);
+        let change = distribute(symbols, &slope, &change);
+        let held = distribute(symbols, &rest, &tight.clone().plus(change));
+        let tight = distribute(symbols, &rest, &tight);
+        let own = masks(symbols, &rest, &plates);
+        let square = distribute(symbols, &own, &square);
+        let square = canonical(symbols, &square);
+        let others = weight.sums.iter().copied().filter(|letter| !plates.contains(letter)).collect();
+        at.auxiliaries.push(Auxiliary {
+            bound: at.bound,
+            statement: at.statement,
+            weight: Sum::term(Term { sums: others, ..weight }),
+            plates,
+            square,
+            slope: Sum::term(slope),
+        });
+        Some(Replacement { held: held.terms, tight: tight.terms })
+    }
 }
 
 /// The position of a softplus that holds a latent, and its argument.

@@ -12,49 +12,79 @@
 //! Lee and Seung (2001), the auxiliary function of theorem 3; Cemgil (2009), section 3.1.
 
 use cavi_algebra::canonical::canonical;
-use cavi_algebra::rules::{
-    complements, is_complement, is_negative, is_never_positive, push_log_into_product, refresh,
-};
+use cavi_algebra::rules::{complements, is_never_positive, push_log_into_product, refresh};
 use cavi_algebra::{
-    Addend, ArrayId, ArrayKind, Atom, Coefficient, Factor, Function, LetterId, Site, SiteId, StatementId,
-    Subscript, Sum, Support, Symbols, Term,
+    Addend, ArrayId, ArrayKind, Atom, BoundWords, Coefficient, Factor, Function, Inequality, LetterId, Side,
+    Site, SiteId, Subscript, Sum, Support, Symbols, Term,
 };
 use cavi_families::Domain;
 use cavi_syntax::Diagnostic;
 
-use super::Replacement;
+use super::sign::{Sign, sign_unknown};
+use super::{Bound, Bounding, Replacement, shares};
 use crate::blocks::Draft;
-use crate::derive::Derivation;
 use crate::explain::{families_with_log, in_words};
+use crate::logs::is_complement_of;
 
-/// Bounds the log of a sum that holds a latent, if one stands in the term. A term that was complained of is left out. Where
-/// the bound does not hold and the sum holds points alone, its log stays as it is: it is a number, and so are its slopes.
-pub fn replace(
-    derivation: &mut Derivation,
-    drafts: &[Draft],
-    statement: StatementId,
-    sites: &mut Vec<Site>,
-    term: &Term,
-) -> Option<Replacement> {
-    let position = log_of_sum(drafts, term)?;
-    let id = SiteId::from(sites.len());
-    let (site, mut held) = match surrogate(derivation, drafts, statement, id, term, position) {
-        Ok(bounded) => bounded,
-        Err(_) if is_number(&derivation.symbols, drafts, &term.factors[position]) => return None,
-        Err(diagnostic) => {
-            derivation.complain(*diagnostic, None, Some(statement));
-            return Some(Replacement { held: Vec::new(), tight: Vec::new() });
-        }
-    };
-    let plates = site.plates.iter().map(|letter| Subscript::Letter(*letter)).collect();
-    let mut partition = term.clone();
-    partition.factors[position] = Factor::of(Atom::LogPartition { site: id, plates });
-    // The update of what weighs the log reads the whole bound on it, not only what its addends have.
-    if drafts.iter().flat_map(|draft| &draft.members).any(|member| site.weight.mentions(*member)) {
-        held.push(partition.clone());
+/// The bound of logs of sums.
+pub struct JensenLogSum;
+
+/// Its name.
+pub const NAME: &str = "jensen_log_sum";
+
+impl Bound for JensenLogSum {
+    fn name(&self) -> &'static str {
+        NAME
     }
-    sites.push(site);
-    Some(Replacement { held, tight: vec![partition] })
+
+    fn inequality(&self) -> Inequality {
+        let log = |array: ArrayId| Sum::atom(shares::element(array)).apply(Function::Log);
+        let gain = log(shares::NUMBERS).minus(log(shares::SHARES));
+        let mut right = Term::atom(shares::element(shares::SHARES));
+        right.factors.push(Factor::of(Atom::Group(Box::new(gain))));
+        right.sums = vec![shares::CATEGORY];
+        Inequality {
+            symbols: shares::symbols("f", Support::Positive),
+            left: shares::total().apply(Function::Log),
+            side: Side::Below,
+            right: Sum::term(right),
+            argument: shares::NUMBERS,
+            auxiliary: shares::SHARES,
+            optimum: shares::proportional(),
+        }
+    }
+
+    fn words(&self) -> BoundWords {
+        BoundWords {
+            holds: "The log of a sum is bounded below for any shares that sum to 1,",
+            tight: "which is tight at shares proportional to the exponential of the expected log:",
+            step: "logs of sums bounded",
+        }
+    }
+
+    /// A term that was complained of is left out. Where the bound does not hold and the sum holds points alone, its log stays
+    /// as it is: it is a number, and so are its slopes.
+    fn replace(&self, at: &mut Bounding<'_, '_>, term: &Term) -> Option<Replacement> {
+        let position = log_of_sum(at.drafts, term)?;
+        let id = SiteId::from(at.sites.len());
+        let (site, mut held) = match surrogate(at, id, term, position) {
+            Ok(bounded) => bounded,
+            Err(_) if is_number(&at.derivation.symbols, at.drafts, &term.factors[position]) => return None,
+            Err(diagnostic) => {
+                at.derivation.complain(*diagnostic, None, Some(at.statement));
+                return Some(Replacement { held: Vec::new(), tight: Vec::new() });
+            }
+        };
+        let plates = site.plates.iter().map(|letter| Subscript::Letter(*letter)).collect();
+        let mut partition = term.clone();
+        partition.factors[position] = Factor::of(Atom::LogPartition { site: id, plates });
+        // The update of what weighs the log reads the whole bound on it, not only what its addends have.
+        if at.drafts.iter().flat_map(|draft| &draft.members).any(|member| site.weight.mentions(*member)) {
+            held.push(partition.clone());
+        }
+        at.sites.push(site);
+        Some(Replacement { held, tight: vec![partition] })
+    }
 }
 
 /// Whether the latents in a log are points that may follow a gradient, and its argument was meant to be positive: it may be a
@@ -113,27 +143,6 @@ fn differences_hold(symbols: &Symbols, sum: &Sum) -> bool {
     })
 }
 
-/// `log(a b)` may have come about by a canonical form: take such logs apart once more.
-pub fn logs_of_products_apart(symbols: &mut Symbols, term: &Term) -> Vec<Term> {
-    for (position, factor) in term.factors.iter().enumerate() {
-        if let Atom::Apply(Function::Log, inner) = &factor.atom
-            && factor.power == 1
-        {
-            let apart = push_log_into_product(symbols, &inner[0]);
-            let same = matches!(apart.terms.as_slice(), [only] if only.coefficient.0 == 1.0
-                && only.factors.len() == 1 && only.factors[0].atom == factor.atom);
-            if !same {
-                let mut rest = term.clone();
-                rest.factors.remove(position);
-                let product = cavi_algebra::rules::distribute(symbols, &rest, &apart);
-                let product = canonical(symbols, &product);
-                return product.terms.iter().flat_map(|term| logs_of_products_apart(symbols, term)).collect();
-            }
-        }
-    }
-    vec![term.clone()]
-}
-
 /// The position of a log of a sum that holds a latent.
 fn log_of_sum(drafts: &[Draft], term: &Term) -> Option<usize> {
     term.factors.iter().position(|factor| match &factor.atom {
@@ -162,29 +171,14 @@ fn log_of_sum(drafts: &[Draft], term: &Term) -> Option<usize> {
     })
 }
 
-/// The element x of a sum `1 - x`: its log is a statistic, not a log of a sum.
-pub fn is_complement_of(sum: &Sum) -> Option<(ArrayId, Vec<Subscript>)> {
-    let [a, b] = sum.terms.as_slice() else { return None };
-    let (one, other) = if a.is_number() { (a, b) } else { (b, a) };
-    if !(one.is_number() && one.coefficient.0 == 1.0 && other.coefficient.0 == -1.0 && other.sums.is_empty())
-    {
-        return None;
-    }
-    match other.factors.as_slice() {
-        [Factor { atom: Atom::Value(array, subscripts), power: 1 }] => Some((*array, subscripts.clone())),
-        _ => None,
-    }
-}
-
 /// The site of a log of a sum, and with its allocation held `sum_c phi_c log f_c`; or why it has no bound.
 fn surrogate(
-    derivation: &mut Derivation,
-    drafts: &[Draft],
-    statement: StatementId,
+    at: &mut Bounding<'_, '_>,
     id: SiteId,
     term: &Term,
     position: usize,
 ) -> Result<(Site, Vec<Term>), Box<Diagnostic>> {
+    let Bounding { derivation, drafts, statement, bound, .. } = at;
     let span = derivation.model.statements[statement.index()].span;
     let mut rest = term.clone();
     let log = rest.factors.remove(position);
@@ -301,15 +295,7 @@ fn surrogate(
         addends.push(Addend { letters: addend.sums.clone(), log_weight });
     }
     let weight = Sum::term(Term { sums: Vec::new(), ..rest });
-    Ok((Site { statement, plates, weight, addends }, surrogate))
-}
-
-/// Why a product may be negative.
-pub enum Sign {
-    /// Its number is.
-    Negative,
-    /// A factor may be, in words.
-    Unknown(String),
+    Ok((Site { bound: *bound, statement: *statement, plates, weight, addends }, surrogate))
 }
 
 /// An even power of a variable that may be negative: its log is that of an absolute value.
@@ -327,73 +313,4 @@ fn even_power(symbols: &Symbols, term: &Term) -> Option<Sign> {
         }
         _ => None,
     })
-}
-
-/// What in a product may be negative. A constant without a type is taken as given.
-pub fn sign_unknown(symbols: &Symbols, term: &Term) -> Option<Sign> {
-    if is_negative(term) {
-        return Some(Sign::Negative);
-    }
-    for factor in &term.factors {
-        if factor.power % 2 == 0 || is_never_positive(&factor.atom) {
-            continue;
-        }
-        match &factor.atom {
-            Atom::Value(array, _) => {
-                let array = symbols.array(*array);
-                if array.kind != ArrayKind::Constant && !array.support.is_nonnegative() {
-                    return Some(Sign::Unknown(format!("`{}` is a real number", array.name)));
-                }
-            }
-            Atom::Observed(..)
-            | Atom::Equal(..)
-            | Atom::Different(..)
-            | Atom::Less(..)
-            | Atom::Allocation { .. } => {}
-            Atom::Apply(function, arguments) => match function {
-                Function::Exp
-                | Function::Sqrt
-                | Function::Logistic
-                | Function::Softplus
-                | Function::EvenSoftplus
-                | Function::LogisticCurvature
-                | Function::Phi
-                | Function::Trigamma => {}
-                Function::Power => {
-                    if let Some(culprit) =
-                        arguments[0].terms.iter().find_map(|term| sign_unknown(symbols, term))
-                    {
-                        return Some(culprit);
-                    }
-                }
-                Function::Log
-                | Function::LogOneLessExp
-                | Function::SinePi
-                | Function::LogGamma
-                | Function::Digamma
-                | Function::LogBesselK
-                | Function::LogDeterminant
-                | Function::LogMultivariateGamma
-                | Function::InversePhi
-                | Function::StandardNormalLogCdf
-                | Function::StandardNormalLogCcdf
-                | Function::StandardNormalLogQf => {
-                    return Some(Sign::Unknown(format!("`{}` takes either sign", function.name())));
-                }
-            },
-            Atom::Group(sum) if is_complement(symbols, sum) => {}
-            Atom::Group(sum) => {
-                if let Some(culprit) = sum.terms.iter().find_map(|term| sign_unknown(symbols, term)) {
-                    return Some(culprit);
-                }
-            }
-            Atom::Moment(_)
-            | Atom::LogPartition { .. }
-            | Atom::Auxiliary { .. }
-            | Atom::ExpectedSquare(_) => {
-                unreachable!("expectations are taken after the bounds")
-            }
-        }
-    }
-    None
 }

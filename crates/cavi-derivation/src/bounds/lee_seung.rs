@@ -8,28 +8,76 @@
 //! # Source
 //! Lee and Seung (2001), Algorithms for non-negative matrix factorization, theorem 1 and its auxiliary function (14).
 
-use cavi_algebra::{Atom, Coefficient, Elementary, Factor, Term};
+use cavi_algebra::{
+    Atom, BoundWords, Coefficient, Elementary, Factor, Inequality, Side, Statistic, Sum, Support, Symbols,
+    Term,
+};
+use cavi_model::{BlockKind, BlockSpec};
 
+use super::{Bound, Part, Serves, shares};
 use crate::separate::Element;
 
-/// As programs ask for it.
-pub const NAME: &str = "lee_seung";
+/// The bound of squares of sums.
+pub struct LeeSeung;
 
-/// A product of two elements of a block as squares of either, the other at its old value: for each element the rest of
-/// the term, in which the square of the element has to be put. `None` where the term is no such product.
-pub fn split_product<'e>(term: &Term, found: &'e [Element]) -> Option<Vec<(&'e Element, Term)>> {
-    let [one, other] = found else { return None };
-    let plain = |element: &Element| element.elementary == Elementary::Power(1) && element.times == 1;
-    if !plain(one) || !plain(other) {
-        return None;
+impl Bound for LeeSeung {
+    fn name(&self) -> &'static str {
+        "lee_seung"
     }
-    let parts = [one, other].map(|target| {
-        let mut rest = term.clone();
-        let old = rest.factors.remove(target.position).atom;
-        debug_assert!(matches!(old, Atom::Value(..)), "elements of points are values");
-        rest.factors.push(Factor { atom: old, power: -1 });
-        rest.coefficient = Coefficient(0.5 * rest.coefficient.0);
-        (target, rest)
-    });
-    Some(parts.into())
+
+    fn inequality(&self) -> Inequality {
+        let mut right = Term { sums: vec![shares::CATEGORY], ..Term::number(1.0) };
+        right.factors.push(Factor { atom: shares::element(shares::NUMBERS), power: 2 });
+        right.factors.push(Factor { atom: shares::element(shares::SHARES), power: -1 });
+        let left = Factor { atom: Atom::Group(Box::new(shares::total())), power: 2 };
+        Inequality {
+            symbols: shares::symbols("w", Support::Positive),
+            left: Sum::term(Term { factors: vec![left], ..Term::number(1.0) }),
+            side: Side::Above,
+            right: Sum::term(right),
+            argument: shares::NUMBERS,
+            auxiliary: shares::SHARES,
+            optimum: shares::proportional(),
+        }
+    }
+
+    fn words(&self) -> BoundWords {
+        BoundWords {
+            holds: "The square of a sum of numbers that are not negative is bounded above for any shares that sum to 1,",
+            tight: "which is tight at shares proportional to the numbers: in an update they are those of the old values.",
+            step: "squares of sums bounded",
+        }
+    }
+
+    fn serves(&self) -> Option<Serves> {
+        Some(Serves { block: serves, blocks: "a point that is no slice and cannot be negative" })
+    }
+
+    fn split<'e>(&self, term: &Term, found: &'e [Element]) -> Option<Vec<Part<'e>>> {
+        let [one, other] = found else { return None };
+        let plain = |element: &Element| element.elementary == Elementary::Power(1) && element.times == 1;
+        if !plain(one) || !plain(other) {
+            return None;
+        }
+        let part = |element: &'e Element| {
+            let mut rest = term.clone();
+            let old = rest.factors.remove(element.position).atom;
+            debug_assert!(matches!(old, Atom::Value(..)), "elements of points are values");
+            rest.factors.push(Factor { atom: old, power: -1 });
+            rest.coefficient = Coefficient(0.5 * rest.coefficient.0);
+            Part { element, statistic: Statistic::square(), rest }
+        };
+        Some([one, other].map(part).into())
+    }
+
+    fn keeps_zeros(&self) -> bool {
+        true
+    }
+}
+
+fn serves(symbols: &Symbols, spec: &BlockSpec) -> bool {
+    let [member] = spec.members[..] else { return false };
+    spec.kind == BlockKind::Point
+        && symbols.array(member).support.is_nonnegative()
+        && spec.slices.iter().all(Vec::is_empty)
 }

@@ -1,15 +1,140 @@
 //! Bounds: what makes a term tractable by giving something up. One bound a file; each is tight at its optimum.
+//!
+//! A bound adds an auxiliary variable for each copy of what it bounds, one of two kinds that the equations know: shares over
+//! categories ([`Site`]), or the root of an expected square ([`Auxiliary`]). With it held, the terms are products of statistics;
+//! at its optimum they are what the evidence lower bound is evaluated from.
 
 mod jaakkola_jordan;
 mod jensen_log_sum;
-pub mod lee_seung;
+#[cfg(test)]
+mod laws;
+mod lee_seung;
+mod shares;
+mod sign;
 
 use cavi_algebra::canonical::canonical;
-use cavi_algebra::{ArrayId, Atom, Auxiliary, Factor, Site, StatementId, Sum, Term};
+use cavi_algebra::{
+    ArrayId, Atom, Auxiliary, BoundId, BoundWords, Factor, Inequality, Site, StatedBound, StatementId,
+    Statistic, Sum, Symbols, Term,
+};
+use cavi_model::BlockSpec;
 
 use crate::blocks::Draft;
 use crate::derive::Derivation;
-pub use jensen_log_sum::is_complement_of;
+use crate::logs::logs_of_products_apart;
+use crate::separate::Element;
+
+/// Every bound. A term is offered to them in this order, and the first that bounds it does.
+pub fn bounds() -> &'static [&'static dyn Bound] {
+    &[&jensen_log_sum::JensenLogSum, &jaakkola_jordan::JaakkolaJordan, &lee_seung::LeeSeung]
+}
+
+/// A bound, tight at the optimum of its auxiliary variable. It is put in the place of every term that needs it
+/// ([`Bound::replace`]), or of the terms of a block that asks for it by its name, `point w by NAME` ([`Bound::serves`],
+/// [`Bound::split`]).
+pub trait Bound: Sync {
+    /// Its name, in programs and derivations.
+    fn name(&self) -> &'static str;
+
+    /// What it states.
+    fn inequality(&self) -> Inequality;
+
+    /// The same in words.
+    fn words(&self) -> BoundWords;
+
+    /// What stands in the place of a term of a log-density, if the term needs this bound and has it.
+    fn replace(&self, _at: &mut Bounding<'_, '_>, _term: &Term) -> Option<Replacement> {
+        None
+    }
+
+    /// The blocks that may ask for it.
+    fn serves(&self) -> Option<Serves> {
+        None
+    }
+
+    /// For a block that asks for it, a product of its elements as a sum of statistics of one element each, everything else at
+    /// its old value. `None` where the product needs no bound.
+    fn split<'e>(&self, _term: &Term, _found: &'e [Element]) -> Option<Vec<Part<'e>>> {
+        None
+    }
+
+    /// Whether a point that asks for it keeps its zeros ([`StatedBound::keeps_zeros`]).
+    fn keeps_zeros(&self) -> bool {
+        false
+    }
+}
+
+/// The place of a term: what a bound reads, and where it puts its auxiliary variables.
+pub struct Bounding<'d, 'm> {
+    /// The derivation so far.
+    pub derivation: &'d mut Derivation<'m>,
+    /// The blocks.
+    pub drafts: &'d [Draft],
+    /// The statement of the term.
+    pub statement: StatementId,
+    /// The bound itself.
+    pub bound: BoundId,
+    /// The sites so far.
+    pub sites: &'d mut Vec<Site>,
+    /// The tangents so far.
+    pub auxiliaries: &'d mut Vec<Auxiliary>,
+}
+
+/// What a bound puts in the place of a term.
+pub struct Replacement {
+    /// As in [`BoundedStatement::held`].
+    pub held: Vec<Term>,
+    /// As in [`BoundedStatement::tight`].
+    pub tight: Vec<Term>,
+}
+
+/// The blocks that may ask for a bound.
+pub struct Serves {
+    /// Whether a block may.
+    pub block: fn(&Symbols, &BlockSpec) -> bool,
+    /// Which may, in words.
+    pub blocks: &'static str,
+}
+
+/// A statistic of one element, and the rest of the term that it is multiplied by.
+pub struct Part<'e> {
+    /// The element.
+    pub element: &'e Element,
+    /// The statistic.
+    pub statistic: Statistic,
+    /// The rest of the term.
+    pub rest: Term,
+}
+
+/// The bound of an id.
+pub fn bound_of(id: BoundId) -> &'static dyn Bound {
+    bounds()[id.index()]
+}
+
+/// The bound that blocks ask for by a name, with the blocks that may.
+pub fn asked_for(name: &str) -> Option<(BoundId, Serves)> {
+    ids().find(|id| bound_of(*id).name() == name).and_then(|id| Some((id, bound_of(id).serves()?)))
+}
+
+/// The bound of the log of a sum.
+pub fn of_log_sums() -> BoundId {
+    ids().find(|id| bound_of(*id).name() == jensen_log_sum::NAME).expect("it is in the list")
+}
+
+/// All bounds as derivations show them.
+pub fn stated() -> Vec<StatedBound> {
+    let stated = |bound: &&dyn Bound| StatedBound {
+        name: bound.name(),
+        inequality: bound.inequality(),
+        words: bound.words(),
+        keeps_zeros: bound.keeps_zeros(),
+    };
+    bounds().iter().map(stated).collect()
+}
+
+fn ids() -> impl Iterator<Item = BoundId> {
+    (0..bounds().len()).map(BoundId::from)
+}
 
 /// The log joint with its logs of sums and its softplus terms bounded.
 #[derive(Default)]
@@ -75,14 +200,6 @@ impl Bounded {
     }
 }
 
-/// What a bound puts in the place of a term.
-struct Replacement {
-    /// As in [`BoundedStatement::held`].
-    held: Vec<Term>,
-    /// As in [`BoundedStatement::tight`].
-    tight: Vec<Term>,
-}
-
 /// Bounds every term that needs it.
 pub fn bound(derivation: &mut Derivation, drafts: &[Draft], log_densities: &[Sum]) -> Bounded {
     let mut bounded = Bounded::default();
@@ -90,18 +207,12 @@ pub fn bound(derivation: &mut Derivation, drafts: &[Draft], log_densities: &[Sum
         let statement = StatementId::from(index);
         let (mut held, mut tight) = (Sum::zero(), Sum::zero());
         for term in &log_density.terms {
-            for term in jensen_log_sum::logs_of_products_apart(&mut derivation.symbols, term) {
-                let replaced =
-                    jensen_log_sum::replace(derivation, drafts, statement, &mut bounded.sites, &term)
-                        .or_else(|| {
-                            jaakkola_jordan::replace(
-                                derivation,
-                                drafts,
-                                statement,
-                                &mut bounded.auxiliaries,
-                                &term,
-                            )
-                        });
+            for term in logs_of_products_apart(&mut derivation.symbols, term) {
+                let replaced = ids().find_map(|bound| {
+                    let (sites, auxiliaries) = (&mut bounded.sites, &mut bounded.auxiliaries);
+                    let mut at = Bounding { derivation, drafts, statement, bound, sites, auxiliaries };
+                    bound_of(bound).replace(&mut at, &term)
+                });
                 match replaced {
                     Some(replacement) => {
                         held.terms.extend(replacement.held);

@@ -6,9 +6,9 @@ use cavi_algebra::{Ascent, BlockId};
 use cavi_numerics::Scratch;
 use cavi_numerics::lbfgs::maximise;
 
+use super::coordinates::{Coordinates, Line};
 use super::{Interpreter, Partition};
-use crate::coordinate::{Coordinate, Coordinates, of_members};
-use crate::run::{Allocations, VISIT};
+use crate::schedule::VISIT;
 use crate::trouble::Trouble;
 
 impl Interpreter<'_> {
@@ -17,7 +17,7 @@ impl Interpreter<'_> {
         &mut self,
         id: BlockId,
         ascent: &Ascent,
-        allocations: Allocations,
+        allocations: Partition,
     ) -> Result<(), Trouble> {
         match ascent.curvature {
             Some(_) => self.one_by_one(id, ascent),
@@ -45,16 +45,14 @@ impl Interpreter<'_> {
 
     /// All elements of all members along the gradient; where allocations are at their optimum, they are refreshed at every
     /// evaluation.
-    fn together(&mut self, id: BlockId, ascent: &Ascent, allocations: Allocations) -> Result<(), Trouble> {
+    fn together(&mut self, id: BlockId, ascent: &Ascent, allocations: Partition) -> Result<(), Trouble> {
         let (objective, partition) = match (&ascent.tight, allocations) {
-            (Some(tight), Allocations::Optimal) => (tight, Partition::Optimal),
+            (Some(tight), Partition::Optimal) => (tight, Partition::Optimal),
             (Some(_) | None, _) => (&ascent.objective, Partition::Held),
         };
-        let (block, place) = self.context.block(id);
-        let coordinates = of_members(self.context.equations, self.context.bound, block, &place.layout);
+        let coordinates = Coordinates::of_block(&self.context, id);
         let start = self.now.parameters.blocks[id.index()].clone();
-        let from: Vec<f64> =
-            coordinates.iter().zip(&start).flat_map(|(own, x)| own.all(x).into_values()).collect();
+        let from: Vec<f64> = coordinates.iter().zip(&start).flat_map(|(own, x)| own.there(x)).collect();
         // What lies on the boundary stays there.
         let on_line: Vec<bool> = from.iter().map(|u| u.is_finite()).collect();
         let whole = |part: &[f64]| {
@@ -76,8 +74,7 @@ impl Interpreter<'_> {
             let value = evaluate(self.context.symbols(), objective, &view, &mut Assignment::new());
             let points = &self.now.parameters.blocks[id.index()];
             let members = coordinates.iter().zip(points).zip(self.gradient(id));
-            let slopes: Vec<f64> =
-                members.flat_map(|((own, x), slope)| own.gradient(x, &slope).into_values()).collect();
+            let slopes: Vec<f64> = members.flat_map(|((own, x), slope)| own.gradient(x, &slope)).collect();
             Ok::<_, Trouble>((value, kept(&slopes)))
         })?;
         let moved = if found.steps > 0 { members(&coordinates, &start, &whole(&found.at)) } else { start };
@@ -93,21 +90,21 @@ impl Interpreter<'_> {
     /// Every copy to the maximum of the objective in it.
     fn one_by_one(&mut self, id: BlockId, ascent: &Ascent) -> Result<(), Trouble> {
         let support = self.context.symbols().array(self.context.equations.block(id).members[0]).support;
-        let coordinate = Coordinate::of(support);
+        let line = Line::of(support);
         for row in self.context.places[id.index()].order.clone() {
             let start = self.now.parameters.blocks[id.index()][0][row];
-            let from = coordinate.all(&[start])[0];
-            let slope = self.slope_at(id, ascent, coordinate, row, from)?;
+            let from = line.there(start);
+            let slope = self.slope_at(id, ascent, line, row, from)?;
             if slope == 0.0 || !from.is_finite() {
                 self.put(id, row, start);
                 continue;
             }
             // Uphill, twice as far each time, until the slope turns.
             let (mut here, mut there) = (from, from);
-            let mut stride = coordinate.unit(from).step * slope.signum();
+            let mut stride = line.step(from) * slope.signum();
             for _ in 0..60 {
                 there = here + stride;
-                if self.slope_at(id, ascent, coordinate, row, there)? * slope <= 0.0 {
+                if self.slope_at(id, ascent, line, row, there)? * slope <= 0.0 {
                     break;
                 }
                 (here, stride) = (there, 2.0 * stride);
@@ -117,10 +114,10 @@ impl Interpreter<'_> {
                 if middle == here || middle == there {
                     break;
                 }
-                let uphill = self.slope_at(id, ascent, coordinate, row, middle)? * slope > 0.0;
+                let uphill = self.slope_at(id, ascent, line, row, middle)? * slope > 0.0;
                 *(if uphill { &mut here } else { &mut there }) = middle;
             }
-            self.put(id, row, coordinate.back(&[here])[0]);
+            self.put(id, row, line.back(here));
         }
         Ok(())
     }
@@ -135,11 +132,11 @@ impl Interpreter<'_> {
         &mut self,
         id: BlockId,
         ascent: &Ascent,
-        coordinate: Coordinate,
+        line: Line,
         row: usize,
         u: f64,
     ) -> Result<f64, Trouble> {
-        let x = coordinate.back(&[u])[0];
+        let x = line.back(u);
         self.put(id, row, x);
         let view = self.view(Partition::Held);
         let mut assignment = self.context.row(id, row, &view);
@@ -148,17 +145,17 @@ impl Interpreter<'_> {
             let reason = format!("the derivative of its objective is no number at {x}");
             return Err(self.context.trouble(id, row, reason));
         }
-        Ok(coordinate.derivatives(x, slope, 0.0).0)
+        Ok(line.slope(x, slope))
     }
 }
 
 /// The values of the members at these coordinates, one member after another.
-fn members(coordinates: &[Coordinates<'_>], like: &[Vec<f64>], u: &[f64]) -> Vec<Vec<f64>> {
+fn members(coordinates: &[Coordinates], like: &[Vec<f64>], u: &[f64]) -> Vec<Vec<f64>> {
     let mut rest = u;
-    let own = |(own, like): (&Coordinates<'_>, &Vec<f64>)| {
+    let own = |(own, like): (&Coordinates, &Vec<f64>)| {
         let (member, others) = rest.split_at(like.len());
         rest = others;
-        own.back(member).into_values()
+        own.back(member)
     };
     coordinates.iter().zip(like).map(own).collect()
 }

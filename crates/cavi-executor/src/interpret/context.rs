@@ -2,16 +2,15 @@
 
 use cavi_algebra::evaluate::{Accumulator, Assignment, Environment};
 use cavi_algebra::{
-    Addend, ArrayId, Block, BlockId, Elementary, Equations, LetterId, Mode, Natural, SiteId, Statistic, Sum,
-    Symbols, dedup,
+    Addend, ArrayId, Block, BlockId, Elementary, Equations, LetterId, Mode, SiteId, Statistic, Symbols, dedup,
 };
+use cavi_families::observed::at_value;
 use cavi_families::{Expectation, Extent, Posterior};
 
+use super::infinite::{Common, Whole};
 use crate::data::Bound;
-use crate::gather::{by_data, gather_block};
 use crate::layout::Layout;
 use crate::layout::is_one_vector;
-use crate::observed::Observed;
 use crate::trouble::Trouble;
 
 /// The fixed part of a run.
@@ -24,16 +23,16 @@ pub struct Context<'a> {
     homes: Vec<Option<Home>>,
     /// For each array its shape.
     shapes: Vec<Vec<usize>>,
-    /// The blocks, logs that may be infinite with the whole of their coefficients.
-    gathered: Vec<Block>,
-    /// For each addend of each site its log weight, such logs gathered too.
-    log_weights: Vec<Vec<Sum>>,
+    /// The coefficients of each block, and those of its prior.
+    coefficients: Vec<(Vec<Whole>, Vec<Whole>)>,
+    /// For each addend of each site its log weight.
+    log_weights: Vec<Vec<Whole>>,
 }
 
 /// A block, its layout and its family.
 pub struct Place {
     pub layout: Layout,
-    pub family: Option<&'static dyn Posterior>,
+    pub family: &'static dyn Posterior,
     pub statistics: Vec<Expectation>,
     pub expectations: Vec<Expectation>,
     /// Whether the block is stored as values, one column a member.
@@ -46,8 +45,8 @@ pub struct Place {
     /// The rows in the order in which copies that meet are updated: lexicographic in the subscripts that the first
     /// member declares.
     pub order: Vec<usize>,
-    /// What is observed of a partly observed array.
-    pub observed: Option<Observed>,
+    /// Of a partly observed array, for each row its value where that was observed.
+    pub observed: Option<Vec<Option<Vec<f64>>>>,
 }
 
 /// Where a latent is: its block, its number in it, and which of its dimensions are plates and slices of the block.
@@ -84,11 +83,23 @@ impl<'a> Context<'a> {
         }
         let shapes =
             (0..symbols.arrays.len()).map(|index| bound.shape(symbols, ArrayId::from(index))).collect();
-        let gathered = equations.blocks.iter().map(|block| gather_block(equations, block)).collect();
-        let log_weight = |addend: &Addend| Sum { terms: by_data(equations, &addend.log_weight) };
+        let coefficients = equations.blocks.iter().map(|block| {
+            let all = block.natural.iter().map(|own| {
+                let common = Common::of(&own.statistic, block.is_point());
+                Whole::of(equations, &own.coefficient, common)
+            });
+            let prior = block.prior.iter().map(|sum| Whole::of(equations, sum, Common::Log));
+            (all.collect(), prior.collect())
+        });
+        let coefficients = coefficients.collect();
+        let log_weight = |addend: &Addend| Whole::of(equations, &addend.log_weight, Common::Log);
         let log_weights =
             equations.sites.iter().map(|site| site.addends.iter().map(log_weight).collect()).collect();
-        Ok(Context { equations, bound, places, homes, shapes, gathered, log_weights })
+        let mut context = Context { equations, bound, places, homes, shapes, coefficients, log_weights };
+        for id in (0..equations.blocks.len()).map(BlockId::from) {
+            context.places[id.index()].observed = context.observed_rows(id);
+        }
+        Ok(context)
     }
 
     /// The names of the program.
@@ -102,13 +113,13 @@ impl<'a> Context<'a> {
     }
 
     /// The coefficients of a block, all of them and those of its prior.
-    pub fn coefficients(&self, id: BlockId) -> (&[Natural], &[Sum]) {
-        let block = &self.gathered[id.index()];
-        (&block.natural, &block.prior)
+    pub fn coefficients(&self, id: BlockId) -> (&[Whole], &[Whole]) {
+        let (all, prior) = &self.coefficients[id.index()];
+        (all, prior)
     }
 
     /// The log weight of an addend of a site.
-    pub fn log_weight(&self, site: SiteId, addend: usize) -> &Sum {
+    pub fn log_weight(&self, site: SiteId, addend: usize) -> &Whole {
         &self.log_weights[site.index()][addend]
     }
 
@@ -145,6 +156,26 @@ impl<'a> Context<'a> {
         self.bound.array(array).entry(&self.shapes[array.index()], subscripts).1
     }
 
+    /// Of the block of an array of data, for each row its value where all of it was observed.
+    fn observed_rows(&self, id: BlockId) -> Option<Vec<Option<Vec<f64>>>> {
+        let (block, place) = self.block(id);
+        let [member] = block.members.as_slice() else { return None };
+        self.bound.arrays.get(member.index())?.as_ref()?;
+        let home = self.homes[member.index()].as_ref()?;
+        let value = |row: usize| -> Option<Vec<f64>> {
+            let plates = unflat(&place.layout.plates, row);
+            let elements = (0..place.widths[0]).map(|element| {
+                let slices = unflat(&place.layout.slices[0], element);
+                let mut subscripts = vec![0; plates.len() + slices.len()];
+                home.plates.iter().zip(&plates).for_each(|(dimension, at)| subscripts[*dimension] = *at);
+                home.slices.iter().zip(&slices).for_each(|(dimension, at)| subscripts[*dimension] = *at);
+                self.observed(*member, &subscripts).then(|| self.datum(*member, &subscripts))
+            });
+            elements.collect()
+        };
+        Some((0..place.layout.rows).map(value).collect())
+    }
+
     /// An assignment of the plate letters of a block to a row of it.
     pub fn row(&self, id: BlockId, row: usize, environment: &dyn Environment) -> Assignment {
         let (block, place) = self.block(id);
@@ -170,10 +201,10 @@ impl Place {
         let missing = |array: ArrayId| bound.array(array).has_missing();
         let layout = Layout::new(equations, bound, block, &missing);
         let family = cavi_families::posterior(block.family);
-        let statistics = family.map_or_else(Vec::new, Posterior::statistics);
-        let expectations = family.map_or_else(Vec::new, Posterior::expectations);
+        let statistics = family.statistics();
+        let expectations = family.expectations();
         // A fixed variable without a distribution keeps values.
-        let values = block.mode == Mode::Point || family.is_none_or(Posterior::only_point);
+        let values = block.mode == Mode::Point || family.only_point();
         let widths: Vec<usize> = layout.slices.iter().map(|sizes| sizes.iter().product()).collect();
         let offsets = if is_one_vector(block) { layout.offsets() } else { vec![0; widths.len()] };
         let mut order: Vec<usize> = (0..layout.rows).collect();
@@ -183,13 +214,34 @@ impl Place {
             let values = unflat(&layout.plates, *row);
             plates.iter().map(|plate| values[*plate]).collect::<Vec<usize>>()
         });
-        let observed = Observed::of(equations, bound, block);
-        Place { layout, family, statistics, expectations, values, widths, offsets, order, observed }
+        Place { layout, family, statistics, expectations, values, widths, offsets, order, observed: None }
+    }
+
+    /// The value of a row of a partly observed array that was observed.
+    pub fn observed_value(&self, row: usize) -> Option<&[f64]> {
+        self.observed.as_ref()?[row].as_deref()
+    }
+
+    /// `sum_i c_i t_i(x)` at an observed value, from the coefficients of its own statements, base taken off: what the bound takes
+    /// from a prior that its family pairs with the entropy.
+    pub fn prior_at(&self, prior: &[Vec<f64>], value: &[f64]) -> f64 {
+        let mut total = Accumulator::default();
+        for ((own, base), prior) in self.statistics.iter().zip(&self.layout.base).zip(prior) {
+            let mut statistic = vec![0.0; prior.len()];
+            at_value(&own.statistic, value, &mut statistic);
+            for (prior, statistic) in prior.iter().zip(statistic) {
+                // 0 ln 0 is 0.
+                if prior + base != 0.0 {
+                    total.add((prior + base) * statistic);
+                }
+            }
+        }
+        total.total()
     }
 
     /// Whether several variables stand beside each other in one vector.
     fn one_vector(&self) -> bool {
-        self.widths.len() > 1 && self.family.is_some_and(|family| family.one_vector())
+        self.widths.len() > 1 && self.family.one_vector()
     }
 
     /// The statistic as the family names it.
@@ -272,8 +324,7 @@ impl Place {
 
     /// The extents of the columns that describe the block.
     pub fn extents(&self) -> Vec<Extent> {
-        self.family
-            .map_or_else(Vec::new, |family| family.descriptors().iter().map(|own| own.extent).collect())
+        self.family.descriptors().iter().map(|own| own.extent).collect()
     }
 
     /// The lengths of the columns that are stored for the block.
@@ -351,7 +402,7 @@ impl Place {
             _ => None,
         };
         derived.or_else(|| answer(&named, elements)).unwrap_or_else(|| {
-            let family = self.family.map_or("", Posterior::name);
+            let family = self.family.name();
             unreachable!(
                 "the derivation asks only for expectations that the family answers: {family}, {named:?}"
             )

@@ -64,15 +64,20 @@ impl State {
     /// Recomputes the expectations of a block.
     pub fn expect(&mut self, context: &Context, id: BlockId) {
         let place = &context.places[id.index()];
-        let Some(family) = place.family.filter(|_| !place.values) else { return };
+        if place.values {
+            return;
+        }
+        let family = place.family;
         let batch = place.layout.batch();
         let columns = self.columns(context, id);
         let mut expectations = Vec::with_capacity(place.expectations.len());
         for (which, own) in place.expectations.iter().enumerate() {
             let mut column = vec![0.0; batch.len(own.extent)];
             family.expect(&batch, &views(columns), which, &mut column);
-            if let Some(observed) = &place.observed {
-                observed.expect(&place.layout, which, 0..batch.rows, &mut column);
+            for row in 0..place.layout.rows {
+                if let Some(value) = place.observed_value(row) {
+                    at_value(&own.statistic, value, &mut column[place.span(own.extent, row)]);
+                }
             }
             expectations.push(column);
         }
@@ -82,12 +87,15 @@ impl State {
     /// Recomputes the expectations of one copy.
     pub fn expect_row(&mut self, context: &Context, id: BlockId, row: usize) {
         let place = &context.places[id.index()];
-        let Some(family) = place.family.filter(|_| !place.values) else { return };
+        if place.values {
+            return;
+        }
+        let family = place.family;
         let columns = row_of(place, self.columns(context, id), &place.extents(), row);
         for (which, own) in place.expectations.iter().enumerate() {
             let mut column = vec![0.0; place.length(own.extent)];
             family.expect(&place.layout.batch_of(1), &views(&columns), which, &mut column);
-            if let Some(value) = place.observed.as_ref().and_then(|observed| observed.row(row)) {
+            if let Some(value) = place.observed_value(row) {
                 at_value(&own.statistic, value, &mut column);
             }
             self.expectations[id.index()][which][place.span(own.extent, row)].copy_from_slice(&column);
@@ -123,7 +131,7 @@ impl<'a> View<'a> {
         for (place, addend) in stated.addends.iter().enumerate() {
             let log_weight = self.context.log_weight(site, place);
             for_each_value(symbols, self, &addend.letters, &mut assignment, &mut |assignment| {
-                log_weights.push(evaluate(symbols, log_weight, self, assignment));
+                log_weights.push(log_weight.value(symbols, self, assignment));
             });
         }
         log_weights
@@ -219,7 +227,7 @@ impl Environment for View<'_> {
             // A sum of one category leaves no choice, whatever its weight.
             return 1.0;
         }
-        let log_weight = evaluate(symbols, own, &then, &mut assignment);
+        let log_weight = own.value(symbols, &then, &mut assignment);
         share(log_weight, log_sum_exp(&all))
     }
 

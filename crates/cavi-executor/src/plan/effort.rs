@@ -5,15 +5,15 @@ use cavi_families::{Expectation, Extent, Posterior};
 use cavi_numerics::kernels::contract::Work;
 
 use crate::plan::Plan;
+use crate::plan::parts::Parts;
 use crate::plan::precision::Stored;
+use crate::plan::prepared::Prepared;
 use crate::plan::print::whitened;
 use cavi_numerics::kernels::masked::ROWS as MASKED_ROWS;
 
 use crate::plan::rates::{KINDS, Kind, SECONDS, SHARED};
 use crate::plan::site::{AddendPlan, SitePlan};
 use crate::plan::tensor::{Contraction, Elementwise, Index, Node, NodeId, Operation};
-use crate::run::contractions::Prepared;
-use crate::run::rows::Parts;
 
 /// So many units of each kind of work, cut into so many tasks.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +46,12 @@ impl Effort {
     pub fn plus(mut self, other: &Effort) -> Effort {
         self.units.iter_mut().zip(&other.units).for_each(|(own, other)| *own += other);
         self.tasks = self.tasks.max(other.tasks);
+        self
+    }
+
+    /// Without an effort that is a part of it.
+    pub fn less(mut self, other: &Effort) -> Effort {
+        self.units.iter_mut().zip(&other.units).for_each(|(own, other)| *own -= other);
         self
     }
 
@@ -104,9 +110,7 @@ impl Plan<'_> {
         match &node.operation {
             Operation::Static(_) | Operation::Counts(..) => Effort::NONE,
             Operation::Moment(block, which) => {
-                let Some(family) = cavi_families::posterior(equations.block(*block).family) else {
-                    return Effort::NONE;
-                };
+                let family = cavi_families::posterior(equations.block(*block).family);
                 let kinds = expectation(&family.expectations()[*which]);
                 of_values(values, &kinds).cut(self.parts(*block, family))
             }
@@ -175,7 +179,7 @@ impl Plan<'_> {
     pub(super) fn description(&self, equations: &Equations, block: BlockId) -> Effort {
         let own = equations.block(block);
         let layout = &self.layouts[block.index()];
-        let Some(family) = cavi_families::posterior(own.family) else { return Effort::NONE };
+        let family = cavi_families::posterior(own.family);
         let batch = layout.batch();
         if self.blocks[block.index()].ascent.is_some() {
             let values = layout.rows * layout.width();
@@ -213,7 +217,7 @@ impl Plan<'_> {
     pub(super) fn entropy(&self, equations: &Equations, block: BlockId) -> Effort {
         let own = equations.block(block);
         let layout = &self.layouts[block.index()];
-        let Some(family) = cavi_families::posterior(own.family) else { return Effort::NONE };
+        let family = cavi_families::posterior(own.family);
         let batch = layout.batch();
         let values: usize = family.descriptors().iter().map(|own| batch.len(own.extent)).sum();
         let rows = batch.rows as f64;

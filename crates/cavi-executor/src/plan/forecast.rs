@@ -1,20 +1,25 @@
 //! How long a sweep will take: its steps counted by the same book-keeping as in the run, each at the rates of its kernels.
 //!
-//! The schedule is walked with stamps in the place of values: a step is taken when what it follows from has moved since,
-//! exactly as [`Executor`](crate::Executor) takes it. The third sweep is counted, in which nothing is taken for the first
+//! The schedule is walked by the [`Walker`] of the run, with [`Stamps`] in the place of values: a step is taken when what it follows
+//! from has moved since. The third sweep is counted, in which nothing is taken for the first
 //! time. What depends on values is assumed: a point that ascends takes all steps of a visit.
 
 use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::sync::Arc;
 
 use cavi_algebra::{ArrayId, BlockId, Equations, SiteId};
+use smallvec::SmallVec;
 
-use crate::plan::Plan;
 use crate::plan::effort::{self, Effort, Pass};
+use crate::plan::lifetimes::{LARGE, transient};
 use crate::plan::rates::Kind;
 use crate::plan::site::AddendPlan;
+use crate::plan::stamps::{Due, LastPass, Stamps};
 use crate::plan::tensor::{NodeId, Operation, Source};
-use crate::run::{LARGE, VISIT, transient};
-use crate::schedule::{Item, Schedule, Step};
+use crate::plan::{AscentPlan, InOrder, Plan};
+use crate::schedule::walk::{Walker, first_sharing, sweep};
+use crate::schedule::{Blocks, Schedule, VISIT};
 
 /// Of a point in one variable at a time, about so many steps of Newton's method bring a visit to its end.
 const NEWTON: usize = 4;
@@ -32,8 +37,15 @@ impl Taken {
     const NEVER: Taken = Taken { count: 0, effort: Effort::NONE };
 
     fn once_more(&mut self, effort: &Effort) {
-        self.count += 1;
+        self.count = self.count.saturating_add(1);
         self.effort = self.effort.plus(effort);
+    }
+
+    /// Does so many times more what it has done since.
+    fn again(&mut self, since: &Taken, times: u64) {
+        let count = self.count - since.count;
+        self.count = self.count.saturating_add(count.saturating_mul(times));
+        self.effort = self.effort.plus(&self.effort.less(&since.effort).times(times as f64));
     }
 }
 
@@ -55,6 +67,15 @@ pub struct Forecast {
 }
 
 impl Forecast {
+    /// Does so many times more what it has done since.
+    fn again(&mut self, since: &Forecast, times: u64) {
+        let all = [&mut self.nodes, &mut self.sites, &mut self.blocks, &mut self.entropies];
+        let since = [&since.nodes, &since.sites, &since.blocks, &since.entropies];
+        for (own, since) in all.into_iter().flatten().zip(since.into_iter().flatten()) {
+            own.again(since, times);
+        }
+    }
+
     /// A sweep with its bound, in seconds.
     pub fn seconds(&self) -> f64 {
         let all = [&self.nodes, &self.sites, &self.blocks, &self.entropies];
@@ -118,27 +139,17 @@ fn time(seconds: f64) -> String {
     }
 }
 
-/// What a site has seen.
-#[derive(Clone, Default)]
-struct Seen {
-    stamp: u64,
-    targets: Vec<BlockId>,
-    has_total: bool,
-    /// For each addend, the state of the factors that its sums were taken from.
-    sums: Vec<u64>,
-}
-
-/// Stamps in the place of values.
-struct Walk<'w> {
+/// A sweep without numbers: stamps in the place of values.
+struct Forecaster<'w> {
     plan: &'w Plan<'w>,
     equations: &'w Equations,
     transient: Vec<bool>,
-    clock: u64,
-    stamps: Vec<u64>,
-    held_since: Vec<u64>,
-    blocks: Vec<u64>,
-    sites: Vec<Seen>,
-    next: Vec<Vec<BlockId>>,
+    stamps: Stamps,
+    passes: Vec<LastPass>,
+    /// For each site and addend, the state of the factors that its sums were taken from.
+    sums: Vec<Vec<u64>>,
+    /// The blocks that each site's total is taken along with.
+    next: Vec<Blocks>,
     held: Vec<Vec<NodeId>>,
     efforts: Vec<Option<Effort>>,
     taken: Forecast,
@@ -148,23 +159,21 @@ impl Plan<'_> {
     /// Predicts a sweep of this schedule with its bound.
     pub fn forecast(&self, equations: &Equations, schedule: &Schedule, threads: usize) -> Forecast {
         let nodes = self.nodes.len();
-        let mut walk = Walk {
+        let reads = |site: usize| move |block: BlockId| self.site_is_read_by(SiteId::from(site), block);
+        let mut forecaster = Forecaster {
             plan: self,
             equations,
             transient: transient(self),
-            clock: 1,
-            stamps: vec![0; nodes],
-            held_since: vec![0; nodes],
-            blocks: vec![1; self.blocks.len()],
-            sites: vec![Seen::default(); self.sites.len()],
-            next: vec![Vec::new(); self.sites.len()],
-            held: (0..self.blocks.len()).map(|block| self.held_by(block)).collect(),
+            stamps: Stamps::new(self),
+            passes: vec![LastPass::default(); self.sites.len()],
+            sums: vec![Vec::new(); self.sites.len()],
+            next: (0..self.sites.len()).map(|site| first_sharing(schedule, &reads(site))).collect(),
+            held: (0..self.blocks.len()).map(|block| self.held_by(BlockId::from(block))).collect(),
             efforts: vec![None; nodes],
             taken: Forecast::default(),
         };
-        walk.expect_next(schedule);
         for _ in 0..3 {
-            walk.taken = Forecast {
+            forecaster.taken = Forecast {
                 bound: 0.0,
                 threads,
                 nodes: vec![Taken::NEVER; nodes],
@@ -172,86 +181,30 @@ impl Plan<'_> {
                 blocks: vec![Taken::NEVER; self.blocks.len()],
                 entropies: vec![Taken::NEVER; self.blocks.len()],
             };
-            schedule.items.iter().for_each(|item| walk.item(item));
-            let sweep = walk.taken.seconds();
-            walk.bound();
-            walk.taken.bound = walk.taken.seconds() - sweep;
+            let Ok(()) = sweep(&mut forecaster, schedule);
+            let seconds = forecaster.taken.seconds();
+            forecaster.bound();
+            forecaster.taken.bound = forecaster.taken.seconds() - seconds;
         }
-        walk.taken
-    }
-
-    /// The held nodes that the update of a block reads.
-    fn held_by(&self, block: usize) -> Vec<NodeId> {
-        let plan = &self.blocks[block];
-        let mut rest: Vec<NodeId> = plan.natural.iter().copied().chain(plan.ascent_nodes()).collect();
-        let mut reached = BTreeSet::new();
-        while let Some(node) = rest.pop() {
-            if reached.insert(node) {
-                rest.extend(self.nodes[node.index()].reads());
-            }
-        }
-        let is_held = |node: &NodeId| matches!(self.nodes[node.index()].operation, Operation::Held(_));
-        reached.into_iter().filter(is_held).collect()
+        forecaster.taken
     }
 }
 
-impl Walk<'_> {
-    fn item(&mut self, item: &Item) {
-        if item.reset {
-            item.blocks().into_iter().for_each(|block| self.reset(block));
-        }
-        for _ in 0..item.repeat {
-            match &item.step {
-                Step::Block(block) => {
-                    self.refresh(&[*block]);
-                    self.update(*block);
-                }
-                Step::Group(_) => {
-                    self.refresh(&item.blocks());
-                    self.members(item);
-                }
-                Step::Sequence(items) => items.iter().for_each(|item| self.item(item)),
-            }
-        }
+impl Walker for Forecaster<'_> {
+    type End = Infallible;
+
+    fn reset(&mut self, block: BlockId) -> Result<(), Infallible> {
+        let nodes = self.plan.blocks[block.index()].prior.clone();
+        nodes.iter().for_each(|node| self.evaluate(*node));
+        self.describe(block);
+        self.stamps.touch(block);
+        self.forget(&nodes);
+        Ok(())
     }
 
-    fn members(&mut self, item: &Item) {
-        match &item.step {
-            Step::Block(block) => self.update(*block),
-            Step::Group(items) | Step::Sequence(items) => {
-                for item in items {
-                    if item.reset {
-                        item.blocks().into_iter().for_each(|block| self.reset(block));
-                    }
-                    (0..item.repeat).for_each(|_| self.members(item));
-                }
-            }
-        }
-    }
-
-    fn expect_next(&mut self, schedule: &Schedule) {
-        fn leaves(item: &Item, out: &mut Vec<Vec<BlockId>>) {
-            match &item.step {
-                Step::Block(block) => out.push(vec![*block]),
-                Step::Group(_) => out.push(item.blocks().to_vec()),
-                Step::Sequence(items) => items.iter().for_each(|item| leaves(item, out)),
-            }
-        }
-        let mut order = Vec::new();
-        schedule.items.iter().for_each(|item| leaves(item, &mut order));
-        for site in 0..self.sites.len() {
-            let first = order.iter().find(|blocks| blocks.iter().any(|block| self.reads(site, *block)));
-            self.next[site] = first.cloned().unwrap_or_default();
-        }
-    }
-
-    fn reads(&self, site: usize, block: BlockId) -> bool {
-        self.plan.sites[site].as_ref().is_some_and(|site| site.is_read_by(block))
-    }
-
-    fn refresh(&mut self, blocks: &[BlockId]) {
-        for site in 0..self.sites.len() {
-            let own: Vec<BlockId> = blocks.iter().copied().filter(|block| self.reads(site, *block)).collect();
+    fn refresh(&mut self, blocks: &[BlockId]) -> Result<(), Infallible> {
+        for site in (0..self.plan.sites.len()).map(SiteId::from) {
+            let own = self.plan.site_targets(site, blocks);
             if !own.is_empty() {
                 self.pass(site, &own, false);
             }
@@ -259,16 +212,50 @@ impl Walk<'_> {
         for block in blocks {
             self.held[block.index()].clone().into_iter().for_each(|node| self.hold(node));
         }
+        Ok(())
     }
 
+    fn update(&mut self, block: BlockId, _group: Option<&[BlockId]>) -> Result<(), Infallible> {
+        let plan = Arc::clone(&self.plan.blocks[block.index()]);
+        match (&plan.ascent, plan.in_order.as_slice()) {
+            (Some(ascent), _) => self.ascend(block, ascent),
+            (None, []) => {
+                plan.natural.iter().for_each(|node| self.evaluate(*node));
+                self.describe(block);
+                self.stamps.touch(block);
+                self.forget(&plan.natural);
+            }
+            (None, in_order) => self.update_in_order(block, in_order),
+        }
+        Ok(())
+    }
+
+    /// From the third time on every time is like the one before.
+    fn repeat(
+        &mut self,
+        times: u64,
+        once: &mut dyn FnMut(&mut Self) -> Result<(), Infallible>,
+    ) -> Result<(), Infallible> {
+        const WALKED: u64 = 3;
+        let mut before = None;
+        for number in 0..times.min(WALKED) {
+            before = (times > WALKED && number + 1 == WALKED).then(|| self.taken.clone());
+            once(self)?;
+        }
+        if let Some(before) = before {
+            self.taken.again(&before, times - WALKED);
+        }
+        Ok(())
+    }
+}
+
+impl Forecaster<'_> {
     fn hold(&mut self, id: NodeId) {
-        let Operation::Held(from) = self.plan.nodes[id.index()].operation else { return };
-        self.evaluate(from);
-        if self.held_since[id.index()] != self.stamps[from.index()] {
-            self.take(id);
-            self.held_since[id.index()] = self.stamps[from.index()];
-            self.clock += 1;
-            self.stamps[id.index()] = self.clock;
+        if let Operation::Held(from) = self.plan.nodes[id.index()].operation {
+            self.evaluate(from);
+            if self.stamps.hold(self.plan, id).is_some() {
+                self.take(id);
+            }
         }
     }
 
@@ -297,39 +284,25 @@ impl Walk<'_> {
         self.taken.blocks[block.index()].once_more(&effort);
     }
 
-    fn newest(&self, id: NodeId) -> u64 {
-        let node = &self.plan.nodes[id.index()];
-        match node.source() {
-            Source::Given => 1,
-            Source::Refresh => self.stamps[id.index()],
-            Source::Block(block) => self.blocks[block.index()],
-            Source::Nodes => node.reads().into_iter().map(|read| self.newest(read)).fold(1, u64::max),
-        }
-    }
-
     fn evaluate(&mut self, id: NodeId) {
-        match self.plan.nodes[id.index()].source() {
-            Source::Refresh if self.stamps[id.index()] == 0 => return self.hold(id),
-            Source::Given | Source::Refresh => return,
-            Source::Block(_) | Source::Nodes => {}
-        }
-        let newest = self.newest(id);
-        if self.stamps[id.index()] >= newest {
-            return;
-        }
+        let newest = match self.stamps.due(self.plan, id) {
+            Due::Hold => return self.hold(id),
+            Due::Nothing | Due::Current(_) => return,
+            Due::Outdated(newest) => newest,
+        };
         let reads = self.plan.nodes[id.index()].reads();
         reads.iter().for_each(|read| self.evaluate(*read));
         if self.plan.streamed[id.index()] {
             return;
         }
         self.take(id);
-        self.stamps[id.index()] = newest;
+        self.stamps.nodes[id.index()] = newest;
         self.forget_transient(&reads);
     }
 
     fn forget_transient(&mut self, nodes: &[NodeId]) {
         for node in nodes.iter().filter(|node| self.transient[node.index()]) {
-            self.stamps[node.index()] = 0;
+            self.stamps.nodes[node.index()] = 0;
         }
     }
 
@@ -337,7 +310,7 @@ impl Walk<'_> {
     fn forget(&mut self, nodes: &[NodeId]) {
         for node in nodes {
             if self.is_large_sum(*node) {
-                self.stamps[node.index()] = 0;
+                self.stamps.nodes[node.index()] = 0;
             }
         }
     }
@@ -347,17 +320,10 @@ impl Walk<'_> {
         matches!(node.operation, Operation::Contractions(_)) && node.len() >= LARGE
     }
 
-    fn newest_factor(&self, addend: &AddendPlan) -> u64 {
-        addend.modes.iter().map(|mode| self.newest(mode.factor)).fold(1, u64::max)
-    }
-
-    fn pass(&mut self, site: usize, targets: &[BlockId], wants_total: bool) {
-        let Some(plan) = self.plan.sites[site].clone() else { return };
-        let newest = plan.inputs().map(|input| self.newest(input)).fold(1, u64::max);
-        let seen = &self.sites[site];
-        let has_all =
-            (seen.has_total || !wants_total) && targets.iter().all(|target| seen.targets.contains(target));
-        if seen.stamp >= newest && has_all {
+    fn pass(&mut self, site: SiteId, targets: &[BlockId], wants_total: bool) {
+        let Some(plan) = self.plan.sites[site.index()].clone() else { return };
+        let newest = self.stamps.newest_of(self.plan, plan.inputs());
+        if self.passes[site.index()].serves(newest, targets, wants_total) {
             return;
         }
         self.evaluate(plan.weight);
@@ -370,23 +336,26 @@ impl Walk<'_> {
                 addend.offset.into_iter().for_each(|offset| self.evaluate(offset));
             }
         }
-        let sums: Vec<u64> = plan.addends.iter().map(|addend| self.newest_factor(addend)).collect();
+        let factors = |addend: &AddendPlan| -> SmallVec<[NodeId; 8]> {
+            addend.modes.iter().map(|mode| mode.factor).collect()
+        };
+        let sums: Vec<u64> =
+            plan.addends.iter().map(|addend| self.stamps.newest_of(self.plan, factors(addend))).collect();
         let several = plan.addends.len() > 1;
-        let known =
-            |(addend, newest): (usize, &u64)| !several || self.sites[site].sums.get(addend) != Some(newest);
+        let last = &self.sums[site.index()];
+        let known = |(addend, newest): (usize, &u64)| !several || last.get(addend) != Some(newest);
         let wanted = |addend: &AddendPlan| addend.modes.iter().map(|mode| mode.is_read_by(targets)).collect();
         let pass = Pass {
             moved: sums.iter().enumerate().map(known).collect(),
             wanted: plan.addends.iter().map(wanted).collect(),
             total: wants_total,
         };
-        self.taken.sites[site].once_more(&effort::pass(&plan, &pass));
-        self.sites[site].sums = sums;
-        self.clock += 1;
-        let id = SiteId::from(site);
+        self.taken.sites[site.index()].once_more(&effort::pass(&plan, &pass));
+        self.sums[site.index()] = sums;
+        let clock = self.stamps.tick();
         for (index, node) in self.plan.nodes.iter().enumerate() {
             let Operation::Counts(own, addend, log) = node.operation else { continue };
-            if own != id {
+            if own != site {
                 continue;
             }
             let addend = &plan.addends[addend];
@@ -394,66 +363,41 @@ impl Walk<'_> {
             let of_scalars =
                 addend.scalars.iter().any(|scalar| scalar.log == log && targets.contains(&scalar.block));
             if of_modes || of_scalars {
-                self.stamps[index] = self.clock;
+                self.stamps.nodes[index] = clock;
             }
         }
-        let seen = &self.sites[site];
-        let has_total = wants_total || (seen.has_total && seen.stamp >= newest);
-        (self.sites[site].stamp, self.sites[site].has_total) = (newest, has_total);
-        self.sites[site].targets = targets.to_vec();
+        self.passes[site.index()].took(newest, targets, wants_total.then_some(0.0));
     }
 
-    fn touch(&mut self, block: BlockId) {
-        self.clock += 1;
-        self.blocks[block.index()] = self.clock;
-    }
-
-    fn reset(&mut self, block: BlockId) {
-        let nodes = self.plan.blocks[block.index()].prior.clone();
-        nodes.iter().for_each(|node| self.evaluate(*node));
-        self.describe(block);
-        self.touch(block);
-        self.forget(&nodes);
-    }
-
-    fn update(&mut self, block: BlockId) {
-        let plan = &self.plan.blocks[block.index()];
-        if let Some(ascent) = &plan.ascent {
-            let steps = if ascent.curvature.is_some() { NEWTON } else { VISIT * 3 / 2 };
-            for _ in 0..steps {
-                for site in &ascent.sites {
-                    let own = if self.reads(site.index(), block) { vec![block] } else { Vec::new() };
-                    self.pass(site.index(), &own, true);
-                }
-                plan.ascent_nodes().for_each(|node| self.evaluate(node));
-                self.describe(block);
-                self.touch(block);
+    /// A visit to a point without a closed form.
+    fn ascend(&mut self, block: BlockId, ascent: &AscentPlan) {
+        let steps = if ascent.curvature.is_some() { NEWTON } else { VISIT * 3 / 2 };
+        let plan = Arc::clone(&self.plan.blocks[block.index()]);
+        for _ in 0..steps {
+            for site in &ascent.sites {
+                self.pass(*site, &self.plan.site_targets(*site, &[block]), true);
             }
-            return;
+            plan.ascent_nodes().for_each(|node| self.evaluate(node));
+            self.describe(block);
+            self.stamps.touch(block);
         }
-        let natural = plan.natural.clone();
+    }
+
+    /// Copies that move one after another: what follows from the block and is read by its own update gains what each step changes.
+    fn update_in_order(&mut self, block: BlockId, in_order: &[InOrder]) {
+        let natural = self.plan.blocks[block.index()].natural.clone();
         natural.iter().for_each(|node| self.evaluate(*node));
         let layout = &self.plan.layouts[block.index()];
-        let steps: usize = plan
-            .in_order
-            .iter()
-            .map(|along| match &along.groups {
-                Some(starts) => starts.windows(2).map(|two| two[1] - two[0]).max().unwrap_or(0),
-                None => layout.plates[along.place],
-            })
-            .product();
-        if plan.in_order.is_empty() {
-            self.describe(block);
-            self.touch(block);
-            self.forget(&natural);
-            return;
-        }
-        // What follows from the block and is read by its own update gains what each step changes.
+        let steps = |along: &InOrder| match &along.groups {
+            Some(starts) => starts.windows(2).map(|two| two[1] - two[0]).max().unwrap_or(0),
+            None => layout.plates[along.place],
+        };
+        let steps: usize = in_order.iter().map(steps).product();
         let (nodes, effort) = self.follows(block);
         let description = self.plan.description(self.equations, block);
         let moves = effort.plus(&description).times(2.0).and(Kind::Moved, (steps * nodes) as f64).cut(1);
         self.taken.blocks[block.index()].once_more(&moves);
-        self.touch(block);
+        self.stamps.touch(block);
     }
 
     /// How many nodes between a block and its own natural parameters follow from it, and the effort of all of them.
@@ -480,16 +424,14 @@ impl Walk<'_> {
     fn bound(&mut self) {
         self.plan.elbo.clone().into_iter().for_each(|node| self.evaluate(node));
         for (site, _) in self.plan.elbo_sites.clone() {
-            let next = self.next[site.index()].clone();
-            let own: Vec<BlockId> =
-                next.into_iter().filter(|block| self.reads(site.index(), *block)).collect();
-            self.pass(site.index(), &own, true);
+            let own = self.plan.site_targets(site, &self.next[site.index()]);
+            self.pass(site, &own, true);
         }
         for (index, block) in self.equations.blocks.iter().enumerate() {
             if block.is_point() {
                 continue;
             }
-            let paired = cavi_families::posterior(block.family).is_some_and(|family| family.paired());
+            let paired = cavi_families::posterior(block.family).paired();
             if paired {
                 let prior = self.plan.blocks[index].prior.clone();
                 prior.iter().for_each(|node| self.evaluate(*node));

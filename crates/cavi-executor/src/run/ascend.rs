@@ -10,14 +10,14 @@ use smallvec::SmallVec;
 
 use super::in_order::Rows;
 use super::region::Region;
+use super::sweep::{End, Stop, go_on};
 use super::{Executor, trouble};
 use crate::coordinate::{Coordinate, Coordinates, of_members};
 use crate::plan::AscentPlan;
 use crate::plan::tensor::NodeId;
+use crate::schedule::VISIT;
 use crate::trouble::Trouble;
 
-/// The most steps of L-BFGS in one visit.
-pub const VISIT: usize = 20;
 /// Which allocations a point without a closed form sees while it moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allocations {
@@ -32,16 +32,18 @@ const ROUNDING: f64 = 1e-13;
 
 impl<'a> Executor<'a> {
     /// Moves a point that has no closed form.
-    pub(super) fn ascend(&mut self, id: BlockId, allocations: Allocations) -> Result<(), Trouble> {
+    pub(super) fn ascend(&mut self, id: BlockId, allocations: Allocations, stop: Stop) -> Result<(), End> {
         let plan = Arc::clone(&self.plan.blocks[id.index()]);
         match &plan.ascent {
             Some(AscentPlan { objective, gradient, curvature: Some(curvature), .. }) => {
-                self.one_by_one(id, objective, &gradient[0], curvature)
+                self.one_by_one(id, (objective, &gradient[0], curvature), stop)
             }
             Some(AscentPlan { objective, tight, sites, gradient, curvature: None }) => {
                 match (tight, allocations) {
-                    (Some(tight), Allocations::Optimal) => self.together(id, tight, gradient, Some(sites)),
-                    (Some(_) | None, _) => self.together(id, objective, gradient, None),
+                    (Some(tight), Allocations::Optimal) => {
+                        self.together(id, tight, gradient, Some(sites), stop)
+                    }
+                    (Some(_) | None, _) => self.together(id, objective, gradient, None, stop),
                 }
             }
             None => Ok(()),
@@ -56,7 +58,8 @@ impl<'a> Executor<'a> {
         objective: &[NodeId],
         gradient: &[Vec<NodeId>],
         optimal: Option<&[SiteId]>,
-    ) -> Result<(), Trouble> {
+        stop: Stop,
+    ) -> Result<(), End> {
         let coordinates = self.climbing(id);
         let start: SmallVec<[Scratch; 4]> =
             self.parameters.blocks[id.index()].iter().map(|member| Scratch::of(member)).collect();
@@ -76,6 +79,7 @@ impl<'a> Executor<'a> {
         };
         let first: Scratch = free().map(|place| from[place]).collect();
         let found = maximise(&first, VISIT, &mut |part| {
+            go_on(stop)?;
             self.put(id, &coordinates, &whole(part));
             let mut totals = 0.0;
             if let Some(sites) = optimal {
@@ -94,11 +98,11 @@ impl<'a> Executor<'a> {
                 member_slopes.copy_from_slice(&own.gradient(point, &slope));
                 rest = others;
             }
-            Ok::<_, Trouble>((value, free().map(|place| slopes[place]).collect()))
+            Ok::<_, End>((value, free().map(|place| slopes[place]).collect()))
         })?;
         if found.value.is_nan() {
             let reason = "its objective is no number where it starts".to_owned();
-            return Err(trouble(id, &self.plan.layouts[id.index()], 0, reason));
+            return Err(trouble(id, &self.plan.layouts[id.index()], 0, reason).into());
         }
         // A point that did not move keeps its bits.
         if found.steps > 0 {
@@ -137,12 +141,12 @@ impl<'a> Executor<'a> {
     fn one_by_one(
         &mut self,
         id: BlockId,
-        objective: &[NodeId],
-        gradient: &[NodeId],
-        curvature: &[NodeId],
-    ) -> Result<(), Trouble> {
+        derivatives: (&[NodeId], &[NodeId], &[NodeId]),
+        stop: Stop,
+    ) -> Result<(), End> {
         for step in self.one_after_another(id).iter() {
-            self.climb(id, step, objective, gradient, curvature)?;
+            go_on(stop)?;
+            self.climb(id, step, derivatives)?;
         }
         self.settle_changes(id);
         Ok(())
@@ -153,9 +157,7 @@ impl<'a> Executor<'a> {
         &mut self,
         id: BlockId,
         step: &Region,
-        objective: &[NodeId],
-        gradient: &[NodeId],
-        curvature: &[NodeId],
+        (objective, gradient, curvature): (&[NodeId], &[NodeId], &[NodeId]),
     ) -> Result<(), Trouble> {
         let layout = Arc::clone(&self.plan.layouts[id.index()]);
         let rows = &Rows::new(&layout, step).rows;

@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use cavi_algebra::{BlockId, Elementary};
 use cavi_families::{Extent, Views, observed, views};
+use cavi_numerics::reduce;
 
-use super::rows::{Column, Parts, entropies, expect};
+use super::rows::{Column, entropies, expect};
 use super::{Executor, family};
 use crate::observed::Observed;
+use crate::plan::parts::Parts;
+use crate::reduce::{Grid, Key, totals};
 
 impl Executor<'_> {
     /// The evidence lower bound, allocations at their optimum.
@@ -33,7 +36,11 @@ impl Executor<'_> {
             parts.push(sign * total);
             // The log of a partition near 1 is as exact as the partition, not as itself: 1e-15 of the weight.
             let pass = self.plan.sites[site.index()].as_ref().expect("a site with a total has a pass");
-            scale += 1e-5 * cavi_numerics::reduce::sum(&self.values[pass.weight.index()]);
+            let weights = &self.values[pass.weight.index()];
+            let (key, grid) =
+                (Key { what: "weights", number: site.index() }, Grid::whole(None, weights.len()));
+            let Ok([weight]) = totals(&mut self.reducer, key, &grid, |range| [reduce::sum(&weights[range])]);
+            scale += 1e-5 * weight;
         }
         for block in 0..self.equations.blocks.len() {
             if !self.equations.blocks[block].is_point() {
@@ -87,8 +94,11 @@ impl Executor<'_> {
         }
         drop(descriptors);
         self.forget_prepared(&prior);
-        let absolute: f64 = rows.iter().map(|row| row.abs()).sum();
-        (cavi_numerics::reduce::sum(&rows), absolute)
+        let (key, grid) = (Key { what: "entropy", number: id.index() }, Grid::whole(None, rows.len()));
+        let Ok([value, absolute]) = totals(&mut self.reducer, key, &grid, |range| {
+            [reduce::sum(&rows[range.clone()]), rows[range].iter().map(|row| row.abs()).sum()]
+        });
+        (value, absolute)
     }
 
     /// The sum of the absolute values of the terms that the update of a block sees: `sum_i |c_i E t_i|` over its copies, with

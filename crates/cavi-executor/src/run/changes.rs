@@ -19,7 +19,7 @@ use cavi_numerics::Scratch;
 use cavi_numerics::kernels::contract::Operands;
 use smallvec::SmallVec;
 
-use super::contractions::{Bounded, Seen};
+use super::contract_region::{Bounded, Seen};
 use super::elementwise::{in_place, pairwise};
 use super::in_order::{Rows, widths};
 use super::region::{Region, follows, gathered, scatter};
@@ -56,7 +56,7 @@ struct Gain {
 impl Executor<'_> {
     /// Notes that some copies of a block have moved.
     pub(super) fn touch_some(&mut self, block: BlockId, region: &Region) {
-        let since = self.block_stamps[block.index()];
+        let since = self.stamps.blocks[block.index()];
         self.touch(block);
         // A matrix that rows share changes with any of them.
         if !region.is_all() && self.plan.layouts[block.index()].group.is_empty() {
@@ -76,7 +76,7 @@ impl Executor<'_> {
     /// Works out what changed of a node, if it is known and not all; what the node reads is up to date. Whether that was done.
     pub(super) fn evaluate_changed(&mut self, id: NodeId, newest: u64) -> bool {
         let index = id.index();
-        let since = self.stamps[index];
+        let since = self.stamps.nodes[index];
         if since == 0 || self.values[index].len() != self.plan.nodes[index].len() {
             return false;
         }
@@ -170,7 +170,7 @@ impl Executor<'_> {
 
     /// Notes that a node has newer values, and where it gained what.
     fn note(&mut self, index: usize, newest: u64, region: Region, gained: Scratch) {
-        let since = std::mem::replace(&mut self.stamps[index], newest);
+        let since = std::mem::replace(&mut self.stamps.nodes[index], newest);
         let gained = if gained.len() * KEPT <= self.values[index].len() { gained } else { Scratch::zeros(0) };
         self.changes[index] = (!region.is_all()).then_some(Change { since, region, gained });
     }
@@ -186,8 +186,9 @@ impl Executor<'_> {
                 return None;
             }
             anew += prepared.cost_in(region, &self.plan.maps, &mut self.inverses);
-            let stamp = self.stamps[index];
-            let moved = prepared.reads().enumerate().filter(|(_, read)| self.stamps[read.index()] > stamp);
+            let stamp = self.stamps.nodes[index];
+            let moved =
+                prepared.reads().enumerate().filter(|(_, read)| self.stamps.nodes[read.index()] > stamp);
             let moved: Operands<(usize, &Region)> = moved
                 .map(|(place, read)| {
                     let change = self.changes[read.index()].as_ref()?;
@@ -218,7 +219,7 @@ impl Executor<'_> {
     /// Where a node differs from its values, if that is known.
     fn changed_region(&mut self, id: NodeId) -> Option<Region> {
         let node = &self.plan.nodes[id.index()];
-        let stamp = self.stamps[id.index()];
+        let stamp = self.stamps.nodes[id.index()];
         let known = |change: &Option<Change>| {
             change.as_ref().filter(|change| change.since <= stamp).map(|change| change.region.clone())
         };
@@ -228,7 +229,7 @@ impl Executor<'_> {
             return Some(region);
         }
         // Of each array that is read: nothing if it did not change.
-        let read = |read: &NodeId| match self.stamps[read.index()] > stamp {
+        let read = |read: &NodeId| match self.stamps.nodes[read.index()] > stamp {
             true => known(&self.changes[read.index()]).map(Some),
             false => Some(None),
         };

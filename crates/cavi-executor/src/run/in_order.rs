@@ -9,12 +9,12 @@ use cavi_numerics::kernels::contract::Operands;
 use cavi_numerics::reduce::has_nan;
 use smallvec::SmallVec;
 
-use super::contractions::Seen;
+use super::contract_region::Seen;
 use super::region::{Region, Values, gathered};
 use super::settle::settle;
 use super::{Executor, family, trouble};
 use crate::layout::Layout;
-use crate::plan::Along;
+use crate::plan::InOrder;
 use crate::plan::tensor::{NodeId, Operation, Source};
 use crate::trouble::Trouble;
 
@@ -82,7 +82,7 @@ impl Executor<'_> {
     fn steps_of(&self, id: BlockId) -> Vec<Region> {
         let plates = &self.plan.layouts[id.index()].plates;
         let mut steps = vec![Region::all(plates.len())];
-        for Along { place, groups } in &self.plan.blocks[id.index()].in_order {
+        for InOrder { place, groups } in &self.plan.blocks[id.index()].in_order {
             let values: Vec<Values> = match groups {
                 None => (0..plates[*place]).map(|value| Values::from_elem(value as u32, 1)).collect(),
                 Some(starts) => {
@@ -222,7 +222,7 @@ impl Executor<'_> {
         let is_sum = matches!(self.plan.nodes[node.index()].operation, Operation::Contractions(_));
         if !is_sum
             || self.plan.streamed[node.index()]
-            || self.block_stamps[id.index()] <= self.stamps[node.index()]
+            || self.stamps.blocks[id.index()] <= self.stamps.nodes[node.index()]
         {
             return None;
         }

@@ -124,7 +124,7 @@ impl Executor<'_> {
         }
         let mut narrowed = std::mem::take(&mut state.narrow);
         let weights = self.weights(plan, &state.weights);
-        let stamp = Some(self.stamps[plan.weight.index()]);
+        let stamp = Some(self.stamps.nodes[plan.weight.index()]);
         let mut total = 0.0;
         for (mode, own) in narrowed[main].iter_mut().enumerate() {
             if own.weights_stamp != stamp {

@@ -22,7 +22,6 @@ use super::rows::Column;
 use super::site_state::SiteState;
 use crate::plan::site::{AddendPlan, ModePlan, SitePlan};
 use crate::plan::tensor::{NodeId, Operation};
-use crate::schedule::Blocks;
 use crate::trouble::Trouble;
 
 /// For each addend, the counts of each of its modes, or terms without a summed letter, that is wanted.
@@ -43,10 +42,9 @@ impl Executor<'_> {
 
     /// The same, in one pass with the counts of those of these blocks that read them; of a site without a pass nothing.
     pub(super) fn total_with(&mut self, id: SiteId, blocks: &[BlockId]) -> Result<f64, Trouble> {
-        let reads = |block: &&BlockId| self.reads(id.index(), **block);
-        let targets: Blocks = blocks.iter().filter(reads).copied().collect();
+        let targets = self.plan.site_targets(id, blocks);
         self.pass_for(id, &targets, true)?;
-        Ok(self.sites[id.index()].total.unwrap_or(0.0))
+        Ok(self.sites[id.index()].last.total().unwrap_or(0.0))
     }
 
     /// Runs the pass for the counts of these blocks, unless the last one saw the same inputs and took them.
@@ -56,11 +54,8 @@ impl Executor<'_> {
 
     fn pass_for(&mut self, id: SiteId, targets: &[BlockId], wants_total: bool) -> Result<(), Trouble> {
         let Some(plan) = self.plan.sites[id.index()].clone() else { return Ok(()) };
-        let newest = plan.inputs().map(|input| self.newest(input)).fold(1, u64::max);
-        let state = &self.sites[id.index()];
-        let has_all = (state.total.is_some() || !wants_total)
-            && targets.iter().all(|target| state.targets.contains(target));
-        if state.stamp >= newest && has_all {
+        let newest = self.stamps.newest_of(&self.plan, plan.inputs());
+        if self.sites[id.index()].last.serves(newest, targets, wants_total) {
             return Ok(());
         }
         self.evaluate(plan.weight);
@@ -82,11 +77,7 @@ impl Executor<'_> {
         }
         self.narrow(&plan, &mut state);
         let total = self.run_pass(id, &plan, targets, wants_total, &mut state);
-        let last = state.total.filter(|_| state.stamp >= newest);
-        state.total = if wants_total { Some(total) } else { last };
-        state.stamp = newest;
-        state.targets.clear();
-        state.targets.extend_from_slice(targets);
+        state.last.took(newest, targets, wants_total.then_some(total));
         self.sites[id.index()] = state;
         Ok(())
     }
@@ -108,7 +99,7 @@ impl Executor<'_> {
 
     /// Brings the weights in the order of the pass up to date with their node; where one is negative, its entry.
     pub(super) fn weigh(&self, plan: &SitePlan, state: &mut SiteState) -> Result<(), usize> {
-        let weights_stamp = Some(self.stamps[plan.weight.index()]);
+        let weights_stamp = Some(self.stamps.nodes[plan.weight.index()]);
         if state.weights_stamp == weights_stamp {
             return Ok(());
         }
@@ -509,8 +500,7 @@ impl Executor<'_> {
     /// Puts the counts into the nodes that updates read, in the blocks' own order. Where that is another one, the memory in which
     /// the pass had them is for others.
     fn store(&mut self, id: SiteId, plan: &SitePlan, counts: Counts, scattered: Counts) {
-        self.clock += 1;
-        let clock = self.clock;
+        let clock = self.stamps.tick();
         for (number, (counts, scattered)) in counts.into_iter().zip(scattered).enumerate() {
             let addend = &plan.addends[number];
             for (mode, own) in addend.modes.iter().zip(counts) {
@@ -519,16 +509,17 @@ impl Executor<'_> {
                 let arranged = mode.counts.as_ref().filter(|_| !mode.counts_in_order());
                 let values = if let Some(arrange) = arranged {
                     let shape = &self.plan.nodes[node.index()].shape;
-                    let mut strides = Letters::from_elem(0, arrange.sizes.len());
+                    let mut strides = Letters::from_elem(0, arrange.letters.len());
                     let mut stride = 1;
                     for (index, size) in arrange.output.iter().zip(shape).rev() {
                         strides[index.letter] += stride;
                         stride *= size;
                     }
-                    let mut from = Letters::from_elem(Step::Stride(0), arrange.sizes.len());
+                    let sizes: Letters<usize> = arrange.sizes().collect();
+                    let mut from = Letters::from_elem(Step::Stride(0), sizes.len());
                     // The categories of a padded mode are one letter, the last.
                     let (mut inner, mut padding) = (1, mode.padding);
-                    for (letter, size) in arrange.sizes.iter().enumerate().rev() {
+                    for (letter, size) in sizes.iter().enumerate().rev() {
                         from[letter] = Step::Stride(inner);
                         inner = inner * size + std::mem::take(&mut padding);
                     }
@@ -536,7 +527,7 @@ impl Executor<'_> {
                     let operand = Operand { values: &own, steps: from };
                     let steps = strides.into_iter().map(Step::Stride).collect();
                     let output = Output { values: &mut values, steps };
-                    contract(&arrange.sizes, 1.0, &[operand], output, &self.threads);
+                    contract(&sizes, 1.0, &[operand], output, &self.threads);
                     Scratch::keep(own);
                     values
                 } else {
@@ -547,14 +538,14 @@ impl Executor<'_> {
                     None => values,
                 };
                 self.values[node.index()] = Cow::Owned(values);
-                self.stamps[node.index()] = clock;
+                self.stamps.nodes[node.index()] = clock;
             }
             for (scalar, own) in addend.scalars.iter().zip(scattered) {
                 let Some(own) = own else { continue };
                 let Some(node) = self.counts_node(id, number, scalar.log) else { continue };
                 let own = self.by_the_copy(scalar.block, own);
                 self.values[node.index()] = Cow::Owned(own);
-                self.stamps[node.index()] = clock;
+                self.stamps.nodes[node.index()] = clock;
             }
         }
     }

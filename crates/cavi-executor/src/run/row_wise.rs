@@ -18,12 +18,13 @@ use cavi_numerics::reduce::has_nan;
 use cavi_numerics::{Scratch, Threads};
 use smallvec::SmallVec;
 
-use super::contractions::Prepared;
 use super::elementwise::in_place;
-use super::rows::Parts;
 use super::settle::settle;
 use super::site_state::SiteState;
+use super::sweep::{End, Stop, go_on};
 use super::{Executor, family, narrow};
+use crate::plan::parts::Parts;
+use crate::plan::prepared::Prepared;
 use crate::plan::row_wise::{Column, OwnRows, RowWise};
 use crate::plan::site::SitePlan;
 use crate::plan::tensor::{Operation, Reads};
@@ -36,11 +37,11 @@ const OWN: usize = 4 * size_of::<f64>();
 impl Executor<'_> {
     /// Updates the rows of a block so many times each, one band of them after another; `false` where this is not how it can be
     /// done, and nothing has changed.
-    pub(super) fn repeat_rows(&mut self, id: BlockId, repeat: u64) -> bool {
+    pub(super) fn repeat_rows(&mut self, id: BlockId, repeat: u64, stop: Stop) -> Result<bool, End> {
         let is_whole = self.observed[id.index()].is_none() && self.held[id.index()].is_empty();
-        let Some(own) = self.plan.row_wise[id.index()].clone().filter(|_| is_whole) else { return false };
+        let Some(own) = self.plan.row_wise[id.index()].clone().filter(|_| is_whole) else { return Ok(false) };
         if !own.sites.iter().all(|site| self.is_ready(site)) {
-            return false;
+            return Ok(false);
         }
         let fixed: SmallVec<[Scratch; 6]> = own.columns.iter().map(|column| self.fixed(id, column)).collect();
         let letters = self.plan.layouts[id.index()].plates[0];
@@ -58,20 +59,20 @@ impl Executor<'_> {
         self.threads.for_each_part(&mut columns, bands.len(), end, |band, columns| {
             let rows = bands[band].clone();
             let band = Band { executor: self, id, own: &own, fixed: &fixed, rows };
-            if !(0..repeat).all(|_| band.update(columns).is_some()) {
+            if !(0..repeat).all(|_| !stop() && band.update(columns).is_some()) {
                 failed.store(true, Ordering::Relaxed);
             }
         });
         drop(columns);
         self.bands[id.index()] = bands;
         if failed.into_inner() {
-            return false;
+            return go_on(stop).map(|()| false);
         }
         for (column, updated) in self.parameters.blocks[id.index()].iter_mut().zip(updated) {
             Scratch::keep(std::mem::replace(column, updated.into_values()));
         }
         self.touch(id);
-        true
+        Ok(true)
     }
 
     /// Brings up to date what the block does not move of a site; whether its entries can be visited row by row.

@@ -1,94 +1,19 @@
-//! What is done to the rows of a block, a part of them at a time: parts that stay in the cache, on all threads. Parts follow
-//! from the layout alone, and rows do not depend on one another, so that the bits depend on neither.
+//! What is done to the rows of a block, a part of them at a time: parts that stay in the cache, on all threads. Natural parameters
+//! that are needed only there are worked out part by part too, and never stand in memory as a whole.
 
-use std::ops::{Deref, Range};
+use std::ops::Deref;
 use std::sync::Mutex;
 
-use cavi_families::{Batch, Descriptor, Expectation, Extent, Improper, Posterior, Views, views, views_mut};
+use cavi_families::{Batch, Expectation, Extent, Improper, Posterior, views, views_mut};
 use cavi_numerics::reduce::has_nan;
 use cavi_numerics::{Scratch, Threads};
 use smallvec::SmallVec;
 
-use super::{Executor, LARGE};
+use super::Executor;
 use crate::layout::Layout;
+use crate::plan::lifetimes::LARGE;
+use crate::plan::parts::Parts;
 use crate::plan::tensor::{NodeId, Operation};
-
-/// As many values of a column are treated together.
-const PART: usize = 1 << 13;
-
-/// The rows of a block, cut at values of its first plate letter.
-#[derive(Clone, Copy)]
-pub struct Parts<'a> {
-    layout: &'a Layout,
-    batch: Batch<'a>,
-    /// The values of the first plate letter.
-    letters: usize,
-    /// How many of them are a part.
-    step: usize,
-}
-
-impl<'a> Parts<'a> {
-    /// One part for all rows where there are few, where rows share matrices, and of slices of no element.
-    pub fn new(family: &dyn Posterior, layout: &'a Layout) -> Parts<'a> {
-        let (batch, letters) = (layout.batch(), layout.plates.first().copied().unwrap_or(1));
-        let descriptors = family.descriptors().iter().map(|own| own.extent);
-        let extents = || descriptors.clone().chain(layout.statistics.iter().map(|own| own.extent));
-        let shares = !layout.group.is_empty() && extents().any(|extent| extent == Extent::Matrix);
-        let values = extents().map(|extent| batch.len(extent)).max().unwrap_or(0);
-        if values <= PART || shares || layout.n == 0 {
-            return Parts { layout, batch, letters, step: letters.max(1) };
-        }
-        Parts { layout, batch, letters, step: (PART * letters / values).max(1) }
-    }
-
-    fn is_one(&self) -> bool {
-        self.step >= self.letters
-    }
-
-    /// How many parts there are.
-    pub fn count(&self) -> usize {
-        self.letters.div_ceil(self.step)
-    }
-
-    /// The values of the first plate letter in a part.
-    pub(super) fn letters(&self, part: usize) -> Range<usize> {
-        part * self.step..self.letters.min((part + 1) * self.step)
-    }
-
-    /// How many of the values of an array of all rows the parts hold, the last one fewer.
-    pub(super) fn values(&self, all: usize) -> usize {
-        self.step * (all / self.letters)
-    }
-
-    /// The rows of a part.
-    fn rows(&self, part: usize) -> Range<usize> {
-        let inner = self.batch.rows / self.letters;
-        let letters = self.letters(part);
-        letters.start * inner..letters.end * inner
-    }
-
-    fn batch(&self, part: usize) -> Batch<'a> {
-        if self.is_one() {
-            return self.batch;
-        }
-        let rows = self.rows(part).len();
-        Batch { rows, groups: rows, group: &[], ..self.batch }
-    }
-
-    /// How many values of a column of this extent the parts hold, the last one fewer.
-    fn length(&self, extent: Extent) -> usize {
-        self.batch(0).len(extent).max(1)
-    }
-
-    /// The values of a part in columns of these descriptors.
-    fn take<'c>(&self, part: usize, columns: &[&'c [f64]], descriptors: &[Descriptor]) -> Views<'c> {
-        let own = columns.iter().zip(descriptors).map(|(column, own)| {
-            let start = part * self.length(own.extent);
-            &column[start..start + self.batch(part).len(own.extent)]
-        });
-        own.collect()
-    }
-}
 
 /// Where the natural parameters of rows come from.
 pub struct Columns<'e> {
@@ -230,7 +155,7 @@ pub fn describe(
 ) -> Result<(), Improper> {
     if parts.is_one() {
         let natural = natural.all(parts, 0);
-        return settle(&parts.batch, &views(&natural), columns);
+        return settle(&parts.whole, &views(&natural), columns);
     }
     let each: SmallVec<[usize; 6]> = columns.iter().map(|column| column.len() / parts.letters).collect();
     let end = |part: usize, column: usize| parts.letters(part).end * each[column];
@@ -258,7 +183,7 @@ pub fn expect(
     threads: &Threads,
 ) {
     if parts.is_one() {
-        return family.expect(&parts.batch, descriptors, which, out);
+        return family.expect(&parts.whole, descriptors, which, out);
     }
     let length = parts.length(parts.layout.expectations[which].extent);
     threads.for_each_chunk(out, length, |part, out| {
@@ -275,7 +200,7 @@ pub fn entropies(
     prior: &Columns,
     threads: &Threads,
 ) -> Scratch {
-    let mut rows = Scratch::zeros(parts.batch.rows);
+    let mut rows = Scratch::zeros(parts.whole.rows);
     let length = parts.length(Extent::Scalar);
     threads.for_each_chunk(&mut rows, length, |part, rows| {
         let batch = parts.batch(part);

@@ -29,7 +29,7 @@ pub fn settle(
     block: &mut [&mut [f64]],
 ) -> Result<(), Improper> {
     let family = family(equations, id);
-    if equations.block(id).is_point() && equations.block(id).by.is_some() {
+    if equations.keeps_zeros(equations.block(id)) {
         // A zero of a multiplicative update stays: its bound is the point mass there.
         let held = |column: &[f64], own: &Expectation| -> Scratch {
             let at_zero = if own.statistic.is_square() { -1.0 } else { 0.0 };

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use cavi_algebra::BlockId;
 use cavi_numerics::Scratch;
 use cavi_numerics::kernels::log_sum;
 use cavi_numerics::kernels::pattern::{MOST_MODES, Pattern, by_rows};
@@ -12,6 +11,7 @@ use super::rows::Column;
 use crate::data::{Bound, BoundArray};
 use crate::plan::precision::Stored;
 use crate::plan::site::{AddendPlan, Rows, SitePlan};
+use crate::plan::stamps::LastPass;
 
 /// What a site keeps between passes.
 pub struct SiteState<'a> {
@@ -43,12 +43,8 @@ pub struct SiteState<'a> {
     pub(super) sums: Vec<(u64, Vec<f64>)>,
     /// The sum of weight times offset of the only addend, and the state that it follows from.
     pub(super) offsets: (u64, f64),
-    /// The state of the inputs at the last pass.
-    pub(super) stamp: u64,
-    /// The blocks whose counts the last pass took.
-    pub(super) targets: Vec<BlockId>,
-    /// The sum of weight times log partition at the last pass, if it was taken.
-    pub(super) total: Option<f64>,
+    /// What the last pass took.
+    pub(super) last: LastPass,
 }
 
 impl<'a> SiteState<'a> {
@@ -149,9 +145,7 @@ impl<'a> SiteState<'a> {
             offsets: (0, 0.0),
             ratios: Vec::new(),
             sums: Vec::new(),
-            stamp: 0,
-            targets: Vec::new(),
-            total: None,
+            last: LastPass::default(),
         }
     }
 

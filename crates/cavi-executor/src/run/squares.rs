@@ -8,8 +8,10 @@ use cavi_algebra::BlockId;
 use cavi_numerics::{Scratch, release_scratch};
 
 use super::Executor;
+use super::sweep::{End, NEVER, Stop};
 use crate::layout::Parameters;
 use crate::plan::{Opened, plan_with};
+use crate::reduce::{Ballot, Key, Reducer};
 use crate::trouble::Trouble;
 
 /// A sum of so small a share of its terms has lost digits: five or more of sixteen. The bound of n entries, in which the sum
@@ -40,23 +42,25 @@ impl Executor<'_> {
 
     /// Goes on with residuals if digits were lost. Whether it does.
     pub(super) fn keep_digits(&mut self) -> bool {
-        self.lost && self.take_residuals()
+        let mut ballot = Ballot::any(self.lost);
+        let Ok(()) = self.reducer.vote(Key { what: "lost digits", number: 0 }, &mut ballot);
+        ballot.any != 0 && self.take_residuals()
     }
 
     /// Updates all copies of a block, allocations held.
     pub fn update(&mut self, id: BlockId) -> Result<(), Trouble> {
-        self.update_in(id, &[id])
+        self.update_in(id, &[id], NEVER).map_err(End::trouble)
     }
 
     /// The same for a block of a group that shares its allocations.
-    pub(super) fn update_in(&mut self, id: BlockId, group: &[BlockId]) -> Result<(), Trouble> {
-        match self.update_once(id) {
-            Err(trouble) if !self.plan.opened.is_empty() => {
+    pub(super) fn update_in(&mut self, id: BlockId, group: &[BlockId], stop: Stop) -> Result<(), End> {
+        match self.update_once(id, stop) {
+            Err(End::Trouble(trouble)) if !self.plan.opened.is_empty() => {
                 if !self.take_residuals() {
-                    return Err(trouble);
+                    return Err(End::Trouble(trouble));
                 }
                 self.refresh(group)?;
-                self.update_once(id)
+                self.update_once(id, stop)
             }
             outcome => outcome,
         }

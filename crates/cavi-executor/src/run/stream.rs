@@ -7,8 +7,9 @@ use std::ops::Range;
 use cavi_numerics::reduce::has_nan;
 
 use super::Executor;
-use super::contractions::{Prepared, Way};
+use super::contract::Way;
 use super::elementwise::elementwise;
+use crate::plan::prepared::Prepared;
 use crate::plan::tensor::{Index, NodeId, Operation};
 
 impl Executor<'_> {

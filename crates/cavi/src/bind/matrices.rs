@@ -6,9 +6,9 @@ use cavi_algebra::{ArrayId, Expression, Function, LetterId, MatrixFunction, Symb
 use cavi_model::ArgumentSpec;
 use cavi_numerics::linalg;
 
+use super::data_error::DataError;
 use super::defined::Uses;
 use super::known::free_letters;
-use super::problem::Problem;
 
 /// The matrix whose inverse an argument is.
 pub(super) fn inverted(symbols: &Symbols, argument: &ArgumentSpec) -> Option<ArgumentSpec> {
@@ -23,7 +23,7 @@ pub(super) fn inverted(symbols: &Symbols, argument: &ArgumentSpec) -> Option<Arg
 }
 
 /// Reports the inverses and log-determinants of matrices that have none, but for matrices that were refused before.
-pub(super) fn invertible(uses: &Uses<'_>, refused: &[ArrayId], problems: &mut Vec<Problem>) {
+pub(super) fn invertible(uses: &Uses<'_>, refused: &[ArrayId], problems: &mut Vec<DataError>) {
     let symbols = &uses.model.symbols;
     for array in &symbols.arrays {
         let Some((matrix, row, column)) = array.value.as_ref().and_then(taken_of) else { continue };
@@ -43,7 +43,7 @@ pub(super) fn invertible(uses: &Uses<'_>, refused: &[ArrayId], problems: &mut Ve
         });
         problems.extend(wrong.map(|wrong| {
             let of = cavi_model::text_of(symbols, matrix);
-            Problem::new(format!("in `{}`: the matrix `{of}` {wrong}", array.name))
+            DataError::new(format!("in `{}`: the matrix `{of}` {wrong}", array.name))
                 .possible("a symmetric positive definite matrix")
         }));
     }

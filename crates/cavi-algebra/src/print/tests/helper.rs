@@ -1,13 +1,14 @@
 //! Hand-built equations, with little to write for each.
 
+use crate::bound::{BoundWords, Inequality, Side, StatedBound};
 use crate::equations::{Addend, Block, Elbo, Equations, Mode, Natural, Site, StatementEquation};
 use crate::expression::{Function, Subscript};
 use crate::print::{Formula, Standard, StandardParameter};
 use crate::statistic::{Elementary, Statistic};
 use crate::sum_of_products::{Atom, Coefficient, Factor, Moment, Sum, Term};
 use crate::symbols::{
-    Absent, Array, ArrayId, ArrayKind, Axis, AxisId, BlockId, Letter, LetterId, SiteId, StatementId, Support,
-    Symbols,
+    Absent, Array, ArrayId, ArrayKind, Axis, AxisId, BlockId, BoundId, FamilyId, Letter, LetterId, SiteId,
+    StatementId, Support, Symbols,
 };
 
 /// An axis and its letters.
@@ -104,7 +105,7 @@ pub fn block(
         plates: plates.to_vec(),
         slices: vec![slices.to_vec()],
         mode: Mode::Distribution,
-        family,
+        family: family_named(family),
         natural,
         prior,
         in_order: Vec::new(),
@@ -127,7 +128,7 @@ pub fn statement(
 
 pub fn site(statement: u32, plates: &[LetterId], weight: Sum, addends: Vec<(Vec<LetterId>, Sum)>) -> Site {
     let addends = addends.into_iter().map(|(letters, log_weight)| Addend { letters, log_weight }).collect();
-    Site { statement: StatementId(statement), plates: plates.to_vec(), weight, addends }
+    Site { bound: BoundId(0), statement: StatementId(statement), plates: plates.to_vec(), weight, addends }
 }
 
 pub fn share(plates: &[LetterId], categories: &[LetterId]) -> Atom {
@@ -156,6 +157,7 @@ pub fn equations(
         statements,
         blocks,
         contributions,
+        bounds: vec![log_of_a_sum()],
         sites,
         auxiliaries,
         elbo: Elbo { terms },
@@ -164,15 +166,60 @@ pub fn equations(
     }
 }
 
+/// `log sum_c f_c >= sum_c phi_c (log f_c - log phi_c)`
+fn log_of_a_sum() -> StatedBound {
+    let c = LetterId(0);
+    let array = |name: &str, support: Support| Array::latent(name, vec![c], support);
+    let [f, phi] = [ArrayId(0), ArrayId(1)].map(|array| Atom::Value(array, at(&[c])));
+    let log = |atom: &Atom| Sum::atom(atom.clone()).apply(Function::Log);
+    let gain = log(&f).minus(log(&phi));
+    let over =
+        |factors: Vec<Factor>| Sum::term(Term { sums: vec![c], factors, coefficient: Coefficient(1.0) });
+    let axis = Axis { name: "category".to_owned(), parent: None, letters: vec![c], size: None };
+    StatedBound {
+        name: "jensen_log_sum",
+        inequality: Inequality {
+            symbols: Symbols {
+                axes: vec![axis],
+                letters: vec![Letter { name: "c".to_owned(), axis: AxisId(0), parent: None }],
+                arrays: vec![array("f", Support::Positive), array("phi", Support::Simplex)],
+            },
+            left: over(vec![Factor::of(f)]).apply(Function::Log),
+            side: Side::Below,
+            right: over(vec![Factor::of(phi), Factor::of(Atom::Group(Box::new(gain)))]),
+            argument: ArrayId(0),
+            auxiliary: ArrayId(1),
+            optimum: Sum::zero(),
+        },
+        words: BoundWords {
+            holds: "The log of a sum is bounded below for any shares that sum to 1,",
+            tight: "which is tight at shares proportional to the exponential of the expected log:",
+            step: "logs of sums bounded",
+        },
+        keeps_zeros: false,
+    }
+}
+
 /// What the families tell.
 pub struct Families;
+
+/// Their names; an id is a place here.
+const NAMES: [&str; 6] = ["Beta", "Gamma", "Dirichlet", "Categorical", "Normal", "MultivariateNormal"];
+
+fn family_named(name: &str) -> FamilyId {
+    FamilyId::from(NAMES.iter().position(|own| *own == name).expect("a family of these tests"))
+}
 
 fn boxed(formula: Formula) -> Box<Formula> {
     Box::new(formula)
 }
 
 impl Standard for Families {
-    fn standard(&self, family: &str) -> Vec<StandardParameter> {
+    fn name(&self, family: FamilyId) -> &'static str {
+        NAMES[family.index()]
+    }
+
+    fn standard(&self, family: FamilyId) -> Vec<StandardParameter> {
         use Formula::{
             Add, Apply, Divide, Inverse, MatrixVector, Multiply, Natural, Negate, Normalised, Number,
             Parameter,
@@ -181,7 +228,7 @@ impl Standard for Families {
         let named = |list: Vec<(&'static str, Formula)>| {
             list.into_iter().map(|(name, formula)| StandardParameter { name, formula }).collect()
         };
-        match family {
+        match self.name(family) {
             "Gamma" => named(vec![("shape", shifted(0)), ("rate", Negate(boxed(Natural(1))))]),
             "Dirichlet" => named(vec![("concentration", shifted(0))]),
             "Categorical" => {
@@ -200,8 +247,8 @@ impl Standard for Families {
         }
     }
 
-    fn mode(&self, family: &str) -> Option<Formula> {
-        match family {
+    fn mode(&self, family: FamilyId) -> Option<Formula> {
+        match self.name(family) {
             "Gamma" => Some(Formula::Divide(
                 boxed(Formula::Natural(0)),
                 boxed(Formula::Negate(boxed(Formula::Natural(1)))),
@@ -211,10 +258,10 @@ impl Standard for Families {
         }
     }
 
-    fn expectations(&self, family: &str) -> Vec<(Statistic, Formula)> {
+    fn expectations(&self, family: FamilyId) -> Vec<(Statistic, Formula)> {
         use Formula::{Add, Apply, Digamma, Divide, Negate, Parameter, Total};
         let log = |index| Apply(Function::Log, boxed(Parameter(index)));
-        match family {
+        match self.name(family) {
             "Gamma" => vec![
                 (Statistic::identity(), Divide(boxed(Parameter(0)), boxed(Parameter(1)))),
                 (Statistic::log(), Add(vec![Digamma(boxed(Parameter(0))), Negate(boxed(log(1)))])),
@@ -234,14 +281,14 @@ impl Standard for Families {
         }
     }
 
-    fn paired(&self, family: &str) -> bool {
-        matches!(family, "Gamma" | "Dirichlet")
+    fn paired(&self, family: FamilyId) -> bool {
+        matches!(self.name(family), "Gamma" | "Dirichlet")
     }
 
-    fn log_normaliser(&self, family: &str) -> Option<Formula> {
+    fn log_normaliser(&self, family: FamilyId) -> Option<Formula> {
         use Formula::{Add, Apply, Multiply, Negate, Parameter, Total};
         let gamma = |of| Apply(Function::LogGamma, boxed(of));
-        match family {
+        match self.name(family) {
             "Gamma" => {
                 let log_rate = Apply(Function::Log, boxed(Parameter(1)));
                 let product = Multiply(vec![Parameter(0), log_rate]);

@@ -1,0 +1,57 @@
+//! A bound in symbols of its own: what it states, for showing it and for testing it.
+
+use crate::sum_of_products::Sum;
+use crate::symbols::{ArrayId, Symbols};
+
+/// A bound as a derivation shows it.
+#[derive(Clone, Debug)]
+pub struct StatedBound {
+    /// Its name, by which programs ask for it where they may.
+    pub name: &'static str,
+    /// What it states.
+    pub inequality: Inequality,
+    /// The same in words.
+    pub words: BoundWords,
+    /// Whether a point that it updates keeps its zeros: the coefficients of the update are ratios with the old value below,
+    /// and the bound is that of the point mass at 0.
+    pub keeps_zeros: bool,
+}
+
+/// The sentences about a bound.
+#[derive(Clone, Copy, Debug)]
+pub struct BoundWords {
+    /// What leads to the inequality.
+    pub holds: &'static str,
+    /// Where it is tight. What follows are the auxiliary variables of the program, where it has any.
+    pub tight: &'static str,
+    /// What it has done to a density, as a step of a derivation: `logs of sums bounded`.
+    pub step: &'static str,
+}
+
+/// An inequality between functions of an argument and an auxiliary variable.
+#[derive(Clone, Debug)]
+pub struct Inequality {
+    /// The axes, letters and arrays of both sides.
+    pub symbols: Symbols,
+    /// What is bounded.
+    pub left: Sum,
+    /// Whether the right side lies above the left one or below.
+    pub side: Side,
+    /// The bound.
+    pub right: Sum,
+    /// The argument of both sides.
+    pub argument: ArrayId,
+    /// The auxiliary variable.
+    pub auxiliary: ArrayId,
+    /// The auxiliary variable, over the letters of its array, at which both sides are equal.
+    pub optimum: Sum,
+}
+
+/// Where a bound lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// It is an upper bound.
+    Above,
+    /// It is a lower bound.
+    Below,
+}

@@ -1,0 +1,234 @@
+//! The command line does what the READMEs say (`README.md` of the repository and of this crate): commands, files,
+//! exit statuses, messages.
+
+use std::fs;
+
+use crate::common::{MODEL, cavi, root, scratch, text};
+
+/// The commands in the README's `sh` blocks, continued lines joined.
+fn readme_commands() -> Vec<Vec<String>> {
+    let readme = fs::read_to_string(root().join("README.md")).expect("the README is there");
+    let mut commands = Vec::new();
+    let mut inside = false;
+    let mut joined = String::new();
+    for line in readme.lines() {
+        if line.starts_with("```") {
+            inside = line == "```sh";
+            continue;
+        }
+        if inside {
+            let line = line.split('#').next().unwrap_or("").trim_end();
+            joined.push_str(line.trim_end_matches('\\'));
+            if !line.ends_with('\\') {
+                if let Some(rest) = joined.trim().strip_prefix("cargo run --release -- ") {
+                    commands.push(rest.split_whitespace().map(str::to_owned).collect());
+                }
+                joined.clear();
+            }
+        }
+    }
+    commands
+}
+
+#[test]
+fn every_command_of_the_readme_works() {
+    let commands = readme_commands();
+    assert!(commands.len() >= 4, "the README shows commands: {commands:?}");
+    let scratch = scratch("readme");
+    let mut written: Vec<String> = Vec::new();
+    for command in commands {
+        if let Some(place) = command.iter().position(|argument| argument == "--out") {
+            written.push(command[place + 1].clone());
+        }
+        // What a command writes, and a later one reads.
+        let own = |argument: &String| match written.contains(argument) {
+            true => scratch.join(argument.replace('/', "-")).display().to_string(),
+            false => argument.clone(),
+        };
+        let arguments: Vec<String> = command.iter().map(own).collect();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let output = cavi(&root(), &arguments);
+        assert!(output.status.success(), "{command:?}: {}", text(&output.stderr));
+        assert!(!output.stdout.is_empty() || arguments.contains(&"fit"), "{command:?} prints something");
+    }
+}
+
+#[test]
+fn a_fit_writes_what_the_contract_names() {
+    let directory = scratch("fit");
+    fs::write(directory.join("m.cavi"), MODEL).unwrap();
+    fs::write(directory.join("x.csv"), ",a,b,c\nr,1,0,2\ns,0,3,1\n").unwrap();
+    let arguments =
+        ["fit", "m.cavi", "--data", "x=x.csv", "--sweeps", "3", "--tol", "0", "--verify", "--out", "o"];
+    let output = cavi(&directory, &arguments);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    for file in [
+        "model.cavi",
+        "summary.json",
+        "trace.csv",
+        "posterior/w.shape.npy",
+        "posterior/h.mean.npy",
+        "axes/row.txt",
+    ] {
+        assert!(directory.join("o").join(file).exists(), "{file} is missing");
+    }
+    assert_eq!(fs::read_to_string(directory.join("o/axes/column.txt")).unwrap(), "a\nb\nc\n");
+    let trace = fs::read_to_string(directory.join("o/trace.csv")).unwrap();
+    assert_eq!(trace.lines().count(), 5, "a header and sweeps 0 to 3:\n{trace}");
+    assert_eq!(trace.lines().next(), Some("sweep,elbo,rel_change,seconds,phase"));
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let directory = scratch("threads");
+    fs::write(directory.join("m.cavi"), MODEL).unwrap();
+    let mut csv = String::new();
+    for i in 0..40 {
+        let row: Vec<String> = (0..30).map(|j| ((i * 7 + j * 13) % 5).to_string()).collect();
+        csv.push_str(&row.join(","));
+        csv.push('\n');
+    }
+    fs::write(directory.join("x.csv"), csv).unwrap();
+    for threads in ["1", "2", "3"] {
+        let out = format!("o{threads}");
+        let arguments = [
+            "fit",
+            "m.cavi",
+            "--data",
+            "x=x.csv",
+            "--sweeps",
+            "5",
+            "--threads",
+            threads,
+            "--quiet",
+            "--out",
+            &out,
+        ];
+        let output = cavi(&directory, &arguments);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+    let read = |out: &str| fs::read(directory.join(out).join("posterior/w.shape.npy")).unwrap();
+    assert_eq!(read("o1"), read("o2"));
+    assert_eq!(read("o1"), read("o3"));
+}
+
+#[test]
+fn bad_data_gets_one_message_and_leaves_nothing_behind() {
+    let directory = scratch("bad");
+    fs::write(directory.join("m.cavi"), MODEL).unwrap();
+    let gzip: &[u8] = &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x4b];
+    let cases: &[(&str, &[u8], &str)] = &[
+        ("negative.csv", b"1,2\n3,-4\n", "-4"),
+        ("words.csv", b"1,2\n3,four\n", "four"),
+        ("ragged.csv", b"1,2\n3\n", "2"),
+        ("empty.csv", b"", "empty"),
+        ("nan.csv", b"1,2\n3,NaN\n", "missing"),
+        ("fraction.csv", b"1,2\n3,0.5\n", "0.5"),
+        ("beyond.mtx", b"%%MatrixMarket matrix coordinate integer general\n2 2 1\n3 1 5\n", "3"),
+        ("zero.mtx", b"%%MatrixMarket matrix coordinate integer general\n2 2 1\n0 1 5\n", "0"),
+        (
+            "claims.mtx",
+            b"%%MatrixMarket matrix coordinate integer general\n2 2 999999999999\n1 1 5\n",
+            "999999999999",
+        ),
+        ("short.mtx.gz", gzip, "gz"),
+        ("strange.xyz", b"1 2\n", "xyz"),
+    ];
+    for (file, bytes, expected) in cases {
+        fs::write(directory.join(file), bytes).unwrap();
+        let data = format!("x={file}");
+        let output = cavi(&directory, &["fit", "m.cavi", "--data", &data, "--out", "o"]);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{file}: {message}");
+        assert!(message.contains(file) && message.contains(expected), "{file}: {message}");
+        assert!(!message.contains("panicked"), "{file}: {message}");
+        assert!(!directory.join("o").exists(), "{file} leaves an output directory");
+    }
+}
+
+#[test]
+fn exit_statuses_are_those_of_the_contract() {
+    let directory = scratch("status");
+    fs::write(directory.join("wrong.cavi"), "axis row[i]\nw[i] ~ Gama(1, rate = 1)\n").unwrap();
+    fs::write(directory.join("m.cavi"), MODEL).unwrap();
+    let output = cavi(&directory, &["check", "wrong.cavi"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("Gamma"), "did you mean: {}", text(&output.stderr));
+    assert_eq!(cavi(&directory, &["check", "m.cavi"]).status.code(), Some(0));
+    assert_eq!(cavi(&directory, &["fit", "m.cavi", "--nonsense"]).status.code(), Some(2));
+    assert_eq!(cavi(&directory, &["check", "absent.cavi"]).status.code(), Some(1));
+}
+
+#[test]
+fn formatting_is_idempotent_and_checked() {
+    let directory = scratch("fmt");
+    fs::write(directory.join("m.cavi"), MODEL.replace(" ~ ", "~")).unwrap();
+    assert_eq!(cavi(&directory, &["fmt", "m.cavi", "--check"]).status.code(), Some(1));
+    let formatted = cavi(&directory, &["fmt", "m.cavi"]);
+    assert!(formatted.status.success());
+    fs::write(directory.join("m.cavi"), &formatted.stdout).unwrap();
+    assert!(cavi(&directory, &["fmt", "m.cavi", "--check"]).status.success());
+    assert_eq!(cavi(&directory, &["fmt", "m.cavi"]).stdout, formatted.stdout);
+}
+
+#[test]
+fn every_built_in_program_compiles_and_shows_itself() {
+    let list = text(&cavi(&root(), &["list"]).stdout);
+    let names: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    for wanted in ["lda", "nmf_gamma", "nmf_kl", "gfa"] {
+        assert!(names.contains(&wanted), "{wanted} is built in: {names:?}");
+    }
+    for name in names {
+        for command in ["check", "show", "derive", "graph"] {
+            let output = cavi(&root(), &[command, name]);
+            assert!(output.status.success(), "{command} {name}: {}", text(&output.stderr));
+        }
+    }
+}
+
+/// Labels from which no file name can be made are refused before the fit, not after it.
+#[test]
+fn names_of_groups_that_no_file_can_have() {
+    let directory = scratch("group_names");
+    let model = "model m\naxis school[s]\naxis pupil[p] in school[s]\ndata y[s, p] : real\n\
+        b[s, p] ~ Normal(0, sd = 1)\ny[s, p] ~ Normal(b[s, p], sd = 1)\n";
+    fs::write(directory.join("m.cavi"), model).unwrap();
+    let longest = "x".repeat(251);
+    for (labels, wanted) in [
+        ([longest.as_str(), "b"], None),
+        (["b", &"x".repeat(252)], Some("a file name of 256 bytes")),
+        (["a/b", "a%2Fb"], Some("two groups of `pupil` with the file name `a%2Fb`")),
+    ] {
+        let table = labels.map(|label| format!("{label},1,0.5\n{label},2,1\n")).concat();
+        fs::write(directory.join("y.csv"), format!("school,pupil,y\n{table}")).unwrap();
+        let output = cavi(&directory, &["fit", "m.cavi", "--data", "y=y.csv", "--out", "o", "--sweeps", "2"]);
+        let message = text(&output.stderr);
+        match wanted {
+            None => {
+                assert!(output.status.success(), "{message}");
+                fs::remove_dir_all(directory.join("o")).unwrap();
+            }
+            Some(wanted) => {
+                assert_eq!(output.status.code(), Some(1), "{message}");
+                assert!(message.contains(wanted) && !message.contains("sweep 0"), "{message}");
+                assert!(!directory.join("o").exists(), "{message}");
+            }
+        }
+    }
+}
+
+/// A residual of exactly 0 under a scale of its own leaves no finite weight, and the message says so.
+#[test]
+fn an_infinite_weight_is_explained() {
+    let directory = scratch("infinite_weight");
+    let model = "model m\naxis row[n]\naxis column[p]\ndata x[n, p] : real\ndata y[n] : real\nb[p] ~ Flat(real)\n\
+        e[n] ~ Exponential(0.5)\ny[n] ~ Normal(sum[p](x[n, p] * b[p]), var = e[n])\nposterior {\n  point b[:p]\n}\n";
+    fs::write(directory.join("m.cavi"), model).unwrap();
+    fs::write(directory.join("x.csv"), "1\n1\n1\n").unwrap();
+    fs::write(directory.join("y.csv"), "1\n2\n7\n").unwrap();
+    let arguments = ["fit", "m.cavi", "--data", "x=x.csv", "--data", "y=y.csv", "--out", "o", "--tol", "0"];
+    let output = cavi(&directory, &arguments);
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("the precision is not finite") && message.contains("a scale at 0"), "{message}");
+}

@@ -1,0 +1,8 @@
+//! The command line as a person or a script meets it: each test starts the `cavi` binary in a directory of its own.
+
+mod common;
+
+mod commands;
+mod heldout;
+mod options;
+mod terminal;

@@ -1,0 +1,169 @@
+//! A wrong value of an option gets a line that names the option and says what is possible, exit status 2 (1 where a
+//! file or the program is wrong), and nothing is written.
+
+use std::fs;
+
+use crate::common::{MODEL, cavi, scratch, text};
+
+/// The options after `fit m.cavi --data x=x.csv --out o`, the exit status, and what the message holds.
+const WRONG: &[(&[&str], i32, &[&str])] = &[
+    (&["--tol", "-1"], 2, &["`--tol -1`", "0 or greater"]),
+    (&["--tol", "nan"], 2, &["`--tol nan`", "0 or greater"]),
+    (&["--tol", "small"], 2, &["`--tol small`", "0 or greater"]),
+    (&["--sweeps", "-1"], 2, &["`--sweeps -1`", "whole number, 0 or greater"]),
+    (&["--sweeps", "1.5"], 2, &["`--sweeps 1.5`", "whole number, 0 or greater"]),
+    (&["--seed", "-3"], 2, &["`--seed -3`", "whole number, 0 or greater"]),
+    (&["--restarts", "0"], 2, &["`--restarts 0`", "whole number, 1 or greater"]),
+    (&["--restarts", "-2"], 2, &["`--restarts -2`", "whole number, 1 or greater"]),
+    (&["--threads", "0"], 2, &["`--threads 0`", "from 1 to 1024"]),
+    (&["--threads", "many"], 2, &["`--threads many`", "from 1 to 1024"]),
+    (&["--elbo-every", "0"], 2, &["`--elbo-every 0`", "whole number, 1 or greater"]),
+    (&["--progress", "loud"], 2, &["`--progress loud`", "`auto` or `plain` or `none`"]),
+    (&["--precision", "f16"], 2, &["`--precision f16`", "`f64` or `f32`"]),
+    (&["--accelerate", "fast"], 2, &["`--accelerate fast`", "`auto` or `none`"]),
+    (&["--heldout", "x"], 2, &["`--heldout x`", "NAME=FRACTION"]),
+    (&["--heldout", "x=0"], 2, &["`--heldout x=0`", "greater than 0 and less than 1"]),
+    (&["--heldout", "x=1"], 2, &["`--heldout x=1`", "greater than 0 and less than 1"]),
+    (&["--heldout", "x=-0.1"], 2, &["`--heldout x=-0.1`", "greater than 0 and less than 1"]),
+    (&["--heldout", "x=some"], 2, &["`--heldout x=some`", "neither a number nor a file"]),
+    (&["--heldout", "x[a]=0.1"], 2, &["`--heldout x[a]=0.1`", "all groups together"]),
+    (&["--heldout", "y=0.1"], 1, &["`--heldout y`", "no data of this name", "`x`"]),
+    (&["--heldout", "w=0.1"], 1, &["`--heldout w`", "latent variable", "`x`"]),
+    (&["--heldout", "x=none.csv"], 1, &["none.csv", "no such file"]),
+    (&["--heldout", "x=0.1", "--heldout", "x=0.2"], 1, &["`--heldout x` is given twice"]),
+    (&["--resume", "o"], 2, &["`--resume`", "not in this version"]),
+    (&["--checkpoint-every", "5"], 2, &["`--checkpoint-every`", "not in this version"]),
+    (&["--memory-limit", "1G"], 2, &["`--memory-limit`", "not in this version"]),
+    (&["--report"], 2, &["`--report`", "not in this version"]),
+    (&["--plots", "png"], 2, &["`--plots`", "not in this version"]),
+    (&["--set", "part"], 2, &["`--set part`", "NAME=VALUE"]),
+    (&["--set", "=3"], 2, &["`--set =3`", "NAME=VALUE"]),
+    (&["--set", "part="], 2, &["`--set part=`", "NAME=VALUE"]),
+    (&["--set", "part=-1"], 1, &["`--set part=-1`", "whole number"]),
+    (&["--set", "part=1.5"], 1, &["`--set part=1.5`", "whole number"]),
+    (&["--set", "part=1/0"], 2, &["`--set part=1/0`", "finite"]),
+    (&["--set", "part=few"], 2, &["`--set part=few`", "neither a number nor a file"]),
+    (&["--set", "part=few.csv"], 1, &["`--set part=few.csv`", "whole number"]),
+    (&["--set", "parts=3"], 1, &["`--set parts`", "did you mean `part`"]),
+    (&["--data", "y=x.csv"], 1, &["`--data y`", "`x`"]),
+    (&["--data", "x"], 2, &["`--data x`", "NAME=FILE"]),
+    (&["--columns", "x=row"], 2, &["`--columns x=row`", "column"]),
+    (&["--columns", "y=row:r,value:v"], 1, &["`--columns y`", "`x`"]),
+    (&["--transpose", "y"], 1, &["`--transpose y`", "`x`"]),
+    (&["--labels", "row"], 2, &["`--labels row`", "AXIS=FILE"]),
+    (&["--labels", "rows=l.txt"], 1, &["`--labels rows`", "did you mean `row`"]),
+    (&["--labels", "row=none.txt"], 1, &["none.txt", "no such file"]),
+    (&["--init", "none"], 1, &["none", "no such file"]),
+    (&["--schedule", "w, hh"], 2, &["`hh`", "w, h"]),
+    (&["--schedule", ""], 2, &["--schedule"]),
+    (&["--warmup", "menas 3"], 2, &["--warmup"]),
+    (&["--out", ""], 2, &["--out"]),
+];
+
+#[test]
+fn wrong_values_are_explained_and_nothing_is_written() {
+    let directory = scratch("options");
+    fs::write(directory.join("m.cavi"), MODEL).unwrap();
+    fs::write(directory.join("x.csv"), "1,0,2\n0,3,1\n").unwrap();
+    let mut failures = String::new();
+    for (options, status, wanted) in WRONG {
+        let mut arguments = vec!["fit", "m.cavi"];
+        arguments.extend(if options[0] == "--data" { &[][..] } else { &["--data", "x=x.csv"] });
+        arguments.extend(if options[0] == "--out" { &[][..] } else { &["--out", "o"] });
+        arguments.extend(*options);
+        let output = cavi(&directory, &arguments);
+        let message = text(&output.stderr);
+        let short = *status != 2 || message.lines().count() <= 2 || message.contains("-->");
+        if output.status.code() != Some(*status)
+            || !wanted.iter().all(|part| message.contains(part))
+            || !message.starts_with("error")
+            || !short
+            || directory.join("o").exists()
+        {
+            failures += &format!("{options:?}: {:?}\n{message}\n", output.status.code());
+        }
+        let _ = fs::remove_dir_all(directory.join("o"));
+    }
+    assert!(failures.is_empty(), "{failures}");
+}
+
+#[test]
+fn files_that_are_no_data_are_called_what_they_are() {
+    let directory = scratch("no_data");
+    fs::write(directory.join("m.cavi"), MODEL).unwrap();
+    fs::create_dir(directory.join("folder")).unwrap();
+    fs::create_dir(directory.join("folder.csv")).unwrap();
+    fs::write(directory.join("x.csv.zst"), "1,2\n").unwrap();
+    fs::write(directory.join("x.parquet"), "PAR1").unwrap();
+    for (file, wanted) in [
+        ("folder", "a directory"),
+        ("folder.csv", "a directory"),
+        ("x.csv.zst", "this version of Cavi does not read .zst"),
+        ("x.parquet", "this version of Cavi does not read .parquet"),
+        ("none.csv", "no such file"),
+    ] {
+        let output = cavi(&directory, &["fit", "m.cavi", "--data", &format!("x={file}"), "--out", "o"]);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{file}: {message}");
+        assert!(message.contains(file) && message.contains(wanted), "{file}: {message}");
+        assert!(!message.contains("suffix") && !directory.join("o").exists(), "{file}: {message}");
+    }
+}
+
+#[test]
+fn commands_of_later_versions_say_so() {
+    let directory = scratch("later");
+    for command in ["project", "simulate", "report", "impute", "choose", "compare", "export", "explain"] {
+        let output = cavi(&directory, &[command, "lda", "--out", "o", "--data", "x=y.csv"]);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{command}: {message}");
+        assert_eq!(message, format!("error: `cavi {command}` is not in this version of Cavi\n"));
+        assert!(output.stdout.is_empty() && !directory.join("o").exists());
+    }
+}
+
+#[test]
+fn constants_from_outside_are_judged_before_the_fit() {
+    let directory = scratch("constants");
+    let model = "axis row[i]\naxis part[k] = 2\nconst a = 2\nconst c[k] = 1\nconst e : real = 1\ndata x[i] : count\n\
+        p[:k] ~ Dirichlet(c[k])\nw[k] ~ Gamma(a, rate = 1)\nx[i] ~ Poisson(sum[k](w[k] * p[k]))\n\
+        posterior {\n  point w\n  point p\n}\n";
+    fs::write(directory.join("m.cavi"), model).unwrap();
+    fs::write(directory.join("x.csv"), "1\n2\n5\n").unwrap();
+    fs::write(directory.join("c.csv"), "1\n0.5\n").unwrap();
+    for (set, wanted) in [
+        ("a=-1", &["`a`", "-1"][..]),
+        ("a=0", &["`a`", "0"]),
+        ("a=0.5", &["E0713", "`a`", "clamp"]),
+        ("c=0.5", &["E0713", "`c`", "clamp"]),
+        ("c=c.csv", &["E0713", "`c`", "clamp"]),
+    ] {
+        let arguments = ["fit", "m.cavi", "--data", "x=x.csv", "--set", set, "--out", "o"];
+        let output = cavi(&directory, &arguments);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{set}: {message}");
+        assert!(wanted.iter().all(|part| message.contains(part)), "{set}: {message}");
+        assert!(!directory.join("o").exists(), "{set}");
+    }
+    // What the text says is not judged where another value is given.
+    fs::write(directory.join("m.cavi"), model.replace("const a = 2", "const a = 0.5")).unwrap();
+    assert_eq!(cavi(&directory, &["check", "m.cavi"]).status.code(), Some(1));
+    let arguments = ["fit", "m.cavi", "--data", "x=x.csv", "--set", "a=2", "--sweeps", "2", "--out", "o"];
+    let output = cavi(&directory, &arguments);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
+#[test]
+fn sizes_and_constants_are_judged_by_check_as_by_fit() {
+    let directory = scratch("check_set");
+    fs::write(directory.join("m.cavi"), MODEL).unwrap();
+    for (options, status, wanted) in WRONG.iter().filter(|(options, ..)| options[0] == "--set") {
+        if options[1].ends_with(".csv") {
+            continue;
+        }
+        let output = cavi(&directory, &[&["check", "m.cavi"], *options].concat());
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(*status), "{options:?}: {message}");
+        assert!(wanted.iter().all(|part| message.contains(part)), "{options:?}: {message}");
+    }
+}

@@ -1,0 +1,162 @@
+//! A sweep of a run, taken step by step, and stopped between two steps where the caller says so.
+//!
+//! In come a schedule and a question that is asked again and again; out goes whether the sweep came to its end. A sweep of so many
+//! steps that it may be stopped keeps the parameters that it began with, and is undone where it stops.
+
+use cavi_algebra::BlockId;
+
+use super::ascend::Allocations;
+use super::{Executor, Trouble};
+use crate::schedule::walk::{self, Walker, first_sharing};
+use crate::schedule::{Item, Schedule};
+
+/// A sweep in which a block is updated as many times on average is long: a copy of what it moves costs next to nothing.
+const LONG: u64 = 8;
+
+/// How a sweep ended.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Swept {
+    /// With its last step.
+    Whole,
+    /// Where it was told to stop: the parameters are those before it.
+    Stopped,
+}
+
+/// What ends a sweep before its last step.
+pub(super) enum End {
+    Trouble(Trouble),
+    Stopped,
+}
+
+impl From<Trouble> for End {
+    fn from(trouble: Trouble) -> End {
+        End::Trouble(trouble)
+    }
+}
+
+impl End {
+    /// What went wrong in a sweep that nothing stops.
+    pub fn trouble(self) -> Trouble {
+        match self {
+            End::Trouble(trouble) => trouble,
+            End::Stopped => unreachable!("nothing stops it"),
+        }
+    }
+}
+
+/// Whether to stop, asked between steps and on any thread.
+pub(super) type Stop<'s> = &'s (dyn Fn() -> bool + Sync);
+
+/// Not to be stopped.
+pub(super) const NEVER: Stop<'static> = &|| false;
+
+/// Ends a sweep that is told to stop.
+pub(super) fn go_on(stop: Stop) -> Result<(), End> {
+    if stop() { Err(End::Stopped) } else { Ok(()) }
+}
+
+/// A sweep on its way.
+struct Sweep<'r, 'a, 's> {
+    executor: &'r mut Executor<'a>,
+    stop: Stop<'s>,
+}
+
+impl Walker for Sweep<'_, '_, '_> {
+    type End = End;
+
+    fn reset(&mut self, block: BlockId) -> Result<(), End> {
+        Ok(self.executor.reset(block)?)
+    }
+
+    fn refresh(&mut self, blocks: &[BlockId]) -> Result<(), End> {
+        go_on(self.stop)?;
+        Ok(self.executor.refresh(blocks)?)
+    }
+
+    fn update(&mut self, block: BlockId, group: Option<&[BlockId]>) -> Result<(), End> {
+        go_on(self.stop)?;
+        match group {
+            // Outside a group the allocations follow a point that climbs.
+            None if self.executor.equations.block(block).ascent.is_some() => {
+                self.executor.ascend(block, Allocations::Optimal, self.stop)
+            }
+            None => self.executor.update_in(block, &[block], self.stop),
+            Some(group) => self.executor.update_in(block, group, self.stop),
+        }
+    }
+
+    fn repeat_block(&mut self, block: BlockId, times: u64) -> Result<bool, End> {
+        self.executor.repeat_rows(block, times, self.stop)
+    }
+}
+
+impl Executor<'_> {
+    /// One sweep: the items of a schedule in order.
+    pub fn sweep(&mut self, schedule: &Schedule) -> Result<(), Trouble> {
+        self.walk(schedule, NEVER).map_err(End::trouble)
+    }
+
+    /// One item, its repetitions included.
+    pub fn item(&mut self, item: &Item) -> Result<(), Trouble> {
+        walk::walk(&mut Sweep { executor: self, stop: NEVER }, item).map_err(End::trouble)
+    }
+
+    /// One sweep that may be stopped. Between the steps of a long one (many repetitions, or copies that move one after another) it
+    /// is asked whether to stop; then the parameters are again those before the sweep. A short one runs to its end.
+    pub fn sweep_until(
+        &mut self,
+        schedule: &Schedule,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Swept, Trouble> {
+        if !self.is_long(schedule) {
+            return self.sweep(schedule).map(|()| Swept::Whole);
+        }
+        let moving = schedule.blocks();
+        let mut before = std::mem::take(&mut self.before);
+        before.resize_with(moving.len(), Vec::new);
+        for (before, block) in before.iter_mut().zip(&moving) {
+            before.clone_from(&self.parameters.blocks[block.index()]);
+        }
+        let outcome = self.walk(schedule, stop);
+        if matches!(outcome, Err(End::Stopped)) {
+            for (before, block) in before.iter().zip(&moving) {
+                self.parameters.blocks[block.index()].clone_from(before);
+                self.touch(*block);
+            }
+        }
+        self.before = before;
+        match outcome {
+            Ok(()) => Ok(Swept::Whole),
+            Err(End::Stopped) => Ok(Swept::Stopped),
+            Err(End::Trouble(trouble)) => Err(trouble),
+        }
+    }
+
+    fn walk(&mut self, schedule: &Schedule, stop: Stop) -> Result<(), End> {
+        self.keep_digits();
+        self.foresee(schedule);
+        walk::sweep(&mut Sweep { executor: self, stop }, schedule)
+    }
+
+    /// Whether a sweep has so many steps that it is worth a copy of what it moves.
+    fn is_long(&self, schedule: &Schedule) -> bool {
+        let blocks = schedule.blocks();
+        let in_order = blocks.iter().any(|block| !self.plan.blocks[block.index()].in_order.is_empty());
+        let updates = schedule.items.iter().map(Item::updates).fold(0, u64::saturating_add);
+        in_order || updates >= LONG.saturating_mul(blocks.len() as u64)
+    }
+
+    /// Remembers which counts the first item of a sweep needs from each site, so that the pass that gives the bound at
+    /// the end of a sweep serves the next sweep as well.
+    fn foresee(&mut self, schedule: &Schedule) {
+        if self.expected.as_ref() == Some(schedule) {
+            return;
+        }
+        self.expected = Some(schedule.clone());
+        for site in 0..self.plan.sites.len() {
+            let reads = |block: BlockId| self.plan.site_is_read_by(site.into(), block);
+            self.next[site] = first_sharing(schedule, &reads);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! A distribution that is not a family gets an error that prints the statements to write in its place. These
+//! statements compile.
+
+use cavi_tests::support::compile;
+
+/// The lines that the message of `name` gives in place of the statement `written ~ name(1)`.
+fn lines(before: &str, written: &str, name: &str, after: &str) -> Vec<String> {
+    let text = format!("{before}{written} ~ {name}(1)\n{after}");
+    let message = compile("instead", &text).expect_err("the family is unknown");
+    assert!(message.contains(&format!("`{name}` is no family")), "{message}");
+    let help = message.lines().skip_while(|line| !line.contains("write in its place")).skip(1);
+    help.take_while(|line| line.starts_with("      ")).map(|line| line.trim().to_owned()).collect()
+}
+
+#[test]
+fn what_is_printed_compiles_when_it_is_pasted() {
+    let data = |kind: &str| format!("axis item[n]\ndata x[n] : {kind}\n");
+    let latent = "axis item[n]\naxis group[g]\ndata y[n, g] : real\n".to_owned();
+    let as_scale = "y[n, g] ~ Normal(0, sd = x[g])\n";
+    let as_mean = "y[n, g] ~ Normal(x[g], sd = 1)\n";
+    let as_rate = "c[n, g] ~ Poisson(x[g])\n";
+    let counted = "axis item[n]\naxis group[g]\ndata c[n, g] : count\n".to_owned();
+    let as_chance = "b[n, g] ~ Bernoulli(x[g])\n";
+    let binary = "axis item[n]\naxis group[g]\ndata b[n, g] : binary\n".to_owned();
+    let real = data("real");
+    let positive = data("positive");
+    let cases: &[(&str, &str, &str, &str)] = &[
+        (&real, "x[n]", "StudentT", ""),
+        (&latent, "x[g]", "StudentT", as_mean),
+        (&real, "x[n]", "Laplace", ""),
+        (&latent, "x[g]", "Laplace", as_mean),
+        (&real, "x[n]", "Cauchy", ""),
+        (&latent, "x[g]", "Cauchy", as_mean),
+        (&latent, "x[g]", "HalfCauchy", as_scale),
+        (&latent, "x[g]", "HalfStudentT", as_scale),
+        (&latent, "x[g]", "Horseshoe", as_mean),
+        (&data("count"), "x[n]", "NegativeBinomial", ""),
+        (&data("count"), "x[n]", "BetaBinomial", ""),
+        (&positive, "x[n]", "InverseGaussian", ""),
+        (&counted, "x[g]", "InverseGaussian", as_rate),
+        (&positive, "x[n]", "ChiSquared", ""),
+        (&counted, "x[g]", "ChiSquared", as_rate),
+        (&binary, "x[g]", "Uniform", as_chance),
+        (&positive, "x[n]", "LogNormal", ""),
+        (&counted, "x[g]", "LogNormal", as_rate),
+    ];
+    let mut wrong = Vec::new();
+    for (before, written, name, after) in cases {
+        let pasted = lines(before, written, name, after);
+        assert!(!pasted.is_empty(), "{name} prints nothing to write");
+        let text = format!("{before}{}\n{after}", pasted.join("\n"));
+        if let Err(problem) = compile(name, &text) {
+            wrong.push(format!("{name}\n{text}\n{problem}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
