@@ -310,8 +310,13 @@ impl<'a, 'l> Lowering<'a, 'l> {
             }
         }
         for subscript in wide_indices(&self.symbols, &term) {
-            if let Subscript::Index(array, inner) = &subscript {
+            let Subscript::Index(array, inner) = &subscript else { continue };
+            if !inner.is_empty() {
                 self.drive(&mut scope, *array, inner, &term)?;
+            } else if !scope.pattern.iter().any(|(_, own, _)| own == array) {
+                // An index that is one number is the entry of a loop of length 1.
+                scope.pattern.push((scope.letters.len(), *array, Vec::new()));
+                scope.letters.push(Loop::plain(1));
             }
         }
         let mut pending: Vec<Pending> = counts.into_iter().collect();
@@ -338,11 +343,11 @@ pub fn limit(equations: &Equations, bound: &Bound, layouts: &[Arc<Layout>]) -> u
     (data + parameters).max(1 << 16)
 }
 
-/// Index subscripts with more than one subscript of their own.
+/// Index subscripts with more than one subscript of their own, or none.
 fn wide_indices(symbols: &Symbols, term: &Term) -> Vec<Subscript> {
     fn inside(symbols: &Symbols, subscript: &Subscript, out: &mut Vec<Subscript>) {
         if let Subscript::Index(array, inner) = subscript {
-            if inner.len() > 1 && symbols.array(*array).kind == ArrayKind::Data {
+            if inner.len() != 1 && symbols.array(*array).kind == ArrayKind::Data {
                 out.push(subscript.clone());
             }
             inner.iter().for_each(|inner| inside(symbols, inner, out));
