@@ -1,8 +1,8 @@
-//! `accelerate = auto`: the bound of no sweep is lower than that of the one before, whatever the program, and slow programs
-//! arrive in fewer sweeps where ordinary sweeps arrive.
+//! With `accelerate = auto` the bound falls from no sweep to the next, whatever the program, and slow programs reach
+//! the optimum of ordinary sweeps in fewer sweeps.
 
 use cavi::bind::Binding;
-use cavi::{Control, Fit, Settings};
+use cavi::{Control, Fit, Settings, prepare};
 use cavi_tests::support::{Ready, Shape, bundled, programs, random_bound};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -23,7 +23,8 @@ fn no_sweep_of_any_program_falls() {
         let mut rng = ChaCha8Rng::seed_from_u64(11);
         let bound = random_bound(&program.model, Shape::small(false), &mut rng);
         let binding = Binding { bound, ..Binding::default() };
-        let compiled = cavi::compile(&program.text, &program.name);
+        let compiled = cavi::compile(&program.text, &program.name).into_compiled().expect("it compiles");
+        let Ok(problem) = prepare(compiled, binding) else { continue };
         let run = |accelerate: bool, threads: usize| {
             let settings = Settings {
                 sweeps: Some(25),
@@ -34,7 +35,7 @@ fn no_sweep_of_any_program_falls() {
                 threads,
                 ..Settings::default()
             };
-            cavi::fit(&compiled, &binding, &settings, &mut |_| Control::Continue)
+            problem.fit(&settings, &mut |_| Control::Continue)
         };
         // Improper where a flat prior meets no data: that is for other tests.
         let (Ok(plain), Ok(fast)) = (run(false, 1), run(true, 1)) else { continue };
@@ -61,7 +62,9 @@ fn slow_programs_take_fewer_sweeps() {
                 accelerate: Some(accelerate),
                 ..Settings::default()
             };
-            cavi::fit(program.compiled(), program.binding(), &settings, &mut |_| Control::Continue)
+            program
+                .problem()
+                .fit(&settings, &mut |_| Control::Continue)
                 .unwrap_or_else(|error| panic!("{error:?}"))
         };
         let (plain, fast) = (run(false), run(true));

@@ -11,7 +11,8 @@ use rand_chacha::ChaCha8Rng;
 
 const TOLERANCE: f64 = 1e-12;
 
-/// Programs whose points drift apart, and why: the bound is held to 1e-5 there, the points to nothing.
+/// Programs of which the two runs end at different points, with the reason. Their bounds are compared to 1e-5, and
+/// their points are not compared.
 const DRIFTING: [(&str, &str); 2] = [
     ("linked_points", "its scale is shared among `a`, `w` and `s`: some sweeps are far from rest"),
     (

@@ -20,7 +20,8 @@ const TAKING: [(&str, &str); 8] = [
 
 const SETS: &str = "copies that move together are listed, where they are no single one and not all of them";
 
-/// Memory has settled after as many sweeps: a pass puts its entries in the order of its visits before its third.
+/// After this many sweeps the memory is constant: before its third run a pass puts its entries in the order in which
+/// it visits them.
 const SETTLED: usize = 6;
 
 #[test]

@@ -1,4 +1,4 @@
-//! The walls between crates: who may depend on whom, and which words may stand where.
+//! The rules between crates: which may depend on which, and which words may stand where.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -308,6 +308,48 @@ fn the_library_neither_prints_nor_exits() {
             assert!(!code.contains(forbidden), "{forbidden} in {}", path.display());
         }
     }
+}
+
+/// The text of a document without its blocks of code.
+fn prose(text: &str) -> String {
+    let parts = text.split("```").step_by(2);
+    parts.collect()
+}
+
+/// A document that names a file has to follow when the file moves.
+#[test]
+fn documents_name_files_that_exist() {
+    let root = root();
+    let mut documents = entries(&root);
+    documents.retain(|path| path.extension().is_some_and(|end| end == "md"));
+    for folder in ["crates", "examples", "grammar", "tests"] {
+        documents.extend(files_below(&root.join(folder), "md"));
+    }
+    assert!(documents.len() > 30, "the documents are found");
+    let mut missing = Vec::new();
+    for document in documents {
+        let text = prose(&read(&document));
+        let folder = document.parent().expect("a document stands in a folder");
+        let code = |part: &str| part.split('`').step_by(2).collect::<String>();
+        for link in code(&text).split("](").skip(1).filter_map(|rest| rest.split_once(')')) {
+            let target = link.0.split('#').next().unwrap_or_default();
+            if !target.is_empty() && !target.contains("://") && !folder.join(target).exists() {
+                missing.push(format!("the link {target} in {}", document.display()));
+            }
+        }
+        for name in quoted(&text) {
+            let from_root =
+                ["tests/", "crates/", "examples/", "grammar/"].iter().any(|own| name.starts_with(own));
+            let is_path = from_root
+                && !name.contains("NAME")
+                && name.chars().all(|own| own.is_alphanumeric() || "_-./".contains(own));
+            let inside = folder.ancestors().take_while(|own| own.starts_with(&root));
+            if is_path && !inside.into_iter().any(|own| own.join(&name).exists()) {
+                missing.push(format!("`{name}` in {}", document.display()));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! The objective never falls, and an update leaves nothing to gain: law 3 of the design.
+//! The objective never falls, which is the third law of `crates/README.md`, and after an update of a block no change
+//! of that block alone would raise it.
 
 use cavi::{Control, Settings};
 use cavi_executor::{Schedule, start};
@@ -9,7 +10,7 @@ use proptest::prelude::{ProptestConfig, Strategy, any, proptest};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Sizes from nought or one up, dense and sparse, with few and with nearly all entries missing.
+/// Sizes from 0 or 1 on, dense and sparse, with few and with nearly all entries missing.
 fn shapes() -> impl Strategy<Value = Shape> {
     let range = (0_usize..3).prop_flat_map(|smallest| (proptest::strategy::Just(smallest), 1_usize..5));
     (range, any::<bool>(), 0.0..1.0).prop_map(|((smallest, width), sparse, missing)| Shape {
@@ -71,27 +72,28 @@ fn trend(origin: f64, amplitude: f64, seed: u64) -> (Ready, Matrix, Vec<f64>) {
     (ready, x, y)
 }
 
-/// An update is as exact as the coefficients that it sees: where the square that it maximises cancels, `--verify` knows.
+/// An update is as exact as the coefficients that it is given. Where the square that it maximises cancels, `--verify`
+/// allows for the rounding of these coefficients.
 #[test]
 fn columns_that_nearly_agree_verify() {
     for (seed, amplitude) in (0..12).flat_map(|seed| [(seed, 0.1), (seed, 0.003), (seed, 0.001)]) {
         let (program, ..) = trend(0.0, amplitude, seed);
         let settings =
             Settings { sweeps: Some(60), tolerance: Some(0.0), verify: true, ..Settings::default() };
-        let fit = cavi::fit(program.compiled(), program.binding(), &settings, &mut |_| Control::Continue);
+        let fit = program.problem().fit(&settings, &mut |_| Control::Continue);
         assert!(fit.is_ok(), "seed {seed}, {amplitude}: {:?}", fit.err());
     }
 }
 
-/// What an update sees is its coefficients times its statistics, `E t (|x'y| |b| + |b|' |x'x| |b| / 2)`: no more than the terms of
-/// the bound where nothing cancels.
+/// The size of the terms of an update is that of its coefficients times its statistics, `E t (|x'y| |b| + |b|' |x'x|
+/// |b| / 2)`: no more than the terms of the bound where nothing cancels.
 #[test]
 fn what_an_update_sees() {
     let (program, x, y) = trend(2010.0, 20.0, 1);
     let mut executor = program.run(program.start(0));
     program.sweep(&mut executor);
     executor.elbo();
-    let equations = program.compiled().equations.as_ref().expect("it compiles");
+    let equations = program.equations();
     let block = |name: &str| {
         let own = equations.symbols.find(name).and_then(|array| equations.block_of(array));
         own.expect("a block of this name")

@@ -1,5 +1,5 @@
-//! The cases with known answers, through the command line: files as the contract has them, parameters after 1 and 10
-//! sweeps, the bound of every sweep.
+//! The cases with known answers (`cases/README.md`), through the command line: the files of a fit, the parameters
+//! after 1 and 10 sweeps, the bound of every sweep.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Probabilities of exactly 0 and 1: what is certain costs nothing, and what cannot be is never believed.
+//! Probabilities of exactly 0 and 1. An outcome that is certain adds 0 to the bound, and q gives an impossible one
+//! the probability 0.
 
 use cavi::bind::{ArrayInput, Inputs, Source, bind};
 use cavi_executor::{Bound, BoundArray, BoundAxis, Executor, Interpreter, start};
@@ -193,7 +194,7 @@ fn classes_summed_out_may_be_certain() {
     }
 }
 
-/// A share that is all but 0 leaves a probability all but 0, and never a bound of minus infinity.
+/// A share that is nearly 0 leaves a probability that is nearly 0, and never a bound of minus infinity.
 #[test]
 fn probabilities_that_vanish_leave_the_bound_finite() {
     let programs = [
@@ -266,7 +267,8 @@ fn constant_columns_are_centred_to_zero() {
     }
 }
 
-/// Entries that are missing, of weight 0 or excluded are read nowhere: what their expressions are worth changes nothing.
+/// Entries that are missing, of weight 0 or excluded are read nowhere, so that the values of their expressions change
+/// nothing.
 #[test]
 fn what_is_not_read_needs_no_value() {
     let text = |data: &str, mean: &str| {

@@ -107,7 +107,9 @@ pub fn files_below(folder: &Path, end: &str) -> Vec<PathBuf> {
 
 /// Runs the stages as `cavi check` does.
 pub fn compile(text: &str) -> Compiled {
-    let cavi::Compiled { text, program, model, equations, diagnostics, .. } = cavi::compile(text, "");
+    let cavi::Checked { source, diagnostics, compiled } = cavi::compile(text, "");
+    let (model, equations) = compiled.map(|own| (own.model, own.equations)).unzip();
+    let (text, program) = (source.text.clone(), source.program.clone());
     Compiled { text, program, model, equations, diagnostics }
 }
 

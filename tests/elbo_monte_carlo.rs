@@ -1,4 +1,5 @@
-//! The bound is what it says: draws from q, densities written a second time straight from the programs' text.
+//! The bound is the expectation that it claims to be, by draws from q and densities that are written a second time,
+//! from the text of the programs.
 //!
 //! With `theta` drawn from q, the average of `log p(data, theta) - log q(theta)` is the bound, all constants included.
 //! Where a log of a sum is bounded, the latents are augmented by an allocation of every unit to an addend, drawn from its

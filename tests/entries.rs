@@ -1,4 +1,4 @@
-//! Latents over every axis of sparse data with `absent = NA`: they live at the listed entries, and the fit is that of the
+//! Latents over every axis of sparse data with `absent = NA` live at the listed entries, and the fit is that of the
 //! same data filled out.
 
 use cavi::bind::ArrayInput;
@@ -52,7 +52,7 @@ fn agree(name: &str, text: &str, sparse: Vec<ArrayInput>, dense: Vec<ArrayInput>
     let (sparse, dense) = (Ready::new(text, &[], sparse), Ready::new(text, &[], dense));
     let [own] = sparse.binding().entries.as_slice() else { panic!("{name}: no entries") };
     assert!(dense.binding().entries.is_empty(), "{name}");
-    let equations = sparse.compiled().equations.as_ref().expect("it compiles");
+    let equations = sparse.equations();
     // The cells of a block in the order in which its variable declares the axes.
     let cells_of = |block: usize| -> Vec<usize> {
         let members = &equations.blocks[block].members;
@@ -83,8 +83,9 @@ fn agree(name: &str, text: &str, sparse: Vec<ArrayInput>, dense: Vec<ArrayInput>
         dense.sweep(&mut long);
         literal.sweep(sparse.schedule()).unwrap_or_else(|trouble| panic!("{name}: {trouble}"));
         let scale = short.elbo().abs();
-        // What no entry touches is at its prior, with a divergence of 0. A point would add its density there, and two latents
-        // of which one is the parameter of the other what their factors of q cannot say.
+        // A latent that no entry depends on has its prior as q, and adds nothing to the bound. Two kinds of programs
+        // are left out: a point would add its density at these positions, and two latents of which one is a parameter
+        // of the other would add a divergence, because independent factors of q cannot follow their joint prior.
         assert!(
             ["points", "two levels"].contains(&name) || close(short.elbo(), long.elbo(), scale, 1e-10),
             "{name}, sweep {sweep}: {} and {}",
@@ -201,12 +202,13 @@ fn hierarchies_see_the_listed_entries_alone() {
         matrix.sweep(&mut one);
         table.sweep(&mut other);
     }
-    let equations = table.compiled().equations.as_ref().expect("it compiles");
+    let equations = table.equations();
     let (distance, block, column) = farthest(equations, one.parameters(), other.parameters());
     assert!(distance < 1e-12, "block {block}, column {column}: {distance}");
 }
 
-/// Where more than single entries is said of a latent, and of data from a dense file, it has an element everywhere.
+/// A latent that is read at more than single entries, or belongs to data from a dense file, has an element at every
+/// position.
 #[test]
 fn other_latents_have_an_element_for_every_position() {
     let u = "u[i, j] ~ Gamma(2, rate = 2)\n";
@@ -268,7 +270,7 @@ fn files_have_the_entries_in_the_order_of_the_data() {
     program.sweep(&mut run);
     let state = run.parameters();
     let out = tempfile::tempdir().expect("a temporary folder");
-    cavi::posterior::write(program.compiled(), program.binding(), state, out.path()).expect("it is written");
+    cavi::posterior::write(program.problem(), state, out.path()).expect("it is written");
     let posterior = out.path().join("posterior");
     let read = |name: &str| cavi_files::read_npy(&posterior.join(name)).expect("it was written");
     let index = read("u.index.npy");
@@ -280,7 +282,7 @@ fn files_have_the_entries_in_the_order_of_the_data() {
     assert_eq!(read("u.shape.npy").shape, [entries.len()]);
     assert!(!out.path().join("axes/entry of x.txt").exists());
 
-    let given = |folder: &std::path::Path| cavi::init::read(program.compiled(), program.binding(), folder);
+    let given = |folder: &std::path::Path| cavi::init::read(program.problem(), folder);
     let (start, _) = given(out.path()).unwrap_or_else(|problems| panic!("{problems:?}"));
     let same = |start: &cavi::start::Given| {
         let blocks = start.blocks.iter().zip(&state.blocks);

@@ -1,5 +1,5 @@
-//! The bound is never above the log evidence: tiny cases of every kind of model, the evidence by enumeration of what is
-//! discrete and the trapezoid rule over the rest, with densities written a second time (`support/density.rs`).
+//! The bound is never above the log evidence. Tiny cases of every kind of model: discrete latents are enumerated and
+//! the others integrated by the trapezoid rule, with densities that are written a second time (`support/density.rs`).
 //!
 //! Positive variables are integrated over their logarithm, probabilities over their log odds: the integrands are smooth and
 //! fall to 0 at both ends, where the rule converges faster than any power of the step. Half of the points give the error.

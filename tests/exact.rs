@@ -1,4 +1,5 @@
-//! One block of q, joint over all that interacts: after one sweep the bound is the log evidence (identity 7).
+//! With one block of q, joint over all that interacts, the bound is the log evidence after one sweep (identity 7 of
+//! `examples/README.md`).
 
 use cavi_executor::{Bound, BoundArray, Executor, start};
 use cavi_tests::support::{Program, Shape, compile, random_bound};

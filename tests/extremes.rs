@@ -9,7 +9,8 @@ use cavi_tests::support::{
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-/// Agreement after each of some sweeps, no NaN, no fall. Trouble must be the trouble of both.
+/// Both runs agree after each of some sweeps, nothing is NaN, and the bound does not fall. If an update of one has no
+/// value, neither has that of the other.
 fn check(program: &Program, bound: &Bound, seed: u64, tolerance: f64) -> Result<(), String> {
     let from = start(&program.equations, bound, seed);
     let mut slow =
@@ -173,8 +174,8 @@ fn tiny_priors() {
     check_all(&all, |_, _| {}, Shape { smallest: 3, ..Shape::small(false) }, 46, 1e-10);
 }
 
-/// An axis may have size 0 (`contract.md`): posteriors are the priors, and a distribution over no category adds nothing. What
-/// is left of the bound is that of the other axes, 0 here.
+/// An axis may have size 0. The posteriors of what depends on it are then the priors, and a distribution over no
+/// category adds nothing. What is left of the bound is that of the other axes, 0 here.
 #[test]
 fn a_simplex_over_nothing_adds_nothing() {
     let text = "axis doc[d]\naxis word[v]\naxis topic[k] = 2\ndata n[d, v] : count, absent = 0\n\

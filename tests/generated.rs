@@ -18,7 +18,7 @@ use cavi_tests::support::{
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-/// The least programs, and of how many each part of the class must be in one.
+/// How many programs are tried at least, and one in how many has to use each part of the class.
 const PROGRAMS: u64 = 200;
 const SHARE: f64 = 0.05;
 const TOLERANCE: f64 = 1e-10;
@@ -76,7 +76,7 @@ fn laws(program: &Program, number: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Of a few hundred averages one is far off by chance: what is off is drawn again, more often.
+/// One of a few hundred averages is far off by chance. One that is off is therefore repeated with more draws.
 fn average(program: &Program, bound: &Bound, number: u64) -> Result<(), String> {
     let from = |seed: u64, draws: usize, errors: f64| match is_improper(program, bound, 2, seed) {
         true => Ok(()),

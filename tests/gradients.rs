@@ -1,4 +1,4 @@
-//! The derivatives that points without a closed form follow, against differences of the bound.
+//! The derivatives that points without a closed form follow, compared with differences of the bound.
 
 use cavi_algebra::BlockId;
 use cavi_executor::{Interpreter, start};

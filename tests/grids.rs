@@ -1,4 +1,4 @@
-//! Data with entries enough for a grid of rows and columns: the executor does what the equations say, on any number of
+//! Data with enough entries for a grid of rows and columns: the executor agrees with the interpreter on any number of
 //! threads, whichever index comes first, and whichever addends share the grid.
 
 use cavi_executor::{Bound, BoundArray, BoundAxis, start};

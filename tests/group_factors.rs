@@ -26,7 +26,7 @@ impl Views {
         let files = files.map(|(name, data)| matrix_file(&format!("x[{name}]"), data, false)).collect();
         let program = Ready::built_in("gfa", &[("factor", factors as f64)], files);
         let settings = Settings { seed: Some(seed), sweeps: Some(sweeps), threads: 2, ..Settings::default() };
-        let fit = cavi::fit(program.compiled(), program.binding(), &settings, &mut |_| Control::Continue);
+        let fit = program.problem().fit(&settings, &mut |_| Control::Continue);
         let state: Parameters = fit.unwrap_or_else(|error| panic!("{error:?}")).parameters;
         let all = program.column(&state, "w", 0);
         let mut place = 0;

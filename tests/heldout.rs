@@ -3,9 +3,9 @@
 
 use std::path::PathBuf;
 
-use cavi::bind::{ArrayInput, Binding, Inputs, SetInput, SetValue, Source};
-use cavi::heldout::{self, Asked, HeldOut, Refusal, Request, Score};
-use cavi::{Compiled, Control, Fit, Settings};
+use cavi::bind::{ArrayInput, Inputs, SetInput, SetValue, Source};
+use cavi::heldout::{self, Asked, HeldOut, Request, Score};
+use cavi::{Control, Error, Fit, Problem, Settings};
 use cavi_algebra::{ArrayId, ArrayKind, Support};
 use cavi_executor::{Bound, BoundArray};
 use cavi_files::{Content, Dense, Values};
@@ -20,8 +20,7 @@ use statrs::function::gamma::ln_gamma;
 
 /// A program, its data without a part of them, that part, and a fit.
 struct Run {
-    compiled: Compiled,
-    binding: Binding,
+    problem: Problem,
     held: HeldOut,
     fit: Fit,
 }
@@ -44,19 +43,17 @@ fn inputs_of(data: Vec<ArrayInput>, set: &[(&str, f64)]) -> Inputs {
 }
 
 fn run(text: &str, inputs: &Inputs, requests: &[Request], sweeps: u64, threads: usize) -> Run {
-    let compiled = cavi::compile_with(text, "program.cavi", &inputs.set_values());
-    assert!(compiled.is_ok(), "{:?}\n{text}", compiled.diagnostics);
-    let (compiled, binding, held) =
-        heldout::bind(compiled, inputs, requests, 3).expect("data that can be held out");
+    let (compiled, _) =
+        cavi::session::open(text, "program.cavi", inputs).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let (problem, held) = heldout::bind(compiled, inputs, requests, 3).expect("data that can be held out");
     let settings = Settings { sweeps: Some(sweeps), tolerance: Some(0.0), threads, ..Settings::default() };
-    let fit = cavi::fit(&compiled, &binding, &settings, &mut |_| Control::Continue).expect("a fit");
-    Run { compiled, binding, held, fit }
+    let fit = problem.fit(&settings, &mut |_| Control::Continue).expect("a fit");
+    Run { problem, held, fit }
 }
 
 impl Run {
     fn scores(&self, threads: usize) -> Vec<Score> {
-        heldout::score(&self.compiled, &self.binding, &self.fit.parameters, &self.held, 3, threads)
-            .expect("a score")
+        self.problem.score(&self.fit, &self.held, 3, threads).expect("a score")
     }
 
     fn score(&self) -> Score {
@@ -64,14 +61,14 @@ impl Run {
     }
 
     fn column(&self, name: &str, which: usize) -> &[f64] {
-        let equations = self.compiled.equations.as_ref().expect("equations");
+        let equations = &self.problem.equations;
         let array = equations.symbols.find(name).expect("a variable");
         let block = equations.block_of(array).expect("its factor");
         &self.fit.parameters.blocks[block.index()][which]
     }
 
     fn given(&self, name: &str) -> Matrix {
-        matrix(&self.compiled, &self.binding, name)
+        matrix(&self.problem, name)
     }
 
     /// The held-out part of an array as a matrix, 0 elsewhere.
@@ -85,8 +82,9 @@ impl Run {
     }
 }
 
-fn matrix(compiled: &Compiled, binding: &Binding, name: &str) -> Matrix {
-    let symbols = &compiled.equations.as_ref().expect("equations").symbols;
+fn matrix(problem: &Problem, name: &str) -> Matrix {
+    let Problem { equations, binding, .. } = problem.as_given();
+    let symbols = &equations.symbols;
     let id = symbols.find(name).expect("an array");
     let shape = binding.bound.shape(symbols, id);
     let entry = |i: usize, j: usize| binding.bound.array(id).entry(&shape, &[i, j]).0;
@@ -172,12 +170,12 @@ fn tokens_of_weight_are_split_and_scored_as_the_counts_they_stand_for() {
         let run = run(&text, &inputs_of(vec![file()], &[("word", 8.0)]), &[share("w", 0.3)], 10, 1);
         let part = &run.held.parts[0];
         let weights = part.weights.as_ref().expect("units of weight");
-        let symbols = &run.compiled.model.as_ref().unwrap().symbols;
-        let m = run.binding.bound.array(symbols.find("m").unwrap());
+        let symbols = &run.problem.model.symbols;
+        let m = run.problem.binding.bound.array(symbols.find("m").unwrap());
         let BoundArray::Dense { values: kept, .. } = m else { panic!("weights are listed one by one") };
         let total: f64 = data.iter().flatten().sum();
         assert_eq!(kept.iter().sum::<f64>() + weights.iter().sum::<f64>(), total);
-        let parents = run.binding.bound.axes
+        let parents = run.problem.binding.bound.axes
             [symbols.letter(symbols.array(symbols.find("w").unwrap()).letters[0]).axis.index()]
         .parent
         .clone()
@@ -357,10 +355,10 @@ fn factor_scores_predict_by_a_normal() {
     let without = self::run(&text, &inputs_of(lacking, &[]), &[share("x", 0.1)], 0, 1);
     assert_eq!(without.held.parts[0].values.len(), 5);
     let inputs = inputs_of(vec![matrix_file("x", &missing, false), matrix_file("w", &w, false)], &[]);
-    let compiled = cavi::compile(&text, "program.cavi");
-    let binding = cavi::bind::bind(compiled.model.as_ref().unwrap(), &inputs).expect("data");
+    let compiled = cavi::compile(&text, "program.cavi").into_compiled().expect("it compiles");
+    let problem = compiled.bind(&inputs).expect("data");
     let settings = Settings { sweeps: Some(3), tolerance: Some(0.0), ..Settings::default() };
-    let fit = cavi::fit(&compiled, &binding, &settings, &mut |_| Control::Continue).expect("a fit");
+    let fit = problem.fit(&settings, &mut |_| Control::Continue).expect("a fit");
     assert_eq!(fit.parameters, run.fit.parameters);
     assert_eq!(named.fit.parameters, run.fit.parameters);
 }
@@ -399,8 +397,8 @@ fn classes_are_summed_out() {
     let score = other.score();
     let (a, b) = (other.column("mu", 0), other.column("mu", 1));
     let concentration = other.column("pi", 0);
-    let given = &other.binding;
-    let symbols = &other.compiled.equations.as_ref().unwrap().symbols;
+    let given = &other.problem.binding;
+    let symbols = &other.problem.equations.symbols;
     let id = symbols.find("x").unwrap();
     let part = &other.held.parts[0];
     let psi = statrs::function::gamma::digamma;
@@ -468,9 +466,10 @@ fn every_program_predicts_or_says_why_not() {
 /// A score; else a refusal, or what went wrong.
 fn outcome(program: &Program, inputs: &Inputs, name: &str) -> Result<Score, Result<String, String>> {
     let compiled = cavi::compile_with(&program.text, "program.cavi", &inputs.set_values());
-    let (compiled, binding, held) =
-        heldout::bind(compiled, inputs, &[share(name, 0.3)], 3).map_err(|refusal| match refusal {
-            Refusal::Problems(problems) => {
+    let compiled = compiled.into_compiled().map_err(|error| Err(error.to_string()))?;
+    let (problem, held) =
+        heldout::bind(compiled, inputs, &[share(name, 0.3)], 3).map_err(|error| match error {
+            Error::Data(problems) => {
                 let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
                 // What random data did wrong is no refusal of a split.
                 let known = ["is held out", "be hidden", "missing", "whole units"];
@@ -480,19 +479,16 @@ fn outcome(program: &Program, inputs: &Inputs, name: &str) -> Result<Score, Resu
                     Err(texts.join("; "))
                 }
             }
-            Refusal::Program(diagnostics) => Ok(diagnostics[0].message.clone()),
+            Error::Program { diagnostics, .. } => Ok(diagnostics[0].message.clone()),
+            other => Err(other.to_string()),
         })?;
     let settings = Settings { sweeps: Some(4), tolerance: Some(0.0), ..Settings::default() };
-    let fit =
-        cavi::fit(&compiled, &binding, &settings, &mut |_| Control::Continue).map_err(
-            |error| match error {
-                cavi::FitError::Wrong(diagnostics) => Ok(diagnostics[0].message.clone()),
-                cavi::FitError::Unplanned(reason) => Ok(reason),
-                other => Err(format!("{other:?}")),
-            },
-        )?;
-    let scores = heldout::score(&compiled, &binding, &fit.parameters, &held, 3, 1)
-        .map_err(|diagnostic| Ok(diagnostic.message))?;
+    let fit = problem.fit(&settings, &mut |_| Control::Continue).map_err(|error| match error {
+        Error::Program { diagnostics, .. } => Ok(diagnostics[0].message.clone()),
+        Error::Unplanned { reason, .. } => Ok(reason),
+        other => Err(format!("{other:?}")),
+    })?;
+    let scores = problem.score(&fit, &held, 3, 1).map_err(|error| Ok(error.to_string()))?;
     Ok(scores.into_iter().next().expect("a score of the one array"))
 }
 
@@ -531,21 +527,16 @@ fn a_hidden_entry_is_scored_by_the_average_of_its_density() {
             let source = Source::Content { name: PathBuf::from("mask.npy"), content };
             let request = by_file(ArrayInput { name: array.name.clone(), group: None, source });
             let compiled = cavi::compile_with(&program.text, "program.cavi", &inputs.set_values());
-            let Ok((compiled, binding, held)) = heldout::bind(compiled, &inputs, &[request], 3) else {
-                continue;
-            };
-            let (Some(model), Some(equations)) = (&compiled.model, &compiled.equations) else { continue };
+            let Some(compiled) = compiled.compiled else { continue };
+            let Ok((problem, held)) = heldout::bind(compiled, &inputs, &[request], 3) else { continue };
+            let Problem { model, equations, binding, .. } = problem.as_given();
             let latent = equations.symbols.array(statement.target).kind == ArrayKind::Latent;
             if latent || !binding.entries.is_empty() || held.parts[0].values.len() != 1 {
                 continue;
             }
             let settings = Settings { sweeps: Some(6), tolerance: Some(0.0), ..Settings::default() };
-            let Ok(fit) = cavi::fit(&compiled, &binding, &settings, &mut |_| Control::Continue) else {
-                continue;
-            };
-            let Ok(scores) = heldout::score(&compiled, &binding, &fit.parameters, &held, 5, 1) else {
-                continue;
-            };
+            let Ok(fit) = problem.fit(&settings, &mut |_| Control::Continue) else { continue };
+            let Ok(scores) = problem.score(&fit, &held, 5, 1) else { continue };
             // A latent of the entry alone is not drawn from q.
             let own = model.statements.iter().any(|other| {
                 !other.observed

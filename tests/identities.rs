@@ -1,4 +1,5 @@
-//! The identities between built-in programs, on the iterates of every sweep.
+//! The identities between built-in programs, on the iterates of every sweep. Their numbers are those of
+//! `examples/README.md`.
 //!
 //! Each is held on random matrices, on edge cases (an empty document, a column of zeros, one factor, one cell, counts of a
 //! million, fewer rows than factors, values that are no integers, priors of 1e-14 from starts of order 1), dense and sparse,

@@ -1,6 +1,6 @@
-//! An implicit factor is one that is stored and updated before everything that reads it: same iterates, same bound. Where points
-//! climb the bound alone is the same: a visit has the implicit factor at its optimum at every evaluation, and a stored one
-//! as it was before the visit.
+//! An implicit factor has the same iterates and the same bound as one that is stored, and updated before each block
+//! that reads it. Where points climb the bound alone is the same: a visit has the implicit factor at its optimum at
+//! every evaluation, and a stored one as it was before the visit.
 
 use cavi_executor::{Bound, BoundArray, BoundAxis, Executor, Item, Parameters, Schedule, start};
 use cavi_tests::support::{Program, Shape, bound_of, close, compile, has_implicit, programs, random_bound};

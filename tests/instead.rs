@@ -1,4 +1,5 @@
-//! A distribution that is no family gets an error that prints what to write in its place; what it prints compiles.
+//! A distribution that is not a family gets an error that prints the statements to write in its place. These
+//! statements compile.
 
 use cavi_tests::support::compile;
 

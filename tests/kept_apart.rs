@@ -1,7 +1,8 @@
-//! Two index data in one product of a latent: closed where they differ, refused where they are equal.
+//! Two index data in one product of a latent: there is a closed form for entries at which they differ, and entries at
+//! which they are equal are refused.
 
-use cavi::bind::{ArrayInput, Inputs, Source, bind};
-use cavi::{Control, Settings, compile, fit};
+use cavi::bind::{ArrayInput, Inputs, Source};
+use cavi::{Control, Settings, compile};
 
 const ONE: &str = "axis game[g]\naxis player[i] = 6\naxis skill[k] = 2\ndata one[g] : index player\n\
                    data other[g] : index player\ndata score[g] : real\ns[i, k] ~ Normal(0, sd = 1)\n\
@@ -25,9 +26,9 @@ fn inputs(columns: [(&str, &[f64]); 3]) -> Inputs {
 
 /// The best bound of several starts.
 fn best(text: &str, columns: [(&str, &[f64]); 3]) -> f64 {
-    let compiled = compile(text, "skills.cavi");
-    let model = compiled.model.as_ref().unwrap_or_else(|| panic!("{:?}", compiled.diagnostics));
-    let binding = bind(model, &inputs(columns)).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let compiled = compile(text, "skills.cavi").into_compiled();
+    let problem =
+        compiled.and_then(|own| own.bind(&inputs(columns))).unwrap_or_else(|error| panic!("{error}"));
     let settings = Settings {
         sweeps: Some(3000),
         tolerance: Some(1e-13),
@@ -35,7 +36,7 @@ fn best(text: &str, columns: [(&str, &[f64]); 3]) -> f64 {
         verify: true,
         ..Settings::default()
     };
-    let fit = fit(&compiled, &binding, &settings, &mut |_| Control::Continue);
+    let fit = problem.fit(&settings, &mut |_| Control::Continue);
     fit.unwrap_or_else(|error| panic!("{error:?}")).run().elbo
 }
 
@@ -62,10 +63,8 @@ fn the_first_entry_with_equal_indices_is_named() {
         "no note: {:?}",
         compiled.diagnostics
     );
-    let model = compiled.model.as_ref().expect("it compiles");
     let data = inputs([("one", &HOSTS), ("other", &others), ("score", &SCORES)]);
-    let binding = bind(model, &data).unwrap_or_else(|problems| panic!("{problems:?}"));
-    let refused = fit(&compiled, &binding, &Settings::default(), &mut |_| Control::Continue);
-    let Err(cavi::FitError::Wrong(diagnostics)) = refused else { panic!("the data were taken") };
+    let refused = compiled.into_compiled().and_then(|own| own.bind(&data));
+    let Err(cavi::Error::Program { diagnostics, .. }) = refused else { panic!("the data were taken") };
     assert_eq!(diagnostics[0].message, "`one[g]` and `other[g]` are equal at `score[4]`");
 }

@@ -1,4 +1,5 @@
-//! Low-rank precisions: the Gamma version in the limit, a gradient of nought at rest, and plain gradient ascent beside.
+//! Low-rank precisions: they become those of the Gamma version in the limit, their gradient is 0 at convergence, and
+//! a visit is compared with plain gradient ascent.
 
 use cavi_algebra::BlockId;
 use cavi_executor::{Interpreter, Parameters};
@@ -43,12 +44,12 @@ fn ready(lambda: f64, rank: usize) -> Ready {
 
 /// The block (u, v, mu, nu).
 fn block(ready: &Ready) -> BlockId {
-    let equations = ready.compiled().equations.as_ref().expect("it compiles");
+    let equations = ready.equations();
     equations.block_of(equations.symbols.find("u").expect("a variable")).expect("its block")
 }
 
 fn interpreter(ready: &Ready, from: Parameters) -> Interpreter<'_> {
-    let equations = ready.compiled().equations.as_ref().expect("it compiles");
+    let equations = ready.equations();
     Interpreter::new(equations, &ready.binding().bound, from).unwrap_or_else(|trouble| panic!("{trouble}"))
 }
 
@@ -101,7 +102,7 @@ fn with_full_rank_and_no_penalty_the_precisions_are_those_of_gammas() {
     }
 }
 
-/// After a fit has come to rest the derivative in every element of the block is nought.
+/// After convergence the derivative in every element of the block is 0.
 #[test]
 fn at_rest_the_gradient_is_nought() {
     let ready = ready(0.1, 1);

@@ -1,4 +1,4 @@
-//! What a run holds is of the order of its data and parameters (law 4 of the design).
+//! The memory of a run is of the order of its data and parameters, which is the fourth law of `crates/README.md`.
 
 use cavi_executor::{BoundArray, BoundAxis, Executor, start};
 use cavi_tests::support::{Ready, bound_of, close, compile, farthest, file_of};

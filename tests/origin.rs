@@ -1,5 +1,5 @@
-//! A shift of data and of what they have in common shifts the means of q, and changes nothing else: also where it is so
-//! large that no digit of a square of the data would be left for their variance.
+//! A shift of the data shifts the means of q by as much and changes nothing else, even if it is so large that the
+//! squares of the data would keep no digit of their variance.
 
 use cavi::{Control, Settings};
 use cavi_tests::support::{Matrix, Ready, close, file_of, matrix_file};
@@ -124,13 +124,15 @@ fn a_shift_moves_the_means_alone() {
         let settings =
             Settings { sweeps: Some(200), tolerance: Some(0.0), verify: true, ..Settings::default() };
         let fit = |ready: &Ready, settings: &Settings| {
-            cavi::fit(ready.compiled(), ready.binding(), settings, &mut |_| Control::Continue)
+            ready
+                .problem()
+                .fit(settings, &mut |_| Control::Continue)
                 .unwrap_or_else(|error| panic!("{name}: {error:?}"))
         };
         let (here, there) = (fit(&near, &settings), fit(&far, &settings));
         let (elbo, shifted) = (here.run().elbo, there.run().elbo);
         assert!(close(elbo, shifted, 1.0, *tolerance), "{name}: {elbo} and {shifted}");
-        let equations = near.compiled().equations.as_ref().expect("it compiles");
+        let equations = near.equations();
         for (number, (own, other)) in here.parameters.blocks.iter().zip(&there.parameters.blocks).enumerate()
         {
             let block = &equations.blocks[number];

@@ -1,7 +1,15 @@
 //! What is planned for which data, and that it comes to what the interpreter does.
+//!
+//! The plans of some programs are held as snapshots. To accept a change, read it and run
+//! `INSTA_UPDATE=always cargo test -p cavi-tests --test plans`.
 
-use cavi_executor::{Bound, BoundArray, BoundAxis, Executor, Parameters, start};
-use cavi_tests::support::{Program, bound_of, compile, runs_agree};
+use cavi_algebra::AxisId;
+use cavi_executor::plan::tensor::{Along, Contraction, Elementwise, Node, NodeId, Operation};
+use cavi_executor::plan::{plan, verify};
+use cavi_executor::{Bound, BoundArray, BoundAxis, Executor, Parameters, Plan, Precision, start};
+use cavi_tests::support::{Program, Shape, bound_of, compile, programs, random_bound, runs_agree};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 
 /// A program with data of these sizes, and its start.
 fn bound(text: &str, sizes: &[usize], data: &[(&str, BoundArray)]) -> (Program, Bound, Parameters) {
@@ -240,5 +248,216 @@ fn what_rows_have_in_common_is_added_up_first() {
     assert!(!lines.is_empty(), "{plan}");
     for line in lines {
         assert_eq!(line.matches("reduction of steps").count() + line.matches("fill").count(), 1, "{plan}");
+    }
+}
+
+/// Programs whose plans for a handful of entries are held: passes over listed and dense entries, masks, mixtures, index data,
+/// ragged axes, copies that move one after another, points that climb.
+const HELD: [&str; 13] = [
+    "gfa_masked",
+    "gp_counts",
+    "hpf",
+    "lda",
+    "lda_tokens",
+    "mixture_normal",
+    "mixture_normal_wishart",
+    "network_directed",
+    "nmf_background",
+    "poisson_by_index",
+    "ragged_regression",
+    "regression_factorised",
+    "shared_ridge",
+];
+
+fn hold(name: &str, shown: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("snapshots/plans");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, shown));
+}
+
+#[test]
+fn plans_of_small_programs_are_as_before() {
+    let programs = programs();
+    for name in HELD {
+        let program = programs.iter().find(|program| program.name == name);
+        let program = program.unwrap_or_else(|| panic!("no program {name}"));
+        let bound = random_bound(&program.model, Shape::small(true), &mut ChaCha8Rng::seed_from_u64(1));
+        let plan = plan(&program.equations, &bound, Precision::Double);
+        let plan = plan.unwrap_or_else(|unplanned| panic!("{name}: {}", unplanned.0));
+        hold(name, &plan.text(&program.equations));
+    }
+}
+
+/// The plans in which passes rewrite sums: pairs and masks, padded rows, what rows have in common.
+#[test]
+fn plans_that_passes_rewrite_are_as_before() {
+    let (rows, columns, parts) = (40, 50, 5);
+    let masked = "axis row[n]\naxis column[j]\naxis part[k]\ndata x[n, j] : real, absent = NA\n\
+                  z[n, k] ~ Normal(0, sd = 1)\nw[j, k] ~ Normal(0, sd = 1)\ntau ~ Gamma(1, rate = 1)\n\
+                  x[n, j] ~ Normal(sum[k](w[j, k] * z[n, k]), prec = tau)\n\
+                  posterior {\n  q(z[n, :k])\n  q(w[j, :k])\n}\n";
+    let values = counts(rows * columns).into_iter().map(|count| count - 2.0).collect();
+    let observed = Some((0..rows * columns).map(|place| place % 7 != 3).collect());
+    let data = BoundArray::Dense { values, observed };
+    let ready = bound(masked, &[rows, columns, parts], &[("x", data)]);
+    hold("masked_second_moments", &executor(&ready).plan_text());
+    let few = listed(70, 60, |place| place * 7919 % 1009 % 10 < 4);
+    let ready = bound(&factors("sum[k](w[i, k] * h[k, j])"), &[70, 60, 11], &[("x", few)]);
+    hold("padded_rows", &executor(&ready).plan_text());
+    let mixture = "axis row[n]\naxis cluster[k]\ndata x[n] : real\npi[:k] ~ Dirichlet(0.5)\n\
+                   z[n] ~ Categorical(pi)\ntau[k] ~ Gamma(2, rate = 1)\nmu[k] ~ Normal(0, sd = 3)\n\
+                   x[n] ~ Normal(mu[z[n]], prec = tau[z[n]])\n";
+    let ready = bound(mixture, &[1500, 4], &[("x", BoundArray::full(counts(1500)))]);
+    hold("rows_in_common", &executor(&ready).plan_text());
+}
+
+/// Each sum over an axis of the data is told, and an axis that cannot be cut says why.
+#[test]
+fn sums_over_axes_of_the_data_are_told() {
+    let topics = "axis doc[d]\naxis word[v]\naxis topic[k]\ndata n[d, v] : count, absent = 0\n\
+                  theta[d, :k] ~ Dirichlet(0.1)\nbeta[k, :v] ~ Dirichlet(0.1)\n\
+                  n[d, :v] ~ Multinomial(p = sum[k](theta[d, k] * beta[k, v]))\n";
+    let data = || listed(7, 6, |place| place % 3 != 0);
+    check(
+        topics,
+        &[7, 6, 3],
+        &[("n", data())],
+        &[
+            "axis word cannot be cut: `beta[k, :v]` is one vector over all of it",
+            "expected counts of site 1, addend 1, factor 1 over entries of n",
+            "are sums over it",
+        ],
+    );
+    let refused = [
+        // Copies meet in every entry.
+        (
+            "axis row[n]\naxis column[j]\ndata x[n, j] : real\ndata y[n] : real\nb[j] ~ Normal(0, sd = 1)\n\
+             y[n] ~ Normal(sum[j](x[n, j] * b[j]), sd = 1)\n",
+            vec![("x", BoundArray::full(counts(42))), ("y", BoundArray::full(counts(7)))],
+            "axis column cannot be cut: copies of `b` move one after another along it",
+            "axis row: ",
+        ),
+        (
+            "axis row[n]\naxis column[j]\ndata g[n] : index column\ndata y[n] : real\nb[j] ~ Normal(0, sd = 1)\n\
+             y[n] ~ Normal(b[g[n]], sd = 1)\n",
+            vec![
+                ("g", BoundArray::full(vec![0.0, 5.0, 2.0, 2.0, 1.0, 3.0, 4.0])),
+                ("y", BoundArray::full(counts(7))),
+            ],
+            "axis row: ",
+            "steps 1, 3, 12 are sums over it",
+        ),
+    ];
+    for (text, data, one, other) in refused {
+        check(text, &[7, 6], &data, &[one, other]);
+    }
+}
+
+#[test]
+fn no_plan_is_left_over() {
+    let held = HELD.into_iter().chain(["masked_second_moments", "padded_rows", "rows_in_common"]);
+    let held: Vec<String> = held.map(|name| format!("{name}.snap")).collect();
+    let folder = cavi_tests::corpus::root().join("tests/snapshots/plans");
+    for path in cavi_tests::corpus::files_below(&folder, "snap") {
+        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        assert!(held.contains(&file), "{} belongs to no program", path.display());
+    }
+}
+
+/// The plan of every program is whole, whatever the shape of its data.
+#[test]
+fn every_plan_is_whole() {
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    for program in programs() {
+        for sparse in [false, true] {
+            for shape in [Shape::small(sparse), Shape { smallest: 0, largest: 1, ..Shape::small(sparse) }] {
+                let bound = random_bound(&program.model, shape, &mut rng);
+                let plan = plan(&program.equations, &bound, Precision::Single)
+                    .unwrap_or_else(|unplanned| panic!("{}: {}", program.name, unplanned.0));
+                if let Err(problem) = verify(&plan, &program.equations, &bound) {
+                    panic!("{}: {problem}", program.name);
+                }
+            }
+        }
+    }
+}
+
+/// What a careless pass might do to a plan is found. Two axes have one size, so that it would run and give numbers.
+#[test]
+fn a_broken_plan_is_found() {
+    let text = "axis row[n]\naxis column[j]\naxis part[k]\ndata x[n, j] : real, absent = NA\n\
+                z[n, k] ~ Normal(0, sd = 1)\nw[j, k] ~ Normal(0, sd = 1)\ntau ~ Gamma(1, rate = 1)\n\
+                x[n, j] ~ Normal(sum[k](w[j, k] * z[n, k]), prec = tau)\n\
+                posterior {\n  q(z[n, :k])\n  q(w[j, :k])\n}\n";
+    let values = counts(40 * 40).into_iter().map(|count| count - 2.0).collect();
+    let data =
+        BoundArray::Dense { values, observed: Some((0..40 * 40).map(|place| place % 7 != 3).collect()) };
+    let (program, bound, _) = bound(text, &[40, 40, 3], &[("x", data)]);
+    let whole = plan(&program.equations, &bound, Precision::Double).expect("a plan");
+    verify(&whole, &program.equations, &bound).expect("it is whole as it comes");
+    let axis = |name: &str| {
+        let place = program.equations.symbols.axes.iter().position(|axis| axis.name == name);
+        Along::Axis(AxisId::from(place.expect("an axis")))
+    };
+    let (row, column) = (axis("row"), axis("column"));
+    let over_rows = |part: &Contraction| {
+        !part.operands.is_empty()
+            && !part.output.is_empty()
+            && part.letters.iter().any(|own| own.along == row)
+    };
+    let contraction = |plan: &Plan| {
+        let is_sum = |node: &Node| matches!(&node.operation, Operation::Contractions(parts) if parts.iter().any(over_rows));
+        plan.nodes.iter().position(is_sum).expect("a contraction")
+    };
+    let parts = |plan: &mut Plan, at: usize, change: &dyn Fn(&mut Contraction)| {
+        let Operation::Contractions(parts) = &mut plan.nodes[at].operation else { panic!("a contraction") };
+        change(parts.iter_mut().find(|part| over_rows(part)).expect("over rows"));
+    };
+    let broken: [(&str, &dyn Fn(&mut Plan)); 11] = [
+        ("sizes of", &|plan| plan.nodes[0].dims.push(row)),
+        ("values are given where", &|plan| plan.statics[0] = Vec::new().into()),
+        ("positions of", &|plan| {
+            let at = contraction(plan);
+            plan.nodes[at].shape[0] += 1;
+        }),
+        ("where there are", &|plan| {
+            let at = contraction(plan);
+            parts(plan, at, &|part| {
+                part.letters.iter_mut().filter(|own| own.along == row).for_each(|own| own.along = column);
+            });
+        }),
+        ("subscripts for", &|plan| {
+            let at = contraction(plan);
+            parts(plan, at, &|part| part.output.clear());
+        }),
+        ("is none of", &|plan| {
+            let at = contraction(plan);
+            parts(plan, at, &|part| part.letters.clear());
+        }),
+        ("which is none", &|plan| {
+            let at = contraction(plan);
+            parts(plan, at, &|part| part.operands[0].node = NodeId(1 << 20));
+        }),
+        ("follows from itself", &|plan| {
+            let own = plan.elbo[0];
+            plan.nodes[own.index()].operation = Operation::Map(Elementwise::Power(2), own);
+        }),
+        ("is read by nothing", &|plan| {
+            plan.elbo.pop();
+        }),
+        ("natural parameters of", &|plan| {
+            let mut block = (*plan.blocks[0]).clone();
+            block.natural.push(block.natural[0]);
+            plan.blocks[0] = block.into();
+        }),
+        ("bound: step", &|plan| plan.elbo.push(plan.blocks[0].natural[0])),
+    ];
+    for (expected, break_it) in broken {
+        let mut plan = whole.clone();
+        break_it(&mut plan);
+        let problem = verify(&plan, &program.equations, &bound).expect_err(expected);
+        assert!(problem.contains(expected), "{problem}, and not `{expected}`");
     }
 }

@@ -1,4 +1,5 @@
-//! Data with two dimensions ragged in one axis: groups that share nothing are models of their own.
+//! Data with two dimensions that are ragged in one axis: groups that share no latent have the fits of separate
+//! models.
 
 use cavi::bind::{ArrayInput, Inputs, Source, bind};
 use cavi_executor::{Bound, Executor, Parameters, start};
@@ -72,7 +73,7 @@ fn input(name: &str, group: Option<&str>, text: String) -> ArrayInput {
 }
 
 fn bound(program: &Program, inputs: &Inputs) -> Bound {
-    let told = |problems: Vec<cavi::bind::Problem>| -> String {
+    let told = |problems: Vec<cavi::bind::DataError>| -> String {
         problems.iter().map(|problem| format!("{problem}\n")).collect()
     };
     bind(&program.model, inputs).unwrap_or_else(|problems| panic!("{}", told(problems))).bound

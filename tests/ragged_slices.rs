@@ -1,4 +1,4 @@
-//! Slices over a ragged axis: where all groups are alike they are the slices of a plain axis.
+//! Slices over a ragged axis: if all groups have the same size, the fit is that of slices over a plain axis.
 
 use cavi_executor::{Bound, BoundArray, BoundAxis, Executor, Parameters, start};
 use cavi_tests::support::{Program, bound_of, close, column, compile};

@@ -6,7 +6,7 @@ use cavi_executor::Parameters;
 use cavi_tests::support::{Ready, bundled, corpus_model};
 
 fn fit(program: &Ready, settings: Settings) -> Parameters {
-    let fit = cavi::fit(program.compiled(), program.binding(), &settings, &mut |_| Control::Continue);
+    let fit = program.problem().fit(&settings, &mut |_| Control::Continue);
     fit.unwrap_or_else(|error| panic!("{error:?}")).parameters
 }
 

@@ -1,9 +1,10 @@
-//! Law 1 of the design: no model is known to the compiler. Renaming every identifier of a program changes labels only.
+//! No model is known to the compiler, which is the first law of `crates/README.md`. Renaming every identifier of a
+//! program changes labels only.
 //!
 //! Each program is renamed in its tree (axes, letters, data, constants, latents, deterministic names; families,
-//! functions and arguments stay), printed, and compiled again. Then the labels are put back into what the stages made of
-//! it. Model and derivation must then print as those of the original, to the letter: same equations, same order of
-//! blocks, same sweep. The new names sort the other way round, so that an order that hangs on names shows.
+//! functions and arguments stay), printed, and compiled again. Then the labels are put back into what the stages made
+//! of it. Model and derivation must then print as those of the original, to the letter: same equations, same order of
+//! blocks, same sweep. The new names sort the other way round, so that an order that depends on names is noticed.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,7 @@
-//! Restarts run side by side where there are threads for it, with the bits, the best run and the warnings of one after another.
+//! Restarts that run side by side have the bits, the best run and the warnings of restarts one after another.
 
 use cavi::bind::Binding;
-use cavi::{Control, Fit, FitError, Progress, Settings};
+use cavi::{Control, Error, Fit, Progress, Settings, prepare};
 use cavi_tests::support::{Ready, Shape, bundled, file_of, programs, random_bound};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -21,9 +21,9 @@ fn facts(fit: &Fit) -> String {
     )
 }
 
-fn told(error: &FitError) -> String {
+fn told(error: &Error) -> String {
     match error {
-        FitError::Wrong(diagnostics) => {
+        Error::Program { diagnostics, .. } => {
             format!("{:?}", diagnostics.iter().map(|own| &own.message).collect::<Vec<_>>())
         }
         other => format!("{other:?}"),
@@ -37,10 +37,11 @@ fn threads_change_no_bit() {
         let mut rng = ChaCha8Rng::seed_from_u64(5);
         let bound = random_bound(&program.model, Shape::small(true), &mut rng);
         let binding = Binding { bound, ..Binding::default() };
-        let compiled = cavi::compile(&program.text, &program.name);
+        let compiled = cavi::compile(&program.text, &program.name).into_compiled().expect("it compiles");
+        let Ok(problem) = prepare(compiled, binding) else { continue };
         let run = |threads: usize| {
             let settings = Settings { sweeps: Some(6), restarts: Some(5), threads, ..Settings::default() };
-            cavi::fit(&compiled, &binding, &settings, &mut |_| Control::Continue)
+            problem.fit(&settings, &mut |_| Control::Continue)
         };
         let expected = run(1).map(|fit| facts(&fit)).map_err(|error| told(&error));
         for threads in [2, 3] {
@@ -64,8 +65,7 @@ fn progress_and_a_stop() {
             threads,
             ..Settings::default()
         };
-        cavi::fit(program.compiled(), program.binding(), &settings, callback)
-            .unwrap_or_else(|error| panic!("{error:?}"))
+        program.problem().fit(&settings, callback).unwrap_or_else(|error| panic!("{error:?}"))
     };
     let mut seen = vec![0; 4];
     run(4, 2, &mut |progress| {
@@ -106,10 +106,10 @@ fn ready(text: &str, y: &[f64]) -> Ready {
     Ready::new(text, &[], vec![file_of("y", "y.csv", lines.into_bytes())])
 }
 
-fn fit_of(ready: &Ready, seed: u64, restarts: u64, threads: usize) -> Result<Fit, FitError> {
+fn fit_of(ready: &Ready, seed: u64, restarts: u64, threads: usize) -> Result<Fit, Error> {
     let settings =
         Settings { seed: Some(seed), restarts: Some(restarts), threads, verify: true, ..Settings::default() };
-    cavi::fit(ready.compiled(), ready.binding(), &settings, &mut |_| Control::Continue)
+    ready.problem().fit(&settings, &mut |_| Control::Continue)
 }
 
 /// A run that fails is left out, with a warning; the best of the others is that of these alone.
@@ -134,8 +134,8 @@ fn a_run_that_fails_is_left_out() {
                     assert_eq!((alone.run().sweeps, alone.run().elbo), (run.sweeps, run.elbo));
                     alone.failure.as_ref().map(|failure| failure.message.clone())
                 }
-                Err(FitError::Wrong(diagnostics)) => Some(diagnostics[0].message.clone()),
-                Err(FitError::NotANumber { sweep }) => {
+                Err(Error::Program { diagnostics, .. }) => Some(diagnostics[0].message.clone()),
+                Err(Error::NotANumber { sweep }) => {
                     Some(format!("the ELBO is not a number after sweep {sweep}"))
                 }
                 Err(other) => panic!("{other:?}"),
@@ -158,22 +158,23 @@ fn a_run_that_fails_is_left_out() {
     }
 }
 
-/// Where every run fails, so does the fit, for the reason of the first; a state after a whole sweep is kept.
+/// If every run fails, the fit fails for the reason of the first. A state that was reached after a whole sweep is
+/// kept.
 #[test]
 fn all_runs_fail() {
-    let error = |result: Result<Fit, FitError>| result.map(|fit| facts(&fit)).expect_err("no run succeeds");
+    let error = |result: Result<Fit, Error>| result.map(|fit| facts(&fit)).expect_err("no run succeeds");
     // One row has no precision of its own.
     let text = "axis item[n]\ndata y[n] : real\nm ~ Flat(real)\nt ~ Flat(nonnegative)\ny[n] ~ Normal(m, prec = t)\n\
                 posterior {\n  point m\n  point t\n}\n";
     let single = ready(text, &[1.5]);
-    let (FitError::Wrong(alone), FitError::Wrong(all)) =
+    let (Error::Program { diagnostics: alone, .. }, Error::Program { diagnostics: all, .. }) =
         (error(fit_of(&single, 4, 1, 1)), error(fit_of(&single, 4, 3, 2)))
     else {
         panic!("an update fails")
     };
     assert_eq!(all[0].message, format!("all 3 runs failed, the first (seed 4) because {}", alone[0].message));
     let root = ready(&ROOT.replace("sqrt(b)", "sqrt(b - 100)"), &[1.5]);
-    assert!(matches!(error(fit_of(&root, 0, 3, 2)), FitError::NotANumber { sweep: 0 }));
+    assert!(matches!(error(fit_of(&root, 0, 3, 2)), Error::NotANumber { sweep: 0 }));
 
     // Those of the three components that fail do so after some sweeps.
     let components = ready(COMPONENTS, &TWO_HEAPS);

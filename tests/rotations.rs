@@ -1,4 +1,5 @@
-//! Changes of coordinates under `accelerate = auto`: they raise the bound by what they say, and to where no small change raises it.
+//! Changes of coordinates under `accelerate = auto` raise the bound by the amount that they return, and no small
+//! change of coordinates raises it further.
 
 use cavi_algebra::{BlockId, Rotated, Rotation};
 use cavi_executor::{Bound, Executor, Interpreter, Item, Layout, Parameters, Step, start};
@@ -98,7 +99,7 @@ fn turned(
     for (own, is_left) in sides(rotation) {
         let block = program.equations.block(own.block);
         let layout = Layout::new(&program.equations, bound, block, &missing);
-        let family = cavi_families::posterior(block.family).expect("a family");
+        let family = cavi_families::posterior(block.family);
         let matrix = if is_left { &inverse } else { &turned };
         family.transform(&layout.batch(), matrix, &mut views_mut(&mut parameters.blocks[own.block.index()]));
     }

@@ -1,5 +1,5 @@
-//! Repeated updates row by row have the bits of as many updates of the whole block; so have updates after the entries were put
-//! in the order of the visits.
+//! Repeated updates row by row have the same bits as repeated updates of the whole block, and updates after the
+//! entries were reordered have the same bits as before.
 
 use cavi_algebra::BlockId;
 use cavi_executor::plan::{Precision, plan};

@@ -1,4 +1,4 @@
-//! Each stage says what it said: text, resolved model and derivation of every program, held as snapshots.
+//! The output of each stage is what it was: text, resolved model and derivation of every program, as snapshots.
 //!
 //! One snapshot a program: its text, what was resolved, what was derived, what was warned of. The first comment of a
 //! program that a paper states cites the paper, so that one can be held against the other. To accept a change, read it

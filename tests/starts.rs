@@ -241,10 +241,7 @@ fn centres_of_counts_start_positive_latents() {
 fn a_start_that_cannot_be_is_explained() {
     let message = |text: &str, data: cavi::bind::ArrayInput| {
         let program = Ready::new(text, &[], vec![data]);
-        let compiled = program.compiled();
-        let model = compiled.model.as_ref().expect("it compiles");
-        let equations = compiled.equations.as_ref().expect("it compiles");
-        let start = cavi::start::start(model, equations, program.binding(), None, 0);
+        let start = cavi::start::start(program.problem(), None, 0);
         start.err().map_or_else(String::new, |found| found[0].message.clone())
     };
     let data = normal(4, 3, 9);

@@ -1,4 +1,4 @@
-//! The steps of every update are the rewrites that were made: each is worth what the one before it is.
+//! The printed steps of every update are rewrites that keep the value: each has the value of the one before it.
 //!
 //! As functions of one copy of a block, everything else held: the terms of the log joint that hold the block, the same
 //! with logs of sums bounded (which touch from below), the same as products of statistics, and their expectations. A
@@ -118,7 +118,7 @@ impl Copy<'_> {
         if !within((monomials - bounded).abs(), slack) {
             return Err(format!("monomials gain {monomials}, bounded {bounded}"));
         }
-        // A bound that is asked for touches at the old values and holds all copies at once.
+        // A bound that the program asks for touches at the old values, and holds for all copies at once.
         if self.block().by.is_none() && !within((expected - monomials).abs(), slack) {
             return Err(format!("expected gains {expected}, monomials {monomials}"));
         }
@@ -231,7 +231,7 @@ impl Copy<'_> {
         let symbols = &self.program.equations.symbols;
         let block = self.block();
         let mut assignment = self.at(symbols, points);
-        let family = posterior(block.family).ok_or("a family of the registry")?;
+        let family = posterior(block.family);
         let weigh = |assignment: &mut Assignment| -> f64 {
             let weights = block.multiplicity.iter();
             weights.map(|atom| evaluate_atom(symbols, atom, points, assignment)).product()

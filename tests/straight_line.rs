@@ -408,7 +408,8 @@ impl Gaussian {
     }
 }
 
-/// Group factor analysis (models.md, after Klami et al. 2015) of two views, with a share of the entries missing.
+/// Group factor analysis of two views, with a share of the entries missing; the updates stand in
+/// `examples/README.md`, after Klami et al. (2015).
 fn gfa(n: usize, views: [usize; 2], missing: f64, seed: u64) {
     let k = 3;
     let (a_alpha, b_alpha, a_tau, b_tau) = (1.5, 0.7, 1.2, 0.9);

@@ -1,4 +1,5 @@
-//! Warm-ups: `means` is EM under priors raised by 1, `shapes` is a fit whose constants move, and neither knows a program.
+//! Warm-ups: `means` is EM under priors raised by 1, `shapes` is a fit with changing constants, and both work for
+//! every program.
 
 use cavi::bind::ArrayInput;
 use cavi::start::Given;
@@ -13,8 +14,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 fn fit(program: &Ready, settings: &Settings) -> Fit {
-    cavi::fit(program.compiled(), program.binding(), settings, &mut |_| Control::Continue)
-        .unwrap_or_else(|error| panic!("{error:?}"))
+    program.problem().fit(settings, &mut |_| Control::Continue).unwrap_or_else(|error| panic!("{error:?}"))
 }
 
 /// A fit of no sweeps after a warm-up from a given start.
@@ -59,8 +59,8 @@ fn means(program: &Ready, state: &Parameters, name: &str, width: usize) -> Vec<f
     rows.flat_map(|row| row.iter().map(|own| own / row.iter().sum::<f64>()).collect::<Vec<f64>>()).collect()
 }
 
-/// `language.md` section 7: with fixed hyper-parameters `means` is EM for the points under shapes and concentrations raised
-/// by 1, in every sweep and for every schedule.
+/// With fixed hyper-parameters `means` is EM for the points under shapes and concentrations raised by 1, in every
+/// sweep and for every schedule.
 #[test]
 fn means_are_points_under_priors_raised_by_one() {
     let data = counts(7, 5, 1);

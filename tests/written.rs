@@ -1,6 +1,6 @@
-//! What a fit writes is a start: read back, every parameter of every program is what it was.
+//! What a fit writes can be read as a start: every parameter of every program is read back as it was.
 
-use cavi::bind::bind;
+use cavi::Problem;
 use cavi_executor::{Executor, start};
 use cavi_tests::support::{Shape, files_of, programs, random_bound};
 use rand::SeedableRng;
@@ -15,43 +15,30 @@ fn every_posterior_is_read_back_as_it_was_written() {
         let bound =
             random_bound(&program.model, Shape { smallest: 2, largest: 4, ..Shape::small(false) }, &mut rng);
         let inputs = files_of(&program, &bound);
-        let compiled = cavi::compile_with(&program.text, "program.cavi", &inputs.set_values());
-        let (Some(model), Some(equations)) = (&compiled.model, &compiled.equations) else {
+        let compiled = cavi::compile_with(&program.text, "program.cavi", &inputs.set_values()).compiled;
+        let Some(compiled) = compiled else {
             wrong.push(format!("{}: it does not compile with its sizes", program.name));
             continue;
         };
         // Random data may break a rule that only files know, such as one on labels.
-        let Ok(binding) = bind(model, &inputs) else { continue };
-        if binding.partly_latent.iter().any(|array| equations.block_of(*array).is_none()) {
-            continue;
-        }
+        let Ok(problem) = compiled.bind(&inputs) else { continue };
+        let Problem { equations, binding, .. } = problem.as_given();
         let from = start(equations, &binding.bound, 5);
         let Ok(mut executor) = Executor::new(equations, &binding.bound, from, 1) else { continue };
         if executor.sweep(&program.schedule()).is_err() {
             continue;
         }
         let directory = tempfile::tempdir().expect("a directory");
-        cavi::posterior::write(&compiled, &binding, executor.parameters(), directory.path())
-            .expect("it is written");
-        let layouts = cavi::posterior::layouts(equations, &binding.bound);
-        let read = cavi::init::read_init(
-            directory.path(),
-            equations,
-            &binding.bound,
-            &layouts,
-            &binding.labels,
-            &[],
-        );
-        let read = match read {
-            Ok(read) => read,
+        cavi::posterior::write(&problem, executor.parameters(), directory.path()).expect("it is written");
+        let read = match cavi::init::read(&problem, directory.path()) {
+            Ok((read, _)) => read,
             Err(problems) => {
                 let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
                 wrong.push(format!("{}: {}", program.name, texts.join("; ")));
                 continue;
             }
         };
-        for (index, (again, before)) in read.parameters.iter().zip(&executor.parameters().blocks).enumerate()
-        {
+        for (index, (again, before)) in read.blocks.iter().zip(&executor.parameters().blocks).enumerate() {
             let same = match again {
                 None => before.is_empty(),
                 Some(again) => {

@@ -82,7 +82,8 @@ fn block<'a>(program: &Program, parameters: &'a Parameters, name: &str) -> &'a [
     &parameters.blocks[place]
 }
 
-/// Lets the last one's threads come to rest: those of a library wait for work by spinning on a core for a while.
+/// Waits until the threads of the process before are idle, since threads of a library spin on a core for a while
+/// before they sleep.
 fn pause() {
     std::thread::sleep(std::time::Duration::from_millis(100));
 }

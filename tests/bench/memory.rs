@@ -1,9 +1,9 @@
 //! The most memory that a fit takes: `cargo bench -p cavi-tests --bench memory`.
 //!
-//! Each program runs in a process of its own, which binds 3 million non-zeros, lets the kernel forget its peak, and then fits
-//! K = 100 factors for three sweeps. Its peak (VmHWM of `/proc/self/status`) stands against the bytes of the bound data and six
-//! copies of the parameters. Besides, the allocations that were alive at the peak are listed with the place that made them.
-//! `--quick` takes small data.
+//! Each program runs in a process of its own, which binds 3 million non-zeros, lets the kernel forget its peak, and
+//! then fits K = 100 factors for three sweeps. Its peak (VmHWM of `/proc/self/status`) stands against the bytes of
+//! the bound data and six copies of the parameters. The allocations that were alive at the peak are listed as well,
+//! with the place that made them. `--quick` takes small data.
 
 #![allow(unsafe_code)]
 

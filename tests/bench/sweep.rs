@@ -87,12 +87,12 @@ fn main() {
     }
 }
 
-/// The kernels written by hand on the entries of the table in `numerics.md`: 10^6, uniform, 10,000 x 5,000 (x 300).
+/// The kernels written by hand on the entries that the prototype was measured on: 10^6, uniform, 10,000 x 5,000 (x 300).
 fn rates(quick: bool) {
     let scale = if quick { 100 } else { 1 };
     let data = Sparse::draw(&[10_000 / scale, 5_000, 300], 1_000_000 / scale, false);
     println!();
-    println!("| kernel by hand, one thread | K | G/s | `numerics.md`, G/s | of it |");
+    println!("| kernel by hand, one thread | K | G/s | prototype, G/s | of it |");
     println!("| --- | --- | --- | --- | --- |");
     for (topics, rows) in
         [(10, [Some(1.0), Some(1.1), Some(0.64)]), (20, [None; 3]), (100, [Some(1.8), Some(2.5), Some(0.88)])]

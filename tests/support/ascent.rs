@@ -66,7 +66,8 @@ pub fn members_ascend(program: &Program, bound: &Bound, seed: u64) -> Result<(),
                     return Ok(());
                 }
                 let terms = interpreter.elbo_held_terms();
-                // The log of a partition near 1 is as exact as the partition, not as itself.
+                // The error of the log of a partition near 1 is the relative error of the partition, which is large
+                // relative to the log.
                 let allowed = ROUNDING * (terms.iter().map(|term| term.abs()).sum::<f64>() + 1e-3);
                 let after = interpreter.elbo_held();
                 if after.is_nan() || (claims(program, member) && after < before - allowed) {
@@ -87,7 +88,7 @@ fn at(interpreter: &mut Interpreter, block: BlockId, columns: Vec<Vec<f64>>) -> 
     interpreter.elbo_held()
 }
 
-/// At a maximum the bound falls to both sides, and by the same to first order.
+/// At a maximum the bound falls on both sides, by the same amount to leading order.
 fn stationary(minus: f64, centre: f64, plus: f64, rounding: f64) -> Result<(), String> {
     let (difference, curvature) = (plus - minus, plus + minus - 2.0 * centre);
     if curvature.is_nan() || curvature > rounding {
@@ -106,7 +107,8 @@ fn rests(program: &Program, bound: &Bound, interpreter: &mut Interpreter, id: Bl
     let block = program.equations.block(id);
     let missing = |array: cavi_algebra::ArrayId| bound.array(array).has_missing();
     let layout = Layout::new(&program.equations, bound, block, &missing);
-    // A step of a bound asked for by name climbs, and need not arrive; nor need the steps of L-BFGS in one visit.
+    // A step of a bound that is asked for by name rises, but need not reach the maximum; nor need the steps of L-BFGS
+    // in one visit.
     let climbs = block.by.is_some() || block.ascent.as_ref().is_some_and(|own| own.curvature.is_none());
     if layout.rows == 0 || block.clamp || climbs {
         return Ok(());
@@ -220,7 +222,7 @@ fn factor_rests(
     whole: &dyn Fn(Vec<Vec<f64>>) -> Vec<Vec<f64>>,
 ) -> Result<(), String> {
     let block = program.equations.block(id);
-    let family: &dyn Posterior = cavi_families::posterior(block.family).ok_or("no such family")?;
+    let family: &dyn Posterior = cavi_families::posterior(block.family);
     let batch = layout.batch();
     let n = layout.n;
     let statistics = family.statistics();

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use cavi::Compiled;
-use cavi::bind::{ArrayInput, Binding, Inputs, SetInput, SetValue, Source, bind};
-use cavi_algebra::{ArrayId, BlockId};
+use cavi::bind::{ArrayInput, Binding, Inputs, SetInput, SetValue, Source};
+use cavi::{Compiled, Problem};
+use cavi_algebra::{ArrayId, BlockId, Equations};
 use cavi_examples::{Role, example};
 use cavi_executor::{Bound, BoundArray, Executor, Layout, Parameters, Schedule};
 use cavi_families::views_mut;
@@ -16,7 +16,7 @@ pub type Matrix = Vec<Vec<f64>>;
 /// A program, its data and its sweep.
 pub struct Ready {
     compiled: Compiled,
-    binding: Binding,
+    problem: Problem,
     schedule: Schedule,
 }
 
@@ -126,15 +126,18 @@ impl Ready {
         });
         let set = numbers.chain(files);
         let inputs = Inputs { data, set: set.collect(), ..Inputs::default() };
-        let compiled = cavi::compile_with(text, "program.cavi", &inputs.set_values());
-        assert!(compiled.is_ok(), "{:?}\n{text}", compiled.diagnostics);
-        let model = compiled.model.as_ref().expect("it compiles");
-        let binding = bind(model, &inputs).unwrap_or_else(|problems| panic!("{problems:?}\n{text}"));
-        let (compiled, binding) = cavi::entries::restated(compiled, binding);
-        let model = compiled.model.as_ref().expect("it compiles");
-        let equations = compiled.equations.as_ref().expect("it compiles");
-        let schedule = cavi::schedule::of_program(model, equations).schedule;
-        Ready { compiled, binding, schedule }
+        Ready::prepared(text, &inputs).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    }
+
+    /// Any program with its inputs.
+    ///
+    /// # Errors
+    /// If it does not compile, or cannot run on these data.
+    pub fn prepared(text: &str, inputs: &Inputs) -> Result<Ready, cavi::Error> {
+        let (compiled, _) = cavi::session::open(text, "program.cavi", inputs)?;
+        let problem = compiled.clone().bind(inputs)?;
+        let schedule = problem.own_schedule();
+        Ok(Ready { compiled, problem, schedule })
     }
 
     /// The same with another schedule.
@@ -143,8 +146,8 @@ impl Ready {
     /// If the schedule does not fit the program.
     #[must_use]
     pub fn scheduled(mut self, text: &str) -> Ready {
-        let resolved = cavi::schedule::parse(&self.compiled, text);
-        self.schedule = resolved.unwrap_or_else(|problems| panic!("{problems:?}")).schedule;
+        let resolved = self.problem.schedule(text);
+        self.schedule = resolved.unwrap_or_else(|error| panic!("{error}")).schedule;
         self
     }
 
@@ -155,7 +158,7 @@ impl Ready {
     pub fn matrix(&self, name: &str) -> Matrix {
         let symbols = &self.equations().symbols;
         let id = symbols.find(name).expect("an array of the program");
-        let bound = &self.binding.bound;
+        let bound = &self.binding().bound;
         let shape = bound.shape(symbols, id);
         match bound.array(id) {
             BoundArray::Dense { values, .. } => values.chunks(shape[1]).map(<[f64]>::to_vec).collect(),
@@ -174,9 +177,14 @@ impl Ready {
         &self.compiled
     }
 
-    /// The data.
+    /// The program with its data, as it is run.
+    pub fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    /// The data, in the coordinates in which they were given.
     pub fn binding(&self) -> &Binding {
-        &self.binding
+        &self.problem.as_given().binding
     }
 
     /// The sweep.
@@ -184,8 +192,9 @@ impl Ready {
         &self.schedule
     }
 
-    fn equations(&self) -> &cavi_algebra::Equations {
-        self.compiled.equations.as_ref().expect("it compiles")
+    /// The equations, in the same coordinates.
+    pub fn equations(&self) -> &Equations {
+        &self.problem.as_given().equations
     }
 
     fn place(&self, name: &str) -> (ArrayId, BlockId) {
@@ -199,8 +208,7 @@ impl Ready {
     /// # Panics
     /// If there is no start.
     pub fn start(&self, seed: u64) -> Parameters {
-        let model = self.compiled.model.as_ref().expect("it compiles");
-        let start = cavi::start::start(model, self.equations(), &self.binding, None, seed);
+        let start = cavi::start::start(self.problem.as_given(), None, seed);
         start.unwrap_or_else(|problems| panic!("{problems:?}")).parameters
     }
 
@@ -222,11 +230,11 @@ impl Ready {
             own.clone_from(column);
         }
         if !block.is_point() {
-            let bound: &Bound = &self.binding.bound;
+            let bound: &Bound = &self.binding().bound;
             let missing =
                 |array: ArrayId| bound.arrays[array.index()].as_ref().is_some_and(BoundArray::has_missing);
             let layout = Layout::new(self.equations(), bound, block, &missing);
-            let family = cavi_families::posterior(block.family).expect("a family of the registry");
+            let family = cavi_families::posterior(block.family);
             family
                 .complete(&layout.batch(), &mut views_mut(own))
                 .unwrap_or_else(|improper| panic!("{name}: {improper:?}"));
@@ -238,7 +246,7 @@ impl Ready {
     /// # Panics
     /// If there is no plan.
     pub fn run(&self, from: Parameters) -> Executor<'_> {
-        Executor::new(self.equations(), &self.binding.bound, from, 1)
+        Executor::new(self.equations(), &self.binding().bound, from, 1)
             .unwrap_or_else(|unplanned| panic!("{}", unplanned.0))
     }
 

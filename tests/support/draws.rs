@@ -60,6 +60,7 @@ fn block_draw(
         drawn.expected_logs[member.index()] = Some(vec![f64::NAN; size]);
         drawn.logs[member.index()] = Some(vec![f64::NAN; size]);
     }
+    let family = cavi_families::posterior(block.family).name();
     let n = layout.n;
     for row in 0..layout.rows {
         let plates = unflat(&layout.plates, row);
@@ -84,7 +85,7 @@ fn block_draw(
             for (position, pair) in layout.starts.windows(2).enumerate() {
                 let of_group = |column: &Vec<f64>| column[row * n + pair[0]..row * n + pair[1]].to_vec();
                 let own: Vec<Vec<f64>> = columns.iter().map(of_group).collect();
-                let (values, logs, expected, log_q) = copy(block.family, &own, 0, 0, pair[1] - pair[0], rng);
+                let (values, logs, expected, log_q) = copy(family, &own, 0, 0, pair[1] - pair[0], rng);
                 whole.0.extend(values);
                 whole.1.extend(logs);
                 whole.2.extend(expected);
@@ -105,10 +106,10 @@ fn block_draw(
             whole
         } else {
             let group = if layout.group.is_empty() { row } else { layout.group[row] };
-            let (mut values, mut logs, mut expected, log_q) = copy(block.family, columns, row, group, n, rng);
+            let (mut values, mut logs, mut expected, log_q) = copy(family, columns, row, group, n, rng);
             // The real variable and its companion, in the order of the block's members.
             let first = symbols.array(block.members[0]).support;
-            let pair = ["Normal-Gamma", "Bernoulli-Normal"].contains(&block.family);
+            let pair = ["Normal-Gamma", "Bernoulli-Normal"].contains(&family);
             if pair && first != cavi_algebra::Support::Real {
                 [&mut values, &mut logs, &mut expected].into_iter().for_each(|own| own.reverse());
             }

@@ -68,8 +68,9 @@ pub fn farthest(equations: &Equations, a: &Parameters, b: &Parameters) -> (f64, 
     for (block, (a, b)) in a.blocks.iter().zip(&b.blocks).enumerate() {
         assert_eq!(a.len(), b.len(), "block {block}");
         let own = &equations.blocks[block];
-        let normal =
-            !own.is_point() && ["Normal", "Normal over a slice", "TruncatedNormal"].contains(&own.family);
+        let normal = !own.is_point()
+            && ["Normal", "Normal over a slice", "TruncatedNormal"]
+                .contains(&cavi_families::posterior(own.family).name());
         let spread =
             if normal { a[1].iter().fold(0.0_f64, |size, var| size.max(var.abs())).sqrt() } else { 0.0 };
         for (column, (a, b)) in a.iter().zip(b).enumerate() {

@@ -1,4 +1,4 @@
-//! Values for every latent of a program, several for each copy of a block: what equations are worth before and after
+//! Values for every latent of a program, several for each copy of a block: the values of equations before and after
 //! expectations are taken.
 
 use std::ops::Range;

@@ -8,13 +8,20 @@ use crate::rules::{Substitution, distribute, power, substitute};
 use crate::sum_of_products::{Atom, Coefficient, Factor, Sum, Term};
 use crate::symbols::{ArrayKind, AxisId, LetterId, Symbols};
 
+/// A sum takes so many rewrites at most: beyond that its terms stay as they are, which keeps its value.
+const MOST_REWRITES: usize = 1 << 18;
+
 /// Brings a sum into canonical form. Idempotent, and independent of the order of terms and factors.
 pub fn canonical(symbols: &mut Symbols, sum: &Sum) -> Sum {
+    let mut rewrites = 0;
     let mut queue: Vec<Term> = sum.terms.iter().rev().cloned().collect();
     let mut order: Vec<Term> = Vec::new();
     let mut place: BTreeMap<Term, usize> = BTreeMap::new();
     while let Some(term) = queue.pop() {
-        match simplify(symbols, term) {
+        rewrites += 1;
+        let simplified =
+            if rewrites > MOST_REWRITES { Simplified::Done(term) } else { simplify(symbols, term) };
+        match simplified {
             Simplified::Zero => {}
             Simplified::Several(terms) => queue.extend(terms.into_iter().rev()),
             Simplified::Done(term) => {
@@ -61,6 +68,9 @@ fn simplify(symbols: &mut Symbols, mut term: Term) -> Simplified {
             Atom::Different(left, right) | Atom::Less(left, right) if left == right => {
                 return Simplified::Zero;
             }
+            Atom::Equal(left, right) if known_apart(symbols, &term, left, right) => {
+                return Simplified::Zero;
+            }
             Atom::Equal(left, right) => {
                 let bound = |subscript: &Subscript| match subscript {
                     Subscript::Letter(letter) => term.sums.contains(letter).then_some(*letter),
@@ -75,9 +85,7 @@ fn simplify(symbols: &mut Symbols, mut term: Term) -> Simplified {
                     (None, None) => None,
                 };
                 if let Some((letter, by)) = replace {
-                    term.factors.remove(position);
-                    let map = Substitution::from([(letter, by)]);
-                    return Simplified::Several(vec![substitute(symbols, &term, &map)]);
+                    return Simplified::Several(vec![identified(symbols, term, position, letter, by)]);
                 }
                 // `[z = a] [z = b] = [z = a] [a = b]`.
                 if let Some((index, class)) = latent_and_class(symbols, left, right) {
@@ -97,10 +105,16 @@ fn simplify(symbols: &mut Symbols, mut term: Term) -> Simplified {
                     term.factors[position].atom = swapped;
                 }
             }
+            Atom::Different(left, right) if groups_apart(symbols, &term, left, right) => {
+                term.factors.remove(position);
+                return Simplified::Several(vec![term]);
+            }
             Atom::Different(left, right) if left > right => {
                 let swapped = Atom::Different(right.clone(), left.clone());
                 term.factors[position].atom = swapped;
             }
+            // A quotient by 0 has no value, and stays what it is.
+            atom if factor.power < 0 && is_zero(atom) => {}
             Atom::Group(inner) => {
                 let single = inner.terms.len() <= 1 && inner.terms.iter().all(|inner| inner.sums.is_empty());
                 if single || factor.power == 1 && !whitens(symbols, inner) {
@@ -155,12 +169,76 @@ fn simplify(symbols: &mut Symbols, mut term: Term) -> Simplified {
     }
     merged.retain(|factor| factor.power != 0);
     term.factors = merged;
-    let is_even_root =
-        |factor: &Factor| matches!(factor.atom, Atom::Apply(Function::Sqrt, _)) && factor.power % 2 == 0;
+    let is_even_root = |factor: &Factor| {
+        let divides_by_zero = factor.power < 0 && is_zero(&factor.atom);
+        matches!(factor.atom, Atom::Apply(Function::Sqrt, _)) && factor.power % 2 == 0 && !divides_by_zero
+    };
     if term.factors.iter().any(is_even_root) {
         return Simplified::Several(vec![term]);
     }
     Simplified::Done(term)
+}
+
+/// `sum_t [t = s] f(t) = f(s)`: the term without the factor at `position`, which says that the summed letter `letter` is
+/// `by`. A position of a ragged axis has one parent, so that the parents are the same as well: one that is summed is replaced by
+/// the other, and of two that are free the equality stays as a factor.
+fn identified(
+    symbols: &mut Symbols,
+    mut term: Term,
+    position: usize,
+    letter: LetterId,
+    by: Subscript,
+) -> Term {
+    let mut map = Substitution::from([(letter, by.clone())]);
+    let mut free = None;
+    if let Subscript::Letter(by) = by {
+        for (from, to) in symbols.lineage(letter).into_iter().zip(symbols.lineage(by)).skip(1) {
+            let summed = |letter: LetterId| term.sums.contains(&letter);
+            if from == to || summed(from) {
+                continue;
+            }
+            if summed(to) {
+                // The other parent goes first: `by` is then a letter below the one that is free.
+                let map = Substitution::from([(to, Subscript::Letter(from))]);
+                return substitute(symbols, &term, &map);
+            }
+            map.insert(from, Subscript::Letter(from));
+            free.get_or_insert(Atom::Equal(Subscript::Letter(from), Subscript::Letter(to)));
+        }
+    }
+    term.factors.remove(position);
+    let mut term = substitute(symbols, &term, &map);
+    term.factors.extend(free.map(Factor::of));
+    term
+}
+
+/// Whether a factor of the term says that two subscripts differ, or that letters above them do.
+pub fn known_apart(symbols: &Symbols, term: &Term, left: &Subscript, right: &Subscript) -> bool {
+    let says = |factor: &Factor| match &factor.atom {
+        Atom::Different(a, b) | Atom::Less(a, b) => (a == left && b == right) || (a == right && b == left),
+        _ => false,
+    };
+    term.factors.iter().any(says) || groups_apart(symbols, term, left, right)
+}
+
+/// Whether two letters of a ragged axis run over different groups by a factor of the term: then no position is in both.
+fn groups_apart(symbols: &Symbols, term: &Term, left: &Subscript, right: &Subscript) -> bool {
+    let (Subscript::Letter(left), Subscript::Letter(right)) = (left, right) else { return false };
+    match (symbols.letter(*left).parent, symbols.letter(*right).parent) {
+        (Some(left), Some(right)) => {
+            known_apart(symbols, term, &Subscript::Letter(left), &Subscript::Letter(right))
+        }
+        _ => false,
+    }
+}
+
+/// Whether an atom in canonical form is 0 by its form.
+pub fn is_zero(atom: &Atom) -> bool {
+    match atom {
+        Atom::Group(inner) => inner.is_zero(),
+        Atom::Apply(function, arguments) => number_of(*function, arguments) == Some(0.0),
+        _ => false,
+    }
 }
 
 /// Whether a sum is an element of a whitened slice. It is one number: multiplied out with the matrix, its product would hold
@@ -229,8 +307,8 @@ fn number_of(function: Function, arguments: &[Sum]) -> Option<f64> {
 }
 
 /// The term with its summed letters renamed by axis and order of appearance, so that two terms that differ in nothing
-/// else are equal. (Ids from the top of the range stand for the letters. The parent of a summed ragged letter stands among
-/// the summed letters as well: sums over the groups of different parents are different sums.)
+/// else are equal. (Ids from the top of the range stand for the letters. A factor for each summed ragged letter says which its
+/// parent is: sums over the groups of different parents are different sums.)
 pub fn nameless(symbols: &Symbols, term: &Term) -> Term {
     // Sort the factors by a shape that ignores summed letters, then number the letters as they appear.
     let mut out = term.clone();
@@ -248,7 +326,7 @@ pub fn nameless(symbols: &Symbols, term: &Term) -> Term {
     out.visit_subscripts(&mut |subscript| {
         let mut letters = Vec::new();
         subscript.letters(&mut letters);
-        for letter in letters {
+        for letter in letters.into_iter().flat_map(|letter| symbols.lineage(letter)) {
             if !seen.contains(&letter) {
                 seen.push(letter);
             }
@@ -276,15 +354,14 @@ pub fn nameless(symbols: &Symbols, term: &Term) -> Term {
     out
 }
 
-/// Puts the parents of summed ragged letters among the summed letters, at every depth.
+/// Puts the pairs of a summed ragged letter and its parent among the factors, at every depth.
 fn name_groups(symbols: &Symbols, term: &mut Term) {
-    let parents: Vec<LetterId> =
-        term.sums.iter().filter_map(|letter| symbols.letter(*letter).parent).collect();
-    for parent in parents {
-        if !term.sums.contains(&parent) {
-            term.sums.push(parent);
-        }
-    }
+    let pair = |letter: &LetterId| {
+        let parent = symbols.letter(*letter).parent?;
+        Some(Factor::of(Atom::Less(Subscript::Letter(*letter), Subscript::Letter(parent))))
+    };
+    let pairs: Vec<Factor> = term.sums.iter().filter_map(pair).collect();
+    term.factors.extend(pairs);
     for sum in term.factors.iter_mut().flat_map(|factor| factor.atom.nested_mut()) {
         sum.terms.iter_mut().for_each(|inner| name_groups(symbols, inner));
     }

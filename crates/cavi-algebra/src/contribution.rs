@@ -1,10 +1,11 @@
 //! How a block comes by its natural parameters: what one statement contributes, step by step.
 //!
-//! A log-density `log p` is rewritten four times. The terms that hold the block are *selected*; logs of sums in them are
-//! *bounded*, allocations held; squares are opened and copies that may coincide are made equal or different, which leaves
-//! *monomials*; the expectation of each under the other factors is the coefficient of a statistic. Seen as functions of
-//! one copy of the block, all but the bound keep their value up to a constant, and the bound touches from below. A point
-//! without a closed form has no statistics: its terms are expected as they are, all copies together.
+//! A log-density `log p` is rewritten four times. The terms that hold the block are *selected*; logs of sums in them
+//! are *bounded*, allocations held; squares are opened and copies that may coincide are made equal or different,
+//! which leaves *monomials*; the expectation of each under the other factors is the coefficient of a statistic. As
+//! functions of one copy of the block, all four keep the value up to a constant, except for the bound, which lies
+//! below and touches at the held allocations. A point without a closed form has no statistics. The expectation of its
+//! terms is taken as they stand, for all copies together.
 
 use crate::canonical::canonical;
 use crate::equations::{Block, Natural};
@@ -23,8 +24,8 @@ pub struct Contribution {
     pub selected: Sum,
     /// The same with logs of sums bounded and implicit factors at their optimum, allocations held.
     pub bounded: Sum,
-    /// The same with squares opened and copies that may coincide set apart: products of statistics. Of a point that ascends,
-    /// as they were.
+    /// The same with squares opened and copies that may coincide set apart: products of statistics. For a point
+    /// without a closed form, the terms are left as they were.
     pub monomials: Sum,
     /// The expected coefficient of each statistic of one copy, over its plate letters and the letters of the slots. Empty
     /// for a point that ascends.

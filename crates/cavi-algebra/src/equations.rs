@@ -4,9 +4,9 @@ use crate::contribution::Contribution;
 use crate::expression::Subscript;
 use crate::statistic::Statistic;
 use crate::sum_of_products::{Atom, Moment, Sum};
-use crate::symbols::{ArrayId, AuxiliaryId, BlockId, LetterId, SiteId, StatementId, Symbols};
+use crate::symbols::{ArrayId, AuxiliaryId, BlockId, FamilyId, LetterId, SiteId, StatementId, Symbols};
 
-/// A program's inference problem, derived: no density is left to expand and no name to look up.
+/// The inference problem of a program, derived: no density is left to expand, and no name to look up.
 #[derive(Clone, Debug)]
 pub struct Equations {
     /// The program's name.
@@ -27,7 +27,7 @@ pub struct Equations {
     pub elbo: Elbo,
     /// The default sweep: one block after another.
     pub sweep: Vec<BlockId>,
-    /// The changes of coordinates under which the rest of the program stays as it is.
+    /// The changes of coordinates under which the density of all other statements stays the same.
     pub rotations: Vec<Rotation>,
 }
 
@@ -75,14 +75,14 @@ pub struct Block {
     pub slices: Vec<Vec<LetterId>>,
     /// Distribution, point, fixed or implicit.
     pub mode: Mode,
-    /// The family of q, by its name in the registry of families. For a point: the family whose mode is taken.
-    pub family: &'static str,
+    /// The family of q. For a point: the family whose mode is taken.
+    pub family: FamilyId,
     /// The coefficients of its statistics in the expected log joint, allocations held; in the family's order.
     pub natural: Vec<Natural>,
     /// The part of `natural` that its own statements contribute, in the same order.
     pub prior: Vec<Sum>,
-    /// Plate letters along which copies meet in a term, so that they move one after another. Copies of a ragged letter whose
-    /// parent is not among them meet within their group only.
+    /// Plate letters along which copies stand in a common term, so that they are updated one after another. If a
+    /// letter is ragged and its parent is not among them, only copies within one group do.
     pub in_order: Vec<LetterId>,
     /// The axis whose positions are the values of an index variable.
     pub classes: Option<LetterId>,
@@ -96,14 +96,15 @@ pub struct Block {
     pub ascent: Option<Ascent>,
 }
 
-/// How a point without a closed form moves: up an objective whose derivatives are equations.
+/// How a point without a closed form is updated: by ascent on an objective whose derivatives are equations.
 #[derive(Clone, Debug)]
 pub struct Ascent {
-    /// The terms of the expected log joint that hold the point, summed over all copies; allocations and auxiliary variables
-    /// held. What moves inside a group.
+    /// The terms of the expected log joint that hold the point, summed over all copies; allocations and auxiliary
+    /// variables held. This is what is maximised inside a group.
     pub objective: Sum,
-    /// Where an allocation or an auxiliary variable stands in the objective: the terms with these at their optimum, which
-    /// is what moves outside a group. Its derivatives are those of the objective at the allocations of the point.
+    /// If an allocation or an auxiliary variable stands in the objective: the terms with these at their optimum,
+    /// which is what is maximised outside of a group. Its derivatives are those of the objective at the allocations
+    /// of the point.
     pub tight: Option<Sum>,
     /// For each member the derivative in one of its elements: a sum over the letters of the member.
     pub gradient: Vec<Sum>,
@@ -163,8 +164,8 @@ pub struct Addend {
     pub log_weight: Sum,
 }
 
-/// Vectors that the rest of the program reads through their inner products alone: `sum_k a_k b_k` is the same number of
-/// `R^-1 a` and `R' b`, for every regular matrix R. Only their own priors and entropies see R.
+/// Vectors that the rest of the program reads through their inner products alone: `sum_k a_k b_k` is the same number
+/// of `R^-1 a` and `R' b`, for every regular matrix R. Only their own priors and entropies depend on R.
 #[derive(Clone, Debug)]
 pub struct Rotation {
     /// Those multiplied by `R^-1`.
@@ -185,9 +186,9 @@ pub struct Rotated {
 
 /// The evidence lower bound: `terms`, plus for each block that is a distribution its entropy.
 ///
-/// For a block whose family pairs its entropy (see the family), the terms of its own statements that are linear in its
-/// statistics are left out of `terms` and stand in [`Block::prior`]: the bound then has
-/// `sum_i (prior_i - natural_i) E[t_i] + log normaliser`, which loses nothing where both are large.
+/// For a block whose family pairs its entropy (see the family), the terms of its own statements that are linear in
+/// its statistics are left out of `terms` and stand in [`Block::prior`]: the bound then has `sum_i (prior_i -
+/// natural_i) E[t_i] + log normaliser`, which loses no digits where both are large.
 #[derive(Clone, Debug, Default)]
 pub struct Elbo {
     /// Expected log-densities, each with the statement it comes from; logs of sums as log partitions of their sites.

@@ -1,5 +1,5 @@
-//! What a sum of products is worth: nested loops over its letters, as it is written. Slow, obvious, and the reference
-//! that fast runs are held to.
+//! The value of a sum of products, by nested loops over its letters as it is written. It is slow and obvious, and the
+//! reference that the fast run is compared with.
 //!
 //! Numbers come from an [`Environment`]; this file knows the meaning of letters, products and sums and nothing else.
 //! A ragged letter has positions of its own through all groups, and determines its ancestors: assigning it assigns them.
@@ -84,7 +84,8 @@ impl Assignment {
     }
 }
 
-/// A running sum that carries its rounding error along (Neumaier 1974), so that it is as good as exact.
+/// A running sum that carries its rounding error along (Neumaier 1974), so that it is nearly the exact sum, rounded
+/// once.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Accumulator {
     sum: f64,
@@ -254,7 +255,8 @@ pub fn evaluate_atom(
             let elements = elements(symbols, &matrix[0], environment, assignment);
             environment.function(Function::LogDeterminant, &elements)
         }
-        // The normaliser of a distribution over no category: it has one value, of density 1.
+        // The normaliser of a distribution over no category. There is one value, the empty vector, and its density is
+        // 1.
         Atom::Apply(Function::LogGamma, arguments)
             if is_over_nothing(symbols, &arguments[0], environment, assignment) =>
         {

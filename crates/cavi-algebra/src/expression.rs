@@ -31,7 +31,8 @@ impl Subscript {
     }
 }
 
-/// The functions of `language.md` section 4, and those that densities and their derivatives need.
+/// The functions that programs may use (`grammar/README.md`, section 6), and those that densities and their
+/// derivatives need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Function {
     /// Natural exponential.

@@ -23,6 +23,6 @@ pub use expression::{Expression, Function, MatrixFunction, Subscript};
 pub use statistic::{Elementary, Statistic};
 pub use sum_of_products::{Atom, Coefficient, ExpectedSquare, Factor, Moment, Sum, Term, dedup};
 pub use symbols::{
-    Absent, Array, ArrayId, ArrayKind, AuxiliaryId, Axis, AxisId, BlockId, Letter, LetterId, Restriction,
-    SiteId, StatementId, Support, Symbols,
+    Absent, Array, ArrayId, ArrayKind, AuxiliaryId, Axis, AxisId, BlockId, FamilyId, Letter, LetterId,
+    Restriction, SiteId, StatementId, Support, Symbols,
 };

@@ -1,4 +1,4 @@
-//! Statistics: the functions of a block's variables that a log-density is linear in.
+//! Statistics: the functions of a block's variables in which a log-density is linear.
 
 /// An elementary function of one variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -369,9 +369,9 @@ impl Term {
         self.factors.iter().for_each(|factor| factor.atom.visit_subscripts(visit));
     }
 
-    /// The letters that its value depends on, in order of appearance: those that are free in its factors and not summed,
-    /// then the ancestors of ragged letters that are summed. A sum over a group depends on which group it is, though
-    /// nothing in it may mention that. A free ragged letter stands without its ancestors.
+    /// The letters that its value depends on, in order of appearance: those that are free in its factors and not
+    /// summed, then the ancestors of ragged letters that are summed. (A sum over a group depends on the group, even
+    /// if no factor mentions it.) A free ragged letter stands without its ancestors.
     pub fn free_letters(&self, symbols: &Symbols) -> Vec<LetterId> {
         let inside = self.factors.iter().flat_map(|factor| factor.atom.free_letters(symbols));
         let groups = self.sums.iter().flat_map(|letter| symbols.lineage(*letter));

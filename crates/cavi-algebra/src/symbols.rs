@@ -48,6 +48,10 @@ id!(
     AuxiliaryId
 );
 id!(
+    /// A family of q: its place in the registry of `cavi-families`.
+    FamilyId
+);
+id!(
     /// A statement `target ~ Family(...)`.
     StatementId
 );
@@ -228,14 +232,14 @@ impl Symbols {
             .collect()
     }
 
-    /// A letter that runs over the same axis and stands nowhere else, with the parent given.
+    /// A new letter over the same axis, with the given parent.
     pub fn fresh(&mut self, like: LetterId, parent: Option<LetterId>) -> LetterId {
         let letter = Letter { parent, ..self.letter(like).clone() };
         self.letters.push(letter);
         LetterId::from(self.letters.len() - 1)
     }
 
-    /// A letter over `axis` that stands nowhere else, with fresh letters for its ancestors.
+    /// A new letter over `axis`, with new letters for its ancestors.
     pub fn fresh_on(&mut self, axis: AxisId) -> LetterId {
         let declared = self.axis(axis).letters[0];
         let parent = self.axis(axis).parent.map(|parent| self.fresh_on(parent));

@@ -313,7 +313,7 @@ pub enum ProgressMode {
     None,
 }
 
-/// Options that the command line fixes and this version does not have.
+/// Options that are known and not built yet: they are refused by name.
 #[derive(Args, Clone, Debug, Default)]
 pub struct LaterArguments {
     /// Later
@@ -394,7 +394,7 @@ pub struct DemoArguments {
     pub report: bool,
 }
 
-/// More threads than this are a slip of the finger.
+/// A larger number of threads is taken for a typing mistake.
 const MOST_THREADS: u64 = 1024;
 
 fn whole(text: &str) -> Result<u64, String> {

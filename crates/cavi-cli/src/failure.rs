@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use cavi::{Error, Kind};
+
 use crate::terminal;
 
 /// Why a command ends without success. The texts are complete messages with a newline at their end.
@@ -19,6 +21,18 @@ pub enum Failure {
     Closed,
 }
 
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        let text = error.text(terminal::colors(true));
+        match error.kind() {
+            Kind::Wrong => Failure::Wrong(text),
+            Kind::Usage => Failure::Usage(text),
+            Kind::Broken => Failure::Broken(text),
+            Kind::Stopped => Failure::Interrupted,
+        }
+    }
+}
+
 impl Failure {
     /// The message of a wrong usage, on one line.
     pub fn usage(message: impl AsRef<str>) -> Failure {
@@ -30,7 +44,7 @@ impl Failure {
         Failure::Wrong(format!("error: {}\n", message.as_ref()))
     }
 
-    /// What the command line fixes and is not built yet.
+    /// A command or option that is known and not built yet.
     pub fn later(what: &str) -> Failure {
         Failure::usage(format!("{what} is not in this version of Cavi"))
     }

@@ -6,7 +6,7 @@ use cavi::findings::{Activity, Finding, Pictures, Top};
 
 /// From nothing to much.
 const SHADES: [char; 10] = [' ', '.', ':', '-', '=', '+', '*', '#', '%', '@'];
-/// Cells that pictures beside each other may take.
+/// The width in cells that a row of pictures may have.
 const LINE: usize = 78;
 
 /// All findings, one after another.

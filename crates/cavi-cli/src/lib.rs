@@ -9,7 +9,6 @@ mod commands;
 mod failure;
 mod findings;
 mod interrupt;
-mod output;
 mod program;
 mod progress;
 mod scores;

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use cavi::{Compiled, Set};
+use cavi::bind::Inputs;
+use cavi::{Compiled, Error, Set};
 use cavi_syntax::{Diagnostic, Severity, nearest, render};
 
 use crate::failure::Failure;
@@ -61,52 +62,49 @@ pub fn hint(name: &str) -> String {
     }
 }
 
-/// Compiles a program and shows its errors and warnings; the ones whose code is in `ignored` are not shown. A value for a name
-/// that the program does not have is an error.
+/// Opens a program whose constants and sizes may be among the inputs, and shows its warnings; the ones whose code is in `ignored` are
+/// not shown.
 ///
 /// # Errors
-/// If the program has an error.
-pub fn compile(source: &Source, set: &[Set], ignored: &[&str]) -> Result<Compiled, Failure> {
-    let compiled = compile_again(source, set)?;
-    let is_shown = |diagnostic: &&Diagnostic| {
-        diagnostic.severity == Severity::Warning && !ignored.contains(&diagnostic.code)
-    };
-    let shown: Vec<Diagnostic> = compiled.diagnostics.iter().filter(is_shown).cloned().collect();
-    terminal::note(&text_of(&compiled, &shown));
+/// If the program has an error, or a value is given for a name that it does not have.
+pub fn open(source: &Source, inputs: &Inputs, ignored: &[&str]) -> Result<Compiled, Failure> {
+    let (compiled, mut warnings) =
+        cavi::session::open(&source.text, &source.name, inputs).map_err(counted)?;
+    warnings.retain(|warning| !ignored.contains(&warning.code));
+    terminal::note(&text_of(&compiled.source, &warnings));
     Ok(compiled)
 }
 
-/// As [`compile`], for a program whose warnings were shown before.
+/// Compiles a program without data, and shows its warnings.
 ///
 /// # Errors
-/// As there.
-pub fn compile_again(source: &Source, set: &[Set]) -> Result<Compiled, Failure> {
-    let compiled = cavi::compile_with(&source.text, &source.name, set);
-    if !compiled.is_ok() {
-        let errors: Vec<Diagnostic> =
-            compiled.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).cloned().collect();
-        return Err(Failure::Wrong(text_of(&compiled, &errors) + &count(&errors)));
+/// As [`open`].
+pub fn compile(source: &Source, set: &[Set]) -> Result<Compiled, Failure> {
+    let mut checked = cavi::compile_with(&source.text, &source.name, set);
+    checked.diagnostics.retain(|own| own.severity <= Severity::Warning);
+    let warnings: Vec<Diagnostic> =
+        checked.diagnostics.iter().filter(|own| !own.is_error()).cloned().collect();
+    let compiled = checked.into_compiled().map_err(counted)?;
+    compiled.refuse_unknown(set)?;
+    terminal::note(&text_of(&compiled.source, &warnings));
+    Ok(compiled)
+}
+
+/// The failure of a program, how many errors it has in its last line.
+fn counted(error: Error) -> Failure {
+    let count = match &error {
+        Error::Program { diagnostics, .. } => count(diagnostics),
+        _ => String::new(),
+    };
+    match Failure::from(error) {
+        Failure::Wrong(text) => Failure::Wrong(text + &count),
+        other => other,
     }
-    known_names(&compiled, set)?;
-    Ok(compiled)
-}
-
-/// Refuses a value of `--set` for what is neither a constant nor an axis.
-///
-/// # Errors
-/// The first such name, with what there is.
-pub fn known_names(compiled: &Compiled, set: &[Set]) -> Result<(), Failure> {
-    let Some(model) = &compiled.model else { return Ok(()) };
-    let wrong = |own: &Set| {
-        let unknown = cavi::bind::unknown_set(&model.symbols, own.name);
-        unknown.or_else(|| cavi::bind::wrong_size(&model.symbols, own.name, own.value?))
-    };
-    set.iter().find_map(wrong).map_or(Ok(()), |problem| Err(Failure::Wrong(format!("error: {problem}\n"))))
 }
 
 /// Diagnostics as text, one after another, an empty line between.
-pub fn text_of(compiled: &Compiled, diagnostics: &[Diagnostic]) -> String {
-    text_in(diagnostics, &compiled.file_name, &compiled.text)
+pub fn text_of(source: &cavi::Source, diagnostics: &[Diagnostic]) -> String {
+    text_in(diagnostics, &source.file_name, &source.text)
 }
 
 /// As [`text_of`], for places in another text.

@@ -1,9 +1,6 @@
-//! Scores of held-out data, as a line and as JSON.
+//! Scores of held-out data as a line.
 
 use cavi::heldout::Score;
-use serde_json::{Map, Value, json};
-
-use crate::output::number;
 
 /// `held out n: -12345.6 of 1520 units, -8.12 each, perplexity 3361`
 pub fn line(what: &str, score: &Score) -> String {
@@ -21,27 +18,4 @@ pub fn line(what: &str, score: &Score) -> String {
         "{what} {name}: {each} {:.4}{error} of {units}, {per_unit:.6} each{perplexity}",
         score.log_predictive
     )
-}
-
-/// The numbers of a score.
-pub fn json(score: &Score) -> Map<String, Value> {
-    let optional = |value: Option<f64>| value.map_or(Value::Null, number);
-    // A whole number of units is written as one.
-    let units = match score.units.fract() == 0.0 && score.units < 9e15 {
-        true => json!(score.units as u64),
-        false => number(score.units),
-    };
-    let fields = [
-        ("log_predictive", number(score.log_predictive)),
-        ("standard_error", optional(score.standard_error)),
-        ("per_unit", optional(score.per_unit())),
-        ("perplexity", optional(score.perplexity())),
-        ("n_scored", units),
-    ];
-    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
-}
-
-/// Scores by the name of their array.
-pub fn by_name(scores: &[Score]) -> Value {
-    Value::Object(scores.iter().map(|score| (score.name.clone(), Value::Object(json(score)))).collect())
 }

@@ -1,4 +1,5 @@
-//! The command line does what the README and the contract say: commands, files, exit statuses, messages.
+//! The command line does what the READMEs say (`README.md` of the repository and of this crate): commands, files,
+//! exit statuses, messages.
 
 mod common;
 
@@ -187,7 +188,7 @@ fn every_built_in_program_compiles_and_shows_itself() {
     }
 }
 
-/// What could not be written after a fit is refused before it.
+/// Labels from which no file name can be made are refused before the fit, not after it.
 #[test]
 fn names_of_groups_that_no_file_can_have() {
     let directory = scratch("group_names");

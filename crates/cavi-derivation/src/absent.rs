@@ -1,7 +1,7 @@
 //! Terms whose coefficients are 0 by the values of the constants: `(a - 1) log x` at `a = 1`.
 //!
-//! They are kept where the program derives with them, so that the equations hold for any value; where it does not, they are
-//! absent, as they are with a number in the place of the constant.
+//! They are kept if the program has a closed form with them, so that the equations hold for any value. Otherwise they
+//! are left out, as if a number stood in the place of the constant.
 
 use std::collections::BTreeMap;
 

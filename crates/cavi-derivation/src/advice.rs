@@ -1,5 +1,5 @@
-//! What `check` says of a program that derives: an improper posterior is an error; factors that need not be stored and
-//! scales that only priors fix are notes.
+//! Diagnostics about a program that has equations: an improper posterior is an error; factors that need not be stored
+//! and scales that only priors fix are notes.
 
 use cavi_algebra::{ArrayId, ArrayKind, Atom, Equations, Expression, Factor, Mode, Sum, Support};
 use cavi_families::{Family, Slices};
@@ -74,7 +74,7 @@ fn reaches_data(model: &Model, variable: ArrayId) -> bool {
     false
 }
 
-/// A flat prior under which no data stand: nothing says what the variable is.
+/// A flat prior of a variable on which no data depend: its posterior is improper.
 fn improper(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     for statement in model.statements.iter().filter(|statement| is_flat(statement.family)) {
@@ -101,8 +101,8 @@ fn improper(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
     diagnostics
 }
 
-/// Latents from which no path of statements leads to data: their posterior is their prior. One warning a path, at its end:
-/// what is only read on the way there would be mended with it.
+/// Latents from which no path of statements leads to data: their posterior is their prior. One warning for each path,
+/// at its end, since the latents on the way would depend on data as soon as the last one did.
 fn touches_no_data(model: &Model) -> Vec<Diagnostic> {
     let alone = |statement: &&Statement| {
         let held = model
@@ -199,7 +199,8 @@ fn could_be_implicit(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
     diagnostics
 }
 
-/// Below this, `exp psi(a)` is so far below a that allocations cut a component off before it can grow.
+/// Below this value of a, `exp psi(a)` is so much smaller than a that allocations remove a component before it can
+/// grow.
 const SMALL_SHAPE: f64 = 0.6;
 
 /// Allocations to components with small constant shapes or concentrations, in a program without a warm-up.
@@ -231,7 +232,7 @@ fn would_warm_up(model: &Model, equations: &Equations) -> Option<Diagnostic> {
     )
 }
 
-/// Variables that may be multiplied and divided by a number without a change of anything but their priors.
+/// Variables of which one may be multiplied and the other divided by a number, and only their priors change.
 fn free_scales(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
     let candidates: Vec<ArrayId> = equations
         .blocks

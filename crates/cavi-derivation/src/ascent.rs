@@ -1,8 +1,9 @@
 //! Points without a closed form: the terms of the expected log joint that hold them, and their derivatives.
 //!
-//! A number that meets other copies nowhere (`d^2 L / dx[i] dx[j] = 0`) has a problem of one variable, which Newton's
-//! method on `L'` solves; so have numbers that meet in sums over themselves alone, such as the total of a concentration:
-//! they move one after another. Everything else moves together along the gradient, by L-BFGS.
+//! If the copies of a number do not interact (`d^2 L / dx[i] dx[j] = 0`), each has a problem of one variable, which
+//! Newton's method on `L'` solves. Copies that interact only through sums over themselves, such as the total of a
+//! concentration, are solved in the same way, one after another. All other points move together along the gradient,
+//! by L-BFGS.
 //!
 //! Where the point stands in a log of a sum, `F(x) = max over phi of L(x, phi)` is what a visit raises: the bound with the
 //! allocations at their optimum. `L(x, phi)`, allocations held, has the same slope there (the envelope theorem), so that
@@ -22,7 +23,8 @@ use crate::bounds::Bounded;
 use crate::expect::{Leftover, expect};
 use crate::joint::with_ancestors;
 
-/// An ascent, how its objective came about, and the plate letters along which copies move one after another.
+/// An ascent, the contributions that its objective is made of, and the plate letters along which copies move one
+/// after another.
 pub struct Moves {
     /// Objective and derivatives.
     pub ascent: Ascent,
@@ -160,7 +162,8 @@ fn unequal(term: &Term, letters: &[LetterId], others: &[LetterId]) -> Vec<Letter
     letters.iter().zip(others).filter(|(own, other)| apart(own, other)).map(|(own, _)| *own).collect()
 }
 
-/// Whether a term holds the point, indicators and numbers without subscripts alone: it costs as much as the point is long.
+/// Whether a term holds nothing but the point, indicators and numbers without subscripts, so that its cost is
+/// proportional to the size of the point.
 fn holds_only(term: &Term, member: ArrayId) -> bool {
     term.factors.iter().all(|factor| match &factor.atom {
         Atom::Value(array, subscripts) => *array == member || subscripts.is_empty(),

@@ -1,7 +1,7 @@
 //! The factorisation of q: by default one factor for each copy and slice of a variable; `posterior` states departures.
 
 use cavi_algebra::{ArrayId, ArrayKind, BlockId, LetterId, Mode, Sum, Support, Symbols, Term};
-use cavi_families::{joins, of_any_length, posteriors, recognise};
+use cavi_families::{joins, of_any_length, posterior, posteriors, recognise};
 use cavi_model::{BlockKind, BlockSpec, Model, Statement};
 use cavi_syntax::{Diagnostic, Span};
 
@@ -115,7 +115,8 @@ pub fn blocks(derivation: &mut Derivation) -> Vec<Draft> {
     drafts
 }
 
-/// A position on an axis has no maximiser that sweeps could climb to, and what is observed in part is no point.
+/// A position on an axis cannot be a point, since sweeps cannot climb towards its maximiser; nor can data with
+/// missing entries.
 fn refuse_point(derivation: &mut Derivation, spec: &BlockSpec) {
     for member in &spec.members {
         let own = derivation.model.symbols.array(*member);
@@ -145,7 +146,8 @@ fn refuse_point(derivation: &mut Derivation, spec: &BlockSpec) {
     }
 }
 
-/// A matrix has the slices of its statement alone, and beside real variables a joint factor has one number or one matrix.
+/// A matrix has the slices of its own statement only. Beside real variables, a joint factor has one number or one
+/// matrix.
 fn refuse_slices(
     derivation: &mut Derivation,
     spec: &BlockSpec,
@@ -372,7 +374,10 @@ fn refuse_ragged(
     } else {
         let point = spec.kind == BlockKind::Point;
         let families = recognise(array.support, true, point, &[]);
-        if members.len() == 1 && slices[0].len() == 1 && families.is_some_and(of_any_length) {
+        if members.len() == 1
+            && slices[0].len() == 1
+            && families.is_some_and(|family| of_any_length(posterior(family)))
+        {
             return;
         }
         let message =

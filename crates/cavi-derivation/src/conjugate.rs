@@ -7,7 +7,7 @@ use cavi_algebra::{
     Atom, Block, BlockId, Contribution, Elementary, Factor, LetterId, Mode, Natural, StatementId, Statistic,
     Subscript, Sum, Support, Symbols, Term, dedup,
 };
-use cavi_families::{Posterior, recognise, recognise_joint};
+use cavi_families::{Posterior, posterior, recognise, recognise_joint};
 
 use crate::absent::number_of;
 use crate::ascent::{Moves, ascent};
@@ -62,8 +62,8 @@ fn block(
             }
         }
     }
-    // The maximum over a whitened slice is a solve whose matrix is as ill-conditioned as the covariance; up the gradient in
-    // the whitened coordinates nothing is lost.
+    // The maximiser over a whitened slice solves a linear system whose matrix is as ill-conditioned as the
+    // covariance. Following the gradient in whitened coordinates loses no digits, so this is done instead.
     let is_whitened = derivation
         .model
         .statements
@@ -77,15 +77,16 @@ fn block(
         }
     }
     if let Some((statement, first)) = leftovers.first() {
-        // The one in the way may be another block: only its own are reported together.
+        // The statistic without a closed form may belong to another block. Only those of one block are reported
+        // together.
         let (statement, culprit) = (*statement, first.block);
         leftovers.retain(|(_, leftover)| leftover.block == culprit);
         let diagnostic = explain::leftover(derivation, drafts, culprit, &leftovers);
         derivation.complain(diagnostic, Some(&drafts[culprit.index()]), Some(statement));
         return None;
     }
-    // Statistics whose coefficient cancels are absent from the family that is wanted, not from the prior: the bound takes
-    // the terms of the block's own statements from there.
+    // Statistics whose coefficients cancel are not needed in the family that is looked for, but they stay in the
+    // prior: the bound takes the terms of the block's own statements from there.
     let mut statistics: Vec<Statistic> = Vec::new();
     for entry in &collected {
         if !statistics.contains(&entry.statistic) {
@@ -131,7 +132,8 @@ fn block(
         derivation.complain(diagnostic, Some(draft), culprit);
         return None;
     };
-    // A term in 1 / x keeps the density from being infinite at 0; where it is 0, the fit says so.
+    // With a term in 1 / x the density is not infinite at 0. If the coefficient of that term turns out to be 0, the
+    // fit reports it.
     let inverse = Statistic::of(Elementary::Power(-1));
     if point && !draft.clamp && !wanted.contains(&inverse) {
         for (statistic, _, own) in present() {
@@ -142,7 +144,8 @@ fn block(
         }
     }
     let weights = multiplicities(&derivation.symbols, &draft.copies(&derivation.symbols));
-    let (natural, prior) = arrange(&mut derivation.symbols, draft, family, &coefficients, &weights);
+    let (natural, prior) =
+        arrange(&mut derivation.symbols, draft, posterior(family), &coefficients, &weights);
     let in_order = dedup(collected.iter().flat_map(|entry| entry.meets.clone()).collect());
     let in_order: Vec<LetterId> = with_ancestors(&derivation.symbols, &draft.plates)
         .into_iter()
@@ -154,7 +157,7 @@ fn block(
         plates: draft.plates.clone(),
         slices: draft.slices.clone(),
         mode: draft.mode,
-        family: family.name(),
+        family,
         natural,
         prior,
         in_order,
@@ -238,7 +241,7 @@ fn climbing(
     Some(ascending(derivation, draft, moves))
 }
 
-/// Points of several variables in one block are optimised together, whatever each would have by itself.
+/// Points of several variables in one block are optimised together, even if each has a closed form by itself.
 fn together(
     derivation: &mut Derivation,
     drafts: &[Draft],
@@ -273,7 +276,7 @@ fn ascending(derivation: &Derivation, draft: &Draft, moves: Moves) -> (Block, Ve
         plates: draft.plates.clone(),
         slices: draft.slices.clone(),
         mode: draft.mode,
-        family: start.name(),
+        family: start,
         natural: Vec::new(),
         prior: Vec::new(),
         in_order: moves.in_order,
@@ -291,7 +294,7 @@ fn collected_places(collected: &[Collected]) -> Vec<(Statistic, StatementId)> {
 }
 
 /// Whether a prior has an infinite density on the boundary: its coefficient of a log is negative by the values of the
-/// constants in it. What depends on a constant without a value is judged by the fit.
+/// constants in it. If it depends on a constant without a value, the fit decides.
 fn boundary_mode(symbols: &Symbols, statistic: &Statistic, prior: &Sum) -> bool {
     let log = matches!(statistic.0.as_slice(), [(_, Elementary::Log | Elementary::LogComplement)]);
     log && !prior.is_zero() && constant_value(symbols, prior).is_some_and(|value| value < 0.0)
@@ -550,8 +553,8 @@ pub fn unify(symbols: &mut Symbols, term: &Term, pairs: Vec<(Subscript, LetterId
             Subscript::Letter(own) if own == letter => {}
             Subscript::Letter(own) if term.sums.contains(&own) => {
                 let map = Substitution::from([(own, Subscript::Letter(letter))]);
-                // Ragged letters below a replaced parent are renamed, and the pending subscripts must follow: they ride
-                // along as factors.
+                // Ragged letters below a replaced parent are renamed. The subscripts that are still to be replaced
+                // have to be renamed as well, so they are put into the term as factors meanwhile.
                 let mut joined = term.clone();
                 let tail = joined.factors.len();
                 let riders =

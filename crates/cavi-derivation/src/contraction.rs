@@ -1,7 +1,7 @@
 //! Products that are summed over a matrix of the same factor of q: `sum_j L_ij m_j` and `sum_ij m_i L_ij m_j`.
 //!
-//! Of a vector and a matrix that have one joint factor, only these have an expectation in closed form that a family
-//! answers; they are its statistics. The summed letters must stand nowhere else in the term.
+//! For a vector and a matrix with one joint factor, only these products have an expectation in closed form; they are
+//! statistics of the family. The summed letters must stand nowhere else in the term.
 
 use cavi_algebra::{Elementary, LetterId, Statistic, Subscript, Support, Symbols, Term, dedup};
 

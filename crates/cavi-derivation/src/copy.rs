@@ -1,5 +1,5 @@
-//! The density of one copy of a statement, as a prediction of its data reads it: nothing is summed over plates, no entry is
-//! masked and no row weighs.
+//! The density of one copy of a statement, for predictions of its data: without sums over plates, masks and weights
+//! of rows.
 
 use cavi_algebra::rules::replace_index;
 use cavi_algebra::{ArrayId, Atom, LetterId, Subscript, Sum, Support, Symbols};

@@ -18,7 +18,7 @@ use crate::joint::{joint, with_ancestors};
 use crate::order::default_sweep;
 use crate::rotations::rotations;
 
-/// What the stages share: the symbols they add fresh letters to, and what they have to say.
+/// What the stages share: the symbols, to which they add letters, and the diagnostics.
 pub struct Derivation<'m> {
     /// The program.
     pub model: &'m Model,
@@ -26,7 +26,7 @@ pub struct Derivation<'m> {
     pub symbols: Symbols,
     /// What was found wrong or worth saying.
     pub diagnostics: Vec<Diagnostic>,
-    /// What the errors are about whose repairs are looked for.
+    /// The subjects of errors for which repairs are tried.
     pub complaints: Vec<Complaint>,
     /// Whether what is 0 by the values of the constants is left out.
     pub by_value: bool,
@@ -48,8 +48,9 @@ pub fn derive(model: &Model) -> (Option<Equations>, Vec<Diagnostic>) {
 /// What a derivation comes to.
 type Outcome = (Option<Equations>, Vec<Diagnostic>, Vec<Complaint>);
 
-/// The derivation alone: repairs are found by attempts. One that fails for all values of the constants is tried for those
-/// that they have, and then without the entries at which two index data of one array are equal.
+/// The derivation without the search for repairs, since repairs are found by deriving changed programs. One that
+/// fails for all values of the constants is tried for those that they have, and then without the entries at which two
+/// index data of one array are equal.
 pub(crate) fn attempt(model: &Model) -> Outcome {
     let general = attempt_by(model, false, &[]);
     if general.0.is_some() {

@@ -49,7 +49,7 @@ pub fn elbo(derivation: &mut Derivation, drafts: &[Draft], blocks: &[Block], bou
 }
 
 fn is_paired(block: &Block) -> bool {
-    !block.is_point() && posterior(block.family).is_some_and(|family| family.paired())
+    !block.is_point() && posterior(block.family).paired()
 }
 
 /// Takes the expectations of a site's weight and log weights, and of the squares of tangents.

@@ -64,6 +64,12 @@ pub fn expect_term(symbols: &mut Symbols, drafts: &[Draft], term: &Term) -> Resu
         let product = canonical(symbols, &product);
         return expect(symbols, drafts, &product);
     }
+    let expected = expect_product(symbols, drafts, term)?;
+    Ok(simplified(symbols, drafts, &expected))
+}
+
+/// The expectation of a product without squares of sums.
+fn expect_product(symbols: &mut Symbols, drafts: &[Draft], term: &Term) -> Result<Sum, Box<Leftover>> {
     let mut terms = vec![term.clone()];
     for (index, draft) in drafts.iter().enumerate() {
         if !draft.is_random() {
@@ -85,10 +91,14 @@ pub fn expect_term(symbols: &mut Symbols, drafts: &[Draft], term: &Term) -> Resu
         }
         terms = next;
     }
-    let expected = canonical(symbols, &Sum { terms });
-    let mut opened = differences_opened(symbols, drafts, &expected);
+    Ok(canonical(symbols, &Sum { terms }))
+}
+
+/// An expectation with sums over all pairs of copies in place of those over different ones, and sums over classes taken.
+fn simplified(symbols: &mut Symbols, drafts: &[Draft], expected: &Sum) -> Sum {
+    let mut opened = differences_opened(symbols, drafts, expected);
     opened.terms.iter_mut().for_each(|term| sum_classes(symbols, term));
-    Ok(canonical(symbols, &opened))
+    canonical(symbols, &opened)
 }
 
 /// `sum_k q(z = k) = 1`, where nothing else in the term depends on `k`.
@@ -158,6 +168,11 @@ fn is_open(symbols: &Symbols, drafts: &[Draft], term: &Term, position: usize) ->
         held.contains(left) && held.contains(right)
     });
     summed(left) && summed(right) && !both
+}
+
+/// Whether a factor says that two subscripts differ.
+fn is_difference(factor: &Factor) -> bool {
+    matches!(factor.atom, Atom::Different(..))
 }
 
 /// Whether an atom is an indicator of where an entry exists.
@@ -238,10 +253,14 @@ fn expected_square(
     inner: &Sum,
     guards: &[Factor],
 ) -> Result<Atom, Box<Leftover>> {
-    let mean = expect(symbols, drafts, inner)?;
+    let known = guarded(symbols, inner.clone(), guards.iter().cloned());
+    let mut mean = expect(symbols, drafts, &known)?;
+    // They stand beside the square already.
+    mean.terms.iter_mut().for_each(|term| term.factors.retain(|factor| !guards.contains(factor)));
+    let addends = with_indices_separate(symbols, drafts, inner, guards)?;
     let mut spread = Sum::zero();
-    for (number, left) in inner.terms.iter().enumerate() {
-        for (other, right) in inner.terms.iter().enumerate().skip(number) {
+    for (number, left) in addends.iter().enumerate() {
+        for (other, right) in addends.iter().enumerate().skip(number) {
             // Two members of one block are as little independent as a member of itself.
             let in_right = random_blocks(drafts, |member| right.mentions(member));
             let mut shared = random_blocks(drafts, |member| left.mentions(member));
@@ -260,10 +279,17 @@ fn expected_square(
                 let product = multiply(symbols, &Sum::term(left.clone()), &Sum::term(right.clone()));
                 let product = guarded(symbols, product, guards());
                 let difference = if case.coincide {
-                    let means = [left, &right].map(|side| expect_term(symbols, drafts, side));
-                    let [left, right] = means;
+                    // Guards speak of letters of either side, so that those of a side become one only under the guards.
+                    let pairs = [left, &right].into_iter().any(|side| side.factors.iter().any(is_difference));
+                    let [left, right] = [left, &right].map(|side| match pairs {
+                        true => expect_product(symbols, drafts, side),
+                        false => expect_term(symbols, drafts, side),
+                    });
                     let apart = multiply(symbols, &left?, &right?);
-                    let apart = guarded(symbols, apart, guards());
+                    let mut apart = guarded(symbols, apart, guards());
+                    if pairs {
+                        apart = simplified(symbols, drafts, &apart);
+                    }
                     expect(symbols, drafts, &product)?.minus(apart)
                 } else if sides.is_empty() {
                     continue;
@@ -280,6 +306,37 @@ fn expected_square(
     }
     let spread = canonical(symbols, &spread);
     Ok(Atom::ExpectedSquare(Box::new(ExpectedSquare { of: inner.clone(), mean, spread })))
+}
+
+/// The terms of a sum, those with two copies of an index block that may or may not be one split into both cases: where they are
+/// one, their letters are, and what is known of the other letter is not said of any.
+fn with_indices_separate(
+    symbols: &mut Symbols,
+    drafts: &[Draft],
+    sum: &Sum,
+    guards: &[Factor],
+) -> Result<Vec<Term>, Box<Leftover>> {
+    let mut out = Vec::new();
+    for whole in &sum.terms {
+        let mut terms = vec![whole.clone()];
+        terms[0].factors.extend(guards.iter().cloned());
+        for (index, draft) in drafts.iter().enumerate().filter(|(_, draft)| draft.classes.is_some()) {
+            let block = BlockId::from(index);
+            let mut next = Vec::new();
+            for term in &terms {
+                let leftover = |(term, position)| Box::new(Leftover { term, position, block });
+                next.extend(separate(symbols, draft, term).map_err(leftover)?);
+            }
+            terms = next;
+        }
+        if terms.len() < 2 {
+            out.push(whole.clone());
+            continue;
+        }
+        terms.iter_mut().for_each(|term| term.factors.retain(|factor| !guards.contains(factor)));
+        out.extend(terms);
+    }
+    Ok(out)
 }
 
 /// What is known of the copies of index blocks in two terms.

@@ -1,9 +1,9 @@
 //! Implicit factors: a categorical or a Bernoulli that is always at its optimum is an allocation.
 //!
-//! Where the log joint has `sum_c [z = c] l_c` for a copy of z, the optimal `q(z = c)` is proportional to `exp E l_c`, and
-//! what it adds to the bound, its entropy included, is `log sum_c exp E l_c`: the log partition of a site whose categories
-//! are the classes. For a binary s with the coefficient l these are s = 1 with `exp E l`, and s = 0 with 1. Nothing is
-//! given up, and nothing of the factor is stored.
+//! Where the log joint has `sum_c [z = c] l_c` for a copy of z, the optimal `q(z = c)` is proportional to `exp E
+//! l_c`, and what it adds to the bound, its entropy included, is `log sum_c exp E l_c`: the log partition of a site
+//! whose categories are the classes. For a binary s with the coefficient l these are s = 1 with `exp E l`, and s = 0
+//! with 1. This is exact, and nothing of the factor is stored.
 //!
 //! A bound inside a component is optimised first: `l_c` has the log partition of its allocation, or its tangent where that
 //! is tight. What other blocks read is `sum_c phi_c l_c`, both bounds held.

@@ -370,7 +370,8 @@ pub fn multiplicities(symbols: &Symbols, plates: &[LetterId]) -> Vec<Atom> {
     atoms
 }
 
-/// An index latent that selects and whose own subscripts hold none. In an indicator it selects nothing.
+/// An index latent that selects and whose own subscripts hold none. An index latent that stands only in an indicator
+/// selects nothing.
 pub fn innermost_selection(symbols: &Symbols, sum: &Sum) -> Option<(ArrayId, Vec<Subscript>)> {
     fn inside(symbols: &Symbols, subscript: &Subscript) -> Option<(ArrayId, Vec<Subscript>)> {
         let Subscript::Index(array, inner) = subscript else { return None };

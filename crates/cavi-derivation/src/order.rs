@@ -45,7 +45,8 @@ pub fn default_sweep(model: &Model, blocks: &[Block]) -> Vec<BlockId> {
                         && above[*other].iter().any(|array| blocks[*candidate].members.contains(array))
                 })
             });
-            // Statements form no cycle, so there is always one; blocks of several members may still make one.
+            // Statements form no cycle, so that there is always such a block, unless blocks of several members form a
+            // cycle.
             order.push(BlockId::from(rest.remove(ready.unwrap_or(0))));
         }
     }

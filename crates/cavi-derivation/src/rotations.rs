@@ -1,11 +1,11 @@
-//! Which vectors may change their coordinates: those that the rest of the program reads through their inner products alone.
+//! Which vectors may change their coordinates: those that all other statements read only through inner products.
 //!
-//! # Derivation
-//! `sum_k a_k b_k = sum_k (R^-1 a)_k (R' b)_k`. If every statement but their own holds the vectors of some blocks in such sums
-//! only, each of a left block with one of a right block, its expected log-density is the same after the change, whatever the
-//! statement does with the sum. What changes is the expected log prior, for diagonal precisions p a sum of `-p_k E[x_k^2] / 2`,
-//! and the entropy, by `log |det R|` a vector. The blocks are coloured left and right along the sums; a block that would need
-//! both colours, or that stands anywhere else, takes no part, nor do those that it is multiplied with.
+//! # Derivation `sum_k a_k b_k = sum_k (R^-1 a)_k (R' b)_k`. If every statement but their own holds the vectors of
+//! some blocks in such sums only, each of a left block with one of a right block, its expected log-density is the
+//! same after the change, whatever the statement does with the sum. What changes is the expected log prior, for
+//! diagonal precisions p a sum of `-p_k E[x_k^2] / 2`, and the entropy, by `log |det R|` a vector. The blocks are
+//! coloured left and right along the sums; a block that would need both colours, or that stands anywhere else, is
+//! excluded, and so are the blocks that it is multiplied with.
 //!
 //! # Source
 //! Virtanen, Klami and Kaski (2011), Bayesian CCA via group sparsity, section 4.1; Liu and Wu (1999), parameter expansion.
@@ -21,7 +21,8 @@ use cavi_algebra::{
 pub fn rotations(equations: &Equations) -> Vec<Rotation> {
     let ids = (0..equations.blocks.len()).map(BlockId::from);
     let mut candidates: BTreeSet<BlockId> = ids.filter(|id| is_candidate(equations, *id)).collect();
-    // With whom each is multiplied; who is multiplied with none that may take part takes no part.
+    // For each block, the blocks that it is multiplied with. A block that is multiplied with no candidate is no
+    // candidate either.
     let pairs = loop {
         let pairs: BTreeMap<BlockId, Option<BTreeSet<BlockId>>> =
             candidates.iter().map(|id| (*id, partners(equations, &candidates, *id))).collect();
@@ -64,11 +65,10 @@ pub fn rotations(equations: &Equations) -> Vec<Rotation> {
 /// Whether the vectors of a block may be multiplied by a matrix, and have a prior of mean 0 and a diagonal precision.
 fn is_candidate(equations: &Equations, id: BlockId) -> bool {
     let block = equations.block(id);
-    let family = cavi_families::posterior(block.family);
     let alone = block.members.len() == 1 && matches!(block.slices.as_slice(), [slices] if slices.len() == 1);
     block.mode == Mode::Distribution
         && alone
-        && family.is_some_and(|family| family.is_linear())
+        && cavi_families::posterior(block.family).is_linear()
         && block.in_order.is_empty()
         && block.multiplicity.is_empty()
         && block.ragged_slice(&equations.symbols).is_none()

@@ -1,9 +1,10 @@
-//! Copies of a block in one product: made equal or different, so that each product's expectation is a product.
+//! Copies of a block in one product are made either equal or different, so that the expectation of each product is a
+//! product of expectations.
 //!
 //! `f = [a = b] f + [a != b] f`: two elements `w[j, k]`, `w[j, l]` of one block are one copy where `k = l` and two
 //! independent copies elsewhere.
 
-use cavi_algebra::canonical::canonical;
+use cavi_algebra::canonical::{canonical, known_apart};
 use cavi_algebra::{Atom, Elementary, Factor, Function, LetterId, Subscript, Sum, Support, Symbols, Term};
 
 use crate::blocks::Draft;
@@ -144,7 +145,7 @@ pub fn separate(symbols: &mut Symbols, draft: &Draft, term: &Term) -> Result<Vec
     let mut queue = vec![term.clone()];
     while let Some(term) = queue.pop() {
         let found = elements(symbols, draft, &term).map_err(|position| (term.clone(), position))?;
-        match undecided(&term, &found) {
+        match undecided(symbols, &term, &found) {
             None => done.push(term),
             Some((left, right)) => {
                 let with = |atom: Atom| {
@@ -188,10 +189,10 @@ fn identify(term: &mut Term, left: &Subscript, right: &Subscript) {
 }
 
 /// The first pair of subscripts that may or may not coincide, in two copies that are not known to be different.
-fn undecided(term: &Term, found: &[Element]) -> Option<(Subscript, Subscript)> {
+fn undecided(symbols: &Symbols, term: &Term, found: &[Element]) -> Option<(Subscript, Subscript)> {
     for (number, one) in found.iter().enumerate() {
         for other in &found[number + 1..] {
-            if one.plates == other.plates || known_different(term, &one.plates, &other.plates) {
+            if one.plates == other.plates || known_different(symbols, term, &one.plates, &other.plates) {
                 continue;
             }
             let pair = one.plates.iter().zip(&other.plates).find(|(left, right)| left != right);
@@ -202,22 +203,6 @@ fn undecided(term: &Term, found: &[Element]) -> Option<(Subscript, Subscript)> {
 }
 
 /// Whether a factor of the term keeps two copies apart.
-pub fn known_different(term: &Term, one: &[Subscript], other: &[Subscript]) -> bool {
-    one.iter().zip(other).any(|(left, right)| {
-        term.factors.iter().any(|factor| match &factor.atom {
-            Atom::Different(a, b) | Atom::Less(a, b) => {
-                (a == left && b == right) || (a == right && b == left)
-            }
-            Atom::Value(..)
-            | Atom::Moment(_)
-            | Atom::Allocation { .. }
-            | Atom::LogPartition { .. }
-            | Atom::Auxiliary { .. }
-            | Atom::Group(_)
-            | Atom::Apply(..)
-            | Atom::ExpectedSquare(_)
-            | Atom::Observed(..)
-            | Atom::Equal(..) => false,
-        })
-    })
+fn known_different(symbols: &Symbols, term: &Term, one: &[Subscript], other: &[Subscript]) -> bool {
+    one.iter().zip(other).any(|(left, right)| known_apart(symbols, term, left, right))
 }

@@ -7,9 +7,8 @@
 //! hyper-parameters that are fixed, the means then move as the points of EM do under priors whose shapes and concentrations
 //! are greater by 1: `(a + counts) / rate` is the mean of one and the mode of the other.
 //!
-//! # Shapes
-//! Under `warmup shapes` some prior shapes and concentrations are greater at first. They become points that no sweep
-//! updates, and whoever runs the sweeps gives them their values.
+//! # Shapes Under `warmup shapes` some prior shapes and concentrations are greater at first. They become points that
+//! no sweep updates; the caller sets their values before each sweep.
 
 use cavi_algebra::rules::to_sum;
 use cavi_algebra::{
@@ -63,11 +62,8 @@ fn of_mean(equations: &Equations, term: &mut Term) {
             ..moment.clone()
         };
         let family = posterior(equations.block(moment.block).family);
-        let answers = |moment: &Moment| {
-            family.is_some_and(|family| {
-                family.expectations().iter().any(|own| own.statistic == moment.statistic)
-            })
-        };
+        let answers =
+            |moment: &Moment| family.expectations().iter().any(|own| own.statistic == moment.statistic);
         let whole = power > 1.0 && power < 64.0 && power.fract() == 0.0;
         let raised = Some(of_power(power as i32)).filter(|moment| whole && answers(moment));
         let mean = Sum::atom(Atom::Moment(of_power(1)));
@@ -129,7 +125,8 @@ pub fn shapes(model: &Model) -> Vec<Shape> {
     found
 }
 
-/// The equations with these shapes as points, one after another the last of the blocks; those before are the program's.
+/// The equations with these shapes as points. Their blocks come last, in this order, and the blocks before them are
+/// those of the program.
 pub fn with_free_shapes(model: &Model, shapes: &[Shape]) -> Option<Equations> {
     let mut free = model.clone();
     let flat = cavi_families::families().iter().copied().find(|family| is_flat(*family))?;

@@ -23,11 +23,13 @@ pub fn start(equations: &Equations, bound: &Bound, seed: u64) -> Parameters {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(stream as u64);
         let layout = Layout::new(equations, bound, block, &missing);
-        let family = cavi_families::posterior(block.family).filter(|family| !family.only_point());
-        blocks[id.index()] = match (block.mode, family) {
-            (Mode::Implicit, _) => Vec::new(),
-            (Mode::Distribution | Mode::Fixed, Some(family)) => distribution(family, &layout, &mut rng),
-            (Mode::Point, _) | (Mode::Distribution | Mode::Fixed, None) => {
+        let family = cavi_families::posterior(block.family);
+        blocks[id.index()] = match block.mode {
+            Mode::Implicit => Vec::new(),
+            Mode::Distribution | Mode::Fixed if !family.only_point() => {
+                distribution(family, &layout, &mut rng)
+            }
+            Mode::Point | Mode::Distribution | Mode::Fixed => {
                 let supports = block.members.iter().map(|member| equations.symbols.array(*member).support);
                 let drawn = supports
                     .enumerate()

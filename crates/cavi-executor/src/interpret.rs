@@ -61,9 +61,6 @@ impl<'a> Interpreter<'a> {
             let id = BlockId::from(index);
             let block = equations.block(id);
             let trouble = |reason: String| Err(Trouble { block: id, copy: Vec::new(), reason });
-            if block.mode != Mode::Point && place.family.is_none() && block.mode != Mode::Fixed {
-                return trouble(format!("there is no family `{}`", block.family));
-            }
             let wanted = if block.mode == Mode::Implicit { Vec::new() } else { place.column_lengths() };
             let given: Vec<usize> = parameters
                 .blocks
@@ -79,7 +76,7 @@ impl<'a> Interpreter<'a> {
         for index in 0..equations.blocks.len() {
             let id = BlockId::from(index);
             if interpreter.context.places[index].observed.is_some() {
-                let (_, family) = interpreter.family(id)?;
+                let (_, family) = interpreter.family(id);
                 let mut columns = interpreter.now.parameters.blocks[index].clone();
                 interpreter.observe(id, None, family, &mut columns);
                 interpreter.set_block(id, columns);
@@ -243,7 +240,7 @@ impl<'a> Interpreter<'a> {
         which: Which,
         row: Option<usize>,
     ) -> Result<Vec<Vec<f64>>, Trouble> {
-        let (place, family) = self.family(id)?;
+        let (place, family) = self.family(id);
         let natural = self.natural(view, id, which, row);
         let natural = views(&natural);
         let batch = row.map_or(place.layout.batch(), |_| place.layout.batch_of(1));
@@ -281,7 +278,7 @@ impl<'a> Interpreter<'a> {
         which: Which,
         row: Option<usize>,
     ) -> Result<Vec<Vec<f64>>, Trouble> {
-        let (place, family) = self.family(id)?;
+        let (place, family) = self.family(id);
         let block = self.context.equations.block(id);
         if block.natural.is_empty() {
             let reason = "its update is not in closed form".to_owned();
@@ -333,14 +330,9 @@ impl<'a> Interpreter<'a> {
         Ok(columns)
     }
 
-    fn family(&self, id: BlockId) -> Result<(&Place, &'static dyn Posterior), Trouble> {
-        let (block, place) = self.context.block(id);
-        let missing = || Trouble {
-            block: id,
-            copy: Vec::new(),
-            reason: format!("there is no family `{}`", block.family),
-        };
-        Ok((place, place.family.ok_or_else(missing)?))
+    fn family(&self, id: BlockId) -> (&Place, &'static dyn Posterior) {
+        let (_, place) = self.context.block(id);
+        (place, place.family)
     }
 
     fn improper(&self, id: BlockId, row: Option<usize>, improper: Improper) -> Trouble {
@@ -538,7 +530,10 @@ impl<'a> Interpreter<'a> {
     /// weight, `sum_i (prior_i - eta_i) E t_i + A(eta)` where its family pairs the two, else the entropy.
     fn entropy(&self, view: &View, id: BlockId) -> Option<f64> {
         let (block, place) = self.context.block(id);
-        let family = place.family.filter(|_| !place.values)?;
+        if place.values {
+            return None;
+        }
+        let family = place.family;
         let state = if block.mode == Mode::Implicit { view.held } else { view.now };
         let columns = state.columns(&self.context, id);
         let batch = place.layout.batch();

@@ -91,8 +91,8 @@ impl Layout {
             }
         }
         let family = cavi_families::posterior(block.family);
-        let statistics = family.map_or(Vec::new(), Posterior::statistics);
-        let expectations = family.map_or(Vec::new(), Posterior::expectations);
+        let statistics = family.statistics();
+        let expectations = family.expectations();
         Layout {
             plates,
             rows,
@@ -105,7 +105,7 @@ impl Layout {
             groups,
             statistics,
             expectations,
-            base: family.map_or(Vec::new(), Posterior::base),
+            base: family.base(),
         }
     }
 
@@ -114,7 +114,7 @@ impl Layout {
         if block.is_point() {
             return self.rows * self.width();
         }
-        let Some(family) = cavi_families::posterior(block.family) else { return 0 };
+        let family = cavi_families::posterior(block.family);
         let batch = self.batch();
         family.descriptors().iter().filter(|own| own.defining).map(|own| batch.len(own.extent)).sum()
     }
@@ -170,8 +170,7 @@ fn is_data(bound: &Bound, member: ArrayId) -> bool {
 
 /// Whether several variables stand beside each other in one vector.
 pub fn is_one_vector(block: &Block) -> bool {
-    block.members.len() > 1
-        && cavi_families::posterior(block.family).is_some_and(|family| family.one_vector())
+    block.members.len() > 1 && cavi_families::posterior(block.family).one_vector()
 }
 
 /// The value of a plate letter or of an ancestor of one, given the values of the plate letters.
@@ -203,8 +202,8 @@ pub(crate) fn value_of(
 fn shared_letters(symbols: &Symbols, block: &Block, missing: &dyn Fn(ArrayId) -> bool) -> Vec<LetterId> {
     let family = cavi_families::posterior(block.family);
     let matrix = |natural: &Natural| {
-        let place = family.and_then(|family| Some((family, family.place_of(&natural.statistic)?)));
-        place.is_some_and(|(family, place)| family.statistics()[place].extent == Extent::Matrix)
+        let place = family.place_of(&natural.statistic);
+        place.is_some_and(|place| family.statistics()[place].extent == Extent::Matrix)
     };
     if !block.natural.iter().any(matrix) {
         return block.plates.clone();

@@ -7,6 +7,7 @@ pub mod interpret;
 pub mod layout;
 pub mod observed;
 pub mod plan;
+pub mod reduce;
 pub mod run;
 pub mod schedule;
 pub mod trouble;

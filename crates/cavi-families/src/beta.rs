@@ -169,14 +169,16 @@ impl Posterior for BetaPosterior {
     fn mode(&self, batch: &Batch, coefficients: &[&[f64]], value: &mut [f64]) -> Result<(), Improper> {
         for row in 0..batch.rows {
             let coefficients = [coefficients[0][row], coefficients[1][row]];
-            // A difference of sums (trials less successes) that is 0 but for rounding.
+            // A coefficient of this size, relative to its terms, is a difference of sums (trials less successes) that
+            // is 0 up to rounding.
             let rounding = 1e-12 * coefficients[0].abs().max(coefficients[1].abs());
             let [log, complement] =
                 coefficients.map(|own| if -rounding <= own && own < 0.0 { 0.0 } else { own });
             let total = total_of_log_coefficients(row, &[log, complement])?;
             // With both of them 0 every value is optimal.
             if total > 0.0 {
-                // The boundary is for what has no coefficient there; else the nearest double inside of it.
+                // The mode lies on the boundary only if the coefficient of the log that is infinite there is 0.
+                // Otherwise it is at most the nearest double inside.
                 let most = if complement > 0.0 { 1.0 - f64::EPSILON / 2.0 } else { 1.0 };
                 value[row] = inside(log, log / total).min(most);
             }

@@ -169,7 +169,8 @@ impl Posterior for CategoricalPosterior {
         for row in 0..batch.rows {
             let prob = &descriptors[0][batch.row(row)];
             let mut left = rng.random::<f64>() * prob.iter().sum::<f64>();
-            // Rounding may leave a little: then the last class that has any probability.
+            // By rounding the probabilities may sum to less than the draw. Then it is the last class with a positive
+            // probability.
             let mut drawn = 0;
             for (class, prob) in prob.iter().enumerate().filter(|(_, prob)| **prob > 0.0) {
                 drawn = class;

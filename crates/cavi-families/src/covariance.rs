@@ -1,4 +1,5 @@
-//! Covariance functions: what a Gaussian process assumes of two points from their distance, one kernel an entry.
+//! Covariance functions: the covariance that a Gaussian process assumes for two points, from their distance. One
+//! entry for each kernel.
 //!
 //! With r the Euclidean distance of the points, the length l and the standard deviation s:
 //!

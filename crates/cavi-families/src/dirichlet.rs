@@ -236,8 +236,9 @@ pub(crate) fn log_gamma_draw(shape: f64, rng: &mut dyn RngCore) -> f64 {
     ln(rng.sample(gamma)) + ln(uniform) / shape
 }
 
-/// The least mode that has a positive coefficient of its log. Products of three such numbers are normal doubles: arithmetic on
-/// subnormal ones is a hundred times slower, and a point on its way to 0 would slow down every sweep.
+/// The smallest value of a mode whose log has a positive coefficient. Products of three such numbers are normal
+/// doubles: arithmetic on subnormal ones is a hundred times slower, and a point on its way to 0 would slow down every
+/// sweep.
 const LEAST: f64 = 1e-100;
 
 /// A mode with a coefficient of its log: where that is positive, however small, the mode is no smaller than [`LEAST`], since at 0

@@ -178,8 +178,8 @@ pub enum Prediction {
     Class,
     /// An entry that is 0 or 1: the first parameter is the probability of 1.
     Trial,
-    /// The units of a row of counts, one by one: each has the elements of the vector parameter as its probabilities. Units
-    /// that are kept with a given probability have them as well.
+    /// The units of a row of counts, one by one: each has the elements of the vector parameter as its probabilities.
+    /// If each unit is kept with some probability, the kept ones have the same probabilities.
     Units,
     /// The units of a count, which arrive at the rate that is the first parameter. Units that are kept with a given
     /// probability arrive at that share of the rate, independently of those that are not kept.

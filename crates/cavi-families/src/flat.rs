@@ -4,7 +4,7 @@ use cavi_algebra::{Sum, Support, Symbols};
 
 use crate::family::{Argument, DataKind, Family, Location, Parameter, Slices, Target};
 
-/// `Flat(real)`, `Flat(nonnegative)`, `Flat(simplex)`: the resolver reads the word, and it is no parameter.
+/// `Flat(real)`, `Flat(nonnegative)`, `Flat(simplex)`: the word is read by the resolver, and is not a parameter.
 pub struct Flat;
 
 impl Family for Flat {

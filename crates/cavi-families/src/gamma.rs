@@ -184,7 +184,7 @@ impl Posterior for GammaPosterior {
 
     fn mode(&self, batch: &Batch, coefficients: &[&[f64]], value: &mut [f64]) -> Result<(), Improper> {
         let pairs = || coefficients[0][..batch.rows].iter().zip(&coefficients[1][..batch.rows]);
-        // Without an early end, and without a case for each row, these are loops of vectors.
+        // Without early returns and branches for single rows, these loops vectorise.
         if pairs().fold(true, |all, (log, linear)| all & (*log >= 0.0) & (*linear < 0.0)) {
             for (value, (log, linear)) in value.iter_mut().zip(pairs()) {
                 // No negative zero.
@@ -194,7 +194,7 @@ impl Posterior for GammaPosterior {
         }
         for row in 0..batch.rows {
             let (log, linear) = (coefficients[0][row], coefficients[1][row]);
-            // c_1 log x + c_2 x: at c_1 / -c_2; 0/0 is 0, so that an untouched element takes the boundary.
+            // c_1 log x + c_2 x: at c_1 / -c_2; 0/0 is 0, so that an element without any term takes the value 0.
             value[row] = if log > 0.0 && linear < 0.0 {
                 inside(log, log / -linear)
             } else if log == 0.0 && linear <= 0.0 {

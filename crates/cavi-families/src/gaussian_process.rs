@@ -1,9 +1,10 @@
 //! A Gaussian process at the points of a slice: `log N(d | 0, K) = sum_i log W_ii - sum_i (sum_l W_il d_l)^2 / 2
 //! - n log(2 pi) / 2`, with the covariance `K = C' C` of the points, C' lower triangular, and `W = C'^-1`.
 //!
-//! `delta = W d` is standard normal: `log det K = -2 sum_i log W_ii`, and `d' K^-1 d = |delta|^2`. The density is that of d;
-//! a point moves in delta (`d = C' delta`), where its prior has the curvature of a sphere. The elements of `K^-1` are never
-//! formed: of a smooth process they are as large as 1e15 times its precision, and their errors with them.
+//! `delta = W d` is standard normal: `log det K = -2 sum_i log W_ii`, and `d' K^-1 d = |delta|^2`. The density is
+//! that of d; a point moves in delta (`d = C' delta`), in which its prior is a standard normal. The elements of
+//! `K^-1` are never formed: for a smooth process they are up to 1e15 times as large as its precision, and so are
+//! their rounding errors.
 //!
 //! It has no factor of q: it is for points, and for what is fixed.
 //!

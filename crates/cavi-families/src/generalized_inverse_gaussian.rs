@@ -2,9 +2,9 @@
 //! (p - 1) log x - (a x + b / x) / 2` on `x > 0`, `K_p` the modified Bessel function of the second kind.
 //!
 //! Statistics `log x, x, 1 / x`; coefficients `p - 1, -a / 2, -b / 2`; base `-1` for `log x`, so natural parameters
-//! `p, -a / 2, -b / 2`. With `z = sqrt(a b)`, the log-normaliser is `log 2 + log K_p(z) + (p / 2) log(b / a)`, and
-//! `E x = sqrt(b / a) K_(p+1)(z) / K_p(z)`, `E 1/x = sqrt(a / b) K_(p-1)(z) / K_p(z)`,
-//! `E log x = log sqrt(b / a) + d log K_p(z) / dp`. Since `1 / x` has `-p, b, a`, only `p >= 0` is worked out.
+//! `p, -a / 2, -b / 2`. With `z = sqrt(a b)`, the log-normaliser is `log 2 + log K_p(z) + (p / 2) log(b / a)`, and `E
+//! x = sqrt(b / a) K_(p+1)(z) / K_p(z)`, `E 1/x = sqrt(a / b) K_(p-1)(z) / K_p(z)`, `E log x = log sqrt(b / a) + d
+//! log K_p(z) / dp`. Since `1 / x` has this distribution with `-p, b, a`, only `p >= 0` has to be computed.
 //!
 //! About the mode `x0 = (p + w) / a` of `log x`, `w = sqrt(p^2 + a b)`, the three are sums of positive terms
 //! ([`cavi_numerics::special::bessel_k`]): with `x = x0 e^s`, `E log x = log x0 + E s`, `E 1/x = E e^(-s) / x0`,

@@ -128,7 +128,7 @@ impl Posterior for JointNormalPosterior {
         descriptors: &mut [&mut [f64]],
     ) -> Result<(), Improper> {
         let [mean, covariance] = descriptors else { unreachable!("two descriptors") };
-        // The factors stand where the covariances go, until every row is solved for.
+        // The Cholesky factors are kept in the memory of the covariances until every row has been solved for.
         factor(batch, natural[1], covariance)?;
         mean.copy_from_slice(natural[0]);
         for row in 0..batch.rows {

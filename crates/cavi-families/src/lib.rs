@@ -52,7 +52,9 @@ pub use posterior::{Batch, Descriptor, Expectation, Improper, Posterior, Views, 
 pub use standard::{Formulas, standard};
 
 use cavi_algebra::canonical::canonical;
-use cavi_algebra::{Absent, Array, ArrayId, ArrayKind, Atom, Factor, Statistic, Sum, Support, Symbols, Term};
+use cavi_algebra::{
+    Absent, Array, ArrayId, ArrayKind, Atom, Factor, FamilyId, Statistic, Sum, Support, Symbols, Term,
+};
 
 /// Every family that a statement may name.
 pub fn families() -> &'static [&'static dyn Family] {
@@ -78,7 +80,7 @@ pub fn families() -> &'static [&'static dyn Family] {
     ]
 }
 
-/// Every family that a factor of q may have. Of those that fit equally well, [`recognise`] takes the first: a Gamma
+/// Every family that a factor of q may have. If several fit equally well, [`recognise`] takes the first: a Gamma
 /// before a truncated Normal.
 pub fn posteriors() -> &'static [&'static dyn Posterior] {
     &[
@@ -108,13 +110,17 @@ pub fn family(name: &str) -> Option<&'static dyn Family> {
     families().iter().copied().find(|family| family.name() == name)
 }
 
-/// The factor of q of a name.
-pub fn posterior(name: &str) -> Option<&'static dyn Posterior> {
-    posteriors().iter().copied().find(|posterior| posterior.name() == name)
+/// The factor of q of an id.
+pub fn posterior(id: FamilyId) -> &'static dyn Posterior {
+    posteriors()[id.index()]
 }
 
-/// Whether the logarithm of a latent with this prior has an expectation: its density holds no square of it, so that q may
-/// have one. For a prior on one number with constant parameters.
+fn ids() -> impl Iterator<Item = FamilyId> {
+    (0..posteriors().len()).map(FamilyId::from)
+}
+
+/// Whether the logarithm of a latent with this prior has an expectation under q. This is so if its density holds no
+/// square of the latent. For priors of one number with constant parameters.
 pub fn fits_a_log(family: &dyn Family) -> bool {
     let mut symbols = Symbols::default();
     symbols.arrays.push(Array {
@@ -161,17 +167,10 @@ pub fn of_any_length(posterior: &dyn Posterior) -> bool {
 }
 
 /// The joint family of several variables with these supports whose statistics contain the collected ones.
-pub fn recognise_joint(
-    supports: &[Support],
-    over_slice: bool,
-    collected: &[Statistic],
-) -> Option<&'static dyn Posterior> {
-    let fits = |posterior: &&'static dyn Posterior| joins(*posterior, supports, over_slice);
-    posteriors()
-        .iter()
-        .copied()
-        .filter(fits)
-        .find(|posterior| collected.iter().all(|wanted| posterior.place_of(wanted).is_some()))
+pub fn recognise_joint(supports: &[Support], over_slice: bool, collected: &[Statistic]) -> Option<FamilyId> {
+    ids()
+        .filter(|id| joins(posterior(*id), supports, over_slice))
+        .find(|id| collected.iter().all(|wanted| posterior(*id).place_of(wanted).is_some()))
 }
 
 /// The smallest family on this support whose statistics contain the collected ones; for a point also those that have a
@@ -181,15 +180,14 @@ pub fn recognise(
     over_slice: bool,
     point: bool,
     collected: &[Statistic],
-) -> Option<&'static dyn Posterior> {
-    posteriors()
-        .iter()
-        .copied()
-        .filter(|posterior| posterior.lives_on(support) && posterior.over_slice() == over_slice)
-        .filter(|posterior| point || !posterior.only_point())
-        .filter(|posterior| {
-            let statistics = posterior.statistics();
-            collected.iter().all(|wanted| statistics.iter().any(|own| own.statistic == *wanted))
-        })
-        .min_by_key(|posterior| posterior.statistics().len())
+) -> Option<FamilyId> {
+    let fits = |id: &FamilyId| {
+        let family = posterior(*id);
+        let statistics = family.statistics();
+        family.lives_on(support)
+            && family.over_slice() == over_slice
+            && (point || !family.only_point())
+            && collected.iter().all(|wanted| statistics.iter().any(|own| own.statistic == *wanted))
+    };
+    ids().filter(fits).min_by_key(|id| posterior(*id).statistics().len())
 }

@@ -93,7 +93,7 @@ pub fn quadratic_form(
         let square = power(symbols, residual, 2);
         return over(&multiply(symbols, &diagonal, &square), &[row]);
     }
-    // A is symmetric: of two different addends of the residual one product stands for both.
+    // A is symmetric, so that for two different addends of the residual one product is taken twice.
     let map = [(row, Subscript::Letter(column))].into_iter().collect();
     let along_columns: Vec<Term> =
         residual.terms.iter().map(|term| substitute(symbols, term, &map)).collect();

@@ -1,5 +1,5 @@
-//! What is observed of a variable that is latent elsewhere: its factor of q is the point mass at the value, under which the
-//! expectation of a function is the function's value, and an entropy says nothing.
+//! The observed entries of a variable that is latent at its other entries. Their factor of q is the point mass at the
+//! value: the expectation of a function is the function's value, and there is no entropy.
 
 use cavi_algebra::{Elementary, Function, Statistic};
 

@@ -1,10 +1,11 @@
 //! What a factor of q answers in numbers.
 //!
 //! A factor of q is an exponential family `log q(x) = sum_i (base_i + eta_i) t_i(x) - A(eta)` on its support, with
-//! statistics `t`, natural parameters `eta` and a base measure `exp sum_i base_i t_i(x)`. What the derivation collects in
-//! a log-density with respect to Lebesgue or counting measure are the *coefficients* `base_i + eta_i`: `Gamma(a, b)` has
-//! `a - 1` for `log x` and `-b` for `x`. Its base is `-1` for `log x`, so that `eta` is `a` itself: the 1 must cancel in
-//! symbols, since `(1e-14 - 1) + 1` keeps two digits in double precision, and 1e-17 none.
+//! statistics `t`, natural parameters `eta` and a base measure `exp sum_i base_i t_i(x)`. What the derivation
+//! collects in a log-density with respect to Lebesgue or counting measure are the *coefficients* `base_i + eta_i`:
+//! `Gamma(a, b)` has `a - 1` for `log x` and `-b` for `x`. Its base is `-1` for `log x`, so that `eta` is `a` itself:
+//! the 1 has to cancel in symbols, because in double precision `(1e-14 - 1) + 1` keeps two digits, and with 1e-17 in
+//! the place of 1e-14 it keeps none.
 
 use std::ops::{Deref, DerefMut};
 
@@ -52,7 +53,7 @@ impl Batch<'_> {
         if self.group.is_empty() { row } else { self.group[row] }
     }
 
-    /// How many rows `n` numbers of a vector column hold.
+    /// The number of rows in `n` numbers of a vector column.
     pub fn rows_in_n(&self) -> usize {
         if self.starts.is_empty() { 1 } else { self.starts.len() - 1 }
     }
@@ -260,9 +261,9 @@ pub trait Posterior: Sync {
     /// distribution as long as the maximum is attained.
     fn mode(&self, batch: &Batch, coefficients: &[&[f64]], value: &mut [f64]) -> Result<(), Improper>;
 
-    /// Makes a row of q a point mass at an observed value (of a slice: at its elements): what the observed entries of a partly
-    /// observed variable are. What defines q may be infinite there; the expectations are those of
-    /// [`crate::observed::at_value`]. False where no data have this family.
+    /// Makes a row of q a point mass at an observed value (of a slice: at its elements): what the observed entries of
+    /// a partly observed variable are. The parameters that define q may be infinite there; the expectations are those
+    /// of [`crate::observed::at_value`]. False where no data have this family.
     fn observe(&self, _batch: &Batch, _row: usize, _value: &[f64], _descriptors: &mut [&mut [f64]]) -> bool {
         false
     }

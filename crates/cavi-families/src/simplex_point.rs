@@ -4,8 +4,8 @@
 //! By Lagrange, `w_v = a_v / (c_v + mu)`, with `mu >= -min c` such that the sum is 1. If the entries with `a_v > 0` leave
 //! mass at `mu = -min c`, the rest goes equally to the entries with `a_v = 0` and `c_v = min c`.
 //!
-//! # Source
-//! `models.md`, the end of its identities: the Karush-Kuhn-Tucker conditions of a concave problem.
+//! # Source The Karush-Kuhn-Tucker conditions of a concave problem; Boyd and Vandenberghe, Convex Optimization
+//! (2004), 5.5.3.
 
 use cavi_algebra::{Elementary, Support};
 

@@ -1,10 +1,10 @@
 //! How the families of the registry print: from natural parameters to the ones that papers state, in symbols.
 //!
-//! Each family states its own [`Formulas`]; here they are found by name. What is said twice, once in numbers and once in
+//! Each family states its own [`Formulas`]; here they are found by id. What is said twice, once in numbers and once in
 //! symbols, is tied together by a law (`tests/laws/formulas.rs`).
 
-use cavi_algebra::Statistic;
 use cavi_algebra::print::{Formula, Standard, StandardParameter};
+use cavi_algebra::{FamilyId, Statistic};
 
 use crate::posterior;
 
@@ -32,41 +32,45 @@ pub fn standard() -> impl Standard + Copy + Sync {
     Registry
 }
 
-fn formulas(family: &str) -> Formulas {
-    posterior(family).map(|family| family.formulas()).unwrap_or_default()
+fn formulas(family: FamilyId) -> Formulas {
+    posterior(family).formulas()
 }
 
 impl Standard for Registry {
-    fn standard(&self, family: &str) -> Vec<StandardParameter> {
+    fn name(&self, family: FamilyId) -> &'static str {
+        posterior(family).name()
+    }
+
+    fn standard(&self, family: FamilyId) -> Vec<StandardParameter> {
         let parameters = formulas(family).parameters.into_iter();
         parameters.map(|(name, formula)| StandardParameter { name, formula }).collect()
     }
 
-    fn mode(&self, family: &str) -> Option<Formula> {
+    fn mode(&self, family: FamilyId) -> Option<Formula> {
         formulas(family).mode
     }
 
-    fn expectations(&self, family: &str) -> Vec<(Statistic, Formula)> {
+    fn expectations(&self, family: FamilyId) -> Vec<(Statistic, Formula)> {
         formulas(family).expectations
     }
 
-    fn base(&self, family: &str) -> Vec<f64> {
-        posterior(family).map(|family| family.base()).unwrap_or_default()
+    fn base(&self, family: FamilyId) -> Vec<f64> {
+        posterior(family).base()
     }
 
-    fn paired(&self, family: &str) -> bool {
-        posterior(family).is_some_and(|family| family.paired())
+    fn paired(&self, family: FamilyId) -> bool {
+        posterior(family).paired()
     }
 
-    fn words(&self, family: &str) -> Option<&'static str> {
+    fn words(&self, family: FamilyId) -> Option<&'static str> {
         formulas(family).words
     }
 
-    fn one_vector(&self, family: &str) -> bool {
-        posterior(family).is_some_and(|family| family.one_vector())
+    fn one_vector(&self, family: FamilyId) -> bool {
+        posterior(family).one_vector()
     }
 
-    fn log_normaliser(&self, family: &str) -> Option<Formula> {
+    fn log_normaliser(&self, family: FamilyId) -> Option<Formula> {
         formulas(family).log_normaliser
     }
 }

@@ -11,8 +11,8 @@
 //! E u = m,   E u^2 = m c_2,   var u = m (c_2 - m)
 //! ```
 //!
-//! which lose nothing where the truncated tail is long (`z >= 1`). For smaller `z`, with `h = phi(z) / (1 - Phi(z))`,
-//! `E u = h - z`, `E u^2 = 1 - z E u` and `var u = 1 - h E u`.
+//! which lose no digits if most of the normal is cut off (`z >= 1`). For smaller `z`, with `h = phi(z) / (1 -
+//! Phi(z))`, `E u = h - z`, `E u^2 = 1 - z E u` and `var u = 1 - h E u`.
 //!
 //! # Source
 //! Abramowitz and Stegun 26.2.11 and 26.2.14; Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1 (1994),

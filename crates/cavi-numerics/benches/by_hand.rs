@@ -1,4 +1,4 @@
-//! Fused passes over sparse entries, written by hand for one shape each: what one would write for one model.
+//! Fused passes over sparse entries, each written by hand for one shape, as one would write them for a single model.
 //!
 //! Four entries of a row at a time, the row of the first factor shared between them; logarithms over a buffer; vectors of
 //! eight (AVX-512) or four doubles (AVX2 and FMA), chosen at run time. Benches include this file by its path.

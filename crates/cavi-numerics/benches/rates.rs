@@ -1,4 +1,5 @@
-//! What units of work take, behind the predicted seconds of `cavi plan`: `cargo bench -p cavi-numerics --bench rates`.
+//! The time that units of work take, from which `cavi plan` predicts seconds: `cargo bench -p cavi-numerics --bench
+//! rates`.
 //!
 //! One thread; the least of many turns. Contractions are counted as the plan counts them (`kernels::contract::work`), and the
 //! seconds of the whole are printed with the counts: the constants in `crates/cavi-executor/src/plan/rates.rs` add up to

@@ -19,10 +19,11 @@ const LINE: usize = 64;
 /// The least size that begins with a line.
 const LARGE: usize = 4096;
 
-/// What every block of the system's is aligned to; more is left to the system.
+/// The alignment that every block of the system's allocator has. A larger one is left to the system.
 const USUAL: usize = 16;
 
-/// Whether a block begins with a line by our doing: a function of what it is given back by.
+/// Whether this allocator made a block begin at a cache line. This follows from the layout, with which the block is
+/// freed.
 #[inline]
 fn is_moved(layout: Layout) -> bool {
     layout.size() >= LARGE && layout.align() <= USUAL
@@ -60,8 +61,8 @@ unsafe fn distance(line: *mut u8) -> usize {
     unsafe { line.sub(size_of::<usize>()).cast::<usize>().read() }
 }
 
-// The system is asked for ordinary blocks and not for aligned ones, which it neither clears nor grows for nothing, and between
-// which it leaves holes: a fit took 50 MB more.
+// The system is asked for ordinary blocks and not for aligned ones. Aligned blocks cannot be had cleared, nor grown
+// in place, and the system leaves holes between them: a fit took 50 MB more.
 //
 // SAFETY: a block is one of the system's, or its line and what follows, of the size that was asked for; which of the two
 // follows from size and alignment alone.

@@ -103,7 +103,7 @@ fn ascent_direction(pairs: &[(Scratch, Scratch)], gradient: &[f64]) -> Scratch {
     direction
 }
 
-/// A step along the direction that gains enough; else the best one found that gains at all.
+/// A step along the direction that meets the conditions; if none is found, the best step that raises the value.
 fn line_search<E>(
     from: &Found,
     direction: &[f64],

@@ -9,7 +9,7 @@
 //! scheme S3 and section 6 on the length of steps. Differences are taken relative to the size of each coordinate here, so
 //! that counts and probabilities weigh alike.
 
-/// By what the longest step grows when it was reached, and shrinks when it failed.
+/// The factor by which the longest step grows after it was reached, and shrinks after it failed.
 const FACTOR: f64 = 4.0;
 
 /// The longest step that is tried.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
-/// A fixed number of threads that kernels run their chunks on. How many there are never changes a result.
+/// A fixed number of threads, on which kernels run their chunks. The number never changes a result.
 pub struct Threads {
     pool: Option<rayon::ThreadPool>,
     count: usize,

@@ -20,7 +20,7 @@ pub struct Program {
     pub statements: Vec<Statement>,
     /// Comments after the last statement.
     pub trailing_comments: Vec<Comment>,
-    /// What can still be told of lines that could not be read; empty where there is no error.
+    /// What is still known about lines that could not be parsed; empty if there is no error.
     pub unread: Unread,
 }
 
@@ -29,7 +29,7 @@ pub struct Program {
 pub struct Unread {
     /// Lines whose head is clear, in the order of the text.
     pub heads: Vec<Head>,
-    /// Whether an axis may have letters that could not be told.
+    /// Whether there may be an axis whose letters could not be read.
     pub letters_unknown: bool,
     /// Every name on the other lines.
     pub names: BTreeSet<String>,

@@ -1,8 +1,8 @@
 //! Where does a line of the program end?
 //!
-//! A logical line is a statement or an item of a block. It goes on over newlines inside `( )` and `[ ]` and after `,`,
-//! `~`, `=` or a binary operator. Lines are cut before anything is parsed, so that one bad line does not swallow
-//! the others: a bracket that is never closed ends where a new statement clearly starts.
+//! A logical line is a statement or an item of a block. It goes on over newlines inside `( )` and `[ ]` and after
+//! `,`, `~`, `=` or a binary operator. Lines are cut before anything is parsed, so that one bad line does not swallow
+//! the lines after it: a bracket that is never closed ends where a new statement clearly starts.
 
 use crate::ast::{Comment, Trivia};
 use crate::diagnostic::Diagnostic;
@@ -59,7 +59,7 @@ impl BlockKind {
 pub(crate) struct Line<'t> {
     pub(crate) tokens: Vec<Token<'t>>,
     pub(crate) trivia: Trivia,
-    /// It has already been complained about and is not parsed.
+    /// The line has been reported already, and is not parsed.
     pub(crate) bad: bool,
 }
 
@@ -128,7 +128,8 @@ struct Splitter<'a, 't> {
     at: usize,
     /// The open block, and its brace where there is one.
     block: Option<(BlockKind, Option<Span>)>,
-    /// How many foreign braces (`for (...) {`, `model {`) are open whose lines are read as statements.
+    /// How many braces of other languages (`for (...) {`, `model {`) are open. The lines inside them are read as
+    /// statements.
     transparent: usize,
     /// Comments that wait for their statement.
     comments: Vec<Comment>,
@@ -180,7 +181,7 @@ impl<'a, 't> Splitter<'a, 't> {
         self.tokens.get(index).copied().filter(|token| !separates(token))
     }
 
-    /// A comment of another language is complained about, and is a comment all the same.
+    /// A comment in the style of another language is reported, and then treated as a comment.
     fn foreign_comment(&mut self, token: &Token<'t>) {
         self.diagnostics.extend(token_mistake(token));
         self.at += 1;

@@ -1,4 +1,4 @@
-//! What was meant by a line that is no Cavi? The words and signs that other languages have, and how to write them here.
+//! Lines that are not Cavi: the words and signs of other languages, and how to write the same thing here.
 
 use cavi_grammar::RESERVED;
 
@@ -12,7 +12,7 @@ pub(crate) const MAX_DEPTH: usize = 200;
 /// How many operators a statement may hold: the tree's depth is bounded by it.
 pub(crate) const MAX_OPERATORS: usize = 500;
 
-/// What is wrong with a token wherever it stands, if anything is.
+/// A mistake that a single token shows, whatever stands around it.
 pub(crate) fn token_mistake(token: &Token<'_>) -> Option<Diagnostic> {
     let text = token.text;
     let diagnostic = match token.kind {
@@ -201,7 +201,7 @@ fn shown(letter: char) -> String {
     }
 }
 
-/// Mistakes that a line's tokens show, whatever pest would say: too many operators.
+/// Mistakes that are found by counting the tokens of a line, before pest parses it: too many operators.
 pub(crate) fn line_mistake(tokens: &[Token<'_>]) -> Option<Diagnostic> {
     let mut operators =
         tokens.iter().filter(|token| ["+", "-", "*", "/", "^"].iter().any(|sign| token.is(sign)));

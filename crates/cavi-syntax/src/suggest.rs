@@ -21,7 +21,7 @@ pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
     best.map(|(_, candidate)| candidate)
 }
 
-/// Longer words than this are compared with nothing.
+/// Words longer than this get no suggestion.
 const MAX_LENGTH: usize = 64;
 
 /// The number of insertions, deletions, substitutions and swaps of neighbours (Damerau and Levenshtein, each place

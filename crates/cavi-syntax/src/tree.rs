@@ -1,7 +1,7 @@
 //! Pest's pairs become the tree.
 //!
-//! The shape of the pairs is the grammar's: what a rule must hold is taken without asking, and a grammar that says
-//! otherwise is a bug of ours.
+//! The pairs have the shape that the grammar gives them. What a rule must contain is read without a check, and a
+//! grammar that says otherwise is a bug of ours.
 
 use cavi_grammar::Rule;
 use pest::iterators::{Pair, Pairs};
@@ -39,7 +39,7 @@ fn parts<'i>(pair: Pair<'i, Rule>, keyword: Option<Rule>) -> Pairs<'i, Rule> {
 
 impl Builder {
     fn span(&self, pair: &Pair<'_, Rule>) -> Span {
-        // Pest counts blanks before an optional part that is missing to the pair.
+        // If an optional part is missing, pest includes the blanks before it in the pair.
         let start = self.base + pair.as_span().start();
         Span::new(start, start + pair.as_str().trim_end().len())
     }

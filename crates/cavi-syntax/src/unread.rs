@@ -1,8 +1,8 @@
-//! What can still be told of a line that could not be read.
+//! What is still known about a line that could not be parsed.
 //!
-//! Names are looked up in the lines that were read. So that a mistake in one line is not reported again wherever its
-//! name is used, the head of a line is kept where it can be recognised; of any other line every name is kept, since each
-//! of them may be what the line declares.
+//! A line that could not be parsed declares nothing, and every use of its name would be reported as undeclared. So
+//! the head of such a line is kept where it can be recognised. Of any other line all names are kept, since each of
+//! them may be what the line declares.
 
 use crate::ast::{Head, HeadKind, Name, Unread};
 use crate::mistakes::second_statement;

@@ -10,7 +10,7 @@ use cavi_model::{Model, ReportSpec};
 
 use crate::bind::Binding;
 use crate::means::{Mean, mean};
-use crate::pipeline::Compiled;
+use crate::prepare::Problem;
 
 /// How many entries of a factor are listed where no `report` line says it.
 const TOP: usize = 8;
@@ -74,14 +74,8 @@ pub struct Pictures {
 }
 
 /// What a fit found. Lines of `report` that the data do not allow are returned as warnings.
-pub fn findings(
-    compiled: &Compiled,
-    binding: &Binding,
-    parameters: &Parameters,
-) -> (Vec<Finding>, Vec<String>) {
-    let (Some(model), Some(equations)) = (&compiled.model, &compiled.equations) else {
-        return (Vec::new(), Vec::new());
-    };
+pub fn findings(problem: &Problem, parameters: &Parameters) -> (Vec<Finding>, Vec<String>) {
+    let Problem { model, equations, binding, .. } = problem.as_given();
     let view = View { model, equations, binding, parameters };
     if model.report.is_empty() { (view.defaults(), Vec::new()) } else { view.reported() }
 }

@@ -8,6 +8,7 @@ mod settings;
 mod side_by_side;
 mod unobserved;
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use cavi_algebra::{ArrayId, AxisId, BlockId, Equations};
@@ -18,8 +19,9 @@ use cavi_syntax::ast::Warmup as Line;
 
 use crate::accelerate::Accelerator;
 use crate::bind::Binding;
-use crate::origin::Origin;
-use crate::pipeline::Compiled;
+use crate::compile::Source;
+use crate::error::Error;
+use crate::prepare::Problem;
 use crate::start::Start;
 use crate::warmup::Warmup;
 use kept::{Attempt, Kept};
@@ -150,75 +152,58 @@ impl Fit {
     }
 }
 
-/// Why there is no fit.
+/// Why there is no fit, without the text that the places of diagnostics are in.
 #[derive(Clone, Debug)]
-pub enum FitError {
+pub(crate) enum FitError {
     /// Program, data or start are wrong.
     Wrong(Vec<Diagnostic>),
     /// The program is one that this version cannot run.
     Unplanned(String),
-    /// The bound fell.
-    Fell {
-        /// The variables of the item after which it was found lower.
-        block: String,
-        /// In this sweep.
-        sweep: u64,
-        /// By this much.
-        amount: f64,
-        /// Rounding allows this much.
-        allowed: f64,
-    },
-    /// The bound is no number.
-    NotANumber {
-        /// After this sweep.
-        sweep: u64,
-    },
+    /// The bound fell: see [`Error::Fell`].
+    Fell { block: String, sweep: u64, amount: f64, allowed: f64 },
+    /// The bound is no number after this sweep.
+    NotANumber { sweep: u64 },
+}
+
+impl FitError {
+    /// The error of a fit of this program.
+    fn of(self, source: &Arc<Source>) -> Error {
+        match self {
+            FitError::Wrong(diagnostics) => Error::Program {
+                diagnostics: diagnostics.into_iter().filter(Diagnostic::is_error).collect(),
+                source: Arc::clone(source),
+            },
+            FitError::Unplanned(reason) => Error::Unplanned { file_name: source.file_name.clone(), reason },
+            FitError::Fell { block, sweep, amount, allowed } => Error::Fell { block, sweep, amount, allowed },
+            FitError::NotANumber { sweep } => Error::NotANumber { sweep },
+        }
+    }
 }
 
 /// Fits a program to data. The callback is called after each sweep.
 ///
 /// # Errors
-/// If the program cannot run on these data, if the bound falls ([`FitError::Fell`]), or if every run fails: then with the
+/// If the program cannot run on these data, if the bound falls ([`Error::Fell`]), or if every run fails: then with the
 /// reason of the first. A run that fails while another does not is left out, with a warning.
-///
-/// # Panics
-/// If the program did not compile.
 pub fn fit(
-    compiled: &Compiled,
-    binding: &Binding,
+    problem: &Problem,
     settings: &Settings,
     callback: &mut dyn FnMut(&Progress) -> Control,
-) -> Result<Fit, FitError> {
-    let (Some(model), Some(equations)) = (&compiled.model, &compiled.equations) else {
-        panic!("only a program that compiles is fitted");
-    };
-    refuse_latent_entries(model, equations, binding)?;
-    if let Some(refusal) = crate::memory::refusal(model, equations, &binding.bound) {
-        return Err(FitError::Wrong(vec![refusal]));
-    }
-    let mut refusals = crate::modes::check(model, equations, binding);
-    refusals.extend(crate::apart::check(model, equations, binding));
-    if !refusals.is_empty() {
-        return Err(FitError::Wrong(refusals));
-    }
-    let Some(origin) = Origin::of(model, equations, binding) else {
-        return run(model, equations, binding, settings, callback);
-    };
-    let given = settings.given.clone().map(|given| origin.given(given));
+) -> Result<Fit, Error> {
+    let given = settings.given.clone().map(|given| problem.to_run(given));
     let settings = Settings { given, ..settings.clone() };
-    let mut fit = run(&origin.model, &origin.equations, &origin.binding, &settings, callback)?;
-    origin.back(&mut fit.parameters);
+    let mut fit = run(problem, &settings, callback).map_err(|error| error.of(&problem.source))?;
+    problem.way_back(&mut fit.parameters);
     Ok(fit)
 }
 
 /// The runs of a fit, of which the best is kept.
 fn run(
-    model: &Model,
-    equations: &Equations,
-    binding: &Binding,
+    problem: &Problem,
     settings: &Settings,
     callback: &mut dyn FnMut(&Progress) -> Control,
 ) -> Result<Fit, FitError> {
+    let Problem { model, equations, binding, .. } = problem;
     let resolved = Resolved::of(settings, model);
     // What there is to say about a schedule was said when it was resolved.
     let schedule = match &settings.schedule {
@@ -227,6 +212,7 @@ fn run(
     };
     let mut warnings = unobserved::warnings(model, &binding.bound);
     let mut context = Context {
+        problem,
         model,
         equations,
         binding,
@@ -255,52 +241,26 @@ fn run(
     Ok(Fit { peak_bytes: count * fit.peak_bytes, ..fit })
 }
 
-/// The plan of a fit as text: steps, kernels, memory, and the seconds that a sweep of the program's own schedule is predicted
-/// to take on so many threads of the machine of the benches, with its bound. Nothing is run.
+/// The plan of a fit as text: how the problem was restated, steps, kernels, memory, and the seconds that a sweep of the program's
+/// own schedule is predicted to take on so many threads of the machine of the benches, with its bound. Nothing is run.
 ///
 /// # Errors
 /// If there is no plan.
-///
-/// # Panics
-/// If the program did not compile.
-pub fn plan(
-    compiled: &Compiled,
-    binding: &Binding,
-    precision: Precision,
-    threads: usize,
-) -> Result<String, FitError> {
-    let (Some(model), Some(equations)) = (&compiled.model, &compiled.equations) else {
-        panic!("only a program that compiles is planned");
-    };
-    refuse_latent_entries(model, equations, binding)?;
-    if let Some(refusal) = crate::memory::refusal(model, equations, &binding.bound) {
-        return Err(FitError::Wrong(vec![refusal]));
-    }
+pub fn plan(problem: &Problem, precision: Precision, threads: usize) -> Result<String, Error> {
+    let Problem { source, model, equations, binding, restated, .. } = problem;
     let plan = cavi_executor::plan::plan(equations, &binding.bound, precision);
-    let plan = plan.map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
+    let plan = plan.map_err(|unplanned| FitError::Unplanned(unplanned.0).of(source))?;
     let schedule = crate::schedule::of_program(model, equations).schedule;
-    Ok(plan.text(equations) + &plan.forecast(equations, &schedule, threads).text(equations))
-}
-
-/// Missing entries on a right-hand side are latent, and need a factor of q: a statement whose family has one.
-fn refuse_latent_entries(model: &Model, equations: &Equations, binding: &Binding) -> Result<(), FitError> {
-    let refusal = |array: &ArrayId| {
-        let name = &model.symbols.array(*array).name;
-        Diagnostic::error(
-            "E0803",
-            format!("`{name}` has missing entries, and stands on a right-hand side: they are latent"),
-        )
-        .at(model.array_spans[array.index()], "these entries have no factor of q")
-        .possible("data without a missing entry, or missing entries of an array that stands only on the left")
-        .help("give the array a statement whose family has a q, or leave out the rows in which it is missing")
-    };
-    let without = binding.partly_latent.iter().filter(|array| equations.block_of(**array).is_none());
-    let refusals: Vec<Diagnostic> = without.map(refusal).collect();
-    if refusals.is_empty() { Ok(()) } else { Err(FitError::Wrong(refusals)) }
+    let restated: String = restated
+        .iter()
+        .map(|step| format!("restated for these data, {}: {}\n", step.name, step.reason))
+        .collect();
+    Ok(restated + &plan.text(equations) + &plan.forecast(equations, &schedule, threads).text(equations))
 }
 
 /// What the runs of a fit share.
 struct Context<'a> {
+    problem: &'a Problem,
     model: &'a Model,
     equations: &'a Equations,
     binding: &'a Binding,
@@ -420,8 +380,7 @@ impl Context<'_> {
         let seed = self.seed(restart);
         let given = if restart == 0 { self.settings.given.as_ref() } else { None };
         let Start { parameters, warnings: about_start } =
-            crate::start::start(self.model, self.equations, self.binding, given, seed)
-                .map_err(FitError::Wrong)?;
+            crate::start::start(self.problem, given, seed).map_err(FitError::Wrong)?;
         if restart == 0 {
             warnings.extend(about_start);
         }

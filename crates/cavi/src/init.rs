@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use cavi_algebra::{ArrayId, ArrayKind, AxisId, BlockId, Equations, Support};
+use cavi_algebra::{ArrayKind, AxisId, BlockId, Equations, Support};
 use cavi_executor::observed::Observed;
 use cavi_executor::{Bound, Layout, simplexes};
 use cavi_families::views_mut;
@@ -14,97 +14,49 @@ use cavi_files::DenseArray;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::bind::{Binding, Labels, Problem};
-use crate::entries::EntryAxis;
-use crate::pipeline::Compiled;
+use crate::bind::{Binding, DataError, Labels};
 use crate::posterior::{Along, Column, ColumnFile, columns, family, group_path, layouts};
+use crate::prepare::{EntryAxis, Problem};
 use crate::start::Given;
 use crate::stuck::Stuck;
 
-/// A start, as far as it is given.
-#[derive(Clone, Debug, Default)]
-pub struct Init {
-    /// For each block all its descriptors; `None` for one that is not given.
-    pub parameters: Vec<Option<Vec<Vec<f64>>>>,
-    /// A symmetric start, a zero where it stays.
-    pub warnings: Vec<String>,
-    given: BTreeSet<ArrayId>,
-}
-
-impl Init {
-    /// The variables that are given.
-    pub fn given(&self) -> &BTreeSet<ArrayId> {
-        &self.given
-    }
-}
-
-/// Reads a start for a program and its data.
+/// Reads a start for a program and its data: for each block all its descriptors, and warnings about a symmetric start or a zero
+/// where it stays.
 ///
 /// # Errors
-/// As [`read_init`].
-pub fn read(
-    compiled: &Compiled,
-    binding: &Binding,
-    path: &Path,
-) -> Result<(Given, Vec<String>), Vec<Problem>> {
-    let Some(equations) = &compiled.equations else {
-        return Err(vec![Problem::new("the program has no equations, and a start has nothing to belong to")]);
-    };
+/// Files that cannot be read, a variable given in part, an unknown variable, a wrong shape, labels that the start lacks,
+/// values outside the support.
+pub fn read(problem: &Problem, path: &Path) -> Result<(Given, Vec<String>), Vec<DataError>> {
+    let Problem { equations, binding, .. } = problem.as_given();
     let layouts = layouts(equations, &binding.bound);
-    let init = read_init(path, equations, &binding.bound, &layouts, &binding.labels, &binding.entries)?;
-    Ok((Given { blocks: init.parameters }, init.warnings))
+    let mut reader = Reader::open(path, equations, binding, &layouts)?;
+    let (given, warnings) = reader.run();
+    if reader.problems.is_empty() { Ok((given, warnings)) } else { Err(reader.problems) }
 }
 
 /// Reads what a fit's directory has for some blocks of a program.
 ///
 /// # Errors
-/// As [`read_init`]; a block that the directory lacks.
+/// As [`read`]; a block that the directory lacks.
 pub(crate) fn read_blocks(
-    compiled: &Compiled,
-    binding: &Binding,
+    problem: &Problem,
     path: &Path,
     wanted: &dyn Fn(BlockId) -> bool,
-) -> Result<Given, Vec<Problem>> {
-    let Some(equations) = &compiled.equations else { return Ok(Given::default()) };
+) -> Result<Given, Vec<DataError>> {
+    let Problem { equations, binding, .. } = problem.as_given();
     let layouts = layouts(equations, &binding.bound);
-    let store = Store::open(path).map_err(|problem| vec![problem])?;
-    let (labels, entries) = (&binding.labels, binding.entries.as_slice());
-    let (problems, orders) = (Vec::new(), BTreeMap::new());
-    let bound = &binding.bound;
-    let mut reader = Reader { store, equations, bound, layouts: &layouts, labels, entries, problems, orders };
-    reader.check_names();
+    let mut reader = Reader::open(path, equations, binding, &layouts)?;
     let blocks = reader.blocks(wanted);
     for (index, block) in equations.blocks.iter().enumerate() {
         if wanted(BlockId::from(index)) && blocks[index].is_none() && reader.problems.is_empty() {
             let name = &equations.symbols.array(block.members[0]).name;
             reader.problems.push(
-                Problem::new(format!("{}: nothing is there of `{name}`", path.display()))
+                DataError::new(format!("{}: nothing is there of `{name}`", path.display()))
                     .possible("the directory of a fit of this program"),
             );
         }
     }
     if reader.problems.is_empty() { Ok(Given { blocks }) } else { Err(reader.problems) }
-}
-
-/// Reads a start.
-///
-/// # Errors
-/// Files that cannot be read, a variable given in part, an unknown variable, a wrong shape, labels that the start lacks,
-/// values outside the support.
-pub fn read_init(
-    path: &Path,
-    equations: &Equations,
-    bound: &Bound,
-    layouts: &[Layout],
-    labels: &Labels,
-    entries: &[EntryAxis],
-) -> Result<Init, Vec<Problem>> {
-    let store = Store::open(path).map_err(|problem| vec![problem])?;
-    let (problems, orders) = (Vec::new(), BTreeMap::new());
-    let mut reader = Reader { store, equations, bound, layouts, labels, entries, problems, orders };
-    reader.check_names();
-    let init = reader.run();
-    if reader.problems.is_empty() { Ok(init) } else { Err(reader.problems) }
 }
 
 /// Where the arrays of a start are.
@@ -119,7 +71,7 @@ struct Store {
 }
 
 impl Store {
-    fn open(path: &Path) -> Result<Store, Problem> {
+    fn open(path: &Path) -> Result<Store, DataError> {
         let shown = path.display();
         if path.is_dir() {
             let inner = path.join("posterior");
@@ -127,7 +79,7 @@ impl Store {
             let axes = path.join("axes");
             let mut keys = BTreeMap::new();
             gather_keys(&root, "", &mut keys)
-                .map_err(|error| Problem::new(format!("{shown}: cannot be listed ({error})")))?;
+                .map_err(|error| DataError::new(format!("{shown}: cannot be listed ({error})")))?;
             let axes = axes.is_dir().then_some(axes);
             return Ok(Store { path: path.to_owned(), keys, root, axes });
         }
@@ -137,7 +89,7 @@ impl Store {
             return Ok(Store { path: path.to_owned(), keys, root: PathBuf::new(), axes: None });
         }
         let found = if path.exists() { "no start" } else { "no such file" };
-        Err(Problem::new(format!("{shown}: {found}"))
+        Err(DataError::new(format!("{shown}: {found}"))
             .possible("a fit's directory, a directory laid out as its `posterior/`, or an .npz file"))
     }
 
@@ -153,7 +105,7 @@ impl Store {
         self.root.join(format!("{key}.npy"))
     }
 
-    fn read(&self, key: &str) -> Result<Option<DenseArray>, Problem> {
+    fn read(&self, key: &str) -> Result<Option<DenseArray>, DataError> {
         match self.keys.get(key) {
             None => Ok(None),
             Some(Some(array)) => Ok(Some(array.clone())),
@@ -193,12 +145,27 @@ struct Reader<'a> {
     layouts: &'a [Layout],
     labels: &'a Labels,
     entries: &'a [EntryAxis],
-    problems: Vec<Problem>,
+    problems: Vec<DataError>,
     /// What was found out about the labels of each group of an axis.
     orders: BTreeMap<(AxisId, Option<usize>), Order>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    /// Opens a start, and notes variables that the program does not have.
+    fn open(
+        path: &Path,
+        equations: &'a Equations,
+        binding: &'a Binding,
+        layouts: &'a [Layout],
+    ) -> Result<Reader<'a>, Vec<DataError>> {
+        let store = Store::open(path).map_err(|error| vec![error])?;
+        let Binding { bound, labels, entries, .. } = binding;
+        let (problems, orders) = (Vec::new(), BTreeMap::new());
+        let mut reader = Reader { store, equations, bound, layouts, labels, entries, problems, orders };
+        reader.check_names();
+        Ok(reader)
+    }
+
     /// Refuses variables that the program does not have.
     fn check_names(&mut self) {
         let symbols = &self.equations.symbols;
@@ -220,7 +187,7 @@ impl Reader<'_> {
                 });
                 if !known && reported.insert(name) {
                     let message = format!("{}: the program has no variable `{name}`", self.store.name(key));
-                    self.problems.push(Problem::unknown(message, name, &latents));
+                    self.problems.push(DataError::unknown(message, name, &latents));
                 }
             }
         }
@@ -249,30 +216,26 @@ impl Reader<'_> {
         blocks
     }
 
-    fn run(&mut self) -> Init {
-        let equations = self.equations;
-        let mut init = Init { parameters: self.blocks(&|_| true), ..Init::default() };
-        for (block, columns) in equations.blocks.iter().zip(&init.parameters) {
-            if columns.is_some() {
-                init.given.extend(&block.members);
-            }
-        }
-        if self.problems.is_empty() && init.given.is_empty() {
+    /// Everything that is given, and what there is to say about it.
+    fn run(&mut self) -> (Given, Vec<String>) {
+        let given = Given { blocks: self.blocks(&|_| true) };
+        if self.problems.is_empty() && given.blocks.iter().all(Option::is_none) {
             let shown = self.store.path.display();
             self.problems.push(
-                Problem::new(format!("{shown}: gives no variable of the program a start"))
+                DataError::new(format!("{shown}: gives no variable of the program a start"))
                     .possible("files or keys `VAR.PARAM` with the parameters that define a factor of q (`w.shape` and `w.rate`)")
                     .help("leave `--init` out to start at random"),
             );
         }
+        let mut warnings = Vec::new();
         if self.problems.is_empty() {
-            let given: Vec<Option<&[Vec<f64>]>> = init.parameters.iter().map(Option::as_deref).collect();
-            let (bound, labels) = (self.bound, self.labels);
-            let stuck = Stuck { equations, bound, labels, parameters: &given };
-            init.warnings = stuck.zeros(&|_| true).into_iter().map(|(_, message)| message).collect();
-            init.warnings.extend(stuck.symmetric().into_iter().map(|found| found.message));
+            let parameters: Vec<Option<&[Vec<f64>]>> = given.blocks.iter().map(Option::as_deref).collect();
+            let (equations, bound, labels) = (self.equations, self.bound, self.labels);
+            let stuck = Stuck { equations, bound, labels, parameters: &parameters };
+            warnings.extend(stuck.zeros(&|_| true).into_iter().map(|(_, message)| message));
+            warnings.extend(stuck.symmetric().into_iter().map(|found| found.message));
         }
-        init
+        (given, warnings)
     }
 
     /// The columns of a block; `None` if it is not given, or given in part (which is reported).
@@ -318,7 +281,7 @@ impl Reader<'_> {
         let all: Vec<&str> =
             own.iter().filter(|column| column.defining).map(|column| column.parameter).collect();
         self.problems.push(
-            Problem::new(format!(
+            DataError::new(format!(
                 "{}: the start of `{variable}` is given in part: `{first}` is there, and `{lacks}` is not",
                 self.store.path.display()
             ))
@@ -331,7 +294,7 @@ impl Reader<'_> {
     fn place(&mut self, file: &ColumnFile, array: &DenseArray, values: &mut [f64]) {
         let Some(lengths) = lengths(file, &array.shape) else {
             self.problems.push(
-                Problem::new(format!("{}: found the shape {:?}", self.store.name(&file.key), array.shape))
+                DataError::new(format!("{}: found the shape {:?}", self.store.name(&file.key), array.shape))
                     .possible(format!("the shape {:?}", file.shape)),
             );
             return;
@@ -366,7 +329,7 @@ impl Reader<'_> {
         let shared: Vec<String> = shared.collect();
         let variable = file.key.split('.').next().unwrap_or_default();
         self.problems.push(
-            Problem::new(format!(
+            DataError::new(format!(
                 "{}: its rows differ along {} (the entry {at:?} is {other}, and an earlier row has {first} there), and with these data, \
                  of which none are missing, one covariance is that of all these rows",
                 self.store.name(&file.key),
@@ -430,7 +393,7 @@ impl Reader<'_> {
     }
 
     /// How the start orders listed entries: by `VAR.index.npy` of a variable that lives there; without one the order counts.
-    fn order_of_entries(&mut self, entries: &EntryAxis) -> Result<Order, Problem> {
+    fn order_of_entries(&mut self, entries: &EntryAxis) -> Result<Order, DataError> {
         let symbols = &self.equations.symbols;
         for (variable, declared) in &entries.latents {
             let key = format!("{}.index", symbols.array(*variable).name);
@@ -438,7 +401,7 @@ impl Reader<'_> {
             let count = entries.columns[0].len();
             if index.shape != [count, declared.len()] {
                 let found = format!("{}: found the shape {:?}", self.store.name(&key), index.shape);
-                return Err(Problem::new(found).possible(format!(
+                return Err(DataError::new(found).possible(format!(
                     "the shape {:?}: a row for each listed entry, a column for each axis",
                     [count, declared.len()]
                 )));
@@ -461,7 +424,7 @@ impl Reader<'_> {
                 };
                 let wanted: Vec<usize> = declared.iter().zip(&orders).map(position).collect();
                 theirs.get(&wanted).copied().ok_or_else(|| {
-                    Problem::new(format!("{}: the start has no entry {wanted:?}", self.store.name(&key)))
+                    DataError::new(format!("{}: the start has no entry {wanted:?}", self.store.name(&key)))
                         .help("a start has the entries that the data list")
                 })
             };
@@ -472,7 +435,7 @@ impl Reader<'_> {
         Ok(None)
     }
 
-    fn find_order(&self, axis: AxisId, group: Option<usize>) -> Result<Order, Problem> {
+    fn find_order(&self, axis: AxisId, group: Option<usize>) -> Result<Order, DataError> {
         let symbols = &self.equations.symbols;
         let Some(directory) = &self.store.axes else { return Ok(None) };
         let name = &symbols.axis(axis).name;
@@ -505,14 +468,17 @@ impl Reader<'_> {
         let mut order = Vec::with_capacity(ours.len());
         for label in &ours {
             let found = place.get(label.as_str()).ok_or_else(|| {
-                Problem::new(format!("{}: the start has no label `{label}` of axis `{name}`", path.display()))
-                    .help("the labels of a start are those of the data; without `axes/` the order counts")
+                DataError::new(format!(
+                    "{}: the start has no label `{label}` of axis `{name}`",
+                    path.display()
+                ))
+                .help("the labels of a start are those of the data; without `axes/` the order counts")
             })?;
             order.push(*found);
         }
         if theirs.len() > ours.len() {
             let extra = theirs.iter().find(|label| !ours.contains(label)).map_or("", String::as_str);
-            return Err(Problem::new(format!(
+            return Err(DataError::new(format!(
                 "{}: the start has {} labels of axis `{name}`, and the data {} (they lack `{extra}`)",
                 path.display(),
                 theirs.len(),
@@ -523,7 +489,7 @@ impl Reader<'_> {
     }
 
     /// Fills the descriptors that follow from those given; refuses what is outside the support.
-    fn complete(&self, id: BlockId, mut columns: Vec<Vec<f64>>) -> Result<Vec<Vec<f64>>, Problem> {
+    fn complete(&self, id: BlockId, mut columns: Vec<Vec<f64>>) -> Result<Vec<Vec<f64>>, DataError> {
         let block = self.equations.block(id);
         let layout = &self.layouts[id.index()];
         let symbols = &self.equations.symbols;
@@ -552,7 +518,7 @@ impl Reader<'_> {
                     }
                     Ok(columns)
                 }
-                Err(improper) => Err(Problem::new(format!(
+                Err(improper) => Err(DataError::new(format!(
                     "{}: the start of `{}`{}: {}",
                     self.store.path.display(),
                     name(0),
@@ -565,7 +531,7 @@ impl Reader<'_> {
             let support = symbols.array(block.members[member]).support;
             let refused = |copy: String, reason: String| {
                 let path = self.store.path.display();
-                Err(Problem::new(format!("{path}: the start of `{}`{copy}: {reason}", name(member))))
+                Err(DataError::new(format!("{path}: the start of `{}`{copy}: {reason}", name(member))))
             };
             let slices = layout.slices_of(member);
             for row in 0..slices.rows {

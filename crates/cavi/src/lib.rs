@@ -1,14 +1,31 @@
 //! How do the stages connect?
 //!
-//! [`compile`] goes from text to equations, [`bind`] puts data to a program, [`fit()`] runs it, [`heldout`] says how well it
-//! predicts data that it was not given. Everything happens in
-//! memory: this crate never prints, exits, handles signals or touches a global thread pool. The command line is one
-//! client of it.
+//! [`compile()`] goes from text to equations, [`bind`] puts data to a program, [`prepare()`] restates both as they are run, [`fit()`] runs
+//! them, and [`heldout`] says how well a fit predicts data that it was not given. [`session`] has the whole journey as methods: what the
+//! command line and every other client call. Everything happens in memory but what [`directory`], [`init`] and [`posterior`]
+//! read and write; this crate never prints, exits, handles signals or touches a global thread pool.
+//!
+//! # Example
+//! A fit from arrays in memory.
+//! ```
+//! use cavi::bind::{ArrayInput, Inputs};
+//! use cavi::{Control, Settings};
+//!
+//! let text = "axis item[n]\ndata x[n] : real\nm ~ Normal(0, sd = 10)\nx[n] ~ Normal(m, sd = 1)\n";
+//! let inputs = Inputs { data: vec![ArrayInput::dense("x", &[3], vec![1.0, 2.0, 3.0])], ..Inputs::default() };
+//! let (program, _warnings) = cavi::session::open(text, "mean.cavi", &inputs)?;
+//! let problem = program.bind(&inputs)?;
+//! let fit = problem.fit(&Settings::default(), &mut |_| Control::Continue)?;
+//! let mean = problem.posterior(&fit).into_iter().find(|array| array.name == "m.mean").expect("m has a mean");
+//! assert!((mean.values[0] - 6.0 / 3.01).abs() < 1e-12);
+//! # Ok::<(), cavi::Error>(())
+//! ```
 
 mod accelerate;
-mod apart;
 pub mod bind;
-pub mod entries;
+pub mod compile;
+pub mod directory;
+mod error;
 pub mod init;
 pub mod posterior;
 
@@ -17,12 +34,12 @@ pub mod fit;
 pub mod heldout;
 pub mod means;
 mod memory;
-mod modes;
-mod origin;
-pub mod pipeline;
 mod points;
+pub mod prepare;
 pub mod schedule;
+pub mod session;
 pub mod show;
+mod stack;
 pub mod start;
 mod stuck;
 pub mod warmup;
@@ -30,6 +47,8 @@ pub mod warmup;
 pub use cavi_executor::{Precision, Schedule};
 pub use cavi_model::Set;
 pub use cavi_numerics::CacheAligned;
-pub use fit::{Control, Fit, FitError, Progress, Run, Settings, TraceRow, fit, plan};
-pub use pipeline::{Compiled, compile, compile_with};
+pub use compile::{Checked, Compiled, Source, compile, compile_with};
+pub use error::{Error, Kind};
+pub use fit::{Control, Fit, Progress, Run, Settings, TraceRow, fit, plan};
+pub use prepare::{Problem, prepare};
 pub use show::Format;

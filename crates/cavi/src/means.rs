@@ -35,19 +35,18 @@ pub fn mean(equations: &Equations, bound: &Bound, parameters: &Parameters, array
 
     // Rows by slice (or by class), for this member alone.
     let family = cavi_families::posterior(block.family);
-    let is_column_of_values = block.is_point() || family.is_none_or(|family| family.only_point());
+    let is_column_of_values = block.is_point() || family.only_point();
     let (values, width) = if is_column_of_values {
         (columns.get(member)?.clone(), width)
     } else if block.members.len() > 1 && !is_one_vector(block) {
         // A member of a joint factor: its mean is an expectation that the family answers.
-        let family = family?;
         let wanted = Statistic(vec![(u8::try_from(member).ok()?, Elementary::Power(1))]);
         let which = family.expectations().iter().position(|own| own.statistic == wanted)?;
         let mut mean = vec![0.0; layout.rows * width];
         family.expect(&layout.batch(), &views(columns), which, &mut mean);
         (mean, width)
     } else {
-        let descriptors = family?.descriptors();
+        let descriptors = family.descriptors();
         let place = |name: &str| descriptors.iter().position(|descriptor| descriptor.name == name);
         let which = place("mean").or_else(|| place("prob"))?;
         let column = columns.get(which)?;

@@ -1,9 +1,9 @@
 //! Whether the memory of this machine holds a fit at all, before any is taken.
 
-use cavi_algebra::{Equations, LetterId, Mode};
-use cavi_executor::Bound;
-use cavi_model::Model;
+use cavi_algebra::{LetterId, Mode};
 use cavi_syntax::Diagnostic;
+
+use crate::prepare::Problem;
 
 /// The bytes that the system says are available; `None` where it does not say.
 pub(crate) fn available() -> Option<usize> {
@@ -15,7 +15,9 @@ pub(crate) fn available() -> Option<usize> {
 
 /// An error if the parameters alone, of which a fit keeps at least two numbers for each element, need more memory than there
 /// is; at the largest variable.
-pub(crate) fn refusal(model: &Model, equations: &Equations, bound: &Bound) -> Option<Diagnostic> {
+pub(crate) fn refusal(problem: &Problem) -> Option<Diagnostic> {
+    let Problem { model, equations, binding, .. } = problem;
+    let bound = &binding.bound;
     let available = available()? as f64;
     let size = |letter: &LetterId| bound.size_of(&equations.symbols, *letter) as f64;
     let mut largest = (0.0, None);

@@ -13,26 +13,20 @@ use cavi_executor::{Bound, Layout, Parameters};
 use cavi_families::Extent;
 use cavi_files::{FileError, write_labels, write_npy, write_npy_i64};
 
-use crate::bind::{Binding, Labels};
-use crate::entries::EntryAxis;
-use crate::pipeline::Compiled;
+use crate::bind::Labels;
+use crate::prepare::{EntryAxis, Problem};
 
 /// Writes `posterior/` and `axes/` into a directory.
 ///
 /// # Errors
 /// If a file cannot be written, or two groups of a ragged axis would have one file.
-///
-/// # Panics
-/// If the program has no equations: only a fit has parameters.
-pub fn write(
-    compiled: &Compiled,
-    binding: &Binding,
-    parameters: &Parameters,
-    directory: &Path,
-) -> Result<(), FileError> {
-    let equations = compiled.equations.as_ref().expect("a program with parameters was derived");
-    let layouts = layouts(equations, &binding.bound);
-    write_posterior(equations, &binding.bound, &layouts, parameters, &binding.labels, directory)?;
+pub fn write(problem: &Problem, parameters: &Parameters, directory: &Path) -> Result<(), FileError> {
+    let Problem { equations, binding, .. } = problem.as_given();
+    let folder = directory.join("posterior");
+    let write = &mut |name: String, shape: Vec<usize>, values: Vec<f64>| {
+        write_npy(&folder.join(format!("{name}.npy")), &shape, &values)
+    };
+    for_each_file(equations, &binding.bound, &binding.labels, parameters, write)?;
     write_entries(equations, &binding.entries, directory)?;
     for own in &binding.standardised {
         let name = &equations.symbols.array(own.array).name;
@@ -50,11 +44,8 @@ const LONGEST_NAME: usize = 255;
 ///
 /// # Errors
 /// The first file without a name of its own.
-///
-/// # Panics
-/// If the program has no equations.
-pub fn check_names(compiled: &Compiled, binding: &Binding, directory: &Path) -> Result<(), FileError> {
-    let equations = compiled.equations.as_ref().expect("a program with parameters was derived");
+pub fn check_names(problem: &Problem, directory: &Path) -> Result<(), FileError> {
+    let Problem { equations, binding, .. } = problem.as_given();
     let (symbols, bound, labels) = (&equations.symbols, &binding.bound, &binding.labels);
     let fits = |key: &str, suffix: &str| {
         let name = format!("{key}.{suffix}");
@@ -111,11 +102,7 @@ fn group_files(
 ///
 /// # Errors
 /// If a file cannot be written.
-pub fn write_entries(
-    equations: &Equations,
-    entries: &[EntryAxis],
-    directory: &Path,
-) -> Result<(), FileError> {
+fn write_entries(equations: &Equations, entries: &[EntryAxis], directory: &Path) -> Result<(), FileError> {
     for own in entries {
         for (variable, order) in &own.latents {
             let id = equations.block_of(*variable);
@@ -136,29 +123,48 @@ pub fn write_entries(
 }
 
 /// The layout of every block.
-pub fn layouts(equations: &Equations, bound: &Bound) -> Vec<Layout> {
+pub(crate) fn layouts(equations: &Equations, bound: &Bound) -> Vec<Layout> {
     let missing = |array: ArrayId| bound.array(array).has_missing();
     equations.blocks.iter().map(|block| Layout::new(equations, bound, block, &missing)).collect()
 }
 
-/// Writes `posterior/`.
-///
-/// # Errors
-/// If a file cannot be written.
-pub fn write_posterior(
+/// A descriptor of a variable, or of one group of it, by the name of its file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedArray {
+    /// `VAR.PARAM`, or `VAR.PARAM/GROUP`.
+    pub name: String,
+    /// The length of each dimension, in the declared order of the axes.
+    pub shape: Vec<usize>,
+    /// The numbers in C order.
+    pub values: Vec<f64>,
+}
+
+/// All descriptors of all stored factors of q.
+pub fn arrays(problem: &Problem, parameters: &Parameters) -> Vec<NamedArray> {
+    let Problem { equations, binding, .. } = problem.as_given();
+    let mut arrays = Vec::new();
+    for_each_file(equations, &binding.bound, &binding.labels, parameters, &mut |name, shape, values| {
+        arrays.push(NamedArray { name, shape, values });
+        Ok::<(), std::convert::Infallible>(())
+    })
+    .unwrap_or_else(|never| match never {});
+    arrays
+}
+
+/// Calls a function with name, shape and values of each file of `posterior/`.
+fn for_each_file<E>(
     equations: &Equations,
     bound: &Bound,
-    layouts: &[Layout],
-    parameters: &Parameters,
     labels: &Labels,
-    directory: &Path,
-) -> Result<(), FileError> {
-    let directory = directory.join("posterior");
+    parameters: &Parameters,
+    write: &mut dyn FnMut(String, Vec<usize>, Vec<f64>) -> Result<(), E>,
+) -> Result<(), E> {
+    let layouts = layouts(equations, bound);
     for column in columns(equations) {
         let values = &parameters.blocks[column.block.index()][column.column];
-        for file in column.files(equations, bound, layouts, labels) {
-            let path = directory.join(format!("{}.npy", file.key));
-            write_npy(&path, &file.shape, &file.gather(values))?;
+        for file in column.files(equations, bound, &layouts, labels) {
+            let values = file.gather(values);
+            write(file.key, file.shape, values)?;
         }
     }
     Ok(())
@@ -168,7 +174,7 @@ pub fn write_posterior(
 ///
 /// # Errors
 /// If a file cannot be written, or two groups of a ragged axis would have one file.
-pub fn write_axes(
+fn write_axes(
     symbols: &Symbols,
     bound: &Bound,
     labels: &Labels,
@@ -331,7 +337,7 @@ pub(crate) fn family(equations: &Equations, id: BlockId) -> Option<&'static dyn 
     match block.mode {
         Mode::Point | Mode::Implicit => None,
         Mode::Distribution | Mode::Fixed => {
-            cavi_families::posterior(block.family).filter(|family| !family.only_point())
+            Some(cavi_families::posterior(block.family)).filter(|family| !family.only_point())
         }
     }
 }

@@ -5,7 +5,7 @@ use cavi_executor::{Item, Schedule, Step};
 use cavi_model::{Model, ScheduleItem, ScheduleKind};
 use cavi_syntax::{Diagnostic, Span};
 
-use crate::pipeline::Compiled;
+use crate::prepare::Problem;
 
 /// A schedule and what there is to say about it.
 #[derive(Clone, Debug, Default)]
@@ -22,13 +22,8 @@ pub struct Resolved {
 ///
 /// # Errors
 /// What is wrong with it, with places in `text`.
-///
-/// # Panics
-/// If the program did not compile.
-pub fn parse(compiled: &Compiled, text: &str) -> Result<Resolved, Vec<Diagnostic>> {
-    let (Some(model), Some(equations)) = (&compiled.model, &compiled.equations) else {
-        panic!("only a program that compiles has a schedule");
-    };
+pub fn parse(problem: &Problem, text: &str) -> Result<Resolved, Vec<Diagnostic>> {
+    let Problem { model, equations, .. } = problem;
     let items = cavi_syntax::parse_schedule(text)?;
     let items = cavi_model::resolve_schedule(model, &items)?;
     let resolved = resolve(model, equations, &items);

@@ -1,34 +1,24 @@
 //! What is derived, as text: graph, equations, factorisation.
 
 use cavi_algebra::print::{Derivation, SweepItem, SweepStep};
-use cavi_algebra::{ArrayKind, BlockId, Equations, Support};
+use cavi_algebra::{ArrayKind, BlockId, Support};
 use cavi_model::Model;
 use cavi_syntax::Span;
 use cavi_syntax::ast::{Program, Statement, StatementKind, Warmup};
 
-use crate::pipeline::Compiled;
+use crate::compile::Compiled;
 
 pub use cavi_algebra::print::Format;
 
 impl Compiled {
-    fn derived(&self) -> (&Model, &Equations) {
-        match (&self.model, &self.equations) {
-            (Some(model), Some(equations)) => (model, equations),
-            _ => panic!("only a program that compiles is shown"),
-        }
-    }
-
     /// The factor graph as Graphviz text.
-    ///
-    /// # Panics
-    /// If the program did not compile; so for all methods here.
     pub fn dot(&self) -> String {
-        cavi_model::dot(&cavi_model::factor_graph(self.derived().0))
+        cavi_model::dot(&cavi_model::factor_graph(&self.model))
     }
 
     /// The factor graph as a drawing.
     pub fn svg(&self) -> String {
-        cavi_model::svg(&cavi_model::factor_graph(self.derived().0))
+        cavi_model::svg(&cavi_model::factor_graph(&self.model))
     }
 
     /// The whole derivation.
@@ -43,8 +33,7 @@ impl Compiled {
     }
 
     fn block_of(&self, variable: &str) -> Option<BlockId> {
-        let (_, equations) = self.derived();
-        equations.block_of(equations.symbols.find(variable)?)
+        self.equations.block_of(self.equations.symbols.find(variable)?)
     }
 
     /// The derivation as JSON, of one variable's block only where it is named; `None` if there is no latent of this
@@ -59,7 +48,7 @@ impl Compiled {
 
     /// The chosen factorisation: one line a block.
     pub fn factorisation(&self) -> Vec<String> {
-        let (_, equations) = self.derived();
+        let Compiled { equations, .. } = self;
         let lines =
             equations.blocks.iter().map(|block| cavi_derivation::describe_block(&equations.symbols, block));
         lines.collect()
@@ -77,25 +66,25 @@ impl Compiled {
 
     /// The names of the data that must be bound to files: not those derived from others, and no weights.
     pub fn required_data(&self) -> Vec<&str> {
-        let arrays = self.derived().0.symbols.arrays.iter();
+        let arrays = self.model.symbols.arrays.iter();
         let data = arrays.filter(|array| array.kind == ArrayKind::Data && array.value.is_none());
         data.filter(|array| array.support != Support::Multiplicity).map(|array| array.name.as_str()).collect()
     }
 
     fn names(&self, kind: ArrayKind) -> Vec<&str> {
-        let arrays = self.derived().0.symbols.arrays.iter();
+        let arrays = self.model.symbols.arrays.iter();
         arrays.filter(|array| array.kind == kind).map(|array| array.name.as_str()).collect()
     }
 
     fn with_derivation(&self, print: impl FnOnce(&Derivation<'_>) -> String) -> String {
-        let program = model_lines(&self.program);
-        let (model, equations) = self.derived();
+        let Compiled { source, model, equations } = self;
+        let program = model_lines(&source.program);
         let schedule = crate::schedule::of_program(model, equations).schedule;
         let schedule: Vec<SweepItem> = schedule.items.iter().map(sweep_item).collect();
         print(&Derivation {
             equations,
             program: &program,
-            stated: &cavi_model::stated(model, &self.text),
+            stated: &cavi_model::stated(model, &source.text),
             standard: &cavi_families::standard(),
             warmup: &warmups(model),
             schedule: Some(&schedule),

@@ -13,6 +13,8 @@ use rand_chacha::ChaCha8Rng;
 use crate::bind::Binding;
 use crate::bind::known::Known;
 use crate::means::transposed;
+use crate::prepare::Problem;
+use crate::prepare::prior::prior_alone;
 use crate::stuck::Stuck;
 
 mod from_data;
@@ -40,13 +42,8 @@ pub struct Start {
 ///
 /// # Errors
 /// If a line of the `init` block gives values outside of the support.
-pub fn start(
-    model: &Model,
-    equations: &Equations,
-    binding: &Binding,
-    given: Option<&Given>,
-    seed: u64,
-) -> Result<Start, Vec<Diagnostic>> {
+pub fn start(problem: &Problem, given: Option<&Given>, seed: u64) -> Result<Start, Vec<Diagnostic>> {
+    let Problem { model, equations, binding, .. } = problem;
     let mut parameters = cavi_executor::start(equations, &binding.bound, seed);
     let mut chosen = vec![false; equations.blocks.len()];
     let mut diagnostics = Vec::new();
@@ -87,11 +84,6 @@ pub fn start(
         }));
     }
     Ok(Start { parameters, warnings })
-}
-
-/// Whether the values of an array are positions on an axis.
-fn is_index(symbols: &Symbols, array: ArrayId) -> bool {
-    matches!(symbols.array(array).support, Support::Index(_))
 }
 
 /// One line of the `init` block.
@@ -174,32 +166,15 @@ impl Context<'_> {
     /// One draw at every position of the array: the statement alone is a model whose posterior is its prior.
     fn draw(&self, statement: Statement, seed: u64, stream: u64) -> Result<Vec<f64>, Box<Diagnostic>> {
         let target = statement.target;
-        let mut symbols = self.model.symbols.clone();
-        // A draw of another family than the prior's lies where that family lives.
-        if let Some(support) = statement.family.latent().filter(|_| !is_index(&symbols, target)) {
-            let own = &mut symbols.arrays[target.index()].support;
-            if !(own.is_nonnegative() && support == Support::Real) {
-                *own = support;
-            }
-        }
-        let alone = Model {
-            symbols,
-            statements: vec![statement],
-            blocks: Vec::new(),
-            block_plates: Vec::new(),
-            init: Vec::new(),
-            fit: cavi_model::FitSpec::default(),
-            report: Vec::new(),
-            ..self.model.clone()
-        };
         let no_draw = || {
             self.error_with_help("from this family no start can be drawn", "give values, or another family")
         };
-        let (Some(equations), _) = cavi_derivation::derive(&alone) else { return Err(no_draw()) };
+        let equations = prior_alone(self.model, statement).ok_or_else(no_draw)?;
         let [block] = equations.blocks.as_slice() else { return Err(no_draw()) };
-        let family = cavi_families::posterior(block.family)
-            .filter(|family| !family.only_point())
-            .ok_or_else(no_draw)?;
+        let family = cavi_families::posterior(block.family);
+        if family.only_point() {
+            return Err(no_draw());
+        }
         let layout = Layout::new(&equations, &self.binding.bound, block, &|_| false);
         let batch = layout.batch();
 
@@ -266,8 +241,8 @@ impl Context<'_> {
         };
         let to: Vec<LetterId> = plates.iter().chain(slices).copied().collect();
         let mut centre = self.reordered(&values, &array.letters, &to);
-        let family = cavi_families::posterior(block.family).filter(|family| !family.only_point());
-        match family.filter(|_| block.mode != Mode::Point) {
+        let family = cavi_families::posterior(block.family);
+        match Some(family).filter(|family| block.mode != Mode::Point && !family.only_point()) {
             Some(family) if block.members.len() > 1 => {
                 // The other variables of the block keep their start.
                 let is_mean = |which: &usize| {

@@ -10,8 +10,8 @@ use cavi_executor::Bound;
 
 use crate::bind::Labels;
 use crate::bind::known::Known;
-use crate::modes::reads_constants;
 use crate::posterior::{Along, ColumnFile, FileDimension, columns, layouts};
+use crate::prepare::reads_constants;
 
 /// A start and what it is for.
 pub(crate) struct Stuck<'a> {

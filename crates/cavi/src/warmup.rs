@@ -10,7 +10,7 @@ use cavi_syntax::{Diagnostic, Span};
 
 use crate::bind::Binding;
 use crate::bind::known::Known;
-use crate::pipeline::Compiled;
+use crate::prepare::Problem;
 
 /// A warm-up, ready to run.
 pub(crate) struct Warmup {
@@ -59,13 +59,8 @@ pub(crate) fn check(equations: &Equations, line: &Line) -> Option<Diagnostic> {
 ///
 /// # Errors
 /// What is wrong with them, with places in `text`.
-///
-/// # Panics
-/// If the program did not compile.
-pub fn parse(compiled: &Compiled, text: &str) -> Result<Vec<Line>, Vec<Diagnostic>> {
-    let Some(equations) = &compiled.equations else {
-        panic!("only a program that compiles is warmed up");
-    };
+pub fn parse(problem: &Problem, text: &str) -> Result<Vec<Line>, Vec<Diagnostic>> {
+    let equations = &problem.equations;
     let lines = cavi_syntax::parse_warmup(text)?;
     let all = Span { start: 0, end: text.len() };
     let wrong = lines.iter().filter_map(|line| check(equations, line));

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use cavi::bind::{Binding, Inputs, Problem, bind};
+use cavi::Problem;
+use cavi::bind::{DataError, Inputs};
 use cavi_executor::Parameters;
 
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cases");
@@ -36,7 +37,7 @@ fn open(case: &Path) -> (cavi::Compiled, Inputs) {
     let inputs = Inputs::parse(&of("--data"), &none, &none, &of("--labels"), &of("--set"))
         .expect("well-formed options");
     let text = std::fs::read_to_string(case.join("program.cavi")).expect("a program");
-    let compiled = cavi::compile_with(&text, "program.cavi", &inputs.set_values());
+    let (compiled, _) = cavi::session::open(&text, "program.cavi", &inputs).expect("the program compiles");
     (compiled, inputs)
 }
 
@@ -54,15 +55,12 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
-fn binding(case: &Path) -> (cavi::Compiled, Binding) {
+fn problem(case: &Path) -> Problem {
     let (compiled, inputs) = open(case);
-    let model = compiled.model.as_ref().expect("the program is resolved");
-    let binding =
-        bind(model, &inputs).unwrap_or_else(|problems| panic!("{}: {}", case.display(), text(&problems)));
-    (compiled, binding)
+    compiled.bind(&inputs).unwrap_or_else(|error| panic!("{}: {error}", case.display()))
 }
 
-fn text(problems: &[Problem]) -> String {
+fn text(problems: &[DataError]) -> String {
     problems.iter().map(|problem| format!("{problem}\n")).collect()
 }
 
@@ -104,12 +102,11 @@ impl Drop for Scratch {
 #[test]
 fn every_case_binds_and_has_the_axes_it_should_have() {
     for case in cases() {
-        let (compiled, binding) = binding(&case);
+        let problem = problem(&case);
         let name = case.file_name().expect("a name").to_string_lossy().into_owned();
         let scratch = Scratch::new(&format!("axes-{name}"));
-        let symbols = &compiled.model.as_ref().expect("it was bound").symbols;
-        cavi::posterior::write_axes(symbols, &binding.bound, &binding.labels, &[], &scratch.0)
-            .expect("it is written");
+        let start = cavi_executor::start(&problem.equations, &problem.binding.bound, 1);
+        cavi::posterior::write(&problem, &start, &scratch.0).expect("it is written");
         let expected = files(&case.join("expected/sweeps_1/axes"));
         assert_eq!(files(&scratch.0.join("axes")), expected, "{name}");
     }
@@ -120,28 +117,15 @@ fn starts_are_read_and_written_back_byte_for_byte() {
     let mut done = 0;
     for case in cases() {
         let name = case.file_name().expect("a name").to_string_lossy().into_owned();
-        let (compiled, binding) = binding(&case);
-        // A program whose derivation is not in this version has no parameters.
-        let Some(equations) = &compiled.equations else { continue };
-        if binding.partly_latent.iter().any(|array| equations.block_of(*array).is_none()) {
-            continue;
-        }
-        let layouts = cavi::posterior::layouts(equations, &binding.bound);
-        let init = cavi::init::read_init(
-            &case.join("start"),
-            equations,
-            &binding.bound,
-            &layouts,
-            &binding.labels,
-            &[],
-        )
-        .unwrap_or_else(|problems| panic!("{name}: {}", text(&problems)));
-        assert!(init.warnings.is_empty(), "{name}: {:?}", init.warnings);
-        let start = cavi_executor::start(equations, &binding.bound, 1);
-        let blocks = init.parameters.into_iter().zip(start.blocks);
+        let problem = problem(&case);
+        let read = |path: &Path| problem.given(path).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let (given, warnings) = read(&case.join("start"));
+        assert!(warnings.is_empty(), "{name}: {warnings:?}");
+        let start = cavi_executor::start(&problem.equations, &problem.binding.bound, 1);
+        let blocks = given.blocks.into_iter().zip(start.blocks);
         let parameters = Parameters { blocks: blocks.map(|(given, own)| given.unwrap_or(own)).collect() };
         let scratch = Scratch::new(&format!("start-{name}"));
-        cavi::posterior::write(&compiled, &binding, &parameters, &scratch.0).expect("it is written");
+        cavi::posterior::write(&problem, &parameters, &scratch.0).expect("it is written");
         let written = files(&scratch.0.join("posterior"));
         for (file, bytes) in files(&case.join("start")) {
             assert_eq!(written.get(&file), Some(&bytes), "{name}: {}", file.display());
@@ -153,10 +137,7 @@ fn starts_are_read_and_written_back_byte_for_byte() {
             assert_eq!(written[file][..128], bytes[..128], "{name}: {}", file.display());
         }
         // A fit's directory is a start too.
-        let again =
-            cavi::init::read_init(&scratch.0, equations, &binding.bound, &layouts, &binding.labels, &[])
-                .unwrap_or_else(|problems| panic!("{name}: {}", text(&problems)));
-        let again: Vec<_> = again.parameters.into_iter().flatten().collect();
+        let again: Vec<_> = read(&scratch.0).0.blocks.into_iter().flatten().collect();
         let stored: Vec<_> = parameters.blocks.into_iter().filter(|columns| !columns.is_empty()).collect();
         assert_eq!(again, stored, "{name}");
         done += 1;
@@ -167,8 +148,7 @@ fn starts_are_read_and_written_back_byte_for_byte() {
 /// Copies the start of a case, so that a test may spoil it.
 fn spoiled(case: &str, spoil: impl Fn(&Path)) -> String {
     let case = Path::new(CASES).join(case);
-    let (compiled, binding) = binding(&case);
-    let equations = compiled.equations.as_ref().expect("the case is derived");
+    let problem = problem(&case);
     let name = format!("spoiled-{:?}", std::thread::current().id());
     let scratch = Scratch::new(&name);
     for (file, bytes) in files(&case.join("start")) {
@@ -177,10 +157,9 @@ fn spoiled(case: &str, spoil: impl Fn(&Path)) -> String {
         std::fs::write(path, bytes).expect("it is written");
     }
     spoil(&scratch.0);
-    let layouts = cavi::posterior::layouts(equations, &binding.bound);
-    match cavi::init::read_init(&scratch.0, equations, &binding.bound, &layouts, &binding.labels, &[]) {
-        Ok(init) => init.warnings.join("\n"),
-        Err(problems) => text(&problems),
+    match cavi::init::read(&problem, &scratch.0) {
+        Ok((_, warnings)) => warnings.join("\n"),
+        Err(errors) => text(&errors),
     }
 }
 

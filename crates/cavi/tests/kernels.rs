@@ -199,8 +199,8 @@ fn check(table: Table, places: &str, declared: &str, at: &str) {
             "axis site[i]\naxis coordinate[c]\n{declared}\nf[:i] ~ GaussianProcess({kernel}, at = {at})\n\
              y[i] ~ Normal(f[i], sd = 1)\ndata y[i] : real\nposterior {{\n  point f\n}}\n"
         );
-        let compiled = cavi::compile(&program, "kernels.cavi");
-        let model = compiled.model.unwrap_or_else(|| panic!("{:?}", compiled.diagnostics));
+        let compiled = cavi::compile(&program, "kernels.cavi").into_compiled();
+        let model = compiled.unwrap_or_else(|error| panic!("{error}")).model;
         let source =
             |bytes: &str| Source::Bytes { name: "x.csv".into(), bytes: bytes.as_bytes().to_vec().into() };
         let of =

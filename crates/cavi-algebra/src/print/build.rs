@@ -139,8 +139,8 @@ impl<'a> Builder<'a> {
             });
         }
         pieces.sort_by_key(|piece| piece.rank(self.scope));
-        // A summed letter that nothing mentions becomes the size of its axis; descendants first, since they mention
-        // their ancestors.
+        // A summed letter that no factor mentions becomes the size of its axis. Descendants come first, since their
+        // sizes mention their ancestors.
         let mut sums = self.in_order(&term.sums);
         let mut sizes: Vec<Piece> = Vec::new();
         for letter in sums.clone().into_iter().rev() {
@@ -155,8 +155,8 @@ impl<'a> Builder<'a> {
         self.nest(number, &sums, pieces)
     }
 
-    /// `number * front * sum over outer letters of (...)`: what does not depend on the summed letters stands before the
-    /// sum.
+    /// `number * front * sum over outer letters of (...)`: factors that do not depend on the summed letters stand
+    /// before the sum.
     fn nest(&mut self, number: Number, sums: &[LetterId], pieces: Vec<Piece>) -> Node {
         let summed = |piece: &Piece| piece.letters.iter().any(|letter| sums.contains(letter));
         let (inside, front): (Vec<Piece>, Vec<Piece>) = pieces.into_iter().partition(summed);

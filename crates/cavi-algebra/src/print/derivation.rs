@@ -211,7 +211,7 @@ impl Derivation<'_> {
         let mut line = vec![Span::Math(self.left_of(block))];
         let family = match (block.mode, format) {
             (Mode::Point, _) => vec![words(": a point")],
-            (_, Format::Text) => vec![words(format!(": {}", block.family))],
+            (_, Format::Text) => vec![words(format!(": {}", self.standard.name(block.family)))],
             (_, Format::Latex | Format::Markdown) => vec![words(" = "), Span::Math(self.distribution(block))],
         };
         line.extend(family);
@@ -248,7 +248,8 @@ impl Derivation<'_> {
         let mut builder = Builder::new(self.scope_with(&symbols), &block.plates);
         let arguments = own.into_iter().map(|own| own.whole(&mut builder, &own.slots)).collect();
         // What stands behind `over` says what copies are, which the subscripts show.
-        let name = block.family.split(" over ").next().unwrap_or(block.family);
+        let name = self.standard.name(block.family);
+        let name = name.split(" over ").next().unwrap_or(name);
         Node::Call(Call::Family(name.to_owned()), arguments)
     }
 
@@ -270,7 +271,7 @@ impl Derivation<'_> {
         let mut line = vec![Span::Math(self.left_of(block))];
         line.push(words(match (block.mode, format) {
             (Mode::Point, _) => ", a point".to_owned(),
-            (_, Format::Text) => format!(" = {}", block.family),
+            (_, Format::Text) => format!(" = {}", self.standard.name(block.family)),
             (_, Format::Latex | Format::Markdown) => String::new(),
         }));
         vec![Item::Subheading(line), Item::Paragraph(self.order(block))]
@@ -492,7 +493,7 @@ impl Derivation<'_> {
         let Some(formula) = self.standard.mode(block.family) else {
             let line = vec![words(format!(
                 "It takes the mode of the {} with these natural parameters.",
-                block.family
+                self.standard.name(block.family)
             ))];
             return vec![Item::Paragraph(line)];
         };

@@ -203,7 +203,7 @@ fn lines(node: &Node, first: bool, width: usize, show: &dyn Fn(&Node) -> (String
     lines.into_iter().map(|(line, _)| line).collect()
 }
 
-/// A line that is much too long, broken before operators, as far outside of brackets as can be.
+/// Breaks a line that is much too long before operators, inside as few brackets as possible.
 fn broken(line: &str, width: usize) -> Vec<String> {
     const INDENT: &str = "    ";
     /// A few characters too many read better than a break inside brackets.

@@ -404,7 +404,7 @@ impl Derivation<'_> {
             ("variables", list(block.members.iter().map(|member| names.array(*member)))),
             ("factor", written(&self.left_of(block))),
             ("mode", mode.into()),
-            ("family", block.family.into()),
+            ("family", self.standard.name(block.family).into()),
             ("plates", names.letters(&block.plates)),
             ("slices", list(block.slices.iter().map(|letters| names.letters(letters)))),
             ("classes", block.classes.map(|letter| names.letter(letter)).into()),

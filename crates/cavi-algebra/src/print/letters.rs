@@ -1,4 +1,4 @@
-//! What letters are called in one printed expression: never two with the same name.
+//! The names of letters in one printed expression, no two of which have the same name.
 
 use std::collections::{BTreeMap, BTreeSet};
 

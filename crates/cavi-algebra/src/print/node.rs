@@ -173,7 +173,7 @@ impl Node {
         if number.is_one() && above.len() == 1 && below.is_empty() {
             return above.remove(0);
         }
-        // Sizes stand first; a sum stands last, so that nothing behind it seems to be part of it.
+        // Sizes come first. A sum comes last, so that no factor after it looks like part of it.
         above.sort_by_key(|node| match node {
             Node::Size { .. } | Node::Count(_) => 0,
             Node::Sum(..) => 2,

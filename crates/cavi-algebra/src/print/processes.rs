@@ -21,7 +21,7 @@ struct Whitened<'a> {
 }
 
 impl Derivation<'_> {
-    /// For each Gaussian process its covariance, its whitened variables and its density in the notation of the field.
+    /// For each Gaussian process: its covariance, its whitened variables, and its density as textbooks write it.
     pub(super) fn processes(&self) -> Vec<Item> {
         let mut items = Vec::new();
         for statement in &self.equations.statements {

@@ -6,7 +6,7 @@ use crate::expression::{Function, Subscript};
 use crate::rules::{Substitution, rename_apart, substitute};
 use crate::statistic::Statistic;
 use crate::sum_of_products::{Sum, dedup};
-use crate::symbols::{LetterId, Symbols};
+use crate::symbols::{FamilyId, LetterId, Symbols};
 
 use super::build::Builder;
 use super::node::{Call, Node};
@@ -14,43 +14,46 @@ use super::number::Number;
 
 /// How a family's parameters follow from its natural ones.
 pub trait Standard {
+    /// The name of the family, as derivations print it.
+    fn name(&self, family: FamilyId) -> &'static str;
+
     /// The parameters that papers print, each over the slot letters of the naturals in it. Empty where the natural form
     /// says it all.
-    fn standard(&self, family: &str) -> Vec<StandardParameter>;
+    fn standard(&self, family: FamilyId) -> Vec<StandardParameter>;
 
     /// The mode that a point of this family takes, over the natural parameters alone, if it has a closed form.
-    fn mode(&self, _family: &str) -> Option<Formula> {
+    fn mode(&self, _family: FamilyId) -> Option<Formula> {
         None
     }
 
     /// Expectations as functions of the standard parameters: `E[log x] = psi(shape) - log rate`.
-    fn expectations(&self, _family: &str) -> Vec<(Statistic, Formula)> {
+    fn expectations(&self, _family: FamilyId) -> Vec<(Statistic, Formula)> {
         Vec::new()
     }
 
     /// The coefficients of the statistics in the base measure; empty where all are 0.
-    fn base(&self, _family: &str) -> Vec<f64> {
+    fn base(&self, _family: FamilyId) -> Vec<f64> {
         Vec::new()
     }
 
     /// Whether the bound pairs the entropy of this family with the prior (see [`Elbo`](crate::Elbo)).
-    fn paired(&self, _family: &str) -> bool {
+    fn paired(&self, _family: FamilyId) -> bool {
         false
     }
 
     /// The standard parameters, expectations and log-normaliser in words, for a family that has no formula for them.
-    fn words(&self, _family: &str) -> Option<&'static str> {
+    fn words(&self, _family: FamilyId) -> Option<&'static str> {
         None
     }
 
     /// Whether several variables of a block stand beside each other in one vector of this family, whose standard parameters
     /// are then those of the whole vector.
-    fn one_vector(&self, _family: &str) -> bool {
+    fn one_vector(&self, _family: FamilyId) -> bool {
         false
     }
 
     /// The log-normaliser of a paired family, over its standard parameters.
-    fn log_normaliser(&self, _family: &str) -> Option<Formula> {
+    fn log_normaliser(&self, _family: FamilyId) -> Option<Formula> {
         None
     }
 }

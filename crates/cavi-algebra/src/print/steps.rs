@@ -182,7 +182,7 @@ impl Derivation<'_> {
         line.extend(separated(statistics.collect()));
         line.push(words(format!(
             " are those of {}; their coefficients are its natural parameters",
-            block.family
+            self.standard.name(block.family)
         )));
         let mut less = Vec::new();
         for (natural, base) in block.natural.iter().zip(self.standard.base(block.family)) {

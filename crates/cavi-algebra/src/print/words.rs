@@ -84,7 +84,7 @@ pub(crate) fn upright(word: &str) -> String {
 
 /// A name of a program.
 pub(crate) fn name(text: &str) -> Name {
-    // A number of the program that stands as a constant prints as it is written.
+    // A number of the program that the derivation keeps as a constant prints as it is written.
     if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
         return Name { base: text.to_owned(), primes: 0, subscripts: Vec::new() };
     }

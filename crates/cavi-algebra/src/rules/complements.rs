@@ -1,5 +1,5 @@
-//! `a - a o = a (1 - o)` for data or a constant `o` from 0 to 1: a difference that is never negative where `a` is not. Each step
-//! leaves one term fewer. The canonical form multiplies such products out.
+//! `a - a o = a (1 - o)` for data or a constant `o` from 0 to 1: a difference that is not negative if `a` is not.
+//! Each step leaves one term fewer, so that it ends. (The canonical form multiplies such products out.)
 
 use crate::canonical::canonical;
 use crate::sum_of_products::{Atom, Coefficient, Factor, Sum, Term};

@@ -10,10 +10,10 @@ use crate::symbols::{ArrayId, LetterId, Symbols};
 /// `log(2 pi) / 2`
 const LOG_ROOT_TWO_PI: f64 = 0.918_938_533_204_672_8;
 
-/// The derivative of a sum in the element `array[letters]`. The letters are free in the result; the sum may have some of
-/// them free already. Expectations, allocations and indicators are constants of it, as they are in a bound whose
-/// allocations are held. `None` where a function in the way has no derivative among [`Function`], or where the array
-/// stands in a subscript.
+/// The derivative of a sum in the element `array[letters]`. The letters are free in the result; the sum may have some
+/// of them free already. Expectations, allocations and indicators count as constants, as in a bound whose allocations
+/// are held. `None` where a function in the way has no derivative among [`Function`], or where the array stands in a
+/// subscript.
 pub fn differentiate(symbols: &mut Symbols, sum: &Sum, array: ArrayId, letters: &[LetterId]) -> Option<Sum> {
     let taken: Vec<LetterId> = letters.iter().flat_map(|letter| symbols.lineage(*letter)).collect();
     let mut out = Sum::zero();

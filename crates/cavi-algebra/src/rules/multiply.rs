@@ -1,4 +1,4 @@
-//! `(sum_k a_k) (sum_l b_l) = sum_k sum_l a_k b_l`, summed letters kept apart.
+//! `(sum_k a_k) (sum_l b_l) = sum_k sum_l a_k b_l`, with different letters for the two sums.
 
 use super::substitute::{refresh, rename_apart};
 use crate::sum_of_products::{Atom, Coefficient, Factor, Sum, Term};

@@ -13,20 +13,21 @@ use crate::{program, terminal};
 pub fn run(arguments: &CheckArguments) -> Result<(), Failure> {
     let source = program::find(&arguments.model)?;
     let set = values(&arguments.set)?;
-    let compiled = cavi::compile_with(&source.text, &source.name, &set);
-    program::known_names(&compiled, &set)?;
+    let checked = cavi::compile_with(&source.text, &source.name, &set);
+    if let Some(compiled) = &checked.compiled {
+        compiled.refuse_unknown(&set)?;
+    }
     if arguments.json {
         let list: Vec<Value> =
-            compiled.diagnostics.iter().map(|diagnostic| as_json(&compiled, diagnostic)).collect();
+            checked.diagnostics.iter().map(|diagnostic| as_json(&source.text, diagnostic)).collect();
         terminal::print(&format!("{:#}\n", Value::Array(list)))?;
-        return if compiled.is_ok() { Ok(()) } else { Err(Failure::Wrong(String::new())) };
+        return if checked.is_ok() { Ok(()) } else { Err(Failure::Wrong(String::new())) };
     }
-    let text = program::text_of(&compiled, &compiled.diagnostics) + &program::count(&compiled.diagnostics);
-    if !compiled.is_ok() {
-        return Err(Failure::Wrong(text));
-    }
+    let text =
+        program::text_of(&checked.source, &checked.diagnostics) + &program::count(&checked.diagnostics);
+    let Some(compiled) = &checked.compiled else { return Err(Failure::Wrong(text)) };
     terminal::note(&text);
-    terminal::print(&summary(&compiled))
+    terminal::print(&summary(compiled))
 }
 
 /// What `--set NAME=VALUE` says; a file is not read.
@@ -50,7 +51,7 @@ pub fn values(set: &[String]) -> Result<Vec<Set<'_>>, Failure> {
 }
 
 fn summary(compiled: &Compiled) -> String {
-    let mut text = format!("{} compiles\n", compiled.file_name);
+    let mut text = format!("{} compiles\n", compiled.source.file_name);
     let lists = [("data", compiled.data()), ("latents", compiled.latents())];
     for (word, names) in lists {
         if !names.is_empty() {
@@ -65,14 +66,14 @@ fn summary(compiled: &Compiled) -> String {
     text
 }
 
-fn as_json(compiled: &Compiled, diagnostic: &Diagnostic) -> Value {
+fn as_json(text: &str, diagnostic: &Diagnostic) -> Value {
     let severity = match diagnostic.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
         Severity::Note => "note",
     };
     let place = |span: Span, label: &str| {
-        let (line, column) = position(&compiled.text, span.start);
+        let (line, column) = position(text, span.start);
         json!({ "line": line, "column": column, "start": span.start, "end": span.end, "label": label })
     };
     json!({

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use cavi::bind::{ArrayInput, Inputs, LabelSource, LabelsInput, Source};
+use cavi::directory::{Asked, Directory, Summary};
 use cavi_examples::{Example, Role};
 
 use super::fit;
 use crate::arguments::{DemoArguments, InputArguments};
 use crate::failure::Failure;
-use crate::output::{Directory, Summary};
 use crate::{findings, program, terminal};
 
 /// Fits and shows what was found.
@@ -28,23 +28,28 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
     let set = fit::inputs(&InputArguments { set: arguments.set.clone(), ..InputArguments::default() })?.set;
     let inputs = Inputs { set, ..bundled(example) };
     let source = program::find(name)?;
-    let compiled = program::compile(&source, &inputs.set_values(), &[])?;
-    let (compiled, binding) = fit::bind(compiled, &inputs, quiet)?;
-    let settings = fit::settings(&compiled, &arguments.run)?;
-    let directory =
-        arguments.out.as_deref().map(|out| Directory::prepare(out, &compiled, &binding)).transpose()?;
+    let problem = program::open(&source, &inputs, &[])?.bind(&inputs)?;
+    fit::show_notes(&problem, quiet);
+    let settings = fit::settings(&problem, &arguments.run)?;
+    let directory = arguments.out.as_deref().map(|out| Directory::prepare(out, &problem)).transpose()?;
 
-    let fit = fit::fit(&compiled, &binding, &settings, &arguments.run)?;
+    let fit = fit::fit(&problem, &settings, &arguments.run)?;
     if let Some(directory) = directory {
-        let summary =
-            Summary { compiled: &compiled, binding: &binding, fit: &fit, arguments: None, scores: &[] };
-        directory.write(&summary, &arguments.run)?;
+        let asked = Asked { schedule: arguments.run.schedule.clone(), ..Asked::default() };
+        let scores = &[];
+        directory.write(&Summary {
+            problem: &problem,
+            fit: &fit,
+            settings: &settings,
+            asked: &asked,
+            scores,
+        })?;
     }
-    let (found, warnings) = cavi::findings::findings(&compiled, &binding, &fit.parameters);
+    let (found, warnings) = problem.findings(&fit);
     warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}\n")));
     let text = findings::text(&found);
     terminal::print(&format!("{}\n\n{text}\n{}\n", example.description(), fit::outcome(&fit)))?;
-    fit::ending(&compiled, &fit)
+    fit::ending(&problem, &fit)
 }
 
 /// The data that an example carries.

@@ -11,7 +11,7 @@ use crate::{program, terminal};
 pub fn run(arguments: &DeriveArguments) -> Result<(), Failure> {
     let source = program::find(&arguments.model)?;
     let set = super::check::values(&arguments.set)?;
-    let compiled = program::compile(&source, &set, &[])?;
+    let compiled = program::compile(&source, &set)?;
     let format = match arguments.format {
         DerivationFormat::Text => Format::Text,
         DerivationFormat::Latex => Format::Latex,

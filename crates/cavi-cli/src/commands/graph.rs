@@ -7,7 +7,7 @@ use crate::{program, terminal};
 /// The graph as Graphviz text or as a drawing.
 pub fn run(arguments: &GraphArguments) -> Result<(), Failure> {
     let source = program::find(&arguments.model)?;
-    let compiled = program::compile(&source, &[], &[])?;
+    let compiled = program::compile(&source, &[])?;
     let text = match arguments.format {
         GraphFormat::Dot => compiled.dot(),
         GraphFormat::Svg => compiled.svg(),

@@ -11,11 +11,10 @@ use crate::{program, terminal};
 pub fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     let source = program::find(&arguments.model)?;
     let inputs = Inputs { sizes_of_covariances: true, ..fit::inputs(&arguments.inputs)? };
-    let compiled = program::compile(&source, &inputs.set_values(), &[])?;
-    let (compiled, binding) = fit::bind(compiled, &inputs, false)?;
+    let problem = program::open(&source, &inputs, &[])?.bind(&inputs)?;
+    fit::show_notes(&problem, false);
     let threads = arguments.threads.unwrap_or_else(fit::all_threads);
-    let plan = cavi::plan(&compiled, &binding, arguments.precision, threads);
-    let plan = plan.map_err(|error| fit::failure(&compiled, error))?;
+    let plan = problem.plan(arguments.precision, threads)?;
     let end = if plan.ends_with('\n') { "" } else { "\n" };
     terminal::print(&format!("{plan}{end}"))
 }

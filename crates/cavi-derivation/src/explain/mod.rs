@@ -1,5 +1,5 @@
-//! What the derivation says when there is no closed form: which statement, which monomial, what the family has, what is
-//! left over, and what would compile.
+//! The errors about a missing closed form: which statement, which monomial, what the family has, what is left over,
+//! and what would compile.
 
 use cavi_algebra::{
     ArrayId, Atom, Block, BlockId, Elementary, LetterId, Mode, StatementId, Statistic, Subscript, Sum,
@@ -145,8 +145,8 @@ fn choices(derivation: &Derivation, draft: &Draft) -> String {
     }
 }
 
-/// Factors in the way: functions or powers of sums that hold the block. One mistake of one block is one error, however
-/// many terms it shows in.
+/// The factors without a closed form: functions or powers of sums that hold the block. A mistake is reported once for
+/// a block, however many terms it appears in.
 pub fn leftover(
     derivation: &Derivation,
     drafts: &[Draft],
@@ -234,6 +234,7 @@ pub fn no_family(
         [support] => recognise(*support, is_sliced(draft), draft.mode == Mode::Point, &own),
         several => recognise_joint(several, is_sliced(draft), &own),
     };
+    let prior = prior.map(posterior);
     let stated: Vec<&str> = draft
         .members
         .iter()
@@ -305,14 +306,14 @@ pub fn unanswered(blocks: &[Block], sum: &Sum, out: &mut Vec<(usize, Statistic)>
     for factor in sum.terms.iter().flat_map(|term| &term.factors) {
         if let Atom::Moment(moment) = &factor.atom {
             let block = &blocks[moment.block.index()];
-            let answered = posterior(block.family).is_some_and(|family| answers(family, &moment.statistic));
+            let answered = answers(posterior(block.family), &moment.statistic);
             let entry = (moment.block.index(), moment.statistic.clone());
             if !answered && !out.contains(&entry) {
                 out.push(entry);
             }
         }
         factor.atom.nested().into_iter().for_each(|inner| {
-            // The inside of a square before its expectation is for showing only; it holds no expectation.
+            // The sum inside of a square, before its expectation, is kept for printing only. It holds no expectation.
             unanswered(blocks, inner, out);
         });
     }
@@ -336,7 +337,7 @@ pub fn no_expectation(
 ) -> Diagnostic {
     let draft = &drafts[block.index()];
     let variable = names(&derivation.symbols, draft);
-    let family = blocks[block.index()].family;
+    let family = posterior(blocks[block.index()].family).name();
     let text = statistic_text(&derivation.symbols, draft, statistic);
     Diagnostic::error("E0712", format!("the expectation of `{text}` under q has no closed form"))
         .at(draft.span, format!("q(`{variable}`) is {family}"))
@@ -366,11 +367,12 @@ pub fn describe_block(symbols: &Symbols, block: &Block) -> String {
             }
         })
         .collect();
+    let family = posterior(block.family).name();
     let kind = match block.mode {
-        Mode::Distribution => format!("q({}): {}", members.join(", "), block.family),
+        Mode::Distribution => format!("q({}): {family}", members.join(", ")),
         Mode::Point => format!("point {}", members.join(", ")),
-        Mode::Fixed => format!("fixed {}: {}", members.join(", "), block.family),
-        Mode::Implicit => format!("implicit {}: {}", members.join(", "), block.family),
+        Mode::Fixed => format!("fixed {}: {family}", members.join(", ")),
+        Mode::Implicit => format!("implicit {}: {family}", members.join(", ")),
     };
     if block.in_order.is_empty() { kind } else { format!("{kind}, copies in order") }
 }

@@ -13,7 +13,7 @@ use crate::absent::number_of;
 use crate::blocks::Draft;
 use crate::derive::attempt;
 
-/// What an error is about: the block without an update, if it is one, and the statement in the way.
+/// The subject of an error: the block without an update, if there is one, and the statement that prevents it.
 #[derive(Clone, Debug)]
 pub struct Complaint {
     /// Which diagnostic it explains.
@@ -199,7 +199,7 @@ fn spelled(
     let name = &model.symbols.array(variable).name;
     for (place, (argument, parameter)) in own.arguments.iter().zip(own.family.parameters()).enumerate() {
         let Some(argument) = argument else { continue };
-        // The name stands for what it is then: only a bare variable may change its meaning.
+        // The name is then that of another quantity, so that only a bare variable can be changed in this way.
         if !matches!(&argument.value, Expression::Value(array, _) if *array == variable) {
             continue;
         }
@@ -229,7 +229,7 @@ fn may_replace(old: Support, new: Support) -> bool {
     positive(old) && positive(new) || old == new
 }
 
-/// The family as a prior with constants of no special value, if the statement can take it.
+/// The family as a prior with unremarkable constants, if the statement can have it.
 fn with_prior(model: &Model, variable: ArrayId, family: &'static dyn Family) -> Option<Model> {
     let mut changed = model.clone();
     let statement = changed.statements.iter_mut().find(|statement| statement.target == variable)?;
@@ -533,8 +533,8 @@ fn apart(model: &Model, draft: &Draft, compiles: &dyn Fn(&Model) -> bool, found:
     }
 }
 
-/// Two classes in place of a binary latent: what is 0 or 1 by its class stands outside every log, and a selection makes each
-/// class a density of its own.
+/// Two classes in place of a binary latent. Selection then gives each class a density of its own, so that the latent
+/// stands in no log.
 fn chosen(model: &Model, variable: ArrayId, compiles: &dyn Fn(&Model) -> bool, found: &mut Repairs) {
     let own = model.symbols.array(variable);
     if own.support != Support::Binary || own.kind != ArrayKind::Latent {

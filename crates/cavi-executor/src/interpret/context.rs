@@ -32,7 +32,7 @@ pub struct Context<'a> {
 /// A block, its layout and its family.
 pub struct Place {
     pub layout: Layout,
-    pub family: Option<&'static dyn Posterior>,
+    pub family: &'static dyn Posterior,
     pub statistics: Vec<Expectation>,
     pub expectations: Vec<Expectation>,
     /// Whether the block is stored as values, one column a member.
@@ -201,10 +201,10 @@ impl Place {
         let missing = |array: ArrayId| bound.array(array).has_missing();
         let layout = Layout::new(equations, bound, block, &missing);
         let family = cavi_families::posterior(block.family);
-        let statistics = family.map_or_else(Vec::new, Posterior::statistics);
-        let expectations = family.map_or_else(Vec::new, Posterior::expectations);
+        let statistics = family.statistics();
+        let expectations = family.expectations();
         // A fixed variable without a distribution keeps values.
-        let values = block.mode == Mode::Point || family.is_none_or(Posterior::only_point);
+        let values = block.mode == Mode::Point || family.only_point();
         let widths: Vec<usize> = layout.slices.iter().map(|sizes| sizes.iter().product()).collect();
         let offsets = if is_one_vector(block) { layout.offsets() } else { vec![0; widths.len()] };
         let mut order: Vec<usize> = (0..layout.rows).collect();
@@ -241,7 +241,7 @@ impl Place {
 
     /// Whether several variables stand beside each other in one vector.
     fn one_vector(&self) -> bool {
-        self.widths.len() > 1 && self.family.is_some_and(|family| family.one_vector())
+        self.widths.len() > 1 && self.family.one_vector()
     }
 
     /// The statistic as the family names it.
@@ -324,8 +324,7 @@ impl Place {
 
     /// The extents of the columns that describe the block.
     pub fn extents(&self) -> Vec<Extent> {
-        self.family
-            .map_or_else(Vec::new, |family| family.descriptors().iter().map(|own| own.extent).collect())
+        self.family.descriptors().iter().map(|own| own.extent).collect()
     }
 
     /// The lengths of the columns that are stored for the block.
@@ -403,7 +402,7 @@ impl Place {
             _ => None,
         };
         derived.or_else(|| answer(&named, elements)).unwrap_or_else(|| {
-            let family = self.family.map_or("", Posterior::name);
+            let family = self.family.name();
             unreachable!(
                 "the derivation asks only for expectations that the family answers: {family}, {named:?}"
             )

@@ -64,7 +64,10 @@ impl State {
     /// Recomputes the expectations of a block.
     pub fn expect(&mut self, context: &Context, id: BlockId) {
         let place = &context.places[id.index()];
-        let Some(family) = place.family.filter(|_| !place.values) else { return };
+        if place.values {
+            return;
+        }
+        let family = place.family;
         let batch = place.layout.batch();
         let columns = self.columns(context, id);
         let mut expectations = Vec::with_capacity(place.expectations.len());
@@ -84,7 +87,10 @@ impl State {
     /// Recomputes the expectations of one copy.
     pub fn expect_row(&mut self, context: &Context, id: BlockId, row: usize) {
         let place = &context.places[id.index()];
-        let Some(family) = place.family.filter(|_| !place.values) else { return };
+        if place.values {
+            return;
+        }
+        let family = place.family;
         let columns = row_of(place, self.columns(context, id), &place.extents(), row);
         for (which, own) in place.expectations.iter().enumerate() {
             let mut column = vec![0.0; place.length(own.extent)];

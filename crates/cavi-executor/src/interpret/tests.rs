@@ -2,8 +2,8 @@
 
 use cavi_algebra::{
     Absent, Addend, Array, ArrayId, ArrayKind, Atom, Axis, AxisId, Block, BlockId, Coefficient, Elbo,
-    Equations, ExpectedSquare, Factor, Function, Letter, LetterId, Mode, Moment, Natural, Site, SiteId,
-    StatementEquation, StatementId, Statistic, Subscript, Sum, Support, Symbols, Term,
+    Equations, ExpectedSquare, Factor, FamilyId, Function, Letter, LetterId, Mode, Moment, Natural, Site,
+    SiteId, StatementEquation, StatementId, Statistic, Subscript, Sum, Support, Symbols, Term,
 };
 use cavi_families::recognise;
 use cavi_numerics::special::{digamma, log_gamma};
@@ -127,7 +127,7 @@ fn natural(statistic: Statistic, slots: &[LetterId], terms: Vec<Term>) -> Natura
     Natural { statistic, slots: slots.to_vec(), coefficient: sum(terms) }
 }
 
-fn block(member: ArrayId, plates: &[LetterId], slice: &[LetterId], family: &'static str) -> Block {
+fn block(member: ArrayId, plates: &[LetterId], slice: &[LetterId], family: FamilyId) -> Block {
     Block {
         members: vec![member],
         plates: plates.to_vec(),
@@ -145,27 +145,27 @@ fn block(member: ArrayId, plates: &[LetterId], slice: &[LetterId], family: &'sta
     }
 }
 
-fn recognised(support: Support, slice: bool, point: bool, statistics: &[Statistic]) -> &'static str {
-    recognise(support, slice, point, statistics).expect("the registry has a family for this").name()
+fn recognised(support: Support, slice: bool, point: bool, statistics: &[Statistic]) -> FamilyId {
+    recognise(support, slice, point, statistics).expect("the registry has a family for this")
 }
 
-fn real() -> &'static str {
+fn real() -> FamilyId {
     recognised(Support::Real, false, false, &[Statistic::identity(), Statistic::square()])
 }
 
-fn over_slice() -> &'static str {
+fn over_slice() -> FamilyId {
     recognised(Support::Real, true, false, &[Statistic::identity(), Statistic::outer()])
 }
 
-fn positive() -> &'static str {
+fn positive() -> FamilyId {
     recognised(Support::Positive, false, false, &[Statistic::log(), Statistic::identity()])
 }
 
-fn index() -> &'static str {
+fn index() -> FamilyId {
     recognised(Support::Index(AxisId(1)), false, false, &[Statistic::indicator()])
 }
 
-fn simplex() -> &'static str {
+fn simplex() -> FamilyId {
     recognised(Support::Simplex, true, true, &[Statistic::log()])
 }
 

@@ -110,9 +110,7 @@ impl Plan<'_> {
         match &node.operation {
             Operation::Static(_) | Operation::Counts(..) => Effort::NONE,
             Operation::Moment(block, which) => {
-                let Some(family) = cavi_families::posterior(equations.block(*block).family) else {
-                    return Effort::NONE;
-                };
+                let family = cavi_families::posterior(equations.block(*block).family);
                 let kinds = expectation(&family.expectations()[*which]);
                 of_values(values, &kinds).cut(self.parts(*block, family))
             }
@@ -181,7 +179,7 @@ impl Plan<'_> {
     pub(super) fn description(&self, equations: &Equations, block: BlockId) -> Effort {
         let own = equations.block(block);
         let layout = &self.layouts[block.index()];
-        let Some(family) = cavi_families::posterior(own.family) else { return Effort::NONE };
+        let family = cavi_families::posterior(own.family);
         let batch = layout.batch();
         if self.blocks[block.index()].ascent.is_some() {
             let values = layout.rows * layout.width();
@@ -219,7 +217,7 @@ impl Plan<'_> {
     pub(super) fn entropy(&self, equations: &Equations, block: BlockId) -> Effort {
         let own = equations.block(block);
         let layout = &self.layouts[block.index()];
-        let Some(family) = cavi_families::posterior(own.family) else { return Effort::NONE };
+        let family = cavi_families::posterior(own.family);
         let batch = layout.batch();
         let values: usize = family.descriptors().iter().map(|own| batch.len(own.extent)).sum();
         let rows = batch.rows as f64;

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::plan::lower::Lowering;
-use crate::plan::tensor::{Access, Contraction, Index, MapId, Operation};
+use crate::plan::tensor::{Access, Contraction, Index, Loop, MapId, Operation};
 
 /// Moves the sums of a contraction inward; what is left reads intermediate arrays.
 ///
@@ -19,7 +19,7 @@ pub fn eliminate(lowering: &mut Lowering, mut whole: Contraction) -> Contraction
         let kept: BTreeSet<usize> = whole.output.iter().map(|index| index.letter).collect();
         // A letter of the output that no operand has would repeat the whole sum for each of its values.
         let repeated =
-            kept.iter().any(|letter| group_of(&whole, *letter).is_empty() && whole.sizes[*letter] > 1);
+            kept.iter().any(|letter| group_of(&whole, *letter).is_empty() && whole.size(*letter) > 1);
         // An output reached through a table is added to once for each value of what is left, not of all that is summed.
         let scattered = whole.output.iter().any(|index| index.map.is_some());
         let summed: BTreeSet<usize> = whole
@@ -36,10 +36,10 @@ pub fn eliminate(lowering: &mut Lowering, mut whole: Contraction) -> Contraction
                 continue;
             }
             let shape = shape_of(lowering, &whole, &group, Some(letter));
-            let size: f64 = shape.iter().map(|(_, size)| *size as f64).product();
+            let size: f64 = shape.iter().map(|(_, own)| own.size as f64).product();
             let follows = group.iter().any(|place| moving.follows[whole.operands[*place].node.index()]);
             let times = if follows { 2.0 * moving.steps } else { 1.0 };
-            let cost = size * whole.sizes[letter] as f64 * times;
+            let cost = size * whole.size(letter) as f64 * times;
             if size <= lowering.limit as f64 && best.is_none_or(|(known, _)| cost < known) {
                 best = Some((cost, letter));
             }
@@ -67,7 +67,7 @@ fn shape_of(
     whole: &Contraction,
     group: &[usize],
     without: Option<usize>,
-) -> Vec<(Index, usize)> {
+) -> Vec<(Index, Loop)> {
     let mut through: BTreeMap<usize, BTreeSet<Option<MapId>>> = BTreeMap::new();
     for place in group {
         for index in &whole.operands[*place].dims {
@@ -79,10 +79,10 @@ fn shape_of(
     through
         .into_iter()
         .map(|(letter, maps)| match (maps.len(), maps.first()) {
-            (1, Some(Some(map))) if lowering.maps.range(*map) <= whole.sizes[letter] => {
-                (Index { letter, map: Some(*map) }, lowering.maps.range(*map))
+            (1, Some(Some(map))) if lowering.maps.range(*map) <= whole.size(letter) => {
+                (Index { letter, map: Some(*map) }, lowering.maps.image(*map))
             }
-            _ => (Index::letter(letter), whole.sizes[letter]),
+            _ => (Index::letter(letter), whole.letters[letter]),
         })
         .collect()
 }
@@ -101,7 +101,7 @@ pub fn sum_through(
     let holds = |place: &usize| whole.operands[*place].dims.iter().any(|index| index.letter == other.letter);
     let shape = shape_of(lowering, whole, &group, Some(letter));
     let size =
-        shape.iter().map(|(_, size)| *size as f64).product::<f64>() * lowering.maps.range(table) as f64;
+        shape.iter().map(|(_, own)| own.size as f64).product::<f64>() * lowering.maps.range(table) as f64;
     let is_kept = whole.output.iter().any(|index| index.letter == letter);
     if is_kept || group.is_empty() || group.iter().any(holds) || size > lowering.limit as f64 {
         return false;
@@ -122,14 +122,14 @@ fn temporary(
     table: Option<MapId>,
 ) -> Access {
     let (mut contraction, dims) = product(lowering, whole, group, sum);
-    let mut shape: Vec<usize> = dims.iter().map(|(_, size)| *size).collect();
+    let mut loops: Vec<Loop> = dims.iter().map(|(_, own)| *own).collect();
     if let Some(table) = table {
         contraction.output.insert(0, Index { letter: dims.len(), map: Some(table) });
-        shape.insert(0, lowering.maps.range(table));
+        loops.insert(0, lowering.maps.image(table));
     }
     merge(lowering, &mut contraction);
     compact(&mut contraction);
-    let node = lowering.node(Operation::Contractions(vec![contraction]), shape, Vec::new);
+    let node = lowering.node(Operation::Contractions(vec![contraction]), loops, Vec::new);
     Access { node, dims: dims.into_iter().map(|(index, _)| index).collect() }
 }
 
@@ -140,9 +140,9 @@ fn product(
     whole: &Contraction,
     group: &[usize],
     sum: Option<usize>,
-) -> (Contraction, Vec<(Index, usize)>) {
+) -> (Contraction, Vec<(Index, Loop)>) {
     let dims = shape_of(lowering, whole, group, sum);
-    let sizes = dims.iter().map(|(_, size)| *size).chain(sum.map(|letter| whole.sizes[letter])).collect();
+    let letters = dims.iter().map(|(_, own)| *own).chain(sum.map(|letter| whole.letters[letter])).collect();
     let operands = group
         .iter()
         .map(|place| {
@@ -162,7 +162,7 @@ fn product(
         })
         .collect();
     let output = (0..dims.len()).map(Index::letter).collect();
-    (Contraction { coefficient: 1.0, sizes, operands, output }, dims)
+    (Contraction { coefficient: 1.0, letters, operands, output }, dims)
 }
 
 /// Factors out what contractions with one output have in common: `sum R D + sum R E = sum R (D + E)`, where `D + E` is an array
@@ -194,7 +194,7 @@ fn join(lowering: &mut Lowering, one: &Contraction, other: &Contraction) -> Opti
         let mut known = known.clone();
         for (own, theirs) in own.iter().zip(theirs) {
             let taken = known.iter().any(|(from, to)| (*to == own.letter) != (*from == theirs.letter));
-            if own.map != theirs.map || taken || one.sizes[own.letter] != other.sizes[theirs.letter] {
+            if own.map != theirs.map || taken || one.letters[own.letter] != other.letters[theirs.letter] {
                 return None;
             }
             known.insert(theirs.letter, own.letter);
@@ -236,8 +236,8 @@ fn join(lowering: &mut Lowering, one: &Contraction, other: &Contraction) -> Opti
     let all_shared = dims.iter().all(|(index, _)| !is_summed(index.letter) || is_shared(index.letter));
     let operands = left.operands.iter().chain(&right.operands);
     let largest = operands.map(|operand| lowering.nodes[operand.node.index()].len()).max().unwrap_or(0);
-    let shape: Vec<usize> = dims.iter().map(|(_, size)| *size).collect();
-    if !couples || !all_shared || shape.iter().product::<usize>() > largest {
+    let size: usize = dims.iter().map(|(_, own)| own.size).product();
+    if !couples || !all_shared || size > largest {
         return None;
     }
     // In the order of an array that has all dimensions, so that it is the same array wherever it is read.
@@ -248,8 +248,8 @@ fn join(lowering: &mut Lowering, one: &Contraction, other: &Contraction) -> Opti
     });
     let order = order.unwrap_or_else(|| (0..dims.len()).collect());
     let parts = [left, right].map(|part| in_order(part, &order));
-    let shape = order.iter().map(|place| shape[*place]).collect();
-    let node = lowering.node(Operation::Contractions(parts.into()), shape, Vec::new);
+    let loops = order.iter().map(|place| dims[*place].1).collect();
+    let node = lowering.node(Operation::Contractions(parts.into()), loops, Vec::new);
     let mut joined = one.clone();
     replace(&mut joined, &own, Access { node, dims: order.iter().map(|place| dims[*place].0).collect() });
     Some(joined)
@@ -257,7 +257,7 @@ fn join(lowering: &mut Lowering, one: &Contraction, other: &Contraction) -> Opti
 
 /// A product of all its letters with these in another order.
 fn in_order(mut product: Contraction, order: &[usize]) -> Contraction {
-    product.sizes = order.iter().map(|letter| product.sizes[*letter]).collect();
+    product.letters = order.iter().map(|letter| product.letters[*letter]).collect();
     for index in product.operands.iter_mut().flat_map(|operand| &mut operand.dims) {
         index.letter =
             order.iter().position(|letter| *letter == index.letter).expect("a letter of the product");
@@ -282,15 +282,17 @@ fn merge(lowering: &mut Lowering, whole: &mut Contraction) {
             whole.operands[place].dims.iter().map(|index| index.letter).collect()
         };
         let size = |place: usize| lowering.nodes[whole.operands[place].node.index()].len();
-        let loops: f64 = whole.sizes.iter().map(|size| *size as f64).product();
+        let loops: f64 = whole.sizes().map(|size| size as f64).product();
         let mut best: Option<(usize, usize, usize)> = None;
         for small in 0..whole.operands.len() {
             for large in 0..whole.operands.len() {
                 if small == large || !letters(small).is_subset(&letters(large)) {
                     continue;
                 }
-                let cost: usize =
-                    shape_of(lowering, whole, &[small, large], None).iter().map(|(_, size)| *size).product();
+                let cost: usize = shape_of(lowering, whole, &[small, large], None)
+                    .iter()
+                    .map(|(_, own)| own.size)
+                    .product();
                 let worth = cost <= lowering.limit && (cost as f64) * 4.0 < loops && size(small) > 0;
                 if worth && best.is_none_or(|(known, _, _)| cost < known) {
                     best = Some((cost, small, large));
@@ -314,7 +316,7 @@ fn compact(whole: &mut Contraction) {
         .map(|index| index.letter)
         .collect();
     let order: BTreeMap<usize, usize> = used.iter().enumerate().map(|(new, old)| (*old, new)).collect();
-    whole.sizes = used.iter().map(|letter| whole.sizes[*letter]).collect();
+    whole.letters = used.iter().map(|letter| whole.letters[*letter]).collect();
     for index in whole.operands.iter_mut().flat_map(|operand| &mut operand.dims).chain(&mut whole.output) {
         index.letter = order[&index.letter];
     }

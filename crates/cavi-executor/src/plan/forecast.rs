@@ -17,7 +17,7 @@ use crate::plan::rates::Kind;
 use crate::plan::site::AddendPlan;
 use crate::plan::stamps::{Due, LastPass, Stamps};
 use crate::plan::tensor::{NodeId, Operation, Source};
-use crate::plan::{Along, AscentPlan, Plan};
+use crate::plan::{AscentPlan, InOrder, Plan};
 use crate::schedule::walk::{Walker, first_sharing, sweep};
 use crate::schedule::{Blocks, Schedule, VISIT};
 
@@ -384,11 +384,11 @@ impl Forecaster<'_> {
     }
 
     /// Copies that move one after another: what follows from the block and is read by its own update gains what each step changes.
-    fn update_in_order(&mut self, block: BlockId, in_order: &[Along]) {
+    fn update_in_order(&mut self, block: BlockId, in_order: &[InOrder]) {
         let natural = self.plan.blocks[block.index()].natural.clone();
         natural.iter().for_each(|node| self.evaluate(*node));
         let layout = &self.plan.layouts[block.index()];
-        let steps = |along: &Along| match &along.groups {
+        let steps = |along: &InOrder| match &along.groups {
             Some(starts) => starts.windows(2).map(|two| two[1] - two[0]).max().unwrap_or(0),
             None => layout.plates[along.place],
         };
@@ -431,7 +431,7 @@ impl Forecaster<'_> {
             if block.is_point() {
                 continue;
             }
-            let paired = cavi_families::posterior(block.family).is_some_and(|family| family.paired());
+            let paired = cavi_families::posterior(block.family).paired();
             if paired {
                 let prior = self.plan.blocks[index].prior.clone();
                 prior.iter().for_each(|node| self.evaluate(*node));

@@ -38,7 +38,7 @@ pub struct Prepared {
 impl Prepared {
     /// Works out the steps.
     pub fn new(contraction: &Contraction, nodes: &[Node], shape: &[usize], maps: &Maps) -> Prepared {
-        let sizes = Letters::from(contraction.sizes.as_slice());
+        let sizes: Letters<usize> = contraction.sizes().collect();
         let operands = contraction
             .operands
             .iter()

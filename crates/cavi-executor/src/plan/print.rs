@@ -3,14 +3,15 @@
 use std::fmt::Write;
 
 use cavi_algebra::{ArrayId, Block, BlockId, Equations, LetterId, Rotated, Rotation};
+use cavi_families::posterior;
 use cavi_numerics::kernels::pattern::LEAST_FILL;
 use cavi_numerics::lbfgs::HISTORY;
 
 use crate::layout::Layout;
 use crate::plan::precision::{self, Stored};
 use crate::plan::site::{Listed, Rows};
-use crate::plan::tensor::{Allotted, Contraction, Elementwise, Node, NodeId, Operation};
-use crate::plan::{AscentPlan, KEPT, Plan};
+use crate::plan::tensor::{Allotted, Along, Contraction, Elementwise, Index, Node, NodeId, Operation};
+use crate::plan::{AscentPlan, Cut, KEPT, Place, Plan};
 use crate::schedule::VISIT;
 
 impl Plan<'_> {
@@ -129,7 +130,7 @@ impl Plan<'_> {
             let order = if plan.in_order.is_empty() { "at once" } else { "in order" };
             let layout = &self.layouts[number];
             let how = match &plan.ascent {
-                None => format!("({}): copies {order}", block.family),
+                None => format!("({}): copies {order}", posterior(block.family).name()),
                 Some(AscentPlan { curvature: Some(_), .. }) => {
                     format!("(no closed form): ascends by Newton's method, copies {order}")
                 }
@@ -189,23 +190,28 @@ impl Plan<'_> {
                     format!("expectation {} of block {}", which + 1, block.0 + 1)
                 }
                 Operation::Counts(site, addend, log) => {
+                    let weight = self.sites[site.index()].as_ref().map(|pass| pass.weight);
+                    let entries = weight.map(|weight| self.nodes[weight.index()].dims.as_slice());
+                    let summed = entries.unwrap_or_default().iter().filter(|own| !node.dims.contains(own));
                     format!(
-                        "expected counts of site {}, addend {}, factor {}",
+                        "expected counts of site {}, addend {}, factor {}{}",
                         site.0 + 1,
                         addend + 1,
-                        log + 1
+                        log + 1,
+                        over(equations, summed)
                     )
                 }
                 Operation::Contractions(parts) => {
-                    let texts: Vec<String> = parts.iter().map(contraction).collect();
+                    let texts: Vec<String> = parts.iter().map(|part| contraction(equations, part)).collect();
                     if texts.is_empty() { "zero".to_owned() } else { texts.join(" + ") }
                 }
                 Operation::Masked(sum) => format!(
-                    "sums of step {} over the ones of step {}, or over all less the zeros: {} of {} places visited",
+                    "sums of step {} over the ones of step {}, or over all less the zeros: {} of {} places visited{}",
                     sum.of.index(),
                     sum.mask.index(),
                     sum.listed,
-                    sum.places
+                    sum.places,
+                    over(equations, [&self.nodes[sum.mask.index()].dims[usize::from(!sum.by_columns)]])
                 ),
                 Operation::Map(Elementwise::Function(function), from) => {
                     format!("{} of step {}", function.name(), from.index())
@@ -250,8 +256,31 @@ impl Plan<'_> {
             };
             let _ = writeln!(out, "  {index:>3}  {shape:<18} {bytes:>10}  {what}");
         }
+        self.cuts.iter().for_each(|cut| out.push_str(&self.cut(equations, cut)));
         let _ = writeln!(out, "memory: {}", count(self.bytes(equations), "B"));
         out
+    }
+
+    /// Which steps sum over an axis of the data, or why it cannot be cut.
+    fn cut(&self, equations: &Equations, cut: &Cut) -> String {
+        let name = &equations.symbols.axis(cut.axis).name;
+        let places = match &cut.places {
+            Err(why) => return format!("axis {name} cannot be cut: {why}\n"),
+            Ok(places) => places,
+        };
+        let at = |place: Place| (0..places.len()).filter(move |step| places[*step] == place);
+        let sums: Vec<String> = at(Place::Partial).map(|step| step.to_string()).collect();
+        let values: usize = at(Place::Partial).map(|step| self.nodes[step].len()).sum();
+        let sums = match sums.len() {
+            0 => "none sums over it".to_owned(),
+            1 => format!("step {} is a sum over it ({})", sums[0], count(values * size_of::<f64>(), "B")),
+            _ => format!(
+                "steps {} are sums over it ({})",
+                sums.join(", "),
+                count(values * size_of::<f64>(), "B")
+            ),
+        };
+        format!("axis {name}: {} of {} steps lie along it, {sums}\n", at(Place::Local).count(), places.len())
     }
 }
 
@@ -304,12 +333,28 @@ pub(super) fn whitened(
         .collect()
 }
 
+/// What a step sums over, in words.
+fn over<'l>(equations: &Equations, summed: impl IntoIterator<Item = &'l Along>) -> String {
+    let symbols = &equations.symbols;
+    let name = |along: &Along| match along {
+        Along::Axis(axis) => Some(symbols.axis(*axis).name.clone()),
+        Along::Entries(array) => Some(format!("entries of {}", symbols.array(*array).name)),
+        Along::Pairs(axis) => Some(format!("pairs of {}", symbols.axis(*axis).name)),
+        Along::Plain => None,
+    };
+    let names: Vec<String> = cavi_algebra::dedup(summed.into_iter().filter_map(name).collect());
+    if names.is_empty() { String::new() } else { format!(" over {}", names.join(", ")) }
+}
+
 /// A contraction in words.
-fn contraction(part: &Contraction) -> String {
+fn contraction(equations: &Equations, part: &Contraction) -> String {
+    let is_kept = |letter: usize| part.output.contains(&Index::letter(letter));
+    let letters = part.letters.iter().enumerate();
+    let summed = letters.filter(|(letter, _)| !is_kept(*letter)).map(|(_, own)| &own.along);
     let operands: Vec<String> =
         part.operands.iter().map(|operand| operand.node.index().to_string()).collect();
     let flops: f64 =
-        part.sizes.iter().map(|size| *size as f64).product::<f64>() * part.operands.len().max(1) as f64;
+        part.sizes().map(|size| size as f64).product::<f64>() * part.operands.len().max(1) as f64;
     let through =
         part.operands.iter().flat_map(|operand| &operand.dims).chain(&part.output).any(|i| i.map.is_some());
     let kernel = match (part.operands.len(), through) {
@@ -319,7 +364,8 @@ fn contraction(part: &Contraction) -> String {
         (2, false) => "dense contraction",
         (_, false) => "product",
     };
-    format!("{kernel} of steps {} ({})", operands.join(", "), count(flops as usize, "flops"))
+    let over = over(equations, summed);
+    format!("{kernel} of steps {}{over} ({})", operands.join(", "), count(flops as usize, "flops"))
 }
 
 /// A number with its unit, in thousands, millions or billions.

@@ -9,7 +9,7 @@ use cavi_numerics::special;
 use crate::data::{Bound, BoundArray};
 use crate::plan::lower::{Dim, Lowering, Unplanned};
 use crate::plan::precision::Stored;
-use crate::plan::tensor::{Access, Contraction, Elementwise, Index, NodeId, Operation};
+use crate::plan::tensor::{Access, Contraction, Elementwise, Index, Loop, NodeId, Operation};
 
 /// So few groups are told apart by a mask over the members of all of them.
 const FEW: usize = 2;
@@ -148,7 +148,7 @@ impl ModePlan {
         self.counts.as_ref().is_none_or(|arrange| {
             self.padding == 0
                 && arrange.output.iter().enumerate().all(|(place, index)| index.letter == place)
-                && arrange.output.len() == arrange.sizes.len()
+                && arrange.output.len() == arrange.letters.len()
         })
     }
 }
@@ -210,8 +210,8 @@ pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplan
     let mut addends = Vec::new();
     for addend in &site.addends {
         let letters = &addend.letters;
-        let sizes: Vec<usize> =
-            letters.iter().map(|letter| lowering.bound.size_of(&lowering.symbols, *letter)).collect();
+        let loops: Vec<Loop> = letters.iter().map(|letter| lowering.over_letter(*letter)).collect();
+        let sizes: Vec<usize> = loops.iter().map(|own| own.size).collect();
         let mut plan = AddendPlan {
             stored: Stored::Double,
             categories: sizes.iter().product(),
@@ -235,7 +235,7 @@ pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplan
                         continue;
                     }
                 }
-                plan.modes.push(mode(lowering, number, block, log, letters, &sizes, &columns)?);
+                plan.modes.push(mode(lowering, number, block, log, letters, &columns)?);
             } else {
                 offset.terms.push(log.clone());
                 let climbers = climbers(lowering, log);
@@ -387,15 +387,7 @@ struct Columns {
 }
 
 fn columns(lowering: &mut Lowering, domain: &[Dim], entries: usize) -> Columns {
-    let sizes = domain
-        .iter()
-        .map(|dim| match dim {
-            Dim::Letter(letter) => lowering.bound.size_of(&lowering.symbols, *letter),
-            Dim::Entries(array, _) => match lowering.bound.array(*array) {
-                BoundArray::Sparse { values, .. } | BoundArray::Dense { values, .. } => values.len(),
-            },
-        })
-        .collect();
+    let sizes = domain.iter().map(|dim| lowering.over(dim).size).collect();
     Columns { domain: domain.to_vec(), sizes, entries }
 }
 
@@ -515,11 +507,10 @@ fn mode(
     block: Option<BlockId>,
     log: &Term,
     letters: &[LetterId],
-    sizes: &[usize],
     columns: &Columns,
 ) -> Result<ModePlan, Unplanned> {
     let (array, subscripts) = log_array(lowering, log)?;
-    let shape = lowering.nodes[array.index()].shape.clone();
+    let own = lowering.loops(array);
     let category = |subscript: &Subscript| match subscript {
         Subscript::Letter(letter) => letters.iter().position(|own| own == letter),
         Subscript::Index(..) => None,
@@ -527,8 +518,8 @@ fn mode(
     // Rows: the subscripts that are no category, in their order.
     let rows: Vec<usize> =
         (0..subscripts.len()).filter(|place| category(&subscripts[*place]).is_none()).collect();
-    let row_sizes: Vec<usize> = rows.iter().map(|place| shape[*place]).collect();
-    let n_rows: usize = row_sizes.iter().product();
+    let over_rows: Vec<Loop> = rows.iter().map(|place| own[*place]).collect();
+    let n_rows: usize = over_rows.iter().map(|row| row.size).product();
     let direct = match rows.as_slice() {
         [only] => columns.coordinate(lowering, &subscripts[*only]),
         _ => None,
@@ -537,16 +528,17 @@ fn mode(
         Some((array, column)) => Rows::Coordinate(array, column),
         None => {
             let mut row = vec![0_u32; columns.entries];
-            for (place, size) in rows.iter().zip(&row_sizes) {
+            for (place, over) in rows.iter().zip(&over_rows) {
                 for (row, value) in row.iter_mut().zip(columns.values(lowering, &subscripts[*place])?) {
-                    *row = *row * *size as u32 + value;
+                    *row = *row * over.size as u32 + value;
                 }
             }
             Rows::Own(row)
         }
     };
     // Loop letters: the rows, then the categories.
-    let loops: Vec<usize> = row_sizes.iter().chain(sizes).copied().collect();
+    let categories = letters.iter().map(|letter| lowering.over_letter(*letter));
+    let loops: Vec<Loop> = over_rows.into_iter().chain(categories).collect();
     let dims: Vec<Index> = (0..subscripts.len())
         .map(|place| match category(&subscripts[place]) {
             Some(own) => Index::letter(rows.len() + own),
@@ -556,11 +548,11 @@ fn mode(
     let all: Vec<Index> = (0..loops.len()).map(Index::letter).collect();
     let arranged = Contraction {
         coefficient: log.coefficient.0,
-        sizes: loops.clone(),
+        letters: loops.clone(),
         operands: vec![Access { node: array, dims: dims.clone() }],
         output: all.clone(),
     };
-    let as_it_is = log.coefficient.0 == 1.0 && dims == all && shape == loops;
+    let as_it_is = log.coefficient.0 == 1.0 && dims == all && own == loops;
     let log_factor = if as_it_is {
         array
     } else {
@@ -578,7 +570,7 @@ fn mode(
         Some(value) => {
             let arranged = Contraction {
                 coefficient: 1.0,
-                sizes: loops.clone(),
+                letters: loops.clone(),
                 operands: vec![Access { node: value, dims: dims.clone() }],
                 output: all.clone(),
             };
@@ -606,7 +598,7 @@ fn mode(
                     dims[place]
                 })
                 .collect();
-            Some(Contraction { coefficient: 1.0, sizes: loops, operands: Vec::new(), output })
+            Some(Contraction { coefficient: 1.0, letters: loops, operands: Vec::new(), output })
         }
     };
     Ok(ModePlan {
@@ -739,12 +731,17 @@ fn membership(
         parents[value(category, place)] == summed.map_or(row, |parent| value(category, parent))
     };
     let all = || (0..rows).flat_map(|row| (0..categories).map(move |category| (row, category)));
-    let shape = vec![rows, categories];
+    let over_rows = summed.map_or_else(|| lowering.over_letter(parent), |_| Loop::plain(1));
+    let over_categories = match letters {
+        [only] => lowering.over_letter(*only),
+        _ => Loop::plain(categories),
+    };
+    let loops = vec![over_rows, over_categories];
     let label = format!("groups of {axis:?} at {place} of {letters:?} in {summed:?}");
     let factor: Vec<f64> = all().map(|(row, category)| f64::from(belongs(row, category))).collect();
-    let factor = lowering.node(Operation::Static(label), shape.clone(), || factor);
+    let factor = lowering.node(Operation::Static(label), loops.clone(), || factor);
     let log = Operation::Map(Elementwise::Function(Function::Log), factor);
-    let log_factor = lowering.node(log, shape, Vec::new);
+    let log_factor = lowering.node(log, loops, Vec::new);
     let (log, row) = (usize::MAX, Rows::Own(row));
     Ok(ModePlan {
         log,
@@ -762,7 +759,7 @@ fn membership(
 
 /// A log term without a summed letter as a number for each value of one coordinate, or for all entries.
 fn single(lowering: &mut Lowering, number: usize, log: &Term, columns: &Columns) -> Option<SinglePlan> {
-    let plan = mode(lowering, number, None, log, &[], &[], columns).ok()?;
+    let plan = mode(lowering, number, None, log, &[], columns).ok()?;
     match plan.row {
         row @ Rows::Coordinate(..) => Some(SinglePlan { factor: plan.factor, row: Some(row) }),
         Rows::Own(_) if plan.rows == 1 => Some(SinglePlan { factor: plan.factor, row: None }),
@@ -777,7 +774,7 @@ fn scalar(
     subscripts: &[Subscript],
     columns: &Columns,
 ) -> Result<ScalarPlan, Unplanned> {
-    let shape = lowering.shape_of(subscripts);
+    let shape: Vec<usize> = lowering.loops_of(subscripts).iter().map(|own| own.size).collect();
     let size = shape.iter().product();
     if let [only] = subscripts
         && let Some((array, column)) = columns.coordinate(lowering, only)

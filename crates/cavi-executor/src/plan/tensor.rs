@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cavi_algebra::{BlockId, Function, SiteId};
+use cavi_algebra::{ArrayId, AxisId, BlockId, Function, SiteId};
 use smallvec::SmallVec;
 
 use crate::plan::masked::MaskedSum;
@@ -15,6 +15,35 @@ impl NodeId {
     /// Its place among the nodes.
     pub fn index(self) -> usize {
         self.0 as usize
+    }
+}
+
+/// What the values of a loop's letter, or the positions of an array's dimension, are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Along {
+    /// The positions of an axis.
+    Axis(AxisId),
+    /// The listed entries of an array.
+    Entries(ArrayId),
+    /// The pairs `a <= b` of positions of an axis.
+    Pairs(AxisId),
+    /// Nothing that the program names: the elements of several variables side by side, or rows with padding.
+    Plain,
+}
+
+/// A letter of a loop, or a dimension of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Loop {
+    /// How many values it has.
+    pub size: usize,
+    /// What they are.
+    pub along: Along,
+}
+
+impl Loop {
+    /// A loop whose values the program does not name.
+    pub fn plain(size: usize) -> Loop {
+        Loop { size, along: Along::Plain }
     }
 }
 
@@ -53,12 +82,40 @@ pub struct Access {
 pub struct Contraction {
     /// The number in front.
     pub coefficient: f64,
-    /// The ranges of the letters.
-    pub sizes: Vec<usize>,
+    /// The letters: how many values each has, and what they are.
+    pub letters: Vec<Loop>,
     /// What is multiplied.
     pub operands: Vec<Access>,
     /// Where the product is added.
     pub output: Vec<Index>,
+}
+
+impl Contraction {
+    /// The array of a node as it is, over all its dimensions.
+    pub fn copy(node: NodeId, loops: &[Loop]) -> Contraction {
+        let all: Vec<Index> = (0..loops.len()).map(Index::letter).collect();
+        Contraction {
+            coefficient: 1.0,
+            letters: loops.to_vec(),
+            operands: vec![Access { node, dims: all.clone() }],
+            output: all,
+        }
+    }
+
+    /// The number of values of a letter.
+    pub fn size(&self, letter: usize) -> usize {
+        self.letters[letter].size
+    }
+
+    /// The number of values of each letter.
+    pub fn sizes(&self) -> impl Iterator<Item = usize> {
+        self.letters.iter().map(|letter| letter.size)
+    }
+
+    /// What the values of an index are: those of its letter, or those that its table has for them.
+    pub fn along(&self, index: Index, maps: &Maps) -> Along {
+        index.map.map_or(self.letters[index.letter].along, |map| maps.to(map))
+    }
 }
 
 /// What is done to every element of an array.
@@ -169,9 +226,22 @@ pub struct Node {
     pub operation: Operation,
     /// Its shape.
     pub shape: Vec<usize>,
+    /// What the positions of each dimension are.
+    pub dims: Vec<Along>,
 }
 
 impl Node {
+    /// A node with these dimensions.
+    pub fn new(operation: Operation, loops: &[Loop]) -> Node {
+        let shape = loops.iter().map(|own| own.size).collect();
+        Node { operation, shape, dims: loops.iter().map(|own| own.along).collect() }
+    }
+
+    /// Its dimensions.
+    pub fn loops(&self) -> Vec<Loop> {
+        self.shape.iter().zip(&self.dims).map(|(size, along)| Loop { size: *size, along: *along }).collect()
+    }
+
     /// How many values it has.
     pub fn len(&self) -> usize {
         self.shape.iter().product()
@@ -225,38 +295,63 @@ impl Node {
     }
 }
 
+/// A table of [`Maps`].
+#[derive(Clone, Debug)]
+struct Table {
+    values: Vec<u32>,
+    /// How many values it maps into.
+    range: usize,
+    from: Along,
+    to: Along,
+}
+
 /// The tables.
 #[derive(Clone, Debug, Default)]
 pub struct Maps {
-    tables: Vec<(Vec<u32>, usize)>,
+    tables: Vec<Table>,
     composed: BTreeMap<(MapId, MapId), MapId>,
     named: BTreeMap<String, MapId>,
 }
 
 impl Maps {
-    /// The table of this name, made if there is none. `range` is the number of values it maps into.
-    pub fn named(&mut self, name: &str, range: usize, make: impl FnOnce() -> Vec<u32>) -> MapId {
+    /// The table of this name, made if there is none: from the values of one kind to those of a loop.
+    pub fn named(&mut self, name: &str, (from, to): (Along, Loop), make: impl FnOnce() -> Vec<u32>) -> MapId {
         if let Some(map) = self.named.get(name) {
             return *map;
         }
-        let map = self.push(make(), range);
+        let map = self.push(Table { values: make(), range: to.size, from, to: to.along });
         self.named.insert(name.to_owned(), map);
         map
     }
 
-    fn push(&mut self, table: Vec<u32>, range: usize) -> MapId {
-        self.tables.push((table, range));
+    fn push(&mut self, table: Table) -> MapId {
+        self.tables.push(table);
         MapId(u32::try_from(self.tables.len() - 1).expect("fewer than 2^32 tables"))
     }
 
     /// The values of a table.
     pub fn table(&self, map: MapId) -> &[u32] {
-        &self.tables[map.0 as usize].0
+        &self.tables[map.0 as usize].values
+    }
+
+    /// What the values are that a table maps from.
+    pub fn from(&self, map: MapId) -> Along {
+        self.tables[map.0 as usize].from
+    }
+
+    /// What the values are that a table maps into.
+    pub fn to(&self, map: MapId) -> Along {
+        self.tables[map.0 as usize].to
+    }
+
+    /// The values that a table maps into.
+    pub fn image(&self, map: MapId) -> Loop {
+        Loop { size: self.range(map), along: self.to(map) }
     }
 
     /// The number of values a table maps into.
     pub fn range(&self, map: MapId) -> usize {
-        self.tables[map.0 as usize].1
+        self.tables[map.0 as usize].range
     }
 
     /// First `first`, then `second`.
@@ -266,24 +361,24 @@ impl Maps {
             return Some(*map);
         }
         let outer = self.table(second);
-        let table = self.table(first).iter().map(|value| outer[*value as usize]).collect();
-        let range = self.range(second);
-        let map = self.push(table, range);
+        let values = self.table(first).iter().map(|value| outer[*value as usize]).collect();
+        let Loop { size: range, along: to } = self.image(second);
+        let map = self.push(Table { values, range, from: self.from(first), to });
         self.composed.insert((first, second), map);
         Some(map)
     }
 
     /// Forgets the values of all other tables.
     pub fn keep(&mut self, used: &std::collections::BTreeSet<MapId>) {
-        for (index, (table, _)) in self.tables.iter_mut().enumerate() {
+        for (index, table) in self.tables.iter_mut().enumerate() {
             if !used.contains(&MapId(index as u32)) {
-                *table = Vec::new();
+                table.values = Vec::new();
             }
         }
     }
 
     /// The bytes that all tables take.
     pub fn bytes(&self) -> usize {
-        self.tables.iter().map(|(table, _)| table.len() * size_of::<u32>()).sum()
+        self.tables.iter().map(|table| table.values.len() * size_of::<u32>()).sum()
     }
 }

@@ -233,14 +233,14 @@ mod tests {
 
     use super::super::region::gathered;
     use super::*;
-    use crate::plan::tensor::{Access, Contraction, Node, NodeId, Operation};
+    use crate::plan::tensor::{Access, Along, Contraction, Loop, Node, NodeId, Operation};
 
     /// A region of the output has the values that the whole has there: letters at every other value, at one, through a table,
     /// on a diagonal.
     #[test]
     fn a_region_is_a_part_of_the_whole() {
         let mut maps = Maps::default();
-        let group = maps.named("group", 3, || vec![2, 0, 0, 1, 2]);
+        let group = maps.named("group", (Along::Plain, Loop::plain(3)), || vec![2, 0, 0, 1, 2]);
         let through = |letter| Index { letter, map: Some(group) };
         let plain = Index::letter;
         let shapes = [vec![5, 4], vec![3, 4], vec![5, 5]];
@@ -265,7 +265,10 @@ mod tests {
         ];
         let nodes: Vec<Node> = shapes
             .iter()
-            .map(|shape| Node { operation: Operation::Static(String::new()), shape: shape.clone() })
+            .map(|shape| {
+                let loops: Vec<Loop> = shape.iter().copied().map(Loop::plain).collect();
+                Node::new(Operation::Static(String::new()), &loops)
+            })
             .collect();
         let values: Vec<Cow<[f64]>> = nodes
             .iter()
@@ -273,7 +276,8 @@ mod tests {
             .collect();
         let threads = Threads::one();
         for (operands, output, shape) in cases {
-            let contraction = Contraction { coefficient: 0.5, sizes: vec![5, 4, 5], operands, output };
+            let letters = [5, 4, 5].map(Loop::plain).to_vec();
+            let contraction = Contraction { coefficient: 0.5, letters, operands, output };
             let prepared = Prepared::new(&contraction, &nodes, &shape, &maps);
             let mut whole = vec![0.0; shape.iter().product()];
             prepared.run(&values, &maps, &mut whole, &threads);

@@ -14,22 +14,22 @@ use super::region::{Region, Values, gathered};
 use super::settle::settle;
 use super::state::{State, family, trouble};
 use crate::layout::Layout;
-use crate::plan::Along;
+use crate::plan::InOrder;
 use crate::plan::tensor::{NodeId, Operation, Source};
 use crate::trouble::Trouble;
 
 /// What is found out once of each block whose copies move one after another.
-pub(super) struct InOrder {
+pub(super) struct Orders {
     /// The steps in which they move.
     steps: Vec<Option<Arc<Vec<Region>>>>,
     /// Which nodes follow from the block.
     followers: Vec<Vec<bool>>,
 }
 
-impl InOrder {
+impl Orders {
     /// Of so many blocks, before any has moved.
-    pub fn new(blocks: usize) -> InOrder {
-        InOrder { steps: vec![None; blocks], followers: vec![Vec::new(); blocks] }
+    pub fn new(blocks: usize) -> Orders {
+        Orders { steps: vec![None; blocks], followers: vec![Vec::new(); blocks] }
     }
 }
 
@@ -97,7 +97,7 @@ impl State<'_> {
     fn steps_of(&self, id: BlockId) -> Vec<Region> {
         let plates = &self.work.plan.layouts[id.index()].plates;
         let mut steps = vec![Region::all(plates.len())];
-        for Along { place, groups } in &self.work.plan.blocks[id.index()].in_order {
+        for InOrder { place, groups } in &self.work.plan.blocks[id.index()].in_order {
             let values: Vec<Values> = match groups {
                 None => (0..plates[*place]).map(|value| Values::from_elem(value as u32, 1)).collect(),
                 Some(starts) => {

@@ -457,16 +457,17 @@ impl State<'_> {
                 let arranged = mode.counts.as_ref().filter(|_| !mode.counts_in_order());
                 let values = if let Some(arrange) = arranged {
                     let shape = &self.work.plan.nodes[node.index()].shape;
-                    let mut strides = Letters::from_elem(0, arrange.sizes.len());
+                    let mut strides = Letters::from_elem(0, arrange.letters.len());
                     let mut stride = 1;
                     for (index, size) in arrange.output.iter().zip(shape).rev() {
                         strides[index.letter] += stride;
                         stride *= size;
                     }
-                    let mut from = Letters::from_elem(Step::Stride(0), arrange.sizes.len());
+                    let sizes: Letters<usize> = arrange.sizes().collect();
+                    let mut from = Letters::from_elem(Step::Stride(0), sizes.len());
                     // The categories of a padded mode are one letter, the last.
                     let (mut inner, mut padding) = (1, mode.padding);
-                    for (letter, size) in arrange.sizes.iter().enumerate().rev() {
+                    for (letter, size) in sizes.iter().enumerate().rev() {
                         from[letter] = Step::Stride(inner);
                         inner = inner * size + std::mem::take(&mut padding);
                     }
@@ -474,7 +475,7 @@ impl State<'_> {
                     let operand = Operand { values: &own, steps: from };
                     let steps = strides.into_iter().map(Step::Stride).collect();
                     let output = Output { values: &mut values, steps };
-                    contract(&arrange.sizes, 1.0, &[operand], output, &self.work.threads);
+                    contract(&sizes, 1.0, &[operand], output, &self.work.threads);
                     Scratch::keep(own);
                     values
                 } else {

@@ -168,10 +168,10 @@ pub fn follows(
     let mut letters: Option<Letters<Option<Values>>> = None;
     for (operand, region) in contraction.operands.iter().zip(changed) {
         let Some(region) = region else { continue };
-        let mut own: Letters<Option<Values>> = Letters::from_elem(None, contraction.sizes.len());
+        let mut own: Letters<Option<Values>> = Letters::from_elem(None, contraction.letters.len());
         for (index, values) in operand.dims.iter().zip(&region.0) {
             // A table that is not kept says nothing.
-            let known = index.map.is_none_or(|map| maps.table(map).len() >= contraction.sizes[index.letter]);
+            let known = index.map.is_none_or(|map| maps.table(map).len() >= contraction.size(index.letter));
             if let (Some(values), true, None) = (values, known, &own[index.letter]) {
                 own[index.letter] = Some(inverses.letters(*index, values, maps));
             }
@@ -198,7 +198,7 @@ pub fn follows(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::tensor::{Access, NodeId};
+    use crate::plan::tensor::{Access, Along, Loop, NodeId};
 
     fn boxed(bounds: &[Option<&[u32]>]) -> Region {
         Region(bounds.iter().map(|own| own.map(Values::from)).collect())
@@ -234,11 +234,11 @@ mod tests {
     #[test]
     fn changes_follow_through_tables() {
         let mut maps = Maps::default();
-        let map = maps.named("d", 3, || vec![1, 0, 1, 2]);
+        let map = maps.named("d", (Along::Plain, Loop::plain(3)), || vec![1, 0, 1, 2]);
         let through = Index { letter: 0, map: Some(map) };
         let contraction = Contraction {
             coefficient: 1.0,
-            sizes: vec![4, 2],
+            letters: [4, 2].map(Loop::plain).to_vec(),
             operands: vec![
                 Access { node: NodeId(0), dims: vec![Index::letter(0)] },
                 Access { node: NodeId(1), dims: vec![through, Index::letter(1)] },

@@ -34,10 +34,10 @@ use crate::trouble::Trouble;
 /// The most steps of L-BFGS.
 const STEPS: usize = 100;
 /// An evaluation multiplies matrices for every group, and a sweep for every vector: with more groups than this, a group must have
-/// [`EACH`] vectors on average.
-const FEW: usize = 8;
-/// See [`FEW`].
-const EACH: usize = 16;
+/// [`VECTORS_EACH`] vectors on average.
+const MANY_GROUPS: usize = 8;
+/// See [`MANY_GROUPS`].
+const VECTORS_EACH: usize = 16;
 
 /// Vectors with one prior precision.
 struct Group {
@@ -95,7 +95,7 @@ impl Executor<'_> {
             vectors += rows;
             groups.extend(self.groups(own, is_left, &followers));
         }
-        if groups.len() > FEW && EACH * groups.len() > vectors {
+        if groups.len() > MANY_GROUPS && VECTORS_EACH * groups.len() > vectors {
             return Ok(0.0);
         }
         let objective = Objective { n, number, groups: &groups, executor: self, followers: &followers };

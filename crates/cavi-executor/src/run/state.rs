@@ -13,7 +13,7 @@ use cavi_numerics::kernels::masked::Mask;
 use super::buffers::Buffers;
 use super::changes::Changes;
 use super::elementwise::{in_place, room};
-use super::in_order::InOrder;
+use super::in_order::Orders;
 use crate::data::Bound;
 use crate::layout::{Layout, Parameters};
 use crate::observed::Observed;
@@ -50,7 +50,7 @@ pub(super) struct State<'a> {
     /// What is known of the last change of each node and block.
     pub changes: Changes,
     /// What is known of the blocks whose copies move one after another.
-    pub in_order: InOrder,
+    pub in_order: Orders,
     /// The masks of sums, by rows and by columns.
     pub masks: BTreeMap<(NodeId, bool), Mask>,
     /// Whether a square that was multiplied out has lost digits.
@@ -89,7 +89,7 @@ impl<'a> State<'a> {
             parameters,
             stamps: Stamps::new(&work.plan),
             changes: Changes::new(&work.plan),
-            in_order: InOrder::new(blocks),
+            in_order: Orders::new(blocks),
             masks: masks(&work.plan, &values),
             lost: false,
             values,
@@ -233,7 +233,6 @@ fn masks(plan: &Plan, values: &Buffers) -> BTreeMap<(NodeId, bool), Mask> {
 /// The factor of q of a block.
 pub(super) fn family(equations: &Equations, block: BlockId) -> &'static dyn Posterior {
     cavi_families::posterior(equations.block(block).family)
-        .expect("the derivation names families of the registry")
 }
 
 /// Trouble with a copy of a block.

@@ -3,10 +3,10 @@
 #![allow(clippy::excessive_precision, clippy::approx_constant, reason = "tables stand as they were printed")]
 
 use cavi_algebra::{AxisId, Elementary, Statistic, Support};
-use cavi_families::{Batch, Extent, Posterior, posterior, posteriors, recognise, views, views_mut};
+use cavi_families::{Batch, Extent, posterior, posteriors, recognise, views, views_mut};
 
 use crate::{
-    assert_close, descriptor_columns, distributions, entropy_column, generator, natural_columns, shape,
+    assert_close, descriptor_columns, distributions, entropy_column, generator, named, natural_columns, shape,
 };
 
 /// `linear, prec, mean, var, A` by mpmath with 60 digits and more, from the complementary error function.
@@ -71,7 +71,7 @@ const GENERALIZED_INVERSE_GAUSSIAN: &[[f64; 7]] = &[
 
 #[test]
 fn generalised_inverse_gaussians_up_to_their_limits() {
-    let family = posterior("GeneralizedInverseGaussian").unwrap();
+    let family = named("GeneralizedInverseGaussian");
     let batch = Batch::of(1, 1);
     let answers = |p: f64, a: f64, b: f64| {
         let mut descriptors = vec![vec![p], vec![a], vec![b], vec![0.0]];
@@ -109,7 +109,7 @@ fn generalised_inverse_gaussians_up_to_their_limits() {
 
 #[test]
 fn truncated_normals_in_both_tails() {
-    let posterior = posterior("TruncatedNormal").unwrap();
+    let posterior = named("TruncatedNormal");
     let batch = Batch::of(1, 1);
     for (linear, precision, mean, variance, log_normaliser) in TRUNCATED {
         let mut descriptors = vec![vec![*linear], vec![*precision], vec![0.0], vec![0.0]];
@@ -123,8 +123,8 @@ fn truncated_normals_in_both_tails() {
 
 #[test]
 fn tiny_and_large_shapes() {
-    let gamma = posterior("Gamma").unwrap();
-    let inverse = posterior("InverseGamma").unwrap();
+    let gamma = named("Gamma");
+    let inverse = named("InverseGamma");
     let batch = Batch::of(1, 1);
     for (shape, rate, log, log_normaliser) in GAMMA {
         for (posterior, sign) in [(gamma, 1.0), (inverse, -1.0)] {
@@ -146,8 +146,8 @@ fn tiny_and_large_shapes() {
 
 #[test]
 fn tiny_and_large_concentrations() {
-    let dirichlet = posterior("Dirichlet").unwrap();
-    let beta = posterior("Beta").unwrap();
+    let dirichlet = named("Dirichlet");
+    let beta = named("Beta");
     let pair = Batch::of(1, 2);
     let one = Batch::of(1, 1);
     // psi(a) - psi(a + b), psi(b) - psi(a + b) and A by mpmath with 60 digits; the last is the largest term of A.
@@ -178,7 +178,7 @@ fn tiny_and_large_concentrations() {
 
 #[test]
 fn joint_normal_solves_accurately() {
-    let joint = posterior("Normal over a slice").unwrap();
+    let joint = named("Normal over a slice");
     let batch = Batch { groups: 1, group: &[0, 0], ..Batch::of(2, 2) };
     // The precision [[1e12, 1e3], [1e3, 3e-6]] has determinant 2e6.
     let precision = [1e12, 1e3, 1e3, 3e-6];
@@ -196,7 +196,7 @@ fn joint_normal_solves_accurately() {
 fn improper_parameters_are_refused_by_row() {
     let batch = Batch::of(2, 2);
     let refuse = |name: &str, natural: &[&[f64]]| {
-        let posterior = posterior(name).unwrap();
+        let posterior = named(name);
         let mut descriptors = descriptor_columns(posterior, &batch);
         let error = posterior.describe(&batch, natural, &mut views_mut(&mut descriptors)).unwrap_err();
         assert_eq!(error.row, 1, "{name}");
@@ -224,7 +224,7 @@ fn improper_parameters_are_refused_by_row() {
 fn given_values_are_checked_and_kept() {
     let batch = Batch::of(1, 2);
     let complete = |name: &str, mut descriptors: Vec<Vec<f64>>| {
-        let outcome = posterior(name).unwrap().complete(&batch, &mut views_mut(&mut descriptors));
+        let outcome = named(name).complete(&batch, &mut views_mut(&mut descriptors));
         outcome.map(|()| descriptors)
     };
     let prob = vec![vec![0.3 + 1e-10, 0.7]];
@@ -299,7 +299,7 @@ fn an_empty_axis_is_no_error() {
 fn recognises_the_smallest_family() {
     let name = |support, over_slice, point, collected: &[&Statistic]| {
         let collected: Vec<Statistic> = collected.iter().map(|statistic| (*statistic).clone()).collect();
-        recognise(support, over_slice, point, &collected).map(Posterior::name)
+        recognise(support, over_slice, point, &collected).map(|id| posterior(id).name())
     };
     let (x, square, log) = (&Statistic::identity(), &Statistic::square(), &Statistic::log());
     let inverse = &Statistic::of(Elementary::Power(-1));

@@ -21,6 +21,11 @@ fn distributions() -> impl Iterator<Item = &'static dyn Posterior> {
     posteriors().iter().copied().filter(|posterior| !posterior.only_point())
 }
 
+fn named(name: &str) -> &'static dyn Posterior {
+    let mut all = posteriors().iter().copied();
+    all.find(|posterior| posterior.name() == name).expect("a family of the registry")
+}
+
 fn columns(batch: &Batch, extents: impl Iterator<Item = Extent>) -> Vec<Vec<f64>> {
     extents.map(|extent| vec![0.0; batch.len(extent)]).collect()
 }
@@ -62,7 +67,8 @@ fn random(posterior: &dyn Posterior, batch: &Batch, rng: &mut ChaCha8Rng) -> Vec
                 (0..batch.rows)
                     .for_each(|row| positive_definite(batch.n, rng, &mut column[batch.pairs(row)]));
             }
-            // The fourth moments of the mean and of the precision exist, so that draws tell their variance.
+            // The fourth moments of the mean and of the precision exist, so that variances can be compared with those
+            // of draws.
             "shape" if !posterior.joint().is_empty() => column.fill_with(|| 5.0 + 3.0 * rng.random::<f64>()),
             "mean" | "mean0" | "mean1" | "linear" | "p" => column.fill_with(|| 1.5 * gaussian(rng)),
             "var" | "var0" | "var1" | "kappa" | "rate" | "scale" | "concentration" | "a" | "b" | "prec" => {

@@ -1,13 +1,13 @@
 //! A mode maximises, on the boundary too.
 
 use cavi_algebra::{AxisId, Elementary, Support};
-use cavi_families::{Batch, Posterior, posterior, posteriors};
+use cavi_families::{Batch, Posterior, posteriors};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
 use crate::{
-    assert_close, gaussian, generator, natural_columns, objective, positive_definite, random, shape, views,
-    width,
+    assert_close, gaussian, generator, named, natural_columns, objective, positive_definite, random, shape,
+    views, width,
 };
 
 /// A point near `x`, in the same support.
@@ -124,21 +124,21 @@ fn modes_maximise() {
 fn modes_of_discrete_families() {
     let batch = Batch::of(2, 3);
     let mut value = vec![0.3; 6];
-    let categorical = posterior("Categorical").unwrap();
+    let categorical = named("Categorical");
     categorical.mode(&batch, &[&[0.1, 0.9, 0.9, -1.0, f64::NEG_INFINITY, -2.0]], &mut value).unwrap();
     assert_eq!(value, [0.0, 1.0, 0.0, 1.0, 0.0, 0.0]);
     let mut value = vec![0.3; 2];
-    posterior("Bernoulli").unwrap().mode(&batch, &[&[0.1, -0.1]], &mut value).unwrap();
+    named("Bernoulli").mode(&batch, &[&[0.1, -0.1]], &mut value).unwrap();
     assert_eq!(value, [1.0, 0.0]);
 }
 
-/// `models.md`, conditions of the identities and trap 6.
+/// `examples/README.md`, points on a simplex and trap 6.
 #[test]
 fn modes_at_the_boundary() {
     let one = Batch::of(1, 1);
     let mode = |name: &str, coefficients: &[&[f64]]| {
         let mut value = vec![7.0];
-        posterior(name).unwrap().mode(&one, coefficients, &mut value).map(|()| value[0])
+        named(name).mode(&one, coefficients, &mut value).map(|()| value[0])
     };
     assert_eq!(mode("Gamma", &[&[0.0], &[-2.0]]), Ok(0.0));
     assert_eq!(mode("Gamma", &[&[0.0], &[0.0]]), Ok(0.0));
@@ -159,7 +159,7 @@ fn modes_at_the_boundary() {
 
 #[test]
 fn elements_of_a_slice_that_no_term_touches() {
-    let joint = posterior("Normal over a slice").unwrap();
+    let joint = named("Normal over a slice");
     let batch = Batch::of(2, 2);
     let matrices = [-2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
     let mut value = vec![7.0; 4];
@@ -174,7 +174,7 @@ fn modes_on_the_boundary_of_a_simplex() {
     let slice = Batch::of(1, 3);
     let mode = |name: &str, coefficients: &[&[f64]]| {
         let mut value = vec![0.5, 0.25, 0.25];
-        posterior(name).unwrap().mode(&slice, coefficients, &mut value).map(|()| value)
+        named(name).mode(&slice, coefficients, &mut value).map(|()| value)
     };
     assert_eq!(mode("Dirichlet", &[&[0.0; 3]]), Ok(vec![0.5, 0.25, 0.25]));
     assert_eq!(mode("Dirichlet", &[&[1.0, 0.0, 3.0]]), Ok(vec![0.25, 0.0, 0.75]));

@@ -55,7 +55,8 @@ pub enum Wanted {
     /// Labels of some axis, as text. Formats other than tables hold the positions of labels, as numbers; in a table an
     /// entry `-1` is text as any other, since it may be a label.
     Text,
-    /// Nothing: a file that lists positions. Values are read where they cannot be told from positions.
+    /// No values: the file lists positions. Values are read all the same in formats in which they cannot be told from
+    /// positions.
     Positions,
 }
 
@@ -77,7 +78,7 @@ pub fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Content, FileError
             format!("a file that ends in {}", format::SUFFIXES),
         )));
     }
-    // The suffix is checked first, for the content of a file of unknown format is of no use.
+    // The suffix is checked before the file is read, since a file of an unknown format cannot be used.
     format::of_path(path).map_err(in_file)?;
     read_from(path, bytes::load(path).map_err(in_file)?, options)
 }

@@ -181,7 +181,7 @@ fn layout(table: &Table<'_>, options: &ReadOptions<'_>) -> Result<Layout, FileEr
             None => dimension.axis == entry.role,
         });
         match role {
-            // `FILE:COLUMN` is the more particular of the two.
+            // `FILE:COLUMN` takes precedence over `--columns`, because it is more specific.
             None if entry.role == "value" => value = value.or(Some(column)),
             Some(dimension) => {
                 positions[dimension] = Some(column);
@@ -470,7 +470,7 @@ fn cell(field: &Field<'_>) -> Option<f64> {
     }
 }
 
-/// Refuses what cannot be a label: labels are written one a line.
+/// Refuses empty labels and labels with line breaks, since labels are written one a line.
 fn check_label(label: &str) -> Result<(), FileError> {
     if label.is_empty() {
         return Err(FileError::new("an empty field", "a label"));
@@ -492,7 +492,7 @@ fn column_name(table: &Table<'_>, column: usize) -> String {
     }
 }
 
-/// Says how a table was read, where an entry looks as if it was meant otherwise.
+/// Adds to an error how the table was read, if an entry suggests that another layout was meant.
 fn advise(error: FileError, layout: &Layout, table: &Table<'_>, dimensions: &[Dimension<'_>]) -> FileError {
     if error.column.is_none() {
         return error;

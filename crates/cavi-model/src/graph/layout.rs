@@ -1,4 +1,5 @@
-//! Where the units of a drawing stand on a grid: parents above children, and as few strangers inside plates as possible.
+//! Where the units of a drawing stand on a grid: parents above children, and as few units as possible inside the box
+//! of a plate that they do not belong to.
 //!
 //! A unit is a variable with its factor. The search is simulated annealing with a fixed stream of numbers, so that the
 //! same program gives the same drawing, whatever its names are.
@@ -67,11 +68,11 @@ pub(super) fn lay_out(problem: &Problem) -> Places {
     compact(best.1)
 }
 
-/// The first row that leaves every parent above; what has no parent stands right above its first child.
+/// The first row below all parents. A unit without a parent stands right above its first child.
 fn rows(problem: &Problem) -> Vec<i32> {
     let n = problem.plates.len();
     let mut rows = vec![0; n];
-    // The graph has no cycle, so that n rounds settle it.
+    // The graph has no cycle, so that n rounds suffice.
     for _ in 0..n {
         let mut changed = false;
         for (parent, child) in &problem.edges {

@@ -1,4 +1,4 @@
-//! The factor graph as a picture of our own: plates are rounded boxes around their members.
+//! The factor graph as SVG, laid out by this crate: plates are rounded boxes around their members.
 
 use std::fmt::Write as _;
 

@@ -20,13 +20,15 @@ struct Place {
 }
 
 impl Resolver<'_> {
-    /// The arguments of a family whose name is unknown: only the names in them are looked up.
+    /// The arguments of a family whose name is unknown. Only the names in them are looked up, so that mistakes in
+    /// these are reported too.
     pub fn unknown_arguments(&mut self, arguments: &[ast::Argument], bound: Vec<Bound>, left: &[LetterId]) {
         for argument in arguments {
             let mut scope = Scope::new(bound.clone(), "the argument");
             scope.lenient = true;
             scope.slices = left.to_vec();
-            // A bare word may be what the family is about (`Flatt(simplex)`), so it is not looked up.
+            // A bare word may be the support that the family takes (as in a misspelt `Flatt(simplex)`), so it is not
+            // looked up.
             let bare = matches!(&argument.value.kind, ast::ExpressionKind::Reference(reference)
                 if reference.subscripts.is_none() && !self.names.contains_key(&reference.name.text));
             if !bare {
@@ -121,7 +123,8 @@ impl Resolver<'_> {
         }
         for (parameter, given) in parameters.iter().zip(&named) {
             if !given && !parameter.optional {
-                // An argument in no place is most likely this one, and has been reported.
+                // An argument that could not be assigned to a parameter has been reported, and is most likely this
+                // one.
                 if !failed {
                     self.missing(name, parameter, arguments);
                 }
@@ -205,7 +208,7 @@ impl Resolver<'_> {
             };
             format!("`{} = {text}`{of}", spelling.name)
         };
-        // The first is how the density is written, the last how most people think.
+        // The first spelling is the one in which the density is written, and the last the one that most people use.
         let meanings: Vec<String> = parameter.spellings.iter().rev().map(meaning).collect();
         let message = format!("argument {} of `{}` needs a name", position + 1, family.text);
         self.report(
@@ -390,7 +393,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// A vector for a family whose left has no slice: over the axis of the positions that it describes.
+    /// A vector parameter of a family whose left has no slice runs over the axis of the positions that the family
+    /// describes.
     fn vector_for(&mut self, family: &ast::Name, domain: Domain) -> String {
         let draft = self.drafts.iter().find(|draft| draft.ast.family.span == family.span);
         let axis =
@@ -446,8 +450,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// What is known of a value at this stage must lie where the parameter needs it.
-    /// `wider` is the name under which the parameter may be any number.
+    /// Whatever is known of a value before data are bound must lie in the domain of the parameter. `wider` is the
+    /// name under which the parameter may be any number.
     pub(super) fn check_domain(
         &mut self,
         what: &str,
@@ -575,7 +579,7 @@ const SYNONYMS: &[(&[&str], &str)] = &[
     (&["df", "nu"], "dof"),
 ];
 
-/// The parameters of a family as the language reference lists them: `mean; prec, var, sd`.
+/// The parameters of a family as `grammar/README.md` lists them: `mean; prec, var, sd`.
 fn signature(parameters: &[Parameter]) -> String {
     let each = parameters.iter().map(|parameter| {
         let names: Vec<&str> = parameter.spellings.iter().map(|spelling| spelling.name).collect();

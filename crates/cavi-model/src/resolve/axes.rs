@@ -19,7 +19,7 @@ pub(super) struct Slot {
     pub axis: AxisId,
     /// The letter of the declaration.
     pub letter: LetterId,
-    /// Whether it is only the ancestor of a ragged letter: it is then no dimension of its own.
+    /// Whether it is written only as the ancestor of a ragged letter, and is no dimension of its own.
     pub ancestor: bool,
     /// For a ragged letter, the slot of its parent.
     pub parent: Option<usize>,
@@ -287,8 +287,8 @@ impl Resolver<'_> {
         slots.filter(|(slot, _)| !slot.ancestor).map(|(_, subscript)| subscript).collect()
     }
 
-    /// Which slots are left open, so that they are slices of a vector or a matrix; an error where too few or too many
-    /// subscripts stand.
+    /// The slots without a subscript, which are slices of a vector or a matrix; an error if there are too few or too
+    /// many subscripts.
     fn open_slots(
         &mut self,
         scope: &Scope,
@@ -454,7 +454,7 @@ impl Resolver<'_> {
         );
     }
 
-    /// What a letter that is used stands for; an error where nothing binds it.
+    /// The letter that a used letter stands for; an error if nothing binds it.
     pub fn bound_letter(&mut self, scope: &mut Scope, letter: LetterId, span: Span) -> Option<LetterId> {
         if let Some(bound) = scope.find(letter) {
             return Some(bound.actual);
@@ -501,7 +501,7 @@ impl Resolver<'_> {
             }
         };
         self.report(diagnostic.help(help));
-        // One message a letter and expression is enough.
+        // Each letter is reported once in an expression.
         scope.bound.push(Bound { named: letter, actual: letter, how: How::Unbound, span });
         Some(letter)
     }
@@ -657,7 +657,8 @@ impl Resolver<'_> {
         })
     }
 
-    /// A slot that a bare name leaves open: the slice of the left, or one of the argument's own.
+    /// A slot without a subscript, in a bare name: it is the slice of the left side, or a slice of the argument's
+    /// own.
     fn open_slice(
         &mut self,
         scope: &mut Scope,
@@ -687,7 +688,7 @@ impl Resolver<'_> {
             );
             return None;
         }
-        // A letter of the axis that is not in use; a matrix takes another for its column.
+        // A letter of the axis that is not used yet. A matrix takes a second letter for its columns.
         let mut letters = self.symbols.axis(slot.axis).letters.clone();
         letters.sort_by_key(|letter| *letter != slot.letter);
         let free = letters.into_iter().find(|letter| !scope.holds(*letter) && scope.find(*letter).is_none());
@@ -698,7 +699,7 @@ impl Resolver<'_> {
         Some(Subscript::Letter(actual))
     }
 
-    /// One message for all subscripts of a reference that run over another axis.
+    /// All subscripts of a reference that run over another axis are reported in one message.
     fn wrong_axis(&mut self, reference: &ast::Reference, shape: &Shape, wrong: &[Mistaken]) {
         let name = &reference.name.text;
         let (position, span, found) = &wrong[0];

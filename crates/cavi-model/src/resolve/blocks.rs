@@ -101,7 +101,7 @@ impl Resolver<'_> {
             }
             let (name, resolved, family) = (&self.symbols.array(id).name, &family, &draft.ast.family);
             if self.reported.contains(name) || self.shapes[id.index()].is_none() {
-                // A line of `posterior` that could not be read may be about it, or one that could not be understood.
+                // A line of `posterior` that could not be parsed or understood may be about this variable.
                 continue;
             }
             let (what, why, help) = if takes_support_word(*resolved) {
@@ -526,7 +526,8 @@ impl Resolver<'_> {
         Some((bound, left))
     }
 
-    /// What else a start of a variable may be: one from `data` where that has values of its support, or a draw.
+    /// The other starts that a variable may have, for a message: one from `data`, if that has values of its support,
+    /// or a draw.
     fn other_starts(&self, id: ArrayId, data: &str) -> String {
         let array = self.symbols.array(id);
         let from_data = match array.support {

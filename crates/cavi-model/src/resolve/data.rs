@@ -1,4 +1,4 @@
-//! What data and constants say of themselves: types, options, values.
+//! The declarations of data and constants: types, options, values.
 
 use cavi_algebra::{Absent, ArrayId, ArrayKind, Expression, LetterId, Restriction, Support};
 use cavi_families::{DataKind, Family, Slices, functions};
@@ -326,7 +326,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// What the text says a constant is must fit what it says the constant's type is.
+    /// The value that the text gives to a constant must belong to the type that it declares.
     fn check_constant(&mut self, id: ArrayId, value: &ast::Expression, resolved: &Expression) {
         let array = self.symbols.array(id);
         if array.kind != ArrayKind::Constant
@@ -373,7 +373,7 @@ impl Resolver<'_> {
                 if let Some(known) = self.known.get(id) {
                     return *known;
                 }
-                // Constants that are defined by each other have an error of their own, and end here.
+                // Constants that are defined by each other are reported elsewhere; the recursion ends here.
                 self.known.insert(*id, None);
                 let value = self.symbols.array(*id).value.clone()?;
                 let known = self.known_number(&value);
@@ -525,7 +525,8 @@ impl Resolver<'_> {
         format!("write `absent = 0`; to keep missing entries write `{target} ~ Poisson({rate})`{with}")
     }
 
-    /// Counts under a family for real numbers, and numbers between under one for counts.
+    /// A warning about counts under a family for real numbers, and a note about other numbers under a family for
+    /// counts.
     fn remark_on_type(
         &mut self,
         ast: &ast::Distribution,
@@ -564,7 +565,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Whether a family of this kind describes data of this type without a remark.
+/// Whether data of this type fit a family of this kind without a warning or note.
 fn describes(kind: DataKind, support: Support) -> bool {
     match kind {
         DataKind::Any => support == Support::Real,

@@ -1,4 +1,4 @@
-//! Axes, letters, data, constants, definitions and the lefts of statements: what names there are.
+//! Collects the names: axes, letters, data, constants, definitions and the left sides of statements.
 
 use cavi_algebra::{Absent, Array, ArrayId, ArrayKind, Axis, AxisId, Expression, Letter, LetterId, Support};
 use cavi_syntax::ast::{self, HeadKind, Program, StatementKind, Unread};
@@ -26,11 +26,11 @@ pub(super) struct Definition<'a> {
     pub used: bool,
 }
 
-/// How far something that is resolved on demand has come.
+/// The state of something that is resolved on demand.
 #[derive(Clone, Debug)]
 pub(super) enum State {
     Waiting,
-    /// Being resolved: who asks now stands on a cycle, which is reported elsewhere.
+    /// It is being resolved. A request at this point comes from a cycle, which is reported elsewhere.
     Underway,
     Done(Option<Expression>),
 }
@@ -74,7 +74,7 @@ impl<'a> Resolver<'a> {
         self.warn_of_case();
     }
 
-    /// A name that a line which could not be read may declare is not reported where it is used.
+    /// If a line that could not be parsed may declare a name, uses of that name are not reported as undeclared.
     fn expect_names(&mut self, unread: &Unread) {
         let lefts = unread.heads.iter().filter(|head| head.kind == HeadKind::Left);
         for name in unread.names.iter().chain(lefts.map(|head| &head.name.text)) {
@@ -83,7 +83,8 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Declares what lines that could not be read say of data and constants: a name, and letters where they are known.
+    /// Declares the data and constants of lines that could not be parsed: their names, and their letters where these
+    /// are known.
     fn declare_heads(&mut self, unread: &Unread) {
         for head in &unread.heads {
             let kind = match head.kind {
@@ -140,7 +141,7 @@ impl<'a> Resolver<'a> {
             }
             self.symbols.axes[id.index()].parent = Some(parent_id);
         }
-        // Parents first, so that the letters of an ancestor have their own parents already.
+        // Parents come first, so that the letters of an ancestor already have their own parents.
         declared.sort_by_key(|(id, _)| self.depth(*id));
         for (id, axis) in declared {
             let (Some((_, letters)), Some(parent)) = (&axis.parent, self.symbols.axis(id).parent) else {

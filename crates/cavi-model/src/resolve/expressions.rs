@@ -28,17 +28,17 @@ const FUNCTIONS: &[Function] = &[
     Function::StandardNormalLogQf,
 ];
 
-/// Definitions may write so many parts into a program when they are expanded.
+/// The most parts that expanded definitions may write into a program.
 const LARGEST: usize = 500_000;
 
-/// An expanded definition may be so deep: what reads it walks down to its leaves.
+/// The depth that an expanded definition may have, since later stages walk it recursively.
 const DEEPEST: usize = 600;
 
 impl Resolver<'_> {
     /// Resolves an expression; `None` where a mistake was found in it (and reported).
     pub fn expression(&mut self, scope: &mut Scope, expression: &ast::Expression) -> Option<Expression> {
         let resolved = self.unchecked_expression(scope, expression)?;
-        // A part that has no finite value is reported where it stands, once: what holds it is given up.
+        // A part without a finite value is reported once, at its place. Expressions that contain it are not resolved.
         let computed = !matches!(expression.kind, ExpressionKind::Reference(_) | ExpressionKind::Equal(..));
         if computed
             && let Some(value) = self.known_number(&resolved)
@@ -73,7 +73,7 @@ impl Resolver<'_> {
                 value => product(Expression::Number(-1.0), value),
             }),
             ExpressionKind::Binary(operator, left, right) => {
-                // Both sides are resolved before either is given up, so that each reports its mistakes.
+                // Both sides are resolved before an error of one is returned, so that mistakes of both are reported.
                 let before = scope.beside.take();
                 let multiplies = *operator == BinaryOperator::Multiply;
                 scope.beside = bare_name(right).filter(|_| multiplies);
@@ -599,7 +599,7 @@ fn size(expression: &Expression) -> usize {
     }
 }
 
-/// More products than this, opened from a product of sums, are no model that someone meant.
+/// A product of sums that would be multiplied out into more products than this is refused.
 const MOST_OPENED: f64 = 128.0;
 
 /// Whether products of sums in it open into too many products.

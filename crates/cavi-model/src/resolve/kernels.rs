@@ -86,7 +86,7 @@ impl Resolver<'_> {
         scope.lenient = lenient;
         let row = left.first().copied().filter(|_| !lenient);
         let Some(row) = row else {
-            // The left has a mistake of its own: those of the kernel are looked for all the same.
+            // The left side has a mistake. The kernel is checked all the same.
             self.covariance(&mut scope, value, None);
             return None;
         };

@@ -194,7 +194,7 @@ pub fn in_place_of(statement: &ast::Distribution, observed: bool) -> Option<(&'s
     ))
 }
 
-/// The arguments of a distribution by what they are; `None` where that is not clear from their names and their number.
+/// The arguments of a distribution by their meaning; `None` if that is not clear from their names and their number.
 fn given(instead: &Instead, arguments: &[ast::Argument]) -> Option<Vec<(&'static str, String)>> {
     let mut found: Vec<(&'static str, String)> = Vec::new();
     let positional: Vec<&ast::Argument> = arguments.iter().filter(|own| own.name.is_none()).collect();

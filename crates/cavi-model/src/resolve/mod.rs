@@ -1,7 +1,7 @@
 //! From the tree to the model: every name looked up, every subscript typed by its axis, every argument in its place.
 //!
-//! A name that cannot be resolved is reported once; what depends on it is passed over in silence, so that each message
-//! is about a mistake of its own.
+//! A name that cannot be resolved is reported once; whatever depends on it is not reported, so that each message is
+//! about a separate mistake.
 
 mod arguments;
 mod axes;
@@ -34,8 +34,8 @@ use axes::Shape;
 use declarations::{Definition, State};
 use statements::Draft;
 
-/// Resolves a program. There is a model only if there is no error; warnings and notes may stand beside it. A program
-/// some of whose lines could not be read has none: the rest of it is looked through for mistakes of its own.
+/// Resolves a program. There is a model only if there is no error; warnings and notes may stand beside it. If some
+/// lines could not be parsed there is no model either, but the other lines are still checked.
 ///
 /// # Example
 /// ```
@@ -175,11 +175,12 @@ struct Facts {
     draft: Option<usize>,
     /// The value that the text gives it.
     value: Option<usize>,
-    /// Something reads its elements: for data with a statement, missing entries are then latent.
+    /// Whether an expression reads its elements. For data with a statement of their own, missing entries are then
+    /// latent.
     read: bool,
 }
 
-/// The state of the resolution: arenas that grow, and what has been reported.
+/// The state of the resolution: the arenas being filled, and which names have been reported.
 struct Resolver<'a> {
     set: BTreeSet<String>,
     diagnostics: Vec<Diagnostic>,
@@ -214,8 +215,8 @@ impl Resolver<'_> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Resolves definitions and statements, each after what it reads. What stands on a cycle has an error already, and is
-    /// left alone.
+    /// Resolves definitions and statements, each after what it reads. Names on a cycle have been reported, and are
+    /// not resolved.
     fn resolve_in_order(&mut self, order: &[Named]) {
         for index in 0..self.definitions.len() {
             if !order.contains(&Named::Definition(index)) {

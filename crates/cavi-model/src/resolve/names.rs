@@ -117,7 +117,8 @@ impl Resolver<'_> {
         let sliced = |how: &Option<How>| matches!(how, Some(How::LeftSlice | How::Own));
         let mut marked: Vec<bool> = letters.iter().map(|(_, how)| sliced(how)).collect();
         if scope.simplex && !marked.contains(&true) {
-            // What is summed in a product of probabilities sums to 1 along that letter.
+            // In a product of probabilities, the factor with the summed letter sums to 1 along it: that letter is its
+            // slice.
             if let Some(last) = letters.iter().rposition(|(_, how)| *how == Some(How::Sum)) {
                 marked[last] = true;
             }
@@ -157,7 +158,7 @@ impl Resolver<'_> {
         self.free_name(&["l", "m", "p", "q2", "r", "s", "t", "u"])
     }
 
-    /// What a name stands for; an error where it is unknown, once for each name.
+    /// Looks a name up; an unknown one is an error, which is reported once for each name.
     pub fn look_up(&mut self, name: &ast::Name) -> Option<Named> {
         if let Some(named) = self.names.get(&name.text) {
             return Some(*named);

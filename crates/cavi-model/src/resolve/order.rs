@@ -14,8 +14,8 @@ use super::{Named, Resolver};
 impl<'a> Resolver<'a> {
     /// Reports every cycle among the names: what stands on a left depends on what stands on the right of it.
     ///
-    /// Returns the others so that each comes after what it reads, as far as that allows in the order of the text: what is
-    /// resolved in this order never has to wait for something else.
+    /// Returns the others so that each comes after what it reads, and otherwise in the order of the text. When names
+    /// are resolved in this order, everything that one needs has been resolved before it.
     pub fn check_order(&mut self, program: &'a Program) -> Vec<Named> {
         let mut graph: DiGraph<&'a str, ()> = DiGraph::new();
         let mut nodes: BTreeMap<&'a str, NodeIndex> = BTreeMap::new();
@@ -66,7 +66,8 @@ impl<'a> Resolver<'a> {
         let mut cyclic: BTreeSet<NodeIndex> = BTreeSet::new();
         for component in kosaraju_scc(&graph) {
             let members: BTreeSet<NodeIndex> = component.iter().copied().collect();
-            // The first in the order of the text starts the cycle, so that the message does not depend on the search.
+            // The cycle is shown from the name that comes first in the text, so that the message does not depend on
+            // the order of the search.
             let Some(start) = members.first().copied() else { continue };
             if members.len() > 1 || graph.contains_edge(start, start) {
                 cyclic.extend(&members);

@@ -40,7 +40,7 @@ pub(super) struct Scope {
     pub capacity: usize,
     /// The letters of these slices, as far as they are known.
     pub slices: Vec<LetterId>,
-    /// Something about the left is unknown, so that missing letters and wrong slices are not reported.
+    /// The left side is not known completely, so that missing letters and wrong slices are not reported.
     pub lenient: bool,
     /// Whether only data and constants may be mentioned, and then what for: `the size of an axis`.
     pub known_only: Option<&'static str>,

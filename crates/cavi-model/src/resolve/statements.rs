@@ -1,4 +1,4 @@
-//! `target ~ Family(arguments)`: the left, the family and what the two say of each other.
+//! `target ~ Family(arguments)`: the left side, the family, and whether they fit each other.
 
 use cavi_algebra::{ArrayId, ArrayKind, LetterId, Support};
 use cavi_families::{DataKind, Family, Slices};
@@ -19,7 +19,7 @@ pub(super) struct Draft<'a> {
     /// The letters of its left; `None` where the left has a mistake.
     pub bound: Option<Vec<Bound>>,
     pub family: FamilyState,
-    /// It has been begun; who asks for it while it is underway stands on a cycle, which is reported elsewhere.
+    /// It is being resolved. A request at this point comes from a cycle, which is reported elsewhere.
     pub begun: bool,
     pub statement: Option<Statement>,
 }
@@ -261,7 +261,7 @@ impl Resolver<'_> {
             bound.iter().flatten().filter(|bound| bound.how == How::LeftSlice).collect();
         let observed = self.symbols.array(target).kind == ArrayKind::Data;
         let Some(family) = family else {
-            // Unknown family: mistakes inside the arguments are reported all the same.
+            // The family is unknown. Mistakes inside its arguments are reported all the same.
             let left: Vec<LetterId> = slices.iter().map(|bound| bound.actual).collect();
             self.unknown_arguments(&ast.arguments, bound.unwrap_or_default(), &left);
             return;

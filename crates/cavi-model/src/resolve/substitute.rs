@@ -1,4 +1,4 @@
-//! Letters of a definition for the subscripts of its use, without capture.
+//! Replaces the letters of a definition by the subscripts with which it is used, without capturing other letters.
 
 use cavi_algebra::{Expression, LetterId, Subscript, Symbols};
 

@@ -4,10 +4,10 @@
 //! out[p, :] += c sum_{s: M[p, s] = 1} S[s, :]
 //! ```
 //!
-//! Each `p` lists the places of the fewer kind. Where those are the ones, their rows are added; where they are the zeros, theirs
-//! are taken from the sum over all. That loses what the rows left out are larger than the others: where the sum of absolute
-//! values is a million times what is left, or not finite, the ones are added after all. A mask of one kind alone costs nothing but
-//! the sum over all.
+//! Each `p` lists the places of its ones or those of its zeros, whichever are fewer. The rows at the ones are added,
+//! or the rows at the zeros are subtracted from the sum over all rows. A subtraction loses digits if the rows left
+//! out are much larger than the others: if the sum of absolute values is a million times what is left, or not finite,
+//! the rows at the ones are added after all. A mask of one kind alone costs nothing but the sum over all.
 
 #![allow(unsafe_code)]
 
@@ -81,7 +81,8 @@ impl Mask {
     }
 }
 
-/// As many times larger terms leave `f64::EPSILON` times this of relative error: 1e-10.
+/// If the terms are at most this many times as large as their sum, its relative error is at most this times
+/// `f64::EPSILON`, which is 1e-10.
 const LOST: f64 = (1_u64 << 20) as f64;
 
 /// How many places [`Mask::new`] would list, of each row of `rows` by `columns` values in C order and of each column.

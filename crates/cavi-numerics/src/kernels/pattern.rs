@@ -1,6 +1,6 @@
 //! A sparse pattern: for each entry `e` and each mode `i` the index `idx_i(e)`, and the chunks that threads work on.
 //!
-//! Everything that a kernel would have to check on every call is checked here once: columns of equal length, the
+//! What a kernel would otherwise have to check at every call is checked here once: columns of equal length, the
 //! largest index of each mode, chunks that share no index of the first mode, and the grid.
 //!
 //! A *grid* cuts a pattern sorted by its first two modes into chunks of rows (indices of the first mode) and as many groups
@@ -486,8 +486,8 @@ fn size(column: &[u32]) -> usize {
     column.iter().max().map_or(0, |index| *index as usize + 1)
 }
 
-/// How many chunks: several only if there is enough to do, and if copies of what the other modes accumulate cost
-/// little beside the entries.
+/// The number of chunks. There are several only if there is enough work, and if copies of the accumulators of the
+/// other modes cost little compared with the entries.
 fn chunk_count<C: AsRef<[u32]>>(columns: &[C]) -> usize {
     let entries = columns[0].as_ref().len();
     let others: usize = columns[1..].iter().map(|column| size(column.as_ref())).sum();

@@ -89,7 +89,7 @@ impl Stored for f32 {
     }
 }
 
-/// Asks for the cache line of an address that is soon read; any address will do.
+/// Prefetches the cache line of an address. The address need not be valid.
 #[inline(always)]
 pub(super) fn prefetch<T>(address: *const T) {
     // SAFETY: a prefetch reads nothing and every x86-64 has it.

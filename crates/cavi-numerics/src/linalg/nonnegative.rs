@@ -31,7 +31,7 @@ pub fn nonnegative_quadratic(n: usize, q: &[f64], b: &[f64], x: &mut [f64]) -> R
         return Err(Unbounded { element });
     }
     let mut free = Scratch::all(false, n);
-    // Elements that cannot be set free: their equations depend on those of the free ones.
+    // Elements that cannot be set free, because their equations depend linearly on those of the free ones.
     let mut stuck = Scratch::all(false, n);
     for _ in 0..3 * n.max(1) {
         let gradient = |k: usize, x: &[f64]| b[k] - (0..n).map(|l| q[k * n + l] * x[l]).sum::<f64>();

@@ -1,8 +1,9 @@
 //! `W = L^-1` of a covariance `A = L L'`: `W x` has the covariance I where x has A, and `x = L (W x)`.
 //!
-//! Where A has a Cholesky factor it is A's own. A covariance that is positive semi-definite up to rounding may have none:
-//! then `A + j I` is factorised with the smallest jitter j of the ladder `10^k` times the mean of the diagonal,
-//! k = -16, -15, ..., -6, that has one. What the last step does not mend is no covariance.
+//! Where A has a Cholesky factor it is A's own. A covariance that is positive semi-definite up to rounding may have
+//! none: then `A + j I` is factorised with the smallest jitter j of the ladder `10^k` times the mean of the diagonal,
+//! k = -16, -15, ..., -6, that has one. A matrix that has no factor with the largest jitter is refused as a
+//! covariance.
 //!
 //! With the rows of W known above row i, `W_i = (e_i - sum_{p<i} L_ip W_p) / L_ii`, so W takes the place of L row by row:
 //! n^3 / 3 multiply-adds for the factor and n^3 / 6 for its inverse. W is used with `L x = b` solved as `W b = x` and the

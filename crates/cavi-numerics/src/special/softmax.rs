@@ -1,5 +1,5 @@
-//! Probabilities from log weights, and what they are worth, row by row: `p_c = exp(l_c - m) / sum exp(l - m)` with `m` the
-//! largest, and `-sum_c p_c ln p_c`.
+//! Probabilities from log weights, and their entropies, row by row: `p_c = exp(l_c - m) / sum exp(l - m)` with `m`
+//! the largest, and `-sum_c p_c ln p_c`.
 //!
 //! Rows are treated some at a time, so that exponentials and logarithms run over whole vectors however short a row is. The bits
 //! of a row depend on nothing else. Error: a few units in the last place of `p_c`, and of the largest term of the entropy.

@@ -17,7 +17,8 @@ use super::matrix::{MatrixView, product};
 const EXTRA: usize = 10;
 /// At most so many rounds.
 const ROUNDS: usize = 40;
-/// A singular value below this part of the largest counts as 0: squares lose half of the digits.
+/// A singular value below this part of the largest counts as 0, since values are found through their squares, which
+/// keep half of the digits.
 const NEGLIGIBLE: f64 = 1e-7;
 
 /// `A ~ sum_c left_c values_c right_c'`.

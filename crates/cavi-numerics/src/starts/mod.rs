@@ -1,4 +1,4 @@
-//! Where to begin: principal components and clusters of the rows of a matrix.
+//! Starts from data: principal components and clusters of the rows of a matrix.
 
 mod clusters;
 mod components;

@@ -11,9 +11,9 @@ use cavi_algebra::{ArrayId, AxisId, Support, Symbols};
 use cavi_executor::BoundAxis;
 use cavi_files::{Categories, Content, Values};
 
+use super::data_error::DataError;
 use super::inputs::{Inputs, SetValue};
 use super::pieces::{Piece, split_path};
-use super::problem::Problem;
 
 /// Longer axes than this are taken for a mistake.
 const LARGEST: usize = 400_000_000;
@@ -72,8 +72,8 @@ pub(super) fn resolve(
     symbols: &Symbols,
     inputs: &Inputs,
     pieces: &[Piece],
-    text: &dyn Fn(AxisId) -> Option<Result<f64, Problem>>,
-    problems: &mut Vec<Problem>,
+    text: &dyn Fn(AxisId) -> Option<Result<f64, DataError>>,
+    problems: &mut Vec<DataError>,
 ) -> Axes {
     let count = symbols.axes.len();
     let mut axes = Axes {
@@ -118,7 +118,7 @@ impl Axes {
         pieces: &[Piece],
         axis: AxisId,
         stated: Option<f64>,
-        problems: &mut Vec<Problem>,
+        problems: &mut Vec<DataError>,
     ) {
         let facts = self.gather(symbols, inputs, pieces, axis, problems);
         let name = &symbols.axis(axis).name;
@@ -147,7 +147,7 @@ impl Axes {
             }
             if empty {
                 problems.push(
-                    Problem::new(format!("the size of axis {place} is not known"))
+                    DataError::new(format!("the size of axis {place} is not known"))
                         .possible("a size comes from `--set`, the text, labels or data")
                         .help(format!("`--set {name}=SIZE`")),
                 );
@@ -241,7 +241,7 @@ impl Axes {
         inputs: &Inputs,
         name: &str,
         path: Option<&str>,
-        problems: &mut Vec<Problem>,
+        problems: &mut Vec<DataError>,
     ) -> Option<Claim> {
         let input = inputs
             .set
@@ -268,7 +268,7 @@ impl Axes {
         inputs: &Inputs,
         pieces: &[Piece],
         axis: AxisId,
-        problems: &mut Vec<Problem>,
+        problems: &mut Vec<DataError>,
     ) -> Vec<Facts> {
         let parent = symbols.axis(axis).parent;
         let groups = parent.map_or(1, |parent| self.bound[parent.index()].size);
@@ -297,7 +297,7 @@ impl Axes {
         inputs: &Inputs,
         axis: AxisId,
         facts: &mut [Facts],
-        problems: &mut Vec<Problem>,
+        problems: &mut Vec<DataError>,
     ) {
         let name = &symbols.axis(axis).name;
         for input in inputs.labels.iter().filter(|input| input.axis == *name) {
@@ -307,16 +307,16 @@ impl Axes {
                     split_path(symbols, axis, group).map(|path| self.find_path(symbols, parent, &path))
                 }
                 (Some(_), None) => {
-                    Err(Problem::new(format!("`--labels {name}` names no group, and `{name}` is ragged"))
+                    Err(DataError::new(format!("`--labels {name}` names no group, and `{name}` is ragged"))
                         .help(format!("`--labels '{name}[GROUP]={}'`", input.source.name())))
                 }
-                (None, Some(group)) => Err(Problem::new(format!(
+                (None, Some(group)) => Err(DataError::new(format!(
                     "`--labels {name}[{group}]` names a group, and `{name}` has none"
                 ))),
             };
             match group {
                 Err(problem) => problems.push(problem),
-                Ok(None) => problems.push(Problem::new(format!(
+                Ok(None) => problems.push(DataError::new(format!(
                     "`--labels {name}[{}]`: there is no such group",
                     input.group.as_deref().unwrap_or_default()
                 ))),
@@ -325,12 +325,13 @@ impl Axes {
                     match input.source.read() {
                         Err(error) => problems.push(error.into()),
                         Ok(_) if facts[group].given.is_some() => {
-                            problems.push(Problem::new(format!("the labels of `{name}` are given twice")));
+                            problems.push(DataError::new(format!("the labels of `{name}` are given twice")));
                         }
                         Ok(labels) => {
                             if let Some(twice) = repeated(&labels) {
-                                problems
-                                    .push(Problem::new(format!("{from}: the label `{twice}` stands twice")));
+                                problems.push(DataError::new(format!(
+                                    "{from}: the label `{twice}` stands twice"
+                                )));
                             }
                             facts[group].given = Some(Listed { labels, from });
                         }
@@ -469,7 +470,7 @@ impl Axes {
     }
 
     /// The positions that the entries of a long table have in one dimension.
-    pub fn column(&self, symbols: &Symbols, piece: &Piece, dimension: usize) -> Result<Vec<u32>, Problem> {
+    pub fn column(&self, symbols: &Symbols, piece: &Piece, dimension: usize) -> Result<Vec<u32>, DataError> {
         let Content::Long(long) = &piece.content else {
             unreachable!("only long tables have columns of labels")
         };
@@ -510,7 +511,7 @@ impl Axes {
     }
 
     /// A label of a file that is no label of its axis.
-    fn lost(&self, symbols: &Symbols, piece: &Piece, dimension: usize, code: u32, axis: AxisId) -> Problem {
+    fn lost(&self, symbols: &Symbols, piece: &Piece, dimension: usize, code: u32, axis: AxisId) -> DataError {
         let Content::Long(long) = &piece.content else { unreachable!("only long tables have codes") };
         let column = &long.positions[dimension];
         let entry = column.codes.iter().position(|other| *other == code).unwrap_or(0);
@@ -520,7 +521,7 @@ impl Axes {
             format!("the label `{}`", column.names[code as usize]),
             self.expected_label(symbols, axis),
         );
-        Problem {
+        DataError {
             help: Some(format!(
                 "labels of `{}` are given; correct one of the two files",
                 symbols.axis(axis).name
@@ -644,7 +645,7 @@ impl Facts {
         set: Option<Claim>,
         stated: Option<f64>,
         sort: bool,
-    ) -> Result<Resolved, Vec<Problem>> {
+    ) -> Result<Resolved, Vec<DataError>> {
         let mut problems = Vec::new();
         let mut claims: Vec<Claim> = Vec::new();
         match (set, stated) {
@@ -655,7 +656,7 @@ impl Facts {
                     claims.push(Claim { size, exact: true, from, array: None });
                 }
                 None => problems.push(
-                    Problem::new(format!("the size of axis {place} is {stated}"))
+                    DataError::new(format!("the size of axis {place} is {stated}"))
                         .possible(format!("a whole number from 0 to {LARGEST}")),
                 ),
             },
@@ -703,7 +704,7 @@ impl Facts {
         if size > LARGEST {
             let from = claims.iter().find(|claim| claim.size == size).map_or("", |claim| claim.from.as_str());
             problems.push(
-                Problem::new(format!("axis {place} has {size} positions, by {from}"))
+                DataError::new(format!("axis {place} has {size} positions, by {from}"))
                     .possible(format!("at most {LARGEST}")),
             );
         }
@@ -739,9 +740,9 @@ fn complete(found: &[String], size: usize) -> Option<Vec<String>> {
     Some(labels)
 }
 
-fn disagreement(place: &str, first: &Claim, other: &Claim) -> Problem {
+fn disagreement(place: &str, first: &Claim, other: &Claim) -> DataError {
     let at_least = if other.exact { "" } else { "at least " };
-    let problem = Problem::new(format!(
+    let problem = DataError::new(format!(
         "axis {place} has size {} by {}, and {at_least}{} by {}",
         first.size, first.from, other.size, other.from
     ));
@@ -752,9 +753,9 @@ fn disagreement(place: &str, first: &Claim, other: &Claim) -> Problem {
 }
 
 /// The size that `--set` gives an axis.
-pub(super) fn size_set(name: &str, value: f64) -> Result<usize, Problem> {
+pub(super) fn size_set(name: &str, value: f64) -> Result<usize, DataError> {
     whole_size(value).ok_or_else(|| {
-        Problem::new(format!("`--set {name}={value}` is no size of an axis"))
+        DataError::new(format!("`--set {name}={value}` is no size of an axis"))
             .possible(format!("a whole number from 0 to {LARGEST}"))
     })
 }

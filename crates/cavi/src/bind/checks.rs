@@ -8,9 +8,9 @@ use cavi_families::{DataKind, Domain, Slices, Spelling};
 use cavi_model::{ArgumentSpec, Model, Statement};
 use cavi_numerics::linalg;
 
+use super::data_error::DataError;
 use super::defined::Uses;
 use super::known::{Known, free_letters};
-use super::problem::Problem;
 
 /// Parameters with more elements than this are not checked one by one.
 const MANY: usize = 5_000_000;
@@ -22,7 +22,7 @@ pub(super) fn missing_on_the_right(
     arrays: &[Option<BoundArray>],
     axes: &[BoundAxis],
     at: &dyn Fn(ArrayId, &[usize]) -> String,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<DataError>,
 ) -> Vec<ArrayId> {
     let mut read: Vec<ArrayId> = Vec::new();
     for statement in &model.statements {
@@ -52,12 +52,12 @@ pub(super) fn missing_on_the_right(
         let place = first.map_or_else(String::new, |first| format!(" (the first is {})", at(id, &first)));
         match model.statement_of(id) {
             Some(statement) if statement.family.latent().is_some() => latent.push(id),
-            Some(statement) => problems.push(Problem::new(format!(
+            Some(statement) => problems.push(DataError::new(format!(
                 "`{name}` has missing entries{place} and stands on a right-hand side, and {} has no q for them",
                 statement.family.name()
             ))),
             None => problems.push(
-                Problem::new(format!("`{name}` has missing entries{place} and stands on a right-hand side"))
+                DataError::new(format!("`{name}` has missing entries{place} and stands on a right-hand side"))
                     .help(format!("give `{name}` a statement of its own, or fill its missing entries")),
             ),
         }
@@ -92,7 +92,7 @@ fn first_missing(bound: &BoundArray, sizes: &[usize]) -> Option<Vec<usize>> {
 }
 
 /// Numbers under a family on the open interval are strictly between 0 and 1.
-pub(super) fn strictly_inside(model: &Model, arrays: &[Option<BoundArray>], problems: &mut Vec<Problem>) {
+pub(super) fn strictly_inside(model: &Model, arrays: &[Option<BoundArray>], problems: &mut Vec<DataError>) {
     let inside = |statement: &&Statement| statement.observed && statement.family.data() == DataKind::Inside;
     for statement in model.statements.iter().filter(inside) {
         let Some(bound) = &arrays[statement.target.index()] else { continue };
@@ -108,7 +108,7 @@ pub(super) fn strictly_inside(model: &Model, arrays: &[Option<BoundArray>], prob
         };
         let (name, family) = (&model.symbols.array(statement.target).name, statement.family.name());
         problems.push(
-            Problem::new(format!(
+            DataError::new(format!(
                 "`{name}` holds {found}, and {family} has a density strictly between 0 and 1 only"
             ))
             .help("declare those entries missing, or move them inside by half a unit of the measurement"),
@@ -122,7 +122,7 @@ pub(super) fn whole_slices(
     arrays: &[Option<BoundArray>],
     axes: &[BoundAxis],
     at: &dyn Fn(ArrayId, &[usize]) -> String,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<DataError>,
 ) {
     for statement in model.statements.iter().filter(|statement| statement.observed) {
         let array = model.symbols.array(statement.target);
@@ -136,7 +136,7 @@ pub(super) fn whole_slices(
         let family = statement.family.name();
         if statement.family.data() == DataKind::Counts {
             problems.push(
-                Problem::new(format!(
+                DataError::new(format!(
                     "`{}` has missing entries, and a row under {family} has none",
                     array.name
                 ))
@@ -154,7 +154,7 @@ fn partly_missing(
     bound: &BoundArray,
     axes: &[BoundAxis],
     at: &dyn Fn(ArrayId, &[usize]) -> String,
-) -> Option<Problem> {
+) -> Option<DataError> {
     let array = model.symbols.array(statement.target);
     let sizes: Vec<usize> =
         array.letters.iter().map(|letter| axes[model.symbols.letter(*letter).axis.index()].size).collect();
@@ -193,7 +193,7 @@ fn partly_missing(
         array.slice.iter().map(|slice| if *slice { 0 } else { own.next().copied().unwrap_or_default() });
     let whole: Vec<usize> = whole.collect();
     Some(
-        Problem::new(format!(
+        DataError::new(format!(
             "`{}` has {} of {width} entries missing in a slice (that of {}), and a slice under {} is observed as a whole or not at all",
             array.name,
             width - count,
@@ -205,7 +205,7 @@ fn partly_missing(
 }
 
 /// Parameters of constants and data alone lie in their domain, but for statements in which something has no value at all.
-pub(super) fn domains(uses: &Uses<'_>, undefined: &[usize], problems: &mut Vec<Problem>) {
+pub(super) fn domains(uses: &Uses<'_>, undefined: &[usize], problems: &mut Vec<DataError>) {
     let (model, known) = (uses.model, uses.known);
     for (number, statement) in model.statements.iter().enumerate() {
         if undefined.contains(&number) {
@@ -329,7 +329,7 @@ pub(super) fn possible(
     arrays: &[Option<BoundArray>],
     known: &Known<'_>,
     at: &dyn Fn(ArrayId, &[usize]) -> String,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<DataError>,
 ) {
     for statement in model.statements.iter().filter(|own| own.observed && own.slices.is_empty()) {
         let argument = |fits: &dyn Fn(&Spelling) -> bool| {
@@ -348,7 +348,7 @@ pub(super) fn possible(
             continue;
         }
         let array = model.symbols.array(statement.target);
-        let mut found: Option<Problem> = None;
+        let mut found: Option<DataError> = None;
         each_entry(known, array, bound, &mut |positions, value| {
             if found.is_some() {
                 return;
@@ -361,20 +361,20 @@ pub(super) fn possible(
             let place = || format!("`{}` is {value} ({})", array.name, at(statement.target, positions));
             let one = (!trials).then_some(1.0);
             if let Some(total) = number(total).filter(|total| value > *total) {
-                let problem = Problem::new(format!("{}, more than its total {total}", place()));
+                let problem = DataError::new(format!("{}, more than its total {total}", place()));
                 found =
                     Some(problem.possible("as many successes as trials, or fewer").help(
                         "mend the entry or its total, or declare the entry missing with `absent = NA`",
                     ));
             } else if value > 0.0 && number(chance) == Some(0.0) {
-                let problem = Problem::new(format!("{}, and its probability there is 0", place()));
+                let problem = DataError::new(format!("{}, and its probability there is 0", place()));
                 found = Some(problem.possible("0 where nothing else can happen").help(
                     "mend the entry or the probability, or declare the entry missing with `absent = NA`",
                 ));
             } else if let Some(total) = number(total).or(one).filter(|total| value < *total)
                 && number(chance) == Some(1.0)
             {
-                let problem = Problem::new(format!("{}, and its probability there is 1", place()));
+                let problem = DataError::new(format!("{}, and its probability there is 1", place()));
                 found = Some(problem.possible(format!("{total} where nothing else can happen")).help(
                     "mend the entry or the probability, or declare the entry missing with `absent = NA`",
                 ));
@@ -412,7 +412,7 @@ fn outside(
     name: &str,
     domain: Domain,
     argument: &ArgumentSpec,
-) -> Option<Problem> {
+) -> Option<DataError> {
     let expected = match domain {
         Domain::Real => "a finite number",
         Domain::Positive => "a finite number greater than 0",
@@ -489,7 +489,7 @@ fn outside(
     let target = &symbols.array(statement.target).name;
     let family = statement.family.name();
     Some(
-        Problem::new(format!("in the statement `{target} ~ {family}(...)`: the {name}{source} {found}"))
+        DataError::new(format!("in the statement `{target} ~ {family}(...)`: the {name}{source} {found}"))
             .possible(expected),
     )
 }

@@ -7,10 +7,10 @@ use cavi_numerics::linalg;
 
 use super::axes::Axes;
 use super::covariance;
+use super::data_error::DataError;
 use super::inputs::{Inputs, SetValue};
 use super::known::Known;
 use super::place::{Target, compact};
-use super::problem::Problem;
 use super::values::misfit;
 
 /// More entries than this are not made from sparse data.
@@ -86,11 +86,11 @@ pub(super) fn text_size(
     symbols: &Symbols,
     scalars: &[Option<BoundArray>],
     axis: cavi_algebra::AxisId,
-) -> Option<Result<f64, Problem>> {
+) -> Option<Result<f64, DataError>> {
     let expression = symbols.axis(axis).size.as_ref()?;
     let known = Known::new(symbols, &[], scalars);
     if !known.knows(expression) || !reads_scalars(symbols, expression) {
-        return Some(Err(Problem::new(format!(
+        return Some(Err(DataError::new(format!(
             "the size of axis `{}` depends on a constant without a value",
             symbols.axis(axis).name
         ))
@@ -101,7 +101,7 @@ pub(super) fn text_size(
 }
 
 /// Called with each array of data as soon as it has its values.
-type Ready<'a> = dyn FnMut(ArrayId, &mut BoundArray) -> Result<(), Problem> + 'a;
+type Ready<'a> = dyn FnMut(ArrayId, &mut BoundArray) -> Result<(), DataError> + 'a;
 
 /// Computes every constant without a file and all derived data; `ready` is called with each array of data as soon as it has its values
 /// (those that are bound to files first).
@@ -112,7 +112,7 @@ pub(super) fn compute(
     arrays: &mut [Option<BoundArray>],
     ready: &mut Ready<'_>,
     jitters: &mut Vec<(String, f64)>,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<DataError>,
 ) {
     let ids = || (0..symbols.arrays.len()).map(ArrayId::from);
     for id in ids() {
@@ -157,7 +157,7 @@ fn compute_one(
     arrays: &[Option<BoundArray>],
     id: ArrayId,
     jitters: &mut Vec<(String, f64)>,
-) -> Option<Result<BoundArray, Problem>> {
+) -> Option<Result<BoundArray, DataError>> {
     let target = Target::new(symbols, axes, id);
     let array = target.array;
     let name = &array.name;
@@ -165,7 +165,7 @@ fn compute_one(
         return match (&array.value, array.kind) {
             (Some(value), ArrayKind::Data) => derive(&target, axes, arrays, value, usize::MAX, jitters),
             (Some(Expression::OfMatrix(..)), _) => Some(Err(covariance::too_large(&target))),
-            _ => Some(Err(Problem::new(format!("`{name}` would have {:?} entries", target.shape))
+            _ => Some(Err(DataError::new(format!("`{name}` would have {:?} entries", target.shape))
                 .possible(format!("at most {LARGEST_DENSE} entries in all")))),
         };
     };
@@ -180,10 +180,10 @@ fn compute_one(
             Some(Ok(BoundArray::full(vec![1.0; cells])))
         }
         (ArrayKind::Data, _, None) => {
-            Some(Err(Problem::new(format!("the data `{name}` are bound to no file"))
+            Some(Err(DataError::new(format!("the data `{name}` are bound to no file"))
                 .help(format!("`--data {name}=FILE`"))))
         }
-        (_, _, None) => Some(Err(Problem::new(format!("the constant `{name}` has no value"))
+        (_, _, None) => Some(Err(DataError::new(format!("the constant `{name}` has no value"))
             .help(format!("`--set {name}=VALUE`, a number or a file")))),
         (_, _, Some(value)) => derive(&target, axes, arrays, value, cells, jitters),
     }
@@ -197,7 +197,7 @@ fn derive(
     value: &Expression,
     cells: usize,
     jitters: &mut Vec<(String, f64)>,
-) -> Option<Result<BoundArray, Problem>> {
+) -> Option<Result<BoundArray, DataError>> {
     let known = Known::new(target.symbols, &axes.bound, arrays);
     if !known.knows(value) {
         return None;
@@ -221,7 +221,7 @@ fn of_matrices(
     (row, column): (LetterId, LetterId),
     cells: usize,
     jitters: &mut Vec<(String, f64)>,
-) -> Result<BoundArray, Problem> {
+) -> Result<BoundArray, DataError> {
     let letters = &target.array.letters;
     let place_of = |letter| letters.iter().position(|own| *own == letter);
     let (Some(row_place), Some(column_place)) = (place_of(row), place_of(column)) else {
@@ -284,9 +284,9 @@ fn derive_all(
     known: &Known<'_>,
     value: &Expression,
     cells: usize,
-) -> Result<BoundArray, Problem> {
+) -> Result<BoundArray, DataError> {
     if cells > LARGEST_DENSE {
-        return Err(Problem::new(format!(
+        return Err(DataError::new(format!(
             "`{}` has a value at each of {:?} entries, which is not sparse",
             target.array.name, target.shape
         ))
@@ -317,7 +317,7 @@ fn derive_listed(
     sparse: &[ArrayId],
     first: ArrayId,
     cells: usize,
-) -> Result<BoundArray, Problem> {
+) -> Result<BoundArray, DataError> {
     let listed = |id: ArrayId| match &arrays[id.index()] {
         Some(BoundArray::Sparse { indices, unlisted_zero, .. }) => (indices, *unlisted_zero),
         Some(BoundArray::Dense { .. }) | None => unreachable!("operands were chosen for being sparse"),
@@ -370,7 +370,7 @@ fn elsewhere(
     arrays: &[Option<BoundArray>],
     value: &Expression,
     sparse: &[ArrayId],
-) -> Result<Option<f64>, Problem> {
+) -> Result<Option<f64>, DataError> {
     let Some(cells) = target.cells() else { return Ok(None) };
     let listed = |place: &[usize]| {
         sparse.iter().any(|id| match &arrays[id.index()] {
@@ -393,7 +393,7 @@ fn at(
     known: &Known<'_>,
     value: &Expression,
     place: &[usize],
-) -> Result<Option<f64>, Problem> {
+) -> Result<Option<f64>, DataError> {
     let mut assignment = Assignment::new();
     let letters: &[LetterId] = &target.array.letters;
     for (letter, position) in letters.iter().zip(place) {
@@ -405,24 +405,24 @@ fn at(
 }
 
 /// Refuses a value outside the type of its array.
-fn check(target: &Target<'_>, value: f64, place: &str) -> Result<(), Problem> {
+fn check(target: &Target<'_>, value: f64, place: &str) -> Result<(), DataError> {
     let array = target.array;
     let Some(expected) = misfit(array.support, value) else { return Ok(()) };
     let kind = if array.kind == ArrayKind::Constant { "the constant" } else { "the data" };
     let place = if place.is_empty() { String::new() } else { format!(" {place}") };
-    Err(Problem::new(format!("{kind} `{}` is {value}{place}", array.name)).possible(expected))
+    Err(DataError::new(format!("{kind} `{}` is {value}{place}", array.name)).possible(expected))
 }
 
 /// A derived array with missing entries must say so, for the equations to leave them out.
-fn allow_missing(target: &Target<'_>, missing: bool) -> Result<(), Problem> {
+fn allow_missing(target: &Target<'_>, missing: bool) -> Result<(), DataError> {
     let array = target.array;
     if !missing || array.absent.missing {
         return Ok(());
     }
     let name = &array.name;
     if array.kind == ArrayKind::Constant {
-        return Err(Problem::new(format!("the constant `{name}` depends on missing entries of data")));
+        return Err(DataError::new(format!("the constant `{name}` depends on missing entries of data")));
     }
-    Err(Problem::new(format!("`{name}` is derived from data with missing entries"))
+    Err(DataError::new(format!("`{name}` is derived from data with missing entries"))
         .help(format!("add `absent = NA` to the declaration of `{name}`")))
 }

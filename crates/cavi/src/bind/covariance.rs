@@ -3,8 +3,8 @@
 use cavi_numerics::linalg;
 
 use super::compute::LARGEST_DENSE;
+use super::data_error::DataError;
 use super::place::Target;
-use super::problem::Problem;
 
 const FEWER: &str = "fit fewer points: every other one, or means over short stretches";
 
@@ -13,19 +13,19 @@ pub(super) fn whiten(
     target: &Target<'_>,
     covariance: &[f64],
     jitters: &mut Vec<(String, f64)>,
-) -> Result<Vec<f64>, Problem> {
+) -> Result<Vec<f64>, DataError> {
     let size = covariance.len().isqrt();
     let name = variable(target);
     if let Some(place) = covariance.iter().position(|value| !value.is_finite()) {
         let (row, column) = (place / size + 1, place % size + 1);
-        return Err(Problem::new(format!(
+        return Err(DataError::new(format!(
             "the covariance of `{name}` is {} in row {row}, column {column}",
             covariance[place]
         ))
         .possible("finite numbers, from finite places and hyper-parameters greater than 0"));
     }
     if let Some((row, column)) = linalg::asymmetry(covariance) {
-        return Err(Problem::new(format!(
+        return Err(DataError::new(format!(
             "the covariance of `{name}` is not symmetric: {} in row {}, column {}, and {} in row {}, column {}",
             covariance[row * size + column],
             row + 1,
@@ -36,7 +36,7 @@ pub(super) fn whiten(
         )));
     }
     let (whitening, jitter) = linalg::whitening(covariance).map_err(|error| {
-        Problem::new(format!(
+        DataError::new(format!(
             "the covariance of `{name}` is not positive semi-definite (at row {})",
             error.pivot + 1
         ))
@@ -59,10 +59,10 @@ fn variable<'a>(target: &'a Target<'_>) -> &'a str {
 }
 
 /// Refuses a covariance of too many points.
-pub(super) fn too_large(target: &Target<'_>) -> Problem {
+pub(super) fn too_large(target: &Target<'_>) -> DataError {
     let numbers: f64 = target.shape.iter().map(|size| *size as f64).product();
     let points = target.shape.last().copied().unwrap_or(0);
-    Problem::new(format!(
+    DataError::new(format!(
         "the covariance of `{}` over {points} points would have {numbers:.1e} numbers, {:.1} GB",
         variable(target),
         8e-9 * numbers
@@ -76,11 +76,11 @@ pub(super) fn too_large(target: &Target<'_>) -> Problem {
 
 /// Refuses covariances that the memory of this machine does not hold: while one is factorised there are it, its factor and
 /// the finished ones.
-pub(super) fn check_memory(target: &Target<'_>, cells: usize) -> Result<(), Problem> {
+pub(super) fn check_memory(target: &Target<'_>, cells: usize) -> Result<(), DataError> {
     let points = target.shape.last().copied().unwrap_or(0);
     let needed = size_of::<f64>() * (cells + 2 * points * points);
     match crate::memory::available() {
-        Some(available) if needed > available => Err(Problem::new(format!(
+        Some(available) if needed > available => Err(DataError::new(format!(
             "the covariance of `{}` over {points} points takes {:.1} GB of memory while it is factorised",
             variable(target),
             1e-9 * needed as f64

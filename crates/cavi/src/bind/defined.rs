@@ -11,9 +11,9 @@ use cavi_algebra::{ArrayId, Expression, Function, LetterId, Restriction, Subscri
 use cavi_families::functions;
 use cavi_model::{Model, Statement};
 
+use super::data_error::DataError;
 use super::hide::Hidden;
 use super::known::{Known, free_letters};
-use super::problem::Problem;
 
 /// Expressions with more values than this are not looked at one by one.
 const MANY: usize = 5_000_000;
@@ -119,7 +119,7 @@ struct Culprit<'e> {
 pub(super) fn undefined(
     uses: &Uses<'_>,
     at: &dyn Fn(ArrayId, &[usize]) -> String,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<DataError>,
 ) -> Vec<usize> {
     let mut found = Vec::new();
     for (number, statement) in uses.model.statements.iter().enumerate() {
@@ -192,7 +192,7 @@ fn judge(
     statement: &Statement,
     part: &Part<'_>,
     at: &dyn Fn(ArrayId, &[usize]) -> String,
-) -> Option<Problem> {
+) -> Option<DataError> {
     let (symbols, known) = (&uses.model.symbols, uses.known);
     let all: BTreeSet<LetterId> =
         part.factors.iter().chain(&part.around).flat_map(|own| free_letters(own)).collect();
@@ -352,7 +352,7 @@ fn explain(
     statement: &Statement,
     culprit: &Culprit<'_>,
     at: &dyn Fn(ArrayId, &[usize]) -> String,
-) -> Problem {
+) -> DataError {
     let mut assignment = culprit.assignment.clone();
     let text = |own: &Expression| cavi_model::text_of(&uses.model.symbols, own);
     let value = |own: &Expression, assignment: &mut Assignment| {
@@ -396,7 +396,7 @@ fn negative_base(
     value: f64,
     assignment: &mut Assignment,
     at: &dyn Fn(ArrayId, &[usize]) -> String,
-) -> Problem {
+) -> DataError {
     let quoted = cavi_model::text_of(&uses.model.symbols, base);
     let found = format!("`{quoted}` is {value}, and a latent is its exponent");
     refusal(uses, statement, &found, base, assignment, at).possible("powers of numbers of 0 or more")
@@ -416,7 +416,7 @@ fn refusal(
     expression: &Expression,
     assignment: &mut Assignment,
     at: &dyn Fn(ArrayId, &[usize]) -> String,
-) -> Problem {
+) -> DataError {
     let symbols = &uses.model.symbols;
     let mut entries: Vec<(ArrayId, Vec<usize>)> = Vec::new();
     expression.visit_values(&mut |array, subscripts: &[Subscript]| {
@@ -446,7 +446,7 @@ fn refusal(
     let why = if entries.is_empty() { String::new() } else { format!(": {}", entries.join(" and ")) };
     let target = &symbols.array(statement.target).name;
     let family = statement.family.name();
-    let problem = Problem::new(format!("in the statement `{target} ~ {family}(...)`: {found}{why}"));
+    let problem = DataError::new(format!("in the statement `{target} ~ {family}(...)`: {found}{why}"));
     match statement.observed {
         true => problem.help(format!(
             "mend the entry, or leave it out: where `{target}` is missing (`absent = NA`) or has multiplicity 0 nothing is read"

@@ -17,11 +17,11 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Binomial, Distribution};
 
+use super::data_error::DataError;
 use super::inputs::{Inputs, Source};
 use super::listing::positions;
 use super::pieces::{Piece, read_one};
 use super::place::Target;
-use super::problem::Problem;
 
 /// The first of the streams of random numbers that splits use: one for each array.
 const FIRST_STREAM: u64 = 1 << 40;
@@ -78,7 +78,7 @@ pub(super) fn hide(
     hide: &Hide,
     seed: u64,
     bound: &mut BoundArray,
-) -> Result<Hidden, Problem> {
+) -> Result<Hidden, DataError> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(FIRST_STREAM + target.id.index() as u64);
     let split = Split { target, hide, bound: &*bound };
@@ -237,14 +237,14 @@ impl Split<'_> {
         &self,
         inputs: &Inputs,
         files: &[(Option<String>, Source)],
-    ) -> Result<BoundArray, Problem> {
+    ) -> Result<BoundArray, DataError> {
         let pieces = pieces(self.target, inputs, files, None)?;
         let all: Vec<&Piece> = pieces.iter().collect();
         super::place::one(self.target, &all, &pieces)
     }
 
     /// The counts of the data without those given.
-    fn all_but_counts(&self, given: &BoundArray) -> Result<Hidden, Problem> {
+    fn all_but_counts(&self, given: &BoundArray) -> Result<Hidden, DataError> {
         let (mut held, mut kept) = (Vec::new(), 0.0);
         let mut total = 0.0;
         for (place, count) in self.observed() {
@@ -273,8 +273,8 @@ impl Split<'_> {
         Ok(hidden)
     }
 
-    fn exceeds(&self, at: &[usize], own: f64, count: f64) -> Problem {
-        Problem::new(format!(
+    fn exceeds(&self, at: &[usize], own: f64, count: f64) -> DataError {
+        DataError::new(format!(
             "{} is given as {own}, and the data have {count} there",
             self.target.describe(at)
         ))
@@ -497,7 +497,7 @@ fn pieces(
     inputs: &Inputs,
     files: &[(Option<String>, Source)],
     wanted: Option<Wanted>,
-) -> Result<Vec<Piece>, Problem> {
+) -> Result<Vec<Piece>, DataError> {
     let read = |(group, source): &(Option<String>, Source)| {
         read_one(target.symbols, inputs, target.id, group.as_deref(), source, wanted)
     };
@@ -510,11 +510,11 @@ fn listed(
     target: &Target<'_>,
     inputs: &Inputs,
     files: &[(Option<String>, Source)],
-) -> Result<BTreeSet<Vec<u32>>, Problem> {
+) -> Result<BTreeSet<Vec<u32>>, DataError> {
     let mut entries = BTreeSet::new();
     for piece in pieces(target, inputs, files, Some(Wanted::Positions))? {
         if piece.is_documents() {
-            return Err(Problem::new(format!("{}: documents, which name no entries", piece.name()))
+            return Err(DataError::new(format!("{}: documents, which name no entries", piece.name()))
                 .possible("a table with a column for each axis, or a file with an entry for each position"));
         }
         let columns = positions(target, &piece)?;
@@ -535,7 +535,7 @@ fn listed(
                 if *position as usize >= *size {
                     let axis = &target.symbols.axis(target.symbols.letter(*letter).axis).name;
                     let found = format!("{}: the position {position} of axis `{axis}`", piece.name());
-                    return Err(Problem::new(found).possible(format!("a position less than {size}")));
+                    return Err(DataError::new(found).possible(format!("a position less than {size}")));
                 }
             }
             entries.insert(place);

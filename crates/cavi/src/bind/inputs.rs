@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use cavi_files::{ColumnOf, Content, Dimension, FileError, ReadOptions, Wanted};
+use cavi_files::{ColumnOf, Content, Coordinates, Dense, Dimension, FileError, ReadOptions, Values, Wanted};
 use cavi_model::Set;
 
 use super::arithmetic;
-use super::problem::Problem;
+use super::data_error::DataError;
 
 /// Everything that a program is run on. The fields are in the order in which they were given.
 #[derive(Clone, Debug, Default)]
@@ -112,6 +112,43 @@ pub enum SetValue {
     Source(Source),
 }
 
+impl ArrayInput {
+    /// All entries of an array in memory, in C order of its declared dimensions; NaN is missing.
+    ///
+    /// # Panics
+    /// If there are not as many values as the shape has cells.
+    pub fn dense(name: &str, shape: &[usize], values: Vec<f64>) -> ArrayInput {
+        assert_eq!(
+            shape.iter().product::<usize>(),
+            values.len(),
+            "`{name}`: the shape has as many cells as there are values"
+        );
+        let labels = vec![None; shape.len()];
+        let dense = Dense { shape: shape.to_vec(), values: Values::Numbers(values), labels, lines: None };
+        let source = Source::Content { name: PathBuf::from(name), content: Content::Dense(dense) };
+        ArrayInput { name: name.to_owned(), group: None, source }
+    }
+
+    /// The listed entries of an array in memory: a column of positions from 0 for each of its declared dimensions.
+    ///
+    /// # Panics
+    /// If the columns differ in length, or a position lies outside of the shape.
+    pub fn sparse(name: &str, shape: &[usize], indices: Vec<Vec<u32>>, values: Vec<f64>) -> ArrayInput {
+        assert_eq!(shape.len(), indices.len(), "`{name}`: a column of positions for each dimension");
+        for (size, column) in shape.iter().zip(&indices) {
+            assert_eq!(column.len(), values.len(), "`{name}`: a position for each value");
+            assert!(
+                column.iter().all(|position| (*position as usize) < *size),
+                "`{name}`: positions inside of the shape"
+            );
+        }
+        let content =
+            Coordinates { shape: shape.to_vec(), shape_is_exact: true, indices, values, lines: None };
+        let source = Source::Content { name: PathBuf::from(name), content: Content::Coordinates(content) };
+        ArrayInput { name: name.to_owned(), group: None, source }
+    }
+}
+
 impl Inputs {
     /// Reads the texts of `--data`, `--columns`, `--transpose`, `--labels` and `--set`, one entry an occurrence.
     ///
@@ -133,11 +170,11 @@ impl Inputs {
         transpose: &[String],
         labels: &[String],
         set: &[String],
-    ) -> Result<Inputs, Vec<Problem>> {
+    ) -> Result<Inputs, Vec<DataError>> {
         let mut problems = Vec::new();
         let mut inputs = Inputs { transpose: transpose.to_vec(), ..Inputs::default() };
         let form = |option: &str, text: &str, form: &str| {
-            Problem::new(format!("`{option} {text}` is not of the form `{form}`"))
+            DataError::new(format!("`{option} {text}` is not of the form `{form}`"))
         };
         for text in data {
             match ArrayInput::parse(text) {
@@ -212,13 +249,13 @@ impl ColumnsInput {
 
 impl SetInput {
     /// Reads `NAME=VALUE`; `None` where it has another form.
-    pub fn parse(text: &str) -> Option<Result<SetInput, Problem>> {
+    pub fn parse(text: &str) -> Option<Result<SetInput, DataError>> {
         let (name, group, value) = named(text)?;
         let number = number(value);
         let value = match number {
             Some(number) if !number.is_finite() => {
                 let message = format!("`--set {text}` is {number}");
-                return Some(Err(Problem::new(message).possible("a finite number")));
+                return Some(Err(DataError::new(message).possible("a finite number")));
             }
             Some(number) => SetValue::Number(number),
             None => {
@@ -227,7 +264,7 @@ impl SetInput {
                 if source.name().extension().is_none() && !source.name().exists() {
                     let message = format!("`--set {text}`: `{value}` is neither a number nor a file");
                     let possible = "a number, an expression of numbers such as `3 * 4`, or a file of numbers";
-                    return Some(Err(Problem::new(message).possible(possible)));
+                    return Some(Err(DataError::new(message).possible(possible)));
                 }
                 SetValue::Source(source)
             }

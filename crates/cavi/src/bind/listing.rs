@@ -4,9 +4,9 @@ use cavi_algebra::{ArrayKind, Support};
 use cavi_executor::BoundArray;
 use cavi_files::Content;
 
+use super::data_error::DataError;
 use super::pieces::Piece;
 use super::place::{Coordinates, Target, needs_absent, too_large};
-use super::problem::Problem;
 use super::values::values;
 
 /// The entries of all files of an array, one after another.
@@ -29,7 +29,7 @@ impl Listing {
         target: &Target<'_>,
         own: &[&Piece],
         in_file_order: bool,
-    ) -> Result<(BoundArray, Option<Coordinates>), Problem> {
+    ) -> Result<(BoundArray, Option<Coordinates>), DataError> {
         let mut listing = Listing { columns: vec![Vec::new(); target.shape.len()], ..Listing::default() };
         for piece in own {
             listing.append(target, piece)?;
@@ -49,7 +49,7 @@ impl Listing {
         self.columns.iter().map(|column| order.iter().map(|entry| column[*entry]).collect()).collect()
     }
 
-    fn append(&mut self, target: &Target<'_>, piece: &Piece) -> Result<(), Problem> {
+    fn append(&mut self, target: &Target<'_>, piece: &Piece) -> Result<(), DataError> {
         self.starts.push(self.values.len());
         let columns = positions(target, piece)?;
         let outside = |entry: usize| !target.exists(|dimension| columns[dimension][entry] as usize);
@@ -62,7 +62,7 @@ impl Listing {
     }
 
     /// Refuses entries that do not exist; drops the lower triangle of a symmetric matrix.
-    fn restrict(&mut self, target: &Target<'_>, own: &[&Piece]) -> Result<(), Problem> {
+    fn restrict(&mut self, target: &Target<'_>, own: &[&Piece]) -> Result<(), DataError> {
         let Some((row, column, upper)) = target.restricted else { return Ok(()) };
         let length = self.values.len();
         let mut keep: Vec<bool> = Vec::with_capacity(length);
@@ -147,7 +147,7 @@ impl Listing {
     }
 
     /// Adds up counts at one place; refuses other entries that stand twice.
-    fn merge(&mut self, target: &Target<'_>, own: &[&Piece]) -> Result<(), Problem> {
+    fn merge(&mut self, target: &Target<'_>, own: &[&Piece]) -> Result<(), DataError> {
         let length = self.values.len();
         let mut keep: Vec<bool> = Vec::with_capacity(length);
         let mut first = 0;
@@ -182,7 +182,7 @@ impl Listing {
         Ok(())
     }
 
-    fn finish(mut self, target: &Target<'_>, own: &[&Piece]) -> Result<BoundArray, Problem> {
+    fn finish(mut self, target: &Target<'_>, own: &[&Piece]) -> Result<BoundArray, DataError> {
         let absent = target.array.absent;
         let complete = target.existing() == Some(self.values.len());
         let ragged =
@@ -194,7 +194,7 @@ impl Listing {
             if !(complete && exempt) {
                 let file = own.first().map_or_else(String::new, |piece| piece.name());
                 return Err(match (exempt, self.first_absent(target)) {
-                    (true, Some(place)) => Problem::new(format!(
+                    (true, Some(place)) => DataError::new(format!(
                         "{file} does not list the entry {}",
                         target.describe(&place)
                     ))
@@ -236,7 +236,7 @@ impl Listing {
         }
     }
 
-    fn dense(self, target: &Target<'_>, zero: bool, whole: bool) -> Result<BoundArray, Problem> {
+    fn dense(self, target: &Target<'_>, zero: bool, whole: bool) -> Result<BoundArray, DataError> {
         let cells = target.cells().ok_or_else(|| too_large(target))?;
         let mut values = vec![0.0; cells];
         let mut observed = vec![zero || whole; cells];
@@ -268,7 +268,7 @@ impl Listing {
 }
 
 /// The positions of the entries of a piece: one column a dimension of the array.
-pub(super) fn positions(target: &Target<'_>, piece: &Piece) -> Result<Vec<Vec<u32>>, Problem> {
+pub(super) fn positions(target: &Target<'_>, piece: &Piece) -> Result<Vec<Vec<u32>>, DataError> {
     let mut columns: Vec<Vec<u32>> = vec![Vec::new(); target.shape.len()];
     for (dimension, letter) in piece.letters.iter().enumerate() {
         let Some(own) = target.dimension_of(piece, dimension) else { continue };
@@ -295,7 +295,7 @@ pub(super) fn positions(target: &Target<'_>, piece: &Piece) -> Result<Vec<Vec<u3
                             target.axes.find(axis, group, &labels[position]).ok_or_else(|| {
                                 let expected = target.axes.expected_label(target.symbols, axis);
                                 let label = &labels[position];
-                                Problem::new(format!(
+                                DataError::new(format!(
                                     "{}: found the label `{label}`; expected {expected}",
                                     piece.name()
                                 ))

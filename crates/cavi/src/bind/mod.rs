@@ -1,12 +1,12 @@
 //! Which numbers stand for the data, the constants and the sizes of a program?
 //!
 //! In come a [`Model`] and what it is run on ([`Inputs`]: files or data in memory, labels, sizes, constants); out goes a
-//! [`Binding`], every axis with its size and labels, every array with its values, or all the [`Problem`]s that were found,
+//! [`Binding`], every axis with its size and labels, every array with its values, or all the [`DataError`]s that were found,
 //! each with the file and the line. The rules are those of `contract.md` and of `language.md`, sections 2 and 3.
 
+mod data_error;
 mod inputs;
 mod labels;
-mod problem;
 
 mod pieces;
 
@@ -35,17 +35,18 @@ use cavi_algebra::{ArrayId, ArrayKind, Symbols};
 use cavi_executor::{Bound, BoundArray};
 use cavi_model::Model;
 
+pub use data_error::DataError;
+pub(crate) use data_error::list;
 pub(crate) use frozen::Frozen;
 pub use hide::Hidden;
 pub(crate) use hide::{Hide, What};
 pub(crate) use inputs::number;
 pub use inputs::{ArrayInput, ColumnsInput, Inputs, LabelSource, LabelsInput, SetInput, SetValue, Source};
 pub use labels::Labels;
-pub use problem::Problem;
-pub(crate) use problem::list;
 pub use standardise::Standardised;
 
-use crate::entries::{EntryAxis, components};
+use crate::prepare::EntryAxis;
+use crate::prepare::entries::components;
 use defined::Uses;
 use known::Known;
 use place::Target;
@@ -72,6 +73,10 @@ pub struct Binding {
     pub listed: Vec<Option<Vec<Vec<u32>>>>,
     /// The axes of listed entries that a program was restated over.
     pub entries: Vec<EntryAxis>,
+    /// Data of which entries are held out as missing ones.
+    pub withheld: Vec<ArrayId>,
+    /// Whether the data are new rows of an earlier fit, whose factors keep the layout that they had there.
+    pub new_rows: bool,
 }
 
 /// Binds a program to what it is run on.
@@ -90,7 +95,7 @@ pub struct Binding {
 /// let binding = bind(&model.unwrap(), &Inputs { data: vec![x], ..Inputs::default() }).unwrap();
 /// assert_eq!(binding.bound.axes[0].size, 2);
 /// ```
-pub fn bind(model: &Model, inputs: &Inputs) -> Result<Binding, Vec<Problem>> {
+pub fn bind(model: &Model, inputs: &Inputs) -> Result<Binding, Vec<DataError>> {
     bind_in_part(model, inputs, &Part::default()).map(|bound| bound.binding)
 }
 
@@ -120,7 +125,7 @@ pub(crate) fn bind_in_part(
     model: &Model,
     inputs: &Inputs,
     part: &Part<'_>,
-) -> Result<BoundPart, Vec<Problem>> {
+) -> Result<BoundPart, Vec<DataError>> {
     let symbols = &model.symbols;
     let mut problems = Vec::new();
 
@@ -198,29 +203,37 @@ pub(crate) fn bind_in_part(
     let warnings = axes.warnings;
     let bound = Bound { axes: axes.bound, arrays };
     let labels = Labels { axes: axes.labels };
-    let entries = Vec::new();
-    let binding =
-        Binding { bound, labels, notes, warnings, jitters, standardised, partly_latent, listed, entries };
+    let binding = Binding {
+        bound,
+        labels,
+        notes,
+        warnings,
+        jitters,
+        standardised,
+        partly_latent,
+        listed,
+        ..Binding::default()
+    };
     Ok(BoundPart { binding, hidden, dropped })
 }
 
 /// What is wrong with a value of `--set` for this name, if the program has neither a constant nor an axis of it.
-pub fn unknown_set(symbols: &Symbols, name: &str) -> Option<Problem> {
+pub fn unknown_set(symbols: &Symbols, name: &str) -> Option<DataError> {
     let constants = symbols.arrays.iter().filter(|own| own.kind == ArrayKind::Constant);
     let axes = symbols.axes.iter().map(|axis| axis.name.as_str());
     let known: Vec<&str> = constants.map(|own| own.name.as_str()).chain(axes).collect();
     let message = format!("`--set {name}`: the program has no constant and no axis of this name");
-    (!known.contains(&name)).then(|| Problem::unknown(message, name, &known))
+    (!known.contains(&name)).then(|| DataError::unknown(message, name, &known))
 }
 
 /// What is wrong with a value of `--set` as the size of an axis, if the program has one of this name.
-pub fn wrong_size(symbols: &Symbols, name: &str, value: f64) -> Option<Problem> {
+pub fn wrong_size(symbols: &Symbols, name: &str, value: f64) -> Option<DataError> {
     let axis = symbols.axes.iter().any(|axis| axis.name == name);
     axes::size_set(name, value).err().filter(|_| axis)
 }
 
 /// Gives up if there is a problem: what follows would only repeat it.
-fn stop(problems: &mut Vec<Problem>) -> Result<(), Vec<Problem>> {
+fn stop(problems: &mut Vec<DataError>) -> Result<(), Vec<DataError>> {
     if problems.is_empty() { Ok(()) } else { Err(std::mem::take(problems)) }
 }
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use cavi_algebra::{ArrayId, ArrayKind, AxisId, LetterId, Support, Symbols, dedup};
 use cavi_files::{ColumnOf, Content, Dimension, Values, Wanted};
 
+use super::data_error::DataError;
 use super::inputs::{Inputs, SetValue, Source};
-use super::problem::Problem;
 
 /// A file bound to an array.
 pub(super) struct Piece {
@@ -40,7 +40,7 @@ fn ragged_letter(symbols: &Symbols, id: ArrayId) -> Option<LetterId> {
 }
 
 /// Reads every file that is bound to data or to a constant.
-pub(super) fn read(symbols: &Symbols, inputs: &Inputs, problems: &mut Vec<Problem>) -> Vec<Piece> {
+pub(super) fn read(symbols: &Symbols, inputs: &Inputs, problems: &mut Vec<DataError>) -> Vec<Piece> {
     check_names(symbols, inputs, problems);
     let mut pieces: Vec<Piece> = Vec::new();
     let given = inputs.data.iter().map(|input| (&input.name, &input.group, &input.source, ArrayKind::Data));
@@ -64,7 +64,7 @@ pub(super) fn read(symbols: &Symbols, inputs: &Inputs, problems: &mut Vec<Proble
             };
             if let Some(before) = clash {
                 problems.push(
-                    Problem::new(format!(
+                    DataError::new(format!(
                         "`{name}` is bound to {} and to {}",
                         before.name(),
                         source.name().display()
@@ -90,7 +90,7 @@ pub(super) fn read_one(
     group: Option<&str>,
     source: &Source,
     wanted: Option<Wanted>,
-) -> Result<Piece, Problem> {
+) -> Result<Piece, DataError> {
     let array = symbols.array(id);
     let ragged = ragged_letter(symbols, id);
     let group = group.map(|group| path(symbols, id, group)).transpose()?;
@@ -130,7 +130,7 @@ pub(super) fn read_one(
     let is_documents = ragged.is_some() && group.is_none() && names_documents(source);
     let content = if is_documents {
         let Some(target) = index.filter(|_| letters.len() == 2) else {
-            return Err(Problem::new(format!("{}: documents for `{}`", file.display(), array.name))
+            return Err(DataError::new(format!("{}: documents for `{}`", file.display(), array.name))
                 .possible(
                     "an .ldac file holds counts of two axes, or an `index` array over one ragged axis",
                 ));
@@ -153,7 +153,7 @@ pub(super) fn read_one(
         Content::Documents(_) => letters.len(),
     };
     if found != letters.len() {
-        return Err(Problem::new(format!(
+        return Err(DataError::new(format!(
             "{}: an array of {found} dimensions for `{}`",
             file.display(),
             array.name
@@ -167,11 +167,11 @@ pub(super) fn read_one(
         && long.values.is_none()
         && wanted != Wanted::Positions
     {
-        return Err(Problem::new(format!("{}: no column of values for `{}`", file.display(), array.name)));
+        return Err(DataError::new(format!("{}: no column of values for `{}`", file.display(), array.name)));
     }
     if index.is_none() && matches!(&content, Content::Dense(dense) if matches!(dense.values, Values::Text(_)))
     {
-        return Err(Problem::new(format!(
+        return Err(DataError::new(format!(
             "{}: text for `{}`, whose values are numbers",
             file.display(),
             array.name
@@ -195,7 +195,7 @@ fn names_documents(source: &Source) -> bool {
     name.ends_with(".ldac") || name.ends_with(".ldac.gz")
 }
 
-fn ragged_needs_groups(symbols: &Symbols, id: ArrayId, file: &str) -> Problem {
+fn ragged_needs_groups(symbols: &Symbols, id: ArrayId, file: &str) -> DataError {
     let array = symbols.array(id);
     let ragged = array.letters.iter().find(|letter| symbols.letter(**letter).parent.is_some());
     let axes: Vec<&str> = ragged
@@ -206,19 +206,19 @@ fn ragged_needs_groups(symbols: &Symbols, id: ArrayId, file: &str) -> Problem {
         .map(|letter| symbols.axis(symbols.letter(*letter).axis).name.as_str())
         .collect();
     let name = &array.name;
-    Problem::new(format!("{file}: one array without groups for `{name}`, which is ragged"))
+    DataError::new(format!("{file}: one array without groups for `{name}`, which is ragged"))
         .possible(format!(
             "one file for each group, or one table with a column for each axis ({})",
-            super::problem::list(&axes)
+            super::data_error::list(&axes)
         ))
         .help(format!("`--data '{name}[GROUP]={file}'`, where GROUP is the label of the group"))
 }
 
 /// The labels of a group, outermost first.
-fn path(symbols: &Symbols, id: ArrayId, group: &str) -> Result<Vec<String>, Problem> {
+fn path(symbols: &Symbols, id: ArrayId, group: &str) -> Result<Vec<String>, DataError> {
     let array = symbols.array(id);
     let Some(letter) = ragged_letter(symbols, id) else {
-        return Err(Problem::new(format!(
+        return Err(DataError::new(format!(
             "`{}[{group}]` names a group, and `{}` has none",
             array.name, array.name
         ))
@@ -228,7 +228,7 @@ fn path(symbols: &Symbols, id: ArrayId, group: &str) -> Result<Vec<String>, Prob
     let parent = symbols.letter(letter).parent;
     let mut parents = array.letters.iter().filter_map(|own| symbols.letter(*own).parent);
     if parents.any(|other| Some(other) != parent) {
-        return Err(Problem::new(format!(
+        return Err(DataError::new(format!(
             "`{}[{group}]` names one group, and `{}` is ragged in several axes",
             array.name, array.name
         ))
@@ -238,7 +238,7 @@ fn path(symbols: &Symbols, id: ArrayId, group: &str) -> Result<Vec<String>, Prob
 }
 
 /// The labels of the ancestors that name a group of a ragged axis, outermost first.
-pub(super) fn split_path(symbols: &Symbols, axis: AxisId, group: &str) -> Result<Vec<String>, Problem> {
+pub(super) fn split_path(symbols: &Symbols, axis: AxisId, group: &str) -> Result<Vec<String>, DataError> {
     let ancestors =
         std::iter::successors(symbols.axis(axis).parent, |parent| symbols.axis(*parent).parent).count();
     if ancestors == 1 {
@@ -248,7 +248,7 @@ pub(super) fn split_path(symbols: &Symbols, axis: AxisId, group: &str) -> Result
     if labels.len() == ancestors {
         return Ok(labels);
     }
-    Err(Problem::new(format!(
+    Err(DataError::new(format!(
         "the group `{group}` of `{}` has {} labels, and {ancestors} are expected, joined by `/`",
         symbols.axis(axis).name,
         labels.len()
@@ -256,7 +256,7 @@ pub(super) fn split_path(symbols: &Symbols, axis: AxisId, group: &str) -> Result
 }
 
 /// Refuses names that the program does not have.
-fn check_names(symbols: &Symbols, inputs: &Inputs, problems: &mut Vec<Problem>) {
+fn check_names(symbols: &Symbols, inputs: &Inputs, problems: &mut Vec<DataError>) {
     let of_kind = |kind: ArrayKind| -> Vec<&str> {
         symbols.arrays.iter().filter(|array| array.kind == kind).map(|array| array.name.as_str()).collect()
     };
@@ -267,23 +267,23 @@ fn check_names(symbols: &Symbols, inputs: &Inputs, problems: &mut Vec<Problem>) 
         match symbols.find(name).map(|id| symbols.array(id)) {
             Some(array) if array.kind == ArrayKind::Data => {
                 if array.value.is_some() {
-                    problems.push(Problem::new(format!(
+                    problems.push(DataError::new(format!(
                         "`{name}` is bound to {}, and the program derives it from other data",
                         input.source.name().display()
                     )));
                 }
             }
             Some(array) if array.kind == ArrayKind::Constant => problems.push(
-                Problem::new(format!("`--data {name}` names a constant"))
+                DataError::new(format!("`--data {name}` names a constant"))
                     .help(format!("`--set {name}={}`", input.source.name().display())),
             ),
             Some(_) => problems.push(
-                Problem::new(format!("`--data {name}` names a latent variable"))
-                    .possible(super::problem::list(&data)),
+                DataError::new(format!("`--data {name}` names a latent variable"))
+                    .possible(super::data_error::list(&data)),
             ),
             None => {
                 let message = format!("`--data {name}`: the program has no data of this name");
-                problems.push(Problem::unknown(message, name, &data));
+                problems.push(DataError::unknown(message, name, &data));
             }
         }
     }
@@ -295,7 +295,7 @@ fn check_names(symbols: &Symbols, inputs: &Inputs, problems: &mut Vec<Problem>) 
     {
         match symbols.find(name).map(|id| symbols.array(id)) {
             Some(array) if option == "--transpose" && array.letters.len() < 2 => {
-                problems.push(Problem::new(format!(
+                problems.push(DataError::new(format!(
                     "`--transpose {name}`: `{name}` has {} dimension, and nothing to transpose",
                     array.letters.len()
                 )))
@@ -304,14 +304,14 @@ fn check_names(symbols: &Symbols, inputs: &Inputs, problems: &mut Vec<Problem>) 
             Some(_) | None => {
                 let known = [data.clone(), of_kind(ArrayKind::Constant)].concat();
                 let message = format!("`{option} {name}`: the program has no data of this name");
-                problems.push(Problem::unknown(message, name, &known));
+                problems.push(DataError::unknown(message, name, &known));
             }
         }
     }
     for input in &inputs.labels {
         if !axes.contains(&input.axis.as_str()) {
             let message = format!("`--labels {}`: the program has no axis of this name", input.axis);
-            problems.push(Problem::unknown(message, &input.axis, &axes));
+            problems.push(DataError::unknown(message, &input.axis, &axes));
         }
     }
     let mut seen: Vec<(&str, Option<&str>)> = Vec::new();
@@ -319,7 +319,7 @@ fn check_names(symbols: &Symbols, inputs: &Inputs, problems: &mut Vec<Problem>) 
         let name = input.name.as_str();
         let key = (name, input.group.as_deref());
         if seen.contains(&key) {
-            problems.push(Problem::new(format!("`--set {name}` is given twice")));
+            problems.push(DataError::new(format!("`--set {name}` is given twice")));
         }
         seen.push(key);
         let constant = symbols.find(name).map(|id| symbols.array(id).kind);
@@ -328,12 +328,12 @@ fn check_names(symbols: &Symbols, inputs: &Inputs, problems: &mut Vec<Problem>) 
             let ragged = symbols.axes.iter().any(|axis| axis.name == name && axis.parent.is_some());
             let number = matches!(input.value, SetValue::Number(_));
             if is_axis && !ragged {
-                problems.push(Problem::new(format!(
+                problems.push(DataError::new(format!(
                     "`--set {name}[{group}]` names a group, and `{name}` has none"
                 )));
             } else if constant.is_some() && number {
                 problems.push(
-                    Problem::new(format!("`--set {name}[{group}]` is a number"))
+                    DataError::new(format!("`--set {name}[{group}]` is a number"))
                         .possible("a file for a group of a constant, or one number for the whole constant"),
                 );
             }
@@ -341,15 +341,15 @@ fn check_names(symbols: &Symbols, inputs: &Inputs, problems: &mut Vec<Problem>) 
         match (constant, is_axis, &input.value) {
             (Some(ArrayKind::Constant), _, _) | (None, true, SetValue::Number(_)) => {}
             (None, true, SetValue::Source(source)) => problems.push(
-                Problem::new(format!("`--set {name}={}` is no size for an axis", source.name().display()))
+                DataError::new(format!("`--set {name}={}` is no size for an axis", source.name().display()))
                     .possible("a whole number, 0 or more")
                     .help(format!("`--labels {name}=FILE` gives an axis its labels")),
             ),
             (Some(ArrayKind::Data), _, _) => problems.push(
-                Problem::new(format!("`--set {name}` names data")).help(format!("`--data {name}=FILE`")),
+                DataError::new(format!("`--set {name}` names data")).help(format!("`--data {name}=FILE`")),
             ),
             (Some(ArrayKind::Latent), _, _) => problems.push(
-                Problem::new(format!("`--set {name}` names a latent variable"))
+                DataError::new(format!("`--set {name}` names a latent variable"))
                     .help("its start is given with `--init`"),
             ),
             (None, false, _) => {

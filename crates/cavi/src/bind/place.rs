@@ -5,9 +5,9 @@ use cavi_executor::BoundArray;
 use cavi_files::{Content, Dense};
 
 use super::axes::{Axes, multiplicity_of};
+use super::data_error::DataError;
 use super::listing::Listing;
 use super::pieces::Piece;
-use super::problem::Problem;
 use super::values::{may_not_be_missing, misfit, values};
 
 /// An array smaller than this stays as it is read.
@@ -180,7 +180,7 @@ pub(super) fn place(
     axes: &Axes,
     pieces: &[Piece],
     with_latents: &[ArrayId],
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<DataError>,
 ) -> (Vec<Option<BoundArray>>, Vec<Option<Coordinates>>) {
     let mut arrays: Vec<Option<BoundArray>> = vec![None; symbols.arrays.len()];
     let mut listed: Vec<Option<Coordinates>> = vec![None; symbols.arrays.len()];
@@ -195,7 +195,7 @@ pub(super) fn place(
                     if let Some(weights) = multiplicity_of(symbols, first) {
                         match pieces.iter().find(|piece| piece.array == weights) {
                             None => arrays[weights.index()] = Some(BoundArray::full(counts)),
-                            Some(other) => problems.push(Problem::new(format!(
+                            Some(other) => problems.push(DataError::new(format!(
                                 "`{}` has the counts of {}, and is bound to {} too",
                                 symbols.array(weights).name,
                                 first.name(),
@@ -225,7 +225,7 @@ fn placed(
     own: &[&Piece],
     pieces: &[Piece],
     in_file_order: bool,
-) -> Result<(BoundArray, Option<Coordinates>), Problem> {
+) -> Result<(BoundArray, Option<Coordinates>), DataError> {
     match own.iter().all(|piece| matches!(piece.content, Content::Dense(_))) {
         true => dense(target, own, pieces).map(|array| (array, None)),
         false => Listing::read(target, own, in_file_order),
@@ -233,12 +233,12 @@ fn placed(
 }
 
 /// One array from files of its own.
-pub(super) fn one(target: &Target<'_>, own: &[&Piece], pieces: &[Piece]) -> Result<BoundArray, Problem> {
+pub(super) fn one(target: &Target<'_>, own: &[&Piece], pieces: &[Piece]) -> Result<BoundArray, DataError> {
     placed(target, own, pieces, false).map(|(array, _)| array)
 }
 
 /// The rows of documents: the index of each, and its count.
-fn documents(target: &Target<'_>, piece: &Piece) -> Result<(Vec<f64>, Vec<f64>), Problem> {
+fn documents(target: &Target<'_>, piece: &Piece) -> Result<(Vec<f64>, Vec<f64>), DataError> {
     let Content::Documents(documents) = &piece.content else { unreachable!("the caller looked") };
     let weighted = multiplicity_of(target.symbols, piece).is_some();
     let support = if weighted { Support::Multiplicity } else { Support::Count };
@@ -259,7 +259,7 @@ fn documents(target: &Target<'_>, piece: &Piece) -> Result<(Vec<f64>, Vec<f64>),
 }
 
 /// Where the positions of each dimension of a dense piece are on the axes.
-fn maps(target: &Target<'_>, piece: &Piece, dense: &Dense) -> Result<Vec<Vec<usize>>, Problem> {
+fn maps(target: &Target<'_>, piece: &Piece, dense: &Dense) -> Result<Vec<Vec<usize>>, DataError> {
     let mut maps = Vec::with_capacity(dense.shape.len());
     for (dimension, letter) in piece.letters.iter().enumerate() {
         let axis = target.symbols.letter(*letter).axis;
@@ -277,7 +277,7 @@ fn maps(target: &Target<'_>, piece: &Piece, dense: &Dense) -> Result<Vec<Vec<usi
                         let expected = target.axes.expected_label(target.symbols, axis);
                         let message =
                             format!("{}: found the label `{label}`; expected {expected}", piece.name());
-                        return Err(Problem::new(message).help("correct one of the two files"));
+                        return Err(DataError::new(message).help("correct one of the two files"));
                     };
                     map.push(position as usize);
                 }
@@ -289,7 +289,7 @@ fn maps(target: &Target<'_>, piece: &Piece, dense: &Dense) -> Result<Vec<Vec<usi
 }
 
 /// An array from dense files: one, or one a group.
-fn dense(target: &Target<'_>, own: &[&Piece], pieces: &[Piece]) -> Result<BoundArray, Problem> {
+fn dense(target: &Target<'_>, own: &[&Piece], pieces: &[Piece]) -> Result<BoundArray, DataError> {
     let cells =
         target.cells().filter(|cells| *cells <= isize::MAX as usize / 8).ok_or_else(|| too_large(target))?;
     let mut strides = vec![1; target.shape.len()];
@@ -392,7 +392,7 @@ fn refuse_outside(
     content: &Dense,
     values: &[f64],
     outside: &dyn Fn(usize) -> bool,
-) -> Result<(), Problem> {
+) -> Result<(), DataError> {
     let Some((_, _, upper)) = target.restricted else { return Ok(()) };
     let wrong = |entry: &usize| {
         let value = values[*entry];
@@ -420,12 +420,12 @@ fn refuse_outside(
 }
 
 /// An array too large for any memory.
-pub(super) fn too_large(target: &Target<'_>) -> Problem {
-    Problem::new(format!("`{}` has {:?} entries, which no memory holds", target.array.name, target.shape))
+pub(super) fn too_large(target: &Target<'_>) -> DataError {
+    DataError::new(format!("`{}` has {:?} entries, which no memory holds", target.array.name, target.shape))
 }
 
 /// The first entry that the files of an array lack, while other files have its labels.
-fn lacks(target: &Target<'_>, own: &[&Piece], pieces: &[Piece], coordinates: &[usize]) -> Problem {
+fn lacks(target: &Target<'_>, own: &[&Piece], pieces: &[Piece], coordinates: &[usize]) -> DataError {
     let name = &target.array.name;
     let help = match target.array.kind {
         ArrayKind::Data => {
@@ -446,7 +446,7 @@ fn lacks(target: &Target<'_>, own: &[&Piece], pieces: &[Piece], coordinates: &[u
             let path = target.axes.path(target.symbols, axis, position);
             let label = path.last().map_or("", String::as_str);
             let other = target.axes.who_has(target.symbols, pieces, axis, label, target.id);
-            return Problem::new(format!(
+            return DataError::new(format!(
                 "{} lacks the label `{label}` of axis `{}`, which {other} has",
                 piece.name(),
                 target.symbols.axis(axis).name
@@ -456,7 +456,7 @@ fn lacks(target: &Target<'_>, own: &[&Piece], pieces: &[Piece], coordinates: &[u
     }
     let names: Vec<String> = cavi_algebra::dedup(own.iter().map(|piece| piece.name().to_string()).collect());
     let names = if names.is_empty() { "no file".to_owned() } else { format!("none of {}", names.join(", ")) };
-    Problem::new(format!("{names} has the entry {}", target.describe(coordinates))).help(help)
+    DataError::new(format!("{names} has the entry {}", target.describe(coordinates))).help(help)
 }
 
 /// A dense array as it is, or its listed entries where that saves much memory.
@@ -497,8 +497,8 @@ pub(super) fn compact(target: &Target<'_>, values: Vec<f64>, observed: Option<Ve
 }
 
 /// Whether an entry that no file lists may be left out, in words why not.
-pub(super) fn needs_absent(array: &Array, file: &str) -> Problem {
-    let problem = Problem::new(format!(
+pub(super) fn needs_absent(array: &Array, file: &str) -> DataError {
+    let problem = DataError::new(format!(
         "{file} lists entries of `{}`, and the program does not say what the others are",
         array.name
     ));

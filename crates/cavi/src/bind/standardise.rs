@@ -6,8 +6,8 @@ use cavi_algebra::{ArrayId, LetterId, Symbols};
 use cavi_executor::{Bound, BoundArray};
 
 use super::compute::LARGEST_DENSE;
+use super::data_error::DataError;
 use super::place::Target;
-use super::problem::Problem;
 
 /// What was subtracted and divided by, for the files of a fit.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +45,7 @@ pub(super) fn standardise(
     target: &Target<'_>,
     bound: &mut BoundArray,
     fixed: Option<&Standardised>,
-) -> Result<Option<Standardised>, Problem> {
+) -> Result<Option<Standardised>, DataError> {
     let array = target.array;
     if array.center.is_none() && array.scale.is_none() {
         return Ok(None);
@@ -267,12 +267,12 @@ fn apply(target: &Target<'_>, bound: &mut BoundArray, letter: LetterId, change: 
 }
 
 /// Writes out the zeros that are not listed: they are no zeros any more once a mean is subtracted.
-fn densify(target: &Target<'_>, bound: &mut BoundArray) -> Result<(), Problem> {
+fn densify(target: &Target<'_>, bound: &mut BoundArray) -> Result<(), DataError> {
     let BoundArray::Sparse { indices, values, observed, unlisted_zero: true } = &*bound else {
         return Ok(());
     };
     let cells = target.cells().filter(|cells| *cells <= LARGEST_DENSE).ok_or_else(|| {
-        Problem::new(format!(
+        DataError::new(format!(
             "`{}` is sparse with {:?} entries; centred, none of them is 0",
             target.array.name, target.shape
         ))

@@ -6,8 +6,8 @@ use cavi_algebra::{Absent, Array, ArrayKind, AxisId, Support, Symbols};
 use cavi_files::{Categories, Content, Values};
 
 use super::axes::Axes;
+use super::data_error::DataError;
 use super::pieces::Piece;
-use super::problem::Problem;
 
 /// The position of a label that an earlier fit does not have, until it is left out.
 pub(super) const UNKNOWN: f64 = f64::INFINITY;
@@ -56,7 +56,7 @@ pub(super) fn values<'a>(
     axes: &Axes,
     piece: &'a Piece,
     outside: &dyn Fn(usize) -> bool,
-) -> Result<Cow<'a, [f64]>, Problem> {
+) -> Result<Cow<'a, [f64]>, DataError> {
     let array = symbols.array(piece.array);
     let values: Cow<'a, [f64]> = match &piece.content {
         Content::Dense(dense) => numbers(axes, symbols, piece, array.support, &dense.values)?,
@@ -99,14 +99,14 @@ fn numbers<'a>(
     piece: &Piece,
     support: Support,
     values: &'a Values,
-) -> Result<Cow<'a, [f64]>, Problem> {
+) -> Result<Cow<'a, [f64]>, DataError> {
     match (values, support) {
         (Values::Numbers(numbers), _) => Ok(Cow::Borrowed(numbers)),
         (Values::Text(text), Support::Index(axis)) => {
             positions(axes, symbols, piece, axis, text).map(Cow::Owned)
         }
         (Values::Text(_), _) => {
-            Err(Problem::new(format!("{}: text where numbers are expected", piece.name())))
+            Err(DataError::new(format!("{}: text where numbers are expected", piece.name())))
         }
     }
 }
@@ -118,7 +118,7 @@ fn positions(
     piece: &Piece,
     axis: AxisId,
     text: &Categories,
-) -> Result<Vec<f64>, Problem> {
+) -> Result<Vec<f64>, DataError> {
     let mut map = Vec::with_capacity(text.names.len());
     for (code, name) in text.names.iter().enumerate() {
         map.push(match axes.find(axis, 0, name) {

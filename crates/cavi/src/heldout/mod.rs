@@ -20,16 +20,16 @@ use std::sync::OnceLock;
 use cavi_algebra::{ArrayId, ArrayKind, Support};
 use cavi_executor::{BoundArray, Parameters};
 use cavi_families::{Prediction, Slices};
-use cavi_model::{Model, ScheduleItem, ScheduleKind, Statement};
+use cavi_model::{Model, Statement};
 use cavi_numerics::Threads;
-use cavi_syntax::Diagnostic;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Binomial, Distribution};
 
-use crate::bind::{Binding, Hidden, Hide, Inputs, Part, Problem, Source, What, bind_in_part};
-use crate::entries::components;
-use crate::pipeline::Compiled;
+use crate::bind::{Binding, DataError, Hidden, Hide, Inputs, Part, Source, What, bind_in_part};
+use crate::compile::Compiled;
+use crate::error::Error;
+use crate::prepare::{EntryAxis, Problem, prepare};
 use predict::Predictor;
 pub use predict::{BATCHES, DRAWS, Score};
 
@@ -63,35 +63,14 @@ pub struct HeldOut {
     pub parts: Vec<Hidden>,
 }
 
-/// Why there is no held-out part, or no score.
-#[derive(Clone, Debug)]
-pub enum Refusal {
-    /// The data, or what was asked for.
-    Problems(Vec<Problem>),
-    /// The program.
-    Program(Vec<Diagnostic>),
-}
-
-impl From<Problem> for Refusal {
-    fn from(problem: Problem) -> Refusal {
-        Refusal::Problems(vec![problem])
-    }
-}
-
-impl From<Vec<Problem>> for Refusal {
-    fn from(problems: Vec<Problem>) -> Refusal {
-        Refusal::Problems(problems)
-    }
-}
-
 impl Request {
     /// Reads `NAME=FRACTION`, `NAME=FILE` or `NAME[GROUP]=FILE`.
     ///
     /// # Errors
     /// A text of another form, a fraction that is not between 0 and 1, a name of no file.
-    pub fn parse(option: &str, text: &str) -> Result<Request, Problem> {
+    pub fn parse(option: &str, text: &str) -> Result<Request, DataError> {
         let form = || {
-            Problem::new(format!("`{option} {text}` is not of the form `NAME=FRACTION` or `NAME=FILE`"))
+            DataError::new(format!("`{option} {text}` is not of the form `NAME=FRACTION` or `NAME=FILE`"))
                 .help(format!("`{option} n=0.1` hides a tenth of `n`"))
         };
         let input = crate::bind::ArrayInput::parse(text).ok_or_else(form)?;
@@ -100,16 +79,18 @@ impl Request {
             let path = input.source.name().to_owned();
             if path.extension().is_none() && !path.exists() {
                 let found = format!("`{option} {text}`: `{}` is neither a number nor a file", path.display());
-                return Err(Problem::new(found).possible("a fraction between 0 and 1, or a file of entries"));
+                return Err(
+                    DataError::new(found).possible("a fraction between 0 and 1, or a file of entries")
+                );
             }
             return Ok(Request { name: input.name, group: input.group, what: Asked::File(input.source) });
         };
         if !(share > 0.0 && share < 1.0) {
-            return Err(Problem::new(format!("`{option} {text}`: the fraction is {share}"))
+            return Err(DataError::new(format!("`{option} {text}`: the fraction is {share}"))
                 .possible("a number greater than 0 and less than 1"));
         }
         if input.group.is_some() {
-            return Err(Problem::new(format!(
+            return Err(DataError::new(format!(
                 "`{option} {text}`: a fraction is that of all groups together"
             ))
             .help(format!("`{option} {}={value}`", input.name)));
@@ -121,8 +102,8 @@ impl Request {
     ///
     /// # Errors
     /// A text of another form.
-    pub fn parse_file(option: &str, text: &str) -> Result<Request, Problem> {
-        let form = || Problem::new(format!("`{option} {text}` is not of the form `NAME=FILE`"));
+    pub fn parse_file(option: &str, text: &str) -> Result<Request, DataError> {
+        let form = || DataError::new(format!("`{option} {text}` is not of the form `NAME=FILE`"));
         let input = crate::bind::ArrayInput::parse(text).ok_or_else(form)?;
         Ok(Request { name: input.name, group: input.group, what: Asked::File(input.source) })
     }
@@ -130,7 +111,7 @@ impl Request {
 
 /// How an array is split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Split {
+enum Way {
     /// The units of counts go one way or the other.
     Units,
     /// The units of rows of weight do; the array holds how many there are.
@@ -140,15 +121,15 @@ enum Split {
 }
 
 /// How the data of a statement are split.
-fn split_of(model: &Model, statement: &Statement, by_file: bool) -> Split {
+fn way_of(model: &Model, statement: &Statement, by_file: bool) -> Way {
     let array = model.symbols.array(statement.target);
     let prediction = statement.family.prediction();
     let thins = matches!(prediction, Prediction::Units | Prediction::Rate);
     if !by_file && thins && array.support == Support::Count && array.absent.zero {
-        return Split::Units;
+        return Way::Units;
     }
     let weight = (!by_file && prediction == Prediction::Class).then(|| weight_of(model, statement)).flatten();
-    weight.map_or(Split::Entries, Split::Weights)
+    weight.map_or(Way::Entries, Way::Weights)
 }
 
 /// The multiplicity of the rows of a statement, if its rows are those of weight and no other data have it.
@@ -175,7 +156,7 @@ fn requested<'m>(
     model: &'m Model,
     option: &str,
     requests: &[Request],
-) -> Result<Vec<(&'m Statement, Asking)>, Vec<Problem>> {
+) -> Result<Vec<(&'m Statement, Asking)>, Vec<DataError>> {
     let symbols = &model.symbols;
     let known: Vec<&str> = model
         .statements
@@ -197,7 +178,7 @@ fn requested<'m>(
                 Some(array) if array.kind == ArrayKind::Constant => "this is a constant",
                 Some(_) => "this is a latent variable",
             };
-            problems.push(Problem::unknown(format!("`{option} {name}`: {what}"), name, &known));
+            problems.push(DataError::unknown(format!("`{option} {name}`: {what}"), name, &known));
             continue;
         };
         match (found.iter_mut().find(|(own, _)| own.target == statement.target), &request.what) {
@@ -212,7 +193,7 @@ fn requested<'m>(
                 files.push((request.group.clone(), source.clone()));
             }
             (Some(_), _) => {
-                problems.push(Problem::new(format!("`{option} {name}` is given twice")).possible(
+                problems.push(DataError::new(format!("`{option} {name}` is given twice")).possible(
                     "one fraction or one file an array, or one file for each group of a ragged array",
                 ))
             }
@@ -228,12 +209,12 @@ enum Asking {
 }
 
 /// What is hidden of the data of a statement, by how they are split.
-fn hiding(model: &Model, statement: &Statement, what: What, split: Split) -> Result<Hide, Problem> {
+fn hiding(model: &Model, statement: &Statement, what: What, way: Way) -> Result<Hide, DataError> {
     let array = model.symbols.array(statement.target);
     let name = &array.name;
     let family = statement.family;
-    if split == Split::Entries && family.prediction() == Prediction::Units && !matches!(what, What::Nothing) {
-        let problem = Problem::new(format!(
+    if way == Way::Entries && family.prediction() == Prediction::Units && !matches!(what, What::Nothing) {
+        let problem = DataError::new(format!(
             "entries of `{name}` cannot be hidden: a row under {} has no missing entries",
             family.name()
         ));
@@ -253,118 +234,84 @@ fn hiding(model: &Model, statement: &Statement, what: What, split: Split) -> Res
             (0..array.slice.len()).filter(|dimension| array.slice[*dimension]).collect()
         }
     };
-    Ok(Hide { array: statement.target, whole, thin: split == Split::Units, what, rows: None })
+    Ok(Hide { array: statement.target, whole, thin: way == Way::Units, what, rows: None })
 }
 
-/// Binds a program to its data without what is to be held out. The program comes back as it is run: entries of these data may be
-/// missing, and where latents live at listed entries it is restated over them.
+/// A program bound to a part of its data.
+pub(crate) struct Split {
+    /// The problem without the part that is held out.
+    pub problem: Problem,
+    /// That part.
+    pub held: HeldOut,
+    /// How many entries were left out for a label that an earlier fit does not have.
+    pub dropped: usize,
+}
+
+/// Binds a program to its data without what is to be held out: entries of these data may then be missing.
 ///
 /// # Errors
-/// Everything that [`crate::bind::bind()`] refuses; arrays that cannot be held out, with the reason.
-///
-/// # Panics
-/// If the program did not compile.
+/// Everything that [`crate::bind::bind()`] and [`prepare`] refuse; arrays that cannot be held out, with the reason.
 pub fn bind(
     compiled: Compiled,
     inputs: &Inputs,
     requests: &[Request],
     seed: u64,
-) -> Result<(Compiled, Binding, HeldOut), Refusal> {
-    let model = compiled.model.as_ref().expect("only a program that compiles has data");
-    let mut splits = Vec::new();
+) -> Result<(Problem, HeldOut), Error> {
+    let mut ways = Vec::new();
     let mut hide = Vec::new();
-    for (statement, asking) in requested(model, "--heldout", requests)? {
-        let split = split_of(model, statement, matches!(asking, Asking::Files(_)));
-        let what = match (asking, split) {
+    for (statement, asking) in requested(&compiled.model, "--heldout", requests)? {
+        let way = way_of(&compiled.model, statement, matches!(asking, Asking::Files(_)));
+        let what = match (asking, way) {
             // Their weights are split, and all of them stay.
-            (Asking::Share(share), Split::Weights(_)) => {
-                splits.push((split, share));
-                hide.push(hiding(model, statement, What::Nothing, split)?);
+            (Asking::Share(share), Way::Weights(_)) => {
+                ways.push((way, share));
+                hide.push(hiding(&compiled.model, statement, What::Nothing, way)?);
                 continue;
             }
             (Asking::Share(share), _) => What::Share(share),
             (Asking::Files(files), _) => What::Entries(files),
         };
-        splits.push((split, 0.0));
-        hide.push(hiding(model, statement, what, split)?);
+        ways.push((way, 0.0));
+        hide.push(hiding(&compiled.model, statement, what, way)?);
     }
     let part = Part { hide: &hide, seed, frozen: None };
-    let (compiled, binding, held, _) = bind_split(compiled, inputs, &part, &splits)?;
+    let Split { problem, held, .. } = bind_split(compiled, inputs, &part, &ways)?;
     if let Some(empty) = held.parts.iter().find(|part| part.is_empty()) {
-        let name = &compiled.model.as_ref().expect("it was there before").symbols.array(empty.array).name;
-        return Err(Problem::new(format!("nothing of `{name}` is held out: what was asked for is no entry"))
-            .help("a greater fraction, or a file that names observed entries")
-            .into());
+        let name = &problem.model.symbols.array(empty.array).name;
+        return Err(DataError::new(format!(
+            "nothing of `{name}` is held out: what was asked for is no entry"
+        ))
+        .help("a greater fraction, or a file that names observed entries")
+        .into());
     }
-    Ok((compiled, binding, held))
+    Ok((problem, held))
 }
 
-/// Binds a program to a part of its data, lets what was hidden be missing, and restates it where latents live at entries.
+/// Binds a program to a part of its data, and prepares it without the rest.
 fn bind_split(
     compiled: Compiled,
     inputs: &Inputs,
     part: &Part<'_>,
-    splits: &[(Split, f64)],
-) -> Result<(Compiled, Binding, HeldOut, usize), Refusal> {
-    let model = compiled.model.as_ref().expect("only a program that compiles has data");
-    let bound = bind_in_part(model, inputs, part)?;
+    ways: &[(Way, f64)],
+) -> Result<Split, Error> {
+    let bound = bind_in_part(&compiled.model, inputs, part)?;
     let (mut binding, mut hidden) = (bound.binding, bound.hidden);
-    for ((split, share), hidden) in splits.iter().zip(&mut hidden) {
-        if let Split::Weights(weight) = split {
+    for ((way, share), hidden) in ways.iter().zip(&mut hidden) {
+        if let Way::Weights(weight) = way {
             thin_weights(&mut binding, *weight, *share, part.seed, hidden)?;
         }
     }
-    let may_miss: Vec<ArrayId> = part
+    binding.new_rows = part.frozen.is_some();
+    binding.withheld = part
         .hide
         .iter()
-        .zip(splits)
-        .filter(|(hide, (split, _))| *split == Split::Entries && !matches!(hide.what, What::Nothing))
+        .zip(ways)
+        .filter(|(hide, (way, _))| *way == Way::Entries && !matches!(hide.what, What::Nothing))
         .map(|(hide, _)| hide.array)
         .collect();
-    let compiled = with_missing(compiled, &may_miss)?;
-    let before = compiled.model.clone();
-    let (compiled, binding) = crate::entries::restated(compiled, binding);
-    if let Some(before) = before {
-        hidden.iter_mut().for_each(|hidden| at_entries(&before, &binding, hidden));
-    }
-    Ok((compiled, binding, HeldOut { parts: hidden }, bound.dropped))
-}
-
-/// The program with entries of these arrays that may be missing.
-fn with_missing(mut compiled: Compiled, arrays: &[ArrayId]) -> Result<Compiled, Refusal> {
-    let Some(mut model) = compiled.model.clone() else { return Ok(compiled) };
-    let changed = arrays.iter().filter(|id| !model.symbols.array(**id).absent.missing).copied();
-    let changed: Vec<ArrayId> = changed.collect();
-    if changed.is_empty() {
-        return Ok(compiled);
-    }
-    for id in &changed {
-        model.symbols.arrays[id.index()].absent.missing = true;
-    }
-    let (equations, diagnostics) = cavi_derivation::derive(&model);
-    let errors: Vec<Diagnostic> = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
-    let Some(equations) = equations.filter(|_| errors.is_empty()) else {
-        let names: Vec<&str> = changed.iter().map(|id| model.symbols.array(*id).name.as_str()).collect();
-        let names = crate::bind::list(&names);
-        let message = format!("no entry of {names} can be hidden: the program needs all of them");
-        let first = Diagnostic::error("E0901", message)
-            .at(model.array_spans[changed[0].index()], "a held-out entry is a missing one")
-            .help("what is wrong with missing entries follows");
-        return Err(Refusal::Program(std::iter::once(first).chain(errors).collect()));
-    };
-    // Entries that are latent now are updated first, before anything that reads them.
-    let new =
-        equations.blocks.iter().flat_map(|block| &block.members).filter(|member| changed.contains(member));
-    if let Some(sweep) = &mut model.fit.sweep {
-        for member in new {
-            let span = model.array_spans[member.index()];
-            let kind = ScheduleKind::Variable(*member);
-            sweep.insert(0, ScheduleItem { kind, reset: false, repeat: 1, span });
-        }
-    }
-    compiled.model = Some(model);
-    compiled.equations = Some(equations);
-    Ok(compiled)
+    let problem = prepare(compiled, binding)?;
+    hidden.iter_mut().for_each(|hidden| at_entries(&problem.binding.entries, hidden));
+    Ok(Split { problem, held: HeldOut { parts: hidden }, dropped: bound.dropped })
 }
 
 /// Takes units out of rows of weight.
@@ -374,14 +321,14 @@ fn thin_weights(
     share: f64,
     seed: u64,
     hidden: &mut Hidden,
-) -> Result<(), Problem> {
+) -> Result<(), DataError> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(FIRST_STREAM + weight.index() as u64);
     let Some(BoundArray::Dense { values, .. }) = &mut binding.bound.arrays[weight.index()] else {
-        return Err(Problem::new("the weights of rows are not listed one by one"));
+        return Err(DataError::new("the weights of rows are not listed one by one"));
     };
     if let Some(value) = values.iter().find(|value| value.fract() != 0.0) {
-        return Err(Problem::new(format!(
+        return Err(DataError::new(format!(
             "a row weighs {value}, and a held-out fraction is one of whole units"
         ))
         .help("give a file of the entries to hide"));
@@ -409,19 +356,11 @@ fn thin_weights(
 }
 
 /// Hidden entries of an array that a program was restated over: their numbers among the listed ones.
-fn at_entries(before: &Model, binding: &Binding, hidden: &mut Hidden) {
-    let all = components(before);
-    let Some(member) = all.iter().flat_map(|own| &own.data).find(|own| own.array == hidden.array) else {
-        return;
-    };
-    let Some(component) = all.iter().find(|own| own.data.iter().any(|other| other.array == hidden.array))
-    else {
-        return;
-    };
-    let is_own = |entries: &&crate::entries::EntryAxis| {
-        entries.latents.iter().any(|(latent, _)| component.latents.iter().any(|own| own.array == *latent))
-    };
-    let Some(entries) = binding.entries.iter().find(is_own) else { return };
+fn at_entries(axes: &[EntryAxis], hidden: &mut Hidden) {
+    let own = axes.iter().find_map(|entries| {
+        entries.data.iter().find(|own| own.array == hidden.array).map(|member| (entries, member))
+    });
+    let Some((entries, member)) = own else { return };
     let count = entries.columns.first().map_or(0, Vec::len);
     let number: std::collections::BTreeMap<Vec<u32>, u32> = (0..count)
         .map(|entry| (entries.columns.iter().map(|column| column[entry]).collect(), entry as u32))
@@ -439,20 +378,14 @@ fn at_entries(before: &Model, binding: &Binding, hidden: &mut Hidden) {
 ///
 /// # Errors
 /// A statement whose data have no prediction in this version, at its place.
-///
-/// # Panics
-/// If the program did not compile.
 pub fn score(
-    compiled: &Compiled,
-    binding: &Binding,
+    problem: &Problem,
     parameters: &Parameters,
     held: &HeldOut,
     seed: u64,
     threads: usize,
-) -> Result<Vec<Score>, Box<Diagnostic>> {
-    let (Some(model), Some(equations)) = (&compiled.model, &compiled.equations) else {
-        panic!("only a program that compiles predicts");
-    };
+) -> Result<Vec<Score>, Error> {
+    let Problem { source, model, equations, binding, .. } = problem.as_given();
     let predictor = Predictor {
         model,
         equations,
@@ -462,7 +395,8 @@ pub fn score(
         threads: Threads::new(threads),
         written_out: OnceLock::new(),
     };
-    held.parts.iter().map(|part| predictor.score(part)).collect()
+    let scores = held.parts.iter().map(|part| predictor.score(part));
+    scores.map(|score| score.map_err(|diagnostic| Error::at(*diagnostic, source))).collect()
 }
 
 /// The scores of several arrays as one.

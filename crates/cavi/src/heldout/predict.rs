@@ -16,7 +16,7 @@ use cavi_algebra::{ArrayId, ArrayKind, Atom, BlockId, Equations, Function, Lette
 use cavi_derivation::copy::{Copy, Selection, copy};
 use cavi_executor::{Bound, BoundArray, Executor, Item, Parameters, Schedule};
 use cavi_families::{Prediction, Slices, functions};
-use cavi_model::{BlockKind, Model, Statement};
+use cavi_model::{Model, Statement};
 use cavi_numerics::Threads;
 use cavi_numerics::special::{exp, ln};
 use cavi_syntax::Diagnostic;
@@ -29,6 +29,7 @@ use super::draws::{Source, is_certain};
 use super::total::total;
 use crate::bind::Hidden;
 use crate::means::mean;
+use crate::prepare::written_out::written_out;
 
 /// How many draws from q an expectation without a closed form takes.
 pub const DRAWS: usize = 200;
@@ -230,12 +231,7 @@ impl Predictor<'_> {
 
     /// The equations and factors of the program with nothing implicit: what was is at its optimum for the others.
     fn write_out(&self) -> Option<(Equations, Parameters)> {
-        let mut model = self.model.clone();
-        model.blocks.iter_mut().filter(|spec| spec.kind == BlockKind::Implicit).for_each(|spec| {
-            spec.kind = BlockKind::Joint;
-        });
-        let (equations, _) = cavi_derivation::derive(&model);
-        let equations = equations?;
+        let equations = written_out(self.model)?;
         let mut parameters = cavi_executor::start(&equations, self.bound, self.seed);
         let mut items = Vec::new();
         for (index, block) in equations.blocks.iter().enumerate() {

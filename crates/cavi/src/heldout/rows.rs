@@ -13,20 +13,22 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
+use std::sync::Arc;
 
-use cavi_algebra::{ArrayId, ArrayKind, AxisId, BlockId, LetterId, Mode};
-use cavi_executor::{BoundArray, Item, Parameters, Schedule, Step};
-use cavi_model::{Model, Start, Statement};
+use cavi_algebra::{ArrayId, AxisId, BlockId, LetterId, Mode};
+use cavi_executor::{Item, Parameters, Schedule, Step};
+use cavi_model::{InitSpec, Model, Start, Statement};
 use cavi_syntax::Diagnostic;
 
-use super::{Asking, HeldOut, Refusal, Request, Split, bind_split, hiding, requested, split_of};
+use super::{Asking, HeldOut, Request, Split, Way, bind_split, hiding, requested, way_of};
 use crate::bind::{
-    Binding, Frozen, Hide, Inputs, LabelSource, LabelsInput, Part, Problem, SetInput, SetValue, Standardised,
-    What,
+    DataError, Frozen, Hide, Inputs, LabelSource, LabelsInput, Part, SetInput, SetValue, Standardised, What,
 };
-use crate::fit::{Control, Fit, FitError, Progress, Settings};
-use crate::pipeline::Compiled;
+use crate::compile::Compiled;
+use crate::error::Error;
+use crate::fit::{Control, Fit, Progress, Settings};
 use crate::posterior::safe;
+use crate::prepare::Problem;
 
 /// The share of each row that is scored.
 pub const SHARE: f64 = 0.5;
@@ -34,10 +36,8 @@ pub const SHARE: f64 = 0.5;
 /// New rows with what is theirs fitted, and the part of them that is to be scored.
 #[derive(Debug)]
 pub struct Rows {
-    /// The program as it was run.
-    pub compiled: Compiled,
-    /// The part that was given.
-    pub binding: Binding,
+    /// The program with the part that was given.
+    pub problem: Problem,
     /// The other part.
     pub held: HeldOut,
     /// The factors of q: those of the fit, and those of the new rows.
@@ -48,23 +48,8 @@ pub struct Rows {
     pub dropped: usize,
 }
 
-/// Why new rows could not be fitted.
-#[derive(Clone, Debug)]
-pub enum RowsError {
-    /// Program, data or what was asked for.
-    Refused(Refusal),
-    /// The fit of the rows' own latents, with the program as it was run.
-    Fit(Box<Compiled>, FitError),
-}
-
-impl<T: Into<Refusal>> From<T> for RowsError {
-    fn from(refusal: T) -> RowsError {
-        RowsError::Refused(refusal.into())
-    }
-}
-
 /// What is hidden of each array, and how it is split; of rows of weight with the share.
-type Splits = (Vec<Hide>, Vec<(Split, f64)>);
+type Splits = (Vec<Hide>, Vec<(Way, f64)>);
 
 /// The axes of a program that rows run along.
 struct RowAxes<'m> {
@@ -76,61 +61,39 @@ struct RowAxes<'m> {
 ///
 /// # Errors
 /// Programs without rows, data that do not fit the axes of the earlier fit, a fit that fails.
-///
-/// # Panics
-/// If the program did not compile.
 pub fn fit(
-    compiled: Compiled,
+    mut compiled: Compiled,
     inputs: &Inputs,
     directory: &Path,
     given: &[Request],
     settings: &Settings,
     callback: &mut dyn FnMut(&Progress) -> Control,
-) -> Result<Rows, RowsError> {
-    let mut compiled = compiled;
-    let model = compiled.model.as_ref().expect("only a program that compiles has data");
-    let rows = RowAxes::of(model)?;
-    let own: BTreeSet<ArrayId> = rows.own_latents()?;
-    let asked = requested(model, "--given", given)?;
-    let (hide, splits) = rows.split(&own, asked)?;
+) -> Result<Rows, Error> {
+    let at = |diagnostic| Error::at(diagnostic, &compiled.source);
+    let rows = RowAxes::of(&compiled.model).map_err(at)?;
+    let own: BTreeSet<ArrayId> = rows.own_latents().map_err(at)?;
+    let asked = requested(&compiled.model, "--given", given)?;
+    let (hide, ways) = rows.split(&own, asked)?;
     let (inputs, frozen) = rows.frozen(inputs, directory)?;
-    let seed = settings.seed.or(model.fit.seed).unwrap_or(0);
+    let seed = settings.seed.or(compiled.model.fit.seed).unwrap_or(0);
     // Starts are for what is fitted here, and those computed from data were for the data of the fit.
-    if let Some(model) = &mut compiled.model {
-        model.init.retain(|line| own.contains(&line.target) && !matches!(line.start, Start::FromData { .. }));
-    }
+    let kept = |line: &InitSpec| own.contains(&line.target) && !matches!(line.start, Start::FromData { .. });
+    compiled.model.init.retain(kept);
     let part = Part { hide: &hide, seed, frozen: Some(&frozen) };
-    let (compiled, mut binding, held, dropped) = bind_split(compiled, &inputs, &part, &splits)?;
-    may_miss(&compiled, &mut binding);
-    let (parameters, fit) = fit_own(&compiled, &binding, directory, &own, settings, callback)?;
-    Ok(Rows { compiled, binding, held, parameters, fit, dropped })
-}
-
-/// Factors of q with a matrix are shared where nothing is missing; those of the fit are read one by one.
-fn may_miss(compiled: &Compiled, binding: &mut Binding) {
-    let Some(model) = &compiled.model else { return };
-    for (array, bound) in model.symbols.arrays.iter().zip(&mut binding.bound.arrays) {
-        if let Some(BoundArray::Dense { values, observed: observed @ None }) = bound
-            && array.absent.missing
-            && array.kind == ArrayKind::Data
-        {
-            *observed = Some(vec![true; values.len()]);
-        }
-    }
+    let Split { problem, held, dropped } = bind_split(compiled, &inputs, &part, &ways)?;
+    let (parameters, fit) = fit_own(&problem, directory, &own, settings, callback)?;
+    Ok(Rows { problem, held, parameters, fit, dropped })
 }
 
 /// The q of the fit for what is shared, and a fit of what is not.
 fn fit_own(
-    compiled: &Compiled,
-    binding: &Binding,
+    problem: &Problem,
     directory: &Path,
     own: &BTreeSet<ArrayId>,
     settings: &Settings,
     callback: &mut dyn FnMut(&Progress) -> Control,
-) -> Result<(Parameters, Option<Fit>), RowsError> {
-    let (Some(model), Some(equations)) = (&compiled.model, &compiled.equations) else {
-        unreachable!("the program compiled before");
-    };
+) -> Result<(Parameters, Option<Fit>), Error> {
+    let Problem { source, model, equations, binding, .. } = problem;
     // Entries of new data that are missing are their own as well.
     let is_own = |id: &BlockId| {
         let members = &equations.block(*id).members;
@@ -142,7 +105,7 @@ fn fit_own(
             let names: Vec<&str> =
                 block.members.iter().map(|member| model.symbols.array(*member).name.as_str()).collect();
             let names = crate::bind::list(&names);
-            return Err(Problem::new(format!(
+            return Err(DataError::new(format!(
                 "one factor of q holds {names}: those of rows cannot be fitted alone"
             ))
             .help("take the `q(...)` of what rows have apart from that of what they share")
@@ -150,15 +113,16 @@ fn fit_own(
         }
     }
     let wanted = |id: BlockId| !is_own(&id) && equations.block(id).mode != Mode::Implicit;
-    let given = crate::init::read_blocks(compiled, binding, directory, &wanted)?;
+    let given = crate::init::read_blocks(problem, directory, &wanted)?;
     let schedule = match &settings.schedule {
         Some(schedule) => schedule.clone(),
         None => crate::schedule::of_program(model, equations).schedule,
     };
     let items = only(&schedule.items, &is_own);
     if items.is_empty() {
-        let start = crate::start::start(model, equations, binding, Some(&given), settings.seed.unwrap_or(0))
-            .map_err(Refusal::Program)?;
+        let seed = settings.seed.unwrap_or(0);
+        let start = crate::start::start(problem.as_given(), Some(&given), seed)
+            .map_err(|diagnostics| Error::Program { diagnostics, source: Arc::clone(source) })?;
         return Ok((start.parameters, None));
     }
     let settings = Settings {
@@ -168,8 +132,7 @@ fn fit_own(
         restarts: Some(1),
         ..settings.clone()
     };
-    let fit = crate::fit::fit(compiled, binding, &settings, callback)
-        .map_err(|error| RowsError::Fit(Box::new(compiled.clone()), error))?;
+    let fit = crate::fit::fit(problem, &settings, callback)?;
     Ok((fit.parameters.clone(), Some(fit)))
 }
 
@@ -192,7 +155,7 @@ fn only(items: &[Item], is_own: &dyn Fn(&BlockId) -> bool) -> Vec<Item> {
 }
 
 impl<'m> RowAxes<'m> {
-    fn of(model: &'m Model) -> Result<RowAxes<'m>, Refusal> {
+    fn of(model: &'m Model) -> Result<RowAxes<'m>, Diagnostic> {
         let symbols = &model.symbols;
         let root = |letter: LetterId| {
             let lineage = symbols.lineage(letter);
@@ -222,12 +185,17 @@ impl<'m> RowAxes<'m> {
             let statement =
                 twice.or_else(|| observed().next()).expect("an axis of data is that of a statement");
             let data = &symbols.array(statement.target).name;
-            return Err(Refusal::Program(vec![
-                Diagnostic::error("E0903", format!("`{data}` has no rows of its own: its rows and its columns are both of axis `{name}`"))
-                    .at(statement.span, "a new row would be a new column too")
-                    .possible("data whose first axis is no other axis of data, as documents by words")
-                    .help(format!("to score entries of `{data}`, hold them out of the fit: `cavi fit ... --heldout {data}=0.1`")),
-            ]));
+            return Err(Diagnostic::error(
+                "E0903",
+                format!(
+                    "`{data}` has no rows of its own: its rows and its columns are both of axis `{name}`"
+                ),
+            )
+            .at(statement.span, "a new row would be a new column too")
+            .possible("data whose first axis is no other axis of data, as documents by words")
+            .help(format!(
+                "to score entries of `{data}`, hold them out of the fit: `cavi fit ... --heldout {data}=0.1`"
+            )));
         }
         Ok(RowAxes { model, axes })
     }
@@ -244,7 +212,7 @@ impl<'m> RowAxes<'m> {
     }
 
     /// The latents of rows; an error where one ties rows together.
-    fn own_latents(&self) -> Result<BTreeSet<ArrayId>, Refusal> {
+    fn own_latents(&self) -> Result<BTreeSet<ArrayId>, Diagnostic> {
         let symbols = &self.model.symbols;
         let mut own = BTreeSet::new();
         for statement in &self.model.statements {
@@ -253,16 +221,12 @@ impl<'m> RowAxes<'m> {
                 statement.slices.iter().any(|letter| self.axes.contains(&symbols.letter(*letter).axis));
             if over_rows {
                 let name = &array.name;
-                return Err(Refusal::Program(vec![
-                    Diagnostic::error(
-                        "E0903",
-                        format!(
-                            "`{name}` has one distribution over all rows, of which no new row has a part"
-                        ),
-                    )
-                    .at(statement.span, "a slice along the rows")
-                    .possible("rows that are independent given what they share"),
-                ]));
+                return Err(Diagnostic::error(
+                    "E0903",
+                    format!("`{name}` has one distribution over all rows, of which no new row has a part"),
+                )
+                .at(statement.span, "a slice along the rows")
+                .possible("rows that are independent given what they share"));
             }
             if !statement.observed && self.has_rows(statement.target) {
                 own.insert(statement.target);
@@ -272,7 +236,7 @@ impl<'m> RowAxes<'m> {
     }
 
     /// What is hidden of each array of new rows.
-    fn split(&self, own: &BTreeSet<ArrayId>, asked: Vec<(&Statement, Asking)>) -> Result<Splits, Refusal> {
+    fn split(&self, own: &BTreeSet<ArrayId>, asked: Vec<(&Statement, Asking)>) -> Result<Splits, DataError> {
         let symbols = &self.model.symbols;
         let mut asked = asked;
         let (mut hide, mut splits) = (Vec::new(), Vec::new());
@@ -288,16 +252,16 @@ impl<'m> RowAxes<'m> {
             let given = place.map(|place| asked.remove(place).1);
             let by_file = given.is_some();
             // The counts of the first part may be given for what is thinned.
-            let split = split_of(self.model, statement, by_file && !self.thins(statement));
+            let split = way_of(self.model, statement, by_file && !self.thins(statement));
             let (what, share) = match (reads, given) {
                 (false, _) => (What::Nothing, 0.0),
                 (true, Some(Asking::Files(files))) => (What::AllBut(files), 0.0),
                 (true, None | Some(Asking::Share(_))) => match split {
-                    Split::Weights(_) => (What::Nothing, SHARE),
-                    Split::Units | Split::Entries => (What::Share(SHARE), 0.0),
+                    Way::Weights(_) => (What::Nothing, SHARE),
+                    Way::Units | Way::Entries => (What::Share(SHARE), 0.0),
                 },
             };
-            let split = if reads { split } else { Split::Entries };
+            let split = if reads { split } else { Way::Entries };
             let mut own = hiding(self.model, statement, what, split)?;
             own.rows = symbols.array(statement.target).letters.iter().find_map(|letter| {
                 let axes = std::iter::successors(Some(symbols.letter(*letter).axis), |axis| {
@@ -310,18 +274,18 @@ impl<'m> RowAxes<'m> {
         }
         if let Some((statement, _)) = asked.first() {
             let name = &symbols.array(statement.target).name;
-            return Err(Problem::new(format!("`--given {name}`: `{name}` has no new rows")).into());
+            return Err(DataError::new(format!("`--given {name}`: `{name}` has no new rows")));
         }
         Ok((hide, splits))
     }
 
     /// Whether counts are thinned where a fraction is asked for.
     fn thins(&self, statement: &Statement) -> bool {
-        split_of(self.model, statement, false) == Split::Units
+        way_of(self.model, statement, false) == Way::Units
     }
 
     /// The axes that keep their positions, as labels and sizes of the earlier fit, and the scale of its data.
-    fn frozen(&self, inputs: &Inputs, directory: &Path) -> Result<(Inputs, Frozen), Vec<Problem>> {
+    fn frozen(&self, inputs: &Inputs, directory: &Path) -> Result<(Inputs, Frozen), Vec<DataError>> {
         let symbols = &self.model.symbols;
         let mut inputs = inputs.clone();
         let mut frozen = Frozen::default();
@@ -377,7 +341,7 @@ impl<'m> RowAxes<'m> {
         for (index, array) in symbols.arrays.iter().enumerate() {
             let id = ArrayId::from(index);
             let read =
-                |part: &str, letter: Option<LetterId>| -> Result<Option<(LetterId, Vec<f64>)>, Problem> {
+                |part: &str, letter: Option<LetterId>| -> Result<Option<(LetterId, Vec<f64>)>, DataError> {
                     let Some(letter) = letter else { return Ok(None) };
                     // Numbers of a row of its own are those of the new row.
                     let others = array.letters.iter().filter(|own| **own != letter);

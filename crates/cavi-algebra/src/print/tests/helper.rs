@@ -6,8 +6,8 @@ use crate::print::{Formula, Standard, StandardParameter};
 use crate::statistic::{Elementary, Statistic};
 use crate::sum_of_products::{Atom, Coefficient, Factor, Moment, Sum, Term};
 use crate::symbols::{
-    Absent, Array, ArrayId, ArrayKind, Axis, AxisId, BlockId, Letter, LetterId, SiteId, StatementId, Support,
-    Symbols,
+    Absent, Array, ArrayId, ArrayKind, Axis, AxisId, BlockId, FamilyId, Letter, LetterId, SiteId,
+    StatementId, Support, Symbols,
 };
 
 /// An axis and its letters.
@@ -104,7 +104,7 @@ pub fn block(
         plates: plates.to_vec(),
         slices: vec![slices.to_vec()],
         mode: Mode::Distribution,
-        family,
+        family: family_named(family),
         natural,
         prior,
         in_order: Vec::new(),
@@ -167,12 +167,23 @@ pub fn equations(
 /// What the families tell.
 pub struct Families;
 
+/// Their names; an id is a place here.
+const NAMES: [&str; 6] = ["Beta", "Gamma", "Dirichlet", "Categorical", "Normal", "MultivariateNormal"];
+
+fn family_named(name: &str) -> FamilyId {
+    FamilyId::from(NAMES.iter().position(|own| *own == name).expect("a family of these tests"))
+}
+
 fn boxed(formula: Formula) -> Box<Formula> {
     Box::new(formula)
 }
 
 impl Standard for Families {
-    fn standard(&self, family: &str) -> Vec<StandardParameter> {
+    fn name(&self, family: FamilyId) -> &'static str {
+        NAMES[family.index()]
+    }
+
+    fn standard(&self, family: FamilyId) -> Vec<StandardParameter> {
         use Formula::{
             Add, Apply, Divide, Inverse, MatrixVector, Multiply, Natural, Negate, Normalised, Number,
             Parameter,
@@ -181,7 +192,7 @@ impl Standard for Families {
         let named = |list: Vec<(&'static str, Formula)>| {
             list.into_iter().map(|(name, formula)| StandardParameter { name, formula }).collect()
         };
-        match family {
+        match self.name(family) {
             "Gamma" => named(vec![("shape", shifted(0)), ("rate", Negate(boxed(Natural(1))))]),
             "Dirichlet" => named(vec![("concentration", shifted(0))]),
             "Categorical" => {
@@ -200,8 +211,8 @@ impl Standard for Families {
         }
     }
 
-    fn mode(&self, family: &str) -> Option<Formula> {
-        match family {
+    fn mode(&self, family: FamilyId) -> Option<Formula> {
+        match self.name(family) {
             "Gamma" => Some(Formula::Divide(
                 boxed(Formula::Natural(0)),
                 boxed(Formula::Negate(boxed(Formula::Natural(1)))),
@@ -211,10 +222,10 @@ impl Standard for Families {
         }
     }
 
-    fn expectations(&self, family: &str) -> Vec<(Statistic, Formula)> {
+    fn expectations(&self, family: FamilyId) -> Vec<(Statistic, Formula)> {
         use Formula::{Add, Apply, Digamma, Divide, Negate, Parameter, Total};
         let log = |index| Apply(Function::Log, boxed(Parameter(index)));
-        match family {
+        match self.name(family) {
             "Gamma" => vec![
                 (Statistic::identity(), Divide(boxed(Parameter(0)), boxed(Parameter(1)))),
                 (Statistic::log(), Add(vec![Digamma(boxed(Parameter(0))), Negate(boxed(log(1)))])),
@@ -234,14 +245,14 @@ impl Standard for Families {
         }
     }
 
-    fn paired(&self, family: &str) -> bool {
-        matches!(family, "Gamma" | "Dirichlet")
+    fn paired(&self, family: FamilyId) -> bool {
+        matches!(self.name(family), "Gamma" | "Dirichlet")
     }
 
-    fn log_normaliser(&self, family: &str) -> Option<Formula> {
+    fn log_normaliser(&self, family: FamilyId) -> Option<Formula> {
         use Formula::{Add, Apply, Multiply, Negate, Parameter, Total};
         let gamma = |of| Apply(Function::LogGamma, boxed(of));
-        match family {
+        match self.name(family) {
             "Gamma" => {
                 let log_rate = Apply(Function::Log, boxed(Parameter(1)));
                 let product = Multiply(vec![Parameter(0), log_rate]);

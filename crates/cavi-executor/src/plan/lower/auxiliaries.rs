@@ -41,10 +41,10 @@ impl<'a> Lowering<'a, '_> {
         let square = self.sum(&own.square, &domain, None);
         (self.streaming, self.holding) = outer;
         let square = square?;
-        let shape = self.nodes[square.index()].shape.clone();
-        let mut node = self.node(Operation::Map(Elementwise::Root, square), shape.clone(), Vec::new);
+        let loops = self.loops(square);
+        let mut node = self.node(Operation::Map(Elementwise::Root, square), loops.clone(), Vec::new);
         if held && !streaming {
-            node = self.node(Operation::Held(node), shape, Vec::new);
+            node = self.node(Operation::Held(node), loops, Vec::new);
         }
         // From the letters of the square to the subscripts of this copy.
         let map: Substitution = own.plates.iter().copied().zip(plates.iter().cloned()).collect();

@@ -69,10 +69,8 @@ impl<'a> Lowering<'a, '_> {
                     })
             });
             if matches {
-                let layout = &self.layouts[target.index()];
-                let shape: Vec<usize> =
-                    layout.plates.iter().chain(layout.slices.iter().flatten()).copied().collect();
-                let node = self.node(Operation::Counts(site_id, addend_id, number), shape, Vec::new);
+                let loops = wanted.iter().map(|letter| self.over_letter(*letter)).collect();
+                let node = self.node(Operation::Counts(site_id, addend_id, number), loops, Vec::new);
                 let subscripts = wanted.iter().map(|letter| Subscript::Letter(*letter)).collect();
                 return Ok((Pending { node, subscripts }, log.coefficient.0));
             }
@@ -160,8 +158,8 @@ impl<'a> Lowering<'a, '_> {
         let (log_number, letters) = found?;
         rest.sums.retain(|letter| letters.contains(letter) || !of_site.contains(letter));
         let subscripts: Vec<Subscript> = letters.into_iter().map(Subscript::Letter).collect();
-        let shape = self.shape_of(&subscripts);
-        let node = self.node(Operation::Counts(*id, *number, log_number), shape, Vec::new);
+        let loops = self.loops_of(&subscripts);
+        let node = self.node(Operation::Counts(*id, *number, log_number), loops, Vec::new);
         Some((Pending { node, subscripts }, rest))
     }
 

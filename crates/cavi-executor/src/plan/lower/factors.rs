@@ -9,12 +9,12 @@ use cavi_algebra::{
 };
 use cavi_families::{Extent, posterior};
 
+use super::program::windows;
 use super::scope::entry_of;
 use super::{Dim, Lowering, Pending, Scope, Unplanned};
 use crate::data::BoundArray;
 use crate::layout::is_one_vector;
-use crate::plan::tensor::{Allotted, Elementwise, NodeId, Operation, Part};
-use crate::plan::windows;
+use crate::plan::tensor::{Allotted, Elementwise, Loop, NodeId, Operation, Part};
 
 impl<'a> Lowering<'a, '_> {
     /// A factor as arrays with subscripts.
@@ -27,13 +27,12 @@ impl<'a> Lowering<'a, '_> {
         let (mut node, subscripts) = match &factor.atom {
             Atom::Value(array, subscripts) if self.symbols.array(*array).kind == ArrayKind::Latent => {
                 let block = self.equations.block_of(*array).expect("every latent has a block");
-                let layout = &self.layouts[block.index()];
                 let block_data = self.equations.block(block);
                 let member =
                     block_data.members.iter().position(|own| own == array).expect("it is in its block");
-                let shape: Vec<usize> = layout.plates.iter().chain(&layout.slices[member]).copied().collect();
                 let letters = self.symbols.array(*array).letters.clone();
                 let ordered = block_data.plates.iter().chain(&block_data.slices[member]);
+                let loops = ordered.clone().map(|letter| self.over_letter(*letter)).collect();
                 let subscripts = ordered
                     .map(|letter| {
                         let place = letters
@@ -43,7 +42,7 @@ impl<'a> Lowering<'a, '_> {
                         subscripts[place].clone()
                     })
                     .collect();
-                let node = self.node(Operation::Point(block, member), shape, Vec::new);
+                let node = self.node(Operation::Point(block, member), loops, Vec::new);
                 (self.as_held(node), subscripts)
             }
             Atom::Value(array, subscripts) => match self.on_entries(scope, *array, subscripts) {
@@ -75,16 +74,16 @@ impl<'a> Lowering<'a, '_> {
                     self.domain(scope, &arguments[0].clone().plus(arguments[1].clone()));
                 let left = self.sum(&arguments[0], &domain, target)?;
                 let right = self.sum(&arguments[1], &domain, target)?;
-                let shape = self.nodes[left.index()].shape.clone();
-                (self.node(Operation::Pair(*function, left, right), shape, Vec::new), subscripts)
+                let loops = self.loops(left);
+                (self.node(Operation::Pair(*function, left, right), loops, Vec::new), subscripts)
             }
             Atom::Apply(Function::LogDeterminant, matrix) => self.log_determinant(&matrix[0])?,
             Atom::Apply(Function::LogMultivariateGamma, arguments) => {
                 let (inner, subscripts) = self.inner(scope, &arguments[0], target)?;
                 let size = self.count(&arguments[1])?;
-                let shape = self.nodes[inner.index()].shape.clone();
+                let loops = self.loops(inner);
                 let map = Operation::Map(Elementwise::LogMultivariateGamma(size), inner);
-                (self.node(map, shape, Vec::new), subscripts)
+                (self.node(map, loops, Vec::new), subscripts)
             }
             // The normaliser of a distribution over no category: it has one value, of density 1.
             Atom::Apply(Function::LogGamma, arguments) if self.is_over_nothing(&arguments[0]) => {
@@ -93,15 +92,15 @@ impl<'a> Lowering<'a, '_> {
             }
             Atom::Apply(Function::Log, arguments) if arguments.len() == 2 => {
                 let (inner, subscripts) = self.inner(scope, &arguments[0], target)?;
-                let shape = self.nodes[inner.index()].shape.clone();
+                let loops = self.loops(inner);
                 let map = Operation::Map(Elementwise::LogFloored, inner);
-                (self.node(map, shape, Vec::new), subscripts)
+                (self.node(map, loops, Vec::new), subscripts)
             }
             Atom::Apply(Function::LogGamma, arguments) if self.has_empty_group(&arguments[0]) => {
                 let (inner, subscripts) = self.inner(scope, &arguments[0], target)?;
-                let shape = self.nodes[inner.index()].shape.clone();
+                let loops = self.loops(inner);
                 let map = Operation::Map(Elementwise::LogGammaOfGroup, inner);
-                (self.node(map, shape, Vec::new), subscripts)
+                (self.node(map, loops, Vec::new), subscripts)
             }
             Atom::Apply(function, arguments) => {
                 let (inner, subscripts) = self.inner(scope, &arguments[0], target)?;
@@ -112,17 +111,17 @@ impl<'a> Lowering<'a, '_> {
                             let log = arguments[0].clone().apply(Function::Log);
                             let product = multiply(&mut self.symbols, exponent, &log);
                             let (inner, subscripts) = self.inner(scope, &product, target)?;
-                            let shape = self.nodes[inner.index()].shape.clone();
+                            let loops = self.loops(inner);
                             let map = Operation::Map(Elementwise::Function(Function::Exp), inner);
-                            let node = self.node(map, shape, Vec::new);
+                            let node = self.node(map, loops, Vec::new);
                             return Ok(vec![Pending { node: self.power(node, factor.power), subscripts }]);
                         }
                     },
                     (function, _) => *function,
                 };
-                let shape = self.nodes[inner.index()].shape.clone();
+                let loops = self.loops(inner);
                 (
-                    self.node(Operation::Map(Elementwise::Function(function), inner), shape, Vec::new),
+                    self.node(Operation::Map(Elementwise::Function(function), inner), loops, Vec::new),
                     subscripts,
                 )
             }
@@ -145,8 +144,8 @@ impl<'a> Lowering<'a, '_> {
         if !self.holding {
             return node;
         }
-        let shape = self.nodes[node.index()].shape.clone();
-        self.node(Operation::Held(node), shape, Vec::new)
+        let loops = self.loops(node);
+        self.node(Operation::Held(node), loops, Vec::new)
     }
 
     /// The log-determinant of a matrix that is written as the sum of its elements over two letters.
@@ -158,8 +157,8 @@ impl<'a> Lowering<'a, '_> {
         let letters: Vec<LetterId> = plates.iter().chain(&term.sums).copied().collect();
         let elements = Term { sums: Vec::new(), ..term.clone() };
         let matrix = self.sum_over_letters(&Sum::term(elements), &letters)?;
-        let shape = plates.iter().map(|letter| self.bound.size_of(&self.symbols, *letter)).collect();
-        let node = self.node(Operation::LogDeterminant(matrix), shape, Vec::new);
+        let loops = plates.iter().map(|letter| self.over_letter(*letter)).collect();
+        let node = self.node(Operation::LogDeterminant(matrix), loops, Vec::new);
         Ok((node, plates.into_iter().map(Subscript::Letter).collect()))
     }
 
@@ -195,8 +194,8 @@ impl<'a> Lowering<'a, '_> {
         if power == 1 {
             return node;
         }
-        let shape = self.nodes[node.index()].shape.clone();
-        self.node(Operation::Map(Elementwise::Power(power), node), shape, Vec::new)
+        let loops = self.loops(node);
+        self.node(Operation::Map(Elementwise::Power(power), node), loops, Vec::new)
     }
 
     /// A nested sum as an array over its free letters: over the listed entries where the term runs over them and the sum
@@ -267,11 +266,13 @@ impl<'a> Lowering<'a, '_> {
         })?;
         let entry = entry_of(*driver, coordinates);
         let same = *driver == array && letters == *coordinates;
-        let count = self.entries(*driver).len();
+        let entries = self.over_entries(*driver);
+        let count = entries.size;
         let label = format!("{array:?} {letters:?} on the entries of {driver:?}");
         let label = if same { format!("{array:?}") } else { label };
         if same {
-            let node = self.given(Operation::Static(label), vec![count], || Cow::Borrowed(values.as_slice()));
+            let node =
+                self.given(Operation::Static(label), vec![entries], || Cow::Borrowed(values.as_slice()));
             return Some((node, vec![entry]));
         }
         let aligned = || {
@@ -291,19 +292,20 @@ impl<'a> Lowering<'a, '_> {
                 .collect()
         };
         let filled = aligned();
-        let node = self.node(Operation::Static(label), vec![count], || filled);
+        let node = self.node(Operation::Static(label), vec![entries], || filled);
         Some((node, vec![entry]))
     }
 
     /// An array with all its entries. A sparse one is filled out where that is no more than the limit.
     pub(super) fn dense(&mut self, array: ArrayId) -> Result<NodeId, Unplanned> {
+        let loops = self.over_array(array);
         let shape = self.bound.shape(&self.symbols, array);
         let size: usize = shape.iter().product();
         let bound = self.bound;
         match bound.array(array) {
             BoundArray::Dense { values, .. } => {
                 let label = Operation::Static(format!("{array:?}"));
-                Ok(self.given(label, shape, || Cow::Borrowed(values.as_slice())))
+                Ok(self.given(label, loops, || Cow::Borrowed(values.as_slice())))
             }
             BoundArray::Sparse { indices, values, .. } => {
                 if size > self.limit {
@@ -313,7 +315,7 @@ impl<'a> Lowering<'a, '_> {
                     )));
                 }
                 let filled = || fill_out(&shape, indices, values);
-                Ok(self.node(Operation::Static(format!("{array:?} filled out")), shape.clone(), filled))
+                Ok(self.node(Operation::Static(format!("{array:?} filled out")), loops, filled))
             }
         }
     }
@@ -330,10 +332,10 @@ impl<'a> Lowering<'a, '_> {
         let bound = self.bound;
         match bound.array(array) {
             BoundArray::Dense { values, observed } => {
-                let shape = bound.shape(&self.symbols, array);
+                let loops = self.over_array(array);
                 let mask =
                     || observed.as_ref().map_or_else(|| vec![1.0; values.len()], |observed| ones(observed));
-                let node = self.node(Operation::Static(format!("mask of {array:?}")), shape, mask);
+                let node = self.node(Operation::Static(format!("mask of {array:?}")), loops, mask);
                 Ok(Some((node, subscripts.to_vec())))
             }
             BoundArray::Sparse { indices, values, observed, unlisted_zero } => {
@@ -347,11 +349,12 @@ impl<'a> Lowering<'a, '_> {
                 let driven = scope.pattern.iter().any(|(_, own, known)| *own == array && *known == letters);
                 if driven {
                     let Some(observed) = observed else { return Ok(None) };
-                    let shape = vec![values.len()];
+                    let loops = vec![self.over_entries(array)];
                     let node =
-                        self.node(Operation::Static(format!("mask of {array:?}")), shape, || ones(observed));
+                        self.node(Operation::Static(format!("mask of {array:?}")), loops, || ones(observed));
                     return Ok(Some((node, vec![entry_of(array, &letters)])));
                 }
+                let loops = self.over_array(array);
                 let shape = bound.shape(&self.symbols, array);
                 let size: usize = shape.iter().product();
                 if size > self.limit {
@@ -370,8 +373,7 @@ impl<'a> Lowering<'a, '_> {
                     }
                     full
                 };
-                let node =
-                    self.node(Operation::Static(format!("filled mask of {array:?}")), shape.clone(), mask);
+                let node = self.node(Operation::Static(format!("filled mask of {array:?}")), loops, mask);
                 Ok(Some((node, subscripts.to_vec())))
             }
         }
@@ -381,40 +383,42 @@ impl<'a> Lowering<'a, '_> {
     pub(super) fn moment(&mut self, moment: &Moment) -> Result<(NodeId, Vec<Subscript>), Unplanned> {
         let block = self.equations.block(moment.block);
         let layout = &self.layouts[moment.block.index()];
-        let family = posterior(block.family).expect("the derivation names families of the registry");
+        let family = posterior(block.family);
         let which = family
             .expectation_of(&moment.statistic)
             .ok_or_else(|| Unplanned("an expectation that its family does not answer".to_owned()))?;
         let extent = family.expectations()[which].extent;
         let (rows, mut subscripts) = match extent {
-            Extent::Scalar | Extent::Vector | Extent::Pairs => (layout.plates.clone(), moment.plates.clone()),
+            Extent::Scalar | Extent::Vector | Extent::Pairs => (block.plates.clone(), moment.plates.clone()),
             Extent::Matrix => {
                 let subscripts = layout
                     .group_letters
                     .iter()
                     .map(|letter| self.group_subscript(block, moment, *letter))
                     .collect();
-                (layout.group_sizes.clone(), subscripts)
+                (layout.group_letters.clone(), subscripts)
             }
         };
         let slots = moment.statistic.0.iter().flat_map(|(member, elementary)| match elementary {
-            Elementary::Indicator => vec![layout.n],
+            Elementary::Indicator => block.classes.into_iter().collect(),
             own => {
-                let sizes = &layout.slices[usize::from(*member)];
-                sizes[..own.slots(sizes.len())].to_vec()
+                let letters = &block.slices[usize::from(*member)];
+                letters[..own.slots(letters.len())].to_vec()
             }
         });
-        let shape: Vec<usize> = rows.iter().copied().chain(slots).collect();
+        let over = |letter: LetterId| self.over_letter(letter);
+        let loops: Vec<Loop> = rows.iter().copied().chain(slots).map(over).collect();
         subscripts.extend(moment.slots.iter().cloned());
         let operation = Operation::Moment(moment.block, which);
         if !is_one_vector(block) {
-            return Ok((self.node(operation, shape, Vec::new), subscripts));
+            return Ok((self.node(operation, loops, Vec::new), subscripts));
         }
         let windows = windows(layout, &moment.statistic);
-        let whole = rows.into_iter().chain(vec![layout.n; windows.len()]).collect();
+        let vectors = vec![Loop::plain(layout.n); windows.len()];
+        let whole = rows.into_iter().map(over).chain(vectors).collect();
         let node = self.node(operation, whole, Vec::new);
         let part = Operation::Taken(Part { node, windows, crossed: false });
-        Ok((self.node(part, shape, Vec::new), subscripts))
+        Ok((self.node(part, loops, Vec::new), subscripts))
     }
 
     /// The value of a group letter (a plate letter of the block, or an ancestor of one) for the copy of a moment.

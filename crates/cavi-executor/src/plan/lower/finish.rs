@@ -6,7 +6,7 @@ use super::scope::entry_of;
 use super::{Lowering, Pending, Scope, Unplanned};
 use crate::data::BoundArray;
 use crate::plan::eliminate::sum_through;
-use crate::plan::tensor::{Access, Contraction, Index, MapId, Maps, NodeId, Operation};
+use crate::plan::tensor::{Access, Along, Contraction, Index, Loop, MapId, Maps, NodeId, Operation};
 
 impl<'a> Lowering<'a, '_> {
     /// Gives the remaining letters their loops and resolves subscripts.
@@ -62,14 +62,14 @@ impl<'a> Lowering<'a, '_> {
                             self.bound.axes[axis.index()].starts.as_ref().expect("a ragged axis has groups");
                         let counts: Vec<f64> =
                             starts.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
-                        let shape = vec![counts.len()];
+                        let loops = vec![self.over_letter(parent)];
                         let node =
-                            self.node(Operation::Static(format!("group sizes of {axis:?}")), shape, || {
+                            self.node(Operation::Static(format!("group sizes of {axis:?}")), loops, || {
                                 counts
                             });
                         if !scope.index.contains_key(&parent) {
-                            let base = scope.sizes.len();
-                            scope.sizes.push(self.bound.size_of(&self.symbols, parent));
+                            let base = scope.letters.len();
+                            scope.letters.push(self.over_letter(parent));
                             self.tie(scope, parent, Index::letter(base));
                             self.bind(scope, parent, Index::letter(base));
                         }
@@ -85,8 +85,8 @@ impl<'a> Lowering<'a, '_> {
                 }
                 continue;
             }
-            let base = scope.sizes.len();
-            scope.sizes.push(size);
+            let base = scope.letters.len();
+            scope.letters.push(self.over_letter(letter));
             self.tie(scope, letter, Index::letter(base));
             self.bind(scope, letter, Index::letter(base));
         }
@@ -109,8 +109,12 @@ impl<'a> Lowering<'a, '_> {
             operands.push(Access { node: pending.node, dims: dims? });
         }
         operands.extend(sizes.chain(held));
-        let mut whole =
-            Contraction { coefficient, sizes: scope.sizes.clone(), operands, output: scope.output.clone() };
+        let mut whole = Contraction {
+            coefficient,
+            letters: scope.letters.clone(),
+            operands,
+            output: scope.output.clone(),
+        };
         let mut summed: Vec<usize> = scope.replaced.clone();
         let mut tied = scope.tied.clone();
         while let Some((left, right)) = tied.pop() {
@@ -128,10 +132,10 @@ impl<'a> Lowering<'a, '_> {
             }
         }
         // A loop that nothing mentions repeats the product.
-        for (letter, size) in scope.sizes.iter().enumerate() {
+        for (letter, own) in scope.letters.iter().enumerate() {
             let mut mentioned = whole.operands.iter().flat_map(|operand| &operand.dims).chain(&whole.output);
             if !summed.contains(&letter) && !mentioned.any(|index| index.letter == letter) {
-                whole.coefficient *= *size as f64;
+                whole.coefficient *= own.size as f64;
             }
         }
         if whole.coefficient == 0.0 {
@@ -188,12 +192,12 @@ impl<'a> Lowering<'a, '_> {
         let BoundArray::Sparse { indices, values, .. } = self.bound.array(array) else {
             return self.index_values(array);
         };
-        let positions: usize = self.bound.shape(&self.symbols, array).iter().product();
-        let Support::Index(axis) = self.symbols.array(array).support else {
-            unreachable!("only index data stand in subscripts")
+        let [from] = self.over_array(array)[..] else {
+            unreachable!("an index by position has one dimension")
         };
-        self.maps.named(&format!("positions {array:?}"), self.bound.size(axis), || {
-            let mut table = vec![0; positions];
+        let ends = (from.along, self.over_values(array));
+        self.maps.named(&format!("positions {array:?}"), ends, || {
+            let mut table = vec![0; from.size];
             for (place, value) in indices[0].iter().zip(values) {
                 table[*place as usize] = *value as u32;
             }
@@ -201,14 +205,23 @@ impl<'a> Lowering<'a, '_> {
         })
     }
 
-    /// The values of an index array, entry by entry.
+    /// The loop over what the values of an index array are.
+    fn over_values(&self, array: ArrayId) -> Loop {
+        let Support::Index(axis) = self.symbols.array(array).support else {
+            unreachable!("only index data stand in subscripts")
+        };
+        self.over_axis(axis)
+    }
+
+    /// The values of an index array, entry by entry: the entries of a dense array of one dimension are its positions.
     pub(super) fn index_values(&mut self, array: ArrayId) -> MapId {
         let bound = self.bound;
-        let range = match self.symbols.array(array).support {
-            Support::Index(axis) => bound.size(axis),
-            _ => 0,
+        let from = match (bound.array(array), self.over_array(array).as_slice()) {
+            (BoundArray::Dense { .. }, [only]) => only.along,
+            _ => Along::Entries(array),
         };
-        self.maps.named(&format!("values {array:?}"), range, || match bound.array(array) {
+        let ends = (from, self.over_values(array));
+        self.maps.named(&format!("values {array:?}"), ends, || match bound.array(array) {
             BoundArray::Dense { values, .. } | BoundArray::Sparse { values, .. } => {
                 values.iter().map(|value| *value as u32).collect()
             }
@@ -262,15 +275,18 @@ impl<'a> Lowering<'a, '_> {
         let value =
             |maps: &Maps, index: Index, at: usize| index.map.map_or(at as u32, |map| maps.table(map)[at]);
         let hold = |a: u32, b: u32| f64::from(u8::from(if less { a < b } else { a == b }));
-        let label = format!("guard {less} {left:?} {right:?} {:?}", scope.sizes);
+        let sizes: Vec<usize> = scope.letters.iter().map(|own| own.size).collect();
+        let label = format!("guard {less} {left:?} {right:?} {sizes:?}");
         if left.letter == right.letter {
-            let size = scope.sizes[left.letter];
-            let values: Vec<f64> =
-                (0..size).map(|at| hold(value(&self.maps, left, at), value(&self.maps, right, at))).collect();
-            let node = self.node(Operation::Static(label), vec![size], || values);
+            let own = scope.letters[left.letter];
+            let values: Vec<f64> = (0..own.size)
+                .map(|at| hold(value(&self.maps, left, at), value(&self.maps, right, at)))
+                .collect();
+            let node = self.node(Operation::Static(label), vec![own], || values);
             return Ok(Some(Access { node, dims: vec![Index::letter(left.letter)] }));
         }
-        let (rows, columns) = (scope.sizes[left.letter], scope.sizes[right.letter]);
+        let loops = [left, right].map(|index| scope.letters[index.letter]);
+        let [rows, columns] = loops.map(|own| own.size);
         if rows.saturating_mul(columns) > self.limit.max(1 << 24) {
             return Err(Unplanned(format!(
                 "a restriction over {rows} x {columns} pairs does not fit in memory"
@@ -281,7 +297,7 @@ impl<'a> Lowering<'a, '_> {
             let a = value(&self.maps, left, row);
             values.extend((0..columns).map(|column| hold(a, value(&self.maps, right, column))));
         }
-        let node = self.node(Operation::Static(label), vec![rows, columns], || values);
+        let node = self.node(Operation::Static(label), loops.to_vec(), || values);
         Ok(Some(Access { node, dims: vec![Index::letter(left.letter), Index::letter(right.letter)] }))
     }
 }

@@ -4,6 +4,7 @@ mod auxiliaries;
 mod counts;
 mod factors;
 mod finish;
+mod program;
 mod rewrite;
 mod scope;
 mod shares;
@@ -15,14 +16,16 @@ use std::sync::Arc;
 
 use cavi_algebra::rules::rename_apart;
 use cavi_algebra::{
-    ArrayId, ArrayKind, Atom, BlockId, Equations, Factor, LetterId, Subscript, Sum, Symbols, Term,
+    ArrayId, ArrayKind, Atom, AxisId, BlockId, Equations, Factor, LetterId, Subscript, Sum, Symbols, Term,
 };
 
 use crate::data::{Bound, BoundArray};
 use crate::layout::Layout;
 use crate::plan::Opened;
 use crate::plan::eliminate::{eliminate, factor_out};
-use crate::plan::tensor::{Contraction, Index, Maps, Node, NodeId, Operation};
+use crate::plan::tensor::{Along, Contraction, Index, Loop, Maps, Node, NodeId, Operation};
+
+pub use program::lower;
 
 /// A dimension of a node's domain.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,8 +79,8 @@ pub struct Lowering<'a, 'l> {
 
 /// The letters of one term: what each is in the loop.
 struct Scope {
-    /// The ranges of the loop's letters.
-    sizes: Vec<usize>,
+    /// The loop's letters.
+    letters: Vec<Loop>,
     /// Letters of the term that have a value.
     index: BTreeMap<LetterId, Index>,
     /// The dimensions of the output.
@@ -107,16 +110,6 @@ struct Pending {
 impl<'a, 'l> Lowering<'a, 'l> {
     /// Nothing lowered yet.
     pub fn new(equations: &'a Equations, bound: &'a Bound, layouts: &'l [Arc<Layout>]) -> Lowering<'a, 'l> {
-        let data: usize = bound
-            .arrays
-            .iter()
-            .flatten()
-            .map(|array| match array {
-                BoundArray::Dense { values, .. } | BoundArray::Sparse { values, .. } => values.len(),
-            })
-            .sum();
-        let parameters: usize =
-            equations.blocks.iter().zip(layouts).map(|(block, layout)| layout.values(block)).sum();
         Lowering {
             equations,
             symbols: equations.symbols.clone(),
@@ -125,7 +118,7 @@ impl<'a, 'l> Lowering<'a, 'l> {
             nodes: Vec::new(),
             values: Vec::new(),
             maps: Maps::default(),
-            limit: (data + parameters).max(1 << 16),
+            limit: limit(equations, bound, layouts),
             opens: true,
             opened_here: Cell::new(0),
             opened: Vec::new(),
@@ -142,25 +135,25 @@ impl<'a, 'l> Lowering<'a, 'l> {
     pub fn node(
         &mut self,
         operation: Operation,
-        shape: Vec<usize>,
+        loops: Vec<Loop>,
         values: impl FnOnce() -> Vec<f64>,
     ) -> NodeId {
-        self.given(operation, shape, || Cow::Owned(values()))
+        self.given(operation, loops, || Cow::Owned(values()))
     }
 
     /// As [`Lowering::node`], for values that may be those of the bound data.
     fn given(
         &mut self,
         operation: Operation,
-        shape: Vec<usize>,
+        loops: Vec<Loop>,
         values: impl FnOnce() -> Cow<'a, [f64]>,
     ) -> NodeId {
-        let key = format!("{operation:?} {shape:?}");
+        let key = format!("{operation:?} {loops:?}");
         if let Some(known) = self.known.get(&key) {
             return *known;
         }
         let id = NodeId(u32::try_from(self.nodes.len()).expect("a plan has fewer than 2^32 nodes"));
-        self.nodes.push(Node { operation, shape });
+        self.nodes.push(Node::new(operation, &loops));
         self.values.push(values());
         self.known.insert(key, id);
         id
@@ -174,7 +167,7 @@ impl<'a, 'l> Lowering<'a, 'l> {
 
     /// A sum over a domain. `target` is the block whose coefficient it is, if any: its allocations are counts.
     pub fn sum(&mut self, sum: &Sum, domain: &[Dim], target: Option<BlockId>) -> Result<NodeId, Unplanned> {
-        let shape = domain.iter().map(|dim| self.size(dim)).collect();
+        let loops: Vec<Loop> = domain.iter().map(|dim| self.over(dim)).collect();
         self.opened_here.set(0);
         let sum = self.rewritten(sum);
         let entries = self.opened_here.get();
@@ -185,16 +178,16 @@ impl<'a, 'l> Lowering<'a, 'l> {
         let parts: Vec<Contraction> =
             factor_out(self, parts).into_iter().map(|part| eliminate(self, part)).collect();
         // An array read as it is needs no copy.
-        if let [Contraction { coefficient: 1.0, sizes, operands, output }] = parts.as_slice()
+        if let [Contraction { coefficient: 1.0, letters, operands, output }] = parts.as_slice()
             && let [operand] = operands.as_slice()
             && operand.dims == *output
             && output.iter().enumerate().all(|(place, index)| *index == Index::letter(place))
-            && sizes.len() == output.len()
-            && self.nodes[operand.node.index()].shape == shape
+            && letters.len() == output.len()
+            && self.nodes[operand.node.index()].loops() == loops
         {
             return Ok(operand.node);
         }
-        let node = self.node(Operation::Contractions(parts), shape, Vec::new);
+        let node = self.node(Operation::Contractions(parts), loops, Vec::new);
         if entries > 0 && !self.opened.iter().any(|opened| opened.node == node) {
             self.opened.push(Opened { node, entries });
         }
@@ -230,10 +223,40 @@ impl<'a, 'l> Lowering<'a, 'l> {
     }
 
     fn size(&self, dim: &Dim) -> usize {
+        self.over(dim).size
+    }
+
+    /// The loop over a dimension of a domain.
+    pub(super) fn over(&self, dim: &Dim) -> Loop {
         match dim {
-            Dim::Letter(letter) => self.bound.size_of(&self.symbols, *letter),
-            Dim::Entries(array, _) => self.entries(*array).len(),
+            Dim::Letter(letter) => self.over_letter(*letter),
+            Dim::Entries(array, _) => self.over_entries(*array),
         }
+    }
+
+    /// The loop over the positions of a letter's axis.
+    pub(super) fn over_letter(&self, letter: LetterId) -> Loop {
+        self.over_axis(self.symbols.letter(letter).axis)
+    }
+
+    /// The loop over the positions of an axis.
+    pub(super) fn over_axis(&self, axis: AxisId) -> Loop {
+        Loop { size: self.bound.size(axis), along: Along::Axis(axis) }
+    }
+
+    /// The loop over the listed entries of an array.
+    pub(super) fn over_entries(&self, array: ArrayId) -> Loop {
+        Loop { size: self.entries(array).len(), along: Along::Entries(array) }
+    }
+
+    /// The loops over the dimensions of an array.
+    pub(super) fn over_array(&self, array: ArrayId) -> Vec<Loop> {
+        self.symbols.array(array).letters.iter().map(|letter| self.over_letter(*letter)).collect()
+    }
+
+    /// The dimensions of a node.
+    pub(super) fn loops(&self, node: NodeId) -> Vec<Loop> {
+        self.nodes[node.index()].loops()
     }
 
     /// The number of listed entries of an array, as a range.
@@ -302,6 +325,17 @@ impl<'a, 'l> Lowering<'a, 'l> {
         parts.extend(self.finish(&mut scope, term.coefficient.0, pending, &guards, &term.sums)?);
         Ok(())
     }
+}
+
+/// The most values that an intermediate array may have: as many as data and parameters together.
+pub fn limit(equations: &Equations, bound: &Bound, layouts: &[Arc<Layout>]) -> usize {
+    let values = |array: &BoundArray| match array {
+        BoundArray::Dense { values, .. } | BoundArray::Sparse { values, .. } => values.len(),
+    };
+    let data: usize = bound.arrays.iter().flatten().map(values).sum();
+    let blocks = equations.blocks.iter().zip(layouts);
+    let parameters: usize = blocks.map(|(block, layout)| layout.values(block)).sum();
+    (data + parameters).max(1 << 16)
 }
 
 /// Index subscripts with more than one subscript of their own.

@@ -176,7 +176,7 @@ impl<'a> Lowering<'a, '_> {
 
     /// `E[x_k x_l] = E x_k E x_l + Cov_kl` where the family does not store the product.
     pub(super) fn split_moment(&self, moment: &Moment) -> Option<Sum> {
-        let family = posterior(self.equations.block(moment.block).family)?;
+        let family = posterior(self.equations.block(moment.block).family);
         if family.expectation_of(&moment.statistic).is_some() {
             return None;
         }

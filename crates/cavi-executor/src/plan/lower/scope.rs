@@ -6,7 +6,7 @@ use cavi_algebra::{ArrayId, Atom, Factor, Function, LetterId, Subscript, Support
 
 use super::{Dim, Lowering, Scope, Unplanned};
 use crate::data::BoundArray;
-use crate::plan::tensor::{Index, MapId};
+use crate::plan::tensor::{Along, Index, MapId};
 
 /// The number of an entry of a pattern by its letters, not the value that stands there, which index data have as well: the
 /// first letter is repeated, and no subscript of a program has more of its own than the array has dimensions.
@@ -20,7 +20,7 @@ pub(super) fn entry_of(array: ArrayId, letters: &[LetterId]) -> Subscript {
 impl<'a> Lowering<'a, '_> {
     pub(super) fn scope(&mut self, domain: &[Dim]) -> Scope {
         let mut scope = Scope {
-            sizes: Vec::new(),
+            letters: Vec::new(),
             index: BTreeMap::new(),
             output: Vec::new(),
             pattern: Vec::new(),
@@ -28,8 +28,8 @@ impl<'a> Lowering<'a, '_> {
             replaced: Vec::new(),
         };
         for dim in domain {
-            let letter = scope.sizes.len();
-            scope.sizes.push(self.size(dim));
+            let letter = scope.letters.len();
+            scope.letters.push(self.over(dim));
             scope.output.push(Index::letter(letter));
             match dim {
                 Dim::Letter(id) => self.bind(&mut scope, *id, Index::letter(letter)),
@@ -72,8 +72,8 @@ impl<'a> Lowering<'a, '_> {
         let axis = self.symbols.letter(letter).axis;
         let parent_axis = self.symbols.axis(axis).parent.expect("a ragged letter's axis has a parent");
         let bound = self.bound;
-        let range = bound.size(parent_axis);
-        self.maps.named(&format!("parent {axis:?}"), range, || {
+        let ends = (Along::Axis(axis), self.over_axis(parent_axis));
+        self.maps.named(&format!("parent {axis:?}"), ends, || {
             let parent =
                 bound.axes[axis.index()].parent.as_ref().expect("a ragged axis is bound with its parents");
             parent.iter().map(|value| *value as u32).collect()
@@ -84,8 +84,10 @@ impl<'a> Lowering<'a, '_> {
     pub fn coordinate(&mut self, array: ArrayId, column: usize) -> MapId {
         let bound = self.bound;
         let shape = bound.shape(&self.symbols, array);
-        let range = shape[column];
-        self.maps.named(&format!("coordinate {array:?} {column}"), range, || match bound.array(array) {
+        let to = self.over_array(array)[column];
+        let range = to.size;
+        let ends = (Along::Entries(array), to);
+        self.maps.named(&format!("coordinate {array:?} {column}"), ends, || match bound.array(array) {
             BoundArray::Sparse { indices, .. } => indices[column].clone(),
             BoundArray::Dense { values, .. } => {
                 let inner: usize = shape[column + 1..].iter().product();
@@ -147,8 +149,8 @@ impl<'a> Lowering<'a, '_> {
             return Ok(());
         }
         let bound: Vec<bool> = letters.iter().map(|letter| !free(letter)).collect();
-        let entry = scope.sizes.len();
-        scope.sizes.push(self.entries(array).len());
+        let entry = scope.letters.len();
+        scope.letters.push(self.over_entries(array));
         for (column, letter) in letters.iter().enumerate() {
             let map = self.coordinate(array, column);
             let index = Index { letter: entry, map: Some(map) };

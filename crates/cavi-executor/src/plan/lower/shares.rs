@@ -11,7 +11,9 @@ use super::scope::entry_of;
 use super::{Dim, Lowering, Unplanned};
 use crate::plan::gather::by_data;
 use crate::plan::site::{domain, subscripts_of};
-use crate::plan::tensor::{Access, Allotted, Contraction, Elementwise, Index, LogWeights, NodeId, Operation};
+use crate::plan::tensor::{
+    Access, Allotted, Contraction, Elementwise, Index, LogWeights, Loop, NodeId, Operation,
+};
 
 impl<'a> Lowering<'a, '_> {
     /// Whether one pass over the entries of a site gives its log partitions and counts: its weight stays, and its log weights
@@ -112,20 +114,21 @@ impl<'a> Lowering<'a, '_> {
             by_letter &= matches!(subscript, Subscript::Letter(letter)
                 if self.symbols.letter(*letter).parent.is_none());
         });
-        let size = self.shape_of(&subscripts_of(self, term)).into_iter().fold(1_usize, usize::saturating_mul);
+        let loops = self.loops_of(&subscripts_of(self, term));
+        let size = loops.iter().fold(1_usize, |size, own| size.saturating_mul(own.size));
         by_letter && plain(self, term) && size <= self.limit
     }
 
-    /// The sizes of the axes of subscripts.
-    pub fn shape_of(&self, subscripts: &[Subscript]) -> Vec<usize> {
-        let size = |subscript: &Subscript| match subscript {
-            Subscript::Letter(letter) => self.bound.size_of(&self.symbols, *letter),
+    /// The loops over the axes of subscripts.
+    pub fn loops_of(&self, subscripts: &[Subscript]) -> Vec<Loop> {
+        let over = |subscript: &Subscript| match subscript {
+            Subscript::Letter(letter) => self.over_letter(*letter),
             Subscript::Index(array, _) => match self.symbols.array(*array).support {
-                Support::Index(axis) => self.bound.size(axis),
+                Support::Index(axis) => self.over_axis(axis),
                 _ => unreachable!("a subscript is an index"),
             },
         };
-        subscripts.iter().map(size).collect()
+        subscripts.iter().map(over).collect()
     }
 
     /// What a site that has no pass gives at a copy, as an array with subscripts. In an update (`target` given) the shares
@@ -149,10 +152,10 @@ impl<'a> Lowering<'a, '_> {
             Allotted::Shares(addend) => &site.addends[addend].letters,
             Allotted::Partition => &[],
         };
-        let entries = domain.iter().map(|dim| self.size(dim));
-        let each = own.iter().map(|letter| self.bound.size_of(&self.symbols, *letter));
-        let shape = entries.chain(each).collect();
-        let node = self.node(Operation::Site(what, weights), shape, Vec::new);
+        let entries = domain.iter().map(|dim| self.over(dim));
+        let each = own.iter().map(|letter| self.over_letter(*letter));
+        let loops = entries.chain(each).collect();
+        let node = self.node(Operation::Site(what, weights), loops, Vec::new);
         // From the letters of the site to the subscripts of this copy.
         let mut subscripts: Vec<Subscript> = Vec::new();
         for dim in domain {
@@ -202,8 +205,8 @@ impl<'a> Lowering<'a, '_> {
             (true, true) => lowered(true)?,
             (true, false) => {
                 let held = now.iter().map(|node| {
-                    let shape = self.nodes[node.index()].shape.clone();
-                    self.node(Operation::Held(*node), shape, Vec::new)
+                    let loops = self.loops(*node);
+                    self.node(Operation::Held(*node), loops, Vec::new)
                 });
                 held.collect()
             }
@@ -221,7 +224,7 @@ impl<'a> Lowering<'a, '_> {
         let place = |letter: LetterId| domain.iter().position(|dim| *dim == Dim::Letter(letter));
         let arranged = |operand: Access| Contraction {
             coefficient: 1.0,
-            sizes: scope.sizes.clone(),
+            letters: scope.letters.clone(),
             operands: vec![operand],
             output: scope.output.clone(),
         };
@@ -234,16 +237,16 @@ impl<'a> Lowering<'a, '_> {
             };
             let group = place(parent).map_or_else(|| scope.index[&parent], Index::letter);
             let Some(members) = self.where_they_hold(&scope, own, group, false)? else { continue };
-            let shape = self.nodes[members.node.index()].shape.clone();
+            let loops = self.loops(members.node);
             let log = Operation::Map(Elementwise::Function(Function::Log), members.node);
-            parts.push(arranged(Access { node: self.node(log, shape, Vec::new), ..members }));
+            parts.push(arranged(Access { node: self.node(log, loops, Vec::new), ..members }));
         }
         if parts.is_empty() {
             return Ok(everywhere);
         }
         parts.push(arranged(Access { node: everywhere, dims: scope.output.clone() }));
-        let shape = self.nodes[everywhere.index()].shape.clone();
-        Ok(self.node(Operation::Contractions(parts), shape, Vec::new))
+        let loops = self.loops(everywhere);
+        Ok(self.node(Operation::Contractions(parts), loops, Vec::new))
     }
 
     /// The weight of a site over the entries of a pass: 0 where two ragged letters are of different groups.
@@ -276,12 +279,12 @@ impl<'a> Lowering<'a, '_> {
         }
         let product = Contraction {
             coefficient: 1.0,
-            sizes: scope.sizes.clone(),
+            letters: scope.letters.clone(),
             operands,
             output: scope.output.clone(),
         };
-        let shape = self.nodes[everywhere.index()].shape.clone();
-        Ok(self.node(Operation::Contractions(vec![product]), shape, Vec::new))
+        let loops = self.loops(everywhere);
+        Ok(self.node(Operation::Contractions(vec![product]), loops, Vec::new))
     }
 
     /// Whether a term holds an allocation that a pass counts.

@@ -108,8 +108,8 @@ impl<'a> Step<'a> {
 
 /// Adds the contraction to `output`. See the [module](self) for the formula.
 ///
-/// The order of the loops, the use of matrix products and the chunks that threads work on follow from sizes and steps
-/// alone. Scratch memory is at most the larger of four times the part of the output in use and a few megabytes.
+/// The order of the loops, the use of matrix products and the chunks that threads work on depend only on sizes and
+/// steps. Scratch memory is at most the larger of four times the part of the output in use and a few megabytes.
 ///
 /// # Panics
 /// If an array has not one step a letter, a table is shorter than its letter, or an offset lies outside its array.

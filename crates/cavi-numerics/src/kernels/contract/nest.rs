@@ -268,9 +268,9 @@ fn rows_of<const N: usize, const G: usize>(set: InstructionSet, is_sum: bool) ->
     if is_sum { rows::<Portable, N, G, true> } else { rows::<Portable, N, G, false> }
 }
 
-/// One loop around the innermost: for each of its values, [`sum`] or [`add`] along `size` values of the first `G` operands;
-/// the others are numbers there. Nothing is kept in memory between values, so that stores to scattered outputs
-/// need not wait for one another.
+/// One loop around the innermost: for each of its values, [`sum`] or [`add`] along `size` values of the first `G`
+/// operands; the others are numbers there. No intermediate value is kept in memory from one value to the next, so
+/// that stores to scattered outputs need not wait for one another.
 ///
 /// # Safety
 /// The features of `V`; as [`super::split::run`], from these places on.
@@ -482,7 +482,7 @@ unsafe fn gather_of<const N: usize, const G: usize>(
     }
 }
 
-/// The definition, for more operands than the loops are compiled for.
+/// The contraction by its definition, for more operands than the loops are compiled for.
 ///
 /// # Safety
 /// As [`super::split::run`].

@@ -1,5 +1,5 @@
-//! A contraction in its simplest form: no letter of size one, none that could be part of its neighbour, no operand that
-//! is a number.
+//! A contraction in its simplest form: it has no letter of size one, no two letters that could be one, and no operand
+//! that is a number.
 
 use std::ops::Range;
 
@@ -40,7 +40,7 @@ impl<'a> Problem<'a> {
         Self::reading(sizes, coefficient, operands, output, |number| unsafe { *number })
     }
 
-    /// The same where numbers are read by a function: nothing else of the arrays is read, wherever offsets lie.
+    /// The same, with a function that reads operands which are numbers. No other element of the arrays is read.
     pub fn reading<'b: 'a, 'c: 'a>(
         sizes: &[usize],
         coefficient: f64,

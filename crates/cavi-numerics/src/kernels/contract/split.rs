@@ -122,7 +122,8 @@ fn disjoint(problem: &Problem, tasks: usize) -> Option<(usize, Ranges)> {
         .max_by_key(|(stride, _, letter)| {
             (*stride > 1 || problem.sizes[*letter] >= 512, most(*letter), *stride)
         })?;
-    // A short letter would be cut into slivers: better to cut a long sum, if its partial sums take little memory.
+    // A short letter would be cut into very small chunks. It is better to cut a long sum, if its partial sums take
+    // little memory.
     let is_short = problem.sizes[letter] < 128;
     if is_short
         && let Some((longer, _, _)) = private(problem, tasks)

@@ -251,7 +251,7 @@ fn offsets_are_checked() {
     contract(&[4], 1.0, &[operand], output, &Threads::one());
 }
 
-/// Squares of single elements have the letters of a quadratic form, and are none.
+/// Squares of single elements have the letters of a quadratic form, but are not one.
 #[test]
 fn squares_are_no_quadratic_forms() {
     let numbers = &mut Numbers(9);

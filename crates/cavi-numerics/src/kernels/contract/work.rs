@@ -3,7 +3,8 @@
 use super::problem::Problem;
 use super::{Letters, Operand, Operands, Output, Step, nest, product, split};
 
-/// What [`contract`](super::contract) does, by the loops that do it. Their sum over chunks is that of the whole.
+/// Counts of the operations of [`contract`](super::contract), by kind of loop. The counts of all chunks add up to
+/// those of the whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
     /// Calls of a kernel: matrix products in outer loops, or one nest of loops.

@@ -9,7 +9,7 @@ use crate::{Scratch, Threads};
 /// Entries treated together.
 const BLOCK: usize = 1 << 12;
 
-/// What [`ratios`] reads: one number an entry each, the letters as in [`LogSum`](super::LogSum).
+/// The inputs of [`ratios`], with one number for each entry. The letters are those of [`LogSum`](super::LogSum).
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
     /// `s_e - c_e`.

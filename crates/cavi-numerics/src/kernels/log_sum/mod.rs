@@ -40,8 +40,8 @@ use crate::{InstructionSet, Threads, instruction_set};
 
 /// The rows `G_i[., k]` of one mode: row `index` begins at `index * stride`.
 ///
-/// Fastest are strides of a multiple of eight values in all modes but the first. Behind the `length` values of such a row may
-/// stand any finite numbers: they are multiplied by zeros, and the accumulator's are without meaning.
+/// Fastest are strides of a multiple of eight values in all modes but the first. Any finite numbers may stand behind
+/// the `length` values of such a row: they are multiplied by zeros. What is accumulated there has no meaning.
 #[derive(Clone, Copy, Debug)]
 pub struct Factor<'a> {
     /// The rows, each of `stride` values of which the first `length` ([`LogSum::length`]) count.
@@ -113,7 +113,7 @@ pub struct LogSum<'a> {
     pub least: f64,
 }
 
-/// One a mode, where it is wanted; those of more modes than these few are listed on the heap.
+/// One for each mode, if it is wanted. The list is on the heap only if there are more modes than usual.
 pub type Accumulators<'a> = SmallVec<[Option<&'a mut [f64]>; 4]>;
 
 /// What [`log_sum`] writes or adds to. `Outputs::default()` asks for the entries left out alone.
@@ -261,7 +261,8 @@ fn is_padded(input: &LogSum, accumulators: &[Option<&mut [f64]>]) -> bool {
     })
 }
 
-/// Whether all factors are doubles, and no value is infinite or none: what contributes nothing is then multiplied by zero.
+/// Whether all factors are finite doubles. An entry that contributes nothing can then be multiplied by zero instead
+/// of being skipped.
 fn factors_are_finite(input: &LogSum, threads: &Threads) -> bool {
     const LENGTH: usize = 1 << 15;
     input.factors.iter().all(|factor| {

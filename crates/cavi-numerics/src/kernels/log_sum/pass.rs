@@ -145,7 +145,7 @@ pub(super) fn run(set: InstructionSet, task: &mut Task, visit: Visit) {
     }
 }
 
-/// Two modes, with what is wanted known to the compiler: a test an entry would cost a tenth.
+/// Two modes. What is wanted is known at compile time, since a test for each entry would cost a tenth of the time.
 fn run_two<T: Stored, const P: bool>(set: InstructionSet, task: &mut Task, visit: Visit) {
     match [0, 1].map(|mode: usize| !task.accumulators[mode].is_null()) {
         [true, false] => run_modes::<T, 2, 0b01, P>(set, task, visit),
@@ -210,7 +210,8 @@ fn run_modes<T: Stored, const M: usize, const W: usize, const P: bool>(
     unsafe { chunk::<Portable, T, M, ASK, false>(task, visit) }
 }
 
-/// Where the rows are: copied out of the task, so that no store to the accumulators can be thought to change it.
+/// The places of the rows, copied out of the task, so that the compiler knows that no store to the accumulators
+/// changes them.
 struct Modes<T, const M: usize> {
     indices: [*const u32; M],
     /// Of entries in strips, the index of the second mode less `first_column`; null otherwise.
@@ -313,8 +314,8 @@ unsafe fn chunk<V: Vector, T: Stored, const M: usize, const W: usize, const P: b
             }
         }
         Visit::Strip { grid, chunk, strip } => {
-            // In the order of rows a run is short and far from the next: what it reads and writes of each entry is asked for
-            // some rows ahead.
+            // In the order of rows a run is short, and far from the next one in memory. What it reads and writes is
+            // therefore prefetched some rows ahead.
             const AHEAD: usize = 6;
             let columns = task.input.pattern.column(1);
             let written = |values: &Option<&mut [f64]>| values.as_ref().map(|values| values.as_ptr());
@@ -378,8 +379,8 @@ unsafe fn row<V: Vector, T: Stored, const M: usize, const W: usize, const P: boo
             }
             return;
         }
-        // The first mode's sums past the last whole vector stay in a register for the row: a masked store that is soon
-        // read again is slow.
+        // The sums of the first mode behind the last whole vector stay in a register for the whole row, because a
+        // masked store that is read again soon is slow.
         let mut tail = V::splat(0.0);
         let mut e = entries.start;
         while e < entries.end {
@@ -541,7 +542,8 @@ unsafe fn group<V: Vector, T: Stored, const M: usize, const W: usize, const P: b
     }
     // SAFETY: each row has `length` values.
     unsafe {
-        // Few entries alone would wait for each sum before the next: theirs are taken in several parts.
+        // With few entries each addition would wait for the one before it. Their sums are therefore taken in several
+        // parts.
         let mut partial = [V::splat(0.0); 4];
         let mut k = 0;
         while N == 1 && k + 4 * V::LANES <= whole {
@@ -615,7 +617,7 @@ unsafe fn accumulate_some<
             accumulate_rows::<V, T, M, W, P, N>(rows, whole, rest, &splats, tail);
             return;
         }
-        // What does not contribute must not be multiplied by zero either: it may be infinite.
+        // An entry that does not contribute is skipped and not multiplied by zero, because it may be infinite.
         for n in (0..N).filter(|n| contributes[*n]) {
             let row = Rows::<T, M, 1> {
                 factors: rows.factors.map(|factors| [factors[n]]),

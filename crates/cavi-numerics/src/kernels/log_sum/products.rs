@@ -10,7 +10,7 @@
 //! run of entries fills a row of the block, entries are read and written as they stand; otherwise they are gathered from it
 //! and put back. All three products are of one kind, `O_mn += sum_l W_ml N_ln` with vectors along `n` and the sums in registers.
 //!
-//! 0 stands for an entry that contributes nothing, and is multiplied by the factors: they are finite here.
+//! An entry that contributes nothing has the ratio 0, which is multiplied by the factors; these are finite here.
 
 #![allow(unsafe_code)]
 
@@ -217,7 +217,7 @@ unsafe fn row<V: Vector>(
     block: &mut Block,
     rare: &mut Vec<usize>,
 ) {
-    // What an entry has besides a weight is read and written entry by entry where these do not fill the row.
+    // If the entries do not fill the row, whatever they have besides a weight is read and written entry by entry.
     let own = |values: &Option<&mut [f64]>| values.is_some();
     let is_full = run.len() == cells.len();
     let is_plain = !own(&task.written.sums) && !own(&task.written.ratios) && task.input.addends.is_none();

@@ -1,4 +1,4 @@
-//! When the parts of a [grid](crate::kernels::pattern) are visited, and on which thread.
+//! The order in which the parts of a [grid](crate::kernels::pattern) are visited, and on which thread.
 //!
 //! With `C` chunks of rows and as many groups of columns, chunk `c` comes to the groups in the order `c, c + 1, .., C - 1, 0, ..,
 //! c - 1`, and to group `g` come the chunks `g, g - 1, .., 0, C - 1, .., g + 1`. What is accumulated at a row or at a column is

@@ -1,4 +1,5 @@
-//! The pass over some rows of the first mode, again and again while their entries and what these gather are in the cache.
+//! The pass over some rows of the first mode, for repeated calls while their entries and the rows that they gather
+//! are in the cache.
 
 use std::cell::Cell;
 use std::ops::Range;

@@ -423,7 +423,7 @@ fn products_are_one_chunk() {
             let mut case = filled_case(numbers, sizes, length);
             let wanted = [1, 2, 3][numbers.below(3)];
             check_case(&case, wanted, &threads);
-            // Neither is a sum near nothing one to divide by, nor any other touched by it; nor by weights of 0.
+            // An entry whose sum is almost 0 is left out and changes no other entry. Nor do entries of weight 0.
             let (stride, rows) = (case.factors[0].1, sizes[0]);
             for (row, value) in [(1, 0.0), (3, 1e-260), (4, 1e307), (9, 1e-280)] {
                 let own = (row * stride).min(rows * stride)..(row * stride + length).min(rows * stride);

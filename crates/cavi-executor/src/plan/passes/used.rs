@@ -1,0 +1,100 @@
+//! Steps that nothing reads are left out: lowering lowers some terms that turn out to be 0, and some logs of factors in two ways.
+
+use std::sync::Arc;
+
+use crate::plan::passes::Context;
+use crate::plan::tensor::{NodeId, Operation, Part};
+use crate::plan::{Plan, Unplanned};
+
+/// Keeps what updates, passes over entries and the bound read, and what that follows from, in its order.
+pub fn keep_used(plan: &mut Plan, _: &Context) -> Result<(), Unplanned> {
+    let used = plan.used();
+    if used.iter().all(|used| *used) {
+        return Ok(());
+    }
+    let mut count = 0;
+    let number = |used: &bool| {
+        count += u32::from(*used);
+        NodeId(count.saturating_sub(1))
+    };
+    let numbers: Vec<NodeId> = used.iter().map(number).collect();
+    let is_used = || used.iter();
+    let mut kept = is_used();
+    plan.nodes.retain(|_| kept.next() == Some(&true));
+    let mut kept = is_used();
+    plan.statics.retain(|_| kept.next() == Some(&true));
+    let mut kept = is_used();
+    plan.streamed.retain(|_| kept.next() == Some(&true));
+    plan.opened.retain(|opened| used[opened.node.index()]);
+    plan.rename(&|node| *node = numbers[node.index()]);
+    Ok(())
+}
+
+impl Plan<'_> {
+    /// Of each step, whether something reads it in the end.
+    pub(crate) fn used(&self) -> Vec<bool> {
+        let mut used = vec![false; self.nodes.len()];
+        let mut rest = self.roots();
+        while let Some(node) = rest.pop() {
+            if std::mem::replace(&mut used[node.index()], true) {
+                continue;
+            }
+            let own = &self.nodes[node.index()];
+            rest.extend(own.reads());
+            if let Operation::Held(from) = own.operation {
+                rest.push(from);
+            }
+        }
+        used
+    }
+
+    /// Changes the number of every step that is named anywhere, before blocks and sites are shared.
+    fn rename(&mut self, rename: &dyn Fn(&mut NodeId)) {
+        for node in &mut self.nodes {
+            match &mut node.operation {
+                Operation::Static(_)
+                | Operation::Point(..)
+                | Operation::Moment(..)
+                | Operation::Counts(..) => {}
+                Operation::Contractions(parts) => {
+                    parts
+                        .iter_mut()
+                        .flat_map(|part| &mut part.operands)
+                        .for_each(|own| rename(&mut own.node));
+                }
+                Operation::Masked(sum) => [&mut sum.mask, &mut sum.of].into_iter().for_each(rename),
+                Operation::Held(from)
+                | Operation::Map(_, from)
+                | Operation::Pairs(from, _)
+                | Operation::Square(from, _)
+                | Operation::LogDeterminant(from)
+                | Operation::Taken(Part { node: from, .. }) => rename(from),
+                Operation::Pair(_, left, right) => [left, right].into_iter().for_each(rename),
+                Operation::Whole(parts) => parts.iter_mut().for_each(|part| rename(&mut part.node)),
+                Operation::Site(_, weights) => {
+                    weights.now.iter_mut().chain(&mut weights.then).for_each(rename);
+                }
+            }
+        }
+        for block in &mut self.blocks {
+            let own = Arc::make_mut(block);
+            own.natural.iter_mut().chain(&mut own.prior).chain(&mut own.weight).for_each(rename);
+            let Some(ascent) = &mut own.ascent else { continue };
+            ascent.objective.iter_mut().chain(ascent.tight.iter_mut().flatten()).for_each(rename);
+            ascent.gradient.iter_mut().chain(&mut ascent.curvature).flatten().for_each(rename);
+        }
+        for site in self.sites.iter_mut().flatten() {
+            let own = Arc::make_mut(site);
+            rename(&mut own.weight);
+            for addend in &mut own.addends {
+                addend.offset.iter_mut().for_each(rename);
+                addend.single.iter_mut().for_each(|single| rename(&mut single.factor));
+                for mode in &mut addend.modes {
+                    [&mut mode.factor, &mut mode.log_factor].into_iter().for_each(rename);
+                }
+            }
+        }
+        self.elbo.iter_mut().for_each(rename);
+        self.opened.iter_mut().for_each(|opened| rename(&mut opened.node));
+    }
+}

@@ -1,0 +1,311 @@
+//! The directory of a fit: the program, the posterior, the trace and the summary as files.
+//!
+//! Every file is written beside its final name and renamed; `summary.json` is the last one.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cavi_executor::Precision;
+use cavi_files::{Cell, CsvText, write_text_atomically};
+use serde_json::{Map, Value, json};
+
+use crate::bind::{DataError, Inputs, SetInput};
+use crate::error::Error;
+use crate::fit::{Fit, Settings};
+use crate::heldout::Score;
+use crate::prepare::Problem;
+
+/// A directory that can be written to.
+#[derive(Debug)]
+pub struct Directory {
+    path: PathBuf,
+    /// The outermost directory that had to be made; taken away again if nothing is written.
+    made: Option<PathBuf>,
+    written: bool,
+}
+
+/// What was asked for, in the words of the command line: `summary.json` keeps it, and [`Stored::open`] reads it again.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// `--schedule`
+    pub schedule: Option<String>,
+    /// `--data`
+    pub data: Vec<String>,
+    /// `--columns`
+    pub columns: Vec<String>,
+    /// `--transpose`
+    pub transpose: Vec<String>,
+    /// `--labels`
+    pub labels: Vec<String>,
+    /// `--set`
+    pub set: Vec<String>,
+    /// `--heldout`
+    pub heldout: Vec<String>,
+    /// `--init`
+    pub init: Option<String>,
+}
+
+/// A fit and what there is to say about it in `summary.json`.
+#[derive(Clone, Copy, Debug)]
+pub struct Summary<'a> {
+    /// The program and its data.
+    pub problem: &'a Problem,
+    /// What came out.
+    pub fit: &'a Fit,
+    /// How it was run.
+    pub settings: &'a Settings,
+    /// What was asked for.
+    pub asked: &'a Asked,
+    /// How well it predicts what it was not given.
+    pub scores: &'a [Score],
+}
+
+impl Directory {
+    /// Makes the directory before a long fit, so that a mistake shows at once.
+    ///
+    /// # Errors
+    /// A path that is a file, or that cannot be written to; labels that make no file name.
+    pub fn prepare(path: &Path, problem: &Problem) -> Result<Directory, Error> {
+        crate::posterior::check_names(problem, path)?;
+        let shown = path.display();
+        if path.exists() && !path.is_dir() {
+            let found = DataError::new(format!("`--out {shown}` is a file; expected a directory"));
+            return Err(Error::Usage(vec![found]));
+        }
+        let missing = path.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists());
+        let made = missing.last().map(Path::to_owned);
+        let cannot = |what: &str, error: std::io::Error| {
+            DataError::new(format!("`--out {shown}` cannot be {what}: {error}"))
+        };
+        fs::create_dir_all(path).map_err(|error| cannot("made", error))?;
+        let directory = Directory { path: path.to_owned(), made, written: false };
+        let probe = path.join(format!(".cavi-{}.probe", std::process::id()));
+        fs::write(&probe, "")
+            .and_then(|()| fs::remove_file(&probe))
+            .map_err(|error| cannot("written to", error))?;
+        Ok(directory)
+    }
+
+    /// Writes everything. What an earlier fit left in its place is taken away first.
+    ///
+    /// # Errors
+    /// A file that cannot be written or taken away.
+    pub fn write(mut self, summary: &Summary<'_>) -> Result<(), Error> {
+        self.written = true;
+        self.clear().map_err(|error| {
+            let path = self.path.display();
+            DataError::new(format!("the earlier fit in `{path}` cannot be replaced: {error}"))
+        })?;
+        let Summary { problem, fit, .. } = summary;
+        crate::posterior::write(problem, &fit.parameters, &self.path)?;
+        write_text_atomically(&self.path.join("model.cavi"), &problem.source.text)?;
+        write_text_atomically(&self.path.join("trace.csv"), &trace(fit))?;
+        write_text_atomically(&self.path.join("summary.json"), &format!("{:#}\n", summary.json()))?;
+        Ok(())
+    }
+
+    /// Removes what an earlier fit wrote; only what has the look of a fit.
+    fn clear(&self) -> std::io::Result<()> {
+        let summary = self.path.join("summary.json");
+        if !summary.is_file() {
+            return Ok(());
+        }
+        fs::remove_file(summary)?;
+        for name in ["posterior", "axes", "standardised"] {
+            let directory = self.path.join(name);
+            if directory.is_dir() {
+                fs::remove_dir_all(directory)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        if let (false, Some(made)) = (self.written, &self.made) {
+            // From the inside out, and only what is empty.
+            let own = self.path.ancestors().take_while(|path| path.starts_with(made));
+            own.for_each(|path| drop(fs::remove_dir(path)));
+        }
+    }
+}
+
+impl Summary<'_> {
+    /// What `summary.json` holds and `--json` prints.
+    pub fn json(&self) -> Value {
+        let Summary { problem, fit, settings, asked, scores } = self;
+        let given = problem.as_given();
+        let best = fit.run();
+        let resolved = &fit.settings;
+        let runs: Vec<Value> = fit
+            .runs
+            .iter()
+            .map(|run| {
+                json!({
+                    "seed": run.seed,
+                    "sweeps": run.sweeps,
+                    "converged": run.converged,
+                    "elbo": number(run.elbo),
+                    "failure": run.failure,
+                })
+            })
+            .collect();
+        json!({
+            "model": given.model.name,
+            "model_hash": problem.source.hash(),
+            "sizes": sizes(given),
+            "settings": {
+                "sweeps": resolved.sweeps,
+                "tol": number(resolved.tolerance),
+                "patience": resolved.patience,
+                "schedule": asked.schedule,
+                "restarts": resolved.restarts,
+                "elbo_every": settings.elbo_every,
+                "verify": settings.verify,
+                "accelerate": if resolved.accelerates { "auto" } else { "none" },
+                "warmup": warmup(fit),
+                "precision": match settings.precision {
+                    Precision::Double => "f64",
+                    Precision::Single => "f32",
+                },
+                "data": asked.data,
+                "columns": asked.columns,
+                "transpose": asked.transpose,
+                "labels": asked.labels,
+                "set": asked.set,
+                "heldout": asked.heldout,
+                "init": asked.init,
+            },
+            "seed": best.seed,
+            "sweeps": best.sweeps,
+            "converged": best.converged,
+            "interrupted": fit.interrupted,
+            "failure": fit.failure.as_ref().map(|failure| failure.message.clone()),
+            "elbo": number(best.elbo),
+            "heldout": (!scores.is_empty()).then(|| scores_by_name(scores)),
+            "jitter": jitter(given),
+            "runs": runs,
+            "seconds": number(fit.seconds),
+            "peak_bytes": fit.peak_bytes,
+            "version": env!("CARGO_PKG_VERSION"),
+        })
+    }
+}
+
+/// The sizes of the axes of the program; of a ragged one those of its groups.
+fn sizes(problem: &Problem) -> Map<String, Value> {
+    let Problem { model, binding, .. } = problem;
+    let mut sizes = Map::new();
+    let of_program = |index: &usize| binding.entries.iter().all(|own| own.axis.index() != *index);
+    for index in (0..model.symbols.axes.len()).filter(of_program) {
+        let (axis, bound) = (&model.symbols.axes[index], &binding.bound.axes[index]);
+        let size = match &bound.starts {
+            None => json!(bound.size),
+            Some(starts) => json!(starts.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>()),
+        };
+        sizes.insert(axis.name.clone(), size);
+    }
+    sizes
+}
+
+/// The warm-ups as `--warmup` takes them.
+fn warmup(fit: &Fit) -> String {
+    let lines: Vec<String> = fit.warmup.iter().map(ToString::to_string).collect();
+    if lines.is_empty() { "none".to_owned() } else { lines.join(", ") }
+}
+
+/// What was added to the diagonal of each covariance without a Cholesky factor; nothing where there is none.
+fn jitter(problem: &Problem) -> Option<Value> {
+    let jitters = &problem.binding.jitters;
+    let each = || jitters.iter().map(|(name, jitter)| (name.clone(), json!(jitter)));
+    (!jitters.is_empty()).then(|| Value::Object(each().collect()))
+}
+
+/// A JSON number; what JSON has no number for as the strings `-inf`, `inf` and `nan`.
+pub fn number(value: f64) -> Value {
+    if value.is_finite() { json!(value) } else { Value::String(cavi_files::format_number(value)) }
+}
+
+/// The numbers of a score.
+pub fn score_json(score: &Score) -> Map<String, Value> {
+    let optional = |value: Option<f64>| value.map_or(Value::Null, number);
+    // A whole number of units is written as one.
+    let units = match score.units.fract() == 0.0 && score.units < 9e15 {
+        true => json!(score.units as u64),
+        false => number(score.units),
+    };
+    let fields = [
+        ("log_predictive", number(score.log_predictive)),
+        ("standard_error", optional(score.standard_error)),
+        ("per_unit", optional(score.per_unit())),
+        ("perplexity", optional(score.perplexity())),
+        ("n_scored", units),
+    ];
+    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// Scores by the name of their array.
+pub fn scores_by_name(scores: &[Score]) -> Value {
+    let each = scores.iter().map(|score| (score.name.clone(), Value::Object(score_json(score))));
+    Value::Object(each.collect())
+}
+
+/// `trace.csv`
+fn trace(fit: &Fit) -> String {
+    let mut table = CsvText::new(&["sweep", "elbo", "rel_change", "seconds", "phase"]);
+    for row in &fit.trace {
+        let cell = |value: Option<f64>| value.map_or(Cell::Empty, Cell::Number);
+        table.row(&[
+            Cell::Integer(row.sweep),
+            cell(row.elbo),
+            cell(row.rel_change),
+            Cell::Number(row.seconds),
+            Cell::Text(row.phase),
+        ]);
+    }
+    table.as_str().to_owned()
+}
+
+/// What a directory says of the fit that it holds.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// The file of the program, for messages.
+    pub file_name: String,
+    /// The text of the program.
+    pub text: String,
+    /// What `--set` gave the fit.
+    pub set: Vec<SetInput>,
+}
+
+impl Stored {
+    /// Reads the program and the constants of an earlier fit.
+    ///
+    /// # Errors
+    /// A directory that holds no fit.
+    pub fn open(directory: &Path) -> Result<Stored, Error> {
+        const POSSIBLE: &str = "the directory of a fit, which `cavi fit ... --out DIR` writes";
+        let path = directory.join("summary.json");
+        let wrong = |path: &Path, what: String| {
+            DataError::new(format!("`{}` {what}", path.display())).possible(POSSIBLE)
+        };
+        let read = |path: &Path| {
+            fs::read_to_string(path).map_err(|error| wrong(path, format!("cannot be read: {error}")))
+        };
+        let summary: Value = serde_json::from_str(&read(&path)?)
+            .map_err(|error| wrong(&path, format!("is no JSON: {error}")))?;
+        let set = summary["settings"]["set"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let set = set.filter_map(|text| SetInput::parse(text)?.ok()).collect();
+        let path = directory.join("model.cavi");
+        let text = read(&path)?;
+        Ok(Stored { file_name: path.display().to_string(), text, set })
+    }
+
+    /// The inputs with what the earlier fit had set and these do not.
+    pub fn with_earlier(&self, mut inputs: Inputs) -> Inputs {
+        let earlier = self.set.iter().filter(|own| inputs.set.iter().all(|other| other.name != own.name));
+        let earlier: Vec<SetInput> = earlier.cloned().collect();
+        inputs.set.extend(earlier);
+        inputs
+    }
+}

@@ -1,0 +1,83 @@
+//! Points whose mode is an infinite density on the boundary, by the values that constants and data turn out to have.
+//!
+//! The derivation judges what the text says; a value of `--set` or of a file is judged here, before the fit.
+
+use cavi_algebra::evaluate::{Assignment, evaluate, for_each_value};
+use cavi_algebra::{ArrayId, Atom, Block, Elementary, Equations, Statistic, Sum};
+use cavi_model::Model;
+use cavi_syntax::Diagnostic;
+
+use super::Problem;
+use crate::bind::Binding;
+use crate::bind::known::Known;
+
+/// An error for each point without `clamp` whose prior has somewhere a negative coefficient of a log.
+pub(super) fn check(problem: &Problem) -> Vec<Diagnostic> {
+    let Problem { model, equations, binding, .. } = problem;
+    // A term in 1 / x keeps the density from being infinite at 0.
+    let inverse = Statistic::of(Elementary::Power(-1));
+    let bounded = |block: &&Block| block.natural.iter().any(|natural| natural.statistic == inverse);
+    let points = equations.blocks.iter().filter(|block| block.is_point() && !block.clamp);
+    let points = points.filter(|block| !bounded(block));
+    points.filter_map(|block| infinite(model, equations, binding, block)).collect()
+}
+
+fn infinite(model: &Model, equations: &Equations, binding: &Binding, block: &Block) -> Option<Diagnostic> {
+    let symbols = &equations.symbols;
+    let known = Known::new(symbols, &binding.bound.axes, &binding.bound.arrays);
+    for (natural, prior) in block.natural.iter().zip(&block.prior) {
+        let mut constants = Vec::new();
+        if !of_a_log(&natural.statistic) || prior.is_zero() || !reads_constants(prior, &mut constants) {
+            continue;
+        }
+        let mut letters = prior.free_letters(symbols);
+        letters.sort_by_key(|letter| symbols.lineage(*letter).len());
+        let mut negative: Option<f64> = None;
+        for_each_value(symbols, &known, &letters, &mut Assignment::new(), &mut |assignment| {
+            let value = evaluate(symbols, prior, &known, assignment);
+            if value < 0.0 {
+                negative.get_or_insert(value);
+            }
+        });
+        let Some(value) = negative else { continue };
+        let name = &symbols.array(block.members[0]).name;
+        let named: Vec<&str> = constants.iter().map(|array| symbols.array(*array).name.as_str()).collect();
+        let named = crate::bind::list(&named);
+        let statement = model.statement_of(block.members[0])?;
+        let message =
+            format!("the mode of `{name}` lies at 0, where its density is infinite by the value of {named}");
+        return Some(
+            Diagnostic::error("E0713", message)
+                .at(statement.span, format!("its log has the coefficient {value}, and `{name}` is a point"))
+                .possible("a prior whose coefficient of the log is 0 or more: a shape or concentration of at least 1")
+                .help(format!("give {named} a value of at least 1, drop `point`, or write `point {name} clamp` (no ascent is claimed then)")),
+        );
+    }
+    None
+}
+
+fn of_a_log(statistic: &Statistic) -> bool {
+    matches!(statistic.0.as_slice(), [(_, Elementary::Log | Elementary::LogComplement)])
+}
+
+/// Whether a sum is made of constants and data alone; gathers them.
+pub(crate) fn reads_constants(sum: &Sum, found: &mut Vec<ArrayId>) -> bool {
+    sum.terms.iter().flat_map(|term| &term.factors).all(|factor| match &factor.atom {
+        Atom::Value(array, _) => {
+            if !found.contains(array) {
+                found.push(*array);
+            }
+            true
+        }
+        Atom::Equal(..) | Atom::Different(..) | Atom::Less(..) => true,
+        Atom::Group(_) | Atom::Apply(..) => {
+            factor.atom.nested().into_iter().all(|inner| reads_constants(inner, found))
+        }
+        Atom::Moment(_)
+        | Atom::Allocation { .. }
+        | Atom::LogPartition { .. }
+        | Atom::Auxiliary { .. }
+        | Atom::Observed(..)
+        | Atom::ExpectedSquare(_) => false,
+    })
+}

@@ -1,0 +1,193 @@
+//! The whole journey, as a client takes it: text, program, problem, fit, and what comes of it.
+//!
+//! ```text
+//! compile ──▶ Checked ──▶ Compiled ──bind──▶ Problem ──fit──▶ Fit
+//!                          derive, graph      plan             arrays, score, findings, write
+//! ```
+//!
+//! Each method is one line of that journey, and each error an [`Error`]. Nothing here prints, exits, handles signals or
+//! touches a global thread pool.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use cavi_syntax::ast::Warmup;
+use cavi_syntax::{Diagnostic, Severity};
+
+use crate::bind::{DataError, Inputs};
+use crate::compile::{Compiled, compile_with};
+use crate::error::Error;
+use crate::findings::Finding;
+use crate::fit::{Control, Fit, Progress, Settings};
+use crate::heldout::{HeldOut, Request, Score};
+use crate::posterior::NamedArray;
+use crate::prepare::{Problem, prepare};
+use crate::start::Given;
+use crate::{Precision, Schedule, Set};
+
+/// Opens a program whose constants and sizes may be among the inputs; with it come its warnings.
+///
+/// # Errors
+/// Everything that is wrong with the program; a value for a name that it does not have.
+pub fn open(text: &str, file_name: &str, inputs: &Inputs) -> Result<(Compiled, Vec<Diagnostic>), Error> {
+    let set = inputs.set_values();
+    let mut checked = compile_with(text, file_name, &set);
+    let mut warnings = std::mem::take(&mut checked.diagnostics);
+    if !checked.is_ok() {
+        checked.diagnostics = warnings;
+        return checked.into_compiled().map(|compiled| (compiled, Vec::new()));
+    }
+    warnings.retain(|diagnostic| diagnostic.severity == Severity::Warning);
+    let compiled = checked.into_compiled()?;
+    compiled.refuse_unknown(&set)?;
+    Ok((compiled, warnings))
+}
+
+impl Compiled {
+    /// Refuses a value for a name that is neither a constant nor an axis, and one that is no size of an axis.
+    ///
+    /// # Errors
+    /// The first such name, with what there is.
+    pub fn refuse_unknown(&self, set: &[Set]) -> Result<(), Error> {
+        let symbols = &self.model.symbols;
+        let wrong = |own: &Set| {
+            let unknown = crate::bind::unknown_set(symbols, own.name);
+            unknown.or_else(|| crate::bind::wrong_size(symbols, own.name, own.value?))
+        };
+        set.iter().find_map(wrong).map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    /// The program with its data, as it is run.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the data; a program that cannot run on them.
+    pub fn bind(self, inputs: &Inputs) -> Result<Problem, Error> {
+        self.refuse_unbound(inputs)?;
+        let binding = crate::bind::bind(&self.model, inputs)?;
+        prepare(self, binding)
+    }
+
+    /// As [`Compiled::bind`], without a part of the data that is held out to be scored.
+    ///
+    /// # Errors
+    /// As there; arrays that cannot be held out, with the reason.
+    pub fn bind_without(
+        self,
+        inputs: &Inputs,
+        requests: &[Request],
+        seed: Option<u64>,
+    ) -> Result<(Problem, HeldOut), Error> {
+        if requests.is_empty() {
+            return Ok((self.bind(inputs)?, HeldOut::default()));
+        }
+        self.refuse_unbound(inputs)?;
+        let seed = self.seed(seed);
+        crate::heldout::bind(self, inputs, requests, seed)
+    }
+
+    /// The seed that is asked for, else that of the program, else 0.
+    pub fn seed(&self, asked: Option<u64>) -> u64 {
+        asked.or(self.model.fit.seed).unwrap_or(0)
+    }
+
+    /// Refuses a program to which not all of its data are given.
+    ///
+    /// # Errors
+    /// All data that no file is given for.
+    pub fn refuse_unbound(&self, inputs: &Inputs) -> Result<(), Error> {
+        let required = self.required_data();
+        let given = |name: &&str| inputs.data.iter().any(|input| input.name == **name);
+        let unbound: Vec<DataError> = (required.iter().filter(|name| !given(name)))
+            .map(|name| {
+                DataError::new(format!("the data `{name}` are bound to no file"))
+                    .help(format!("--data {name}=FILE"))
+            })
+            .collect();
+        // A misspelt name is explained better by what reads the files.
+        let misspelt = inputs.data.len() + unbound.len() > required.len();
+        if unbound.is_empty() || misspelt { Ok(()) } else { Err(unbound.into()) }
+    }
+}
+
+impl Problem {
+    /// The plan of a fit as text.
+    ///
+    /// # Errors
+    /// If there is no plan.
+    pub fn plan(&self, precision: Precision, threads: usize) -> Result<String, Error> {
+        crate::fit::plan(self, precision, threads)
+    }
+
+    /// A fit. The callback is called after each sweep, and stops the fit where it says so.
+    ///
+    /// # Errors
+    /// As [`crate::fit::fit`].
+    pub fn fit(
+        &self,
+        settings: &Settings,
+        callback: &mut dyn FnMut(&Progress) -> Control,
+    ) -> Result<Fit, Error> {
+        crate::fit::fit(self, settings, callback)
+    }
+
+    /// A schedule given apart from the program, as `--schedule` takes it, with what there is to say about its items and
+    /// about the blocks that it leaves out.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn schedule(&self, text: &str) -> Result<crate::schedule::Resolved, Error> {
+        crate::schedule::parse(self, text).map_err(|diagnostics| Error::Option {
+            option: "--schedule",
+            text: text.to_owned(),
+            diagnostics,
+        })
+    }
+
+    /// The schedule of the program.
+    pub fn own_schedule(&self) -> Schedule {
+        crate::schedule::of_program(&self.model, &self.equations).schedule
+    }
+
+    /// Warm-ups given apart from the program, as `--warmup` takes them.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn warmups(&self, text: &str) -> Result<Vec<Warmup>, Error> {
+        crate::warmup::parse(self, text).map_err(|diagnostics| Error::Option {
+            option: "--warmup",
+            text: text.to_owned(),
+            diagnostics,
+        })
+    }
+
+    /// Parameters to start from: a fit's directory, one that is laid out as its `posterior/`, or an `.npz`; with warnings.
+    ///
+    /// # Errors
+    /// What is wrong with the files.
+    pub fn given(&self, path: &Path) -> Result<(Given, Vec<String>), Error> {
+        Ok(crate::init::read(self, path)?)
+    }
+
+    /// The factors of q of a fit as named arrays: `VAR.PARAM`, of a ragged variable `VAR.PARAM/GROUP`.
+    pub fn posterior(&self, fit: &Fit) -> Vec<NamedArray> {
+        crate::posterior::arrays(self, &fit.parameters)
+    }
+
+    /// How well a fit predicts what was held out of it, one score an array.
+    ///
+    /// # Errors
+    /// A statement whose data have no prediction, at its place.
+    pub fn score(&self, fit: &Fit, held: &HeldOut, seed: u64, threads: usize) -> Result<Vec<Score>, Error> {
+        crate::heldout::score(self, &fit.parameters, held, seed, threads)
+    }
+
+    /// What a fit found, in the words of its labels, with warnings about `report` lines that the data do not allow.
+    pub fn findings(&self, fit: &Fit) -> (Vec<Finding>, Vec<String>) {
+        crate::findings::findings(self, &fit.parameters)
+    }
+
+    /// Messages about the program as an error of this problem.
+    pub fn error(&self, diagnostics: Vec<Diagnostic>) -> Error {
+        Error::Program { diagnostics, source: Arc::clone(&self.source) }
+    }
+}
