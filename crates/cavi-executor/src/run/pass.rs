@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 use cavi_algebra::{BlockId, SiteId};
 use cavi_numerics::kernels::contract::{Letters, Operand, Output, Step, contract};
-use cavi_numerics::kernels::log_sum::{self, Known, LEAST, LogSum, Outputs, log_sum};
+use cavi_numerics::kernels::log_sum::{self, Known, LEAST, LogSum, Outputs, Totals, log_sum};
 use cavi_numerics::kernels::pattern::Pattern;
 use cavi_numerics::{Scratch, Threads, special};
 use smallvec::SmallVec;
@@ -20,7 +20,7 @@ use super::rows::Column;
 use super::single::{self, Narrow};
 use super::site_state::SiteState;
 use super::state::State;
-use crate::plan::site::{AddendPlan, ModePlan, SitePlan};
+use crate::plan::site::{AddendPlan, SitePlan};
 use crate::plan::tensor::{NodeId, Operation};
 
 /// For each addend, the counts of each of its modes, or terms without a summed letter, that is wanted.
@@ -198,112 +198,35 @@ impl State<'_> {
         wants_total: bool,
         state: &mut SiteState,
     ) -> f64 {
-        let entries = plan.entries;
         let main = plan.main_addend();
-        let several = plan.addends.len() > 1;
-        let least = single::least(plan, &state.narrow);
-        let wanted = |mode: &ModePlan| mode.is_read_by(targets);
-        let has_scalars =
-            |addend: &AddendPlan| addend.scalars.iter().any(|scalar| targets.contains(&scalar.block));
-        if let (Some(main), true) = (main, several) {
-            self.rescale(plan, main, state);
-            state.sums.resize_with(plan.addends.len(), Default::default);
-            for (number, addend) in plan.addends.iter().enumerate() {
-                if number != main && !addend.modes.is_empty() {
-                    self.addend_sums(plan, number, state);
-                }
-            }
+        if let Some(main) = main {
+            self.prepare_addends(plan, main, state);
         }
-        if let Some(offset) = main.and_then(|main| plan.addends[main].offset) {
-            self.evaluate(offset);
-        }
-        let mut accumulators = Counts::new();
-        for (number, addend) in plan.addends.iter().enumerate() {
-            let own = addend.modes.iter().map(|mode| {
-                wanted(mode).then(|| self.emptied(id, number, mode.log, mode.rows * addend.row_length(mode)))
-            });
-            accumulators.push(own.collect());
-        }
-        let scalars_wanted = plan.addends.iter().any(has_scalars);
-        let others_wanted = plan
-            .addends
-            .iter()
-            .enumerate()
-            .any(|(number, addend)| Some(number) != main && addend.modes.iter().any(wanted));
-        let known = main.is_some_and(|main| several && state.sums[main].0 >= self.newest_factor(plan, main));
-        let mut ratios =
-            (known || others_wanted || scalars_wanted).then(|| std::mem::take(&mut state.ratios));
+        let mut accumulators = self.emptied_modes(id, plan, targets);
+        let known = main.is_some_and(|main| self.knows_sums(plan, main, state));
+        let wants_ratios = |(number, addend): (usize, &AddendPlan)| {
+            let is_other = Some(number) != main;
+            is_other && addend.modes.iter().any(|mode| mode.is_read_by(targets))
+                || addend.scalars.iter().any(|scalar| targets.contains(&scalar.block))
+        };
+        let wanted = known || plan.addends.iter().enumerate().any(wants_ratios);
+        let mut ratios = wanted.then(|| std::mem::take(&mut state.ratios));
         if let Some(ratios) = &mut ratios {
-            ratios.resize(entries, 0.0);
+            ratios.resize(plan.entries, 0.0);
         }
         let (mut total, rare) = match main {
             Some(main) => {
-                let addend = &plan.addends[main];
-                let mut sums = if several { std::mem::take(&mut state.sums[main].1) } else { Vec::new() };
-                let background = several.then(|| self.background(plan, main, &state.scales, &state.sums));
-                // The offset of the only addend moves no share: it is added to the bound after the pass.
-                let offsets = addend.offset.filter(|_| several);
-                let offsets = offsets.map(|node| state.ordered(&self.values[node.index()]));
-                let weights = self.weights(plan, &state.weights);
-                let (addends, offsets) = (background.as_deref(), offsets.as_deref());
-                let mut totals = match &mut ratios {
-                    Some(ratios) if known => {
-                        let known = Known { sums: &sums, weights, addends, offsets, least };
-                        let totals = log_sum::ratios(&known, wants_total, ratios, &self.work.threads);
-                        let own = &mut accumulators[main];
-                        let stored = (&state.patterns[..], &state.narrow[..]);
-                        self.accumulate(plan, main, ratios, stored, &mut state.scratch, own);
-                        totals
-                    }
-                    _ => {
-                        sums.resize(if several { entries } else { 0 }, 0.0);
-                        let input = LogSum {
-                            pattern: state.patterns[main]
-                                .as_ref()
-                                .expect("an addend with modes has a pattern"),
-                            factors: &self.factors(addend, &state.narrow[main]),
-                            length: addend.categories,
-                            weights,
-                            addends,
-                            offsets,
-                            ratios: None,
-                            least,
-                        };
-                        let outputs = Outputs {
-                            accumulators: accumulators[main]
-                                .iter_mut()
-                                .map(|own| own.as_deref_mut())
-                                .collect(),
-                            ratios: ratios.as_deref_mut(),
-                            sums: several.then_some(&mut sums),
-                            total: wants_total,
-                        };
-                        log_sum(&input, outputs, &mut state.scratch, &self.work.threads)
-                    }
+                let own = &mut accumulators[main];
+                let totals =
+                    self.main_pass(plan, main, known, wants_total, state, ratios.as_deref_mut(), own);
+                let total = match wants_total {
+                    true => self.with_offsets(plan, main, &totals, state),
+                    false => totals.total,
                 };
-                if several {
-                    state.sums[main] = (self.newest_factor(plan, main), sums);
-                }
-                state.sort_by_rows(&mut totals.rare);
-                let mut total = totals.total;
-                if wants_total {
-                    total += self.scale_total(plan, main, &totals.rare, state);
-                }
-                if let (Some(offset), false, true) = (addend.offset, several, wants_total) {
-                    let newest = self.newest(offset).max(self.newest(plan.weight));
-                    if !totals.rare.is_empty() {
-                        total += self.offset_total(plan, offset, state, &totals.rare);
-                    } else {
-                        if state.offsets.0 < newest {
-                            state.offsets = (newest, self.offset_total(plan, offset, state, &[]));
-                        }
-                        total += state.offsets.1;
-                    }
-                }
                 (total, Scratch::of(&totals.rare))
             }
             // Every addend is one number an entry: log space throughout.
-            None => (0.0, (0..entries).collect()),
+            None => (0.0, (0..plan.entries).collect()),
         };
         if let (Some(main), Some(ratios)) = (main, &ratios) {
             self.other_counts(plan, main, ratios, state, &mut accumulators);
@@ -318,31 +241,9 @@ impl State<'_> {
                 }
             }
         }
-        let mut scattered = Counts::new();
-        for (number, addend) in plan.addends.iter().enumerate() {
-            let own = addend.scalars.iter().map(|scalar| {
-                let is_wanted = targets.contains(&scalar.block);
-                is_wanted.then(|| self.emptied(id, number, scalar.log, scalar.size))
-            });
-            scattered.push(own.collect());
-        }
+        let mut scattered = self.emptied_scalars(id, plan, targets);
         if let (Some(_), Some(ratios)) = (main, &ratios) {
-            let weights = self.weights(plan, &state.weights);
-            for (number, (addend, own)) in plan.addends.iter().zip(&mut scattered).enumerate() {
-                for (element, own) in state.elements[number].iter().zip(own) {
-                    let Some(own) = own else { continue };
-                    let scales = state.scales.get(number).map_or(&[][..], Vec::as_slice);
-                    let sums = state.sums.get(number).map_or(&[][..], |sums| &sums.1);
-                    let categories = addend.categories as f64;
-                    // Where the ratio is 0 the entry has no weight, or is treated in log space.
-                    let share = |entry: usize| match ratios[entry] {
-                        0.0 => 0.0,
-                        _ if !several => weights[entry],
-                        ratio => ratio * at(scales, entry, 1.0) * at(sums, entry, categories),
-                    };
-                    scatter(element, own, &share, &self.work.threads);
-                }
-            }
+            self.scatter_shares(plan, ratios, state, &mut scattered);
         }
         total += self.rare_entries(plan, &rare, state, &mut accumulators, &mut scattered);
         if let Some(ratios) = ratios {
@@ -350,6 +251,148 @@ impl State<'_> {
         }
         self.store(id, plan, accumulators, scattered);
         total
+    }
+
+    /// Brings up to date what the pass of the main addend reads: its offset, and of others their scales and sums.
+    fn prepare_addends(&mut self, plan: &SitePlan, main: usize, state: &mut SiteState) {
+        if plan.addends.len() > 1 {
+            self.rescale(plan, main, state);
+            state.sums.resize_with(plan.addends.len(), Default::default);
+            for (number, addend) in plan.addends.iter().enumerate() {
+                if number != main && !addend.modes.is_empty() {
+                    self.addend_sums(plan, number, state);
+                }
+            }
+        }
+        plan.addends[main].offset.into_iter().for_each(|offset| self.evaluate(offset));
+    }
+
+    /// Whether the sums of the main addend are those that the last pass took.
+    fn knows_sums(&self, plan: &SitePlan, main: usize, state: &SiteState) -> bool {
+        plan.addends.len() > 1 && state.sums[main].0 >= self.newest_factor(plan, main)
+    }
+
+    /// The pass over the main addend: its accumulators, the ratio of each entry where one is wanted, and the totals.
+    #[expect(clippy::too_many_arguments, reason = "one call of a kernel with all that it reads")]
+    fn main_pass(
+        &self,
+        plan: &SitePlan,
+        main: usize,
+        known: bool,
+        wants_total: bool,
+        state: &mut SiteState,
+        ratios: Option<&mut [f64]>,
+        accumulators: &mut [Option<Vec<f64>>],
+    ) -> Totals {
+        let addend = &plan.addends[main];
+        let several = plan.addends.len() > 1;
+        let least = single::least(plan, &state.narrow);
+        let mut sums = if several { std::mem::take(&mut state.sums[main].1) } else { Vec::new() };
+        let background = several.then(|| self.background(plan, main, &state.scales, &state.sums));
+        // The offset of the only addend moves no share: it is added to the bound after the pass.
+        let offsets = addend.offset.filter(|_| several);
+        let offsets = offsets.map(|node| state.ordered(&self.values[node.index()]));
+        let weights = self.weights(plan, &state.weights);
+        let (addends, offsets) = (background.as_deref(), offsets.as_deref());
+        let mut totals = match ratios {
+            Some(ratios) if known => {
+                let known = Known { sums: &sums, weights, addends, offsets, least };
+                let totals = log_sum::ratios(&known, wants_total, ratios, &self.work.threads);
+                let stored = (&state.patterns[..], &state.narrow[..]);
+                self.accumulate(plan, main, ratios, stored, &mut state.scratch, accumulators);
+                totals
+            }
+            ratios => {
+                sums.resize(if several { plan.entries } else { 0 }, 0.0);
+                let input = LogSum {
+                    pattern: state.patterns[main].as_ref().expect("an addend with modes has a pattern"),
+                    factors: &self.factors(addend, &state.narrow[main]),
+                    length: addend.categories,
+                    weights,
+                    addends,
+                    offsets,
+                    ratios: None,
+                    least,
+                };
+                let outputs = Outputs {
+                    accumulators: accumulators.iter_mut().map(|own| own.as_deref_mut()).collect(),
+                    ratios,
+                    sums: several.then_some(&mut sums),
+                    total: wants_total,
+                };
+                log_sum(&input, outputs, &mut state.scratch, &self.work.threads)
+            }
+        };
+        if several {
+            state.sums[main] = (self.newest_factor(plan, main), sums);
+        }
+        state.sort_by_rows(&mut totals.rare);
+        totals
+    }
+
+    /// The total of the main pass with what the scales of its rows and the offset of an only addend add to it.
+    fn with_offsets(&self, plan: &SitePlan, main: usize, totals: &Totals, state: &mut SiteState) -> f64 {
+        let mut total = totals.total + self.scale_total(plan, main, &totals.rare, state);
+        let Some(offset) = plan.addends[main].offset.filter(|_| plan.addends.len() == 1) else {
+            return total;
+        };
+        let newest = self.newest(offset).max(self.newest(plan.weight));
+        if !totals.rare.is_empty() {
+            total += self.offset_total(plan, offset, state, &totals.rare);
+        } else {
+            if state.offsets.0 < newest {
+                state.offsets = (newest, self.offset_total(plan, offset, state, &[]));
+            }
+            total += state.offsets.1;
+        }
+        total
+    }
+
+    /// Adds the share of each entry to the counts of terms without a summed letter.
+    fn scatter_shares(&self, plan: &SitePlan, ratios: &[f64], state: &SiteState, scattered: &mut Counts) {
+        let several = plan.addends.len() > 1;
+        let weights = self.weights(plan, &state.weights);
+        for (number, (addend, own)) in plan.addends.iter().zip(scattered).enumerate() {
+            for (element, own) in state.elements[number].iter().zip(own) {
+                let Some(own) = own else { continue };
+                let scales = state.scales.get(number).map_or(&[][..], Vec::as_slice);
+                let sums = state.sums.get(number).map_or(&[][..], |sums| &sums.1);
+                let categories = addend.categories as f64;
+                // Where the ratio is 0 the entry has no weight, or is treated in log space.
+                let share = |entry: usize| match ratios[entry] {
+                    0.0 => 0.0,
+                    _ if !several => weights[entry],
+                    ratio => ratio * at(scales, entry, 1.0) * at(sums, entry, categories),
+                };
+                scatter(element, own, &share, &self.work.threads);
+            }
+        }
+    }
+
+    /// Zeros for the counts of modes that are wanted.
+    fn emptied_modes(&mut self, id: SiteId, plan: &SitePlan, targets: &[BlockId]) -> Counts {
+        let mut counts = Counts::new();
+        for (number, addend) in plan.addends.iter().enumerate() {
+            let own = addend.modes.iter().map(|mode| {
+                let is_wanted = mode.is_read_by(targets);
+                is_wanted.then(|| self.emptied(id, number, mode.log, mode.rows * addend.row_length(mode)))
+            });
+            counts.push(own.collect());
+        }
+        counts
+    }
+
+    /// Zeros for the counts of terms without a summed letter that are wanted.
+    fn emptied_scalars(&mut self, id: SiteId, plan: &SitePlan, targets: &[BlockId]) -> Counts {
+        let mut counts = Counts::new();
+        for (number, addend) in plan.addends.iter().enumerate() {
+            let own = addend.scalars.iter().map(|scalar| {
+                let is_wanted = targets.contains(&scalar.block);
+                is_wanted.then(|| self.emptied(id, number, scalar.log, scalar.size))
+            });
+            counts.push(own.collect());
+        }
+        counts
     }
 
     /// As many zeros for the counts of a log term, in the memory of the last ones.
