@@ -7,9 +7,13 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 /// Programs whose sweeps take memory all the same, and why.
-const TAKING: [(&str, &str); 8] = [
+const TAKING: [(&str, &str); 12] = [
     ("dense_choices", SETS),
     ("distances", SETS),
+    ("linked_classes", SETS),
+    ("linked_counts", "entries out of the range of doubles are listed, for the log space"),
+    ("linked_groups", SETS),
+    ("linked_three_deep", SETS),
     ("logit_network", SETS),
     ("ragged_effects", SETS),
     ("ragged_regression", SETS),

@@ -8,10 +8,11 @@ use cavi_numerics::lbfgs::maximise;
 use cavi_numerics::newton::{STEPS, Searches};
 use smallvec::SmallVec;
 
+use super::Executor;
 use super::in_order::Rows;
 use super::region::Region;
+use super::state::trouble;
 use super::sweep::{End, Stop, go_on};
-use super::{Executor, trouble};
 use crate::coordinate::{Coordinate, Coordinates, of_members};
 use crate::plan::AscentPlan;
 use crate::plan::tensor::NodeId;
@@ -33,7 +34,7 @@ const ROUNDING: f64 = 1e-13;
 impl<'a> Executor<'a> {
     /// Moves a point that has no closed form.
     pub(super) fn ascend(&mut self, id: BlockId, allocations: Allocations, stop: Stop) -> Result<(), End> {
-        let plan = Arc::clone(&self.plan.blocks[id.index()]);
+        let plan = Arc::clone(&self.state.work.plan.blocks[id.index()]);
         match &plan.ascent {
             Some(AscentPlan { objective, gradient, curvature: Some(curvature), .. }) => {
                 self.one_by_one(id, (objective, &gradient[0], curvature), stop)
@@ -62,7 +63,7 @@ impl<'a> Executor<'a> {
     ) -> Result<(), End> {
         let coordinates = self.climbing(id);
         let start: SmallVec<[Scratch; 4]> =
-            self.parameters.blocks[id.index()].iter().map(|member| Scratch::of(member)).collect();
+            self.state.parameters.blocks[id.index()].iter().map(|member| Scratch::of(member)).collect();
         let mut from = Scratch::zeros(start.iter().map(|member| member.len()).sum());
         let mut rest = &mut from[..];
         for (own, x) in coordinates.iter().zip(&start) {
@@ -84,7 +85,7 @@ impl<'a> Executor<'a> {
             let mut totals = 0.0;
             if let Some(sites) = optimal {
                 for site in sites {
-                    totals += self.total_with(*site, &[id])?;
+                    totals += self.sites.total_with(&mut self.state, *site, &[id])?;
                 }
                 self.refresh(&[id])?;
             }
@@ -94,7 +95,7 @@ impl<'a> Executor<'a> {
             for (member, own) in coordinates.iter().enumerate() {
                 let slope = self.at_rows(&gradient[member], 0..start[member].len());
                 let (member_slopes, others) = rest.split_at_mut(slope.len());
-                let point = &self.parameters.blocks[id.index()][member];
+                let point = &self.state.parameters.blocks[id.index()][member];
                 member_slopes.copy_from_slice(&own.gradient(point, &slope));
                 rest = others;
             }
@@ -102,25 +103,25 @@ impl<'a> Executor<'a> {
         })?;
         if found.value.is_nan() {
             let reason = "its objective is no number where it starts".to_owned();
-            return Err(trouble(id, &self.plan.layouts[id.index()], 0, reason).into());
+            return Err(trouble(id, &self.state.work.plan.layouts[id.index()], 0, reason).into());
         }
         // A point that did not move keeps its bits.
         if found.steps > 0 {
             self.put(id, &coordinates, &whole(&found.at));
         } else {
-            for (member, start) in self.parameters.blocks[id.index()].iter_mut().zip(&start) {
+            for (member, start) in self.state.parameters.blocks[id.index()].iter_mut().zip(&start) {
                 member.copy_from_slice(start);
             }
-            self.touch(id);
+            self.state.touch(id);
         }
         Ok(())
     }
 
     /// The coordinates in which the members of a block climb.
     fn climbing(&mut self, id: BlockId) -> Arc<Vec<Coordinates<'a>>> {
-        let (equations, bound) = (self.equations, self.bound);
-        let layout = &self.plan.layouts[id.index()];
-        let own = self.climbing[id.index()]
+        let (equations, bound) = (self.state.work.equations, self.state.work.bound);
+        let layout = &self.state.work.plan.layouts[id.index()];
+        let own = self.moves.climbing[id.index()]
             .get_or_insert_with(|| Arc::new(of_members(equations, bound, equations.block(id), layout)));
         Arc::clone(own)
     }
@@ -128,12 +129,12 @@ impl<'a> Executor<'a> {
     /// Gives the members of a block the values of these coordinates, one member after another.
     fn put(&mut self, id: BlockId, coordinates: &[Coordinates<'_>], u: &[f64]) {
         let mut rest = u;
-        for (own, column) in coordinates.iter().zip(&mut self.parameters.blocks[id.index()]) {
+        for (own, column) in coordinates.iter().zip(&mut self.state.parameters.blocks[id.index()]) {
             let (member, others) = rest.split_at(column.len());
             column.copy_from_slice(&own.back(member));
             rest = others;
         }
-        self.touch(id);
+        self.state.touch(id);
     }
 
     /// Moves every copy to the maximum of the objective in it: all at once, or in order along the letters in which copies
@@ -144,11 +145,11 @@ impl<'a> Executor<'a> {
         derivatives: (&[NodeId], &[NodeId], &[NodeId]),
         stop: Stop,
     ) -> Result<(), End> {
-        for step in self.one_after_another(id).iter() {
+        for step in self.state.one_after_another(id).iter() {
             go_on(stop)?;
             self.climb(id, step, derivatives)?;
         }
-        self.settle_changes(id);
+        self.state.settle_changes(id);
         Ok(())
     }
 
@@ -159,10 +160,11 @@ impl<'a> Executor<'a> {
         step: &Region,
         (objective, gradient, curvature): (&[NodeId], &[NodeId], &[NodeId]),
     ) -> Result<(), Trouble> {
-        let layout = Arc::clone(&self.plan.layouts[id.index()]);
+        let layout = Arc::clone(&self.state.work.plan.layouts[id.index()]);
         let rows = &Rows::new(&layout, step).rows;
         let coordinate = Coordinate::of(self.support(id));
-        let start: Scratch = rows.iter().map(|row| self.parameters.blocks[id.index()][0][*row]).collect();
+        let start: Scratch =
+            rows.iter().map(|row| self.state.parameters.blocks[id.index()][0][*row]).collect();
         let from = coordinate.all(&start);
         let (before, scale) = self.total(objective);
         let mut searches = Searches::new(rows.len());
@@ -171,10 +173,10 @@ impl<'a> Executor<'a> {
             let first = self.at_rows(gradient, rows.iter().copied());
             let second = self.at_rows(curvature, rows.iter().copied());
             for (index, u) in at.iter_mut().enumerate() {
-                let x = self.parameters.blocks[id.index()][0][rows[index]];
+                let x = self.state.parameters.blocks[id.index()][0][rows[index]];
                 if first[index].is_nan() {
                     let reason = format!("the derivative of its objective is no number at {x}");
-                    return Err(trouble(id, &self.plan.layouts[id.index()], rows[index], reason));
+                    return Err(trouble(id, &self.state.work.plan.layouts[id.index()], rows[index], reason));
                 }
                 let (first, second) = coordinate.derivatives(x, first[index], second[index]);
                 *u = searches.step(index, *u, first, second, coordinate.unit(*u));
@@ -201,23 +203,23 @@ impl<'a> Executor<'a> {
     }
 
     fn support(&self, id: BlockId) -> Support {
-        self.equations.symbols.array(self.equations.block(id).members[0]).support
+        self.state.work.equations.symbols.array(self.state.work.equations.block(id).members[0]).support
     }
 
     fn place(&mut self, id: BlockId, (step, rows): (&Region, &[usize]), values: &[f64]) {
         for (row, value) in rows.iter().zip(values) {
-            self.parameters.blocks[id.index()][0][*row] = *value;
+            self.state.parameters.blocks[id.index()][0][*row] = *value;
         }
-        self.touch_some(id, step);
+        self.state.touch_some(id, step);
     }
 
     /// The sum of nodes at some rows.
     fn at_rows(&mut self, nodes: &[NodeId], rows: impl ExactSizeIterator<Item = usize> + Clone) -> Scratch {
         let mut sums = Scratch::zeros(rows.len());
         for node in nodes {
-            self.evaluate(*node);
+            self.state.evaluate(*node);
             for (sum, row) in sums.iter_mut().zip(rows.clone()) {
-                *sum += self.values[node.index()][row];
+                *sum += self.state.values[node.index()][row];
             }
         }
         sums
@@ -225,8 +227,8 @@ impl<'a> Executor<'a> {
 
     /// The sum of scalar nodes, and of their absolute values.
     fn total(&mut self, nodes: &[NodeId]) -> (f64, f64) {
-        nodes.iter().for_each(|node| self.evaluate(*node));
-        let values = || nodes.iter().map(|node| self.values[node.index()][0]);
+        nodes.iter().for_each(|node| self.state.evaluate(*node));
+        let values = || nodes.iter().map(|node| self.state.values[node.index()][0]);
         (values().sum(), values().map(f64::abs).sum())
     }
 }

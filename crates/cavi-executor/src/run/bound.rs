@@ -7,11 +7,21 @@ use cavi_algebra::{BlockId, Elementary};
 use cavi_families::{Extent, Views, observed, views};
 use cavi_numerics::reduce;
 
+use super::Executor;
 use super::rows::{Column, entropies, expect};
-use super::{Executor, family};
+use super::state::family;
 use crate::observed::Observed;
 use crate::plan::parts::Parts;
 use crate::reduce::{Grid, Key, totals};
+
+/// The bound when it was last taken.
+#[derive(Default)]
+pub(super) struct Total {
+    /// Its terms.
+    pub terms: Vec<f64>,
+    /// The sum of their absolute values, and of what their rounding hides.
+    pub scale: f64,
+}
 
 impl Executor<'_> {
     /// The evidence lower bound, allocations at their optimum.
@@ -22,61 +32,62 @@ impl Executor<'_> {
 
     /// The bound, by the plan as it is.
     fn elbo_once(&mut self) -> f64 {
-        let mut parts = std::mem::take(&mut self.parts_of_bound);
+        let mut parts = std::mem::take(&mut self.total.terms);
         parts.clear();
         let mut scale = 0.0;
-        for place in 0..self.plan.elbo.len() {
-            let node = self.plan.elbo[place];
-            self.evaluate(node);
-            parts.extend(self.values[node.index()].iter());
+        for place in 0..self.state.work.plan.elbo.len() {
+            let node = self.state.work.plan.elbo[place];
+            self.state.evaluate(node);
+            parts.extend(self.state.values[node.index()].iter());
         }
-        for place in 0..self.plan.elbo_sites.len() {
-            let (site, sign) = self.plan.elbo_sites[place];
-            let total = self.site_total(site);
+        for place in 0..self.state.work.plan.elbo_sites.len() {
+            let (site, sign) = self.state.work.plan.elbo_sites[place];
+            let total = self.sites.total(&mut self.state, site);
             parts.push(sign * total);
             // The log of a partition near 1 is as exact as the partition, not as itself: 1e-15 of the weight.
-            let pass = self.plan.sites[site.index()].as_ref().expect("a site with a total has a pass");
-            let weights = &self.values[pass.weight.index()];
+            let pass =
+                self.state.work.plan.sites[site.index()].as_ref().expect("a site with a total has a pass");
+            let weights = &self.state.values[pass.weight.index()];
             let (key, grid) =
                 (Key { what: "weights", number: site.index() }, Grid::whole(None, weights.len()));
             let Ok([weight]) = totals(&mut self.reducer, key, &grid, |range| [reduce::sum(&weights[range])]);
             scale += 1e-5 * weight;
         }
-        for block in 0..self.equations.blocks.len() {
-            if !self.equations.blocks[block].is_point() {
+        for block in 0..self.state.work.equations.blocks.len() {
+            if !self.state.work.equations.blocks[block].is_point() {
                 let (value, size) = self.entropy(BlockId::from(block));
                 parts.push(value);
                 scale += (size - value.abs()).max(0.0);
             }
         }
         scale += parts.iter().map(|part| part.abs()).sum::<f64>();
-        self.elbo_scale = scale;
+        self.total.scale = scale;
         // Under `clamp`, an observation that cannot be outweighs an infinite density.
-        let clamps = self.equations.blocks.iter().any(|block| block.clamp);
+        let clamps = self.state.work.equations.blocks.iter().any(|block| block.clamp);
         let is_infinite =
             clamps && parts.contains(&f64::NEG_INFINITY) && !parts.iter().any(|part| part.is_nan());
         let sum = parts.iter().sum();
-        self.parts_of_bound = parts;
+        self.total.terms = parts;
         if is_infinite { f64::NEG_INFINITY } else { sum }
     }
 
     /// What a block's entropy (paired with its prior where the family says so) adds to the bound, and the sum of the
     /// absolute values of its rows.
     fn entropy(&mut self, id: BlockId) -> (f64, f64) {
-        let family = family(self.equations, id);
-        let layout = Arc::clone(&self.plan.layouts[id.index()]);
+        let family = family(self.state.work.equations, id);
+        let layout = Arc::clone(&self.state.work.plan.layouts[id.index()]);
         let parts = Parts::new(family, &layout);
-        let block_plan = Arc::clone(&self.plan.blocks[id.index()]);
+        let block_plan = Arc::clone(&self.state.work.plan.blocks[id.index()]);
         let prior = if family.paired() { &block_plan.prior[..] } else { &[] };
-        let prior = self.prepare(prior, &parts);
+        let prior = self.state.prepare(prior, &parts);
         if let Some(node) = block_plan.weight {
-            self.evaluate(node);
+            self.state.evaluate(node);
         }
-        let descriptors = views(&self.parameters.blocks[id.index()]);
-        let columns = self.columns(&prior);
-        let mut rows = entropies(family, &parts, &descriptors, &columns, &self.threads);
+        let descriptors = views(&self.state.parameters.blocks[id.index()]);
+        let columns = self.state.columns(&prior);
+        let mut rows = entropies(family, &parts, &descriptors, &columns, &self.state.work.threads);
         // What is observed has no entropy.
-        if let Some(observed) = &self.observed[id.index()] {
+        if let Some(observed) = &self.state.work.observed[id.index()] {
             let prior = columns.whole(&parts);
             for (row, value) in observed.rows() {
                 let each = |column: &Column| column.len() / layout.rows;
@@ -88,12 +99,12 @@ impl Executor<'_> {
             }
         }
         if let Some(node) = block_plan.weight {
-            for (row, weight) in rows.iter_mut().zip(self.values[node.index()].iter()) {
+            for (row, weight) in rows.iter_mut().zip(self.state.values[node.index()].iter()) {
                 *row = if *weight == 0.0 { 0.0 } else { *row * weight };
             }
         }
         drop(descriptors);
-        self.forget_prepared(&prior);
+        self.state.forget_prepared(&prior);
         let (key, grid) = (Key { what: "entropy", number: id.index() }, Grid::whole(None, rows.len()));
         let Ok([value, absolute]) = totals(&mut self.reducer, key, &grid, |range| {
             [reduce::sum(&rows[range.clone()]), rows[range].iter().map(|row| row.abs()).sum()]
@@ -107,20 +118,20 @@ impl Executor<'_> {
     /// rounding of c, so that what an exact update may lose is a few units of rounding of this. 0 for what climbs by gradients,
     /// and for points of several variables.
     pub fn update_scale(&mut self, id: BlockId) -> f64 {
-        let block = self.equations.block(id);
+        let block = self.state.work.equations.block(id);
         let is_point = block.is_point();
         if block.ascent.is_some() || is_point && block.members.len() > 1 {
             return 0.0;
         }
-        let family = family(self.equations, id);
-        let layout = self.plan.layouts[id.index()].clone();
+        let family = family(self.state.work.equations, id);
+        let layout = self.state.work.plan.layouts[id.index()].clone();
         let parts = Parts::new(family, &layout);
-        let nodes = self.plan.blocks[id.index()].natural.clone();
-        let nodes = self.prepare(&nodes, &parts);
-        let descriptors = views(&self.parameters.blocks[id.index()]);
+        let nodes = self.state.work.plan.blocks[id.index()].natural.clone();
+        let nodes = self.state.prepare(&nodes, &parts);
+        let descriptors = views(&self.state.parameters.blocks[id.index()]);
         let batch = layout.batch();
         let mut total = 0.0;
-        let columns = self.columns(&nodes);
+        let columns = self.state.columns(&nodes);
         for (column, own) in columns.whole(&parts).iter().zip(family.statistics()) {
             let place = |extent: Extent, row: usize| match extent {
                 Extent::Scalar => row..row + 1,
@@ -134,7 +145,7 @@ impl Executor<'_> {
                 (false, Some(which)) => {
                     let extent = family.expectations()[which].extent;
                     let mut out = vec![0.0; batch.len(extent)];
-                    expect(family, &parts, &descriptors, which, &mut out, &self.threads);
+                    expect(family, &parts, &descriptors, which, &mut out, &self.state.work.threads);
                     (extent, out)
                 }
                 _ => continue,
@@ -154,7 +165,7 @@ impl Executor<'_> {
             }
         }
         drop(descriptors);
-        self.forget_prepared(&nodes);
+        self.state.forget_prepared(&nodes);
         total
     }
 }

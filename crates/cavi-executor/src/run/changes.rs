@@ -11,8 +11,6 @@
 //! each sum over the products that changed alone. Each such step rounds anew, so that all that follows from a block is taken
 //! again once its copies have moved.
 
-use std::borrow::Cow;
-
 use cavi_algebra::BlockId;
 use cavi_families::views;
 use cavi_numerics::Scratch;
@@ -22,10 +20,10 @@ use smallvec::SmallVec;
 use super::contract_region::{Bounded, Seen};
 use super::elementwise::{in_place, pairwise};
 use super::in_order::{Rows, widths};
-use super::region::{Region, follows, gathered, scatter};
-use super::{Executor, family};
-use crate::plan::KEPT;
+use super::region::{Inverses, Region, follows, gathered, scatter};
+use super::state::{State, family};
 use crate::plan::tensor::{NodeId, Operation};
+use crate::plan::{KEPT, Plan};
 
 /// The last change of a block or a node.
 #[derive(Clone, Debug)]
@@ -36,6 +34,29 @@ pub(super) struct Change {
     region: Region,
     /// What a node gained there, if that is kept.
     gained: Scratch,
+}
+
+/// What is known of last changes.
+pub(super) struct Changes {
+    /// For each node and block, its last change, where that is known to be a part of it.
+    pub nodes: Vec<Option<Change>>,
+    pub blocks: Vec<Option<Change>>,
+    /// Whether a sum gained and lost since all that follows from the moving block was taken anew.
+    pub accumulated: bool,
+    /// For tables, which places have a value.
+    pub inverses: Inverses,
+}
+
+impl Changes {
+    /// Before the first change.
+    pub fn new(plan: &Plan) -> Changes {
+        Changes {
+            nodes: vec![None; plan.nodes.len()],
+            blocks: vec![None; plan.blocks.len()],
+            accumulated: false,
+            inverses: Inverses::default(),
+        }
+    }
 }
 
 /// As many times cheaper is what a sum gained than the sum, or it is taken again.
@@ -53,22 +74,22 @@ struct Gain {
     bounded: Bounded,
 }
 
-impl Executor<'_> {
+impl State<'_> {
     /// Notes that some copies of a block have moved.
     pub(super) fn touch_some(&mut self, block: BlockId, region: &Region) {
         let since = self.stamps.blocks[block.index()];
         self.touch(block);
         // A matrix that rows share changes with any of them.
-        if !region.is_all() && self.plan.layouts[block.index()].group.is_empty() {
-            self.block_changes[block.index()] =
+        if !region.is_all() && self.work.plan.layouts[block.index()].group.is_empty() {
+            self.changes.blocks[block.index()] =
                 Some(Change { since, region: region.clone(), gained: Scratch::zeros(0) });
         }
     }
 
     /// What follows from a block is taken anew if it has gained and lost while copies of the block moved.
     pub(super) fn settle_changes(&mut self, block: BlockId) {
-        self.changes.fill(None);
-        if std::mem::take(&mut self.accumulated) {
+        self.changes.nodes.fill(None);
+        if std::mem::take(&mut self.changes.accumulated) {
             self.touch(block);
         }
     }
@@ -77,7 +98,7 @@ impl Executor<'_> {
     pub(super) fn evaluate_changed(&mut self, id: NodeId, newest: u64) -> bool {
         let index = id.index();
         let since = self.stamps.nodes[index];
-        if since == 0 || self.values[index].len() != self.plan.nodes[index].len() {
+        if since == 0 || self.values[index].len() != self.work.plan.nodes[index].len() {
             return false;
         }
         let Some(region) = self.changed_region(id) else { return false };
@@ -87,18 +108,18 @@ impl Executor<'_> {
         if region.is_all() {
             return false;
         }
-        let shape = &self.plan.nodes[index].shape;
+        let shape = &self.work.plan.nodes[index].shape;
         let runs = region.runs(shape);
         let of = |node: &NodeId| gathered(&runs, &self.values[node.index()]);
         let mut own;
-        match &self.plan.nodes[index].operation {
+        match &self.work.plan.nodes[index].operation {
             Operation::Point(block, member) => {
                 own = gathered(&runs, &self.parameters.blocks[block.index()][*member]);
             }
             Operation::Moment(block, which) => own = self.expected(*block, *which, &region),
             Operation::Map(function, from) => {
                 own = of(from);
-                in_place(*function, &mut own, &self.threads);
+                in_place(*function, &mut own, &self.work.threads);
             }
             Operation::Pair(function, left, right) => {
                 own = of(left);
@@ -120,10 +141,10 @@ impl Executor<'_> {
             | Operation::LogDeterminant(_)
             | Operation::Site(..) => return false,
         }
-        let mut values = std::mem::take(&mut self.values[index]).into_owned();
+        let mut values = self.values.take(index);
         let before = gathered(&runs, &values);
         scatter(&runs, &own, &mut values);
-        self.values[index] = Cow::Owned(values);
+        self.values.put(index, values);
         own.iter_mut().zip(&*before).for_each(|(own, before)| *own -= before);
         self.note(index, newest, region, own);
         true
@@ -133,24 +154,31 @@ impl Executor<'_> {
     /// Whether that was done.
     fn gain(&mut self, id: NodeId, region: &Region, newest: u64) -> bool {
         let index = id.index();
-        if !matches!(self.plan.nodes[index].operation, Operation::Contractions(_)) {
+        if !matches!(self.work.plan.nodes[index].operation, Operation::Contractions(_)) {
             return false;
         }
         let Some(gains) = self.gains(id, region) else { return false };
-        let runs = region.runs(&self.plan.nodes[index].shape);
-        let mut values = std::mem::take(&mut self.values[index]).into_owned();
+        let runs = region.runs(&self.work.plan.nodes[index].shape);
+        let mut values = self.values.take(index);
         let before = gathered(&runs, &values);
         for Gain { sign, part, gained, bounded } in &gains {
-            let prepared = &self.prepared[index][*part];
+            let prepared = &self.work.prepared[index][*part];
             let seen = prepared.reads().enumerate().map(|(place, read)| match gained.contains(&place) {
                 true => {
-                    let change = self.changes[read.index()].as_ref().expect("what changed is known");
+                    let change = self.changes.nodes[read.index()].as_ref().expect("what changed is known");
                     Seen { values: &change.gained, region: Some(&change.region) }
                 }
                 false => Seen { values: &self.values[read.index()], region: None },
             });
             let seen: Operands<Seen> = seen.collect();
-            prepared.run_bounded((*sign, &seen), &self.plan.maps, bounded, None, &mut values, &self.threads);
+            prepared.run_bounded(
+                (*sign, &seen),
+                &self.work.plan.maps,
+                bounded,
+                None,
+                &mut values,
+                &self.work.threads,
+            );
         }
         let mut own = gathered(&runs, &values);
         // What is left of a large number has its rounding, and nothing is added to infinity.
@@ -159,9 +187,9 @@ impl Executor<'_> {
         if lost {
             scatter(&runs, &before, &mut values);
         }
-        self.values[index] = Cow::Owned(values);
+        self.values.put(index, values);
         if !lost {
-            self.accumulated = true;
+            self.changes.accumulated = true;
             own.iter_mut().zip(&*before).for_each(|(own, before)| *own -= before);
             self.note(index, newest, region.clone(), own);
         }
@@ -172,7 +200,7 @@ impl Executor<'_> {
     fn note(&mut self, index: usize, newest: u64, region: Region, gained: Scratch) {
         let since = std::mem::replace(&mut self.stamps.nodes[index], newest);
         let gained = if gained.len() * KEPT <= self.values[index].len() { gained } else { Scratch::zeros(0) };
-        self.changes[index] = (!region.is_all()).then_some(Change { since, region, gained });
+        self.changes.nodes[index] = (!region.is_all()).then_some(Change { since, region, gained });
     }
 
     /// The parts of what a sum of contractions gained, where they are known and cheaper than what is worked out of the sum in
@@ -181,17 +209,17 @@ impl Executor<'_> {
         let index = id.index();
         let mut gains = SmallVec::new();
         let (mut cost, mut anew) = (0, 0);
-        for (part, prepared) in self.prepared[index].iter().enumerate() {
-            if prepared.streams(&self.plan.streamed) {
+        for (part, prepared) in self.work.prepared[index].iter().enumerate() {
+            if prepared.streams(&self.work.plan.streamed) {
                 return None;
             }
-            anew += prepared.cost_in(region, &self.plan.maps, &mut self.inverses);
+            anew += prepared.cost_in(region, &self.work.plan.maps, &mut self.changes.inverses);
             let stamp = self.stamps.nodes[index];
             let moved =
                 prepared.reads().enumerate().filter(|(_, read)| self.stamps.nodes[read.index()] > stamp);
             let moved: Operands<(usize, &Region)> = moved
                 .map(|(place, read)| {
-                    let change = self.changes[read.index()].as_ref()?;
+                    let change = self.changes.nodes[read.index()].as_ref()?;
                     (!change.gained.is_empty()).then_some((place, &change.region))
                 })
                 .collect::<Option<_>>()?;
@@ -203,7 +231,8 @@ impl Executor<'_> {
             };
             for (sign, of) in several {
                 let at: Operands<(usize, &Region)> = of.iter().map(|own| moved[*own]).collect();
-                let (own, bounded) = prepared.cost_at(&at, &self.plan.maps, &mut self.inverses)?;
+                let (own, bounded) =
+                    prepared.cost_at(&at, &self.work.plan.maps, &mut self.changes.inverses)?;
                 cost += own;
                 gains.push(Gain {
                     sign: *sign,
@@ -218,19 +247,19 @@ impl Executor<'_> {
 
     /// Where a node differs from its values, if that is known.
     fn changed_region(&mut self, id: NodeId) -> Option<Region> {
-        let node = &self.plan.nodes[id.index()];
+        let node = &self.work.plan.nodes[id.index()];
         let stamp = self.stamps.nodes[id.index()];
         let known = |change: &Option<Change>| {
             change.as_ref().filter(|change| change.since <= stamp).map(|change| change.region.clone())
         };
         if let Operation::Point(block, _) | Operation::Moment(block, _) = &node.operation {
-            let mut region = known(&self.block_changes[block.index()])?;
+            let mut region = known(&self.changes.blocks[block.index()])?;
             region.0.resize(node.shape.len(), None);
             return Some(region);
         }
         // Of each array that is read: nothing if it did not change.
         let read = |read: &NodeId| match self.stamps.nodes[read.index()] > stamp {
-            true => known(&self.changes[read.index()]).map(Some),
+            true => known(&self.changes.nodes[read.index()]).map(Some),
             false => Some(None),
         };
         let mut all: Option<Region> = None;
@@ -249,7 +278,13 @@ impl Executor<'_> {
                 for part in parts {
                     let operands = part.operands.iter().map(|operand| read(&operand.node));
                     let changed = operands.collect::<Option<SmallVec<[_; 4]>>>()?;
-                    join(follows(part, &changed, &node.shape, &self.plan.maps, &mut self.inverses));
+                    join(follows(
+                        part,
+                        &changed,
+                        &node.shape,
+                        &self.work.plan.maps,
+                        &mut self.changes.inverses,
+                    ));
                 }
             }
             Operation::Static(_)
@@ -270,13 +305,13 @@ impl Executor<'_> {
 
     /// An expectation of the copies of a block in a region, whose rows share nothing.
     fn expected(&self, block: BlockId, which: usize, region: &Region) -> Scratch {
-        let layout = &self.plan.layouts[block.index()];
-        let family = family(self.equations, block);
+        let layout = &self.work.plan.layouts[block.index()];
+        let family = family(self.work.equations, block);
         let rows = Rows::new(layout, &Region(region.0[..layout.plates.len()].into()));
         let own = rows.of(&widths(family, layout), &self.parameters.blocks[block.index()]);
         let mut out = Scratch::zeros(rows.batch().len(layout.expectations[which].extent));
         family.expect(&rows.batch(), &views(&own), which, &mut out);
-        if let Some(observed) = &self.observed[block.index()] {
+        if let Some(observed) = &self.work.observed[block.index()] {
             observed.expect(layout, which, rows.rows.iter().copied(), &mut out);
         }
         out

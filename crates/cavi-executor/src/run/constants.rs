@@ -1,55 +1,57 @@
 //! What follows from data and constants alone.
 
-use std::borrow::Cow;
-
-use super::Executor;
+use super::state::State;
 use crate::plan::tensor::{NodeId, Source};
 
-impl Executor<'_> {
+impl State<'_> {
     /// Computes what follows from data and constants alone, once, and forgets the steps on the way there.
     pub(super) fn fold_constants(&mut self) {
-        let count = self.plan.nodes.len();
+        let count = self.work.plan.nodes.len();
         let mut known = vec![None; count];
         let constant: Vec<bool> =
             (0..count).map(|index| self.is_constant(NodeId(index as u32), &mut known)).collect();
         let mut wanted = vec![false; count];
-        for root in
-            self.plan.elbo.iter().chain(self.plan.blocks.iter().filter_map(|block| block.weight.as_ref()))
+        for root in self
+            .work
+            .plan
+            .elbo
+            .iter()
+            .chain(self.work.plan.blocks.iter().filter_map(|block| block.weight.as_ref()))
         {
             wanted[root.index()] = true;
         }
-        for input in self.plan.sites.iter().flatten().flat_map(|site| site.inputs()) {
+        for input in self.work.plan.sites.iter().flatten().flat_map(|site| site.inputs()) {
             wanted[input.index()] = true;
         }
         // What leaves the range of doubles is taken in log space.
-        let addends = self.plan.sites.iter().flatten().flat_map(|site| &site.addends);
+        let addends = self.work.plan.sites.iter().flatten().flat_map(|site| &site.addends);
         for mode in addends.flat_map(|addend| &addend.modes) {
             wanted[mode.log_factor.index()] = true;
         }
         for index in (0..count).filter(|index| !constant[*index]) {
-            self.plan.nodes[index].reads().iter().for_each(|read| wanted[read.index()] = true);
+            self.work.plan.nodes[index].reads().iter().for_each(|read| wanted[read.index()] = true);
         }
         for index in 0..count {
             if constant[index] && wanted[index] {
                 self.evaluate(NodeId(index as u32));
             }
         }
-        let blocks = self.plan.blocks.iter();
+        let blocks = self.work.plan.blocks.iter();
         let updates = blocks
             .flat_map(|block| block.natural.iter().chain(&block.prior).copied().chain(block.ascent_nodes()));
-        let addends = self.plan.sites.iter().flatten().flat_map(|site| &site.addends);
+        let addends = self.work.plan.sites.iter().flatten().flat_map(|site| &site.addends);
         let logs = addends.flat_map(|addend| &addend.modes).map(|mode| mode.log_factor);
         let mut reached = vec![false; count];
         updates.chain(logs).for_each(|node| self.reach(node, &mut reached));
         let mut maps = std::collections::BTreeSet::new();
         for index in 0..count {
             if constant[index] && !wanted[index] && !reached[index] {
-                self.values[index] = Cow::Owned(Vec::new());
+                self.values.put(index, Vec::new());
             } else if !constant[index] || reached[index] {
-                self.prepared[index].iter().for_each(|prepared| maps.extend(prepared.maps()));
+                self.work.prepared[index].iter().for_each(|prepared| maps.extend(prepared.maps()));
             }
         }
-        self.plan.maps.keep(&maps);
+        self.work.plan.maps.keep(&maps);
     }
 
     /// Whether a node follows from data and constants alone; `known` where that has been asked before.
@@ -57,7 +59,7 @@ impl Executor<'_> {
         if let Some(known) = known[id.index()] {
             return known;
         }
-        let node = &self.plan.nodes[id.index()];
+        let node = &self.work.plan.nodes[id.index()];
         let constant = match node.source() {
             Source::Given => true,
             Source::Block(_) | Source::Refresh => false,

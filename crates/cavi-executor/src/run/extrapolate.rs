@@ -3,18 +3,19 @@
 use cavi_algebra::{BlockId, Equations, Mode};
 use cavi_families::{Improper, views, views_mut};
 
-use super::{Executor, family};
+use super::Executor;
+use super::state::family;
 use crate::coordinate::of_members;
 
 impl<'a> Executor<'a> {
     /// What it runs.
     pub fn equations(&self) -> &'a Equations {
-        self.equations
+        self.state.work.equations
     }
 
     /// Whether a block is that of data, some of whose entries are observed.
     pub fn is_observed(&self, id: BlockId) -> bool {
-        self.observed[id.index()].is_some()
+        self.state.work.observed[id.index()].is_some()
     }
 
     /// The coordinates of these blocks, one after another: the natural parameters of a distribution; of a point its value,
@@ -22,19 +23,19 @@ impl<'a> Executor<'a> {
     pub fn coordinates(&self, blocks: &[BlockId]) -> Vec<f64> {
         let mut out = Vec::new();
         for id in blocks {
-            let block = self.equations.block(*id);
-            let layout = &self.plan.layouts[id.index()];
-            let own = &self.parameters.blocks[id.index()];
+            let block = self.state.work.equations.block(*id);
+            let layout = &self.state.work.plan.layouts[id.index()];
+            let own = &self.state.parameters.blocks[id.index()];
             match block.mode {
                 Mode::Point => {
-                    let members = of_members(self.equations, self.bound, block, layout);
+                    let members = of_members(self.state.work.equations, self.state.work.bound, block, layout);
                     members
                         .iter()
                         .zip(own)
                         .for_each(|(coordinates, values)| out.extend_from_slice(&coordinates.all(values)));
                 }
                 Mode::Distribution => {
-                    let (family, batch) = (family(self.equations, *id), layout.batch());
+                    let (family, batch) = (family(self.state.work.equations, *id), layout.batch());
                     let statistics = family.statistics();
                     let mut natural: Vec<Vec<f64>> =
                         statistics.iter().map(|own| vec![0.0; batch.len(own.extent)]).collect();
@@ -59,19 +60,20 @@ impl<'a> Executor<'a> {
             own
         };
         for id in blocks {
-            let block = self.equations.block(*id);
-            let layout = self.plan.layouts[id.index()].clone();
+            let block = self.state.work.equations.block(*id);
+            let layout = self.state.work.plan.layouts[id.index()].clone();
             match block.mode {
                 Mode::Point => {
-                    let members = of_members(self.equations, self.bound, block, &layout);
-                    for (own, values) in members.iter().zip(&mut self.parameters.blocks[id.index()]) {
+                    let members =
+                        of_members(self.state.work.equations, self.state.work.bound, block, &layout);
+                    for (own, values) in members.iter().zip(&mut self.state.parameters.blocks[id.index()]) {
                         let moved = own.back(take(values.len()));
                         let finite = values.iter_mut().zip(&*moved).filter(|(_, moved)| moved.is_finite());
                         finite.for_each(|(value, moved)| *value = *moved);
                     }
                 }
                 Mode::Distribution => {
-                    let (family, batch) = (family(self.equations, *id), layout.batch());
+                    let (family, batch) = (family(self.state.work.equations, *id), layout.batch());
                     let statistics = family.statistics();
                     let natural: Vec<&[f64]> =
                         statistics.iter().map(|own| take(batch.len(own.extent))).collect();
@@ -82,25 +84,25 @@ impl<'a> Executor<'a> {
                     family.describe(
                         &batch,
                         &natural,
-                        &mut views_mut(&mut self.parameters.blocks[id.index()]),
+                        &mut views_mut(&mut self.state.parameters.blocks[id.index()]),
                     )?;
                 }
                 Mode::Fixed | Mode::Implicit => {}
             }
-            self.touch(*id);
+            self.state.touch(*id);
         }
         Ok(())
     }
 
     /// Replaces the parameters of a block.
     pub fn replace(&mut self, id: BlockId, columns: Vec<Vec<f64>>) {
-        self.parameters.blocks[id.index()] = columns;
-        self.touch(id);
+        self.state.parameters.blocks[id.index()] = columns;
+        self.state.touch(id);
     }
 
     /// Replaces the parameters of all blocks.
     pub fn restore(&mut self, parameters: crate::layout::Parameters) {
-        self.parameters = parameters;
-        (0..self.equations.blocks.len()).map(BlockId::from).for_each(|id| self.touch(id));
+        self.state.parameters = parameters;
+        (0..self.state.work.equations.blocks.len()).map(BlockId::from).for_each(|id| self.state.touch(id));
     }
 }

@@ -12,11 +12,26 @@ use smallvec::SmallVec;
 use super::contract_region::Seen;
 use super::region::{Region, Values, gathered};
 use super::settle::settle;
-use super::{Executor, family, trouble};
+use super::state::{State, family, trouble};
 use crate::layout::Layout;
 use crate::plan::InOrder;
 use crate::plan::tensor::{NodeId, Operation, Source};
 use crate::trouble::Trouble;
+
+/// What is found out once of each block whose copies move one after another.
+pub(super) struct Orders {
+    /// The steps in which they move.
+    steps: Vec<Option<Arc<Vec<Region>>>>,
+    /// Which nodes follow from the block.
+    followers: Vec<Vec<bool>>,
+}
+
+impl Orders {
+    /// Of so many blocks, before any has moved.
+    pub fn new(blocks: usize) -> Orders {
+        Orders { steps: vec![None; blocks], followers: vec![Vec::new(); blocks] }
+    }
+}
 
 /// Some rows of a block, as a batch of their own.
 pub(super) struct Rows<'l> {
@@ -69,20 +84,20 @@ pub(super) fn widths(family: &dyn Posterior, layout: &Layout) -> Columns<(usize,
     family.descriptors().iter().map(|own| width(own.extent)).collect()
 }
 
-impl Executor<'_> {
+impl State<'_> {
     /// The steps in which copies of a block move, one after another: each the copies that move at once, as a region of the
     /// plates. Where these meet within their group only, the first of every group move at once, then the second.
     pub(super) fn one_after_another(&mut self, id: BlockId) -> Arc<Vec<Region>> {
-        if self.steps[id.index()].is_none() {
-            self.steps[id.index()] = Some(Arc::new(self.steps_of(id)));
+        if self.in_order.steps[id.index()].is_none() {
+            self.in_order.steps[id.index()] = Some(Arc::new(self.steps_of(id)));
         }
-        Arc::clone(self.steps[id.index()].as_ref().expect("just found"))
+        Arc::clone(self.in_order.steps[id.index()].as_ref().expect("just found"))
     }
 
     fn steps_of(&self, id: BlockId) -> Vec<Region> {
-        let plates = &self.plan.layouts[id.index()].plates;
+        let plates = &self.work.plan.layouts[id.index()].plates;
         let mut steps = vec![Region::all(plates.len())];
-        for InOrder { place, groups } in &self.plan.blocks[id.index()].in_order {
+        for InOrder { place, groups } in &self.work.plan.blocks[id.index()].in_order {
             let values: Vec<Values> = match groups {
                 None => (0..plates[*place]).map(|value| Values::from_elem(value as u32, 1)).collect(),
                 Some(starts) => {
@@ -109,12 +124,12 @@ impl Executor<'_> {
 
     /// Updates the copies of a step, but for those (ascending) that are kept.
     pub(super) fn update_step(&mut self, id: BlockId, step: &Region, kept: &[usize]) -> Result<(), Trouble> {
-        let layout = Arc::clone(&self.plan.layouts[id.index()]);
+        let layout = Arc::clone(&self.work.plan.layouts[id.index()]);
         let rows = Rows::new(&layout, step);
-        let plan = Arc::clone(&self.plan.blocks[id.index()]);
+        let plan = Arc::clone(&self.work.plan.blocks[id.index()]);
         let nodes = &plan.natural;
-        let block = self.equations.block(id);
-        let family = family(self.equations, id);
+        let block = self.work.equations.block(id);
+        let family = family(self.work.equations, id);
         let mut columns: Columns<Scratch> = Columns::new();
         for (node, own) in nodes.iter().zip(&layout.statistics) {
             let shared = own.extent == Extent::Matrix && layout.group_letters != block.plates;
@@ -136,7 +151,7 @@ impl Executor<'_> {
         };
         let mut own = rows.of(&widths, &self.parameters.blocks[id.index()]);
         let mut settled = views_mut(&mut own);
-        let outcome = settle(self.equations, (id, &layout), &rows.batch(), &columns, &mut settled);
+        let outcome = settle(self.work.equations, (id, &layout), &rows.batch(), &columns, &mut settled);
         drop(settled);
         let each = layout.batch_of(1).rows;
         let copy_of = |number: usize| rows.rows[number / each] * each + number % each;
@@ -165,23 +180,23 @@ impl Executor<'_> {
     fn evaluate_step(&mut self, id: BlockId, node: NodeId, step: &Region) -> Scratch {
         let index = node.index();
         let mut region = step.clone();
-        region.0.resize(self.plan.nodes[index].shape.len(), None);
-        if matches!(self.plan.nodes[index].operation, Operation::Contractions(_)) {
+        region.0.resize(self.work.plan.nodes[index].shape.len(), None);
+        if matches!(self.work.plan.nodes[index].operation, Operation::Contractions(_)) {
             let taken = self.evaluate_reads(id, node, &region);
             if let Some(out) = self.contracted(node, &region, &taken) {
                 return out;
             }
         }
         self.evaluate(node);
-        gathered(&region.runs(&self.plan.nodes[index].shape), &self.values[index])
+        gathered(&region.runs(&self.work.plan.nodes[index].shape), &self.values[index])
     }
 
     /// Brings up to date what a sum of contractions reads in a region. What would be taken anew as a whole for every step of the
     /// block, and is read in part, is taken in this part alone.
     fn evaluate_reads(&mut self, id: BlockId, node: NodeId, region: &Region) -> Portions {
         let mut needed: SmallVec<[(NodeId, Option<Region>); 16]> = SmallVec::new();
-        for prepared in &self.prepared[node.index()] {
-            let own = prepared.needed(region, &self.plan.maps, &mut self.inverses);
+        for prepared in &self.work.prepared[node.index()] {
+            let own = prepared.needed(region, &self.work.plan.maps, &mut self.changes.inverses);
             for (read, own) in prepared.reads().zip(own) {
                 let own = (!own.is_all()).then_some(own);
                 match needed.iter_mut().find(|(other, _)| *other == read) {
@@ -205,23 +220,23 @@ impl Executor<'_> {
 
     /// Whether a node follows from the state of a block.
     fn follows(&mut self, node: NodeId, id: BlockId) -> bool {
-        if self.followers[id.index()].is_empty() {
-            let moves = |index: &usize| self.plan.nodes[*index].source() == Source::Block(id);
+        if self.in_order.followers[id.index()].is_empty() {
+            let moves = |index: &usize| self.work.plan.nodes[*index].source() == Source::Block(id);
             let follows = |index: usize| {
-                let mut reached = vec![false; self.plan.nodes.len()];
+                let mut reached = vec![false; self.work.plan.nodes.len()];
                 self.reach(NodeId(index as u32), &mut reached);
                 (0..reached.len()).filter(|index| reached[*index]).any(|index| moves(&index))
             };
-            self.followers[id.index()] = (0..self.plan.nodes.len()).map(follows).collect();
+            self.in_order.followers[id.index()] = (0..self.work.plan.nodes.len()).map(follows).collect();
         }
-        self.followers[id.index()][node.index()]
+        self.in_order.followers[id.index()][node.index()]
     }
 
     /// A part of a sum that every step of a block changes all over.
     fn portion(&mut self, id: BlockId, node: NodeId, region: Region) -> Option<Portion> {
-        let is_sum = matches!(self.plan.nodes[node.index()].operation, Operation::Contractions(_));
+        let is_sum = matches!(self.work.plan.nodes[node.index()].operation, Operation::Contractions(_));
         if !is_sum
-            || self.plan.streamed[node.index()]
+            || self.work.plan.streamed[node.index()]
             || self.stamps.blocks[id.index()] <= self.stamps.nodes[node.index()]
         {
             return None;
@@ -229,7 +244,7 @@ impl Executor<'_> {
         if !self.follows(node, id) {
             return None;
         }
-        self.plan.nodes[node.index()].reads().into_iter().for_each(|read| self.evaluate(read));
+        self.work.plan.nodes[node.index()].reads().into_iter().for_each(|read| self.evaluate(read));
         let newest = self.newest(node);
         if self.evaluate_changed(node, newest) {
             return None;
@@ -247,18 +262,18 @@ impl Executor<'_> {
         taken: &[(NodeId, Portion)],
     ) -> Option<Scratch> {
         let index = node.index();
-        if self.prepared[index].iter().any(|prepared| prepared.streams(&self.plan.streamed)) {
+        if self.work.prepared[index].iter().any(|prepared| prepared.streams(&self.work.plan.streamed)) {
             return None;
         }
-        let mut out = Scratch::zeros(region.shape(&self.plan.nodes[index].shape).iter().product());
-        for prepared in &self.prepared[index] {
+        let mut out = Scratch::zeros(region.shape(&self.work.plan.nodes[index].shape).iter().product());
+        for prepared in &self.work.prepared[index] {
             let seen = prepared.reads().map(|read| match taken.iter().find(|(own, _)| *own == read) {
                 Some((_, own)) => Seen { values: &own.values, region: Some(&own.region) },
                 None => Seen { values: &self.values[read.index()], region: None },
             });
             let seen: Operands<Seen> = seen.collect();
-            let tables = (&self.plan.maps, &mut self.inverses);
-            prepared.run_region(&seen, tables, region, &mut out, &self.threads);
+            let tables = (&self.work.plan.maps, &mut self.changes.inverses);
+            prepared.run_region(&seen, tables, region, &mut out, &self.work.threads);
         }
         (!has_nan(&out)).then_some(out)
     }

@@ -15,14 +15,13 @@ use cavi_numerics::kernels::pattern::Pattern;
 use cavi_numerics::{Scratch, Threads, special};
 use smallvec::SmallVec;
 
-use super::Executor;
 use super::elementwise::zeros;
-use super::narrow::{self, Narrow};
 use super::rows::Column;
+use super::single::{self, Narrow};
 use super::site_state::SiteState;
+use super::state::State;
 use crate::plan::site::{AddendPlan, ModePlan, SitePlan};
 use crate::plan::tensor::{NodeId, Operation};
-use crate::trouble::Trouble;
 
 /// For each addend, the counts of each of its modes, or terms without a summed letter, that is wanted.
 pub(super) type Counts = SmallVec<[SmallVec<[Option<Vec<f64>>; 4]>; 4]>;
@@ -30,68 +29,17 @@ pub(super) type Counts = SmallVec<[SmallVec<[Option<Vec<f64>>; 4]>; 4]>;
 /// Entries whose numbers are worked out by one task.
 pub(super) const CHUNK: usize = 1 << 14;
 
-impl Executor<'_> {
-    /// The sum of weight times log partition at the current expectations.
-    pub(super) fn site_total(&mut self, id: SiteId) -> f64 {
-        // A negative weight was refused before.
-        let next = std::mem::take(&mut self.next[id.index()]);
-        let total = self.total_with(id, &next).unwrap_or(f64::NAN);
-        self.next[id.index()] = next;
-        total
-    }
-
-    /// The same, in one pass with the counts of those of these blocks that read them; of a site without a pass nothing.
-    pub(super) fn total_with(&mut self, id: SiteId, blocks: &[BlockId]) -> Result<f64, Trouble> {
-        let targets = self.plan.site_targets(id, blocks);
-        self.pass_for(id, &targets, true)?;
-        Ok(self.sites[id.index()].last.total().unwrap_or(0.0))
-    }
-
-    /// Runs the pass for the counts of these blocks, unless the last one saw the same inputs and took them.
-    pub(super) fn pass(&mut self, id: SiteId, targets: &[BlockId]) -> Result<(), Trouble> {
-        self.pass_for(id, targets, false)
-    }
-
-    fn pass_for(&mut self, id: SiteId, targets: &[BlockId], wants_total: bool) -> Result<(), Trouble> {
-        let Some(plan) = self.plan.sites[id.index()].clone() else { return Ok(()) };
-        let newest = self.stamps.newest_of(&self.plan, plan.inputs());
-        if self.sites[id.index()].last.serves(newest, targets, wants_total) {
-            return Ok(());
-        }
-        self.evaluate(plan.weight);
-        plan.addends
-            .iter()
-            .flat_map(|addend| &addend.modes)
-            .for_each(|mode| self.evaluate_factor(mode.factor));
-        let mut state = std::mem::replace(&mut self.sites[id.index()], SiteState::empty());
-        match self.newest(plan.weight) {
-            // Weights that moved would be put in order at every sweep.
-            moved if moved > 1 => state.keep_rows(),
-            _ => state.count_pass(),
-        }
-        if let Err(entry) = self.weigh(&plan, &mut state) {
-            self.sites[id.index()] = state;
-            let block = targets.first().copied().unwrap_or(BlockId(0));
-            let reason = format!("the coefficient of a log of a sum is negative at entry {entry}");
-            return Err(Trouble { block, copy: Vec::new(), reason });
-        }
-        self.narrow(&plan, &mut state);
-        let total = self.run_pass(id, &plan, targets, wants_total, &mut state);
-        state.last.took(newest, targets, wants_total.then_some(total));
-        self.sites[id.index()] = state;
-        Ok(())
-    }
-
+impl State<'_> {
     /// Brings a mode's factor up to date. A point is read where it is stored.
     pub(super) fn evaluate_factor(&mut self, node: NodeId) {
-        if !matches!(self.plan.nodes[node.index()].operation, Operation::Point(..)) {
+        if !matches!(self.work.plan.nodes[node.index()].operation, Operation::Point(..)) {
             self.evaluate(node);
         }
     }
 
     /// The values of a mode's factor, which is up to date.
     pub(super) fn factor(&self, node: NodeId) -> &[f64] {
-        match self.plan.nodes[node.index()].operation {
+        match self.work.plan.nodes[node.index()].operation {
             Operation::Point(block, member) => &self.parameters.blocks[block.index()][member],
             _ => &self.values[node.index()],
         }
@@ -135,7 +83,7 @@ impl Executor<'_> {
             both.into_iter().flatten().for_each(|offset| self.evaluate(offset));
             let [own, of_main] = both.map(|node| node.map(|node| state.ordered(&self.values[node.index()])));
             scale.resize(plan.entries, 0.0);
-            self.threads.for_each_chunk(scale, CHUNK, |chunk, scale| {
+            self.work.threads.for_each_chunk(scale, CHUNK, |chunk, scale| {
                 let place = chunk * CHUNK..chunk * CHUNK + scale.len();
                 match &own {
                     Some(own) => scale.copy_from_slice(&own[place.clone()]),
@@ -172,7 +120,7 @@ impl Executor<'_> {
         let factors: SmallVec<[&[f64]; 4]> =
             addend.single.iter().map(|single| self.values[single.factor.index()].as_ref()).collect();
         scale.resize(entries, 0.0);
-        self.threads.for_each_chunk(scale, CHUNK, |chunk, scale| {
+        self.work.threads.for_each_chunk(scale, CHUNK, |chunk, scale| {
             let place = chunk * CHUNK..chunk * CHUNK + scale.len();
             scale.fill(1.0);
             for (factor, rows) in factors.iter().zip(rows) {
@@ -227,7 +175,7 @@ impl Executor<'_> {
             return Column::Kept(&scales[*only]);
         }
         let mut background = Scratch::any(plan.entries);
-        self.threads.for_each_chunk(&mut background, CHUNK, |chunk, background| {
+        self.work.threads.for_each_chunk(&mut background, CHUNK, |chunk, background| {
             background.fill(0.0);
             for number in &others {
                 let categories = plan.addends[*number].categories as f64;
@@ -242,7 +190,7 @@ impl Executor<'_> {
 
     /// The pass itself: counts of the `targets`, and the total if wanted. Of several addends, sums whose factors have not
     /// moved since they were taken are not taken again.
-    fn run_pass(
+    pub(super) fn run_pass(
         &mut self,
         id: SiteId,
         plan: &SitePlan,
@@ -253,7 +201,7 @@ impl Executor<'_> {
         let entries = plan.entries;
         let main = plan.main_addend();
         let several = plan.addends.len() > 1;
-        let least = narrow::least(plan, &state.narrow);
+        let least = single::least(plan, &state.narrow);
         let wanted = |mode: &ModePlan| mode.is_read_by(targets);
         let has_scalars =
             |addend: &AddendPlan| addend.scalars.iter().any(|scalar| targets.contains(&scalar.block));
@@ -301,7 +249,7 @@ impl Executor<'_> {
                 let mut totals = match &mut ratios {
                     Some(ratios) if known => {
                         let known = Known { sums: &sums, weights, addends, offsets, least };
-                        let totals = log_sum::ratios(&known, wants_total, ratios, &self.threads);
+                        let totals = log_sum::ratios(&known, wants_total, ratios, &self.work.threads);
                         let own = &mut accumulators[main];
                         let stored = (&state.patterns[..], &state.narrow[..]);
                         self.accumulate(plan, main, ratios, stored, &mut state.scratch, own);
@@ -330,7 +278,7 @@ impl Executor<'_> {
                             sums: several.then_some(&mut sums),
                             total: wants_total,
                         };
-                        log_sum(&input, outputs, &mut state.scratch, &self.threads)
+                        log_sum(&input, outputs, &mut state.scratch, &self.work.threads)
                     }
                 };
                 if several {
@@ -392,7 +340,7 @@ impl Executor<'_> {
                         _ if !several => weights[entry],
                         ratio => ratio * at(scales, entry, 1.0) * at(sums, entry, categories),
                     };
-                    scatter(element, own, &share, &self.threads);
+                    scatter(element, own, &share, &self.work.threads);
                 }
             }
         }
@@ -407,8 +355,8 @@ impl Executor<'_> {
     /// As many zeros for the counts of a log term, in the memory of the last ones.
     fn emptied(&mut self, id: SiteId, addend: usize, log: usize, length: usize) -> Vec<f64> {
         let last = self.counts_node(id, addend, log);
-        let last = last.map(|node| std::mem::take(&mut self.values[node.index()]).into_owned());
-        zeros(last.unwrap_or_default(), length, &self.threads)
+        let last = last.map(|node| self.values.take(node.index()));
+        zeros(last.unwrap_or_default(), length, &self.work.threads)
     }
 
     /// The weights of a site in the order of its pass.
@@ -441,7 +389,7 @@ impl Executor<'_> {
             least: LEAST,
         };
         let outputs = Outputs { sums: Some(&mut sums), ..Outputs::default() };
-        log_sum(&input, outputs, &mut state.scratch, &self.threads);
+        log_sum(&input, outputs, &mut state.scratch, &self.work.threads);
         state.sums[number] = (newest, sums);
     }
 
@@ -470,7 +418,7 @@ impl Executor<'_> {
             least: LEAST,
         };
         let accumulators = accumulators.iter_mut().map(|own| own.as_deref_mut()).collect();
-        log_sum(&input, Outputs { accumulators, ..Outputs::default() }, scratch, &self.threads);
+        log_sum(&input, Outputs { accumulators, ..Outputs::default() }, scratch, &self.work.threads);
     }
 
     /// The accumulated ratios of the addends that the main kernel did not treat.
@@ -508,7 +456,7 @@ impl Executor<'_> {
                 let Some(node) = self.counts_node(id, number, mode.log) else { continue };
                 let arranged = mode.counts.as_ref().filter(|_| !mode.counts_in_order());
                 let values = if let Some(arrange) = arranged {
-                    let shape = &self.plan.nodes[node.index()].shape;
+                    let shape = &self.work.plan.nodes[node.index()].shape;
                     let mut strides = Letters::from_elem(0, arrange.letters.len());
                     let mut stride = 1;
                     for (index, size) in arrange.output.iter().zip(shape).rev() {
@@ -523,11 +471,11 @@ impl Executor<'_> {
                         from[letter] = Step::Stride(inner);
                         inner = inner * size + std::mem::take(&mut padding);
                     }
-                    let mut values = zeros(Vec::new(), shape.iter().product(), &self.threads);
+                    let mut values = zeros(Vec::new(), shape.iter().product(), &self.work.threads);
                     let operand = Operand { values: &own, steps: from };
                     let steps = strides.into_iter().map(Step::Stride).collect();
                     let output = Output { values: &mut values, steps };
-                    contract(&sizes, 1.0, &[operand], output, &self.threads);
+                    contract(&sizes, 1.0, &[operand], output, &self.work.threads);
                     Scratch::keep(own);
                     values
                 } else {
@@ -537,14 +485,14 @@ impl Executor<'_> {
                     Some(block) => self.by_the_copy(block, values),
                     None => values,
                 };
-                self.values[node.index()] = Cow::Owned(values);
+                self.values.put(node.index(), values);
                 self.stamps.nodes[node.index()] = clock;
             }
             for (scalar, own) in addend.scalars.iter().zip(scattered) {
                 let Some(own) = own else { continue };
                 let Some(node) = self.counts_node(id, number, scalar.log) else { continue };
                 let own = self.by_the_copy(scalar.block, own);
-                self.values[node.index()] = Cow::Owned(own);
+                self.values.put(node.index(), own);
                 self.stamps.nodes[node.index()] = clock;
             }
         }
@@ -553,8 +501,8 @@ impl Executor<'_> {
     /// Counts by the copy: those of a row of weight are divided by its weight, which the factors of q of all its copies
     /// share. A row without weight keeps its factor, and reads nothing.
     fn by_the_copy(&mut self, block: BlockId, mut counts: Vec<f64>) -> Vec<f64> {
-        let Some(node) = self.plan.blocks[block.index()].weight else { return counts };
-        if self.equations.block(block).is_point() || counts.is_empty() {
+        let Some(node) = self.work.plan.blocks[block.index()].weight else { return counts };
+        if self.work.equations.block(block).is_point() || counts.is_empty() {
             return counts;
         }
         self.evaluate(node);
@@ -568,7 +516,8 @@ impl Executor<'_> {
 
     /// The node of a log term's counts, if an update reads it.
     fn counts_node(&self, id: SiteId, addend: usize, log: usize) -> Option<NodeId> {
-        self.plan
+        self.work
+            .plan
             .nodes
             .iter()
             .position(|node| node.operation == Operation::Counts(id, addend, log))

@@ -26,17 +26,18 @@ use cavi_numerics::Scratch;
 use cavi_numerics::lbfgs::maximise;
 use cavi_numerics::linalg::{lu_inverse, multiply, transpose};
 
-use super::{Executor, family, trouble};
+use super::Executor;
+use super::state::{family, trouble};
 use crate::layout::value_of;
 use crate::trouble::Trouble;
 
 /// The most steps of L-BFGS.
 const STEPS: usize = 100;
 /// An evaluation multiplies matrices for every group, and a sweep for every vector: with more groups than this, a group must have
-/// [`EACH`] vectors on average.
-const FEW: usize = 8;
-/// See [`FEW`].
-const EACH: usize = 16;
+/// [`VECTORS_EACH`] vectors on average.
+const MANY_GROUPS: usize = 8;
+/// See [`MANY_GROUPS`].
+const VECTORS_EACH: usize = 16;
 
 /// Vectors with one prior precision.
 struct Group {
@@ -70,7 +71,7 @@ impl Executor<'_> {
     pub fn rotate(&mut self, rotation: &Rotation, blocks: &[BlockId]) -> Result<f64, Trouble> {
         let sides = || rotation.left.iter().chain(&rotation.right);
         let may_move = |own: &Rotated| blocks.contains(&own.block) && !self.is_observed(own.block);
-        let n = self.plan.layouts[rotation.left[0].block.index()].n;
+        let n = self.state.work.plan.layouts[rotation.left[0].block.index()].n;
         if !sides().all(may_move) || n == 0 {
             return Ok(0.0);
         }
@@ -89,12 +90,12 @@ impl Executor<'_> {
         for (is_left, own) in
             rotation.left.iter().map(|own| (true, own)).chain(rotation.right.iter().map(|own| (false, own)))
         {
-            let rows = self.plan.layouts[own.block.index()].rows;
+            let rows = self.state.work.plan.layouts[own.block.index()].rows;
             number += if is_left { -(rows as f64) } else { rows as f64 };
             vectors += rows;
             groups.extend(self.groups(own, is_left, &followers));
         }
-        if groups.len() > FEW && EACH * groups.len() > vectors {
+        if groups.len() > MANY_GROUPS && VECTORS_EACH * groups.len() > vectors {
             return Ok(0.0);
         }
         let objective = Objective { n, number, groups: &groups, executor: self, followers: &followers };
@@ -116,19 +117,19 @@ impl Executor<'_> {
             .map(|own| (own, &inverse.0))
             .chain(rotation.right.iter().map(|own| (own, &transposed)))
         {
-            let batch = self.plan.layouts[own.block.index()].batch();
-            let block = &mut self.parameters.blocks[own.block.index()];
-            family(self.equations, own.block).transform(&batch, matrix, &mut views_mut(block));
-            self.touch(own.block);
+            let batch = self.state.work.plan.layouts[own.block.index()].batch();
+            let block = &mut self.state.parameters.blocks[own.block.index()];
+            family(self.state.work.equations, own.block).transform(&batch, matrix, &mut views_mut(block));
+            self.state.touch(own.block);
         }
         for (follower, natural) in followers.iter().zip(moved) {
-            let layout = &self.plan.layouts[follower.id.index()];
+            let layout = &self.state.work.plan.layouts[follower.id.index()];
             let columns = views(&natural);
-            let block = &mut self.parameters.blocks[follower.id.index()];
-            let family = family(self.equations, follower.id);
+            let block = &mut self.state.parameters.blocks[follower.id.index()];
+            let family = family(self.state.work.equations, follower.id);
             let outcome = family.describe(&layout.batch(), &columns, &mut views_mut(block));
             outcome.map_err(|Improper { row, reason }| trouble(follower.id, layout, row, reason))?;
-            self.touch(follower.id);
+            self.state.touch(follower.id);
         }
         Ok(gain)
     }
@@ -137,11 +138,12 @@ impl Executor<'_> {
     fn at_optimum(&mut self, id: BlockId) -> Result<Follower, Trouble> {
         self.refresh(&[id])?;
         self.update(id)?;
-        let (family, batch) = (family(self.equations, id), self.plan.layouts[id.index()].batch());
+        let (family, batch) =
+            (family(self.state.work.equations, id), self.state.work.plan.layouts[id.index()].batch());
         let statistics = family.statistics();
         let mut natural: Vec<Vec<f64>> =
             statistics.iter().map(|own| vec![0.0; batch.len(own.extent)]).collect();
-        let descriptors = views(&self.parameters.blocks[id.index()]);
+        let descriptors = views(&self.state.parameters.blocks[id.index()]);
         family.natural(&batch, &descriptors, &mut views_mut(&mut natural));
         let place = statistics.iter().position(|own| own.statistic == Statistic::of(Elementary::Power(1)));
         Ok(Follower { id, natural, place: place.expect("a precision has the statistic x") })
@@ -150,7 +152,7 @@ impl Executor<'_> {
     /// The vectors of a block by their prior precisions.
     fn groups(&mut self, own: &Rotated, is_left: bool, followers: &[Follower]) -> Vec<Group> {
         let id = own.block;
-        let layout = self.plan.layouts[id.index()].clone();
+        let layout = self.state.work.plan.layouts[id.index()].clone();
         let (n, batch) = (layout.n, layout.batch());
         let follower = own.precision.as_ref().and_then(|(block, letters)| {
             Some((followers.iter().position(|known| known.id == *block)?, *block, letters))
@@ -158,27 +160,27 @@ impl Executor<'_> {
         let known: Vec<f64> = match follower {
             Some(_) => Vec::new(),
             None => {
-                let pairs = family(self.equations, id).place_of(&Statistic::outer());
-                let node = self.plan.blocks[id.index()].prior[pairs.expect("a vector has pairs")];
-                self.evaluate(node);
-                self.values[node.index()].to_vec()
+                let pairs = family(self.state.work.equations, id).place_of(&Statistic::outer());
+                let node = self.state.work.plan.blocks[id.index()].prior[pairs.expect("a vector has pairs")];
+                self.state.evaluate(node);
+                self.state.values[node.index()].to_vec()
             }
         };
-        let (symbols, block) = (&self.equations.symbols, self.equations.block(id));
+        let (symbols, block) = (&self.state.work.equations.symbols, self.state.work.equations.block(id));
         let slice = block.slices[0][0];
         // The copy of the precision that the element `k` of a row has.
         let copy = |positions: &[usize], k: usize, precision: BlockId, letters: &[LetterId]| -> usize {
-            let sizes = &self.plan.layouts[precision.index()].plates;
+            let sizes = &self.state.work.plan.layouts[precision.index()].plates;
             letters.iter().zip(sizes).fold(0, |copy, (letter, size)| {
                 let at = if *letter == slice {
                     k
                 } else {
-                    value_of(symbols, self.bound, *letter, &block.plates, positions)
+                    value_of(symbols, self.state.work.bound, *letter, &block.plates, positions)
                 };
                 copy * size + at
             })
         };
-        let [means, covariances] = self.parameters.blocks[id.index()].as_slice() else {
+        let [means, covariances] = self.state.parameters.blocks[id.index()].as_slice() else {
             unreachable!("a vector has a mean and a covariance")
         };
         let mut groups: Vec<Group> = Vec::new();
@@ -307,8 +309,8 @@ impl Objective<'_, '_> {
 
     /// The log-normalisers of all copies at natural parameters, and `E[x]` of each; `None` where one has no distribution.
     fn at(&self, follower: &Follower, natural: &[Vec<f64>]) -> Option<(f64, Vec<f64>)> {
-        let family = family(self.executor.equations, follower.id);
-        let batch = self.executor.plan.layouts[follower.id.index()].batch();
+        let family = family(self.executor.state.work.equations, follower.id);
+        let batch = self.executor.state.work.plan.layouts[follower.id.index()].batch();
         let columns = views(natural);
         let mut descriptors: Vec<Vec<f64>> =
             family.descriptors().iter().map(|own| vec![0.0; batch.len(own.extent)]).collect();

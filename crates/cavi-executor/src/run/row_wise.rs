@@ -20,9 +20,9 @@ use smallvec::SmallVec;
 
 use super::elementwise::in_place;
 use super::settle::settle;
-use super::site_state::SiteState;
+use super::state::family;
 use super::sweep::{End, Stop, go_on};
-use super::{Executor, family, narrow};
+use super::{Executor, single};
 use crate::plan::parts::Parts;
 use crate::plan::prepared::Prepared;
 use crate::plan::row_wise::{Column, OwnRows, RowWise};
@@ -38,25 +38,28 @@ impl Executor<'_> {
     /// Updates the rows of a block so many times each, one band of them after another; `false` where this is not how it can be
     /// done, and nothing has changed.
     pub(super) fn repeat_rows(&mut self, id: BlockId, repeat: u64, stop: Stop) -> Result<bool, End> {
-        let is_whole = self.observed[id.index()].is_none() && self.held[id.index()].is_empty();
-        let Some(own) = self.plan.row_wise[id.index()].clone().filter(|_| is_whole) else { return Ok(false) };
+        let is_whole =
+            self.state.work.observed[id.index()].is_none() && self.state.work.held[id.index()].is_empty();
+        let Some(own) = self.state.work.plan.row_wise[id.index()].clone().filter(|_| is_whole) else {
+            return Ok(false);
+        };
         if !own.sites.iter().all(|site| self.is_ready(site)) {
             return Ok(false);
         }
         let fixed: SmallVec<[Scratch; 6]> = own.columns.iter().map(|column| self.fixed(id, column)).collect();
-        let letters = self.plan.layouts[id.index()].plates[0];
-        let bands = match std::mem::take(&mut self.bands[id.index()]) {
+        let letters = self.state.work.plan.layouts[id.index()].plates[0];
+        let bands = match std::mem::take(&mut self.moves.bands[id.index()]) {
             none if none.is_empty() => self.cut(&own, letters),
             bands => bands,
         };
         // In copies: where a band takes more than its rows, nothing has changed.
         let mut updated: SmallVec<[Scratch; 6]> =
-            self.parameters.blocks[id.index()].iter().map(|column| Scratch::of(column)).collect();
+            self.state.parameters.blocks[id.index()].iter().map(|column| Scratch::of(column)).collect();
         let each: SmallVec<[usize; 6]> = updated.iter().map(|column| column.len() / letters).collect();
         let (end, failed) =
             (|band: usize, column: usize| bands[band].end * each[column], AtomicBool::new(false));
         let mut columns = views_mut(&mut updated);
-        self.threads.for_each_part(&mut columns, bands.len(), end, |band, columns| {
+        self.state.work.threads.for_each_part(&mut columns, bands.len(), end, |band, columns| {
             let rows = bands[band].clone();
             let band = Band { executor: self, id, own: &own, fixed: &fixed, rows };
             if !(0..repeat).all(|_| !stop() && band.update(columns).is_some()) {
@@ -64,62 +67,63 @@ impl Executor<'_> {
             }
         });
         drop(columns);
-        self.bands[id.index()] = bands;
+        self.moves.bands[id.index()] = bands;
         if failed.into_inner() {
             return go_on(stop).map(|()| false);
         }
-        for (column, updated) in self.parameters.blocks[id.index()].iter_mut().zip(updated) {
+        for (column, updated) in self.state.parameters.blocks[id.index()].iter_mut().zip(updated) {
             Scratch::keep(std::mem::replace(column, updated.into_values()));
         }
-        self.touch(id);
+        self.state.touch(id);
         Ok(true)
     }
 
     /// Brings up to date what the block does not move of a site; whether its entries can be visited row by row.
     fn is_ready(&mut self, own: &OwnRows) -> bool {
-        let Some(plan) = self.plan.sites[own.site.index()].clone() else { return false };
-        self.evaluate(plan.weight);
-        plan.addends[0].modes[1..].iter().for_each(|mode| self.evaluate_factor(mode.factor));
-        let mut state = std::mem::replace(&mut self.sites[own.site.index()], SiteState::empty());
-        state.keep_rows();
-        let is_weighed = self.weigh(&plan, &mut state).is_ok();
-        self.sites[own.site.index()] = state;
+        let Some(plan) = self.state.work.plan.sites[own.site.index()].clone() else { return false };
+        self.state.evaluate(plan.weight);
+        plan.addends[0].modes[1..].iter().for_each(|mode| self.state.evaluate_factor(mode.factor));
+        let site = &mut self.sites.all[own.site.index()];
+        site.keep_rows();
+        let is_weighed = self.state.weigh(&plan, site).is_ok();
         is_weighed && self.pattern(own).stands_in_rows()
     }
 
     /// The part of a natural parameter that the block does not move, at all rows, as an update of all of them has it.
     fn fixed(&mut self, id: BlockId, column: &Column) -> Scratch {
-        let node = &self.plan.nodes[column.node.index()];
+        let node = &self.state.work.plan.nodes[column.node.index()];
         let values = node.len();
         if !matches!(node.operation, Operation::Contractions(_)) {
             if column.counts.is_empty() {
-                self.evaluate(column.node);
-                return Scratch::of(&self.values[column.node.index()]);
+                self.state.evaluate(column.node);
+                return Scratch::of(&self.state.values[column.node.index()]);
             }
             return Scratch::zeros(values);
         }
-        let layout = Arc::clone(&self.plan.layouts[id.index()]);
-        let parts = Parts::new(family(self.equations, id), &layout);
-        let by_parts = self.is_by_parts(column.node, &parts);
+        let layout = Arc::clone(&self.state.work.plan.layouts[id.index()]);
+        let parts = Parts::new(family(self.state.work.equations, id), &layout);
+        let by_parts = self.state.is_by_parts(column.node, &parts);
         let reads: Reads = self.still(column).iter().flat_map(Prepared::reads).collect();
-        reads.into_iter().for_each(|read| self.evaluate(read));
+        reads.into_iter().for_each(|read| self.state.evaluate(read));
         let mut out = Scratch::zeros(values);
         if by_parts {
-            self.threads.for_each_chunk(&mut out, parts.values(values), |part, out| {
+            self.state.work.threads.for_each_chunk(&mut out, parts.values(values), |part, out| {
                 let still = self.still(column).iter();
-                let (values, maps) = (&self.values, &self.plan.maps);
+                let (values, maps) = (&self.state.values, &self.state.work.plan.maps);
                 still.for_each(|own| own.run_rows(values, maps, parts.letters(part), out, false));
             });
         } else {
             let still = self.still(column).iter();
-            still.for_each(|own| own.run(&self.values, &self.plan.maps, &mut out, &self.threads));
+            still.for_each(|own| {
+                own.run(&self.state.values, &self.state.work.plan.maps, &mut out, &self.state.work.threads)
+            });
         }
         out
     }
 
     /// The sums of a natural parameter that the block does not move.
     fn still(&self, column: &Column) -> &[Prepared] {
-        &self.prepared[column.node.index()][..column.fixed]
+        &self.state.work.prepared[column.node.index()][..column.fixed]
     }
 
     /// The bands of a block's rows.
@@ -150,11 +154,11 @@ impl Executor<'_> {
     }
 
     fn site_plan(&self, own: &OwnRows) -> &SitePlan {
-        self.plan.sites[own.site.index()].as_ref().expect("a site with counts has a pass")
+        self.state.work.plan.sites[own.site.index()].as_ref().expect("a site with counts has a pass")
     }
 
     fn pattern(&self, own: &OwnRows) -> &Pattern<'_> {
-        let patterns = &self.sites[own.site.index()].patterns;
+        let patterns = &self.sites.all[own.site.index()].patterns;
         patterns[0].as_ref().expect("an addend with modes has a pattern")
     }
 }
@@ -189,21 +193,22 @@ impl Band<'_, '_> {
             }
             natural.push(sum);
         }
-        let layout = &self.executor.plan.layouts[self.id.index()];
-        settle(self.executor.equations, (self.id, layout), &self.batch(), &views(&natural), own).ok()
+        let layout = &self.executor.state.work.plan.layouts[self.id.index()];
+        settle(self.executor.state.work.equations, (self.id, layout), &self.batch(), &views(&natural), own)
+            .ok()
     }
 
     /// The counts of a site in these rows.
     fn counts(&self, own: &OwnRows, descriptors: &[&[f64]]) -> Option<Scratch> {
         let executor = self.executor;
-        let (plan, state) = (executor.site_plan(own), &executor.sites[own.site.index()]);
+        let (plan, state) = (executor.site_plan(own), &executor.sites.all[own.site.index()]);
         let addend = &plan.addends[0];
-        let from = &executor.plan.nodes[own.from.index()];
+        let from = &executor.state.work.plan.nodes[own.from.index()];
         let mut factor = match from.operation {
             Operation::Point(_, member) => Scratch::of(descriptors[member]),
             Operation::Moment(_, which) => {
                 let mut out = Scratch::zeros(from.len() / self.letters() * self.rows.len());
-                let family = family(executor.equations, self.id);
+                let family = family(executor.state.work.equations, self.id);
                 family.expect(&self.batch(), descriptors, which, &mut out);
                 out
             }
@@ -216,17 +221,17 @@ impl Band<'_, '_> {
         if let Some(function) = own.function {
             in_place(function, &mut factor, &Threads::one());
         }
-        let mut factors = executor.factors(addend, &[]);
+        let mut factors = executor.state.factors(addend, &[]);
         factors[0] = Factor { values: Values::Double(&factor), stride: addend.categories };
         let input = LogSum {
             pattern: executor.pattern(own),
             factors: &factors,
             length: addend.categories,
-            weights: executor.weights(plan, &state.weights),
+            weights: executor.state.weights(plan, &state.weights),
             addends: None,
             offsets: None,
             ratios: None,
-            least: narrow::least(plan, &state.narrow),
+            least: single::least(plan, &state.narrow),
         };
         let mut counts = Scratch::zeros(factor.len());
         if !log_sum_rows(&input, self.rows.clone(), &mut counts) {
@@ -238,7 +243,7 @@ impl Band<'_, '_> {
 
     /// The copies in these rows.
     fn batch(&self) -> Batch<'_> {
-        let batch = self.executor.plan.layouts[self.id.index()].batch();
+        let batch = self.executor.state.work.plan.layouts[self.id.index()].batch();
         let rows = batch.rows / self.letters() * self.rows.len();
         Batch { rows, groups: rows, ..batch }
     }
@@ -251,6 +256,6 @@ impl Band<'_, '_> {
 
     /// The number of all rows.
     fn letters(&self) -> usize {
-        self.executor.plan.layouts[self.id.index()].plates[0]
+        self.executor.state.work.plan.layouts[self.id.index()].plates[0]
     }
 }

@@ -9,7 +9,7 @@ use cavi_numerics::reduce::has_nan;
 use cavi_numerics::{Scratch, Threads};
 use smallvec::SmallVec;
 
-use super::Executor;
+use super::state::State;
 use crate::layout::Layout;
 use crate::plan::lifetimes::LARGE;
 use crate::plan::parts::Parts;
@@ -18,7 +18,7 @@ use crate::plan::tensor::{NodeId, Operation};
 /// Where the natural parameters of rows come from.
 pub struct Columns<'e> {
     nodes: &'e [(NodeId, bool)],
-    executor: &'e Executor<'e>,
+    state: &'e State<'e>,
 }
 
 /// Nodes, and whether the rows of each are worked out when a part of them is read.
@@ -44,7 +44,7 @@ impl Deref for Column<'_> {
 /// One a natural parameter.
 pub type Part<'e> = SmallVec<[Column<'e>; 6]>;
 
-impl Executor<'_> {
+impl State<'_> {
     /// Brings nodes up to date that hold a number for each row of a block and slot. For each: whether its rows are worked out
     /// when a part of them is read; then what they follow from is up to date.
     pub(super) fn prepare(&mut self, nodes: &[NodeId], parts: &Parts) -> ByParts {
@@ -52,7 +52,7 @@ impl Executor<'_> {
         for node in nodes {
             let by_parts = self.is_by_parts(*node, parts);
             if by_parts {
-                self.plan.nodes[node.index()].reads().into_iter().for_each(|read| self.evaluate(read));
+                self.work.plan.nodes[node.index()].reads().into_iter().for_each(|read| self.evaluate(read));
             } else {
                 self.evaluate(*node);
             }
@@ -63,26 +63,26 @@ impl Executor<'_> {
 
     /// Whether the rows of a node are worked out when a part of them is read.
     pub(super) fn is_by_parts(&self, node: NodeId, parts: &Parts) -> bool {
-        let own = &self.plan.nodes[node.index()];
+        let own = &self.work.plan.nodes[node.index()];
         !parts.is_one()
             && own.len() >= LARGE
-            && !self.plan.opened.iter().any(|opened| opened.node == node)
+            && !self.work.plan.opened.iter().any(|opened| opened.node == node)
             && own.shape.first() == Some(&parts.letters)
             && matches!(own.operation, Operation::Contractions(_))
-            && self.prepared[node.index()]
+            && self.work.prepared[node.index()]
                 .iter()
-                .all(|prepared| prepared.is_by_rows() && !prepared.streams(&self.plan.streamed))
+                .all(|prepared| prepared.is_by_rows() && !prepared.streams(&self.work.plan.streamed))
     }
 
-    /// Forgets what was computed for [`Executor::prepare`] and is computed anew whenever it is read.
+    /// Forgets what was computed for [`State::prepare`] and is computed anew whenever it is read.
     pub(super) fn forget_prepared(&mut self, nodes: &[(NodeId, bool)]) {
         for (node, by_parts) in nodes {
             if !by_parts {
                 self.forget(&[*node]);
                 continue;
             }
-            for read in self.plan.nodes[node.index()].reads() {
-                if self.transient[read.index()] {
+            for read in self.work.plan.nodes[node.index()].reads() {
+                if self.work.transient[read.index()] {
                     self.give_back(read);
                 }
             }
@@ -91,7 +91,7 @@ impl Executor<'_> {
 
     /// The prepared nodes, to be read in parts.
     pub(super) fn columns<'e>(&'e self, nodes: &'e [(NodeId, bool)]) -> Columns<'e> {
-        Columns { nodes, executor: self }
+        Columns { nodes, state: self }
     }
 }
 
@@ -99,20 +99,20 @@ impl Columns<'_> {
     /// The values of one column in a part.
     fn part(&self, parts: &Parts, part: usize, column: usize) -> Column<'_> {
         let (node, by_parts) = self.nodes[column];
-        let executor = self.executor;
-        let values = executor.values[node.index()].as_ref();
+        let state = self.state;
+        let values = state.values[node.index()].as_ref();
         if parts.is_one() {
             return Column::Kept(values);
         }
         let letters = parts.letters(part);
-        let each = executor.plan.nodes[node.index()].len() / parts.letters;
+        let each = state.work.plan.nodes[node.index()].len() / parts.letters;
         if !by_parts {
             return Column::Kept(&values[letters.start * each..letters.end * each]);
         }
         let mut out = Scratch::zeros(letters.len() * each);
         let run = |out: &mut [f64], guarded: bool| {
-            for prepared in &executor.prepared[node.index()] {
-                prepared.run_rows(&executor.values, &executor.plan.maps, letters.clone(), out, guarded);
+            for prepared in &state.work.prepared[node.index()] {
+                prepared.run_rows(&state.values, &state.work.plan.maps, letters.clone(), out, guarded);
             }
         };
         run(&mut out, false);
@@ -130,7 +130,7 @@ impl Columns<'_> {
             1 => self.part(parts, 0, column),
             several => {
                 let mut whole =
-                    Scratch::with_room(self.executor.plan.nodes[self.nodes[column].0.index()].len());
+                    Scratch::with_room(self.state.work.plan.nodes[self.nodes[column].0.index()].len());
                 for part in 0..several {
                     self.part(parts, part, column).iter().for_each(|value| whole.push(*value));
                 }

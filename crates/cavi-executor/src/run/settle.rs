@@ -5,7 +5,7 @@ use cavi_families::{Batch, Expectation, Extent, Improper, views};
 use cavi_numerics::Scratch;
 use smallvec::SmallVec;
 
-use super::family;
+use super::state::family;
 use crate::layout::Layout;
 
 /// For each stored column of a block, whether it is a matrix, which rows may share.

@@ -8,7 +8,7 @@ use cavi_families::Views;
 use cavi_numerics::{Scratch, Threads, special};
 use smallvec::SmallVec;
 
-use super::Executor;
+use super::state::State;
 use crate::plan::tensor::{Allotted, LogWeights, NodeId, Reads};
 
 /// Log weights as numbers: for each addend, the entries by its categories.
@@ -19,11 +19,11 @@ struct Values<'v> {
     widths: SmallVec<[usize; 6]>,
 }
 
-impl Executor<'_> {
+impl State<'_> {
     /// What a site gives at every entry; its log weights that are kept are up to date.
     pub(super) fn allotted(&self, what: Allotted, weights: &LogWeights, out: &mut [f64]) {
-        let streams = |node: &NodeId| self.plan.streamed[node.index()];
-        let shape = &self.plan.nodes[weights.then[0].index()].shape[..weights.rank];
+        let streams = |node: &NodeId| self.work.plan.streamed[node.index()];
+        let shape = &self.work.plan.nodes[weights.then[0].index()].shape[..weights.rank];
         let entries: usize = shape.iter().product();
         if entries == 0 {
             return;
@@ -31,10 +31,10 @@ impl Executor<'_> {
         if !weights.now.iter().chain(&weights.then).any(streams) {
             let whole = |node: &NodeId| self.values[node.index()].as_ref();
             let widths =
-                weights.then.iter().map(|node| self.plan.nodes[node.index()].len() / entries).collect();
+                weights.then.iter().map(|node| self.work.plan.nodes[node.index()].len() / entries).collect();
             let now = weights.now.iter().map(whole).collect();
             let values = Values { now, then: weights.then.iter().map(whole).collect(), widths };
-            return fill(what, &values, out, &self.threads);
+            return fill(what, &values, out, &self.work.threads);
         }
         let each = out.len() / shape[0];
         for range in self.ranges(shape[0]) {
@@ -52,14 +52,14 @@ impl Executor<'_> {
         rows: &mut BTreeMap<NodeId, Vec<f64>>,
         out: &mut [f64],
     ) {
-        let shape = &self.plan.nodes[weights.then[0].index()].shape[1..weights.rank];
+        let shape = &self.work.plan.nodes[weights.then[0].index()].shape[1..weights.rank];
         let entries = range.len() * shape.iter().product::<usize>();
         let own: Reads = weights.now.iter().chain(&weights.then).copied().collect();
-        for node in own.iter().filter(|node| self.plan.streamed[node.index()]) {
+        for node in own.iter().filter(|node| self.work.plan.streamed[node.index()]) {
             self.rows(*node, range, rows);
         }
         let length = |node: &NodeId| {
-            let node = &self.plan.nodes[node.index()];
+            let node = &self.work.plan.nodes[node.index()];
             node.len() / node.shape[0]
         };
         let value = |node: &NodeId| -> Cow<[f64]> {
@@ -78,7 +78,7 @@ impl Executor<'_> {
             then: then.iter().map(AsRef::as_ref).collect(),
             widths: weights.then.iter().map(|node| range.len() * length(node) / entries.max(1)).collect(),
         };
-        fill(what, &values, out, &self.threads);
+        fill(what, &values, out, &self.work.threads);
     }
 }
 

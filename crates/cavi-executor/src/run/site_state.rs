@@ -6,8 +6,8 @@ use cavi_numerics::Scratch;
 use cavi_numerics::kernels::log_sum;
 use cavi_numerics::kernels::pattern::{MOST_MODES, Pattern, by_rows};
 
-use super::narrow::Narrow;
 use super::rows::Column;
+use super::single::Narrow;
 use crate::data::{Bound, BoundArray};
 use crate::plan::precision::Stored;
 use crate::plan::site::{AddendPlan, Rows, SitePlan};

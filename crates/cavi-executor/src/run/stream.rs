@@ -6,16 +6,17 @@ use std::ops::Range;
 
 use cavi_numerics::reduce::has_nan;
 
-use super::Executor;
 use super::contract::Way;
 use super::elementwise::elementwise;
+use super::state::State;
 use crate::plan::prepared::Prepared;
 use crate::plan::tensor::{Index, NodeId, Operation};
 
-impl Executor<'_> {
+impl State<'_> {
     /// Adds contractions that read streamed nodes to `out`, row after row. Those without one are left out.
     pub(super) fn run_streamed(&self, parts: &[Prepared], out: &mut [f64], guarded: bool) {
-        let along = |part| Some((part, Prepared::rows(part, &self.plan.streamed, &self.plan.maps)?));
+        let along =
+            |part| Some((part, Prepared::rows(part, &self.work.plan.streamed, &self.work.plan.maps)?));
         let parts: Vec<(&Prepared, (Index, usize))> = parts.iter().filter_map(along).collect();
         let most = parts.iter().map(|(_, (_, size))| *size).max().unwrap_or(0);
         for range in self.ranges(most) {
@@ -26,20 +27,20 @@ impl Executor<'_> {
                 self.rows_read(part, &range, &mut rows);
                 let at = (*index, range);
                 let way = Way { out_in_rows: false, guarded };
-                part.run_some(at, &self.values, &rows, &self.plan.maps, out, way, &self.threads);
+                part.run_some(at, &self.values, &rows, &self.work.plan.maps, out, way, &self.work.threads);
             }
         }
     }
 
     /// All rows, as many together as the plan works out at once.
     pub(super) fn ranges(&self, rows: usize) -> impl Iterator<Item = Range<usize>> {
-        let step = self.plan.rows_at_once();
+        let step = self.work.plan.rows_at_once();
         (0..rows).step_by(step).map(move |first| first..rows.min(first + step))
     }
 
     /// Works out some rows of each streamed node that a contraction reads.
     fn rows_read(&self, prepared: &Prepared, range: &Range<usize>, rows: &mut BTreeMap<NodeId, Vec<f64>>) {
-        for node in prepared.reads().filter(|node| self.plan.streamed[node.index()]) {
+        for node in prepared.reads().filter(|node| self.work.plan.streamed[node.index()]) {
             self.rows(node, range, rows);
         }
     }
@@ -49,23 +50,23 @@ impl Executor<'_> {
         if rows.contains_key(&node) {
             return;
         }
-        let shape = &self.plan.nodes[node.index()].shape;
+        let shape = &self.work.plan.nodes[node.index()].shape;
         let mut out = vec![0.0; range.len() * shape[1..].iter().product::<usize>()];
-        match &self.plan.nodes[node.index()].operation {
+        match &self.work.plan.nodes[node.index()].operation {
             Operation::Map(function, from) => {
                 self.rows(*from, range, rows);
-                elementwise(*function, &rows[from], &mut out, &self.threads);
+                elementwise(*function, &rows[from], &mut out, &self.work.threads);
             }
             Operation::Contractions(_) => {
-                let parts = &self.prepared[node.index()];
+                let parts = &self.work.prepared[node.index()];
                 parts.iter().for_each(|prepared| self.rows_read(prepared, range, rows));
                 // As for what is kept: nothing times infinity is nothing.
                 for guarded in [false, true] {
                     for prepared in parts {
                         let at = (prepared.output_rows(), range.clone());
                         let way = Way { out_in_rows: true, guarded };
-                        let (values, maps) = (&self.values, &self.plan.maps);
-                        prepared.run_some(at, values, rows, maps, &mut out, way, &self.threads);
+                        let (values, maps) = (&self.values, &self.work.plan.maps);
+                        prepared.run_some(at, values, rows, maps, &mut out, way, &self.work.threads);
                     }
                     if guarded || !has_nan(&out) {
                         break;

@@ -7,7 +7,7 @@ use cavi_algebra::BlockId;
 
 use super::ascend::Allocations;
 use super::{Executor, Trouble};
-use crate::schedule::walk::{self, Walker, first_sharing};
+use crate::schedule::walk::{self, Walker};
 use crate::schedule::{Item, Schedule};
 
 /// A sweep in which a block is updated as many times on average is long: a copy of what it moves costs next to nothing.
@@ -78,7 +78,7 @@ impl Walker for Sweep<'_, '_, '_> {
         go_on(self.stop)?;
         match group {
             // Outside a group the allocations follow a point that climbs.
-            None if self.executor.equations.block(block).ascent.is_some() => {
+            None if self.executor.state.work.equations.block(block).ascent.is_some() => {
                 self.executor.ascend(block, Allocations::Optimal, self.stop)
             }
             None => self.executor.update_in(block, &[block], self.stop),
@@ -113,19 +113,19 @@ impl Executor<'_> {
             return self.sweep(schedule).map(|()| Swept::Whole);
         }
         let moving = schedule.blocks();
-        let mut before = std::mem::take(&mut self.before);
+        let mut before = std::mem::take(&mut self.moves.before);
         before.resize_with(moving.len(), Vec::new);
         for (before, block) in before.iter_mut().zip(&moving) {
-            before.clone_from(&self.parameters.blocks[block.index()]);
+            before.clone_from(&self.state.parameters.blocks[block.index()]);
         }
         let outcome = self.walk(schedule, stop);
         if matches!(outcome, Err(End::Stopped)) {
             for (before, block) in before.iter().zip(&moving) {
-                self.parameters.blocks[block.index()].clone_from(before);
-                self.touch(*block);
+                self.state.parameters.blocks[block.index()].clone_from(before);
+                self.state.touch(*block);
             }
         }
-        self.before = before;
+        self.moves.before = before;
         match outcome {
             Ok(()) => Ok(Swept::Whole),
             Err(End::Stopped) => Ok(Swept::Stopped),
@@ -135,28 +135,16 @@ impl Executor<'_> {
 
     fn walk(&mut self, schedule: &Schedule, stop: Stop) -> Result<(), End> {
         self.keep_digits();
-        self.foresee(schedule);
+        self.sites.foresee(&self.state.work.plan, schedule);
         walk::sweep(&mut Sweep { executor: self, stop }, schedule)
     }
 
     /// Whether a sweep has so many steps that it is worth a copy of what it moves.
     fn is_long(&self, schedule: &Schedule) -> bool {
         let blocks = schedule.blocks();
-        let in_order = blocks.iter().any(|block| !self.plan.blocks[block.index()].in_order.is_empty());
+        let in_order =
+            blocks.iter().any(|block| !self.state.work.plan.blocks[block.index()].in_order.is_empty());
         let updates = schedule.items.iter().map(Item::updates).fold(0, u64::saturating_add);
         in_order || updates >= LONG.saturating_mul(blocks.len() as u64)
-    }
-
-    /// Remembers which counts the first item of a sweep needs from each site, so that the pass that gives the bound at
-    /// the end of a sweep serves the next sweep as well.
-    fn foresee(&mut self, schedule: &Schedule) {
-        if self.expected.as_ref() == Some(schedule) {
-            return;
-        }
-        self.expected = Some(schedule.clone());
-        for site in 0..self.plan.sites.len() {
-            let reads = |block: BlockId| self.plan.site_is_read_by(site.into(), block);
-            self.next[site] = first_sharing(schedule, &reads);
-        }
     }
 }

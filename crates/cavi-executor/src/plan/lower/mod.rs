@@ -316,7 +316,7 @@ impl<'a, 'l> Lowering<'a, 'l> {
             } else if !scope.pattern.iter().any(|(_, own, _)| own == array) {
                 // An index that is one number is the entry of a loop of length 1.
                 scope.pattern.push((scope.letters.len(), *array, Vec::new()));
-                scope.letters.push(Loop::plain(1));
+                scope.letters.push(Loop { size: 1, along: Along::Entries(*array) });
             }
         }
         let mut pending: Vec<Pending> = counts.into_iter().collect();

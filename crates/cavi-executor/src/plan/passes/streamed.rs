@@ -11,7 +11,11 @@ pub fn stream(plan: &mut Plan, context: &Context) -> Result<(), Unplanned> {
             matches!(node.operation, Operation::Contractions(_) | Operation::Map(..) | Operation::Site(..));
         computed && node.len() > context.limit
     };
-    let streamed: Vec<bool> = plan.nodes.iter().map(large).collect();
+    let mut streamed: Vec<bool> = plan.nodes.iter().map(large).collect();
+    // Entries whose partition leaves the range of doubles read the logs of factors wherever they stand. A log is as large as the
+    // factor, which is kept.
+    let modes = plan.sites.iter().flatten().flat_map(|site| &site.addends).flat_map(|addend| &addend.modes);
+    modes.for_each(|mode| streamed[mode.log_factor.index()] = false);
     for (node, own) in plan.nodes.iter().zip(&streamed) {
         let Operation::Contractions(parts) = &node.operation else { continue };
         for part in parts {

@@ -15,9 +15,9 @@ use cavi_numerics::kernels::log_sum::{
 };
 use smallvec::SmallVec;
 
-use super::Executor;
 use super::pass::CHUNK;
 use super::site_state::SiteState;
+use super::state::State;
 use crate::plan::precision::Stored;
 use crate::plan::site::{AddendPlan, ModePlan, SitePlan};
 
@@ -39,7 +39,7 @@ pub struct Narrow {
     weights_stamp: Option<u64>,
 }
 
-impl Executor<'_> {
+impl State<'_> {
     /// Brings the copies in single precision up to date with the factors.
     pub(super) fn narrow(&mut self, plan: &SitePlan, state: &mut SiteState) {
         let mut narrowed = std::mem::take(&mut state.narrow);
@@ -61,10 +61,12 @@ impl Executor<'_> {
                 own.fits = match addend.stored {
                     Stored::Scaled => {
                         own.exponents.resize(mode.rows, 0);
-                        narrow_rows(factor, rows, &mut own.values, &mut own.exponents, &self.threads);
+                        narrow_rows(factor, rows, &mut own.values, &mut own.exponents, &self.work.threads);
                         true
                     }
-                    Stored::Plain | Stored::Double => narrow(factor, rows, &mut own.values, &self.threads),
+                    Stored::Plain | Stored::Double => {
+                        narrow(factor, rows, &mut own.values, &self.work.threads)
+                    }
                 };
             }
         }
@@ -94,14 +96,14 @@ impl Executor<'_> {
     ) {
         let exponents = narrow.map_or(&[][..], |narrow| &narrow.exponents);
         if exponents.is_empty() {
-            self.threads.for_each_chunk(own, CHUNK, |chunk, own| {
+            self.work.threads.for_each_chunk(own, CHUNK, |chunk, own| {
                 let factor = &factor[chunk * CHUNK..];
                 own.iter_mut().zip(factor).for_each(|(count, factor)| *count *= factor);
             });
             return;
         }
         let rows = (CHUNK / length.max(1)).max(1);
-        self.threads.for_each_chunk(own, rows * length.max(1), |chunk, own| {
+        self.work.threads.for_each_chunk(own, rows * length.max(1), |chunk, own| {
             let factor = factor[chunk * rows * length..].chunks_exact(length);
             let exponents = &exponents[chunk * rows..];
             for ((own, factor), exponent) in own.chunks_exact_mut(length).zip(factor).zip(exponents) {

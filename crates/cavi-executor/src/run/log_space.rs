@@ -2,12 +2,12 @@
 
 use cavi_numerics::{Scratch, special};
 
-use super::Executor;
 use super::pass::Counts;
 use super::site_state::SiteState;
+use super::state::State;
 use crate::plan::site::{AddendPlan, ModePlan, SitePlan};
 
-impl Executor<'_> {
+impl State<'_> {
     /// Entries whose partition leaves the range of doubles, in log space. Returns what they add to the total.
     pub(super) fn rare_entries(
         &mut self,

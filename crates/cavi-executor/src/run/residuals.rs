@@ -4,15 +4,13 @@
 //! the signal, `eps / s^2` of the sum is lost; of data without noise all is, and a rate may come out negative. A run that finds the
 //! sum smaller than [`SHARE`] of its terms goes on with residuals.
 
-use cavi_algebra::BlockId;
 use cavi_numerics::{Scratch, release_scratch};
 
 use super::Executor;
-use super::sweep::{End, NEVER, Stop};
+use super::state::State;
 use crate::layout::Parameters;
 use crate::plan::{Opened, plan_with};
 use crate::reduce::{Ballot, Key, Reducer};
-use crate::trouble::Trouble;
 
 /// A sum of so small a share of its terms has lost digits: five or more of sixteen. The bound of n entries, in which the sum
 /// times the precision is about n, keeps 1e-10 of n.
@@ -21,14 +19,14 @@ const SHARE: f64 = 1e-5;
 /// A sum over fewer entries may be small by chance.
 const ENTRIES: usize = 32;
 
-impl Executor<'_> {
+impl State<'_> {
     /// The sum of a node's parts that are kept, and whether it has lost digits.
     pub(super) fn sum_of_squares(&self, opened: Opened, out: &mut [f64]) -> bool {
-        let parts = self.prepared[opened.node.index()].iter();
+        let parts = self.work.prepared[opened.node.index()].iter();
         let (mut sizes, mut own) = (Scratch::zeros(out.len()), Scratch::zeros(out.len()));
-        for prepared in parts.filter(|part| !part.streams(&self.plan.streamed)) {
+        for prepared in parts.filter(|part| !part.streams(&self.work.plan.streamed)) {
             own.fill(0.0);
-            prepared.run(&self.values, &self.plan.maps, &mut own, &self.threads);
+            prepared.run(&self.values, &self.work.plan.maps, &mut own, &self.work.threads);
             for ((out, size), own) in out.iter_mut().zip(&mut *sizes).zip(&*own) {
                 *out += own;
                 *size += own.abs();
@@ -39,55 +37,43 @@ impl Executor<'_> {
         }
         out.iter().map(|sum| sum.abs()).sum::<f64>() < SHARE * sizes.iter().sum::<f64>()
     }
+}
 
+impl Executor<'_> {
     /// Goes on with residuals if digits were lost. Whether it does.
     pub(super) fn keep_digits(&mut self) -> bool {
-        let mut ballot = Ballot::any(self.lost);
+        let mut ballot = Ballot::any(self.state.lost);
         let Ok(()) = self.reducer.vote(Key { what: "lost digits", number: 0 }, &mut ballot);
         ballot.any != 0 && self.take_residuals()
     }
 
-    /// Updates all copies of a block, allocations held.
-    pub fn update(&mut self, id: BlockId) -> Result<(), Trouble> {
-        self.update_in(id, &[id], NEVER).map_err(End::trouble)
-    }
-
-    /// The same for a block of a group that shares its allocations.
-    pub(super) fn update_in(&mut self, id: BlockId, group: &[BlockId], stop: Stop) -> Result<(), End> {
-        match self.update_once(id, stop) {
-            Err(End::Trouble(trouble)) if !self.plan.opened.is_empty() => {
-                if !self.take_residuals() {
-                    return Err(End::Trouble(trouble));
-                }
-                self.refresh(group)?;
-                self.update_once(id, stop)
-            }
-            outcome => outcome,
-        }
-    }
-
     /// Plans anew without squares multiplied out. Whether there is such a plan.
-    fn take_residuals(&mut self) -> bool {
-        self.lost = false;
-        self.plan.opened.clear();
-        let Ok(plan) = plan_with(self.equations, self.bound, self.precision, false) else { return false };
+    pub(super) fn take_residuals(&mut self) -> bool {
+        self.state.lost = false;
+        self.state.work.plan.opened.clear();
+        let Ok(plan) =
+            plan_with(self.state.work.equations, self.state.work.bound, self.state.work.precision, false)
+        else {
+            return false;
+        };
         let outgrown = self.peak_bytes();
         // What follows from the state makes room for what will.
-        self.values.clear();
-        self.sites.clear();
-        self.masks.clear();
-        self.changes.clear();
+        self.state.values.clear();
+        self.sites.all.clear();
+        self.state.masks.clear();
+        self.state.changes.nodes.clear();
         release_scratch();
         let again = Executor::planned(
             plan,
-            self.equations,
-            self.bound,
-            std::mem::replace(&mut self.parameters, Parameters { blocks: Vec::new() }),
-            self.threads.count(),
-            self.precision,
+            self.state.work.equations,
+            self.state.work.bound,
+            std::mem::replace(&mut self.state.parameters, Parameters { blocks: Vec::new() }),
+            self.state.work.threads.count(),
+            self.state.work.precision,
         );
         let again = again.expect("what is observed was a point mass before");
-        *self = Executor { next: std::mem::take(&mut self.next), outgrown, ..again };
+        let sites = again.sites.as_foreseen_by(&mut self.sites);
+        *self = Executor { sites, outgrown, ..again };
         true
     }
 }

@@ -1,0 +1,119 @@
+//! The values of a node, worked out as a whole from what it reads: the one place from which a run enters the kernels that make them.
+//!
+//! In come values that are up to date and memory for the result; out go the node's values. What changes a node in part stands in
+//! `changes`, what is worked out a few rows at a time in `stream`.
+
+use cavi_families::views;
+use cavi_numerics::kernels::masked::masked_sums;
+use cavi_numerics::reduce::has_nan;
+
+use super::assemble::{pairs, put, square, take};
+use super::elementwise::{elementwise, pairwise, room, zeros};
+use super::rows::expect;
+use super::state::{State, family};
+use crate::plan::parts::Parts;
+use crate::plan::prepared::Prepared;
+use crate::plan::tensor::{NodeId, Operation};
+
+impl State<'_> {
+    /// The values of a node, in the memory of its last ones where that is enough.
+    pub(super) fn compute(&mut self, id: NodeId, memory: Vec<f64>) -> Vec<f64> {
+        let mut out = memory;
+        let index = id.index();
+        match &self.work.plan.nodes[index].operation {
+            Operation::Static(_) | Operation::Counts(..) | Operation::Held(_) => {}
+            Operation::Point(block, member) => {
+                let point = &self.parameters.blocks[block.index()][*member];
+                out = room(out, point.len());
+                out.copy_from_slice(point);
+            }
+            Operation::Moment(block, which) => {
+                let layout = &self.work.plan.layouts[block.index()];
+                let family = family(self.work.equations, *block);
+                out = room(out, layout.batch().len(layout.expectations[*which].extent));
+                let descriptors = views(&self.parameters.blocks[block.index()]);
+                expect(
+                    family,
+                    &Parts::new(family, layout),
+                    &descriptors,
+                    *which,
+                    &mut out,
+                    &self.work.threads,
+                );
+                if let Some(observed) = &self.work.observed[block.index()] {
+                    observed.expect(layout, *which, 0..layout.rows, &mut out);
+                }
+            }
+            Operation::Contractions(_) => {
+                out = zeros(out, self.work.plan.nodes[index].len(), &self.work.threads);
+                let kept = |part: &&Prepared| !part.streams(&self.work.plan.streamed);
+                match self.work.plan.opened.iter().find(|opened| opened.node == id) {
+                    Some(opened) => self.lost |= self.sum_of_squares(*opened, &mut out),
+                    None => {
+                        for prepared in self.work.prepared[index].iter().filter(kept) {
+                            prepared.run(&self.values, &self.work.plan.maps, &mut out, &self.work.threads);
+                        }
+                    }
+                }
+                self.run_streamed(&self.work.prepared[index], &mut out, false);
+                // The logs of points at 0 are infinite, and 0 ln 0 is 0.
+                if has_nan(&out) {
+                    out.fill(0.0);
+                    for prepared in self.work.prepared[index].iter().filter(kept) {
+                        prepared.run_guarded(&self.values, &self.work.plan.maps, &mut out);
+                    }
+                    self.run_streamed(&self.work.prepared[index], &mut out, true);
+                }
+            }
+            Operation::Masked(sum) => {
+                out = zeros(out, self.work.plan.nodes[index].len(), &self.work.threads);
+                let mask = &self.masks[&(sum.mask, sum.by_columns)];
+                let of = (self.values[sum.of.index()].as_ref(), sum.last);
+                masked_sums(mask, sum.coefficient, of, &mut out, &self.work.threads);
+            }
+            Operation::Map(function, node) => {
+                let from = &self.values[node.index()];
+                out = room(out, from.len());
+                elementwise(*function, from, &mut out, &self.work.threads);
+            }
+            Operation::Pair(function, left, right) => {
+                let [left, right] = [left, right].map(|node| &self.values[node.index()]);
+                out = room(out, left.len());
+                pairwise(*function, left, right, &mut out);
+            }
+            Operation::Whole(parts) => {
+                out = zeros(out, self.work.plan.nodes[index].len(), &self.work.threads);
+                let shape = &self.work.plan.nodes[index].shape;
+                parts.iter().for_each(|part| put(part, &self.values[part.node.index()], shape, &mut out));
+            }
+            Operation::Taken(part) => {
+                out = room(out, self.work.plan.nodes[index].len());
+                let shape = &self.work.plan.nodes[part.node.index()].shape;
+                take(part, &self.values[part.node.index()], shape, &mut out);
+            }
+            Operation::Pairs(node, at) => {
+                out = room(out, self.work.plan.nodes[index].len());
+                let shape = &self.work.plan.nodes[node.index()].shape;
+                pairs(&self.values[node.index()], shape, *at, &mut out, &self.work.threads);
+            }
+            Operation::Square(node, at) => {
+                out = room(out, self.work.plan.nodes[index].len());
+                let shape = &self.work.plan.nodes[index].shape;
+                square(&self.values[node.index()], shape, *at, &mut out, &self.work.threads);
+            }
+            Operation::LogDeterminant(node) => {
+                let size = self.work.plan.nodes[node.index()].shape.last().copied().unwrap_or(1);
+                out = zeros(out, self.work.plan.nodes[index].len(), &self.work.threads);
+                let matrices = self.values[node.index()].chunks_exact((size * size).max(1));
+                for (out, matrix) in out.iter_mut().zip(matrices) {
+                    *out = cavi_numerics::linalg::log_determinant_of(matrix);
+                }
+            }
+            Operation::Site(what, weights) => {
+                out = room(out, self.work.plan.nodes[index].len());
+                self.allotted(*what, weights, &mut out);
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,241 @@
+//! The state of a run: q, and the values that follow from it, each with the stamp of what it was worked out from.
+//!
+//! It owns the parameters and all buffers of values ([`Buffers`]), and is the only one to change them. Others ask for a node to be
+//! brought up to date, read it, put counts in its place, and say which block has moved. It knows nothing of schedules.
+
+use std::collections::BTreeMap;
+
+use cavi_algebra::{BlockId, Equations};
+use cavi_families::{Posterior, views_mut};
+use cavi_numerics::Threads;
+use cavi_numerics::kernels::masked::Mask;
+
+use super::buffers::Buffers;
+use super::changes::Changes;
+use super::elementwise::{in_place, room};
+use super::in_order::Orders;
+use crate::data::Bound;
+use crate::layout::{Layout, Parameters};
+use crate::observed::Observed;
+use crate::plan::lifetimes::{LARGE, transient};
+use crate::plan::prepared::Prepared;
+use crate::plan::stamps::{Due, Stamps};
+use crate::plan::tensor::{NodeId, Operation};
+use crate::plan::{Plan, Precision, Unplanned};
+use crate::trouble::Trouble;
+
+/// What is run, and on what: fixed while a run goes on.
+pub(super) struct Work<'a> {
+    pub equations: &'a Equations,
+    pub bound: &'a Bound,
+    pub plan: Plan<'a>,
+    /// For each node, its contractions with their steps worked out.
+    pub prepared: Vec<Vec<Prepared>>,
+    /// Nodes whose values are forgotten once their only reader has them.
+    pub transient: Vec<bool>,
+    /// For each block, the nodes that its update reads as they were at the last refresh.
+    pub held: Vec<Vec<NodeId>>,
+    /// What is observed of each block of a partly observed array.
+    pub observed: Vec<Option<Observed>>,
+    pub threads: Threads,
+    pub precision: Precision,
+}
+
+/// The state of a run.
+pub(super) struct State<'a> {
+    pub work: Work<'a>,
+    pub parameters: Parameters,
+    pub values: Buffers<'a>,
+    pub stamps: Stamps,
+    /// What is known of the last change of each node and block.
+    pub changes: Changes,
+    /// What is known of the blocks whose copies move one after another.
+    pub in_order: Orders,
+    /// The masks of sums, by rows and by columns.
+    pub masks: BTreeMap<(NodeId, bool), Mask>,
+    /// Whether a square that was multiplied out has lost digits.
+    pub lost: bool,
+}
+
+impl<'a> State<'a> {
+    /// Before the first step. What follows from data and constants alone is worked out.
+    pub fn new(
+        mut plan: Plan<'a>,
+        equations: &'a Equations,
+        bound: &'a Bound,
+        parameters: Parameters,
+        threads: usize,
+        precision: Precision,
+    ) -> Result<State<'a>, Unplanned> {
+        let prepared = plan.nodes.iter().map(|node| {
+            let Operation::Contractions(parts) = &node.operation else { return Vec::new() };
+            parts.iter().map(|part| Prepared::new(part, &plan.nodes, &node.shape, &plan.maps)).collect()
+        });
+        let prepared = prepared.collect();
+        let values = Buffers::new(std::mem::take(&mut plan.statics));
+        let blocks = equations.blocks.len();
+        let work = Work {
+            equations,
+            bound,
+            prepared,
+            transient: transient(&plan),
+            held: (0..blocks).map(|block| plan.held_by(BlockId::from(block))).collect(),
+            observed: equations.blocks.iter().map(|block| Observed::of(equations, bound, block)).collect(),
+            threads: Threads::new(threads),
+            precision,
+            plan,
+        };
+        let mut state = State {
+            parameters,
+            stamps: Stamps::new(&work.plan),
+            changes: Changes::new(&work.plan),
+            in_order: Orders::new(blocks),
+            masks: masks(&work.plan, &values),
+            lost: false,
+            values,
+            work,
+        };
+        for index in 0..blocks {
+            state.observe(BlockId::from(index))?;
+        }
+        state.fold_constants();
+        Ok(state)
+    }
+
+    /// Makes the observed rows of a partly observed array point masses at their values.
+    pub(super) fn observe(&mut self, id: BlockId) -> Result<(), Unplanned> {
+        let Some(observed) = &self.work.observed[id.index()] else { return Ok(()) };
+        let family = family(self.work.equations, id);
+        let batch = self.work.plan.layouts[id.index()].batch();
+        if observed.observe(family, &batch, &mut views_mut(&mut self.parameters.blocks[id.index()])) {
+            return Ok(());
+        }
+        let array = self.work.equations.symbols.array(self.work.equations.block(id).members[0]);
+        Err(Unplanned(format!(
+            "`{}` is observed in part, and a {} factor of q has no point masses",
+            array.name,
+            family.name()
+        )))
+    }
+
+    /// Marks what a node follows from, and the node.
+    pub(super) fn reach(&self, node: NodeId, reached: &mut [bool]) {
+        if !reached[node.index()] {
+            reached[node.index()] = true;
+            self.work.plan.nodes[node.index()].reads().into_iter().for_each(|read| self.reach(read, reached));
+        }
+    }
+
+    /// When the newest thing that a node follows from last changed.
+    pub(super) fn newest(&self, id: NodeId) -> u64 {
+        self.stamps.newest(&self.work.plan, id)
+    }
+
+    /// Brings a node up to date.
+    pub(super) fn evaluate(&mut self, id: NodeId) {
+        let index = id.index();
+        let newest = match self.stamps.due(&self.work.plan, id) {
+            Due::Hold => return self.hold(id),
+            Due::Nothing => return,
+            Due::Current(_) if self.values[index].len() == self.work.plan.nodes[index].len() => return,
+            Due::Current(newest) | Due::Outdated(newest) => newest,
+        };
+        let reads = self.work.plan.nodes[index].reads();
+        if self.work.plan.streamed[index] {
+            reads.iter().for_each(|read| self.evaluate(*read));
+            return;
+        }
+        if let Operation::Map(function, from) = self.work.plan.nodes[index].operation
+            && self.work.transient[from.index()]
+        {
+            // The values take the place of those they follow from, in the memory of the last ones.
+            self.give_back(from);
+            self.values.hand_over(index, from.index());
+            self.stamps.nodes[from.index()] = 0;
+            self.evaluate(from);
+            let mut out = self.values.take(from.index());
+            in_place(function, &mut out, &self.work.threads);
+            self.values.put(index, out);
+            self.stamps.nodes[index] = newest;
+            return;
+        }
+        reads.iter().for_each(|read| self.evaluate(*read));
+        if self.evaluate_changed(id, newest) {
+            return;
+        }
+        self.changes.nodes[index] = None;
+        let memory = self.values.take(index);
+        let out = self.compute(id, memory);
+        self.values.put(index, out);
+        self.stamps.nodes[index] = newest;
+        for read in reads {
+            if self.work.transient[read.index()] {
+                self.give_back(read);
+            }
+        }
+    }
+
+    /// Brings what is held of a node to its current values.
+    pub(super) fn hold(&mut self, id: NodeId) {
+        let Operation::Held(from) = self.work.plan.nodes[id.index()].operation else { return };
+        self.evaluate(from);
+        if self.stamps.hold(&self.work.plan, id).is_some() {
+            let held = self.values.take(id.index());
+            let mut held = room(held, self.values[from.index()].len());
+            held.copy_from_slice(&self.values[from.index()]);
+            self.values.put(id.index(), held);
+        }
+    }
+
+    /// Brings what the update of a block reads as it is now to its current values.
+    pub fn hold_for(&mut self, block: BlockId) {
+        let held = std::mem::take(&mut self.work.held[block.index()]);
+        held.iter().for_each(|node| self.hold(*node));
+        self.work.held[block.index()] = held;
+    }
+
+    /// Forgets the values of a node; their memory is for others.
+    pub(super) fn give_back(&mut self, node: NodeId) {
+        self.values.give_back(node.index());
+    }
+
+    /// Forgets the values of large nodes that are computed anew whenever they are read.
+    pub(super) fn forget(&mut self, nodes: &[NodeId]) {
+        for node in nodes {
+            let computed = matches!(self.work.plan.nodes[node.index()].operation, Operation::Contractions(_));
+            if computed && self.work.plan.nodes[node.index()].len() >= LARGE {
+                self.give_back(*node);
+            }
+        }
+    }
+
+    /// Notes that a block has moved.
+    pub(super) fn touch(&mut self, block: BlockId) {
+        self.stamps.touch(block);
+        self.changes.blocks[block.index()] = None;
+    }
+}
+
+/// The masks of a plan's sums.
+fn masks(plan: &Plan, values: &Buffers) -> BTreeMap<(NodeId, bool), Mask> {
+    let mut masks = BTreeMap::new();
+    for node in &plan.nodes {
+        let Operation::Masked(sum) = &node.operation else { continue };
+        masks.entry((sum.mask, sum.by_columns)).or_insert_with(|| {
+            let shape = &plan.nodes[sum.mask.index()].shape;
+            let [rows, columns] = if sum.by_columns { [shape[1], shape[0]] } else { [shape[0], shape[1]] };
+            Mask::new(&values[sum.mask.index()], [rows, columns], sum.by_columns)
+        });
+    }
+    masks
+}
+
+/// The factor of q of a block.
+pub(super) fn family(equations: &Equations, block: BlockId) -> &'static dyn Posterior {
+    cavi_families::posterior(equations.block(block).family)
+}
+
+/// Trouble with a copy of a block.
+pub(super) fn trouble(block: BlockId, layout: &Layout, copy: usize, reason: String) -> Trouble {
+    Trouble { block, copy: layout.positions(copy), reason }
+}

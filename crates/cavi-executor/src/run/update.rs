@@ -1,0 +1,189 @@
+//! Updates in closed form: a block becomes what its natural parameters say.
+//!
+//! In come a block and the state; its natural parameters are brought up to date, and its factors of q or its point are made their
+//! optimum: all copies at once, all but those that keep what they have, or one after another where copies meet.
+
+use std::sync::Arc;
+
+use cavi_algebra::{BlockId, Statistic};
+use cavi_families::{Views, views_mut};
+use cavi_numerics::Scratch;
+use smallvec::SmallVec;
+
+use super::Executor;
+use super::ascend::Allocations;
+use super::rows::describe;
+use super::settle::{matrices, settle};
+use super::state::{State, family, trouble};
+use super::sweep::{End, NEVER, Stop, go_on};
+use crate::observed::Observed;
+use crate::plan::parts::Parts;
+use crate::trouble::Trouble;
+
+impl Executor<'_> {
+    /// Makes q the optimum of the block's own statements alone, hyper-parameters at their current expectations. A point
+    /// keeps its value.
+    pub fn reset(&mut self, id: BlockId) -> Result<(), Trouble> {
+        self.state.reset(id)
+    }
+
+    /// Updates all copies of a block, allocations held.
+    pub fn update(&mut self, id: BlockId) -> Result<(), Trouble> {
+        self.update_in(id, &[id], NEVER).map_err(End::trouble)
+    }
+
+    /// The same for a block of a group that shares its allocations. One that fails since squares that were multiplied out have lost
+    /// their digits is made again by residuals.
+    pub(super) fn update_in(&mut self, id: BlockId, group: &[BlockId], stop: Stop) -> Result<(), End> {
+        match self.update_once(id, stop) {
+            Err(End::Trouble(trouble)) if !self.state.work.plan.opened.is_empty() => {
+                if !self.take_residuals() {
+                    return Err(End::Trouble(trouble));
+                }
+                self.refresh(group)?;
+                self.update_once(id, stop)
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// One update, by the plan as it is.
+    fn update_once(&mut self, id: BlockId, stop: Stop) -> Result<(), End> {
+        if self.state.work.equations.block(id).ascent.is_some() {
+            return self.ascend(id, Allocations::Held, stop);
+        }
+        let weightless = self.state.weightless(id);
+        if !self.state.work.plan.blocks[id.index()].in_order.is_empty() {
+            return self.state.update_in_order(id, weightless, stop);
+        }
+        match weightless.is_empty() {
+            true => Ok(self.state.update_all(id)?),
+            false => Ok(self.state.update_weighed(id, &weightless)?),
+        }
+    }
+
+    /// The copies of a point on a simplex whose coefficients say nothing, at allocations refreshed now: those of the logs are
+    /// all 0, any others all equal.
+    pub fn undetermined(&mut self, id: BlockId) -> Vec<usize> {
+        if self.refresh(&[id]).is_err() {
+            return Vec::new();
+        }
+        let nodes = self.state.work.plan.blocks[id.index()].natural.clone();
+        nodes.iter().for_each(|node| self.state.evaluate(*node));
+        let layout = &self.state.work.plan.layouts[id.index()];
+        let natural = &self.state.work.equations.block(id).natural;
+        let says_nothing = |row: usize| {
+            nodes.iter().zip(natural).all(|(node, own)| {
+                let values = &self.state.values[node.index()][layout.batch().row(row)];
+                match own.statistic == Statistic::log() {
+                    true => values.iter().all(|value| *value == 0.0),
+                    false => values.iter().all(|value| *value == values[0]),
+                }
+            })
+        };
+        let rows = (0..layout.batch().rows).filter(|row| says_nothing(*row)).collect();
+        self.state.forget(&nodes);
+        rows
+    }
+}
+
+impl State<'_> {
+    /// Makes a block the optimum of its own statements alone.
+    fn reset(&mut self, id: BlockId) -> Result<(), Trouble> {
+        let plan = Arc::clone(&self.work.plan.blocks[id.index()]);
+        let nodes = &plan.prior;
+        if nodes.is_empty() {
+            return Ok(());
+        }
+        nodes.iter().for_each(|node| self.evaluate(*node));
+        let layout = &self.work.plan.layouts[id.index()];
+        let columns: Views = nodes.iter().map(|node| self.values[node.index()].as_ref()).collect();
+        let block = &mut self.parameters.blocks[id.index()];
+        let outcome =
+            settle(self.work.equations, (id, layout), &layout.batch(), &columns, &mut views_mut(block));
+        drop(columns);
+        outcome.map_err(|improper| trouble(id, layout, improper.row, improper.reason))?;
+        let _ = self.observe(id);
+        self.touch(id);
+        self.forget(nodes);
+        Ok(())
+    }
+
+    /// Updates all copies at once.
+    fn update_all(&mut self, id: BlockId) -> Result<(), Trouble> {
+        let layout = Arc::clone(&self.work.plan.layouts[id.index()]);
+        let parts = Parts::new(family(self.work.equations, id), &layout);
+        let plan = Arc::clone(&self.work.plan.blocks[id.index()]);
+        let natural = self.prepare(&plan.natural, &parts);
+        let mut block = std::mem::take(&mut self.parameters.blocks[id.index()]);
+        let outcome = describe(
+            &parts,
+            &self.columns(&natural),
+            &mut views_mut(&mut block),
+            &self.work.threads,
+            |batch, natural, block| settle(self.work.equations, (id, &layout), batch, natural, block),
+        );
+        self.parameters.blocks[id.index()] = block;
+        outcome.map_err(|improper| trouble(id, &layout, improper.row, improper.reason))?;
+        // The family was asked once, when the run began.
+        let _ = self.observe(id);
+        self.touch(id);
+        self.forget_prepared(&natural);
+        Ok(())
+    }
+
+    /// Updates all copies at once but those without a weight, which keep their factors.
+    fn update_weighed(&mut self, id: BlockId, weightless: &[usize]) -> Result<(), Trouble> {
+        let before: SmallVec<[Scratch; 6]> =
+            self.parameters.blocks[id.index()].iter().map(|column| Scratch::of(column)).collect();
+        let plan = Arc::clone(&self.work.plan.blocks[id.index()]);
+        let nodes = &plan.natural;
+        nodes.iter().for_each(|node| self.evaluate(*node));
+        let layout = &self.work.plan.layouts[id.index()];
+        let columns: Views = nodes.iter().map(|node| self.values[node.index()].as_ref()).collect();
+        let block = &mut self.parameters.blocks[id.index()];
+        let outcome =
+            settle(self.work.equations, (id, layout), &layout.batch(), &columns, &mut views_mut(block));
+        outcome.map_err(|improper| trouble(id, layout, improper.row, improper.reason))?;
+        let shared = !layout.group.is_empty();
+        let matrix = matrices(self.work.equations, id);
+        for ((column, before), matrix) in block.iter_mut().zip(&before).zip(matrix) {
+            let width = before.len() / layout.rows;
+            for copy in weightless.iter().filter(|_| !(matrix && shared)) {
+                let own = match layout.starts.is_empty() {
+                    true => copy * width..(copy + 1) * width,
+                    // A row holds a copy for each group.
+                    false => layout.batch().row(*copy),
+                };
+                column[own.clone()].copy_from_slice(&before[own]);
+            }
+        }
+        drop(columns);
+        let _ = self.observe(id);
+        self.touch(id);
+        self.forget(nodes);
+        Ok(())
+    }
+
+    /// Updates copies that meet one after another along the letters in which they do. What is observed keeps its value.
+    fn update_in_order(&mut self, id: BlockId, weightless: Scratch<usize>, stop: Stop) -> Result<(), End> {
+        let mut kept = weightless;
+        let observed = self.work.observed[id.index()].iter().flat_map(Observed::rows);
+        observed.for_each(|(row, _)| kept.push(row));
+        kept.sort_unstable();
+        for step in self.one_after_another(id).iter() {
+            go_on(stop)?;
+            self.update_step(id, step, &kept)?;
+        }
+        self.settle_changes(id);
+        Ok(())
+    }
+
+    /// The copies whose rows have weight 0: they keep their factors.
+    fn weightless(&mut self, id: BlockId) -> Scratch<usize> {
+        let Some(node) = self.work.plan.blocks[id.index()].weight else { return Scratch::with_room(0) };
+        self.evaluate(node);
+        let weights = self.values[node.index()].iter().enumerate();
+        weights.filter(|(_, weight)| **weight == 0.0).map(|(row, _)| row).collect()
+    }
+}
