@@ -271,7 +271,7 @@ const HELD: [&str; 13] = [
 
 fn hold(name: &str, shown: &str) {
     let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path("snapshots/plans");
+    settings.set_snapshot_path("../snapshots/plans");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     settings.bind(|| insta::assert_snapshot!(name, shown));

@@ -12,10 +12,12 @@ pub fn stream(plan: &mut Plan, context: &Context) -> Result<(), Unplanned> {
         computed && node.len() > context.limit
     };
     let mut streamed: Vec<bool> = plan.nodes.iter().map(large).collect();
-    // Entries whose partition leaves the range of doubles read the logs of factors wherever they stand. A log is as large as the
-    // factor, which is kept.
-    let modes = plan.sites.iter().flatten().flat_map(|site| &site.addends).flat_map(|addend| &addend.modes);
-    modes.for_each(|mode| streamed[mode.log_factor.index()] = false);
+    // A pass reads its factors wherever its entries lie, and their logs where a partition leaves the range of doubles.
+    for site in plan.sites.iter().flatten() {
+        let modes = site.addends.iter().flat_map(|addend| &addend.modes);
+        let read = site.inputs().chain(modes.map(|mode| mode.log_factor));
+        read.for_each(|node| streamed[node.index()] = false);
+    }
     for (node, own) in plan.nodes.iter().zip(&streamed) {
         let Operation::Contractions(parts) = &node.operation else { continue };
         for part in parts {
