@@ -9,6 +9,7 @@ mod implicit;
 mod memory;
 mod plans;
 mod precision;
+mod prepared;
 mod restarts;
 mod row_wise;
 mod stopping;

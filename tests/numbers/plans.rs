@@ -1,4 +1,4 @@
-//! What is planned for which data, and that it comes to what the interpreter does.
+//! Which plan is made for which data, and that its results are those of the interpreter.
 //!
 //! The plans of some programs are held as snapshots. To accept a change, read it and run
 //! `INSTA_UPDATE=always cargo test -p cavi-tests --test plans`.
@@ -241,7 +241,7 @@ fn what_rows_have_in_common_is_added_up_first() {
                 tau[k] ~ Gamma(2, rate = 1)\nmu[k] ~ Normal(0, sd = 3)\nx[n] ~ Normal(mu[z[n]], prec = tau[z[n]])\n";
     let values = counts(rows).into_iter().enumerate().map(|(place, own)| own + 0.1 * (place % 3) as f64);
     let plan = check(text, &[rows, clusters], &[("x", BoundArray::full(values.collect()))], &[]);
-    // The log weights: what hangs on the data, and one sum of all that does not.
+    // The log weights consist of what depends on the data, and one sum of all that does not.
     let weights =
         |line: &&str| line.contains(&format!(" {rows} x {clusters} ")) && line.contains("product of");
     let lines: Vec<&str> = plan.lines().filter(weights).collect();
@@ -415,7 +415,8 @@ fn a_broken_plan_is_found() {
         let Operation::Contractions(parts) = &mut plan.nodes[at].operation else { panic!("a contraction") };
         change(parts.iter_mut().find(|part| over_rows(part)).expect("over rows"));
     };
-    let broken: [(&str, &dyn Fn(&mut Plan)); 11] = [
+    type Break<'a> = (&'a str, &'a dyn Fn(&mut Plan));
+    let broken: [Break; 11] = [
         ("sizes of", &|plan| plan.nodes[0].dims.push(row)),
         ("values are given where", &|plan| plan.statics[0] = Vec::new().into()),
         ("positions of", &|plan| {

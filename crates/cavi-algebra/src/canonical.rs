@@ -57,7 +57,7 @@ fn simplify(symbols: &mut Symbols, mut term: Term) -> Simplified {
             *inner = canonical(symbols, inner);
         }
     }
-    // One factor at a time may turn into something simpler; then start again.
+    // One factor is simplified at a time, and then the search starts again.
     for position in 0..term.factors.len() {
         let factor = &term.factors[position];
         match &factor.atom {
@@ -241,8 +241,9 @@ pub fn is_zero(atom: &Atom) -> bool {
     }
 }
 
-/// Whether a sum is an element of a whitened slice. It is one number: multiplied out with the matrix, its product would hold
-/// elements of the inverse of the covariance, whose errors are the square of those of the factors.
+/// Whether a sum is an element of a whitened slice. Such a sum is kept together as one number. Multiplied out, its
+/// square would hold elements of the inverse of the covariance, whose rounding errors are the squares of those of the
+/// factors.
 fn whitens(symbols: &Symbols, sum: &Sum) -> bool {
     let whitening = |factor: &Factor| match &factor.atom {
         Atom::Value(array, _) => {

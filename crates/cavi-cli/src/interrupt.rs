@@ -1,8 +1,10 @@
-//! Ctrl-C, SIGTERM, SIGHUP: the first one lets the current sweep finish and everything be written, the second one ends at once.
+//! Ctrl-C, SIGTERM, SIGHUP: the first one ends the fit after the current sweep, a long one within it, and lets everything be written;
+//! the second one ends at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 
-static ASKED: AtomicBool = AtomicBool::new(false);
+static ASKED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// From here on they are a request. Where no handler can be set, they end the program as usual.
 pub fn listen() {
@@ -11,6 +13,11 @@ pub fn listen() {
             std::process::exit(130);
         }
     });
+}
+
+/// What becomes true once the program was asked to end.
+pub fn flag() -> Arc<AtomicBool> {
+    Arc::clone(&ASKED)
 }
 
 /// Whether the program was asked to end.

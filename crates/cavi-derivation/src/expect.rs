@@ -261,7 +261,7 @@ fn expected_square(
     let mut spread = Sum::zero();
     for (number, left) in addends.iter().enumerate() {
         for (other, right) in addends.iter().enumerate().skip(number) {
-            // Two members of one block are as little independent as a member of itself.
+            // Two members of one block are dependent, as a member and itself are.
             let in_right = random_blocks(drafts, |member| right.mentions(member));
             let mut shared = random_blocks(drafts, |member| left.mentions(member));
             shared.retain(|block| in_right.contains(block));
@@ -448,7 +448,8 @@ fn excess(
     }
     let mut out = Sum::zero();
     for term in terms {
-        // Every shared copy contributes its means or its covariance; at least one its covariance.
+        // Every shared copy contributes either its means or its covariance, and at least one contributes its
+        // covariance.
         let mut choices = vec![(term.clone(), false)];
         for Shared { block, sides } in shared {
             let mut next = Vec::new();

@@ -1,7 +1,7 @@
-//! The whole line for a number on a part of it: a point moves in `log x` where it is positive, in `log(x / (1 - x))`
-//! where it is between 0 and 1, and in `log w`, up to a constant of the slice, on a simplex. A slice d whose prior is a
-//! Normal of known covariance `C' C` moves in `delta = W d`, `W = C'^-1`, in which the prior is a sphere. The objective is
-//! that of the point itself, without a Jacobian, so its maximiser stays the same.
+//! Coordinates in which a point may take any real value: it moves in `log x` where it is positive, in `log(x / (1 -
+//! x))` where it is between 0 and 1, and in `log w`, up to a constant of the slice, on a simplex. A slice d whose
+//! prior is a Normal of known covariance `C' C` moves in `delta = W d`, `W = C'^-1`, in which its prior is a standard
+//! normal. The objective is that of the point itself, without a Jacobian, so its maximiser stays the same.
 
 use std::iter::StepBy;
 use std::ops::Range;
@@ -77,7 +77,8 @@ impl Coordinate {
         (first * slope, second * slope * slope + first * bend)
     }
 
-    /// What counts as 1 at a coordinate: a change of `log x` is a relative one already.
+    /// The scale of a coordinate, relative to which steps are measured. It is 1 for `log x`, since a change of a
+    /// logarithm is relative already.
     pub fn unit(self, u: f64) -> Unit {
         match self {
             Coordinate::Identity => Unit { step: u.abs().max(1.0), change: u.abs() },

@@ -1,4 +1,4 @@
-//! A start: every factor of q, and every point, drawn from a stream of its own.
+//! Random starts: every factor of q and every point is drawn from its own stream of random numbers.
 
 use cavi_algebra::{ArrayId, BlockId, Equations, Mode, Support};
 use cavi_families::{Extent, Posterior, views_mut};
@@ -40,7 +40,8 @@ pub fn start(equations: &Equations, bound: &Bound, seed: u64) -> Parameters {
                         normalise(values, slice);
                     }
                 }
-                // A whitened point is drawn from its prior: elsewhere a smooth one has next to no density.
+                // A whitened point is drawn from its prior, since the prior of a smooth one gives almost no density
+                // to other values.
                 let coordinates = of_members(equations, bound, block, &layout);
                 let members = block.members.iter().zip(drawn.into_iter().zip(&coordinates));
                 members

@@ -203,7 +203,7 @@ impl<'a> Interpreter<'a> {
         Ok(columns)
     }
 
-    /// A row of weight 0 keeps its factor; of a matrix that rows share, what all rows give.
+    /// A row of weight 0 keeps its factor. A matrix that rows share is made from all of them.
     fn keep_weightless(&self, view: &View, id: BlockId, row: Option<usize>, columns: &mut [Vec<f64>]) {
         let (block, place) = self.context.block(id);
         if block.multiplicity.is_empty() {
@@ -299,7 +299,7 @@ impl<'a> Interpreter<'a> {
             }
         }
         if block.clamp {
-            // A negative coefficient of a log asks for an infinite density on the boundary.
+            // A negative coefficient of a log makes the density infinite on the boundary.
             for (column, own) in natural.iter_mut().zip(&place.statistics) {
                 if matches!(own.statistic.0.as_slice(), [(_, Elementary::Log | Elementary::LogComplement)]) {
                     column.iter_mut().for_each(|value| *value = value.max(0.0));
@@ -476,7 +476,8 @@ impl<'a> Interpreter<'a> {
     /// The evidence lower bound, allocations at their optimum.
     pub fn elbo(&self) -> f64 {
         let terms = self.elbo_terms();
-        // Under `clamp`, an observation that cannot be outweighs an infinite density.
+        // Under `clamp` the bound is minus infinity if an observation has probability 0, even if a density is
+        // infinite.
         let clamps = self.context.equations.blocks.iter().any(|block| block.clamp);
         if clamps && terms.contains(&f64::NEG_INFINITY) && !terms.iter().any(|term| term.is_nan()) {
             return f64::NEG_INFINITY;
@@ -571,7 +572,8 @@ impl<'a> Interpreter<'a> {
                     for position in positions {
                         let (prior, natural) = (prior[position], natural[position]);
                         let difference = prior - natural;
-                        // Exactly 0 is 0, however large the expectation: an untouched copy adds nothing.
+                        // A product with a factor of exactly 0 is 0 even if the expectation is infinite, so that a
+                        // copy without data adds nothing.
                         if difference != 0.0 {
                             let elements = place.elements_at(own, position);
                             own_sum.add(difference * view.expectation(id, &own.statistic, row, &elements));

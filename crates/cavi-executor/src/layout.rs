@@ -1,4 +1,5 @@
-//! How the factors of q are laid out: copies in rows, slices beside each other, what is shared stored once.
+//! The layout of the factors of q in memory: a row for each copy, slices beside each other, and shared matrices
+//! stored once.
 
 use cavi_algebra::{ArrayId, Block, Equations, LetterId, Natural, Support, Symbols};
 use cavi_families::{Batch, Expectation, Extent, Posterior};
@@ -67,8 +68,7 @@ impl Layout {
         };
         let axis = block.ragged_slice(symbols).map(|slice| symbols.letter(slice).axis);
         let starts = axis.and_then(|axis| bound.axes[axis.index()].starts.clone()).unwrap_or_default();
-        // Without a copy there is nothing to share.
-        // What is observed in part is a point mass in some rows.
+        // Nothing is shared if there is no copy, nor if some rows are point masses because they were observed.
         let own = rows == 0 || block.members.iter().any(|member| is_data(bound, *member));
         let group_letters = if own { block.plates.clone() } else { shared_letters(symbols, block, missing) };
         let group_sizes: Vec<usize> = group_letters.iter().map(size).collect();

@@ -1,4 +1,4 @@
-//! What can go wrong with numbers while a program runs.
+//! Numerical failures of an update while a program runs.
 
 use std::fmt;
 

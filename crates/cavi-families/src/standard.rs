@@ -1,7 +1,7 @@
 //! How the families of the registry print: from natural parameters to the ones that papers state, in symbols.
 //!
-//! Each family states its own [`Formulas`]; here they are found by id. What is said twice, once in numbers and once in
-//! symbols, is tied together by a law (`tests/laws/formulas.rs`).
+//! Each family states its own [`Formulas`]; here they are found by id. A formula is then written twice, in numbers
+//! and in symbols; a test checks that the two agree (`tests/laws/formulas.rs`).
 
 use cavi_algebra::print::{Formula, Standard, StandardParameter};
 use cavi_algebra::{FamilyId, Statistic};

@@ -6,10 +6,10 @@ use cavi_algebra::{BlockId, Rotation};
 use cavi_executor::{Executor, Parameters, Trouble};
 use cavi_numerics::squarem::Stride;
 
-/// Sweeps that change the bound by less than this share of it are slow. Before, factors are still finding what they are about,
-/// and the best coordinates would prune them too early.
+/// Sweeps that change the bound by less than this share of it are slow. Before that, factors still change their
+/// meaning, and the best coordinates would remove them too early.
 const SLOW: f64 = 3e-4;
-/// A rotation that gives less than this share of what a sweep gains is left out for a while.
+/// A rotation that raises the bound by less than this share of what a sweep does is left out for a number of sweeps.
 const SHARE: f64 = 0.1;
 /// The longest while, in sweeps.
 const LONGEST: u32 = 32;
@@ -38,7 +38,7 @@ struct Turn<'e> {
 }
 
 impl<'e> Accelerator<'e> {
-    /// Of the blocks that a sweep updates; those of which something is observed stay where their updates put them.
+    /// Extrapolated are the blocks that a sweep updates, except for those with observed entries.
     pub fn new(executor: &Executor<'e>, blocks: Vec<BlockId>) -> Accelerator<'e> {
         let blocks = blocks.into_iter().filter(|block| !executor.is_observed(*block)).collect();
         let turn = |rotation| Turn { rotation, gain: None, wait: 0, waited: 0 };
@@ -53,8 +53,8 @@ impl<'e> Accelerator<'e> {
         }
     }
 
-    /// A sweep, begun where the last ones lead and ended with rotations; begun anew where it was if it has not led higher than
-    /// `elbo`, the bound before it.
+    /// A sweep that begins at the extrapolated state and ends with rotations. If its bound is not above `elbo`, the
+    /// bound before it, the sweep is repeated from the state before the extrapolation.
     ///
     /// # Errors
     /// Those of the sweep; as [`Executor::rotate`].

@@ -104,7 +104,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Removes what an earlier fit wrote; only what has the look of a fit.
+    /// Removes what an earlier fit wrote. A directory without `summary.json` holds no fit, and is left as it is.
     fn clear(&self) -> std::io::Result<()> {
         let summary = self.path.join("summary.json");
         if !summary.is_file() {
@@ -124,7 +124,7 @@ impl Directory {
 impl Drop for Directory {
     fn drop(&mut self) {
         if let (false, Some(made)) = (self.written, &self.made) {
-            // From the inside out, and only what is empty.
+            // The innermost directory is removed first, and only directories that are empty are removed.
             let own = self.path.ancestors().take_while(|path| path.starts_with(made));
             own.for_each(|path| drop(fs::remove_dir(path)));
         }

@@ -1,4 +1,4 @@
-//! What a fit found, in the words of its labels: the largest entries of each factor, activities, pictures.
+//! What a fit found, shown with labels: the largest entries of each factor, activities, pictures.
 //!
 //! What is shown follows from the `report` lines, and without any from supports, axes and labels; never from a name.
 
@@ -247,7 +247,7 @@ impl View<'_> {
         })
     }
 
-    /// Every variable over the axis that makes a page of pictures and not a book.
+    /// Every variable over the axis whose pictures fit on a page.
     fn pictures(&self, axis: AxisId, height: usize, width: usize) -> Vec<Finding> {
         let mut findings = Vec::new();
         for variable in self.latents() {

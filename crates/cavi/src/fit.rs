@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cavi_algebra::{ArrayId, AxisId, BlockId, Equations};
-use cavi_executor::{Executor, Item, Parameters, Precision, Schedule, Step, Trouble};
+use cavi_executor::{Executor, Item, Parameters, Precision, Schedule, Step, Swept, Trouble};
 use cavi_model::Model;
 use cavi_syntax::Diagnostic;
 use cavi_syntax::ast::Warmup as Line;
@@ -49,8 +49,8 @@ fn unit(precision: Precision) -> f64 {
     }
 }
 
-/// By how much a bound fell, where that is more than rounding allows. From a finite bound to minus infinity no rounding leads;
-/// of one that was infinite before nothing is said.
+/// By how much a bound fell, if that is more than rounding allows. A fall from a finite bound to minus infinity is
+/// never due to rounding. A bound that was infinite before is not judged.
 fn fall(before: f64, after: f64, allowed: f64) -> Option<f64> {
     let fell = after == f64::NEG_INFINITY || before - after > allowed;
     (before.is_finite() && fell).then_some(before - after)
@@ -125,6 +125,8 @@ pub struct Fit {
     pub parameters: Parameters,
     /// Its trace.
     pub trace: Vec<TraceRow>,
+    /// The steps of the plan that it was begun with, as [`plan`] shows them.
+    pub plan: String,
     /// Which run is the best.
     pub best: usize,
     /// All runs.
@@ -277,9 +279,9 @@ const INFINITE: &str = "W0801";
 
 /// Why there is no run.
 enum Lost {
-    /// Its numbers came to nothing after so many sweeps: another start may fare better.
+    /// A run that failed after so many sweeps. Another start may succeed.
     Run(FitError, u64),
-    /// No start fares better.
+    /// A failure that every start would have.
     Fit(FitError),
 }
 
@@ -287,6 +289,8 @@ enum Lost {
 enum Halt {
     Trouble(Trouble),
     Lost(Lost),
+    /// It was told to stop: the parameters are those before the sweep.
+    Stopped,
 }
 
 impl From<FitError> for Lost {
@@ -355,7 +359,7 @@ impl Context<'_> {
                 self.tell(restart, trace, total, callback) == Control::Stop
             };
             let warmed = warmup
-                .run(self.binding, &self.schedule, parameters, threads, self.settings.precision, &mut after)
+                .run(self.binding, &self.schedule, parameters, threads, self.settings, &mut after)
                 .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
             if let Some(trouble) = warmed.trouble {
                 let sweep = trace.len() as i64 - total as i64;
@@ -396,6 +400,7 @@ impl Context<'_> {
             Executor::stored(self.equations, &self.binding.bound, parameters, threads, precision)
                 .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
 
+        let plan = executor.plan_text();
         let mut elbo = executor.elbo();
         self.judge(elbo, 0, warnings)?;
         trace.push(TraceRow { sweep: 0, elbo: Some(elbo), rel_change: None, seconds: warm, phase: "fit" });
@@ -428,6 +433,10 @@ impl Context<'_> {
                     break;
                 }
                 Err(Halt::Lost(lost)) => return Err(lost),
+                Err(Halt::Stopped) => {
+                    interrupted = true;
+                    break;
+                }
             }
             let every = if accelerator.is_some() { 1 } else { self.settings.elbo_every.max(1) };
             let due = sweep % every == 0 || sweep == last;
@@ -484,6 +493,7 @@ impl Context<'_> {
             },
             parameters: executor.parameters().clone(),
             trace,
+            plan,
             peak_bytes: executor.peak_bytes().max(warm_bytes),
             interrupted,
             failure,
@@ -511,7 +521,7 @@ impl Context<'_> {
         })
     }
 
-    /// A bound that is no number is a bug; one that is minus infinity is worth a word.
+    /// A bound that is not a number is a bug. One that is minus infinity gets a warning.
     fn judge(&self, elbo: f64, sweep: u64, warnings: &mut Vec<Diagnostic>) -> Result<(), Lost> {
         if elbo.is_nan() {
             return Err(Lost::Run(FitError::NotANumber { sweep }, sweep));
@@ -537,7 +547,10 @@ impl Context<'_> {
 
     fn sweep(&self, executor: &mut Executor<'_>, sweep: u64) -> Result<(), Halt> {
         if !self.settings.verify {
-            return executor.sweep(&self.schedule).map_err(Halt::Trouble);
+            return match executor.sweep_until(&self.schedule, &|| self.settings.is_stopped())? {
+                Swept::Whole => Ok(()),
+                Swept::Stopped => Err(Halt::Stopped),
+            };
         }
         self.schedule.items.iter().try_for_each(|item| self.verified(executor, item, sweep))
     }

@@ -1,4 +1,4 @@
-//! What a factor of q says at first sight: the mean of a variable (the value of a point, the probabilities of an index).
+//! The mean of a variable under q: the value of a point, the probabilities of an index.
 
 use cavi_algebra::{ArrayId, AxisId, Elementary, Equations, LetterId, Mode, Statistic};
 use cavi_executor::layout::is_one_vector;

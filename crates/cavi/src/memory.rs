@@ -1,4 +1,4 @@
-//! Whether the memory of this machine holds a fit at all, before any is taken.
+//! Checks before a fit whether its parameters fit into the memory of this machine.
 
 use cavi_algebra::{LetterId, Mode};
 use cavi_syntax::Diagnostic;

@@ -23,7 +23,8 @@ pub(crate) fn traces(equations: &Equations, bound: &Bound, parameters: &Paramete
     equations.blocks.iter().zip(&parameters.blocks).map(firsts).collect()
 }
 
-/// Points on a simplex that no data and no prior pull anywhere: they still have the value that they started from.
+/// Reports points on a simplex on which neither data nor a prior has an effect, so that they still have the value of
+/// the start.
 pub(crate) fn undetermined(
     model: &Model,
     equations: &Equations,

@@ -14,7 +14,7 @@ pub struct Resolved {
     pub schedule: Schedule,
     /// About its items, with places in the text of the schedule.
     pub about_items: Vec<Diagnostic>,
-    /// About blocks that it leaves out, with places in the text of the program.
+    /// Warnings about blocks that the schedule leaves out, with places in the text of the program.
     pub about_program: Vec<Diagnostic>,
 }
 

@@ -29,7 +29,8 @@ pub(crate) struct Symmetric {
 }
 
 impl Stuck<'_> {
-    /// Axes whose positions all start alike, and which no data tell apart: they stay alike for ever.
+    /// Axes whose positions all start with the same values and have the same data, so that every sweep keeps them
+    /// equal.
     pub fn symmetric(&self) -> Vec<Symmetric> {
         let axes = (0..self.equations.symbols.axes.len()).map(AxisId::from);
         let candidates = axes.filter(|axis| self.bound.size(*axis) > 1 && self.is_latent_only(*axis));

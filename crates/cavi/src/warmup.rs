@@ -3,13 +3,14 @@
 use cavi_algebra::evaluate::{Assignment, for_each_value};
 use cavi_algebra::{BlockId, Equations};
 use cavi_derivation::warmup::{Shape, shapes, with_free_shapes, with_means};
-use cavi_executor::{Executor, Parameters, Precision, Schedule, Trouble, Unplanned};
+use cavi_executor::{Executor, Parameters, Schedule, Swept, Trouble, Unplanned};
 use cavi_model::Model;
 use cavi_syntax::ast::Warmup as Line;
 use cavi_syntax::{Diagnostic, Span};
 
 use crate::bind::Binding;
 use crate::bind::known::Known;
+use crate::fit::Settings;
 use crate::prepare::Problem;
 
 /// A warm-up, ready to run.
@@ -117,12 +118,13 @@ impl Warmup {
         schedule: &Schedule,
         mut parameters: Parameters,
         threads: usize,
-        precision: Precision,
+        settings: &Settings,
         after: &mut dyn FnMut() -> bool,
     ) -> Result<Warmed, Unplanned> {
         let own = parameters.blocks.len();
         parameters.blocks.extend(self.raised.iter().map(|(_, values)| vec![values.clone()]));
-        let mut executor = Executor::stored(&self.equations, &binding.bound, parameters, threads, precision)?;
+        let mut executor =
+            Executor::stored(&self.equations, &binding.bound, parameters, threads, settings.precision)?;
         let mut trouble = None;
         let mut stopped = false;
         for sweep in 1..=self.sweeps {
@@ -130,8 +132,11 @@ impl Warmup {
                 executor
                     .replace(*block, vec![values.iter().map(|value| self.shape(*value, sweep)).collect()]);
             }
-            trouble = executor.sweep(schedule).err();
-            stopped = trouble.is_none() && after();
+            match executor.sweep_until(schedule, &|| settings.is_stopped()) {
+                Ok(Swept::Whole) => stopped = after(),
+                Ok(Swept::Stopped) => stopped = true,
+                Err(own) => trouble = Some(own),
+            }
             if stopped || trouble.is_some() {
                 break;
             }

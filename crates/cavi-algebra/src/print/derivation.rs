@@ -248,7 +248,8 @@ impl Derivation<'_> {
         own.sort_by_key(|own| own.name != "mean");
         let mut builder = Builder::new(self.scope_with(&symbols), &block.plates);
         let arguments = own.into_iter().map(|own| own.whole(&mut builder, &own.slots)).collect();
-        // What stands behind `over` says what copies are, which the subscripts show.
+        // The part of the name behind `over` says what a copy is. The subscripts show that already, so it is left
+        // out.
         let name = self.standard.name(block.family);
         let name = name.split(" over ").next().unwrap_or(name);
         Node::Call(Call::Family(name.to_owned()), arguments)

@@ -168,6 +168,7 @@ pub fn settings(problem: &Problem, arguments: &RunArguments) -> Result<Settings,
         elbo_every: arguments.elbo_every,
         verify: arguments.verify,
         given: None,
+        stop: Some(interrupt::flag()),
     })
 }
 

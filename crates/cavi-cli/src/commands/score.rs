@@ -30,6 +30,7 @@ pub fn run(arguments: &ScoreArguments) -> Result<(), Failure> {
         tolerance: arguments.tol,
         seed: Some(seed),
         threads: arguments.threads.unwrap_or_else(fit::all_threads),
+        stop: Some(interrupt::flag()),
         ..Settings::default()
     };
     interrupt::listen();

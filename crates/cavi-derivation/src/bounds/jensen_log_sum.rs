@@ -62,8 +62,8 @@ impl Bound for JensenLogSum {
         }
     }
 
-    /// A term that was complained of is left out. Where the bound does not hold and the sum holds points alone, its log stays
-    /// as it is: it is a number, and so are its slopes.
+    /// A term that was reported as an error is left out. If the bound does not hold and the sum holds only points,
+    /// its log stays as it is, since it is a number whose derivatives are known.
     fn replace(&self, at: &mut Bounding<'_, '_>, term: &Term) -> Option<Replacement> {
         let position = log_of_sum(at.drafts, term)?;
         let id = SiteId::from(at.sites.len());
@@ -235,7 +235,8 @@ fn surrogate(
         ));
         return Err(Box::new(diagnostic));
     }
-    // What both weighs the log and stands in it would see the bound in neither way alone.
+    // A block that both weighs the log and stands in it has no closed form: its update would need the bound in both
+    // roles at once.
     let both = drafts.iter().find(|draft| {
         let mut members = draft.members.iter();
         members.clone().any(|member| rest.mentions(*member)) && members.any(|own| inner[0].mentions(*own))
@@ -272,7 +273,7 @@ fn surrogate(
         let subscripts =
             |letters: &[LetterId]| letters.iter().map(|letter| Subscript::Letter(*letter)).collect();
         for part in &log_weight.terms {
-            // Logs of constants and data are no one's statistic: they stand in the log partition alone.
+            // Logs of constants and data are statistics of no block, so that they stand only in the log partition.
             let latent = drafts.iter().flat_map(|draft| &draft.members).any(|member| part.mentions(*member));
             if !latent {
                 continue;

@@ -1,4 +1,5 @@
-//! Bounds: what makes a term tractable by giving something up. One bound a file; each is tight at its optimum.
+//! Lower bounds, which stand in the place of terms without a closed form. One bound a file; each is tight at the
+//! optimum of its auxiliary quantities.
 //!
 //! A bound adds an auxiliary variable for each copy of what it bounds, one of two kinds that the equations know: shares over
 //! categories ([`Site`]), or the root of an expected square ([`Auxiliary`]). With it held, the terms are products of statistics;

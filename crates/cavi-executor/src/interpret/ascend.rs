@@ -1,5 +1,5 @@
-//! Points without a closed form: uphill to a bracket of the maximum, then bisection, one copy after another; or L-BFGS on
-//! the gradient as it is written.
+//! Points without a closed form: a search uphill for an interval that holds the maximum, then bisection, one copy
+//! after another; or L-BFGS on the gradient as it is written.
 
 use cavi_algebra::evaluate::{Assignment, evaluate, for_each_value};
 use cavi_algebra::{Ascent, BlockId};

@@ -1,4 +1,4 @@
-//! What stays fixed during a run: equations, data, layouts, and where each latent and each statistic is found.
+//! What is fixed during a run: equations, data, layouts, and the places of latents and statistics.
 
 use cavi_algebra::evaluate::{Accumulator, Assignment, Environment};
 use cavi_algebra::{

@@ -1,4 +1,4 @@
-//! What moves during a run: descriptors and expectations, and how equations read them.
+//! What changes during a run: descriptors and expectations, and how equations read them.
 
 use std::ops::Range;
 
@@ -240,7 +240,7 @@ impl Environment for View<'_> {
         let then = self.at_refresh().log_weights(site, plates);
         let log_partition = log_sum_exp(&then);
         if log_partition == f64::NEG_INFINITY {
-            // There was nothing to allocate in proportion to, so that nothing is held.
+            // All weights were 0, so that there are no shares to hold.
             return optimum;
         }
         let held = now.iter().zip(&then).map(|(now, then)| {

@@ -345,7 +345,7 @@ pub(super) fn pass(site: &SitePlan, pass: &Pass) -> Effort {
             let far = is_far(addend, place, site.entries);
             let [read, add] = if far { [Kind::ReadFar, Kind::AddFar] } else { [Kind::Read, Kind::Add] };
             let others = wanted.iter().enumerate().any(|(other, wanted)| other != place && *wanted);
-            // Rows are read for the sums; for counts once more only where there was none.
+            // Rows are read for the sums. For counts they are read once more only if no sum was taken.
             let reads = f64::from(*moved || others);
             effort = effort.and(read, single * entries * categories * reads);
             if wanted[place] {

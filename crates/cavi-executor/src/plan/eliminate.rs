@@ -1,4 +1,4 @@
-//! Sums moved inward: `sum_ij a_i b_j = (sum_i a_i)(sum_j b_j)`, one letter at a time, the cheapest first.
+//! Moves sums inward: `sum_ij a_i b_j = (sum_i a_i)(sum_j b_j)`, one letter at a time, the cheapest first.
 //!
 //! A letter that the output does not depend on can be summed as soon as the arrays that mention it are multiplied. The
 //! result is an array of its own, computed once for every state of what it reads: this is how Gram matrices, column sums
@@ -20,7 +20,8 @@ pub fn eliminate(lowering: &mut Lowering, mut whole: Contraction) -> Contraction
         // A letter of the output that no operand has would repeat the whole sum for each of its values.
         let repeated =
             kept.iter().any(|letter| group_of(&whole, *letter).is_empty() && whole.size(*letter) > 1);
-        // An output reached through a table is added to once for each value of what is left, not of all that is summed.
+        // If the output is reached through a table, it is added to once for each value of the remaining letters, and
+        // not once for each product.
         let scattered = whole.output.iter().any(|index| index.map.is_some());
         let summed: BTreeSet<usize> = whole
             .operands

@@ -1,4 +1,4 @@
-//! Logs that may be infinite, each with the whole of its coefficient.
+//! Keeps logs that may be infinite together with their whole coefficients.
 //!
 //! Multiplied out, `(a - 1) log w` is `a log w - log w`: at `a = 1` and `w = 0` the difference of two infinities, where the
 //! product is 0. So is `(1 - y) log(1 - p)` where all `y` and `p` are 1.
@@ -61,7 +61,8 @@ pub fn gather(equations: &Equations, sum: &Sum) -> Vec<Term> {
     gathered
 }
 
-/// A term apart: a log, if one is asked for, the factors that move, the letters that one of these has, and data.
+/// The parts of a term: a log if one is asked for, the factors that change during the run, the letters of these, and
+/// data.
 struct Apart {
     log: Option<Factor>,
     moving: Vec<Factor>,

@@ -75,7 +75,8 @@ pub struct Opened {
     pub entries: usize,
 }
 
-/// What a node gained while copies moved one after another is kept if it is at most this part of the node.
+/// While copies are updated one after another, the change of a node is stored if it has at most this share of the
+/// values of the node.
 pub const KEPT: usize = 8;
 
 /// A letter along which copies move in order.
@@ -120,8 +121,8 @@ impl BlockPlan {
     }
 }
 
-/// The plan of a point without a closed form. Each equation is the sum of its nodes: what changes with the point stands
-/// apart from what does not, so that a step computes the first alone.
+/// The plan of a point without a closed form. Each equation is the sum of its nodes: terms that change with the point
+/// are kept apart from those that do not, so that a step computes only the former.
 #[derive(Clone, Debug)]
 pub struct AscentPlan {
     /// Scalars; allocations as they were at the last refresh.

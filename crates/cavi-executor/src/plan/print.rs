@@ -49,7 +49,8 @@ impl Plan<'_> {
             })
             .sum();
         let single: usize = self.sites.iter().flatten().map(|site| precision::bytes(site)).sum();
-        // Several addends have a number each at every entry; the entries of one are put in the order of the visits.
+        // With several addends, each has an array with a number for every entry. With one addend, the entries are
+        // copied in the order of the visits.
         let entries: usize = self
             .sites
             .iter()
@@ -103,7 +104,7 @@ impl Plan<'_> {
                     None => "fused sampled contraction",
                 };
                 let flops = site.entries * addend.categories * (3 * addend.modes.len()).max(1);
-                // Products pay where entries fill their places; elsewhere they are visited one by one.
+                // Matrix products are faster if entries fill most places. Otherwise entries are visited one by one.
                 let fill = addend.fill.filter(|_| addend.listed.is_none()).map_or(String::new(), |fill| {
                     let is_plain = fill < LEAST_FILL || addend.by_products;
                     let why = if is_plain { "" } else { ", several in one or not those of the main addend" };

@@ -1,8 +1,9 @@
-//! What kernels take: the constants behind the predicted seconds of `cavi plan`.
+//! The time that kernels take: the constants from which `cavi plan` predicts seconds.
 //!
-//! Seconds of one thread of the machine of the benches: a Xeon of the Sapphire Rapids generation with AVX-512, 48 KiB of L1 and
-//! 2 MiB of L2 a core, in a virtual machine of two cores. They are constants, and no measurement when a plan is made, so that
-//! a plan says the same wherever it is made; another machine is slower or faster as a whole, about.
+//! Seconds of one thread of the machine of the benches: a Xeon of the Sapphire Rapids generation with AVX-512, 48 KiB
+//! of L1 and 2 MiB of L2 a core, in a virtual machine of two cores. They are constants and are not measured when a
+//! plan is made, so that a plan is the same wherever it is made. Another machine is slower or faster by about one
+//! factor for all of them.
 //!
 //! Measured, or held against runs, by
 //!

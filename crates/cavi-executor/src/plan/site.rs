@@ -11,7 +11,7 @@ use crate::plan::lower::{Dim, Lowering, Unplanned};
 use crate::plan::precision::Stored;
 use crate::plan::tensor::{Access, Contraction, Elementwise, Index, Loop, NodeId, Operation};
 
-/// So few groups are told apart by a mask over the members of all of them.
+/// With at most this many groups, a mask over the members of all groups says which belong to which.
 const FEW: usize = 2;
 
 /// How one site is evaluated. Its entries are the listed ones of a sparse array, or all of a dense domain.

@@ -28,7 +28,7 @@ pub enum Allocations {
     Optimal,
 }
 
-/// A fall of the objective by rounding is none: this share of the sum of the absolute values of its terms.
+/// A decrease of the objective by at most this share of the sum of the absolute values of its terms is rounding.
 const ROUNDING: f64 = 1e-13;
 
 impl<'a> Executor<'a> {
@@ -186,7 +186,7 @@ impl<'a> Executor<'a> {
                 break;
             }
         }
-        // Every copy went uphill at first: a short enough part of the way never falls.
+        // Every copy moved uphill at first, so that a short enough part of the step does not lower the objective.
         let mut share = 1.0;
         while share > 0.0 {
             let (after, _) = self.total(objective);

@@ -44,7 +44,8 @@ impl Executor<'_> {
             let (site, sign) = self.state.work.plan.elbo_sites[place];
             let total = self.sites.total(&mut self.state, site);
             parts.push(sign * total);
-            // The log of a partition near 1 is as exact as the partition, not as itself: 1e-15 of the weight.
+            // The log of a partition near 1 has the absolute error of the partition, 1e-15, which is large relative
+            // to the log itself. It counts with 1e-15 of the weight.
             let pass =
                 self.state.work.plan.sites[site.index()].as_ref().expect("a site with a total has a pass");
             let weights = &self.state.values[pass.weight.index()];
@@ -62,7 +63,8 @@ impl Executor<'_> {
         }
         scale += parts.iter().map(|part| part.abs()).sum::<f64>();
         self.total.scale = scale;
-        // Under `clamp`, an observation that cannot be outweighs an infinite density.
+        // Under `clamp` the bound is minus infinity if an observation has probability 0, even if a density is
+        // infinite.
         let clamps = self.state.work.equations.blocks.iter().any(|block| block.clamp);
         let is_infinite =
             clamps && parts.contains(&f64::NEG_INFINITY) && !parts.iter().any(|part| part.is_nan());

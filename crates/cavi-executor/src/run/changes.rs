@@ -41,7 +41,8 @@ pub(super) struct Changes {
     /// For each node and block, its last change, where that is known to be a part of it.
     pub nodes: Vec<Option<Change>>,
     pub blocks: Vec<Option<Change>>,
-    /// Whether a sum gained and lost since all that follows from the moving block was taken anew.
+    /// Whether a sum has been updated by differences since everything that depends on the moving block was computed
+    /// in full.
     pub accumulated: bool,
     /// For tables, which places have a value.
     pub inverses: Inverses,
@@ -59,10 +60,11 @@ impl Changes {
     }
 }
 
-/// As many times cheaper is what a sum gained than the sum, or it is taken again.
+/// The difference has to be this many times cheaper than the sum. Otherwise the sum is computed in full.
 const CHEAPER: usize = 2;
 
-/// A sum that shrinks to this share of itself is taken again, since it would keep the rounding of what it was.
+/// A sum that shrinks to this share of itself is computed in full, since it would otherwise keep the rounding errors
+/// of its former size.
 const SHRUNK: f64 = 1.0 / 64.0;
 
 /// A part of what a sum of contractions gains: a sign, the contraction, the operands that stand there with their gain, and the
@@ -86,7 +88,8 @@ impl State<'_> {
         }
     }
 
-    /// What follows from a block is taken anew if it has gained and lost while copies of the block moved.
+    /// Whatever depends on a block is computed in full if it was updated by differences while copies of the block
+    /// moved.
     pub(super) fn settle_changes(&mut self, block: BlockId) {
         self.changes.nodes.fill(None);
         if std::mem::take(&mut self.changes.accumulated) {
@@ -181,7 +184,8 @@ impl State<'_> {
             );
         }
         let mut own = gathered(&runs, &values);
-        // What is left of a large number has its rounding, and nothing is added to infinity.
+        // A small remainder of a large number has the rounding error of that number, and a difference cannot be added
+        // to infinity.
         let lost = |(own, before): (&f64, &f64)| !own.is_finite() || own.abs() < SHRUNK * before.abs();
         let lost = own.iter().zip(&*before).any(lost);
         if lost {

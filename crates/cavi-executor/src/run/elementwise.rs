@@ -27,7 +27,7 @@ pub fn in_place(function: Elementwise, values: &mut [f64], threads: &Threads) {
     });
 }
 
-/// As many values, whatever they are, in the memory of these if there is enough of it.
+/// So many values of unspecified content, in the memory of the given ones if it is large enough.
 pub fn room(values: Vec<f64>, length: usize) -> Vec<f64> {
     let mut values = memory(values, length);
     values.resize(length, 0.0);

@@ -1,4 +1,4 @@
-//! Entries whose partition leaves the range of doubles: one by one, in log space.
+//! Entries whose partition leaves the range of doubles are computed one by one, in logarithms.
 
 use cavi_numerics::{Scratch, special};
 

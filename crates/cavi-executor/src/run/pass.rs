@@ -107,8 +107,8 @@ impl State<'_> {
         }
     }
 
-    /// The exponential of an offset at each entry, as the product of its numbers. What leaves the range of doubles on the way
-    /// is none, and the entry is then treated in log space.
+    /// The exponential of an offset at each entry, as the product of its numbers. If an intermediate product leaves
+    /// the range of doubles there is no number, and the entry is treated in log space.
     fn multiply(
         &mut self,
         addend: &AddendPlan,

@@ -12,11 +12,11 @@ use crate::layout::Parameters;
 use crate::plan::{Opened, plan_with};
 use crate::reduce::{Ballot, Key, Reducer};
 
-/// A sum of so small a share of its terms has lost digits: five or more of sixteen. The bound of n entries, in which the sum
-/// times the precision is about n, keeps 1e-10 of n.
+/// A sum that is at most this share of its terms has lost five or more of its sixteen digits. The bound of n entries,
+/// in which the sum times the precision is about n, keeps 1e-10 of n.
 const SHARE: f64 = 1e-5;
 
-/// A sum over fewer entries may be small by chance.
+/// A sum over fewer entries than this may be small by chance, and is not judged.
 const ENTRIES: usize = 32;
 
 impl State<'_> {
@@ -72,7 +72,7 @@ impl Executor<'_> {
             self.state.work.precision,
         );
         let again = again.expect("what is observed was a point mass before");
-        let sites = again.sites.as_foreseen_by(&mut self.sites);
+        let sites = again.sites.foreseen_by(&mut self.sites);
         *self = Executor { sites, outgrown, ..again };
         true
     }

@@ -1,4 +1,4 @@
-//! Better coordinates for vectors of which the rest of the program reads inner products alone.
+//! The best coordinates for vectors that all other statements read only through inner products.
 //!
 //! # Derivation
 //! Let the left vectors become `R^-1 x` and the right ones `R' x`. With `T` for either matrix and `S = sum E[x x']` over the

@@ -30,7 +30,7 @@ pub fn settle(
 ) -> Result<(), Improper> {
     let family = family(equations, id);
     if equations.keeps_zeros(equations.block(id)) {
-        // A zero of a multiplicative update stays: its bound is the point mass there.
+        // A zero stays under a multiplicative update, since the bound there is that of a point mass at 0.
         let held = |column: &[f64], own: &Expectation| -> Scratch {
             let at_zero = if own.statistic.is_square() { -1.0 } else { 0.0 };
             let mut held = Scratch::zeros(column.len());
@@ -44,7 +44,7 @@ pub fn settle(
         return family.mode(batch, &views(&columns), block[0]);
     }
     if equations.block(id).is_point() && equations.block(id).clamp {
-        // A negative coefficient of a log asks for an infinite density on the boundary.
+        // A negative coefficient of a log makes the density infinite on the boundary.
         let logs = |own: &Expectation| {
             matches!(own.statistic.0.as_slice(), [(_, Elementary::Log | Elementary::LogComplement)])
         };

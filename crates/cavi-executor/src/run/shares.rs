@@ -123,7 +123,7 @@ fn fill(what: Allotted, values: &Values, out: &mut [f64], threads: &Threads) {
                 Allotted::Partition => {
                     let now = (0..values.widths.len()).flat_map(|addend| &values.now[addend][at(addend)]);
                     out[0] = if partition == f64::NEG_INFINITY {
-                        // There was nothing to allocate in proportion to, so that nothing is held.
+                        // All weights were 0, so that there are no shares to hold.
                         special::log_sum_exp(&now.copied().collect::<Scratch>())
                     } else {
                         let change = |(now, then): (&f64, &f64)| {

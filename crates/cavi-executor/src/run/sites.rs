@@ -49,7 +49,7 @@ impl<'a> Sites<'a> {
     }
 
     /// The same counts as these, for a run by another plan of the same program.
-    pub fn as_foreseen_by(self, other: &mut Sites) -> Sites<'a> {
+    pub fn foreseen_by(self, other: &mut Sites) -> Sites<'a> {
         Sites { next: std::mem::take(&mut other.next), ..self }
     }
 

@@ -148,7 +148,7 @@ impl<'a> State<'a> {
         if let Operation::Map(function, from) = self.work.plan.nodes[index].operation
             && self.work.transient[from.index()]
         {
-            // The values take the place of those they follow from, in the memory of the last ones.
+            // The values are written into the memory of those that they are computed from.
             self.give_back(from);
             self.values.hand_over(index, from.index());
             self.stamps.nodes[from.index()] = 0;

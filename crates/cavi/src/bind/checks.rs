@@ -1,5 +1,5 @@
-//! What can be judged only once data and constants have values: missing entries where there may be none, and parameters
-//! outside their domain.
+//! Checks that need the values of data and constants: missing entries where none are allowed, and parameters outside
+//! of their domain.
 
 use cavi_algebra::evaluate::{Assignment, for_each_value};
 use cavi_algebra::{Array, ArrayId, ArrayKind, Expression, Function, LetterId, Subscript, Support};
@@ -91,7 +91,7 @@ fn first_missing(bound: &BoundArray, sizes: &[usize]) -> Option<Vec<usize>> {
     }
 }
 
-/// Numbers under a family on the open interval are strictly between 0 and 1.
+/// Data under a family on the open unit interval have to lie strictly between 0 and 1.
 pub(super) fn strictly_inside(model: &Model, arrays: &[Option<BoundArray>], problems: &mut Vec<DataError>) {
     let inside = |statement: &&Statement| statement.observed && statement.family.data() == DataKind::Inside;
     for statement in model.statements.iter().filter(inside) {
@@ -338,7 +338,8 @@ fn without_positive(model: &Model, value: &Expression) -> Option<Expression> {
     }
 }
 
-/// Counts of trials are at most their totals, and what has probability 0 is not observed, where these are known.
+/// Checks that counts of successes are at most their totals, and that no observed outcome has probability 0, as far
+/// as totals and probabilities are known.
 pub(super) fn possible(
     model: &Model,
     arrays: &[Option<BoundArray>],

@@ -245,7 +245,7 @@ fn of_matrices(
         }
         let elements = known.matrix(matrix, row, column, &assignment);
         let made = match function {
-            // What has no inverse is NaN: the checks of the parameter it belongs to say what is wrong with it.
+            // The inverse of a singular matrix is NaN. The checks of the parameter that holds it report the mistake.
             MatrixFunction::Inverse => {
                 let mut inverse = vec![0.0; elements.len()];
                 if linalg::inverse_of(&elements, &mut inverse).is_err() {
@@ -325,7 +325,7 @@ fn derive_listed(
         Some(BoundArray::Dense { .. }) | None => unreachable!("operands were chosen for being sparse"),
     };
     let unlisted_zero = sparse.iter().all(|id| listed(*id).1);
-    // Elsewhere operands with letters other than these sparse ones could have any value.
+    // At unlisted entries, operands with other letters than those of the sparse arrays could have any value.
     let mut plain = true;
     value.visit_values(&mut |id, _| {
         plain &= sparse.contains(&id) || target.symbols.array(id).letters.is_empty();

@@ -1,4 +1,4 @@
-//! Expressions of data and constants in statements: each has a value wherever its statement reads it.
+//! Checks that every expression of data and constants has a value wherever its statement reads it.
 //!
 //! Judged is what holds no latent: whole arguments, and of a product with latents the factors that are known. A product with a
 //! factor of 0 is 0 whatever its other factors are (`0 ln 0` is 0), but for a division by 0, which stays one. What a function
@@ -225,7 +225,7 @@ fn judge(
     found
 }
 
-/// The worth of a product; `None` where an entry that it reads is missing.
+/// The value of a product; `None` if an entry that it reads is missing.
 fn product<'e>(
     known: &Known<'_>,
     factors: impl Iterator<Item = &'e Expression>,
@@ -252,7 +252,7 @@ fn product<'e>(
     }
 }
 
-/// What an expression without latents is worth; `None` where an entry that it reads is missing.
+/// The value of an expression without latents; `None` if an entry that it reads is missing.
 fn worth<'e>(known: &Known<'_>, value: &'e Expression, assignment: &mut Assignment) -> Option<Worth<'e>> {
     match value {
         Expression::Add(parts) => {

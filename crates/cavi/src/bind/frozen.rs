@@ -1,4 +1,5 @@
-//! New data for an earlier fit: the axes of what it shares keep their positions, and data keep the scale that they had.
+//! New data for an earlier fit. Axes that rows share keep the positions of the fit, and data are standardised by its
+//! constants.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

@@ -1,4 +1,4 @@
-//! A part of the data that a fit does not see.
+//! Hides a part of the data from a fit.
 //!
 //! Counts are thinned: each unit goes to the held-out part with the given probability f, so that a count x keeps
 //! `x - Binomial(x, f)`. The two parts of a Poisson count of rate r are independent, of rates `(1 - f) r` and `f r`; those of
@@ -304,7 +304,8 @@ impl Split<'_> {
         let mut zeros: Vec<Entry> = Vec::new();
         for (row, units) in rows {
             let exact = share * units.len() as f64;
-            // In a row of few entries the rest is left to chance; in all the data together the nearest number is taken.
+            // In a row of few entries the fraction is rounded at random. In all data together it is rounded to the
+            // nearest number.
             let count = match self.hide.rows {
                 Some(_) => exact.floor() as usize + usize::from(rng.random::<f64>() < exact.fract()),
                 None => exact.round() as usize,

@@ -260,7 +260,7 @@ impl SetInput {
             Some(number) => SetValue::Number(number),
             None => {
                 let source = Source::file(value);
-                // A name without a suffix is a slip in a number rather than a file that is missing.
+                // A value without a suffix is more likely a mistyped number than a missing file.
                 if source.name().extension().is_none() && !source.name().exists() {
                     let message = format!("`--set {text}`: `{value}` is neither a number nor a file");
                     let possible = "a number, an expression of numbers such as `3 * 4`, or a file of numbers";

@@ -16,7 +16,8 @@ pub(super) struct Listing {
     columns: Vec<Vec<u32>>,
     /// The values; NaN where missing.
     values: Vec<f64>,
-    /// The piece and the entry of each; kept only where entries were dropped, so that counting does not do.
+    /// The piece and the number of each entry. They are stored only if entries were dropped, because otherwise they
+    /// follow from counting.
     sources: Option<Vec<usize>>,
     /// Where the entries of each piece begin.
     starts: Vec<usize>,

@@ -1,8 +1,9 @@
 //! Which numbers stand for the data, the constants and the sizes of a program?
 //!
-//! In come a [`Model`] and what it is run on ([`Inputs`]: files or data in memory, labels, sizes, constants); out goes a
-//! [`Binding`], every axis with its size and labels, every array with its values, or all the [`DataError`]s that were found,
-//! each with the file and the line. The rules are those of `contract.md` and of `language.md`, sections 2 and 3.
+//! In come a [`Model`] and what it is run on ([`Inputs`]: files or data in memory, labels, sizes, constants); out
+//! goes a [`Binding`], every axis with its size and labels, every array with its values, or all the [`DataError`]s
+//! that were found, each with the file and the line. The rules are those of `crates/cavi-cli/README.md`, sections 4
+//! and 5, and of `grammar/README.md`, sections 3 to 5.
 
 mod data_error;
 mod inputs;

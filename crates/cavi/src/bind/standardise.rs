@@ -62,8 +62,8 @@ pub(super) fn standardise(
         standardised.centre = Some((letter, means));
     }
     if let Some((letter, (_, deviations))) = spread {
-        // The deviations are about the mean over the same letter, centred or not; centring over another letter first
-        // changes them.
+        // Deviations are taken from the mean over the same letter, whether that is subtracted or not. Centring over
+        // another letter comes first, since it changes them.
         let deviations = if array.center.is_some_and(|centre| centre != letter) {
             moments(target, bound, letter).1
         } else {
@@ -266,7 +266,7 @@ fn apply(target: &Target<'_>, bound: &mut BoundArray, letter: LetterId, change: 
     }
 }
 
-/// Writes out the zeros that are not listed: they are no zeros any more once a mean is subtracted.
+/// Writes out the zeros that are not listed, since they are not 0 after a mean has been subtracted.
 fn densify(target: &Target<'_>, bound: &mut BoundArray) -> Result<(), DataError> {
     let BoundArray::Sparse { indices, values, observed, unlisted_zero: true } = &*bound else {
         return Ok(());

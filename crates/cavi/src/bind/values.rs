@@ -9,7 +9,7 @@ use super::axes::Axes;
 use super::data_error::DataError;
 use super::pieces::Piece;
 
-/// The position of a label that an earlier fit does not have, until it is left out.
+/// Stands for the position of a label that the earlier fit does not have, until the entry is left out.
 pub(super) const UNKNOWN: f64 = f64::INFINITY;
 
 /// What a type expects, if the value is outside it. NaN is never inside.

@@ -11,6 +11,8 @@ pub(super) struct Attempt {
     pub(super) run: Run,
     pub(super) parameters: Parameters,
     pub(super) trace: Vec<TraceRow>,
+    /// The plan that it was begun with, as text.
+    pub(super) plan: String,
     pub(super) peak_bytes: usize,
     pub(super) interrupted: bool,
     /// Why it ended early, after at least one whole sweep.
@@ -120,6 +122,7 @@ impl Kept {
             parameters: best.parameters,
             seconds: best.trace.last().map_or(0.0, |row| row.seconds),
             trace: best.trace,
+            plan: best.plan,
             best: self.best_index,
             runs: self.runs,
             warmup,

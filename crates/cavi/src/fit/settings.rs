@@ -1,5 +1,8 @@
 //! How to fit: what the user asks for, and what that comes to.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use cavi_executor::{Precision, Schedule};
 use cavi_model::Model;
 use cavi_syntax::ast::Warmup as Line;
@@ -39,6 +42,16 @@ pub struct Settings {
     pub verify: bool,
     /// Initial parameters of the first run.
     pub given: Option<Given>,
+    /// Stops the fit once it is true: within a long sweep (many repetitions, or copies that move one after another) as well, whose
+    /// parameters are then those before it. The callback of a fit is asked between sweeps.
+    pub stop: Option<Arc<AtomicBool>>,
+}
+
+impl Settings {
+    /// Whether the fit is to stop.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
 }
 
 impl Default for Settings {
@@ -56,6 +69,7 @@ impl Default for Settings {
             elbo_every: 1,
             verify: false,
             given: None,
+            stop: None,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Restarts side by side, each on its share of the threads.
 //!
-//! Runs share nothing but the program and the data, so that a thread a run loses nothing to passes that wait for each other.
-//! Each gives the bits that it gives alone; they are kept in order of their numbers, as one after another.
+//! Runs share only the program and the data, so that with one thread for each run no thread waits for another. Each
+//! run has the bits that it has alone, and the runs are compared in the order of their numbers, as if they had run
+//! one after another.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! Data of which nothing is observed: what a fit learns from them is nothing.
+//! Warns about data of which no entry is observed, since a fit learns nothing from them.
 
 use cavi_algebra::{ArrayId, ArrayKind};
 use cavi_executor::{Bound, BoundArray};

@@ -88,7 +88,7 @@ impl Source {
         let batch = self.layout.batch();
         match &self.observed {
             None => family.sample(&batch, &views(columns), rng, &mut drawn),
-            // What was observed is a point mass, which is not drawn from: any distribution does in its place.
+            // An observed entry is a point mass and is not drawn. Any distribution may stand in its place.
             Some(observed) => {
                 let mut proper = columns.clone();
                 family.start(&batch, &mut ChaCha8Rng::seed_from_u64(0), &mut views_mut(&mut proper));

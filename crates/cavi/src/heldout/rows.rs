@@ -69,14 +69,15 @@ pub fn fit(
     settings: &Settings,
     callback: &mut dyn FnMut(&Progress) -> Control,
 ) -> Result<Rows, Error> {
-    let at = |diagnostic| Error::at(diagnostic, &compiled.source);
+    let at = |diagnostic: Box<Diagnostic>| Error::at(*diagnostic, &compiled.source);
     let rows = RowAxes::of(&compiled.model).map_err(at)?;
     let own: BTreeSet<ArrayId> = rows.own_latents().map_err(at)?;
     let asked = requested(&compiled.model, "--given", given)?;
     let (hide, ways) = rows.split(&own, asked)?;
     let (inputs, frozen) = rows.frozen(inputs, directory)?;
     let seed = settings.seed.or(compiled.model.fit.seed).unwrap_or(0);
-    // Starts are for what is fitted here, and those computed from data were for the data of the fit.
+    // Only starts of the latents that are fitted here are kept, and no start from data, since those were computed
+    // from the data of the earlier fit.
     let kept = |line: &InitSpec| own.contains(&line.target) && !matches!(line.start, Start::FromData { .. });
     compiled.model.init.retain(kept);
     let part = Part { hide: &hide, seed, frozen: Some(&frozen) };
@@ -155,7 +156,7 @@ fn only(items: &[Item], is_own: &dyn Fn(&BlockId) -> bool) -> Vec<Item> {
 }
 
 impl<'m> RowAxes<'m> {
-    fn of(model: &'m Model) -> Result<RowAxes<'m>, Diagnostic> {
+    fn of(model: &'m Model) -> Result<RowAxes<'m>, Box<Diagnostic>> {
         let symbols = &model.symbols;
         let root = |letter: LetterId| {
             let lineage = symbols.lineage(letter);
@@ -195,7 +196,8 @@ impl<'m> RowAxes<'m> {
             .possible("data whose first axis is no other axis of data, as documents by words")
             .help(format!(
                 "to score entries of `{data}`, hold them out of the fit: `cavi fit ... --heldout {data}=0.1`"
-            )));
+            ))
+            .into());
         }
         Ok(RowAxes { model, axes })
     }
@@ -212,7 +214,7 @@ impl<'m> RowAxes<'m> {
     }
 
     /// The latents of rows; an error where one ties rows together.
-    fn own_latents(&self) -> Result<BTreeSet<ArrayId>, Diagnostic> {
+    fn own_latents(&self) -> Result<BTreeSet<ArrayId>, Box<Diagnostic>> {
         let symbols = &self.model.symbols;
         let mut own = BTreeSet::new();
         for statement in &self.model.statements {
@@ -226,7 +228,8 @@ impl<'m> RowAxes<'m> {
                     format!("`{name}` has one distribution over all rows, of which no new row has a part"),
                 )
                 .at(statement.span, "a slice along the rows")
-                .possible("rows that are independent given what they share"));
+                .possible("rows that are independent given what they share")
+                .into());
             }
             if !statement.observed && self.has_rows(statement.target) {
                 own.insert(statement.target);

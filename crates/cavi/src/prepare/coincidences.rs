@@ -1,4 +1,4 @@
-//! Index data that must differ: entries at which two of them are equal have no closed form, by the derivation.
+//! Refuses entries at which two index data are equal, if the derivation has no closed form for them.
 
 use cavi_algebra::LetterId;
 use cavi_algebra::evaluate::{Assignment, for_each_value};

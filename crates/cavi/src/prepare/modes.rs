@@ -1,6 +1,6 @@
-//! Points whose mode is an infinite density on the boundary, by the values that constants and data turn out to have.
+//! Refuses points whose mode has an infinite density on the boundary, by the values of constants and data.
 //!
-//! The derivation judges what the text says; a value of `--set` or of a file is judged here, before the fit.
+//! The derivation checks the values in the text. Values of `--set` and of files are checked here, before the fit.
 
 use cavi_algebra::evaluate::{Assignment, evaluate, for_each_value};
 use cavi_algebra::{ArrayId, Atom, Block, Elementary, Equations, Statistic, Sum};

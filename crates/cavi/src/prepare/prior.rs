@@ -9,7 +9,7 @@ use super::derive_again;
 pub(crate) fn prior_alone(model: &Model, statement: Statement) -> Option<Equations> {
     let mut symbols = model.symbols.clone();
     let own = &mut symbols.arrays[statement.target.index()].support;
-    // A draw of another family than the prior's lies where that family lives.
+    // A draw from another family than the prior has the support of that family.
     if let Some(support) = statement.family.latent().filter(|_| !matches!(own, Support::Index(_)))
         && !(own.is_nonnegative() && support == Support::Real)
     {

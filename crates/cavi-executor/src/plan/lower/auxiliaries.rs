@@ -1,5 +1,6 @@
-//! Auxiliary variables of tangents: the root of an expected square for each copy, over the listed entries of sparse data.
-//! Where there are more copies than data and parameters (unlisted zeros), none is kept: `run/stream.rs`.
+//! Auxiliary variables of tangents: the root of an expected square for each copy, over the listed entries of sparse
+//! data. If there are more copies than data and parameters (because of unlisted zeros), none is stored; see
+//! `run/stream.rs`.
 
 use cavi_algebra::rules::{Substitution, substitute};
 use cavi_algebra::{Atom, AuxiliaryId, BlockId, Factor, LetterId, Subscript, Sum, Term};
@@ -33,7 +34,8 @@ impl<'a> Lowering<'a, '_> {
         subscripts.extend(letters.iter().map(|letter| Subscript::Letter(*letter)));
         domain.extend(letters.into_iter().map(Dim::Letter));
         let size = domain.iter().fold(1_usize, |size, dim| size.saturating_mul(self.size(dim)));
-        // Too many to keep: they are worked out a few rows at a time, from the expectations of the last refresh.
+        // There are too many to store. They are computed a few rows at a time, from the expectations of the last
+        // refresh.
         let streaming = size > self.limit;
         let outer = (self.streaming, self.holding);
         let held = target.is_some() || outer.1;

@@ -1,4 +1,4 @@
-//! Allocations in an update: they stand for expected counts, which the pass over a site's entries gives.
+//! Allocations in an update are replaced by expected counts, which the pass over the entries of a site computes.
 
 use cavi_algebra::rules::{Substitution, substitute};
 use cavi_algebra::{Atom, BlockId, Factor, Function, LetterId, Moment, Subscript, Sum, Term};

@@ -300,8 +300,8 @@ impl<'a, 'l> Lowering<'a, 'l> {
             }
             None => term,
         };
-        // The listed entries of a sparse array drive the loop.
-        // Those of a mask first: auxiliary variables are kept for them.
+        // The listed entries of a sparse array drive the loop. A mask comes first, since auxiliary variables are
+        // stored for its entries.
         let (masks, others): (Vec<&Factor>, Vec<&Factor>) =
             term.factors.iter().partition(|factor| matches!(factor.atom, Atom::Observed(..)));
         for factor in masks.into_iter().chain(others) {

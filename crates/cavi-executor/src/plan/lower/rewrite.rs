@@ -26,7 +26,8 @@ impl<'a> Lowering<'a, '_> {
         let mut queue: Vec<Term> = sum.terms.iter().rev().cloned().collect();
         let mut out = Sum::zero();
         'next: while let Some(mut term) = queue.pop() {
-            // An allocation comes with the weight of its site, masks and restrictions included: the pass has counted them.
+            // The counts of the pass include the weight of the site with its masks and restrictions, so that these
+            // are taken out of a term with an allocation.
             if self.is_counted(&term) {
                 out.terms.push(term);
                 continue;
@@ -145,8 +146,8 @@ impl<'a> Lowering<'a, '_> {
         factors().all(stays_sparse) && factors().any(holds_all)
     }
 
-    /// `f(x) = f(0) + [listed] (f(x) - f(0))` for a function of a sparse element, so that only listed entries are visited:
-    /// the part at 0, and the rest.
+    /// `f(x) = f(0) + [listed] (f(x) - f(0))` for a function of a sparse element, so that only listed entries are
+    /// visited.
     fn listed_apart(&mut self, term: &Term) -> Option<(Sum, Sum)> {
         for position in 0..term.factors.len() {
             let Atom::Apply(function, arguments) = term.factors[position].atom.clone() else { continue };
@@ -359,8 +360,8 @@ impl<'a> Lowering<'a, '_> {
     }
 }
 
-/// Gives the logs that may be infinite a floor, for a coefficient that is multiplied out: `log 0 - log 0` must be 0 there. A
-/// unit of what cannot be costs 708 nats then, which leaves its q at 0 as well.
+/// Gives the logs that may be infinite a floor, for a coefficient that is multiplied out: `log 0 - log 0` must be 0
+/// there. An impossible unit then costs 708 nats instead of infinitely many, and its q is still 0.
 fn floor_logs(equations: &Equations, term: &mut Term) {
     for factor in term.factors.iter_mut().filter(|factor| is_known_log(equations, factor)) {
         if let Atom::Apply(Function::Log, inner) = &mut factor.atom {

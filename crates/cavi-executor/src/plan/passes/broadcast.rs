@@ -1,4 +1,4 @@
-//! What is added to every row of a large array alike is added up first.
+//! Addends that are the same for every row of a large array are added up first.
 //!
 //! Of `out[n, k] = a[k] + b[k] + c + sum_i d[n, i] e[i, k]` the first three are one array `[k]`, and the large one is run through
 //! twice, not four times.

@@ -134,7 +134,7 @@ fn masked(
     let summed = mask.dims[usize::from(!by_columns)].letter;
     let others =
         || part.operands.iter().enumerate().filter(|(own, _)| *own != place).map(|(_, operand)| operand);
-    // All else hangs on what is summed and kept, and these are all letters there are.
+    // All other operands depend only on the summed and the kept letters, and there are no further letters.
     let letters: Vec<Vec<usize>> = others().map(|operand| plain(&operand.dims)).collect::<Option<_>>()?;
     let whole: Vec<usize> = [&[summed], kept].concat();
     let is_within = letters.iter().flatten().all(|letter| whole.contains(letter));

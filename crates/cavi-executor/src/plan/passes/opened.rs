@@ -1,7 +1,7 @@
 //! Squares that were multiplied out are watched where lost digits would show.
 //!
-//! `sum (x - t)^2 = sum x^2 - 2 sum x t + sum t^2` is smaller than its terms where it has lost digits. Other sums may be near 0
-//! because they balance: slopes at a maximum, logs of the weights of choices.
+//! `sum (x - t)^2 = sum x^2 - 2 sum x t + sum t^2` is smaller than its terms where it has lost digits. Other sums may
+//! be near 0 without a loss of digits: slopes at a maximum, or logs of weights.
 
 use cavi_algebra::{Block, Support};
 

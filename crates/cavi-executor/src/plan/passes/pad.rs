@@ -18,7 +18,7 @@ use crate::plan::{Plan, Unplanned};
 /// The numbers of a cache line.
 const LINE: usize = 8;
 
-/// Rows are gathered so many times each that arranging them again is nothing.
+/// If each row is gathered at least this often, the time for arranging the rows anew is negligible.
 const TIMES: usize = 16;
 
 /// Gives the modes whose rows are gathered often factors, and so counts, with rows of whole lines.
@@ -69,7 +69,7 @@ impl Plan<'_> {
     /// what it follows from has no further reader.
     fn pad_factor(&mut self, mode: &mut ModePlan, readers: &[usize]) {
         let (function, from) = match self.nodes[mode.factor.index()].operation {
-            // What is added to a sum is a number whatever its other factor is: 0, or the exponential of 0.
+            // The padding has to be finite: 0, or 1, which is the exponential of 0.
             Operation::Map(function @ Elementwise::Function(Function::Exp), from) => (Some(function), from),
             _ => (None, mode.factor),
         };

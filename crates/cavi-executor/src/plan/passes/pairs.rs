@@ -1,4 +1,4 @@
-//! Symmetric matrices are summed over one of each two equal elements.
+//! Of two equal elements of a symmetric matrix only one is summed.
 //!
 //! Where the sum of the products of a matrix for each of many copies and of numbers of these is a matrix again,
 //!

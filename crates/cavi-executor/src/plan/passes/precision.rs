@@ -1,4 +1,4 @@
-//! Which arrays are stored in single precision, where a run asks for it (`--precision f32`).
+//! Chooses which arrays are stored in single precision if a run asks for it (`--precision f32`).
 //!
 //! What a pass over entries reads most are rows of its factors, one a mode and entry: these have copies in single precision.
 //! Everything else stays in doubles: parameters, data, what is summed, and the bound. The copies are rounded, relative

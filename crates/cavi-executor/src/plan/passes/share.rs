@@ -1,4 +1,4 @@
-//! Contractions that several nodes add up are taken once.
+//! A contraction that is an addend of several nodes is computed once.
 //!
 //! The coefficient of an update and the bound often hold the same sum over the data beside other terms. Here it becomes a node of
 //! its own, which both read.
@@ -9,7 +9,7 @@ use crate::plan::passes::Context;
 use crate::plan::tensor::{Access, Contraction, Index, Loop, Node, NodeId, Operation};
 use crate::plan::{Plan, Unplanned};
 
-/// As many products an element of the output are worth an array of its own.
+/// A contraction with at least this many products for each element of the output gets an array of its own.
 const WORTH: usize = 4;
 
 /// Gives contractions that occur more than once nodes of their own. None of more values than the limit is made.
