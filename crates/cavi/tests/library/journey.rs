@@ -1,0 +1,62 @@
+//! The library without a terminal: the example runs, errors have messages, codes and kinds, and results are arrays.
+
+use cavi::bind::{ArrayInput, Inputs};
+use cavi::{Control, Error, Kind, Settings};
+
+#[path = "../../examples/from_arrays.rs"]
+mod from_arrays;
+
+const MEAN: &str =
+    "axis item[n]\ndata x[n] : real, absent = NA\nm ~ Normal(0, sd = 10)\nx[n] ~ Normal(m, sd = 1)\n";
+
+fn inputs(data: Vec<ArrayInput>) -> Inputs {
+    Inputs { data, ..Inputs::default() }
+}
+
+#[test]
+fn the_example_runs() {
+    from_arrays::main().unwrap_or_else(|error| panic!("{error}"));
+}
+
+#[test]
+fn a_posterior_comes_back_by_name_and_shape() {
+    // Listed entries of a sparse array: 1, 2 and 3 of five.
+    let x = ArrayInput::sparse("x", &[5], vec![vec![4, 0, 2]], vec![3.0, 1.0, 2.0]);
+    let inputs = inputs(vec![x]);
+    let (program, warnings) = cavi::session::open(MEAN, "mean.cavi", &inputs).expect("it compiles");
+    assert!(warnings.is_empty());
+    let problem = program.bind(&inputs).expect("it binds");
+    let fit = problem.fit(&Settings::default(), &mut |_| Control::Continue).expect("a fit");
+    let arrays = problem.posterior(&fit);
+    let names: Vec<&str> = arrays.iter().map(|array| array.name.as_str()).collect();
+    assert_eq!(names, ["m.mean", "m.var"]);
+    // Three observations of precision 1 and a prior of precision 0.01.
+    assert!((arrays[0].values[0] - 6.0 / 3.01).abs() < 1e-12 && arrays[0].shape.is_empty());
+    assert!((arrays[1].values[0] - 1.0 / 3.01).abs() < 1e-12);
+}
+
+#[test]
+fn errors_say_what_where_and_whose() {
+    let open = |text: &str, inputs: &Inputs| cavi::session::open(text, "mean.cavi", inputs);
+    let wrong =
+        open(&MEAN.replace("sd = 1)", "sd = s)"), &inputs(Vec::new())).map(|_| ()).expect_err("no `s`");
+    assert!(wrong.kind() == Kind::Wrong && wrong.code().starts_with('E'), "{wrong:?}");
+    assert!(wrong.to_string().contains("mean.cavi:4"), "{wrong}");
+    let unbound = open(MEAN, &inputs(Vec::new())).and_then(|(program, _)| program.bind(&inputs(Vec::new())));
+    let unbound = unbound.map(|_| ()).expect_err("no data");
+    assert!(matches!(unbound, Error::Data(_)) && unbound.to_string().contains("`x`"), "{unbound}");
+    let own = inputs(vec![ArrayInput::dense("x", &[2], vec![1.0, 2.0])]);
+    let problem = open(MEAN, &own).and_then(|(program, _)| program.bind(&own)).expect("it binds");
+    let schedule = problem.schedule("nobody").map(|_| ()).expect_err("no such latent");
+    assert!(schedule.kind() == Kind::Usage && schedule.to_string().contains("--schedule"), "{schedule}");
+}
+
+/// Trees that nest as deeply as the language allows compile on a thread with a small stack.
+#[test]
+fn a_small_stack_is_enough() {
+    let nested = format!("{}m{}", "(".repeat(190), ")".repeat(190));
+    let text = MEAN.replace("Normal(m, sd = 1)", &format!("Normal({nested}, sd = 1)"));
+    let compile = move || cavi::compile(&text, "deep.cavi").is_ok();
+    let thread = std::thread::Builder::new().stack_size(128 << 10).spawn(compile).expect("a thread");
+    assert!(thread.join().expect("no overflow"));
+}
