@@ -71,6 +71,8 @@ pub struct Step {
 enum Action {
     /// Gives the same problem in another form; `None` where the form that it has is as good.
     Restate(fn(&Problem) -> Result<Option<Problem>, Vec<Diagnostic>>),
+    /// The same, with means in other coordinates, and by how much they moved.
+    Move(fn(&Problem) -> Option<(Problem, Vec<Shift>)>),
     /// Gives the reasons for which the problem is refused.
     Check(fn(&Problem) -> Vec<Diagnostic>),
 }
@@ -111,7 +113,7 @@ pub static STEPS: [Step; 7] = [
     Step {
         name: "origin",
         reason: "data far from 0 are fitted from an origin near them, since their squares would lose the digits of their differences",
-        action: Action::Restate(|problem| Ok(origin::restate(problem))),
+        action: Action::Move(origin::restate),
     },
 ];
 
@@ -124,29 +126,32 @@ pub fn prepare(compiled: Compiled, binding: Binding) -> Result<Problem, Error> {
         let Compiled { source, model, equations } = compiled;
         let mut problem = Problem { source, model, equations, binding, restated: Vec::new(), moved: None };
         for step in &STEPS {
-            match step.take(&problem) {
-                Ok(None) => {}
-                Ok(Some(mut next)) => {
-                    next.restated.push(step);
-                    problem = next;
-                }
-                Err(diagnostics) => return Err(Error::Program { diagnostics, source: problem.source }),
-            }
+            problem = step.take(problem)?;
         }
         Ok(problem)
     })
 }
 
 impl Step {
-    /// The restated problem, if this step restates it.
-    fn take(&self, problem: &Problem) -> Result<Option<Problem>, Vec<Diagnostic>> {
-        match self.action {
-            Action::Restate(restate) => restate(problem),
+    /// The problem after this step.
+    fn take(&'static self, problem: Problem) -> Result<Problem, Error> {
+        let refused = |diagnostics| Error::Program { diagnostics, source: Arc::clone(&problem.source) };
+        let mut next = match self.action {
+            Action::Restate(restate) => match restate(&problem).map_err(refused)? {
+                Some(next) => next,
+                None => return Ok(problem),
+            },
+            Action::Move(restate) => match restate(&problem) {
+                Some((next, by)) => Problem { moved: Some(Box::new(Moved { from: problem, by })), ..next },
+                None => return Ok(problem),
+            },
             Action::Check(check) => {
-                let refusals = check(problem);
-                if refusals.is_empty() { Ok(None) } else { Err(refusals) }
+                let refusals = check(&problem);
+                return if refusals.is_empty() { Ok(problem) } else { Err(refused(refusals)) };
             }
-        }
+        };
+        next.restated.push(self);
+        Ok(next)
     }
 }
 

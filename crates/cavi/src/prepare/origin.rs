@@ -22,7 +22,7 @@ use cavi_executor::{BoundArray, Layout, Parameters};
 use cavi_families::{Extent, Location};
 use cavi_model::{Model, Start, Statement};
 
-use super::{Moved, Problem, derive_alike};
+use super::{Problem, derive_alike};
 use crate::bind::Binding;
 use crate::bind::known::Known;
 use crate::posterior::layouts;
@@ -46,8 +46,8 @@ struct Chain {
     values: Vec<f64>,
 }
 
-/// The problem about an origin near its data, if these are far from 0 and the program squares them.
-pub(super) fn restate(problem: &Problem) -> Option<Problem> {
+/// The problem about an origin near its data and by how much each mean moved, if these are far from 0 and the program squares them.
+pub(super) fn restate(problem: &Problem) -> Option<(Problem, Vec<Shift>)> {
     let Problem { model, equations, binding, .. } = problem;
     let chains = chains(model, equations, binding);
     if chains.is_empty() {
@@ -75,8 +75,7 @@ pub(super) fn restate(problem: &Problem) -> Option<Problem> {
     if families(&derived) != families(equations) {
         return None;
     }
-    let moved = problem.with(restated, derived, moved);
-    Some(Problem { moved: Some(Box::new(Moved { from: problem.clone(), by })), ..moved })
+    Some((problem.with(restated, derived, moved), by))
 }
 
 impl Shift {
