@@ -552,7 +552,12 @@ impl Context<'_> {
                 Swept::Stopped => Err(Halt::Stopped),
             };
         }
-        self.schedule.items.iter().try_for_each(|item| self.verified(executor, item, sweep))
+        let before = executor.parameters().clone();
+        let outcome = self.schedule.items.iter().try_for_each(|item| self.verified(executor, item, sweep));
+        if let Err(Halt::Stopped) = outcome {
+            executor.restore(before);
+        }
+        outcome
     }
 
     /// Runs an item one repetition after another, and checks after each that the bound did not fall.
@@ -565,6 +570,9 @@ impl Context<'_> {
             return run(executor, item.clone());
         }
         for _ in 0..item.repeat {
+            if self.settings.is_stopped() {
+                return Err(Halt::Stopped);
+            }
             if let Step::Sequence(members) = &item.step {
                 members.iter().try_for_each(|member| self.verified(executor, member, sweep))?;
                 continue;

@@ -1,7 +1,7 @@
 //! Predicts the seconds of a sweep. Steps are counted by the same book-keeping as in the run, and each takes the time
 //! of its kernels.
 //!
-//! The schedule is walked by the [`Walker`] of the run, with [`Stamps`] in the place of values: a step is taken when
+//! The schedule is walked by the `Walker` of the run, with `Stamps` in the place of values: a step is taken when
 //! what it follows from has moved since. The third sweep is counted, in which no step is done for the first time.
 //! What depends on values is assumed: a point without a closed form takes all steps of a visit.
 

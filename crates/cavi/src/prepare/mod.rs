@@ -3,7 +3,7 @@
 //! In come a program that compiles and its data; out goes a [`Problem`], which is what is planned, started, fitted and scored:
 //! nothing further on takes the program apart again. The stage is the list [`STEPS`]. A step either *restates* the problem
 //! as one with the same posterior that is cheaper, or loses fewer digits, or *checks* it and refuses what cannot run. A
-//! restated program is derived anew, by [`derive_again`] and nowhere else.
+//! restated program is derived anew, by `derive_again` and nowhere else.
 
 mod coincidences;
 mod derive;
@@ -56,6 +56,9 @@ struct Moved {
     by: Vec<Shift>,
 }
 
+/// A problem whose means moved, and by how much each did.
+type Shifted = (Problem, Vec<Shift>);
+
 /// One step of the stage.
 #[derive(Debug)]
 pub struct Step {
@@ -72,7 +75,7 @@ enum Action {
     /// Gives the same problem in another form; `None` where the form that it has is as good.
     Restate(fn(&Problem) -> Result<Option<Problem>, Vec<Diagnostic>>),
     /// The same, with means in other coordinates, and by how much they moved.
-    Move(fn(&Problem) -> Option<(Problem, Vec<Shift>)>),
+    Move(fn(&Problem) -> Option<Shifted>),
     /// Gives the reasons for which the problem is refused.
     Check(fn(&Problem) -> Vec<Diagnostic>),
 }

@@ -22,7 +22,7 @@ use cavi_executor::{BoundArray, Layout, Parameters};
 use cavi_families::{Extent, Location};
 use cavi_model::{Model, Start, Statement};
 
-use super::{Problem, derive_alike};
+use super::{Problem, Shifted, derive_alike};
 use crate::bind::Binding;
 use crate::bind::known::Known;
 use crate::posterior::layouts;
@@ -47,7 +47,7 @@ struct Chain {
 }
 
 /// The problem about an origin near its data and by how much each mean moved, if these are far from 0 and the program squares them.
-pub(super) fn restate(problem: &Problem) -> Option<(Problem, Vec<Shift>)> {
+pub(super) fn restate(problem: &Problem) -> Option<Shifted> {
     let Problem { model, equations, binding, .. } = problem;
     let chains = chains(model, equations, binding);
     if chains.is_empty() {
