@@ -9,7 +9,7 @@ const PROGRAM: &str = "axis row[i]\naxis column[j]\naxis part[k] = 2\ndata x[i, 
 /// Factorises a matrix of 4 rows and 3 columns.
 pub fn main() -> Result<(), cavi::Error> {
     let counts = vec![9.0, 8.0, 0.0, 7.0, 9.0, 1.0, 0.0, 1.0, 8.0, 1.0, 0.0, 9.0];
-    let inputs = Inputs { data: vec![ArrayInput::dense("x", &[4, 3], counts)], ..Inputs::default() };
+    let inputs = Inputs { data: vec![ArrayInput::dense("x", &[4, 3], counts)?], ..Inputs::default() };
     let (program, _warnings) = cavi::session::open(PROGRAM, "parts.cavi", &inputs)?;
     let problem = program.bind(&inputs)?;
     let fit = problem.fit(&Settings::default(), &mut |progress| {

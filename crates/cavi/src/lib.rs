@@ -12,7 +12,7 @@
 //! use cavi::{Control, Settings};
 //!
 //! let text = "axis item[n]\ndata x[n] : real\nm ~ Normal(0, sd = 10)\nx[n] ~ Normal(m, sd = 1)\n";
-//! let inputs = Inputs { data: vec![ArrayInput::dense("x", &[3], vec![1.0, 2.0, 3.0])], ..Inputs::default() };
+//! let inputs = Inputs { data: vec![ArrayInput::dense("x", &[3], vec![1.0, 2.0, 3.0])?], ..Inputs::default() };
 //! let (program, _warnings) = cavi::session::open(text, "mean.cavi", &inputs)?;
 //! let problem = program.bind(&inputs)?;
 //! let fit = problem.fit(&Settings::default(), &mut |_| Control::Continue)?;

@@ -115,36 +115,63 @@ pub enum SetValue {
 impl ArrayInput {
     /// All entries of an array in memory, in C order of its declared dimensions; NaN is missing.
     ///
-    /// # Panics
+    /// # Errors
     /// If there are not as many values as the shape has cells.
-    pub fn dense(name: &str, shape: &[usize], values: Vec<f64>) -> ArrayInput {
-        assert_eq!(
-            shape.iter().product::<usize>(),
-            values.len(),
-            "`{name}`: the shape has as many cells as there are values"
-        );
+    pub fn dense(name: &str, shape: &[usize], values: Vec<f64>) -> Result<ArrayInput, DataError> {
+        let cells = shape.iter().try_fold(1_usize, |cells, size| cells.checked_mul(*size));
+        if cells != Some(values.len()) {
+            let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
+            let found = format!("`{name}`: {} values for a shape of {}", values.len(), sizes.join(" x "));
+            return Err(DataError::new(found).possible("one value for each cell, the last dimension running fastest"));
+        }
         let labels = vec![None; shape.len()];
         let dense = Dense { shape: shape.to_vec(), values: Values::Numbers(values), labels, lines: None };
-        let source = Source::Content { name: PathBuf::from(name), content: Content::Dense(dense) };
-        ArrayInput { name: name.to_owned(), group: None, source }
+        Ok(ArrayInput::in_memory(name, Content::Dense(dense)))
     }
 
     /// The listed entries of an array in memory: a column of positions from 0 for each of its declared dimensions.
     ///
-    /// # Panics
-    /// If the columns differ in length, or a position lies outside of the shape.
-    pub fn sparse(name: &str, shape: &[usize], indices: Vec<Vec<u32>>, values: Vec<f64>) -> ArrayInput {
-        assert_eq!(shape.len(), indices.len(), "`{name}`: a column of positions for each dimension");
-        for (size, column) in shape.iter().zip(&indices) {
-            assert_eq!(column.len(), values.len(), "`{name}`: a position for each value");
-            assert!(
-                column.iter().all(|position| (*position as usize) < *size),
-                "`{name}`: positions inside of the shape"
-            );
+    /// # Errors
+    /// If there is not one column for each dimension and one position in it for each value, or a position lies outside
+    /// of the shape.
+    pub fn sparse(
+        name: &str,
+        shape: &[usize],
+        indices: Vec<Vec<u32>>,
+        values: Vec<f64>,
+    ) -> Result<ArrayInput, DataError> {
+        if shape.len() != indices.len() {
+            let (columns, dimensions) = (indices.len(), shape.len());
+            return Err(DataError::new(format!(
+                "`{name}`: {columns} columns of positions for {dimensions} dimensions"
+            ))
+            .possible("one column for each dimension"));
+        }
+        for (number, (size, column)) in shape.iter().zip(&indices).enumerate() {
+            let dimension = number + 1;
+            if column.len() != values.len() {
+                let (positions, values) = (column.len(), values.len());
+                return Err(DataError::new(format!(
+                    "`{name}`: {positions} positions along dimension {dimension} for {values} values"
+                ))
+                .possible("one position in each column for each value"));
+            }
+            let outside = column.iter().enumerate().find(|(_, position)| **position as usize >= *size);
+            if let Some((entry, position)) = outside {
+                return Err(DataError::new(format!(
+                    "`{name}`: entry {entry} has position {position} along dimension {dimension}, whose size is {size}"
+                ))
+                .possible(format!("positions count from 0 and are less than {size}")));
+            }
         }
         let content =
             Coordinates { shape: shape.to_vec(), shape_is_exact: true, indices, values, lines: None };
-        let source = Source::Content { name: PathBuf::from(name), content: Content::Coordinates(content) };
+        Ok(ArrayInput::in_memory(name, Content::Coordinates(content)))
+    }
+
+    /// Values in memory under the name of their array.
+    fn in_memory(name: &str, content: Content) -> ArrayInput {
+        let source = Source::Content { name: PathBuf::from(name), content };
         ArrayInput { name: name.to_owned(), group: None, source }
     }
 }

@@ -21,7 +21,7 @@ fn the_example_runs() {
 #[test]
 fn a_posterior_comes_back_by_name_and_shape() {
     // Listed entries of a sparse array: 1, 2 and 3 of five.
-    let x = ArrayInput::sparse("x", &[5], vec![vec![4, 0, 2]], vec![3.0, 1.0, 2.0]);
+    let x = ArrayInput::sparse("x", &[5], vec![vec![4, 0, 2]], vec![3.0, 1.0, 2.0]).expect("an array");
     let inputs = inputs(vec![x]);
     let (program, warnings) = cavi::session::open(MEAN, "mean.cavi", &inputs).expect("it compiles");
     assert!(warnings.is_empty());
@@ -45,10 +45,33 @@ fn errors_say_what_where_and_whose() {
     let unbound = open(MEAN, &inputs(Vec::new())).and_then(|(program, _)| program.bind(&inputs(Vec::new())));
     let unbound = unbound.map(|_| ()).expect_err("no data");
     assert!(matches!(unbound, Error::Data(_)) && unbound.to_string().contains("`x`"), "{unbound}");
-    let own = inputs(vec![ArrayInput::dense("x", &[2], vec![1.0, 2.0])]);
+    let own = inputs(vec![ArrayInput::dense("x", &[2], vec![1.0, 2.0]).expect("an array")]);
     let problem = open(MEAN, &own).and_then(|(program, _)| program.bind(&own)).expect("it binds");
     let schedule = problem.schedule("nobody").map(|_| ()).expect_err("no such latent");
     assert!(schedule.kind() == Kind::Usage && schedule.to_string().contains("--schedule"), "{schedule}");
+}
+
+/// An array whose shape disagrees with its values is an error that says by how much, not a panic.
+#[test]
+fn arrays_of_a_wrong_shape_are_errors() {
+    let dense = |shape: &[usize], count: usize| ArrayInput::dense("x", shape, vec![1.0; count]);
+    let sparse = |shape: &[usize], indices: &[&[u32]], count: usize| {
+        let indices = indices.iter().map(|column| column.to_vec()).collect();
+        ArrayInput::sparse("x", shape, indices, vec![1.0; count])
+    };
+    assert!(dense(&[2, 3], 6).is_ok() && dense(&[], 1).is_ok() && dense(&[0, 4], 0).is_ok());
+    assert!(sparse(&[2, 3], &[&[0, 1], &[2, 0]], 2).is_ok());
+    let wrong = [
+        (dense(&[2, 3], 5), "5 values for a shape of 2 x 3"),
+        (dense(&[usize::MAX, 2], 6), "6 values for a shape of"),
+        (sparse(&[2, 3], &[&[0, 1]], 2), "1 columns of positions for 2 dimensions"),
+        (sparse(&[2, 3], &[&[0, 1], &[2]], 2), "1 positions along dimension 2 for 2 values"),
+        (sparse(&[2, 3], &[&[0, 1], &[2, 3]], 2), "entry 1 has position 3 along dimension 2, whose size is 3"),
+    ];
+    for (array, message) in wrong {
+        let error = array.map(|_| ()).expect_err(message).to_string();
+        assert!(error.contains("`x`") && error.contains(message), "{error}");
+    }
 }
 
 /// Trees that nest as deeply as the language allows compile on a thread with a small stack.
