@@ -241,6 +241,9 @@ pub struct FitArguments {
     /// How to run it
     #[command(flatten)]
     pub run: RunArguments,
+    /// With --restarts: also write every run, as DIR/runs/N/, and score what is held out by their average too
+    #[arg(long, value_enum, value_name = "best|all", default_value_t = Keep::Best)]
+    pub keep: Keep,
     /// Print the summary as JSON on standard output
     #[arg(long)]
     pub json: bool,
@@ -293,6 +296,15 @@ pub struct RunArguments {
     pub quiet: bool,
 }
 
+/// Which runs are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Keep {
+    /// The one with the best ELBO
+    Best,
+    /// Every one that did not fail
+    All,
+}
+
 /// Whether sweeps are extrapolated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Acceleration {
@@ -338,14 +350,19 @@ const ROWS: &str = "\
 Rows run along the first axis of the data that the program predicts. What belongs to a row is fitted to a part of it
 (half, drawn by --seed, or what --given names), what rows share keeps its q of the fit, and the other part is scored: the
 sum of log E_q p(y | latents) over entries, or units of counts. Data whose statement reads no latent of a row are scored as
-they are. Labels of other axes are those of the fit; entries with others are left out, and counted.";
+they are. Labels of other axes are those of the fit; entries with others are left out, and counted.
+
+Several directories of fits of one program average their predictions: each fits what belongs to a row for itself, and the score
+is the sum of the log of the average of their probabilities (or densities) of each entry, of each row that is one observation,
+or of each unit of counts. It is at least the mean of their own scores.";
 
 /// `cavi score`
 #[derive(Args, Debug)]
 #[command(after_long_help = ROWS)]
 pub struct ScoreArguments {
-    /// The directory of a fit
-    pub directory: PathBuf,
+    /// The directory of a fit, or several of one program, whose predictions are averaged
+    #[arg(required = true, value_name = "DIR")]
+    pub directories: Vec<PathBuf>,
     /// The new rows
     #[command(flatten)]
     pub inputs: InputArguments,

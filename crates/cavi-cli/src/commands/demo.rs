@@ -43,6 +43,8 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
             settings: &settings,
             asked: &asked,
             scores,
+            runs: &[],
+            averaged: None,
         })?;
     }
     let (found, warnings) = problem.findings(&fit);

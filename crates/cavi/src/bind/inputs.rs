@@ -248,6 +248,20 @@ impl ColumnsInput {
 }
 
 impl SetInput {
+    /// Whether another gives the same thing the same number, or the same file.
+    pub(crate) fn is_same(&self, other: &SetInput) -> bool {
+        let place = |source: &Source| match source {
+            Source::File { path, column } => (path.clone(), column.clone()),
+            Source::Bytes { name, .. } | Source::Content { name, .. } => (name.clone(), None),
+        };
+        let same = match (&self.value, &other.value) {
+            (SetValue::Number(one), SetValue::Number(other)) => one == other,
+            (SetValue::Source(one), SetValue::Source(other)) => place(one) == place(other),
+            (SetValue::Number(_), SetValue::Source(_)) | (SetValue::Source(_), SetValue::Number(_)) => false,
+        };
+        same && self.name == other.name && self.group == other.group
+    }
+
     /// Reads `NAME=VALUE`; `None` where it has another form.
     pub fn parse(text: &str) -> Option<Result<SetInput, DataError>> {
         let (name, group, value) = named(text)?;
