@@ -34,6 +34,8 @@ pub enum Command {
     Graph(GraphArguments),
     /// Show how a program will run on given data: steps, kernels, memory
     Plan(PlanArguments),
+    /// Show what a data file is read as: its format and first lines, sizes, labels, entries, and the line that binds it
+    Data(DataArguments),
     /// Fit a program to data
     Fit(Box<FitArguments>),
     /// Score new rows of data by a fit: their log predictive density, and the perplexity of counts and classes
@@ -168,7 +170,7 @@ pub struct InputArguments {
     /// Bind a data array: a file, one column of a table (FILE:COLUMN), or one file a group ('x[rna]=rna.csv')
     #[arg(long, value_name = "NAME=FILE")]
     pub data: Vec<String>,
-    /// Which columns of a table are which axes, and which is the value
+    /// Which columns of a table are which axes, and which is the value; `NAME=wide` if it is rows by columns
     #[arg(long, value_name = "NAME=AXIS:COLUMN,...,value:COLUMN")]
     pub columns: Vec<String>,
     /// The file of this array holds the transpose of the declared order
@@ -180,6 +182,25 @@ pub struct InputArguments {
     /// A constant or the size of an axis: a number, arithmetic, or a file
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,
+}
+
+/// `cavi data`
+#[derive(Args, Debug)]
+pub struct DataArguments {
+    /// A data file, or one column of a table (FILE:COLUMN)
+    pub file: String,
+    /// What it is to be read as: a name, its axes, what its values are [default: the first that the file allows]
+    #[arg(long = "as", value_name = "'y[u, i] : count'")]
+    pub declaration: Option<String>,
+    /// Which columns of a table are which axes, and which is the value; `NAME=wide` if it is rows by columns
+    #[arg(long, value_name = "NAME=AXIS:COLUMN,...,value:COLUMN")]
+    pub columns: Vec<String>,
+    /// The file holds the transpose of the declared order
+    #[arg(long, value_name = "NAME")]
+    pub transpose: Vec<String>,
+    /// Labels of an axis, one a line
+    #[arg(long, value_name = "AXIS=FILE")]
+    pub labels: Vec<String>,
 }
 
 /// `cavi plan`

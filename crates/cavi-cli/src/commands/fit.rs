@@ -30,7 +30,6 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     let without_a_part = |error: Error| explain_part(error, !requests.is_empty());
     let (problem, held) =
         compiled.bind_without(&inputs, &requests, arguments.run.seed).map_err(&without_a_part)?;
-    show_notes(&problem, quiet);
     let mut settings = settings(&problem, &arguments.run)?;
     settings.keep_all = arguments.keep == Keep::All;
     if let Some(init) = &arguments.init {
@@ -39,6 +38,7 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
         settings.given = Some(given);
     }
     let directory = Directory::prepare(&arguments.out, &problem)?;
+    show_notes(&problem, quiet);
     let fit = fit(&problem, &settings, &arguments.run).map_err(&without_a_part)?;
     let Scored { best, runs, averaged, failure } = scored(&problem, &fit, &held, seed, settings.threads);
     let asked = asked(arguments);
@@ -171,10 +171,15 @@ fn explain_part(error: Error, held_out: bool) -> Failure {
     }
 }
 
-/// What there is to say about data.
+/// What was understood of the data, and what there is to say about them.
 pub fn show_notes(problem: &Problem, quiet: bool) {
+    let binding = &problem.binding;
     if !quiet {
-        problem.binding.notes.iter().for_each(|note| terminal::note(&format!("note: {note}\n")));
+        binding.read.iter().for_each(|line| terminal::note(&format!("{line}\n")));
+    }
+    binding.warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}\n")));
+    if !quiet {
+        binding.notes.iter().for_each(|note| terminal::note(&format!("note: {note}\n")));
     }
 }
 
