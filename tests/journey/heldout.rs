@@ -214,6 +214,95 @@ fn thinned_counts_of_a_poisson_have_their_rate_scaled_zeros_included() {
     }
 }
 
+/// Fits of one problem, one for each seed.
+fn fits_of(run: &Run, seeds: &[u64]) -> Vec<Fit> {
+    let settings = Settings { sweeps: Some(12), tolerance: Some(0.0), ..Settings::default() };
+    let fit = |seed: &u64| {
+        let settings = Settings { seed: Some(*seed), ..settings.clone() };
+        run.problem.fit(&settings, &mut |_| Control::Continue).expect("a fit")
+    };
+    seeds.iter().map(fit).collect()
+}
+
+/// `log 1/F sum_f p_f` of each unit under a Multinomial, and of thinned Poisson counts the probability at the mean of the rates, each
+/// worked out here from the parameters of the fits.
+#[test]
+fn several_fits_predict_by_their_average() {
+    let data = counts(9, 8, 3.0, 41);
+    for text in [LDA, FACTORS] {
+        let name = if text == LDA { "n" } else { "x" };
+        let inputs = inputs_of(vec![matrix_file(name, &data, true)], &[]);
+        let mut run = run(text, &inputs, &[share(name, 0.3)], 0, 1);
+        let fits = fits_of(&run, &[1, 2, 3]);
+        let odds = 0.3 / 0.7;
+        let mut means = vec![vec![0.0; 8]; 9];
+        for fit in &fits {
+            run.fit = fit.clone();
+            let normalised = |own: &[f64]| own.iter().map(|a| a / own.iter().sum::<f64>()).collect();
+            let (theta, beta): (Vec<Vec<f64>>, Vec<Vec<f64>>) = match text == LDA {
+                true => (
+                    run.column("theta", 0).chunks(3).map(normalised).collect(),
+                    run.column("beta", 0).chunks(8).map(normalised).collect(),
+                ),
+                false => (
+                    run.column("w", 2).chunks(2).map(<[f64]>::to_vec).collect(),
+                    run.column("h", 2).chunks(8).map(<[f64]>::to_vec).collect(),
+                ),
+            };
+            for (i, row) in means.iter_mut().enumerate() {
+                for (j, mean) in row.iter_mut().enumerate() {
+                    *mean +=
+                        beta.iter().zip(&theta[i]).map(|(beta, theta)| theta * beta[j]).sum::<f64>() / 3.0;
+                }
+            }
+        }
+        let held = run.held(0, &data);
+        let entry = |(count, mean): (&f64, &f64)| match text == LDA {
+            true if *count == 0.0 => 0.0,
+            true => count * mean.ln(),
+            false => count * (odds * mean).ln() - odds * mean - ln_gamma(count + 1.0),
+        };
+        let expected: f64 = held.iter().flatten().zip(means.iter().flatten()).map(entry).sum();
+        let fits: Vec<&Fit> = fits.iter().collect();
+        let found = run.problem.score_averaged(&fits, &run.held, 3, 1).expect("a score").remove(0);
+        close(found.log_predictive, expected, 1e-11);
+        assert_eq!(found.units, held.iter().flatten().sum::<f64>());
+        assert_eq!(found.standard_error, None);
+    }
+}
+
+/// Of hidden entries the densities are averaged, one by one, and far from 0 as well: here of points, whose densities are Normal ones.
+#[test]
+fn densities_of_entries_are_averaged_in_logarithms() {
+    let text = "axis row[i]\naxis column[j]\naxis part[k] = 2\ndata x[i, j] : real, absent = NA\n\
+        w[i, k] ~ Normal(0, sd = 1)\nh[k, j] ~ Normal(0, sd = 1)\nx[i, j] ~ Normal(sum[k](w[i, k] * h[k, j]), sd = 0.01)\n\
+        posterior {\n  point w[i, k]\n  point h[k, j]\n}\n";
+    let data = counts(8, 7, 2.0, 5);
+    let mut run = run(text, &inputs_of(vec![matrix_file("x", &data, false)], &[]), &[share("x", 0.3)], 0, 1);
+    let fits = fits_of(&run, &[4, 5]);
+    let part = run.held.parts[0].clone();
+    let mut logs: Vec<Vec<f64>> = Vec::new();
+    for fit in &fits {
+        run.fit = fit.clone();
+        let (w, h) = (run.column("w", 0), run.column("h", 0));
+        let of = |entry: usize| {
+            let (i, j) = (part.coordinates[0][entry] as usize, part.coordinates[1][entry] as usize);
+            let residual = part.values[entry] - (w[2 * i] * h[j] + w[2 * i + 1] * h[7 + j]);
+            -0.5 * (2.0 * std::f64::consts::PI * 1e-4).ln() - 0.5 * residual * residual / 1e-4
+        };
+        logs.push((0..part.values.len()).map(of).collect());
+    }
+    // Their densities are too small for a double, and their ratio may be.
+    let average = |one: f64, other: f64| {
+        one.max(other) + (0.5 * ((one - one.max(other)).exp() + (other - one.max(other)).exp())).ln()
+    };
+    assert!(logs[0].iter().any(|log| log.exp() == 0.0), "densities below the range of a double");
+    let expected: f64 = logs[0].iter().zip(&logs[1]).map(|(one, other)| average(*one, *other)).sum();
+    let found =
+        run.problem.score_averaged(&[&fits[0], &fits[1]], &run.held, 3, 1).expect("a score").remove(0);
+    close(found.log_predictive, expected, 1e-11);
+}
+
 #[test]
 fn thinning_is_binomial() {
     // 3000 counts of 10: each keeps 10 * 0.7 units on average, with the variance 10 * 0.3 * 0.7.
@@ -489,7 +578,36 @@ fn outcome(program: &Program, inputs: &Inputs, name: &str) -> Result<Score, Resu
         other => Err(format!("{other:?}")),
     })?;
     let scores = problem.score(&fit, &held, 3, 1).map_err(|error| Ok(error.to_string()))?;
+    let other = Settings { sweeps: Some(2), seed: Some(99), ..settings };
+    if let Ok(other) = problem.fit(&other, &mut |_| Control::Continue) {
+        laws_of_averages(&problem, &held, &fit, &other).map_err(Err)?;
+    }
     Ok(scores.into_iter().next().expect("a score of the one array"))
+}
+
+/// The average of a fit with itself predicts as the fit does, to the bit; that of two fits at least as well as they do on average,
+/// whichever comes first.
+fn laws_of_averages(problem: &Problem, held: &HeldOut, one: &Fit, other: &Fit) -> Result<(), String> {
+    let average = |fits: &[&Fit]| {
+        let scores = problem.score_averaged(fits, held, 3, 1).map_err(|error| error.to_string())?;
+        Ok::<Score, String>(scores.into_iter().next().expect("a score of the one array"))
+    };
+    let (own, theirs) = (average(&[one])?, average(&[other])?);
+    let twice = average(&[one, one])?;
+    if twice != own && !own.log_predictive.is_nan() {
+        return Err(format!("averaged with itself {twice:?}, alone {own:?}"));
+    }
+    let (both, turned) = (average(&[one, other])?, average(&[other, one])?);
+    let mean = 0.5 * (own.log_predictive + theirs.log_predictive);
+    let tolerance = 1e-10 * (own.log_predictive.abs() + theirs.log_predictive.abs()).max(1.0);
+    if mean.is_finite() && both.log_predictive < mean - tolerance {
+        return Err(format!("averaged {both:?}, less than the mean {mean} of {own:?} and {theirs:?}"));
+    }
+    let turns = both.log_predictive - turned.log_predictive;
+    if both.log_predictive.is_finite() && turns.abs() > tolerance {
+        return Err(format!("averaged {both:?}, in the other order {turned:?}"));
+    }
+    Ok(())
 }
 
 /// The density of one hidden entry, averaged over draws that share no code with the program's: the log joint with the entry, less

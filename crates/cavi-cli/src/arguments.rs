@@ -34,6 +34,8 @@ pub enum Command {
     Graph(GraphArguments),
     /// Show how a program will run on given data: steps, kernels, memory
     Plan(PlanArguments),
+    /// Show what a data file is read as: its format and first lines, sizes, labels, entries, and the line that binds it
+    Data(DataArguments),
     /// Fit a program to data
     Fit(Box<FitArguments>),
     /// Score new rows of data by a fit: their log predictive density, and the perplexity of counts and classes
@@ -168,7 +170,7 @@ pub struct InputArguments {
     /// Bind a data array: a file, one column of a table (FILE:COLUMN), or one file a group ('x[rna]=rna.csv')
     #[arg(long, value_name = "NAME=FILE")]
     pub data: Vec<String>,
-    /// Which columns of a table are which axes, and which is the value
+    /// Which columns of a table are which axes, and which is the value; `NAME=wide` if it is rows by columns
     #[arg(long, value_name = "NAME=AXIS:COLUMN,...,value:COLUMN")]
     pub columns: Vec<String>,
     /// The file of this array holds the transpose of the declared order
@@ -180,6 +182,25 @@ pub struct InputArguments {
     /// A constant or the size of an axis: a number, arithmetic, or a file
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,
+}
+
+/// `cavi data`
+#[derive(Args, Debug)]
+pub struct DataArguments {
+    /// A data file, or one column of a table (FILE:COLUMN)
+    pub file: String,
+    /// What it is to be read as: a name, its axes, what its values are [default: the first that the file allows]
+    #[arg(long = "as", value_name = "'y[u, i] : count'")]
+    pub declaration: Option<String>,
+    /// Which columns of a table are which axes, and which is the value; `NAME=wide` if it is rows by columns
+    #[arg(long, value_name = "NAME=AXIS:COLUMN,...,value:COLUMN")]
+    pub columns: Vec<String>,
+    /// The file holds the transpose of the declared order
+    #[arg(long, value_name = "NAME")]
+    pub transpose: Vec<String>,
+    /// Labels of an axis, one a line
+    #[arg(long, value_name = "AXIS=FILE")]
+    pub labels: Vec<String>,
 }
 
 /// `cavi plan`
@@ -241,6 +262,9 @@ pub struct FitArguments {
     /// How to run it
     #[command(flatten)]
     pub run: RunArguments,
+    /// With --restarts: also write every run, as DIR/runs/N/, and score what is held out by their average too
+    #[arg(long, value_enum, value_name = "best|all", default_value_t = Keep::Best)]
+    pub keep: Keep,
     /// Print the summary as JSON on standard output
     #[arg(long)]
     pub json: bool,
@@ -293,6 +317,15 @@ pub struct RunArguments {
     pub quiet: bool,
 }
 
+/// Which runs are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Keep {
+    /// The one with the best ELBO
+    Best,
+    /// Every one that did not fail
+    All,
+}
+
 /// Whether sweeps are extrapolated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Acceleration {
@@ -338,14 +371,19 @@ const ROWS: &str = "\
 Rows run along the first axis of the data that the program predicts. What belongs to a row is fitted to a part of it
 (half, drawn by --seed, or what --given names), what rows share keeps its q of the fit, and the other part is scored: the
 sum of log E_q p(y | latents) over entries, or units of counts. Data whose statement reads no latent of a row are scored as
-they are. Labels of other axes are those of the fit; entries with others are left out, and counted.";
+they are. Labels of other axes are those of the fit; entries with others are left out, and counted.
+
+Several directories of fits of one program average their predictions: each fits what belongs to a row for itself, and the score
+is the sum of the log of the average of their probabilities (or densities) of each entry, of each row that is one observation,
+or of each unit of counts. It is at least the mean of their own scores.";
 
 /// `cavi score`
 #[derive(Args, Debug)]
 #[command(after_long_help = ROWS)]
 pub struct ScoreArguments {
-    /// The directory of a fit
-    pub directory: PathBuf,
+    /// The directory of a fit, or several of one program, whose predictions are averaged
+    #[arg(required = true, value_name = "DIR")]
+    pub directories: Vec<PathBuf>,
     /// The new rows
     #[command(flatten)]
     pub inputs: InputArguments,

@@ -2,9 +2,10 @@
 
 use cavi::heldout::Score;
 
-/// `held out n: -12345.6 of 1520 units, -8.12 each, perplexity 3361`
-pub fn line(what: &str, score: &Score) -> String {
-    let name = &score.name;
+/// `held out n: -12345.6 of 1520 units, -8.12 each, perplexity 3361`; of several fits with their number after the name.
+pub fn line(what: &str, score: &Score, fits: usize) -> String {
+    let averaged = if fits > 1 { format!(", {fits} fits averaged") } else { String::new() };
+    let name = format!("{}{averaged}", score.name);
     let Some(per_unit) = score.per_unit() else {
         return format!("{what} {name}: no unit to score");
     };

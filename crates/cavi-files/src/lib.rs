@@ -13,6 +13,7 @@
 pub use content::{Categories, Content, Coordinates, Dense, Documents, Lines, Long, MISSING, Values};
 pub use error::FileError;
 pub use format::{SUFFIXES, split_column};
+pub use read::head::{Head, HeadColumn, head};
 pub use read::npy::DenseArray;
 pub use read::{
     ColumnOf, Dimension, ReadOptions, Wanted, read, read_from, read_labels, read_npy, read_npz_arrays,

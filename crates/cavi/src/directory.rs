@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use cavi_executor::Precision;
 use cavi_files::{Cell, CsvText, write_text_atomically};
+use cavi_syntax::ast::StatementKind;
 use serde_json::{Map, Value, json};
 
 use crate::bind::{DataError, Inputs, SetInput};
@@ -14,6 +15,9 @@ use crate::error::Error;
 use crate::fit::{Fit, Settings};
 use crate::heldout::Score;
 use crate::prepare::Problem;
+
+/// Where the runs of a fit that keeps all of them are, each in a directory named by its number from 1.
+pub const RUNS: &str = "runs";
 
 /// A directory that can be written to.
 #[derive(Debug)]
@@ -58,6 +62,21 @@ pub struct Summary<'a> {
     pub asked: &'a Asked,
     /// How well it predicts what it was not given.
     pub scores: &'a [Score],
+    /// Every run as a fit of its own, where they are kept.
+    pub runs: &'a [OwnRun<'a>],
+    /// How well the average of the predictions of these runs predicts it; `None` where they are not kept.
+    pub averaged: Option<&'a [Score]>,
+}
+
+/// A run of a fit that is kept, with how well it predicts what it was not given.
+#[derive(Clone, Debug)]
+pub struct OwnRun<'a> {
+    /// Its number among the runs, from 1: `runs/NUMBER/` is its directory.
+    pub number: usize,
+    /// The run as a fit.
+    pub fit: &'a Fit,
+    /// Its scores.
+    pub scores: Vec<Score>,
 }
 
 impl Directory {
@@ -100,6 +119,21 @@ impl Directory {
         crate::posterior::write(problem, &fit.parameters, &self.path)?;
         write_text_atomically(&self.path.join("model.cavi"), &problem.source.text)?;
         write_text_atomically(&self.path.join("trace.csv"), &trace(fit))?;
+        for run in summary.runs {
+            let path = self.path.join(RUNS).join(run.number.to_string());
+            // Only the first run has the start that was given.
+            let init = summary.asked.init.clone().filter(|_| run.number == 1);
+            let asked = Asked { init, ..summary.asked.clone() };
+            let own = Summary {
+                fit: run.fit,
+                scores: &run.scores,
+                asked: &asked,
+                runs: &[],
+                averaged: None,
+                ..*summary
+            };
+            Directory { path, made: None, written: false }.write(&own)?;
+        }
         write_text_atomically(&self.path.join("summary.json"), &format!("{:#}\n", summary.json()))?;
         Ok(())
     }
@@ -117,8 +151,37 @@ impl Directory {
                 fs::remove_dir_all(directory)?;
             }
         }
-        Ok(())
+        clear_runs(&self.path.join(RUNS))
     }
+}
+
+/// Removes the runs that an earlier fit kept: all of their files, and directories that are empty then. What Cavi did not write
+/// stays.
+fn clear_runs(runs: &Path) -> std::io::Result<()> {
+    if !runs.is_dir() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(runs)? {
+        let path = entry?.path();
+        let is_run = path.file_name().is_some_and(|name| name.to_string_lossy().parse::<u64>().is_ok());
+        if !is_run || !path.join("summary.json").is_file() {
+            continue;
+        }
+        Directory { path: path.clone(), made: None, written: true }.clear()?;
+        for name in ["model.cavi", "trace.csv"] {
+            let file = path.join(name);
+            if file.is_file() {
+                fs::remove_file(file)?;
+            }
+        }
+        remove_if_empty(&path)?;
+    }
+    remove_if_empty(runs)
+}
+
+/// Removes a directory without entries.
+fn remove_if_empty(path: &Path) -> std::io::Result<()> {
+    if fs::read_dir(path)?.next().is_none() { fs::remove_dir(path) } else { Ok(()) }
 }
 
 impl Drop for Directory {
@@ -134,7 +197,7 @@ impl Drop for Directory {
 impl Summary<'_> {
     /// What `summary.json` holds and `--json` prints.
     pub fn json(&self) -> Value {
-        let Summary { problem, fit, settings, asked, scores } = self;
+        let Summary { problem, fit, settings, asked, scores, runs: kept, averaged } = self;
         let given = problem.as_given();
         let best = fit.run();
         let resolved = &fit.settings;
@@ -176,6 +239,7 @@ impl Summary<'_> {
                 "set": asked.set,
                 "heldout": asked.heldout,
                 "init": asked.init,
+                "keep": if kept.is_empty() { "best" } else { "all" },
             },
             "seed": best.seed,
             "sweeps": best.sweeps,
@@ -184,6 +248,10 @@ impl Summary<'_> {
             "failure": fit.failure.as_ref().map(|failure| failure.message.clone()),
             "elbo": number(best.elbo),
             "heldout": (!scores.is_empty()).then(|| scores_by_name(scores)),
+            "heldout_averaged": averaged.filter(|scores| !scores.is_empty()).map(|scores| json!({
+                "n_fits": kept.len(),
+                "arrays": scores_by_name(scores),
+            })),
             "jitter": jitter(given),
             "runs": runs,
             "seconds": number(fit.seconds),
@@ -279,6 +347,54 @@ pub struct Stored {
 }
 
 impl Stored {
+    /// Reads the program and the constants of several fits, which have them in common.
+    ///
+    /// # Errors
+    /// A directory that holds no fit; fits of different programs, or with other constants, with the two directories.
+    ///
+    /// # Panics
+    /// Without a directory.
+    pub fn open_all(directories: &[&Path]) -> Result<Stored, Error> {
+        let (first, others) = directories.split_first().expect("at least one fit is opened");
+        let stored = Stored::open(first)?;
+        for other in others {
+            stored.refuse_other(first, &Stored::open(other)?, other)?;
+        }
+        Ok(stored)
+    }
+
+    /// Refuses another fit that does not have this program and its constants.
+    fn refuse_other(&self, directory: &Path, other: &Stored, theirs: &Path) -> Result<(), DataError> {
+        let (one, two) = (directory.display(), theirs.display());
+        let program = |text: &str| cavi_syntax::parse(text).0;
+        let own = program(&self.text);
+        if cavi_syntax::print(&own) != cavi_syntax::print(&program(&other.text)) {
+            return Err(DataError::new(format!(
+                "fits of different programs cannot be averaged: `{two}/model.cavi` is another program than `{one}/model.cavi`"
+            ))
+            .possible("directories of fits of one program"));
+        }
+        // Sizes of axes are compared by their labels.
+        let is_axis = |name: &str| {
+            own.statements.iter().any(|statement| match &statement.kind {
+                StatementKind::Axis(axis) => axis.name.text == name,
+                _ => false,
+            })
+        };
+        let differs = |one: &Stored, two: &Stored| {
+            let constants = || two.set.iter().filter(|own| !is_axis(&own.name));
+            let mut of_one = one.set.iter().filter(|own| !is_axis(&own.name));
+            of_one.find(|own| constants().all(|other| !own.is_same(other))).map(|own| own.name.clone())
+        };
+        match differs(self, other).or_else(|| differs(other, self)) {
+            None => Ok(()),
+            Some(name) => Err(DataError::new(format!(
+                "fits with different constants cannot be averaged: `--set {name}=...` was another in `{two}` than in `{one}`"
+            ))
+            .possible("directories of fits of one program with the same constants")),
+        }
+    }
+
     /// Reads the program and the constants of an earlier fit.
     ///
     /// # Errors

@@ -131,6 +131,8 @@ pub struct Fit {
     pub best: usize,
     /// All runs.
     pub runs: Vec<Run>,
+    /// Where all runs are kept, those that did not fail, in order: the number of each, from 0, and the run as a fit of one run.
+    pub kept: Vec<(usize, Fit)>,
     /// The settings, defaults filled in.
     pub settings: Resolved,
     /// The warm-ups before the first run.
@@ -196,6 +198,7 @@ pub fn fit(
     let settings = Settings { given, ..settings.clone() };
     let mut fit = run(problem, &settings, callback).map_err(|error| error.of(&problem.source))?;
     problem.way_back(&mut fit.parameters);
+    fit.kept.iter_mut().for_each(|(_, own)| problem.way_back(&mut own.parameters));
     Ok(fit)
 }
 
@@ -226,7 +229,7 @@ fn run(
     };
     context.warmups = context.prepared(&mut warnings);
 
-    let mut kept = Kept::new(warnings);
+    let mut kept = Kept::new(warnings, settings.keep_all);
     let count = context.side_by_side();
     let mut done = 0;
     if count > 1 {

@@ -32,6 +32,7 @@ pub mod posterior;
 pub mod findings;
 pub mod fit;
 pub mod heldout;
+pub mod look;
 pub mod means;
 mod memory;
 mod points;

@@ -14,6 +14,8 @@ use std::sync::Arc;
 use cavi_syntax::ast::Warmup;
 use cavi_syntax::{Diagnostic, Severity};
 
+use cavi_executor::Parameters;
+
 use crate::bind::{DataError, Inputs};
 use crate::compile::{Compiled, compile_with};
 use crate::error::Error;
@@ -179,6 +181,25 @@ impl Problem {
     /// A statement whose data have no prediction, at its place.
     pub fn score(&self, fit: &Fit, held: &HeldOut, seed: u64, threads: usize) -> Result<Vec<Score>, Error> {
         crate::heldout::score(self, &fit.parameters, held, seed, threads)
+    }
+
+    /// How well the average of the predictions of several fits of this problem predicts what was held out of all of them, one
+    /// score an array: runs of one fit ([`Fit::kept`]), or fits with other seeds or settings.
+    ///
+    /// # Errors
+    /// As [`Problem::score`].
+    ///
+    /// # Panics
+    /// Without a fit.
+    pub fn score_averaged(
+        &self,
+        fits: &[&Fit],
+        held: &HeldOut,
+        seed: u64,
+        threads: usize,
+    ) -> Result<Vec<Score>, Error> {
+        let parameters: Vec<&Parameters> = fits.iter().map(|fit| &fit.parameters).collect();
+        crate::heldout::score_averaged(self, &parameters, held, seed, threads)
     }
 
     /// What a fit found, in the words of its labels, with warnings about `report` lines that the data do not allow.

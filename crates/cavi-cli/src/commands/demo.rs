@@ -29,9 +29,9 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
     let inputs = Inputs { set, ..bundled(example) };
     let source = program::find(name)?;
     let problem = program::open(&source, &inputs, &[])?.bind(&inputs)?;
-    fit::show_notes(&problem, quiet);
     let settings = fit::settings(&problem, &arguments.run)?;
     let directory = arguments.out.as_deref().map(|out| Directory::prepare(out, &problem)).transpose()?;
+    fit::show_notes(&problem, quiet);
 
     let fit = fit::fit(&problem, &settings, &arguments.run)?;
     if let Some(directory) = directory {
@@ -43,6 +43,8 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
             settings: &settings,
             asked: &asked,
             scores,
+            runs: &[],
+            averaged: None,
         })?;
     }
     let (found, warnings) = problem.findings(&fit);

@@ -1,11 +1,11 @@
 //! `cavi fit MODEL --data ... --out DIR`: the main job.
 
 use cavi::bind::{DataError, Inputs};
-use cavi::directory::{Asked, Directory, Summary};
-use cavi::heldout::Request;
+use cavi::directory::{Asked, Directory, OwnRun, Summary};
+use cavi::heldout::{HeldOut, Request, Score};
 use cavi::{Control, Error, Fit, Kind, Problem, Settings};
 
-use crate::arguments::{Acceleration, FitArguments, InputArguments, LaterArguments, RunArguments};
+use crate::arguments::{Acceleration, FitArguments, InputArguments, Keep, LaterArguments, RunArguments};
 use crate::failure::Failure;
 use crate::progress::{Display, duration};
 use crate::{interrupt, program, scores, terminal};
@@ -30,35 +30,74 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     let without_a_part = |error: Error| explain_part(error, !requests.is_empty());
     let (problem, held) =
         compiled.bind_without(&inputs, &requests, arguments.run.seed).map_err(&without_a_part)?;
-    show_notes(&problem, quiet);
     let mut settings = settings(&problem, &arguments.run)?;
+    settings.keep_all = arguments.keep == Keep::All;
     if let Some(init) = &arguments.init {
         let (given, warnings) = problem.given(init)?;
         warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}\n")));
         settings.given = Some(given);
     }
     let directory = Directory::prepare(&arguments.out, &problem)?;
+    show_notes(&problem, quiet);
     let fit = fit(&problem, &settings, &arguments.run).map_err(&without_a_part)?;
-    // Without a score there is still a fit.
-    let (scores, failure) = match problem.score(&fit, &held, seed, settings.threads) {
-        Ok(scores) => (scores, None),
-        Err(error) => (Vec::new(), Some(error)),
-    };
+    let Scored { best, runs, averaged, failure } = scored(&problem, &fit, &held, seed, settings.threads);
     let asked = asked(arguments);
-    let summary =
-        Summary { problem: &problem, fit: &fit, settings: &settings, asked: &asked, scores: &scores };
+    let summary = Summary {
+        problem: &problem,
+        fit: &fit,
+        settings: &settings,
+        asked: &asked,
+        scores: &best,
+        runs: &runs,
+        averaged: averaged.as_deref(),
+    };
     directory.write(&summary)?;
     if arguments.json {
         terminal::print(&format!("{:#}\n", summary.json()))?;
     } else if !quiet {
-        let lines: String =
-            scores.iter().map(|score| format!("{}\n", scores::line("held out", score))).collect();
+        let own = best.iter().map(|score| (score, 1));
+        let of_all = averaged.iter().flatten().map(|score| (score, runs.len()));
+        let lines: String = own
+            .chain(of_all)
+            .map(|(score, fits)| format!("{}\n", scores::line("held out", score, fits)))
+            .collect();
         terminal::print(&format!("{}\n{lines}written to {}\n", outcome(&fit), arguments.out.display()))?;
     }
     if let Some(error) = failure {
         return Err(error.into());
     }
     ending(&problem, &fit)
+}
+
+/// How well a fit predicts what was held out of it.
+struct Scored<'a> {
+    best: Vec<Score>,
+    /// The runs that are kept, each with its own scores.
+    runs: Vec<OwnRun<'a>>,
+    /// Of the average of their predictions, where there are several.
+    averaged: Option<Vec<Score>>,
+    failure: Option<Error>,
+}
+
+/// Scores a fit and the runs of it that are kept. Without a score there is still a fit.
+fn scored<'a>(problem: &Problem, fit: &'a Fit, held: &HeldOut, seed: u64, threads: usize) -> Scored<'a> {
+    let mut failure = None;
+    let mut of = |fits: &[&Fit]| match problem.score_averaged(fits, held, seed, threads) {
+        Ok(scores) => scores,
+        Err(error) => {
+            failure.get_or_insert(error);
+            Vec::new()
+        }
+    };
+    let best = of(&[fit]);
+    let scores = |(number, own): &'a (usize, Fit)| {
+        let scores = if *number == fit.best { best.clone() } else { of(&[own]) };
+        OwnRun { number: number + 1, fit: own, scores }
+    };
+    let runs: Vec<OwnRun<'a>> = fit.kept.iter().map(scores).collect();
+    let all: Vec<&Fit> = runs.iter().map(|run| run.fit).collect();
+    let averaged = (all.len() > 1).then(|| of(&all));
+    Scored { best, runs, averaged, failure }
 }
 
 /// `converged after 57 sweeps in 1.2 s: ELBO -12345.6`
@@ -132,10 +171,15 @@ fn explain_part(error: Error, held_out: bool) -> Failure {
     }
 }
 
-/// What there is to say about data.
+/// What was understood of the data, and what there is to say about them.
 pub fn show_notes(problem: &Problem, quiet: bool) {
+    let binding = &problem.binding;
     if !quiet {
-        problem.binding.notes.iter().for_each(|note| terminal::note(&format!("note: {note}\n")));
+        binding.read.iter().for_each(|line| terminal::note(&format!("{line}\n")));
+    }
+    binding.warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}\n")));
+    if !quiet {
+        binding.notes.iter().for_each(|note| terminal::note(&format!("note: {note}\n")));
     }
 }
 
@@ -163,6 +207,7 @@ pub fn settings(problem: &Problem, arguments: &RunArguments) -> Result<Settings,
         accelerate: arguments.accelerate.map(|own| own == Acceleration::Auto),
         seed: arguments.seed,
         restarts: arguments.restarts,
+        keep_all: false,
         threads: arguments.threads.unwrap_or_else(all_threads),
         precision: arguments.precision,
         elbo_every: arguments.elbo_every,

@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod check;
+mod data;
 mod demo;
 mod derive;
 mod fit;
@@ -25,6 +26,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Graph(arguments) => graph::run(arguments),
         Command::Plan(arguments) => plan::run(arguments),
         Command::Fit(arguments) => fit::run(arguments),
+        Command::Data(arguments) => data::run(arguments),
         Command::Score(arguments) => score::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Project(_) => Err(Failure::later("`cavi project`")),

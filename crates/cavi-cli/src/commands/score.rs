@@ -1,4 +1,6 @@
-//! `cavi score DIR --data ...`: how well a fit predicts new rows.
+//! `cavi score DIR... --data ...`: how well a fit, or the average of several, predicts new rows.
+
+use std::path::Path;
 
 use cavi::bind::DataError;
 use cavi::directory::{Stored, score_json, scores_by_name};
@@ -14,8 +16,8 @@ use crate::{interrupt, scores, terminal};
 
 /// Fits what is the rows' own and prints their score.
 pub fn run(arguments: &ScoreArguments) -> Result<(), Failure> {
-    let directory = &arguments.directory;
-    let stored = Stored::open(directory)?;
+    let directories: Vec<&Path> = arguments.directories.iter().map(|path| path.as_path()).collect();
+    let stored = Stored::open_all(&directories)?;
     let inputs = stored.with_earlier(fit::inputs(&arguments.inputs)?);
     let requests: Result<Vec<Request>, DataError> =
         arguments.given.iter().map(|text| Request::parse_file("--given", text)).collect();
@@ -35,14 +37,14 @@ pub fn run(arguments: &ScoreArguments) -> Result<(), Failure> {
     };
     interrupt::listen();
     let mut display = Display::new(arguments.progress, arguments.quiet);
-    let fitted = rows::fit(compiled, &inputs, directory, &requests, &settings, &mut |progress| {
+    let fitted = rows::fit(compiled, &inputs, &directories, &requests, &settings, &mut |progress| {
         display.show(progress);
         if interrupt::asked() { Control::Stop } else { Control::Continue }
     });
     display.finish();
     let rows = fitted?;
     fit::show_notes(&rows.problem, arguments.quiet);
-    if let Some(fit) = &rows.fit {
+    for fit in &rows.fits {
         fit::ending(&rows.problem, fit)?;
     }
     if rows.dropped > 0 {
@@ -52,25 +54,29 @@ pub fn run(arguments: &ScoreArguments) -> Result<(), Failure> {
             rows.dropped
         ));
     }
-    let scores = heldout::score(&rows.problem, &rows.parameters, &rows.held, seed, settings.threads)?;
+    let scores = rows.score(seed, settings.threads)?;
     show(arguments, &scores, &rows, seed)
 }
 
 fn show(arguments: &ScoreArguments, scores: &[Score], rows: &rows::Rows, seed: u64) -> Result<(), Failure> {
     let all = heldout::together(scores);
+    let fits = rows.parameters.len();
     if arguments.json {
         let mut json = score_json(&all);
         json.insert("n_dropped".to_owned(), rows.dropped.into());
         json.insert("seed".to_owned(), seed.into());
-        let run = rows.fit.as_ref().map(cavi::Fit::run);
-        json.insert("sweeps".to_owned(), run.map_or(Value::Null, |run| run.sweeps.into()));
-        json.insert("converged".to_owned(), run.map_or(Value::Null, |run| run.converged.into()));
+        json.insert("n_fits".to_owned(), fits.into());
+        let runs = || rows.fits.iter().map(cavi::Fit::run);
+        let sweeps = runs().map(|run| run.sweeps).max();
+        json.insert("sweeps".to_owned(), sweeps.map_or(Value::Null, Value::from));
+        let converged = sweeps.map(|_| runs().all(|run| run.converged));
+        json.insert("converged".to_owned(), converged.map_or(Value::Null, Value::from));
         json.insert("arrays".to_owned(), scores_by_name(scores));
         return terminal::print(&format!("{:#}\n", Value::Object(json)));
     }
-    let mut lines: Vec<String> = scores.iter().map(|score| scores::line("score of", score)).collect();
+    let mut lines: Vec<String> = scores.iter().map(|score| scores::line("score of", score, fits)).collect();
     if scores.len() > 1 {
-        lines.push(scores::line("together", &all));
+        lines.push(scores::line("together", &all, fits));
     }
     terminal::print(&format!("{}\n", lines.join("\n")))
 }

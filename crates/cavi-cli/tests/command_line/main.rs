@@ -1,6 +1,7 @@
 //! The command line as a person or a script meets it: each test starts the `cavi` binary in a directory of its own.
 
 mod common;
+mod data;
 
 mod commands;
 mod heldout;

@@ -123,11 +123,16 @@ fn progress_outside_a_terminal_is_plain_lines() {
     let output = cavi(&directory, &arguments);
     let shown = text(&output.stderr);
     assert!(!shown.contains(['\r', '\x1b']), "{shown:?}");
-    assert!(shown.lines().all(|line| line.starts_with("sweep ")), "{shown}");
+    // What was read comes first, a line an array.
+    assert!(
+        shown.starts_with("x: 40 row x 30 column, 960 entries, 240 zeros, 0 missing, sum 2,400\n"),
+        "{shown}"
+    );
+    assert!(shown.lines().skip(1).all(|line| line.starts_with("sweep ")), "{shown}");
     assert!(shown.lines().last().is_some_and(|line| line.starts_with("sweep 5/5  ELBO ")), "{shown}");
-    for silent in [&["--quiet"][..], &["--progress", "none"]] {
+    for (silent, lines) in [(&["--quiet"][..], 0), (&["--progress", "none"], 1)] {
         let output = cavi(&directory, &[&arguments[..], silent].concat());
-        assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
+        assert_eq!(text(&output.stderr).lines().count(), lines, "{}", text(&output.stderr));
     }
 }
 

@@ -18,6 +18,8 @@ pub(crate) mod npy;
 mod npz;
 
 mod collector;
+pub(crate) mod head;
+mod ids;
 mod records;
 mod table;
 
@@ -35,6 +37,8 @@ pub struct ReadOptions<'a> {
     pub column: Option<&'a str>,
     /// Which columns of a table are which dimensions, and which is the value, as in `--columns`.
     pub columns: &'a [ColumnOf<'a>],
+    /// Whether a table is rows by columns, whatever its header looks like.
+    pub is_wide: bool,
 }
 
 /// A dimension of an array, as the header of a table may name it.

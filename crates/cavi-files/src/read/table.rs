@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::collector::Collector;
+use super::ids;
 use super::number::{is_missing, number};
 use super::records::{Field, Records, is_blank};
 use super::{Dimension, ReadOptions, Wanted, expected_dimensions};
@@ -199,6 +200,9 @@ fn layout(table: &Table<'_>, options: &ReadOptions<'_>) -> Result<Layout, FileEr
         return vector(table, options, label, value, maps_positions);
     }
     if !dimensions.is_empty() {
+        if options.is_wide {
+            return wide(table, dimensions, value.is_some() || maps_positions);
+        }
         if let Some(positions) = positions.iter().copied().collect::<Option<Vec<usize>>>() {
             let value = long_value(table, options, &positions, value)?;
             return Ok(Layout::Long { positions, value });
@@ -212,6 +216,9 @@ fn layout(table: &Table<'_>, options: &ReadOptions<'_>) -> Result<Layout, FileEr
             return Err(missing_columns(table, dimensions, &positions));
         }
         refuse_nearly_long(table, dimensions)?;
+        if let Some(layout) = long_by_ids(table, options, &positions)? {
+            return Ok(layout);
+        }
         return Ok(Layout::Matrix { row_labels: table.first_column_is_labels(dimensions)? });
     }
     vector(table, options, None, value, false)
@@ -232,6 +239,118 @@ fn refuse_nearly_long(table: &Table<'_>, dimensions: &[Dimension<'_>]) -> Result
     Err(FileError::new(found, expected)
         .at_line(1)
         .with_help("write them so, or `--columns NAME=axis:column,...` says which columns are which axes"))
+}
+
+/// A table that is rows by columns since the caller says so.
+fn wide(table: &Table<'_>, dimensions: &[Dimension<'_>], names_columns: bool) -> Result<Layout, FileError> {
+    if names_columns || dimensions.len() != 2 {
+        return Err(FileError::new(
+            "`wide` for a table of named columns, or of another number of dimensions than two",
+            "`wide` alone, for an array of two dimensions",
+        ));
+    }
+    Ok(Layout::Matrix { row_labels: table.first_column_is_labels(dimensions)? })
+}
+
+/// The layout of a table in whose header as many columns are ids as there are dimensions: a long one. `None` if there are fewer.
+///
+/// It is read where the ids say which axis each identifies, and one column remains for the value.
+///
+/// # Errors
+/// A table of ids that do not say so, with the line to type for each way in which it may be read.
+fn long_by_ids(
+    table: &Table<'_>,
+    options: &ReadOptions<'_>,
+    named: &[Option<usize>],
+) -> Result<Option<Layout>, FileError> {
+    let dimensions = options.dimensions;
+    if table.header.is_none() {
+        return Ok(None);
+    }
+    let identified = |column: usize| ids::identified(table.name(column).trim(), table.width);
+    let mut columns: Vec<usize> = (0..table.width)
+        .filter(|column| named.contains(&Some(*column)) || identified(*column).is_some())
+        .collect();
+    if columns.len() < dimensions.len() {
+        return Ok(None);
+    }
+    let whole = whole_columns(table)?;
+    columns.retain(|column| named.contains(&Some(*column)) || whole[*column]);
+    if columns.len() < dimensions.len() {
+        return Ok(None);
+    }
+    let mut positions = named.to_vec();
+    for place in 0..dimensions.len() {
+        let taken = |column: &usize| positions.contains(&Some(*column));
+        let name = header_names(dimensions)[place];
+        let mut same = columns
+            .iter()
+            .copied()
+            .filter(|column| !taken(column))
+            .filter(|column| identified(*column).is_some_and(|own| ids::is_same(name, &own)));
+        if positions[place].is_none()
+            && let (Some(column), None) = (same.next(), same.next())
+        {
+            positions[place] = Some(column);
+        }
+    }
+    let told: Option<Vec<usize>> = positions.iter().copied().collect();
+    let rest: Vec<usize> = (0..table.width).filter(|column| !columns.contains(column)).collect();
+    if let Some(positions) = told.filter(|_| columns.len() == dimensions.len()) {
+        match (options.wanted, rest.as_slice()) {
+            (Wanted::Positions, _) => return Ok(Some(Layout::Long { positions, value: None })),
+            (_, [value]) => return Ok(Some(Layout::Long { positions, value: Some(*value) })),
+            (Wanted::Numbers | Wanted::Text, _) => {}
+        }
+    }
+    let found = format!(
+        "the columns {}, of which {} are ids",
+        list(&table.names(0..table.width)),
+        list(&table.names(columns))
+    );
+    let wide = if dimensions.len() == 2 { ", or `--columns NAME=wide` if it is rows by columns" } else { "" };
+    let line = columns_line(table, options, &positions);
+    Err(FileError::new(found, "a header that names the axes, or which columns are which")
+        .at_line(1)
+        .with_help(format!("`--columns NAME={line}` if each line is one entry{wide}")))
+}
+
+/// For each column whether all of its entries are whole numbers, 0 or greater.
+fn whole_columns(table: &Table<'_>) -> Result<Vec<bool>, FileError> {
+    let mut whole = vec![true; table.width];
+    let mut records = table.records.clone();
+    let mut fields = Vec::new();
+    while records.next(&mut fields)?.is_some() {
+        if is_blank(&fields) {
+            continue;
+        }
+        for (whole, field) in whole.iter_mut().zip(&fields) {
+            *whole = *whole && cell(field).is_some_and(|value| value >= 0.0 && value.fract() == 0.0);
+        }
+    }
+    Ok(whole)
+}
+
+/// What `--columns` may say of a table: the columns of these dimensions, the first ids that remain for the others, and for the
+/// value the first column that remains.
+fn columns_line(table: &Table<'_>, options: &ReadOptions<'_>, positions: &[Option<usize>]) -> String {
+    let names = header_names(options.dimensions);
+    let free = |column: &usize| !positions.contains(&Some(*column));
+    let is_id = |column: &usize| ids::identified(table.name(*column).trim(), table.width).is_some();
+    let (ids, others): (Vec<usize>, Vec<usize>) = (0..table.width).filter(free).partition(is_id);
+    let mut left = ids.into_iter().chain(others);
+    let mut parts = Vec::new();
+    for (name, position) in names.iter().zip(positions) {
+        let column =
+            position.or_else(|| left.next()).map_or("COLUMN".to_owned(), |column| table.name(column));
+        parts.push(format!("{name}:{column}"));
+    }
+    if options.wanted != Wanted::Positions {
+        let named = options.column.map(str::to_owned);
+        let value = named.or_else(|| left.next().map(|column| table.name(column)));
+        parts.push(format!("value:{}", value.unwrap_or_else(|| "COLUMN".to_owned())));
+    }
+    parts.join(",")
 }
 
 /// The column that the header gives to a dimension: the name of its axis, or its letter if the axis has several.

@@ -29,7 +29,7 @@ pub fn read_with(
         .collect();
     let columns: Vec<ColumnOf<'_>> =
         columns.iter().map(|&(role, column)| ColumnOf { role, column }).collect();
-    let options = ReadOptions { dimensions: &dimensions, wanted, column, columns: &columns };
+    let options = ReadOptions { dimensions: &dimensions, wanted, column, columns: &columns, is_wide: false };
     read_from(Path::new(name), bytes.as_ref().to_vec(), &options)
 }
 

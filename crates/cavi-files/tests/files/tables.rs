@@ -139,6 +139,48 @@ fn long_tables() {
     check(csv("User,soup,rice\n0,1,2\n"), "dense [1, 3] - [User|soup|rice] = 0 1 2");
 }
 
+/// A header that names ids and no axis is that of a long table, read where it says all and refused with both lines to type where
+/// it does not; a counter is no second id.
+#[test]
+fn ids_make_a_table_long() {
+    check(csv("user_id,item_id,count\n1,10,3\n1,11,1\n2,10,2\n"), "long (1|1|2) by (10|11|10) count=3 1 2");
+    check(csv("itemId,n,userId\n10,3,1\n11,1,1\n"), "long (1|1) by (10|11) n=3 1");
+    check(csv("ITEM ID,Users ID,n\n10,3,1\n"), "long (3) by (10) n=1");
+    check(csv("user,item_id,n\nAna,3,1\n"), "long (Ana) by (3) n=1");
+    check(
+        read_with("a.csv", "user_id,item_id,x,y\n1,2,7,z\n", "user item", Wanted::Positions, None, &[]),
+        "long (1) by (2)",
+    );
+    let both = |header: &str, ids: &str, line: &str| {
+        let names = header.split(',').map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let row = vec!["1"; header.split(',').count()].join(",");
+        check_error(
+            csv(&format!("{header}\n{row}\n")),
+            &format!(
+                "a.csv, line 1: found the columns {names}, of which {ids} are ids; expected a header that names the axes, or which \
+                 columns are which (`--columns NAME={line}` if each line is one entry, or `--columns NAME=wide` if it is rows by \
+                 columns)"
+            ),
+        );
+    };
+    both("userId,movieId,rating,timestamp", "`userId`, `movieId`", "user:userId,item:movieId,value:rating");
+    both("movieId,userId,rating", "`movieId`, `userId`", "user:userId,item:movieId,value:rating");
+    both(
+        "user_id,item_id,session_id,n",
+        "`user_id`, `item_id`, `session_id`",
+        "user:user_id,item:item_id,value:session_id",
+    );
+    both("userid,bookid", "`userid`, `bookid`", "user:userid,item:bookid,value:COLUMN");
+    // One id is that of the rows, or data; words may end as ids do.
+    check(csv("id,soup,rice\n1,0,2\n2,1,0\n"), "dense [2, 3] - [id|soup|rice] = 1 0 2 2 1 0");
+    check(csv(",a_id,b\n0,1,2\n"), "dense [1, 2] [0] [a_id|b] = 1 2");
+    check(csv("a_id,b_id,c\n0.5,1.5,2\n"), "dense [1, 3] - [a_id|b_id|c] = 0.5 1.5 2");
+    check(
+        csv("a,acid,b,c,d,e,f,said,g\n1,2,3,4,5,6,7,8,9\n"),
+        "dense [1, 9] - [a|acid|b|c|d|e|f|said|g] = 1 2 3 4 5 6 7 8 9",
+    );
+}
+
 #[test]
 fn columns_are_chosen() {
     let ratings = "userId,movieId,rating,time\nu,m,4.5,9\n";

@@ -9,6 +9,9 @@ use cavi_model::Set;
 use super::arithmetic;
 use super::data_error::DataError;
 
+/// What `--columns` says of a table that is rows by columns, whatever its header looks like.
+const WIDE: &str = "wide";
+
 /// Everything that a program is run on. The fields are in the order in which they were given.
 #[derive(Clone, Debug, Default)]
 pub struct Inputs {
@@ -63,12 +66,12 @@ pub enum Source {
     },
 }
 
-/// Which columns of a table are what: `NAME=user:userId,value:rating`.
+/// Which columns of a table are what: `NAME=user:userId,value:rating`, or `NAME=wide` for one that is rows by columns.
 #[derive(Clone, Debug)]
 pub struct ColumnsInput {
     /// The array.
     pub name: String,
-    /// Pairs of an axis (a letter, or `value`) and a column.
+    /// Pairs of an axis (a letter, or `value`) and a column; none of a table that is rows by columns.
     pub columns: Vec<(String, String)>,
 }
 
@@ -260,9 +263,12 @@ impl ArrayInput {
 }
 
 impl ColumnsInput {
-    /// Reads `NAME=axis:column,...`.
+    /// Reads `NAME=axis:column,...` or `NAME=wide`.
     pub fn parse(text: &str) -> Option<ColumnsInput> {
         let (name, columns) = text.split_once('=')?;
+        if columns == WIDE {
+            return Some(ColumnsInput { name: name.trim().to_owned(), columns: Vec::new() });
+        }
         let columns: Option<Vec<(String, String)>> = columns
             .split(',')
             .map(|pair| {
@@ -275,6 +281,20 @@ impl ColumnsInput {
 }
 
 impl SetInput {
+    /// Whether another gives the same thing the same number, or the same file.
+    pub(crate) fn is_same(&self, other: &SetInput) -> bool {
+        let place = |source: &Source| match source {
+            Source::File { path, column } => (path.clone(), column.clone()),
+            Source::Bytes { name, .. } | Source::Content { name, .. } => (name.clone(), None),
+        };
+        let same = match (&self.value, &other.value) {
+            (SetValue::Number(one), SetValue::Number(other)) => one == other,
+            (SetValue::Source(one), SetValue::Source(other)) => place(one) == place(other),
+            (SetValue::Number(_), SetValue::Source(_)) | (SetValue::Source(_), SetValue::Number(_)) => false,
+        };
+        same && self.name == other.name && self.group == other.group
+    }
+
     /// Reads `NAME=VALUE`; `None` where it has another form.
     pub fn parse(text: &str) -> Option<Result<SetInput, DataError>> {
         let (name, group, value) = named(text)?;
@@ -321,8 +341,9 @@ impl Source {
         dimensions: &[Dimension<'_>],
         wanted: Wanted,
         columns: &[ColumnOf<'_>],
+        is_wide: bool,
     ) -> Result<Content, FileError> {
-        let options = ReadOptions { dimensions, wanted, column: None, columns };
+        let options = ReadOptions { dimensions, wanted, column: None, columns, is_wide };
         match self {
             Source::File { path, column } => {
                 cavi_files::read(path, &ReadOptions { column: column.as_deref(), ..options })

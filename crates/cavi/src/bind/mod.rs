@@ -30,8 +30,13 @@ mod matrices;
 mod frozen;
 mod hide;
 
+mod read_back;
+mod suspicions;
+
 #[cfg(test)]
 mod tests;
+
+use std::collections::BTreeSet;
 
 use cavi_algebra::{ArrayId, ArrayKind, Symbols};
 use cavi_executor::{Bound, BoundArray};
@@ -60,6 +65,8 @@ pub struct Binding {
     pub bound: Bound,
     /// Labels of the axes.
     pub labels: Labels,
+    /// What was understood of each array that is given, a line each: axes with sizes and labels, entries, what they come to.
+    pub read: Vec<String>,
     /// What a user may want to know.
     pub notes: Vec<String>,
     /// What is most likely a mistake.
@@ -138,6 +145,9 @@ pub(crate) fn bind_in_part(
     let scalars = compute::scalars(symbols, inputs, &[]);
     let text = |axis| compute::text_size(symbols, &scalars, axis);
     let mut axes = axes::resolve(symbols, inputs, &pieces, &text, &mut problems);
+    if !problems.is_empty() {
+        problems.splice(0..0, suspicions::transposed_by_size(symbols, inputs, &pieces, &text));
+    }
     stop(&mut problems)?;
     if let Some(frozen) = part.frozen {
         axes.leaves_out = frozen.leaves_out(model);
@@ -146,10 +156,21 @@ pub(crate) fn bind_in_part(
     let with_latents: Vec<ArrayId> =
         components(model).iter().flat_map(|own| own.data.iter().map(|member| member.array)).collect();
     let (mut arrays, mut listed) = place::place(symbols, &axes, &pieces, &with_latents, &mut problems);
-    drop(pieces);
+    let given: BTreeSet<ArrayId> = pieces.iter().map(|piece| piece.array).collect();
     stop(&mut problems)?;
+    let suspicions = suspicions::warnings(symbols, inputs, &pieces, &axes);
+    drop(pieces);
     if let Some(frozen) = part.frozen {
         dropped += frozen.leave_out_values(model, &mut axes, &mut arrays, &mut listed);
+    }
+    let (mut read, mut poor) = (Vec::new(), Vec::new());
+    for (id, bound) in given.iter().filter_map(|id| Some((*id, arrays[id.index()].as_ref()?))) {
+        let target = Target::new(symbols, &axes, id);
+        read.push(read_back::line(&target, bound));
+        // New rows need not have every column.
+        if part.frozen.is_none() && symbols.array(id).kind == ArrayKind::Data {
+            poor.extend(read_back::poor_positions(&target, &axes, bound));
+        }
     }
 
     let mut standardised = Vec::new();
@@ -203,12 +224,13 @@ pub(crate) fn bind_in_part(
         .collect();
     let mut notes = missing(model, &arrays, &axes, &taken);
     notes.extend(jitters.iter().map(|(name, jitter)| jittered(name, *jitter)));
-    let warnings = axes.warnings;
+    let warnings = [axes.warnings, suspicions, poor].concat();
     let bound = Bound { axes: axes.bound, arrays };
     let labels = Labels { axes: axes.labels };
     let binding = Binding {
         bound,
         labels,
+        read,
         notes,
         warnings,
         jitters,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use cavi_algebra::{ArrayId, ArrayKind, AxisId, LetterId, Support, Symbols, dedup};
-use cavi_files::{ColumnOf, Content, Dimension, Values, Wanted};
+use cavi_files::{ColumnOf, Content, Dimension, FileError, Values, Wanted};
 
 use super::data_error::DataError;
 use super::inputs::{Inputs, SetValue, Source};
@@ -120,10 +120,12 @@ pub(super) fn read_one(
     if inputs.transpose.contains(&array.name) {
         letters.reverse();
     }
-    let columns: Vec<ColumnOf<'_>> = inputs
-        .columns
-        .iter()
-        .filter(|columns| columns.name == array.name)
+    let asked = || inputs.columns.iter().filter(|columns| columns.name == array.name);
+    let is_wide = asked().any(|columns| columns.columns.is_empty());
+    let read = |dimensions: &[Dimension<'_>], columns: &[ColumnOf<'_>]| {
+        source.read(dimensions, wanted, columns, is_wide).map_err(|error| named(error, &array.name))
+    };
+    let columns: Vec<ColumnOf<'_>> = asked()
         .flat_map(|columns| &columns.columns)
         .map(|(role, column)| ColumnOf { role, column })
         .collect();
@@ -137,11 +139,11 @@ pub(super) fn read_one(
         };
         let parent = dimension(symbols, letters[0]);
         let words = Dimension { axis: &symbols.axis(target).name, letter: None };
-        source.read(&[parent, words], wanted, &columns)?
+        read(&[parent, words], &columns)?
     } else {
         let dimensions: Vec<Dimension<'_>> =
             letters.iter().map(|letter| dimension(symbols, *letter)).collect();
-        match source.read(&dimensions, wanted, &columns)? {
+        match read(&dimensions, &columns)? {
             Content::Documents(documents) => Content::Coordinates(documents.coordinates()),
             content @ (Content::Dense(_) | Content::Coordinates(_) | Content::Long(_)) => content,
         }
@@ -178,6 +180,14 @@ pub(super) fn read_one(
         )));
     }
     Ok(Piece { array: id, file, content, letters, group })
+}
+
+/// An error whose advice is a line to type, with the name of the array in it: the reader of a file does not know the name.
+fn named(mut error: FileError, name: &str) -> FileError {
+    error.help = error
+        .help
+        .map(|help| help.replace("--columns NAME=", &format!("--columns {name}=")).into_boxed_str());
+    error
 }
 
 fn dimension(symbols: &Symbols, letter: LetterId) -> Dimension<'_> {

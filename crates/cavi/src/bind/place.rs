@@ -130,7 +130,7 @@ impl<'a> Target<'a> {
     }
 
     /// Whether a cell exists.
-    fn cell_exists(&self, cell: usize) -> bool {
+    pub fn cell_exists(&self, cell: usize) -> bool {
         if !self.has_gaps() {
             return true;
         }

@@ -1,4 +1,4 @@
-//! What is kept of the runs of a fit: the best of those that did not fail.
+//! What is kept of the runs of a fit: the best of those that did not fail, or all of these.
 
 use cavi_executor::Parameters;
 use cavi_syntax::Diagnostic;
@@ -7,6 +7,7 @@ use cavi_syntax::ast::Warmup as Line;
 use super::{Fit, FitError, INFINITE, Lost, Resolved, Run, TraceRow};
 
 /// A run and what it leaves.
+#[derive(Clone)]
 pub(super) struct Attempt {
     pub(super) run: Run,
     pub(super) parameters: Parameters,
@@ -30,6 +31,8 @@ impl Attempt {
 pub(super) struct Kept {
     best: Option<Attempt>,
     best_index: usize,
+    /// Those that did not fail, by their numbers, if all are kept.
+    all: Option<Vec<(usize, Attempt)>>,
     runs: Vec<Run>,
     /// Why the first run that failed did so.
     first_failure: Option<FitError>,
@@ -40,10 +43,11 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    pub(super) fn new(warnings: Vec<Diagnostic>) -> Kept {
+    pub(super) fn new(warnings: Vec<Diagnostic>, keep_all: bool) -> Kept {
         Kept {
             best: None,
             best_index: 0,
+            all: keep_all.then(Vec::new),
             runs: Vec::new(),
             first_failure: None,
             peak_bytes: 0,
@@ -84,6 +88,9 @@ impl Kept {
         self.is_interrupted |= attempt.interrupted;
         self.peak_bytes = self.peak_bytes.max(attempt.peak_bytes);
         self.runs.push(attempt.run.clone());
+        if let (Some(all), None) = (&mut self.all, &attempt.failure) {
+            all.push((self.runs.len() - 1, attempt.clone()));
+        }
         if self.best.as_ref().is_none_or(|best| attempt.rank() > best.rank()) {
             self.best = Some(attempt);
             self.best_index = self.runs.len() - 1;
@@ -118,6 +125,10 @@ impl Kept {
                 self.warnings.push(Diagnostic::warning("W0806", message));
             }
         }
+        let all = self.all.unwrap_or_default();
+        let bytes_of_all: usize = all.iter().map(|(_, own)| bytes(&own.parameters)).sum();
+        let kept =
+            all.into_iter().map(|(number, own)| (number, alone(own, &settings, warmup.clone()))).collect();
         Ok(Fit {
             parameters: best.parameters,
             seconds: best.trace.last().map_or(0.0, |row| row.seconds),
@@ -125,14 +136,40 @@ impl Kept {
             plan: best.plan,
             best: self.best_index,
             runs: self.runs,
+            kept,
             warmup,
             settings,
-            peak_bytes: self.peak_bytes,
+            peak_bytes: self.peak_bytes + bytes_of_all,
             interrupted: self.is_interrupted,
             failure: best.failure,
             warnings: self.warnings,
         })
     }
+}
+
+/// A run as a fit that has no other.
+fn alone(attempt: Attempt, settings: &Resolved, warmup: Vec<Line>) -> Fit {
+    Fit {
+        seconds: attempt.trace.last().map_or(0.0, |row| row.seconds),
+        settings: Resolved { seed: attempt.run.seed, restarts: 1, ..settings.clone() },
+        parameters: attempt.parameters,
+        trace: attempt.trace,
+        plan: attempt.plan,
+        best: 0,
+        runs: vec![attempt.run],
+        kept: Vec::new(),
+        warmup,
+        peak_bytes: attempt.peak_bytes,
+        interrupted: attempt.interrupted,
+        failure: attempt.failure,
+        warnings: Vec::new(),
+    }
+}
+
+/// How many bytes parameters take.
+fn bytes(parameters: &Parameters) -> usize {
+    let numbers: usize = parameters.blocks.iter().flatten().map(Vec::len).sum();
+    numbers * size_of::<f64>()
 }
 
 /// Why a run failed, in a line.

@@ -32,6 +32,8 @@ pub struct Settings {
     pub seed: Option<u64>,
     /// How many runs; the best is kept.
     pub restarts: Option<u64>,
+    /// Whether every run that did not fail is returned, in [`Fit::kept`](crate::Fit::kept); else the best alone.
+    pub keep_all: bool,
     /// How many threads; it changes no bit of the result.
     pub threads: usize,
     /// How the arrays that a sweep reads most are stored.
@@ -64,6 +66,7 @@ impl Default for Settings {
             warmup: None,
             seed: None,
             restarts: None,
+            keep_all: false,
             threads: 1,
             precision: Precision::Double,
             elbo_every: 1,

@@ -25,13 +25,21 @@ impl LogSum {
                 *sum = if *sum == 0.0 { 0.0 } else { *sum * exp(*largest - *log) };
                 *largest = *log;
             }
-            *sum += weight * exp(*log - *largest);
+            // A density that is infinite has no difference from itself.
+            *sum += if log == largest { *weight } else { weight * exp(*log - *largest) };
         }
     }
 
     /// The logarithms.
     pub fn finish(self) -> Vec<f64> {
-        let of = |(largest, sum): (f64, f64)| if sum == 0.0 { f64::NEG_INFINITY } else { largest + ln(sum) };
+        self.over(1.0)
+    }
+
+    /// The logarithms of the sums over a number.
+    fn over(self, number: f64) -> Vec<f64> {
+        let of = |(largest, sum): (f64, f64)| {
+            if sum == 0.0 { f64::NEG_INFINITY } else { largest + ln(sum / number) }
+        };
         self.largest.into_iter().zip(self.sum).map(of).collect()
     }
 }
@@ -55,10 +63,9 @@ impl LogAverage {
         self.count += 1.0;
     }
 
-    /// The logarithms.
+    /// The logarithms. Of equal exponentials it is what each of them was, to the bit.
     pub fn finish(self) -> Vec<f64> {
-        let log_count = ln(self.count);
-        self.sum.finish().into_iter().map(|log| log - log_count).collect()
+        self.sum.over(self.count)
     }
 }
 
@@ -74,6 +81,9 @@ mod tests {
         let found = average.finish();
         assert!((found[0] - ln(3.0)).abs() < 1e-15);
         assert_eq!(found[1..], [-2000.0 - ln(2.0), f64::NEG_INFINITY]);
+        let mut same = LogAverage::new(2);
+        (0..3).for_each(|_| same.add(&[-1234.567, f64::INFINITY]));
+        assert_eq!(same.finish(), [-1234.567, f64::INFINITY]);
         let mut sum = LogSum::new(1);
         sum.add(&[0.25], &[ln(8.0)]);
         sum.add(&[0.0], &[f64::INFINITY]);

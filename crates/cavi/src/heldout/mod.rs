@@ -385,17 +385,35 @@ pub fn score(
     seed: u64,
     threads: usize,
 ) -> Result<Vec<Score>, Error> {
+    score_averaged(problem, &[parameters], held, seed, threads)
+}
+
+/// How well the average of the predictions of several fits of one problem predicts what they were not given, one score an
+/// array: `sum log 1/F sum_f E_{q_f} p(y | latents)`, over entries, over slices that are one observation, or over units of
+/// counts. It is never less than the mean of the fits' own scores.
+///
+/// # Errors
+/// As [`score`].
+///
+/// # Panics
+/// Without a fit.
+pub fn score_averaged(
+    problem: &Problem,
+    fits: &[&Parameters],
+    held: &HeldOut,
+    seed: u64,
+    threads: usize,
+) -> Result<Vec<Score>, Error> {
     let Problem { source, model, equations, binding, .. } = problem.as_given();
-    let predictor = Predictor {
-        model,
-        equations,
-        bound: &binding.bound,
-        parameters,
-        seed,
-        threads: Threads::new(threads),
-        written_out: OnceLock::new(),
-    };
-    let scores = held.parts.iter().map(|part| predictor.score(part));
+    let bound = &binding.bound;
+    let predictors: Vec<Predictor<'_>> = fits
+        .iter()
+        .map(|&parameters| {
+            let (threads, written_out) = (Threads::new(threads), OnceLock::new());
+            Predictor { model, equations, bound, parameters, seed, threads, written_out }
+        })
+        .collect();
+    let scores = held.parts.iter().map(|part| predict::score(&predictors, part));
     scores.map(|score| score.map_err(|diagnostic| Error::at(*diagnostic, source))).collect()
 }
 

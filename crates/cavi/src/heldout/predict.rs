@@ -6,6 +6,12 @@
 //! Where a probability or a rate is a sum of products of latents that are independent under q, its expectation is the same sum of
 //! products of their means, and exact. Everything else is the log of an average over draws from q. The draws are the same for
 //! all entries; the standard error of the sum is that of the averages over [`BATCHES`] batches of them, carried through the logarithm to first order.
+//!
+//! Several posteriors of one problem predict as their equal mixture does, `1/F sum_f q_f`: the prediction of an entry (of a slice
+//! that is one observation, the slice; of counts, one unit) is the average of their predictions,
+//! `log 1/F sum_f exp(log E_{q_f} p(y | latents))`, and thinned counts of a Poisson have their rate at its mean under the
+//! mixture, the average of the means. Both are concave in what is averaged, so that by Jensen's inequality the score is at least
+//! the mean of the posteriors' own.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -117,9 +123,90 @@ struct Part<'a> {
     slices: Vec<Option<usize>>,
 }
 
+/// What a posterior predicts of the held-out part of an array.
+struct Predicted {
+    name: String,
+    discrete: bool,
+    /// How often each entry counts.
+    counts: Vec<f64>,
+    /// Whether there is something to predict where no entry is held out.
+    of_nothing: bool,
+    /// The log of the prediction of each entry, in each batch of draws; one batch where it is exact.
+    batches: Vec<Vec<f64>>,
+    /// What is subtracted beside the logs, in each batch.
+    rests: Vec<f64>,
+}
+
+/// The score of the held-out part of an array under the equal mixture of posteriors.
+pub(super) fn score(predictors: &[Predictor<'_>], hidden: &Hidden) -> Result<Score, Box<Diagnostic>> {
+    let (first, others) = predictors.split_first().expect("a score is that of at least one posterior");
+    let mut predicted = first.predict(hidden)?;
+    if !others.is_empty() {
+        predicted.mix(others, hidden)?;
+    }
+    let Predicted { name, discrete, counts, of_nothing, batches, rests } = predicted;
+    let (log_predictive, standard_error) = summed(&batches, &rests, &counts);
+    // Units of no count leave their rate behind, and are no units.
+    let units = counts.iter().copied().collect::<Accumulator>().total();
+    let log_predictive = if counts.is_empty() && !of_nothing { 0.0 } else { log_predictive };
+    Ok(Score { name, log_predictive, standard_error, units, discrete })
+}
+
+impl Predicted {
+    /// Averages the prediction with those of other posteriors, batch by batch: a batch has the same draws' numbers in each.
+    fn mix(&mut self, others: &[Predictor<'_>], hidden: &Hidden) -> Result<(), Box<Diagnostic>> {
+        let of = |logs: &Vec<f64>| {
+            let mut average = LogAverage::new(logs.len());
+            average.add(logs);
+            average
+        };
+        let mut averages: Vec<LogAverage> = self.batches.iter().map(of).collect();
+        for other in others {
+            let own = other.predict(hidden)?;
+            assert_eq!(
+                own.batches.len(),
+                averages.len(),
+                "whether a prediction is exact follows from the program"
+            );
+            averages.iter_mut().zip(&own.batches).for_each(|(average, logs)| average.add(logs));
+            self.rests.iter_mut().zip(&own.rests).for_each(|(sum, rest)| *sum += rest);
+        }
+        self.batches = averages.into_iter().map(LogAverage::finish).collect();
+        self.rests.iter_mut().for_each(|rest| *rest /= 1.0 + others.len() as f64);
+        Ok(())
+    }
+}
+
+/// The sum over entries of the log of their average over batches, less the average of the rests; with its standard error where
+/// there are several batches.
+fn summed(batches: &[Vec<f64>], rests: &[f64], counts: &[f64]) -> (f64, Option<f64>) {
+    let mut sum = Accumulator::default();
+    let mut totals = vec![0.0; batches.len()];
+    for (entry, count) in counts.iter().enumerate() {
+        let mut average = LogAverage::new(1);
+        batches.iter().for_each(|batch| average.add(&batch[entry..=entry]));
+        let log = average.finish()[0];
+        sum.add(weighted(*count, log));
+        if log.is_finite() {
+            for (total, batch) in totals.iter_mut().zip(batches) {
+                *total += count * exp(batch[entry] - log);
+            }
+        }
+    }
+    let number = batches.len() as f64;
+    let log_predictive = sum.total() - rests.iter().sum::<f64>() / number;
+    if batches.len() == 1 {
+        return (log_predictive, None);
+    }
+    totals.iter_mut().zip(rests).for_each(|(total, rest)| *total -= rest);
+    let middle = totals.iter().sum::<f64>() / number;
+    let squares: f64 = totals.iter().map(|total| (total - middle) * (total - middle)).sum();
+    (log_predictive, Some((squares / (number * (number - 1.0))).sqrt()))
+}
+
 impl Predictor<'_> {
-    /// The score of the held-out part of an array.
-    pub fn score(&self, hidden: &Hidden) -> Result<Score, Box<Diagnostic>> {
+    /// The prediction of the held-out part of an array.
+    fn predict(&self, hidden: &Hidden) -> Result<Predicted, Box<Diagnostic>> {
         let statement = self.model.statement_of(hidden.array).expect("what is held out has a statement");
         let array = self.model.symbols.array(hidden.array);
         let refuse = |reason: &str| {
@@ -135,7 +222,7 @@ impl Predictor<'_> {
             };
             let threads = Threads::new(self.threads.count());
             let other = Predictor { equations, parameters, threads, written_out: OnceLock::new(), ..*self };
-            return other.score(hidden);
+            return other.predict(hidden);
         }
         let prediction = statement.family.prediction();
         let sums_zeros = prediction == Prediction::Rate && (hidden.odds.is_some() || hidden.with_zeros);
@@ -178,9 +265,10 @@ impl Predictor<'_> {
         }
         let width = slices.iter().flatten().product();
         let part = Part { copy: &copy, weights, kind, letters, hidden, width, slices };
-        let outcome = self.evaluate(&part);
+        let (batches, rests) = self.evaluate(&part);
         let discrete = matches!(array.support, Support::Count | Support::Binary | Support::Index(_));
-        Ok(Score { name: array.name.clone(), discrete, ..outcome })
+        let (name, counts) = (array.name.clone(), self.counts(&part));
+        Ok(Predicted { name, discrete, counts, of_nothing: kind == Kind::Rate, batches, rests })
     }
 
     /// An array's observed zeros written out with its other entries.
@@ -341,7 +429,8 @@ impl Predictor<'_> {
         true
     }
 
-    fn evaluate(&self, part: &Part<'_>) -> Score {
+    /// The log of the prediction of each entry and what is subtracted beside it, in each batch of draws.
+    fn evaluate(&self, part: &Part<'_>) -> (Vec<Vec<f64>>, Vec<f64>) {
         let read = self.read(part);
         let blocks: BTreeSet<BlockId> =
             read.iter().filter_map(|array| self.equations.block_of(*array)).collect();
@@ -355,22 +444,18 @@ impl Predictor<'_> {
                 read.iter().map(own).collect()
             })
             .flatten();
-        let counts = self.counts(part);
         let shapes = self.shapes();
         if let Some(means) = means {
             let world = self.world(part, &means, &shapes);
-            let logs = self.logs(part, &world);
-            let rest = self.rest(part, &world);
-            let sum: Accumulator =
-                logs.iter().zip(&counts).map(|(log, count)| weighted(*count, *log)).collect();
-            return self.outcome(part, sum.total() - rest, &counts, None);
+            return (vec![self.logs(part, &world)], vec![self.rest(part, &world)]);
         }
         let sources: Vec<Source> =
             blocks.iter().map(|block| Source::new(self.equations, self.bound, *block)).collect();
+        let entries = part.hidden.values.len() / part.width.max(1);
         let mut batches: Vec<Vec<f64>> = Vec::with_capacity(BATCHES);
         let mut rests: Vec<f64> = Vec::with_capacity(BATCHES);
         for batch in 0..BATCHES {
-            let mut average = LogAverage::new(counts.len());
+            let mut average = LogAverage::new(entries);
             let mut rest = 0.0;
             let size = DRAWS / BATCHES;
             for draw in batch * size..(batch + 1) * size {
@@ -388,34 +473,7 @@ impl Predictor<'_> {
             batches.push(average.finish());
             rests.push(rest);
         }
-        // The log of the average over all draws, entry by entry.
-        let mut sum = Accumulator::default();
-        let mut totals = [0.0; BATCHES];
-        for (entry, count) in counts.iter().enumerate() {
-            let mut average = LogAverage::new(1);
-            batches.iter().for_each(|batch| average.add(&batch[entry..=entry]));
-            let log = average.finish()[0];
-            sum.add(weighted(*count, log));
-            if log.is_finite() {
-                for (total, batch) in totals.iter_mut().zip(&batches) {
-                    *total += count * exp(batch[entry] - log);
-                }
-            }
-        }
-        let rest = rests.iter().sum::<f64>() / BATCHES as f64;
-        totals.iter_mut().zip(&rests).for_each(|(total, rest)| *total -= rest);
-        let middle = totals.iter().sum::<f64>() / BATCHES as f64;
-        let squares: f64 = totals.iter().map(|total| (total - middle) * (total - middle)).sum();
-        let error = (squares / (BATCHES * (BATCHES - 1)) as f64).sqrt();
-        self.outcome(part, sum.total() - rest, &counts, Some(error))
-    }
-
-    fn outcome(&self, part: &Part<'_>, log_predictive: f64, counts: &[f64], error: Option<f64>) -> Score {
-        // Units of no count leave their rate behind, and are no units.
-        let units = counts.iter().copied().collect::<Accumulator>().total();
-        let log_predictive = if counts.is_empty() && part.kind != Kind::Rate { 0.0 } else { log_predictive };
-        let standard_error = error;
-        Score { name: String::new(), log_predictive, standard_error, units, discrete: false }
+        (batches, rests)
     }
 
     /// How often each entry counts: the units of a count, the units of a row, or its multiplicity.

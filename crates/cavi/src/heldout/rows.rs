@@ -10,9 +10,12 @@
 //! **Split.** An array whose statement reads latents of rows is split: by [`SHARE`], in each row, as data are held out before a
 //! fit; what is given decides the row's own latents, and the rest is scored. An array whose statement reads none is scored as
 //! it is.
+//!
+//! **Several fits.** The rows are bound once, along the axes of the first fit; every fit's q is read along the same axes, by label,
+//! so that all of them are given and predict the same entries. Each fits the rows' own latents for itself.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cavi_algebra::{ArrayId, AxisId, BlockId, LetterId, Mode};
@@ -20,7 +23,7 @@ use cavi_executor::{Item, Parameters, Schedule, Step};
 use cavi_model::{InitSpec, Model, Start, Statement};
 use cavi_syntax::Diagnostic;
 
-use super::{Asking, HeldOut, Request, Split, Way, bind_split, hiding, requested, way_of};
+use super::{Asking, HeldOut, Request, Score, Split, Way, bind_split, hiding, requested, way_of};
 use crate::bind::{
     DataError, Frozen, Hide, Inputs, LabelSource, LabelsInput, Part, SetInput, SetValue, Standardised, What,
 };
@@ -40,16 +43,37 @@ pub struct Rows {
     pub problem: Problem,
     /// The other part.
     pub held: HeldOut,
-    /// The factors of q: those of the fit, and those of the new rows.
-    pub parameters: Parameters,
-    /// The fit of the rows' own latents; `None` where they have none.
-    pub fit: Option<Fit>,
+    /// The factors of q for each directory: those of its fit, and those of the new rows given it.
+    pub parameters: Vec<Parameters>,
+    /// For each directory the fit of the rows' own latents; empty where they have none.
+    pub fits: Vec<Fit>,
     /// How many entries were left out for a label that the fit does not have.
     pub dropped: usize,
 }
 
+impl Rows {
+    /// How well the average of the predictions of the fits predicts the part that is to be scored, one score an array.
+    ///
+    /// # Errors
+    /// As [`super::score`].
+    pub fn score(&self, seed: u64, threads: usize) -> Result<Vec<Score>, Error> {
+        let parameters: Vec<&Parameters> = self.parameters.iter().collect();
+        super::score_averaged(&self.problem, &parameters, &self.held, seed, threads)
+    }
+}
+
 /// What is hidden of each array, and how it is split; of rows of weight with the share.
 type Splits = (Vec<Hide>, Vec<(Way, f64)>);
+
+/// What an earlier fit fixes for new rows.
+struct Earlier {
+    directory: PathBuf,
+    /// The inputs with its sizes and labels.
+    inputs: Inputs,
+    frozen: Frozen,
+    /// The labels of each axis that keeps its positions, in its order, of a ragged one after those of their groups.
+    axes: BTreeMap<AxisId, Vec<String>>,
+}
 
 /// The axes of a program that rows run along.
 struct RowAxes<'m> {
@@ -57,14 +81,18 @@ struct RowAxes<'m> {
     axes: BTreeSet<AxisId>,
 }
 
-/// Binds new rows to the program of an earlier fit, splits them and fits their own latents.
+/// Binds new rows to the program of earlier fits, splits them and fits their own latents given each.
 ///
 /// # Errors
-/// Programs without rows, data that do not fit the axes of the earlier fit, a fit that fails.
+/// Programs without rows, data that do not fit the axes of the earlier fits, fits along other axes than the first, a fit that
+/// fails.
+///
+/// # Panics
+/// Without a directory.
 pub fn fit(
     mut compiled: Compiled,
     inputs: &Inputs,
-    directory: &Path,
+    directories: &[&Path],
     given: &[Request],
     settings: &Settings,
     callback: &mut dyn FnMut(&Progress) -> Control,
@@ -74,7 +102,14 @@ pub fn fit(
     let own: BTreeSet<ArrayId> = rows.own_latents().map_err(at)?;
     let asked = requested(&compiled.model, "--given", given)?;
     let (hide, ways) = rows.split(&own, asked)?;
-    let (inputs, frozen) = rows.frozen(inputs, directory)?;
+    let (first, others) = directories.split_first().expect("rows are those of at least one fit");
+    let earlier = rows.frozen(inputs, first)?;
+    for other in others {
+        let other = rows.frozen(inputs, other)?;
+        rows.refuse_other_axes(&earlier, &other)?;
+        rows.refuse_other_scales(&earlier, &other)?;
+    }
+    let Earlier { inputs, frozen, .. } = earlier;
     let seed = settings.seed.or(compiled.model.fit.seed).unwrap_or(0);
     // Only starts of the latents that are fitted here are kept, and no start from data, since those were computed
     // from the data of the earlier fit.
@@ -82,8 +117,22 @@ pub fn fit(
     compiled.model.init.retain(kept);
     let part = Part { hide: &hide, seed, frozen: Some(&frozen) };
     let Split { problem, held, dropped } = bind_split(compiled, &inputs, &part, &ways)?;
-    let (parameters, fit) = fit_own(&problem, directory, &own, settings, callback)?;
-    Ok(Rows { problem, held, parameters, fit, dropped })
+    let (mut parameters, mut fits) = (Vec::new(), Vec::new());
+    for (number, directory) in directories.iter().enumerate() {
+        let mut callback = |progress: &Progress| {
+            let (restart, restarts) = (number as u64, directories.len() as u64);
+            callback(&Progress { restart, restarts, ..*progress })
+        };
+        let (own, fit) = fit_own(&problem, directory, &own, settings, &mut callback)?;
+        parameters.push(own);
+        let stopped = fit.as_ref().is_some_and(|fit| fit.interrupted || fit.failure.is_some());
+        fits.extend(fit);
+        // What was not fitted to its end is not scored, and the others need not be fitted.
+        if stopped {
+            break;
+        }
+    }
+    Ok(Rows { problem, held, parameters, fits, dropped })
 }
 
 /// The q of the fit for what is shared, and a fit of what is not.
@@ -288,7 +337,7 @@ impl<'m> RowAxes<'m> {
     }
 
     /// The axes that keep their positions, as labels and sizes of the earlier fit, and the scale of its data.
-    fn frozen(&self, inputs: &Inputs, directory: &Path) -> Result<(Inputs, Frozen), Vec<DataError>> {
+    fn frozen(&self, inputs: &Inputs, directory: &Path) -> Result<Earlier, Vec<DataError>> {
         let symbols = &self.model.symbols;
         let mut inputs = inputs.clone();
         let mut frozen = Frozen::default();
@@ -362,6 +411,80 @@ impl<'m> RowAxes<'m> {
                 (centre, scale) => problems.extend([centre.err(), scale.err()].into_iter().flatten()),
             }
         }
-        if problems.is_empty() { Ok((inputs, frozen)) } else { Err(problems) }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        Ok(Earlier { directory: directory.to_owned(), inputs, frozen, axes: groups })
+    }
+
+    /// Refuses to average fits along other axes: with the axis, and the sizes or the first label that only one of them has.
+    fn refuse_other_axes(&self, first: &Earlier, other: &Earlier) -> Result<(), DataError> {
+        for (axis, labels) in &first.axes {
+            let theirs = &other.axes[axis];
+            let name = &self.model.symbols.axis(*axis).name;
+            let (one, two) = (first.directory.display(), other.directory.display());
+            let wrong = |found: String| {
+                Err(DataError::new(format!(
+                    "fits along different axes cannot be averaged: axis `{name}` has {found}"
+                ))
+                .possible("fits whose shared axes have the same labels, in any order")
+                .help("fit all of them to the same data, as `cavi fit ... --restarts 5 --keep all` does"))
+            };
+            if labels.len() != theirs.len() {
+                return wrong(format!("size {} in `{one}` and {} in `{two}`", labels.len(), theirs.len()));
+            }
+            let known: HashSet<&String> = theirs.iter().collect();
+            if let Some(label) = labels.iter().find(|label| !known.contains(label)) {
+                return wrong(format!("`{label}` in `{one}`, which `{two}` lacks"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses to average fits to data that were standardised differently: their densities are those of different numbers.
+    fn refuse_other_scales(&self, first: &Earlier, other: &Earlier) -> Result<(), DataError> {
+        for (own, theirs) in first.frozen.standardised.iter().zip(&other.frozen.standardised) {
+            let same = self.by_label(own.array, &own.centre, &first.axes)
+                == self.by_label(theirs.array, &theirs.centre, &other.axes)
+                && self.by_label(own.array, &own.scale, &first.axes)
+                    == self.by_label(theirs.array, &theirs.scale, &other.axes);
+            if !same {
+                let name = &self.model.symbols.array(own.array).name;
+                let (one, two) = (first.directory.display(), other.directory.display());
+                return Err(DataError::new(format!(
+                    "fits to different data cannot be averaged: `{name}` was standardised by other numbers in `{two}` than in \
+                     `{one}`"
+                ))
+                .possible("fits whose `standardised/` agree"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Numbers of an array in the order of the labels that they belong to.
+    fn by_label(
+        &self,
+        array: ArrayId,
+        numbers: &Option<(LetterId, Vec<f64>)>,
+        axes: &BTreeMap<AxisId, Vec<String>>,
+    ) -> Vec<(Vec<String>, f64)> {
+        let symbols = &self.model.symbols;
+        let Some((over, values)) = numbers else { return Vec::new() };
+        let mut places: Vec<Vec<String>> = vec![Vec::new()];
+        for letter in &symbols.array(array).letters {
+            let own = symbols.letter(*letter);
+            // Over a ragged letter there is a number for each group.
+            let axis = if letter == over { symbols.axis(own.axis).parent } else { Some(own.axis) };
+            let labels = axis.and_then(|axis| axes.get(&axis));
+            let Some(labels) = labels else { continue };
+            let with = |place: &Vec<String>, label: &String| [&place[..], &[label.clone()]].concat();
+            places = places
+                .iter()
+                .flat_map(|place| labels.iter().map(|label| with(place, label)).collect::<Vec<_>>())
+                .collect();
+        }
+        let mut all: Vec<(Vec<String>, f64)> = places.into_iter().zip(values.iter().copied()).collect();
+        all.sort_by(|(one, _), (other, _)| one.cmp(other));
+        all
     }
 }

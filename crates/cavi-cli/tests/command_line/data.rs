@@ -1,0 +1,261 @@
+//! What is said of the data that were read: the line of each array, what looks like a mistake, and `cavi data`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::common::{MODEL, cavi, scratch, text};
+
+const COUNTS: &str = "axis user[u]\naxis item[i]\naxis part[k] = 2\ndata y[u, i] : count, absent = 0\n\
+    w[u, k] ~ Gamma(1, rate = 1)\nh[i, k] ~ Gamma(1, rate = 1)\ny[u, i] ~ Poisson(sum[k](w[u, k] * h[i, k]))\n";
+const VIEWS: &str = "axis sample[n]\naxis view[m]\naxis feature[j] in view[m]\naxis factor[k] = 1\n\
+    data x[n, m, j] : real, absent = NA\nz[n, k] ~ Normal(0, sd = 1)\nw[m, j, k] ~ Normal(0, sd = 1)\n\
+    x[n, m, j] ~ Normal(sum[k](w[m, j, k] * z[n, k]), sd = 1)\n";
+
+fn prepared(name: &str, files: &[(&str, &str)]) -> PathBuf {
+    let directory = scratch(name);
+    fs::write(directory.join("counts.cavi"), COUNTS).unwrap();
+    fs::write(directory.join("views.cavi"), VIEWS).unwrap();
+    for (file, text) in files {
+        fs::write(directory.join(file), text).unwrap();
+    }
+    directory
+}
+
+/// The status of a fit of one sweep, and what it says on standard error.
+fn fit(directory: &Path, program: &str, arguments: &[&str]) -> (i32, String) {
+    let fixed = ["fit", program, "--sweeps", "1", "--progress", "none", "--out", "o"];
+    let output = cavi(directory, &[&fixed[..], arguments].concat());
+    (output.status.code().unwrap_or(-1), text(&output.stderr))
+}
+
+const RATINGS: &str = "userId,movieId,rating,timestamp\n1,1,4,964982703\n1,3,4,964981247\n2,1,3,964982224\n";
+
+/// A table of ids was once rows by columns, and its items were called as its columns are.
+#[test]
+fn tables_of_ids_are_long_or_say_what_to_type() {
+    let directory = prepared(
+        "data_ids",
+        &[
+            ("ml.csv", RATINGS),
+            ("ids.csv", "user_id,item_id,count\n1,10,3\n1,11,1\n2,10,2\n3,12,7\n"),
+            ("wide.csv", "id,a,b\n1,3,0\n2,0,2\n3,1,1\n4,2,2\n5,0,4\n"),
+            ("named.csv", "user,a,b\n1,3,0\n2,0,2\n3,1,1\n4,2,2\n5,0,4\n"),
+            ("empty.csv", ",a,b\n1,3,0\n2,0,2\n3,1,1\n4,2,2\n5,0,4\n"),
+        ],
+    );
+    let fit = |arguments: &[&str]| fit(&directory, "counts.cavi", arguments);
+    let (status, said) = fit(&["--data", "y=ml.csv"]);
+    assert_eq!(status, 1, "{said}");
+    let line = "--columns y=user:userId,item:movieId,value:rating";
+    assert!(said.contains(line) && said.contains("`--columns y=wide`"), "{said}");
+    assert!(!directory.join("o").exists());
+    // Both lines do what they say.
+    let (status, said) = fit(&["--data", "y=ml.csv", "--columns", line.split_once(' ').unwrap().1]);
+    assert_eq!(
+        (status, said.as_str()),
+        (0, "y: 2 user (1, 2) x 2 item (1, 3), 3 entries, 1 zero, 0 missing, sum 11\n")
+    );
+    let (status, said) = fit(&["--data", "y=ml.csv", "--columns", "y=wide"]);
+    assert!(
+        status == 0 && said.starts_with("y: 3 user x 4 item (userId, movieId, ...), 12 entries"),
+        "{said}"
+    );
+    assert!(said.contains("look like names of columns: `rating`, `timestamp`"), "{said}");
+    let (status, said) = fit(&["--data", "y=ids.csv"]);
+    assert_eq!(
+        (status, said.as_str()),
+        (0, "y: 3 user (1, 2, 3) x 3 item (10, 11, 12), 4 entries, 5 zeros, 0 missing, sum 13\n")
+    );
+    // A counter is labels where the header says so, and data with a warning elsewhere.
+    for file in ["y=named.csv", "y=empty.csv"] {
+        let (status, said) = fit(&["--data", file]);
+        assert!(
+            status == 0 && said.starts_with("y: 5 user (1, 2, 3, 4, 5) x 2 item (a, b), 7 entries"),
+            "{said}"
+        );
+        assert!(!said.contains("warning"), "{said}");
+    }
+    let (status, said) = fit(&["--data", "y=wide.csv"]);
+    assert!(status == 0 && said.contains("warning: wide.csv: the column `id` counts the rows"), "{said}");
+    assert!(said.contains("name it `user`"), "{said}");
+}
+
+/// Labels that meet nowhere, and files that look transposed.
+#[test]
+fn labels_that_meet_nowhere_are_warned_about() {
+    let view = |rows: &[&str], columns: &[&str]| {
+        let mut text = format!(",{}\n", columns.join(","));
+        for (i, row) in rows.iter().enumerate() {
+            let cells: Vec<String> = (0..columns.len()).map(|j| format!("{}", (i * 7 + j * 3) % 5)).collect();
+            text += &format!("{row},{}\n", cells.join(","));
+        }
+        text
+    };
+    let people = ["P000", "P001", "P002", "P003"];
+    let samples = ["P000-01A", "P001-01A", "P002-01A", "P003-01A"];
+    let directory = prepared(
+        "data_disjoint",
+        &[
+            ("a.csv", &view(&samples, &["g1", "g2"])),
+            ("b.csv", &view(&people, &["p1", "p2", "p3"])),
+            ("c.csv", &view(&["P003", "Q1"], &["m1"])),
+            ("t.csv", &view(&["q1", "q2"], &people)),
+            ("long.csv", "sample,view,feature,v\nr1,a,f,1\nr2,a,f,2\nr3,b,g,2\nr4,b,g,3\n"),
+        ],
+    );
+    let fit = |arguments: &[&str]| fit(&directory, "views.cavi", arguments);
+    let (status, said) = fit(&["--data", "x[a]=a.csv", "--data", "x[b]=b.csv", "--quiet"]);
+    assert_eq!(status, 0, "{said}");
+    assert!(said.starts_with("warning: `x[a]` and `x[b]` have no sample in common (`P000-01A`, "), "{said}");
+    assert!(said.contains("`P000-01A` and `P000` may be one sample"), "{said}");
+    // One label in common is enough, and a label of other words says nothing of ends.
+    let (_, said) = fit(&["--data", "x[b]=b.csv", "--data", "x[c]=c.csv"]);
+    assert!(!said.contains("in common"), "{said}");
+    assert!(
+        said.starts_with(
+            "x: 5 sample (P000, P001, P002, ...) x 4 feature in view (b 3, c 1), 14 entries, 6 missing"
+        ),
+        "{said}"
+    );
+    let (_, said) = fit(&["--data", "x=long.csv"]);
+    assert!(
+        said.contains("`x[a]` and `x[b]` have no sample in common (`r1`, `r2` and `r3`, `r4`)"),
+        "{said}"
+    );
+    assert!(said.contains("alike in all files"), "{said}");
+    let (_, said) = fit(&["--data", "x[b]=b.csv", "--data", "x[t]=t.csv"]);
+    assert!(said.contains("t.csv looks transposed") && !said.contains("in common"), "{said}");
+}
+
+/// A size that the program states says which way a file goes.
+#[test]
+fn a_transposed_file_is_seen_by_its_sizes() {
+    let directory = prepared(
+        "data_transposed",
+        &[("t.csv", ",s1,s2,s3\nA,1,0,2\nB,0,1,3\n"), ("plain.csv", "1,0,2\n0,1,3\n")],
+    );
+    fs::write(directory.join("sized.cavi"), COUNTS.replace("axis item[i]", "axis item[i] = 2")).unwrap();
+    let wrong = |arguments: &[&str]| fit(&directory, "sized.cavi", arguments);
+    for file in ["y=t.csv", "y=plain.csv"] {
+        let (status, said) = wrong(&["--data", file]);
+        assert_eq!(status, 1, "{said}");
+        assert!(said.contains("looks transposed: it has 2 rows and 3 columns"), "{said}");
+        assert!(said.contains("help: `--transpose y`"), "{said}");
+        let (status, said) = wrong(&["--data", file, "--transpose", "y"]);
+        assert!(status == 0 && said.starts_with("y: 3 user"), "{said}");
+    }
+}
+
+/// Positions of which nothing, or nothing that differs, is observed.
+#[test]
+fn empty_and_constant_positions_are_warned_about() {
+    let directory = prepared(
+        "data_poor",
+        &[("y.csv", ",a,b,c\nu1,1,0,2\nu2,0,0,0\nu3,3,0,1\n"), ("x.csv", ",f,g\ns1,1,2\ns2,1,NA\ns3,1,3\n")],
+    );
+    let (_, said) = fit(&directory, "counts.cavi", &["--data", "y=y.csv"]);
+    assert!(said.contains("warning: `y`: 1 of 3 positions of axis `user` has zeros alone: u2\n"), "{said}");
+    assert!(said.contains("warning: `y`: 1 of 3 positions of axis `item` has zeros alone: b\n"), "{said}");
+    let (_, said) = fit(&directory, "views.cavi", &["--data", "x[m]=x.csv"]);
+    assert!(
+        said.contains("x: 3 sample (s1, s2, s3) x 2 feature in view (m 2), 5 entries, 1 missing, "),
+        "{said}"
+    );
+    assert!(said.contains("`x`: 1 of 2 positions of axis `feature` has equal entries: m/f\n"), "{said}");
+}
+
+/// A file without a program: its first lines, what it is read as, and a line that binds it and works.
+#[test]
+fn a_file_is_shown_with_the_line_that_binds_it() {
+    let directory = prepared(
+        "data_show",
+        &[
+            ("ml.csv", RATINGS),
+            ("w.csv", ",a,b\nr,0.5,1\ns,2,3\n"),
+            ("t.tns", "1 1 1 3\n2 2 1 4\n"),
+            ("v.csv", "x\n1\n2\n"),
+            ("text.csv", "name,colour\nx,red\ny,blue\n"),
+        ],
+    );
+    fs::write(directory.join("m.cavi"), MODEL).unwrap();
+    let data = |arguments: &[&str]| {
+        let output = cavi(&directory, &[&["data"], arguments].concat());
+        (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+    };
+    let (status, shown, said) = data(&["ml.csv"]);
+    assert_eq!((status, said.as_str()), (0, ""));
+    assert!(
+        shown.starts_with(
+            "ml.csv: table, fields parted by commas, a header, 4 columns, 3 lines\n  1  userId,"
+        ),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("\ny: 2 user (1, 2) x 2 movie (1, 3), 3 entries, 1 zero, 0 missing, sum 11\n"),
+        "{shown}"
+    );
+    let columns = "--data y=ml.csv --columns y=user:userId,movie:movieId,value:rating --out DIR\n";
+    assert!(shown.ends_with(columns), "{shown}");
+    // The declaration and the line make a program run.
+    let (_, shown, _) = data(&[
+        "ml.csv",
+        "--as",
+        "n[user, item] : count, absent = 0",
+        "--columns",
+        "n=user:userId,item:movieId,value:rating",
+    ]);
+    let declared: Vec<&str> =
+        shown.lines().skip_while(|line| *line != "declared").skip(1).take(3).map(str::trim).collect();
+    let letters: Vec<&str> =
+        declared[..2].iter().map(|line| line.split_once('[').unwrap().1.trim_end_matches(']')).collect();
+    let (u, i) = (letters[0], letters[1]);
+    let program = format!(
+        "{}\naxis z_part[zk] = 2\nw[{u}, zk] ~ Gamma(1, rate = 1)\nh[{i}, zk] ~ Gamma(1, rate = 1)\n\
+         n[{u}, {i}] ~ Poisson(sum[zk](w[{u}, zk] * h[{i}, zk]))\n",
+        declared.join("\n")
+    );
+    fs::write(directory.join("own.cavi"), program).unwrap();
+    let line = shown.lines().last().unwrap().trim().replace("MODEL", "own.cavi").replace("DIR", "o");
+    let arguments: Vec<&str> = line.split(' ').skip(1).chain(["--sweeps", "1"]).collect();
+    let output = cavi(&directory, &arguments);
+    assert_eq!(output.status.code(), Some(0), "{line}\n{}", text(&output.stderr));
+
+    for (arguments, wanted) in [
+        (
+            &["w.csv"][..],
+            "y: 2 row (r, s) x 2 column (a, b), 4 entries, 0 missing, mean 1.625, from 0.5 to 3\n",
+        ),
+        (&["t.tns"], "y: 2 axis1 x 2 axis2 x 1 axis3, 2 entries, 2 zeros, 0 missing, sum 7\n"),
+        (&["v.csv"], "y: 2 row, 2 entries, 0 zeros, 0 missing, sum 3\n"),
+        (
+            &["w.csv", "--as", "m[gene, cell] : real", "--transpose", "m"],
+            "m: 2 gene (a, b) x 2 cell (r, s), 4 entries",
+        ),
+        (
+            &["text.csv:colour", "--as", "c[name] : index colour"],
+            "c: 2 name (x, y), 2 entries, 0 missing, 2 of 2 colour in them\n",
+        ),
+    ] {
+        let (status, shown, said) = data(arguments);
+        assert!(status == 0 && shown.contains(wanted), "{arguments:?}: {shown}{said}");
+    }
+    for (arguments, wanted) in [
+        (&["none.csv"][..], &["none.csv", "no such file"][..]),
+        (&["m.cavi"], &["m.cavi", ".csv"]),
+        (
+            &["ml.csv", "--as", "y[user, item] : count, absent = 0"],
+            &["`--columns y=user:userId,item:movieId,value:rating`"],
+        ),
+        (&["ml.csv", "--as", "y[user item]"], &["declares no data", "`y[user, item] : count`"]),
+        (&["ml.csv", "--as", "y[user, item] : counts"], &["declares no data", "`counts`"]),
+        (&["w.csv", "--as", "y[u, i] : count"], &["0.5", "count"]),
+        (&["text.csv"], &["text.csv"]),
+    ] {
+        let (status, shown, said) = data(arguments);
+        assert_eq!(status, 1, "{arguments:?}: {shown}{said}");
+        assert!(
+            said.starts_with("error") && wanted.iter().all(|part| said.contains(part)),
+            "{arguments:?}: {said}"
+        );
+    }
+}

@@ -1,0 +1,332 @@
+//! What can be read, and was most likely meant otherwise: files whose labels meet nowhere, files that look transposed, columns
+//! of a table that look like no labels.
+//!
+//! Nothing here knows what an axis is about. What is said follows from labels that files share or do not share, and from names
+//! that the program gives to its axes.
+
+use std::collections::{BTreeSet, HashSet};
+
+use cavi_algebra::{AxisId, LetterId, Symbols};
+use cavi_files::{Categories, Content, Dense, MISSING, Values};
+
+use super::axes::Axes;
+use super::data_error::DataError;
+use super::inputs::{Inputs, LabelSource, SetValue};
+use super::pieces::Piece;
+
+/// A wider table has labels as columns, some of which are words.
+const FEW_COLUMNS: usize = 12;
+/// Fewer rows than these count by chance.
+const FEW_ROWS: usize = 5;
+/// Names of columns of long tables that are no labels of rows or columns.
+const NAMES: [&str; 8] = ["timestamp", "rating", "ratings", "count", "counts", "value", "freq", "frequency"];
+
+/// The labels that a file, or a group of it, has on an axis.
+struct Has<'a> {
+    /// The file, as its place in the list.
+    piece: usize,
+    /// `x`, or `x[a]` of a group.
+    name: String,
+    labels: Vec<&'a str>,
+}
+
+/// Everything that looks like a mistake.
+pub(super) fn warnings(symbols: &Symbols, inputs: &Inputs, pieces: &[Piece], axes: &Axes) -> Vec<String> {
+    let turned = (0..pieces.len()).filter_map(|place| transposed(symbols, inputs, pieces, place));
+    let mut warnings: Vec<String> = turned.collect();
+    // Labels of a file that looks transposed meet nowhere for that reason.
+    if warnings.is_empty() {
+        let axes = (0..symbols.axes.len()).map(AxisId::from);
+        let plain = axes.filter(|axis| symbols.axis(*axis).parent.is_none());
+        warnings.extend(plain.filter_map(|axis| disjoint(symbols, pieces, axis)));
+    }
+    for piece in pieces {
+        if let Some(text) = columns_as_labels(symbols, piece) {
+            warnings.push(text);
+        } else {
+            warnings.extend(id_among_columns(symbols, piece, axes));
+        }
+    }
+    warnings
+}
+
+/// The labels of a dimension of a file, in its order.
+fn labels_of(content: &Content, dimension: usize) -> Vec<&str> {
+    match content {
+        Content::Dense(dense) => dense.labels[dimension].iter().flatten().map(String::as_str).collect(),
+        Content::Long(long) => long.positions[dimension].names.iter().map(String::as_str).collect(),
+        Content::Coordinates(_) | Content::Documents(_) => Vec::new(),
+    }
+}
+
+/// Which labels each file, or each group of a long table, has on an axis.
+fn everyones<'a>(symbols: &Symbols, pieces: &'a [Piece], axis: AxisId) -> Vec<Has<'a>> {
+    let mut all = Vec::new();
+    for (place, piece) in pieces.iter().enumerate() {
+        let own = &symbols.array(piece.array).name;
+        let ragged = piece.letters.iter().find(|letter| symbols.letter(**letter).parent.is_some());
+        let above = ragged.and_then(|ragged| symbols.letter(*ragged).parent);
+        let groups = above.and_then(|above| piece.letters.iter().position(|letter| *letter == above));
+        for (dimension, letter) in piece.letters.iter().enumerate() {
+            if symbols.letter(*letter).axis != axis {
+                continue;
+            }
+            match (&piece.content, groups) {
+                (Content::Long(long), Some(groups)) if groups != dimension => {
+                    for (group, labels) in by_group(&long.positions[groups], &long.positions[dimension]) {
+                        all.push(Has { piece: place, name: format!("{own}[{group}]"), labels });
+                    }
+                }
+                _ => {
+                    let name = match &piece.group {
+                        Some(path) => format!("{own}[{}]", path.join("/")),
+                        None => own.clone(),
+                    };
+                    all.push(Has { piece: place, name, labels: labels_of(&piece.content, dimension) });
+                }
+            }
+        }
+    }
+    all.retain(|has| !has.labels.is_empty());
+    all
+}
+
+/// The labels that occur with each group of a long table.
+fn by_group<'a>(groups: &'a Categories, labels: &'a Categories) -> Vec<(&'a str, Vec<&'a str>)> {
+    let mut pairs: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); groups.names.len()];
+    for (group, label) in groups.codes.iter().zip(&labels.codes) {
+        if *group != MISSING && *label != MISSING {
+            pairs[*group as usize].insert(*label);
+        }
+    }
+    let name = |code: u32| labels.names[code as usize].as_str();
+    let of =
+        |(group, own): (&'a String, BTreeSet<u32>)| (group.as_str(), own.into_iter().map(name).collect());
+    groups.names.iter().zip(pairs).map(of).collect()
+}
+
+/// Two files, or groups, that have no label of an axis in common: what they were meant to share is taken for different things.
+fn disjoint(symbols: &Symbols, pieces: &[Piece], axis: AxisId) -> Option<String> {
+    let all = everyones(symbols, pieces, axis);
+    let mut found: Vec<(&Has<'_>, &Has<'_>)> = Vec::new();
+    for (place, one) in all.iter().enumerate() {
+        let known: HashSet<&str> = one.labels.iter().copied().collect();
+        for other in &all[place + 1..] {
+            // Two dimensions of one file may be the two sides of a network.
+            let same_file = one.piece == other.piece && one.name == other.name;
+            if !same_file && !other.labels.iter().any(|label| known.contains(label)) {
+                found.push((one, other));
+            }
+        }
+    }
+    let (one, other) = found.first()?;
+    let name = &symbols.axis(axis).name;
+    let more = match found.len() {
+        1 => String::new(),
+        2 => ", and neither has one other pair".to_owned(),
+        pairs => format!(", and neither have {} other pairs", pairs - 1),
+    };
+    let hint = match alike(&one.labels, &other.labels) {
+        Some((one, other)) => {
+            format!("`{one}` and `{other}` may be one {name}: write its label alike in both files")
+        }
+        None => format!("label what is the same {name} alike in all files"),
+    };
+    Some(format!(
+        "`{}` and `{}` have no {name} in common ({} and {}){more}, and nothing that one tells of a {name} is used for the \
+         other\n  help: {hint}",
+        one.name,
+        other.name,
+        some(&one.labels),
+        some(&other.labels)
+    ))
+}
+
+/// Labels of two lists that are one but for case, punctuation, or what one of them has more at an end, if most are.
+fn alike<'a>(one: &[&'a str], other: &[&'a str]) -> Option<(&'a str, &'a str)> {
+    const LOOKED_AT: usize = 50;
+    let plain = |label: &str| -> String {
+        label.chars().filter(|own| own.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    let theirs: Vec<(String, &'a str)> = other.iter().map(|label| (plain(label), *label)).collect();
+    let mut found: Vec<(&'a str, &'a str)> = Vec::new();
+    let looked_at = one.iter().take(LOOKED_AT);
+    for label in looked_at.clone() {
+        let own = plain(label);
+        let near = |(text, _): &&(String, &'a str)| {
+            let (short, long) = if text.len() < own.len() { (text, &own) } else { (&own, text) };
+            short.len() > 2 && (long.starts_with(short.as_str()) || long.ends_with(short.as_str()))
+        };
+        found.extend(theirs.iter().find(near).map(|(_, other)| (*label, *other)));
+    }
+    (2 * found.len() > looked_at.len()).then(|| found[0])
+}
+
+/// A file whose rows are named as another file names the second axis, or its columns as another names the first.
+fn transposed(symbols: &Symbols, inputs: &Inputs, pieces: &[Piece], place: usize) -> Option<String> {
+    let piece = &pieces[place];
+    let Content::Dense(_) = &piece.content else { return None };
+    let [rows, columns] = piece.letters[..] else { return None };
+    let axis = |letter: LetterId| symbols.letter(letter).axis;
+    if axis(rows) == axis(columns) {
+        return None;
+    }
+    let others = |of: AxisId| -> HashSet<String> {
+        let mut labels: HashSet<String> = everyones(symbols, pieces, of)
+            .into_iter()
+            .filter(|has| has.piece != place)
+            .flat_map(|has| has.labels.into_iter().map(str::to_owned))
+            .collect();
+        for input in inputs.labels.iter().filter(|own| own.axis == symbols.axis(of).name) {
+            if let LabelSource::List(_, own) = &input.source {
+                labels.extend(own.iter().cloned());
+            }
+        }
+        labels
+    };
+    let (of_rows, of_columns) = (others(axis(rows)), others(axis(columns)));
+    let meets = |dimension: usize, known: &HashSet<String>| {
+        labels_of(&piece.content, dimension).into_iter().any(|label| known.contains(label))
+    };
+    let straight = meets(0, &of_rows) || meets(1, &of_columns);
+    let turned = meets(0, &of_columns) || meets(1, &of_rows);
+    let name = &symbols.array(piece.array).name;
+    (turned && !straight).then(|| {
+        let (rows, columns) = (&symbols.axis(axis(rows)).name, &symbols.axis(axis(columns)).name);
+        format!(
+            "{} looks transposed beside other files: its rows are read as {rows} and its columns as {columns}, and their labels \
+             stand on the other axis there\n  help: {}",
+            piece.name(),
+            match piece.group {
+                // The option is one for all files of an array.
+                Some(_) => format!("write this file, or the others, the other way round (`--transpose {name}` turns all of them)"),
+                None => transpose(inputs, name),
+            }
+        )
+    })
+}
+
+/// Files of two dimensions whose sizes are those that the program or `--set` states, the other way round.
+pub(super) fn transposed_by_size(
+    symbols: &Symbols,
+    inputs: &Inputs,
+    pieces: &[Piece],
+    text: &dyn Fn(AxisId) -> Option<Result<f64, DataError>>,
+) -> Vec<DataError> {
+    let stated = |letter: LetterId| -> Option<f64> {
+        let axis = symbols.letter(letter).axis;
+        let set = inputs.set.iter().find(|own| own.name == symbols.axis(axis).name && own.group.is_none());
+        match set.map(|own| &own.value) {
+            Some(SetValue::Number(size)) => Some(*size),
+            Some(SetValue::Source(_)) | None => text(axis)?.ok(),
+        }
+    };
+    let mut found = Vec::new();
+    for piece in pieces {
+        let shape = match &piece.content {
+            Content::Dense(dense) => &dense.shape,
+            Content::Coordinates(coordinates) if coordinates.shape_is_exact => &coordinates.shape,
+            Content::Coordinates(_) | Content::Long(_) | Content::Documents(_) => continue,
+        };
+        let ([rows, columns], [first, second]) = (shape.as_slice(), &piece.letters[..]) else { continue };
+        let sizes = [stated(*first), stated(*second)];
+        let fits = |one: usize, other: usize| {
+            let agrees = |size: Option<f64>, own: usize| size.is_none_or(|size| size == own as f64);
+            agrees(sizes[0], one) && agrees(sizes[1], other)
+        };
+        if fits(*rows, *columns) || !fits(*columns, *rows) {
+            continue;
+        }
+        let name = &symbols.array(piece.array).name;
+        let declared = |letter: LetterId, size: Option<f64>| {
+            let axis = &symbols.axis(symbols.letter(letter).axis).name;
+            size.map_or_else(|| format!("`{axis}`"), |size| format!("`{axis}` of size {size}"))
+        };
+        found.push(
+            DataError::new(format!(
+                "{} looks transposed: it has {rows} rows and {columns} columns, read as {} by {}",
+                piece.name(),
+                declared(*first, sizes[0]),
+                declared(*second, sizes[1])
+            ))
+            .help(transpose(inputs, name)),
+        );
+    }
+    found
+}
+
+/// What to do about an array that looks transposed.
+fn transpose(inputs: &Inputs, name: &str) -> String {
+    match inputs.transpose.iter().any(|own| own == name) {
+        true => format!("leave `--transpose {name}` out"),
+        false => format!("`--transpose {name}`"),
+    }
+}
+
+/// A dense table whose column labels look like the header of a long one.
+fn columns_as_labels(symbols: &Symbols, piece: &Piece) -> Option<String> {
+    let labels = column_labels(piece)?;
+    let plain = |text: &str| text.trim().to_lowercase();
+    let axes: Vec<String> =
+        piece.letters.iter().map(|letter| plain(&symbols.axis(symbols.letter(*letter).axis).name)).collect();
+    let is_name = |label: &&String| {
+        let label = plain(label);
+        NAMES.contains(&label.as_str()) || axes.contains(&label)
+    };
+    let found: Vec<&str> = labels.iter().filter(is_name).map(String::as_str).collect();
+    let [_, letter] = piece.letters[..] else { return None };
+    let axis = &symbols.axis(symbols.letter(letter).axis).name;
+    let name = &symbols.array(piece.array).name;
+    let first = &symbols.axis(symbols.letter(piece.letters[0]).axis).name;
+    (!found.is_empty()).then(|| {
+        format!(
+            "{}: labels of axis `{axis}` look like names of columns: {}\n  help: if each line is one entry, say which columns are \
+             which: `--columns {name}={first}:COLUMN,{axis}:COLUMN,value:COLUMN`",
+            piece.name(),
+            some(&found)
+        )
+    })
+}
+
+/// The labels of the columns of a table of few columns.
+fn column_labels(piece: &Piece) -> Option<&Vec<String>> {
+    let Content::Dense(Dense { labels, lines: Some(_), .. }) = &piece.content else { return None };
+    let [_, Some(columns)] = labels.as_slice() else { return None };
+    (columns.len() <= FEW_COLUMNS).then_some(columns)
+}
+
+/// A table without row labels whose first column counts the rows.
+fn id_among_columns(symbols: &Symbols, piece: &Piece, axes: &Axes) -> Option<String> {
+    let Content::Dense(Dense { shape, values: Values::Numbers(values), labels, lines: Some(_) }) =
+        &piece.content
+    else {
+        return None;
+    };
+    let ([rows, columns], [None, Some(names)]) = (shape.as_slice(), labels.as_slice()) else { return None };
+    if *rows < FEW_ROWS || *columns < 2 {
+        return None;
+    }
+    let first = values[0];
+    let counts = |(row, value): (usize, &f64)| *value == first + row as f64;
+    let is_counter =
+        (first == 0.0 || first == 1.0) && values.iter().step_by(*columns).enumerate().all(counts);
+    let axis = symbols.letter(piece.letters[0]).axis;
+    // Where rows have labels from elsewhere, so has this file.
+    let is_labelled = axes.labels[axis.index()].is_some();
+    is_counter.then(|| {
+        let (column, name) = (&names[0], &symbols.axis(axis).name);
+        let or = if is_labelled { "" } else { ", or give it no name" };
+        format!(
+            "{}: the column `{column}` counts the rows, and is read as data\n  help: if it holds labels, name it `{name}` in the \
+             header{or}",
+            piece.name()
+        )
+    })
+}
+
+/// The first three of some names.
+fn some(names: &[&str]) -> String {
+    let shown: Vec<String> = names.iter().take(3).map(|name| format!("`{name}`")).collect();
+    let more = if names.len() > 3 { ", ..." } else { "" };
+    shown.join(", ") + more
+}

@@ -1,0 +1,239 @@
+//! What a data file holds, before there is a program for it.
+//!
+//! A declaration, `y[u, i] : count`, says what the file is to be read as. Without one the first that the file allows is taken: a
+//! long table whose columns are ids or text; rows by columns; a vector; counts before real numbers.
+
+use std::path::Path;
+
+use cavi_files::{Head, HeadColumn};
+use cavi_model::Model;
+
+use crate::bind::{ArrayInput, Binding, ColumnsInput, DataError, Inputs, Source, bind};
+
+/// A file, and what was understood of it.
+#[derive(Clone, Debug)]
+pub struct Look {
+    /// The declaration as a line of a program, and the axes that it needs.
+    pub declaration: Vec<String>,
+    /// The name of the array.
+    pub name: String,
+    /// What was understood, a line.
+    pub read: Vec<String>,
+    /// What is most likely a mistake.
+    pub warnings: Vec<String>,
+    /// What there is to know.
+    pub notes: Vec<String>,
+    /// What `--columns` has to say, if anything.
+    pub columns: Option<String>,
+}
+
+/// How a file may be read.
+struct Reading {
+    /// `y[u, i] : count`
+    declared: String,
+    columns: Option<String>,
+}
+
+/// What a declaration declares.
+struct Declared {
+    name: String,
+    axes: Vec<String>,
+    /// What stands after the colon.
+    of: String,
+}
+
+/// Reads a file as a declaration says, or as the first one that it allows; `inputs` may say which columns are which, whether it is
+/// transposed, and what labels there are.
+///
+/// # Errors
+/// A declaration that is none; everything that is wrong with the file.
+pub fn look(
+    path: &str,
+    head: &Head,
+    declaration: Option<&str>,
+    inputs: &Inputs,
+) -> Result<Look, Vec<DataError>> {
+    let readings = match declaration {
+        Some(text) => vec![Reading { declared: text.to_owned(), columns: None }],
+        None => guesses(head, inputs),
+    };
+    let mut first = None;
+    for reading in readings {
+        match try_one(path, &reading, inputs) {
+            Ok(look) => return Ok(look),
+            Err(problems) => {
+                first.get_or_insert(problems);
+            }
+        }
+    }
+    Err(first.unwrap_or_default())
+}
+
+/// What a file may be, the likeliest first.
+fn guesses(head: &Head, inputs: &Inputs) -> Vec<Reading> {
+    const NAME: &str = "y";
+    let ids: Vec<&HeadColumn> =
+        head.columns.iter().filter(|own| own.identifies.is_some() || !own.is_number).collect();
+    let values: Vec<&HeadColumn> =
+        head.columns.iter().filter(|own| own.identifies.is_none() && own.is_number).collect();
+    let mut shapes: Vec<(Vec<String>, Option<String>)> = Vec::new();
+    let asked = inputs.columns.iter().find(|own| own.name == NAME).filter(|own| !own.columns.is_empty());
+    if let Some(asked) = asked {
+        let roles = asked.columns.iter().map(|(role, _)| role).filter(|role| *role != "value");
+        shapes.push((roles.cloned().collect(), None));
+    } else if ids.len() > 1 && !values.is_empty() && inputs.columns.is_empty() {
+        let axes = names(ids.iter().map(|own| match own.identifies.as_deref() {
+            None | Some("") => own.name.as_str(),
+            Some(identified) => identified,
+        }));
+        let mut columns: Vec<String> =
+            axes.iter().zip(&ids).map(|(axis, own)| format!("{axis}:{}", own.name)).collect();
+        columns.push(format!("value:{}", values[0].name));
+        let is_plain = axes.iter().zip(&ids).all(|(axis, own)| *axis == own.name) && values.len() == 1;
+        shapes.push((axes, (!is_plain).then(|| columns.join(","))));
+    }
+    let plain = |count: usize| -> (Vec<String>, Option<String>) {
+        let axes: &[&str] = match count {
+            1 => &["row"],
+            2 => &["row", "column"],
+            _ => &[],
+        };
+        let others = (axes.len()..count).map(|place| format!("axis{}", place + 1));
+        (axes.iter().map(|own| (*own).to_owned()).chain(others).collect(), None)
+    };
+    match head.dimensions {
+        Some(count) => shapes.push(plain(count)),
+        None if head.columns.len() == 1 => shapes.extend([plain(1), plain(2)]),
+        None => shapes.extend([plain(2), plain(1)]),
+    }
+    let of = ["count, absent = 0", "real, absent = NA"];
+    let reading = |(axes, columns): &(Vec<String>, Option<String>), of: &&str| Reading {
+        declared: format!("{NAME}{} : {of}", subscripts(axes)),
+        columns: columns.clone(),
+    };
+    shapes.iter().flat_map(|shape| of.iter().map(move |of| reading(shape, of))).collect()
+}
+
+/// `[u, i]`, nothing without axes.
+fn subscripts(axes: &[String]) -> String {
+    if axes.is_empty() { String::new() } else { format!("[{}]", axes.join(", ")) }
+}
+
+/// Names of columns as names of axes, no two alike.
+fn names<'a>(columns: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for column in columns {
+        let mut name: String = column
+            .chars()
+            .map(|own| if own.is_ascii_alphanumeric() { own.to_ascii_lowercase() } else { '_' })
+            .collect();
+        name = name.trim_matches('_').to_owned();
+        if !name.starts_with(|own: char| own.is_ascii_alphabetic()) {
+            name = format!("axis_{name}");
+        }
+        while names.contains(&name) {
+            name.push('2');
+        }
+        names.push(name);
+    }
+    names
+}
+
+fn try_one(path: &str, reading: &Reading, inputs: &Inputs) -> Result<Look, Vec<DataError>> {
+    let declared = Declared::parse(&reading.declared).map_err(|error| vec![error])?;
+    let model = declared.model(&reading.declared).map_err(|error| vec![error])?;
+    let mut inputs = inputs.clone();
+    let columns = reading.columns.as_ref().map(|columns| format!("{}={columns}", declared.name));
+    inputs.columns.extend(columns.as_deref().and_then(ColumnsInput::parse));
+    let name = declared.name.clone();
+    inputs.data = vec![ArrayInput { name: name.clone(), group: None, source: Source::file(path) }];
+    let Binding { read, warnings, notes, .. } = bind(&model, &inputs)?;
+    Ok(Look { declaration: declared.lines(), name, read, warnings, notes, columns })
+}
+
+impl Declared {
+    /// Reads `y[u, i] : count`.
+    fn parse(text: &str) -> Result<Declared, DataError> {
+        let wrong = || {
+            DataError::new(format!("`--as '{text}'` declares no data"))
+                .possible("a name, its axes, and what its values are: `y[user, item] : count`")
+        };
+        let text = text.trim();
+        let text = text.strip_prefix("data ").unwrap_or(text);
+        let (left, of) = text.split_once(':').ok_or_else(wrong)?;
+        let left = left.trim();
+        let (name, axes) = match left.split_once('[') {
+            None => (left, Vec::new()),
+            Some((name, axes)) => {
+                let axes = axes.trim_end().strip_suffix(']').ok_or_else(wrong)?;
+                (name.trim(), axes.split(',').map(|axis| axis.trim().to_owned()).collect())
+            }
+        };
+        let is_name = |name: &str| {
+            name.starts_with(|own: char| own.is_alphabetic())
+                && name.chars().all(|own| own.is_alphanumeric() || own == '_')
+        };
+        if !is_name(name) || axes.iter().any(|axis: &String| !is_name(axis)) {
+            return Err(wrong());
+        }
+        Ok(Declared { name: name.to_owned(), axes, of: of.trim().to_owned() })
+    }
+
+    /// The axis of each subscript with its letter, and the axis that index data point into.
+    fn axes(&self) -> Vec<(String, String)> {
+        let into = self.of.split(',').next().unwrap_or_default().strip_prefix("index ").map(str::trim);
+        let mut axes: Vec<String> = self.axes.clone();
+        axes.extend(into.filter(|into| !axes.iter().any(|axis| axis == into)).map(str::to_owned));
+        let mut letters: Vec<String> = Vec::new();
+        for axis in &axes {
+            // The first of the name's own letters that nothing has; the array has its name.
+            let free =
+                |letter: &String| !letters.contains(letter) && *letter != self.name && !axes.contains(letter);
+            let own = axis.chars().map(|own| own.to_ascii_lowercase().to_string()).find(free);
+            let numbered = || (1..).map(|number| format!("l{number}")).find(|letter| free(letter));
+            letters.push(own.or_else(numbered).expect("there are more numbers than letters"));
+        }
+        axes.into_iter().zip(letters).collect()
+    }
+
+    /// The lines of a program.
+    fn lines(&self) -> Vec<String> {
+        let axes = self.axes();
+        let letters: Vec<String> =
+            axes.iter().take(self.axes.len()).map(|(_, letter)| letter.clone()).collect();
+        let mut lines: Vec<String> =
+            axes.iter().map(|(axis, letter)| format!("axis {axis}[{letter}]")).collect();
+        lines.push(format!("data {}{} : {}", self.name, subscripts(&letters), self.of));
+        lines
+    }
+
+    /// The declaration as a program.
+    fn model(&self, text: &str) -> Result<Model, DataError> {
+        // A program fits something: here a latent that has nothing to do with the data.
+        let latent = (0..).map(|number| format!("latent{number}")).find(|name| *name != self.name);
+        let latent = latent.expect("there are more numbers than names");
+        let lines = self.lines().join("\n") + &format!("\n{latent} ~ Normal(0, sd = 1)\n");
+        let (program, mut problems) = cavi_syntax::parse(&lines);
+        let (model, more) = cavi_model::resolve(&program);
+        problems.extend(more);
+        let error = problems.into_iter().find(cavi_syntax::Diagnostic::is_error);
+        match (model, error) {
+            (Some(model), None) => Ok(model),
+            (_, error) => {
+                let said = error.map_or_else(String::new, |error| format!(": {}", error.message));
+                Err(DataError::new(format!("`--as '{text}'` declares no data{said}"))
+                    .possible("a name, its axes, and what its values are: `y[user, item] : count`"))
+            }
+        }
+    }
+}
+
+/// The head of a file that `FILE` or `FILE:COLUMN` names.
+///
+/// # Errors
+/// A file that cannot be read, or whose name states no format.
+pub fn head(text: &str) -> Result<Head, DataError> {
+    let (path, _) = cavi_files::split_column(text);
+    let path: &Path = &path;
+    Ok(cavi_files::head(path)?)
+}
