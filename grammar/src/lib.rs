@@ -117,7 +117,7 @@ pub fn rule_name(rule: Rule) -> Option<&'static str> {
         | Rule::group
         | Rule::sum
         | Rule::call
-        | Rule::equal
+        | Rule::indicator
         | Rule::named
         | Rule::argument => "an expression",
         Rule::WHITESPACE

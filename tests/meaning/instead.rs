@@ -24,6 +24,9 @@ fn what_is_printed_compiles_when_it_is_pasted() {
     let binary = "axis item[n]\naxis group[g]\ndata b[n, g] : binary\n".to_owned();
     let real = data("real");
     let positive = data("positive");
+    let counts = "axis item[n]\naxis word[v]\ndata x[n, v] : count\n".to_owned();
+    let vectors = "axis item[n]\naxis dim[i, j]\ndata x[n, i] : real\n".to_owned();
+    let classes = "axis item[n]\naxis class[k]\ndata z[n] : index class\n".to_owned();
     let cases: &[(&str, &str, &str, &str)] = &[
         (&real, "x[n]", "StudentT", ""),
         (&latent, "x[g]", "StudentT", as_mean),
@@ -43,6 +46,51 @@ fn what_is_printed_compiles_when_it_is_pasted() {
         (&binary, "x[g]", "Uniform", as_chance),
         (&positive, "x[n]", "LogNormal", ""),
         (&counted, "x[g]", "LogNormal", as_rate),
+        (&real, "x[n]", "Logistic", ""),
+        (&latent, "x[g]", "Logistic", as_mean),
+        (&real, "x[n]", "SkewNormal", ""),
+        (&latent, "x[g]", "SkewNormal", as_mean),
+        (&real, "x[n]", "ExGaussian", ""),
+        (&real, "x[n]", "AsymmetricLaplace", ""),
+        (&latent, "x[g]", "AsymmetricLaplace", as_mean),
+        (&real, "x[n]", "Gumbel", ""),
+        (&latent, "x[g]", "Gumbel", as_mean),
+        (&real, "x[n]", "NormalMixture", ""),
+        (&real, "x[n]", "double_exponential", ""),
+        (&real, "x[n]", "student_t", ""),
+        (&positive, "x[n]", "Erlang", ""),
+        (&counted, "x[g]", "Erlang", as_rate),
+        (&positive, "x[n]", "inv_chi_square", ""),
+        (&positive, "x[n]", "scaled_inv_chi_square", ""),
+        (&positive, "x[n]", "Levy", ""),
+        (&positive, "x[n]", "BetaPrime", ""),
+        (&counted, "x[g]", "BetaPrime", as_rate),
+        (&positive, "x[n]", "FisherSnedecor", ""),
+        (&positive, "x[n]", "Lomax", ""),
+        (&counted, "x[g]", "Lomax", as_rate),
+        (&positive, "x[n]", "HalfLaplace", ""),
+        (&positive, "x[n]", "Weibull", ""),
+        (&counted, "x[g]", "dweib", as_rate),
+        (&positive, "x[n]", "Frechet", ""),
+        (&positive, "x[n]", "Rayleigh", ""),
+        (&positive, "x[n]", "Maxwell", ""),
+        (&positive, "x[n]", "Nakagami", ""),
+        (&positive, "x[n]", "Pareto", ""),
+        (&positive, "x[n]", "LogLogistic", ""),
+        (&data("unit"), "x[n]", "Kumaraswamy", ""),
+        (&data("unit"), "x[n]", "LogitNormal", ""),
+        (&binary, "x[g]", "LogitNormal", as_chance),
+        (&data("count"), "x[n]", "Geometric", ""),
+        (&data("count"), "x[n]", "ZeroInflatedPoisson", ""),
+        (&data("count"), "x[n]", "ZeroInflatedNegativeBinomial", ""),
+        (&data("count"), "x[n]", "ZeroInflatedBinomial", ""),
+        (&data("count"), "x[n]", "ordered_logistic", ""),
+        (&counts, "x[n, :v]", "dirichlet_multinomial", ""),
+        (&vectors, "x[n, :i]", "multi_student_t", ""),
+        (&vectors, "s[:i, :j]", "inv_wishart", "x[n, :i] ~ MultivariateNormal(0, prec = s_prec)\n"),
+        (&vectors, "s[:i, :j]", "lkj_corr", "x[n, :i] ~ MultivariateNormal(0, prec = s_prec)\n"),
+        (&classes, "x[:k]", "DirichletProcess", "z[n] ~ Categorical(x)\n"),
+        (&latent, "x[g]", "HalfFlat", as_scale),
     ];
     let mut wrong = Vec::new();
     for (before, written, name, after) in cases {

@@ -140,7 +140,7 @@ fn visit_expression(expression: &mut Expression, visit: Visit) {
             letters.iter_mut().for_each(&mut *visit);
             visit_expression(body, visit);
         }
-        ExpressionKind::Equal(left, right) => {
+        ExpressionKind::Indicator(_, left, right) => {
             visit(left);
             visit(right);
         }

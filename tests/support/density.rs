@@ -367,7 +367,7 @@ impl Reader<'_> {
                 self.world.value(exponent, at) * self.log_of_products(base, at)
             }
             Expression::Number(_)
-            | Expression::Equal(..)
+            | Expression::Indicator(..)
             | Expression::Sum(..)
             | Expression::Add(_)
             | Expression::Position(_)
@@ -470,7 +470,7 @@ impl Reader<'_> {
                 vec![(log, log)]
             }
             Expression::Number(_)
-            | Expression::Equal(..)
+            | Expression::Indicator(..)
             | Expression::Position(_)
             | Expression::OfMatrix(..) => {
                 unreachable!("none of them holds a latent")

@@ -128,7 +128,9 @@ impl<'a> World<'a> {
         match expression {
             Expression::Number(value) => *value,
             Expression::Value(array, subscripts) => self.element(*array, &self.positions(subscripts, at)),
-            Expression::Equal(left, right) => f64::from(u8::from(at[left.index()] == at[right.index()])),
+            Expression::Indicator(comparison, left, right) => {
+                f64::from(u8::from(comparison.holds(at[left.index()], at[right.index()])))
+            }
             Expression::Sum(letters, body) => {
                 let mut total = 0.0;
                 self.each(letters, at, &mut |at| total += self.value(body, at));

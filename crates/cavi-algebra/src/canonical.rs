@@ -105,7 +105,12 @@ fn simplify(symbols: &mut Symbols, mut term: Term) -> Simplified {
                     term.factors[position].atom = swapped;
                 }
             }
-            Atom::Different(left, right) if groups_apart(symbols, &term, left, right) => {
+            Atom::Less(left, right) if is_said(&term, &Atom::Less(right.clone(), left.clone())) => {
+                return Simplified::Zero;
+            }
+            Atom::Different(left, right)
+                if groups_apart(symbols, &term, left, right) || is_ordered(&term, left, right) =>
+            {
                 term.factors.remove(position);
                 return Simplified::Several(vec![term]);
             }
@@ -219,6 +224,17 @@ pub fn known_apart(symbols: &Symbols, term: &Term, left: &Subscript, right: &Sub
         _ => false,
     };
     term.factors.iter().any(says) || groups_apart(symbols, term, left, right)
+}
+
+/// Whether a factor of the term says that one of two subscripts is less than the other.
+fn is_ordered(term: &Term, left: &Subscript, right: &Subscript) -> bool {
+    is_said(term, &Atom::Less(left.clone(), right.clone()))
+        || is_said(term, &Atom::Less(right.clone(), left.clone()))
+}
+
+/// Whether an indicator is a factor of the term.
+fn is_said(term: &Term, indicator: &Atom) -> bool {
+    term.factors.iter().any(|factor| factor.atom == *indicator)
 }
 
 /// Whether two letters of a ragged axis run over different groups by a factor of the term: then no position is in both.

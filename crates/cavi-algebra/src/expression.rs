@@ -116,8 +116,8 @@ pub enum Expression {
     Number(f64),
     /// An element of an array.
     Value(ArrayId, Vec<Subscript>),
-    /// 1 where the two letters agree, else 0.
-    Equal(LetterId, LetterId),
+    /// 1 where the two letters compare so, else 0.
+    Indicator(Comparison, LetterId, LetterId),
     /// A sum over letters.
     Sum(Vec<LetterId>, Box<Expression>),
     /// A sum of its parts.
@@ -135,6 +135,37 @@ pub enum Expression {
     OfMatrix(MatrixFunction, Box<Expression>, LetterId, LetterId),
 }
 
+/// How two letters of one axis compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// `j == l`
+    Equal,
+    /// `j != l`
+    Different,
+    /// `j < l`
+    Less,
+}
+
+impl Comparison {
+    /// As programs write it.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Comparison::Equal => "==",
+            Comparison::Different => "!=",
+            Comparison::Less => "<",
+        }
+    }
+
+    /// Whether it holds of two positions.
+    pub fn holds<P: PartialOrd>(self, left: P, right: P) -> bool {
+        match self {
+            Comparison::Equal => left == right,
+            Comparison::Different => left != right,
+            Comparison::Less => left < right,
+        }
+    }
+}
+
 /// What is made from a symmetric positive definite matrix A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatrixFunction {
@@ -150,7 +181,7 @@ impl Expression {
     pub fn visit_functions(&self, visit: &mut dyn FnMut(Function)) {
         match self {
             Expression::Number(_)
-            | Expression::Equal(..)
+            | Expression::Indicator(..)
             | Expression::Position(_)
             | Expression::Value(..) => {}
             Expression::Sum(_, body) | Expression::OfMatrix(_, body, ..) => body.visit_functions(visit),
@@ -177,7 +208,7 @@ impl Expression {
             }
         }
         match self {
-            Expression::Number(_) | Expression::Equal(..) | Expression::Position(_) => {}
+            Expression::Number(_) | Expression::Indicator(..) | Expression::Position(_) => {}
             Expression::Value(array, subscripts) => {
                 visit(*array, subscripts);
                 subscripts.iter().for_each(|inner| inside(inner, visit));

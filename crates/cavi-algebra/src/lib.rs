@@ -21,7 +21,7 @@ pub use equations::{
     Addend, Ascent, Auxiliary, Block, Elbo, Equations, Mode, Natural, Rotated, Rotation, Site,
     StatementEquation,
 };
-pub use expression::{Expression, Function, MatrixFunction, Subscript};
+pub use expression::{Comparison, Expression, Function, MatrixFunction, Subscript};
 pub use statistic::{Elementary, Statistic};
 pub use sum_of_products::{Atom, Coefficient, ExpectedSquare, Factor, Moment, Sum, Term, dedup};
 pub use symbols::{

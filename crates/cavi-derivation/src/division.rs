@@ -12,7 +12,7 @@ pub fn zero_divisor<'e>(symbols: &mut Symbols, expression: &'e Expression) -> Op
     match expression {
         Expression::Number(_)
         | Expression::Value(..)
-        | Expression::Equal(..)
+        | Expression::Indicator(..)
         | Expression::Position(_)
         | Expression::OfMatrix(..) => None,
         Expression::Sum(_, body) | Expression::Apply(_, body) => zero_divisor(symbols, body),
@@ -34,7 +34,10 @@ pub fn zero_divisor<'e>(symbols: &mut Symbols, expression: &'e Expression) -> Op
 /// How many nodes an expression has.
 fn parts(expression: &Expression) -> usize {
     let below = match expression {
-        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) | Expression::Position(_) => 0,
+        Expression::Number(_)
+        | Expression::Value(..)
+        | Expression::Indicator(..)
+        | Expression::Position(_) => 0,
         Expression::Sum(_, body) | Expression::Apply(_, body) | Expression::OfMatrix(_, body, ..) => {
             parts(body)
         }

@@ -278,27 +278,22 @@ fn expected_square(
                 let guards = || guards.iter().chain(&case.guards).cloned();
                 let product = multiply(symbols, &Sum::term(left.clone()), &Sum::term(right.clone()));
                 let product = guarded(symbols, product, guards());
+                let known: Vec<Factor> = guards().collect();
                 let difference = if case.coincide {
-                    // Guards speak of letters of either side, so that those of a side become one only under the guards.
-                    let pairs = [left, &right].into_iter().any(|side| side.factors.iter().any(is_difference));
-                    let [left, right] = [left, &right].map(|side| match pairs {
-                        true => expect_product(symbols, drafts, side),
-                        false => expect_term(symbols, drafts, side),
-                    });
-                    let apart = multiply(symbols, &left?, &right?);
-                    let mut apart = guarded(symbols, apart, guards());
-                    if pairs {
-                        apart = simplified(symbols, drafts, &apart);
-                    }
-                    expect(symbols, drafts, &product)?.minus(apart)
+                    covariance(symbols, drafts, [left, &right], &product, &known)?
                 } else if sides.is_empty() {
                     continue;
                 } else {
-                    let mut own = Sum::zero();
-                    for term in &product.terms {
-                        own = own.plus(excess(symbols, drafts, &sides, term)?);
+                    let own: Result<Sum, Box<Leftover>> =
+                        product.terms.iter().try_fold(Sum::zero(), |own, term| {
+                            Ok(own.plus(excess(symbols, drafts, &sides, term)?))
+                        });
+                    // Several products of members of one block on a side have no covariance of two elements.
+                    match own {
+                        Ok(own) => own,
+                        Err(leftover) => covariance(symbols, drafts, [left, &right], &product, &known)
+                            .map_err(|_| leftover)?,
                     }
-                    own
                 };
                 spread = spread.plus(difference.scaled(twice));
             }
@@ -306,6 +301,28 @@ fn expected_square(
     }
     let spread = canonical(symbols, &spread);
     Ok(Atom::ExpectedSquare(Box::new(ExpectedSquare { of: inner.clone(), mean, spread })))
+}
+
+/// `E[T_s T_t] - E T_s E T_t` where the guards hold, from the product of the two.
+fn covariance(
+    symbols: &mut Symbols,
+    drafts: &[Draft],
+    sides: [&Term; 2],
+    product: &Sum,
+    guards: &[Factor],
+) -> Result<Sum, Box<Leftover>> {
+    // Guards speak of letters of either side, so that those of a side become one only under the guards.
+    let pairs = sides.into_iter().any(|side| side.factors.iter().any(is_difference));
+    let [left, right] = sides.map(|side| match pairs {
+        true => expect_product(symbols, drafts, side),
+        false => expect_term(symbols, drafts, side),
+    });
+    let apart = multiply(symbols, &left?, &right?);
+    let mut apart = guarded(symbols, apart, guards.iter().cloned());
+    if pairs {
+        apart = simplified(symbols, drafts, &apart);
+    }
+    Ok(expect(symbols, drafts, product)?.minus(apart))
 }
 
 /// The terms of a sum, those with two copies of an index block that may or may not be one split into both cases: where they are
@@ -501,6 +518,8 @@ fn expand_copies(
     found: &[Element],
     sides: Option<&[Vec<(u8, i32)>; 2]>,
 ) -> Result<Vec<(Term, bool)>, Box<Leftover>> {
+    // What is left over is named by its place in the whole term.
+    let leftover = |position: usize| Box::new(Leftover { term: term.clone(), position, block });
     let mut base = term.clone();
     let gone: Vec<usize> = found.iter().map(|element| element.position).collect();
     let mut position = 0;
@@ -564,8 +583,7 @@ fn expand_copies(
                     .collect();
                 continue;
             }
-            let position = copy[0].position;
-            return Err(Box::new(Leftover { term: term.clone(), position, block }));
+            return Err(leftover(copy[0].position));
         }
         // The single elements, `x^2` taken as `x x`.
         let mut singles: Vec<(u8, Vec<Subscript>)> = Vec::new();
@@ -605,14 +623,7 @@ fn expand_copies(
                     covariance.factors.push(moment(statistic, [slots_a.clone(), slots_b.clone()].concat()));
                     next.push((covariance, true));
                 }
-                _ => {
-                    let position = copy[0].position;
-                    return Err(Box::new(Leftover {
-                        term: term.clone(),
-                        position: position.min(term.factors.len().saturating_sub(1)),
-                        block,
-                    }));
-                }
+                _ => return Err(leftover(copy[0].position)),
             }
         }
         outcomes = next;

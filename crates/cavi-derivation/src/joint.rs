@@ -4,21 +4,22 @@
 //! restrictions are factors of their terms.
 
 use cavi_algebra::canonical::canonical;
-use cavi_algebra::rules::{distribute, multiply, power, replace_index, sum_simplex, to_sum};
+use cavi_algebra::rules::{coincidences, distribute, multiply, power, replace_index, sum_simplex, to_sum};
 use cavi_algebra::{
     ArrayId, ArrayKind, Atom, Expression, Factor, Function, LetterId, Restriction, Subscript, Sum, Support,
     Symbols, Term, dedup,
 };
 use cavi_families::matrix::{inverse_of_diagonal, log_determinant, over, size};
-use cavi_families::{Argument, DataKind, Extent, Slices, Target, families};
+use cavi_families::{Argument, Extent, Target};
 use cavi_model::{ArgumentSpec, Model, Statement, text_of};
 use cavi_syntax::Diagnostic;
 
-use crate::absent::without_absent;
+use crate::absent::{with_indicators, without_absent};
 use crate::blocks::Draft;
 use crate::derive::Derivation;
 use crate::division::{divides_by_zero, zero_divisor};
-use crate::explain::{families_on, latent_of_each_addend};
+use crate::explain::{families_on, latent_of_each_addend, not_on_simplex};
+use crate::shares::sums_to_one;
 
 /// The log-density of every statement, in the order of the statements.
 pub fn joint(derivation: &mut Derivation, drafts: &[Draft]) -> Vec<Sum> {
@@ -37,6 +38,13 @@ fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statem
         }
     };
     let symbols = &mut derivation.symbols;
+    if derivation.by_value {
+        // Of vectors and numbers; matrices are read by their form.
+        for argument in arguments.iter_mut().flatten().filter(|own| own.letters.len() < 2) {
+            let value = with_indicators(symbols, &argument.value);
+            argument.value = coincidences(symbols, &value);
+        }
+    }
 
     // Selections, innermost first: by letters of the statement for the whole density, by summed letters where they stand.
     let mut selections: Vec<(Subscript, LetterId)> = Vec::new();
@@ -106,61 +114,10 @@ fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statem
     if statement.family.needs_simplex() {
         let vector = arguments.iter().flatten().zip(parameters).find(|(_, own)| own.extent == Extent::Vector);
         if let Some((argument, _)) = vector
-            && !sums_to_one(symbols, drafts, argument)
+            && !is_simplex(symbols, drafts, argument)
         {
-            let family = statement.family.name();
-            let mut outside: Vec<String> = Vec::new();
-            for argument in statement.arguments.iter().flatten() {
-                argument.value.visit_values(&mut |id, _| {
-                    let array = symbols.array(id);
-                    let name = format!("`{}`", array.name);
-                    let latent = array.kind == ArrayKind::Latent && array.support != Support::Simplex;
-                    if latent && !outside.contains(&name) {
-                        outside.push(name);
-                    }
-                });
-            }
-            let on_simplex = families_on(|support| support == Support::Simplex);
-            let mut by_exp = false;
-            for argument in statement.arguments.iter().flatten() {
-                argument.value.visit_functions(&mut |function| by_exp |= function == Function::Exp);
-            }
-            // Counts by a rate alone.
-            let counts = families().iter().find(|family| {
-                family.data() == DataKind::Counts
-                    && family.slices() == Slices::None
-                    && matches!(family.parameters(), [only] if only.spellings[0].name == "rate")
-            });
-            let help = if let (true, Some(counts), false) = (by_exp, counts, outside.is_empty()) {
-                let (target, counts) = (&symbols.array(statement.target).name, counts.name());
-                format!(
-                    "a softmax written out is a quotient of sums, for which there is no update; the same maximiser of {} has a {counts} \
-                     for each class: counts `c` of the classes, 1 for that of each `{target}` and 0 for the others, under \
-                     `{counts}(exp(a + e))` with `e` the exponent of the class, and for each copy of this statement an `a` of its own \
-                     with a flat prior, all as points",
-                    outside.join(", ")
-                )
-            } else if outside.is_empty() {
-                "what is summed must weigh slices that sum to 1 with weights that sum to 1: the letter of each \
-                 `sum` is the slice of one factor, and the letter on the left that of the other"
-                    .to_owned()
-            } else {
-                let which = outside.join(", ");
-                format!(
-                    "mark the letter along which {which} sums to 1 by a colon, and give it a prior on the simplex: {on_simplex}"
-                )
-            };
-            derivation.diagnostics.push(
-                Diagnostic::error(
-                    "E0702",
-                    format!("the probabilities of this {family} do not sum to 1 by their form"),
-                )
-                .at(statement.span, "in this statement")
-                .possible(
-                    "a slice on the simplex, or a sum of products of such slices that sums to 1 step by step",
-                )
-                .help(help),
-            );
+            let diagnostic = not_on_simplex(derivation.model, symbols, statement, &argument.letters);
+            derivation.diagnostics.push(diagnostic);
             return Sum::zero();
         }
     }
@@ -234,6 +191,9 @@ pub fn arguments(
             value = rewrite(symbols, &value, &canonicals);
         }
         let mut value = canonical(symbols, &value);
+        if argument.letters.len() < 2 {
+            value = coincidences(symbols, &value);
+        }
         if let ([row, column], true, None) =
             (&argument.letters[..], spelling.read_as.is_some(), &argument.inverse)
         {
@@ -462,20 +422,9 @@ fn selects_in_log(sum: &Sum, index: ArrayId) -> bool {
     })
 }
 
-/// Whether `sum_v p_v` is 1 by the simplex rule; a vector of constants and data alone is checked when they are bound.
-fn sums_to_one(symbols: &mut Symbols, drafts: &[Draft], argument: &Argument) -> bool {
+/// Whether `sum_v p_v` is 1 by the simplex rule; what follows from data and constants is checked when they are bound.
+fn is_simplex(symbols: &mut Symbols, drafts: &[Draft], argument: &Argument) -> bool {
     let latent =
         drafts.iter().flat_map(|draft| &draft.members).any(|member| argument.value.mentions(*member));
-    if !latent {
-        return true;
-    }
-    let terms = argument.value.terms.iter().map(|term| {
-        let mut term = term.clone();
-        term.sums.extend(&argument.letters);
-        term
-    });
-    let total = Sum { terms: terms.collect() };
-    let total = canonical(symbols, &total);
-    let total = sum_simplex(symbols, &total);
-    canonical(symbols, &total).as_number().is_some_and(|value| (value - 1.0).abs() < 1e-12)
+    !latent || sums_to_one(symbols, argument).is_some()
 }

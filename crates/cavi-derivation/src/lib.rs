@@ -22,7 +22,9 @@ mod logs;
 mod order;
 mod rotations;
 mod separate;
+mod shares;
 pub mod warmup;
 
 pub use derive::{Derivation, derive};
-pub use explain::describe_block;
+pub use explain::{describe_block, in_words};
+pub use shares::shares_by_value;

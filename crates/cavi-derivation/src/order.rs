@@ -1,10 +1,11 @@
-//! The default sweep: locals before globals, a variable before its hyper-parameters, ties in the order of the statements.
+//! The default sweep: a variable before its hyper-parameters; then locals before globals; ties in the order of the statements.
 
 use cavi_algebra::{ArrayId, ArrayKind, AxisId, Block, BlockId, Mode};
 use cavi_model::Model;
 
-/// The blocks of the default sweep, in order. A latent is local if its subscripts hold the first letter of some data
-/// array, or of an ancestor of it, else global.
+/// The blocks of the default sweep, in order: of those that are no hyper-parameter of a block that is still to come the
+/// first local one, else the first. A latent is local if its subscripts hold the first letter of some data array, or of
+/// an ancestor of it, else global.
 pub fn default_sweep(model: &Model, blocks: &[Block]) -> Vec<BlockId> {
     let symbols = &model.symbols;
     let mut local_axes: Vec<AxisId> = Vec::new();
@@ -32,23 +33,24 @@ pub fn default_sweep(model: &Model, blocks: &[Block]) -> Vec<BlockId> {
         found
     };
     let above: Vec<Vec<ArrayId>> = blocks.iter().map(parents).collect();
+    let mut rest: Vec<usize> = (0..blocks.len())
+        .filter(|index| matches!(blocks[*index].mode, Mode::Distribution | Mode::Point))
+        .collect();
     let mut order: Vec<BlockId> = Vec::new();
-    for local in [true, false] {
-        let mut rest: Vec<usize> = (0..blocks.len())
-            .filter(|index| is_local(&blocks[*index]) == local)
-            .filter(|index| matches!(blocks[*index].mode, Mode::Distribution | Mode::Point))
-            .collect();
-        while !rest.is_empty() {
-            let ready = rest.iter().position(|candidate| {
-                !rest.iter().any(|other| {
-                    other != candidate
-                        && above[*other].iter().any(|array| blocks[*candidate].members.contains(array))
-                })
-            });
-            // Statements form no cycle, so that there is always such a block, unless blocks of several members form a
-            // cycle.
-            order.push(BlockId::from(rest.remove(ready.unwrap_or(0))));
-        }
+    while !rest.is_empty() {
+        let is_ready = |candidate: usize| {
+            let stands_above = |other: usize| {
+                other != candidate
+                    && above[other].iter().any(|array| blocks[candidate].members.contains(array))
+            };
+            !rest.iter().any(|other| stands_above(*other))
+        };
+        let ready = || (0..rest.len()).filter(|place| is_ready(rest[*place]));
+        let next = ready().find(|place| is_local(&blocks[rest[*place]])).or_else(|| ready().next());
+        // Statements form no cycle, so that there is always such a block, unless blocks of several members form a
+        // cycle: then the first local one.
+        let next = next.or_else(|| rest.iter().position(|index| is_local(&blocks[*index]))).unwrap_or(0);
+        order.push(BlockId::from(rest.remove(next)));
     }
     order
 }

@@ -19,7 +19,7 @@
 //! Rasmussen and Williams, Gaussian Processes for Machine Learning (2006), 4.2; (4.31) for the periodic one, whose product
 //! over coordinates is positive definite in any number of them.
 
-use cavi_algebra::{Expression, Function, LetterId};
+use cavi_algebra::{Comparison, Expression, Function, LetterId};
 
 /// A hyper-parameter of a kernel: a number greater than 0.
 #[derive(Clone, Copy, Debug)]
@@ -106,7 +106,7 @@ pub const KERNELS: &[Kernel] = &[
     Kernel {
         name: "white",
         hyperparameters: &[SD],
-        correlation: |pair, _| Expression::Equal(pair.row, pair.column),
+        correlation: |pair, _| Expression::Indicator(Comparison::Equal, pair.row, pair.column),
     },
 ];
 

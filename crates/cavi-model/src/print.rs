@@ -292,8 +292,9 @@ fn render(symbols: &Symbols, value: &Expression, around: u8) -> String {
             let each: Vec<String> = subscripts.iter().map(|inner| subscript(symbols, inner)).collect();
             (bracketed(&symbols.array(*id).name, &each), 4)
         }
-        Expression::Equal(left, right) => {
-            (format!("[{} == {}]", letter_name(symbols, *left), letter_name(symbols, *right)), 4)
+        Expression::Indicator(comparison, left, right) => {
+            let [left, right] = [left, right].map(|letter| letter_name(symbols, *letter));
+            (format!("[{left} {} {right}]", comparison.sign()), 4)
         }
         Expression::Sum(letters, body) => {
             let letters: Vec<String> = letters.iter().map(|letter| letter_name(symbols, *letter)).collect();

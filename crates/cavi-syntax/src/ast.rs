@@ -278,8 +278,19 @@ pub enum ExpressionKind {
     Call(Name, Vec<Argument>),
     /// `sum[k, l](body)`
     Sum(Vec<Name>, Box<Expression>),
-    /// `[j == l]`
-    Equal(Name, Name),
+    /// `[j == l]`, `[j != l]`, `[j < l]`
+    Indicator(Comparison, Name, Name),
+}
+
+/// How two letters compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// `==`
+    Equal,
+    /// `!=`
+    Different,
+    /// `<`
+    Less,
 }
 
 /// The operators, loosest first.

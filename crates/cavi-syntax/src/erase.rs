@@ -131,7 +131,7 @@ fn erase_expression(expression: &mut Expression) {
             letters.iter_mut().for_each(erase_name);
             erase_expression(body);
         }
-        ExpressionKind::Equal(left, right) => {
+        ExpressionKind::Indicator(_, left, right) => {
             erase_name(left);
             erase_name(right);
         }

@@ -111,6 +111,7 @@ impl<'t> Failure<'_, 't> {
     fn known(&self) -> Option<Diagnostic> {
         self.sum()
             .or_else(|| self.chained_subscripts())
+            .or_else(|| self.product_over_letters())
             .or_else(|| self.round_subscripts())
             .or_else(|| self.reserved_word())
             .or_else(|| self.option_without_comma())
@@ -166,6 +167,49 @@ impl<'t> Failure<'_, 't> {
                 .at(self.span(), "subscripts stand in one pair")
                 .help(format!("write `{}[{}]`", name.text, self.joined_subscripts(open))),
         )
+    }
+
+    /// `prod[k](a[k])`, `max[k](a[k])`: the one operation over letters is `sum`.
+    fn product_over_letters(&self) -> Option<Diagnostic> {
+        let previous = self.before(1)?;
+        if !(self.found_is("(") && previous.is("]")) {
+            return None;
+        }
+        let open = self.opener(self.found - 1)?;
+        let name = open.checked_sub(1).map(|index| &self.tokens[index]).filter(|token| token.is_name())?;
+        let letters = self.joined_subscripts(open);
+        let body: String =
+            self.tokens[self.found..self.closer(self.found)?].iter().map(|token| token.text).collect();
+        let body = body.trim_start_matches('(').replace(',', ", ");
+        let help = if matches!(name.text, "prod" | "product" | "Prod" | "PROD") {
+            format!(
+                "of numbers above 0 that are data, constants or points, write `exp(sum[{letters}](log({body})))`; a product of \
+                 latents under q is written factor by factor, `a[n] * b[n]`"
+            )
+        } else {
+            format!(
+                "write `sum[{letters}]({body})`; extremes and products over letters have no closed form under q"
+            )
+        };
+        Some(
+            Diagnostic::error("E0101", format!("there is no `{}` over letters", name.text))
+                .at(name.span, "not in the language")
+                .possible("`sum[k](a[k])` sums over letters")
+                .help(help),
+        )
+    }
+
+    /// The token that closes the bracket that opens at `open`.
+    fn closer(&self, open: usize) -> Option<usize> {
+        let mut depth = 0i32;
+        self.tokens[open..]
+            .iter()
+            .position(|token| {
+                depth +=
+                    i32::from(token.is("(") || token.is("[")) - i32::from(token.is(")") || token.is("]"));
+                depth == 0
+            })
+            .map(|close| open + close)
     }
 
     /// What stands in the brackets that open at `open` and in those right behind them, with commas between.
@@ -331,6 +375,11 @@ impl<'t> Failure<'_, 't> {
             let near = nearest(word.text, ["absent", "center", "scale"].into_iter());
             let help = match near {
                 Some(near) if near != word.text => format!("did you mean `{near}`?"),
+                _ if CUT_OFF.contains(&word.text) => {
+                    "a value that is known to a bound only has no density here; take it as missing (`absent = NA`), or count events: \
+                     of waiting times, `data event[n] : count` under a rate times the time waited has the same posterior"
+                        .to_string()
+                }
                 _ => "write one of these after the comma".to_string(),
             };
             return Some(
@@ -355,17 +404,15 @@ impl<'t> Failure<'_, 't> {
         if !operator_possible || (sign.is("=") && !indicator) {
             return None;
         }
-        let help = if sign.is("!=") {
-            "write `(1 - [i == j])`; to leave entries out, `data x[i, j] : real, i != j`"
-        } else if sign.is("=") {
+        let help = if sign.is("=") {
             "write `[j == l]` with two equal signs"
         } else {
-            "write `[j == l]` for letters that agree; to leave entries out, `data x[i, j] : real, i < j`"
+            "letters are compared in square brackets, `[i != j]`; to leave entries out, write `data x[i, j] : real, i < j`"
         };
         Some(
             Diagnostic::error("E0122", format!("`{}` in an expression", sign.text))
                 .at(sign.span, "not possible here")
-                .possible("`[j == l]` is 1 where two letters of one axis agree, else 0")
+                .possible("`[j == l]`, `[j != l]` and `[j < l]` are 1 where two letters of one axis compare so, else 0")
                 .help(help),
         )
     }
@@ -428,6 +475,17 @@ impl<'t> Failure<'_, 't> {
         let text = |tokens: &[Token<'_>]| {
             tokens.iter().map(|token| token.text).collect::<String>().replace(',', ", ")
         };
+        let path = self.tokens[open - 1].text;
+        if self.rule == Rule::distribution_line && self.tokens[0].text == path {
+            let left = self.tokens.iter().position(|token| token.is("]")).map_or(1, |close| close + 1);
+            return format!(
+                "of data, bind the shifted values as data of their own, `data {path}_{other}{} : real`, and write \
+                 `{path}_{other}{}`; a latent that depends on its own past is outside of the class: a smooth path is a \
+                 Gaussian process of points",
+                text(&self.tokens[1..left]),
+                text(&self.tokens[1..left]),
+            );
+        }
         format!(
             "declare the other position as data, `data {other}[{letter}] : index AXIS` with the axis of `{letter}` for `AXIS`, then write `{}{}{other}[{letter}]{}]`",
             self.tokens[open - 1].text,
@@ -553,6 +611,9 @@ impl<'t> Failure<'_, 't> {
         None
     }
 }
+
+/// Words by which other systems say that values are known to a bound only.
+const CUT_OFF: [&str; 6] = ["censored", "truncated", "lower", "upper", "T", "I"];
 
 /// The rules that pest would have taken, in words: "`,` or `)`".
 fn expected_text(rules: &[Rule]) -> Option<String> {

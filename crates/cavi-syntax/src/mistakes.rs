@@ -112,7 +112,7 @@ fn foreign_sign(token: &Token<'_>) -> Diagnostic {
         "<=" | ">=" => (
             "E0122",
             "no operator of the language",
-            "comparisons stand only in `data`, as `i < j` or `i != j`, and as `[j == l]` for letters that agree",
+            "letters are compared by `==`, `!=` and `<`: `[j == l] + [j < l]` in an expression, `i < j` or `i != j` in `data`",
         ),
         "&&" | "||" => (
             "E0122",

@@ -117,7 +117,7 @@ fn first_name(expression: &Expression) -> Option<Span> {
         ExpressionKind::Call(_, arguments) => {
             arguments.iter().find_map(|argument| first_name(&argument.value))
         }
-        ExpressionKind::Reference(_) | ExpressionKind::Sum(..) | ExpressionKind::Equal(..) => {
+        ExpressionKind::Reference(_) | ExpressionKind::Sum(..) | ExpressionKind::Indicator(..) => {
             Some(expression.span)
         }
     }

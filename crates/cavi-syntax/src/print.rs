@@ -348,8 +348,13 @@ fn write_expression(text: &mut String, expression: &Expression, least: u8) {
             text.push_str(&letters_text(letters));
             bracketed(text, true, |text| write_expression(text, body, 0));
         }
-        ExpressionKind::Equal(left, right) => {
-            let _ = write!(text, "[{} == {}]", left.text, right.text);
+        ExpressionKind::Indicator(comparison, left, right) => {
+            let sign = match comparison {
+                Comparison::Equal => "==",
+                Comparison::Different => "!=",
+                Comparison::Less => "<",
+            };
+            let _ = write!(text, "[{} {sign} {}]", left.text, right.text);
         }
     }
 }

@@ -286,11 +286,19 @@ impl Builder {
                 take_if(&mut pairs, Rule::open);
                 ExpressionKind::Sum(letters, Box::new(self.expression(take(&mut pairs))))
             }
-            Rule::equal => {
+            Rule::indicator => {
+                let comparison = pair.clone().into_inner().find_map(|inner| match inner.as_rule() {
+                    Rule::equals => Some(Comparison::Equal),
+                    Rule::differs => Some(Comparison::Different),
+                    Rule::less => Some(Comparison::Less),
+                    _ => None,
+                });
                 let mut names = self.names(pair).into_iter();
-                match (names.next(), names.next()) {
-                    (Some(left), Some(right)) => ExpressionKind::Equal(left, right),
-                    _ => unreachable!("`[j == l]` has two names"),
+                match (comparison, names.next(), names.next()) {
+                    (Some(comparison), Some(left), Some(right)) => {
+                        ExpressionKind::Indicator(comparison, left, right)
+                    }
+                    _ => unreachable!("`[j == l]` has two names and a sign"),
                 }
             }
             Rule::group => {

@@ -112,7 +112,13 @@ impl Error {
             Error::Data(all) | Error::Usage(all) => all.iter().map(|own| format!("error: {own}\n")).collect(),
             Error::File(error) => format!("error: {error}\n"),
             Error::Unplanned { file_name, reason } => {
-                format!("error: this version of Cavi has no plan for `{file_name}`: {reason}\n")
+                format!(
+                    "error: this version of Cavi has no plan for `{file_name}`: {reason}\n  \
+                     The program has its updates (`cavi derive` prints them); they cannot be computed in the memory that data and \
+                     parameters take, or this is a limit of Cavi.\n  \
+                     help: give an array that is named as a dense file, split the sum that is named by a latent of its own for a part of \
+                     it, or report the program with the command\n"
+                )
             }
             Error::Fell { block, sweep, amount, allowed } => {
                 let fell = match amount.is_finite() {

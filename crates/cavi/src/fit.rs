@@ -12,13 +12,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cavi_algebra::{ArrayId, AxisId, BlockId, Equations};
-use cavi_executor::{Executor, Item, Parameters, Precision, Schedule, Step, Swept, Trouble};
+use cavi_executor::{BoundArray, Executor, Item, Parameters, Precision, Schedule, Step, Swept, Trouble};
 use cavi_model::Model;
 use cavi_syntax::Diagnostic;
 use cavi_syntax::ast::Warmup as Line;
 
 use crate::accelerate::Accelerator;
-use crate::bind::Binding;
+use crate::bind::{Binding, DataError};
 use crate::compile::Source;
 use crate::error::Error;
 use crate::prepare::Problem;
@@ -184,6 +184,31 @@ impl FitError {
     }
 }
 
+/// Numbers above this have a fourth power beyond double precision: products of two squares stand in determinants and
+/// quadratic forms.
+const LARGE: f64 = 1e77;
+
+/// The data with the largest number, if that is beyond what products of squares hold.
+fn too_large(problem: &Problem) -> Option<DataError> {
+    let symbols = &problem.model.symbols;
+    let sizes = problem.binding.bound.arrays.iter().enumerate().filter_map(|(index, bound)| {
+        let (BoundArray::Dense { values, .. } | BoundArray::Sparse { values, .. }) = bound.as_ref()?;
+        let finite = values.iter().map(|value| value.abs()).filter(|value| value.is_finite());
+        Some((&symbols.arrays.get(index)?.name, finite.fold(0.0, f64::max)))
+    });
+    let (name, size) =
+        sizes.max_by(|(_, one), (_, other)| one.total_cmp(other)).filter(|(_, size)| *size > LARGE)?;
+    Some(
+        DataError::new(format!(
+            "`{name}` holds {size:e}, and products of squares of it are beyond double precision"
+        ))
+        .possible(format!("numbers up to about {LARGE:e} in size"))
+        .help(format!(
+            "divide it by a number of its order: a derived array, `data scaled[...] = {name}[...] / {size:e}`"
+        )),
+    )
+}
+
 /// Fits a program to data. The callback is called after each sweep.
 ///
 /// # Errors
@@ -196,7 +221,10 @@ pub fn fit(
 ) -> Result<Fit, Error> {
     let given = settings.given.clone().map(|given| problem.to_run(given));
     let settings = Settings { given, ..settings.clone() };
-    let mut fit = run(problem, &settings, callback).map_err(|error| error.of(&problem.source))?;
+    let mut fit = run(problem, &settings, callback).map_err(|error| match (error, too_large(problem)) {
+        (FitError::NotANumber { .. }, Some(found)) => Error::Data(vec![found]),
+        (error, _) => error.of(&problem.source),
+    })?;
     problem.way_back(&mut fit.parameters);
     fit.kept.iter_mut().for_each(|(_, own)| problem.way_back(&mut own.parameters));
     Ok(fit)

@@ -1,6 +1,6 @@
 //! The statements of a program in the notation of mathematics: `x_n ~ Normal(mu, prec = tau), for each n`.
 
-use crate::expression::{Expression, MatrixFunction};
+use crate::expression::{Comparison, Expression, MatrixFunction};
 use crate::symbols::{ArrayId, LetterId, Symbols};
 
 use super::Scope;
@@ -77,11 +77,16 @@ impl Builder<'_> {
         match expression {
             Expression::Number(value) => Node::number(*value),
             Expression::Value(array, subscripts) => self.element(*array, subscripts),
-            Expression::Equal(left, right) => {
+            Expression::Indicator(comparison, left, right) => {
                 let mut shown = |letter: &LetterId| {
                     self.subscripts_of(&[*letter]).pop().expect("a letter is shown as something")
                 };
-                Node::Indicator(Box::new(Relation::Equal(shown(left), shown(right))))
+                let (left, right) = (shown(left), shown(right));
+                Node::Indicator(Box::new(match comparison {
+                    Comparison::Equal => Relation::Equal(left, right),
+                    Comparison::Different => Relation::Different(left, right),
+                    Comparison::Less => Relation::Less(left, right),
+                }))
             }
             Expression::Sum(letters, body) => self.summed(letters, |builder| builder.expression(body)),
             Expression::Add(parts) => Node::add(parts.iter().map(|part| self.expression(part)).collect()),

@@ -1,5 +1,6 @@
 //! Rewrites of sums of products. Each keeps the value; each file states its equation.
 
+mod coincidences;
 mod complements;
 mod differentiate;
 mod multiply;
@@ -8,6 +9,7 @@ mod simplex;
 mod substitute;
 mod to_sum;
 
+pub use coincidences::coincidences;
 pub use complements::{complements, is_complement};
 pub use differentiate::differentiate;
 pub use multiply::{distribute, multiply, power};

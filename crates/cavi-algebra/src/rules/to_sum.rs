@@ -1,9 +1,10 @@
 //! An expression to a sum of products: `+ - * / ^ sum` multiplied out, functions kept.
 
+use super::coincidences::difference_of_indicators;
 use super::multiply::{multiply, power};
 use super::push_log_into_product::push_log_into_product;
 use super::substitute::rename_apart;
-use crate::expression::{Expression, Function, Subscript};
+use crate::expression::{Comparison, Expression, Function, Subscript};
 use crate::sum_of_products::{Atom, Sum};
 use crate::symbols::Symbols;
 
@@ -12,8 +13,13 @@ pub fn to_sum(symbols: &mut Symbols, expression: &Expression) -> Sum {
     match expression {
         Expression::Number(value) => Sum::number(*value),
         Expression::Value(array, subscripts) => Sum::atom(Atom::Value(*array, subscripts.clone())),
-        Expression::Equal(left, right) => {
-            Sum::atom(Atom::Equal(Subscript::Letter(*left), Subscript::Letter(*right)))
+        Expression::Indicator(comparison, left, right) => {
+            let (left, right) = (Subscript::Letter(*left), Subscript::Letter(*right));
+            Sum::atom(match comparison {
+                Comparison::Equal => Atom::Equal(left, right),
+                Comparison::Different => Atom::Different(left, right),
+                Comparison::Less => Atom::Less(left, right),
+            })
         }
         Expression::Sum(letters, body) => {
             let body = to_sum(symbols, body);
@@ -24,7 +30,10 @@ pub fn to_sum(symbols: &mut Symbols, expression: &Expression) -> Sum {
             });
             Sum { terms: terms.collect() }
         }
-        Expression::Add(parts) => parts.iter().fold(Sum::zero(), |sum, part| sum.plus(to_sum(symbols, part))),
+        Expression::Add(parts) => {
+            let sum = parts.iter().fold(Sum::zero(), |sum, part| sum.plus(to_sum(symbols, part)));
+            difference_of_indicators(&sum).map_or(sum, Sum::atom)
+        }
         Expression::Multiply(parts) => parts.iter().fold(Sum::number(1.0), |product, part| {
             let part = to_sum(symbols, part);
             multiply(symbols, &product, &part)

@@ -17,13 +17,12 @@ use cavi_algebra::{
     Addend, ArrayId, ArrayKind, Atom, BoundWords, Coefficient, Factor, Function, Inequality, LetterId, Side,
     Site, SiteId, Subscript, Sum, Support, Symbols, Term,
 };
-use cavi_families::Domain;
 use cavi_syntax::Diagnostic;
 
 use super::sign::{Sign, sign_unknown};
 use super::{Bound, Bounding, Replacement, shares};
 use crate::blocks::Draft;
-use crate::explain::{families_with_log, in_words};
+use crate::explain::{in_words, quotient, without_negative_addend};
 use crate::logs::is_complement_of;
 
 /// The bound of logs of sums.
@@ -183,13 +182,7 @@ fn surrogate(
     let mut rest = term.clone();
     let log = rest.factors.remove(position);
     let Atom::Apply(Function::Log, inner) = &log.atom else { unreachable!("the caller found a log here") };
-    // A latent in the place of the parameter: a probability where that is one.
     let own = &derivation.model.statements[statement.index()];
-    let unit = own.arguments.iter().zip(own.family.parameters()).any(|(argument, parameter)| {
-        argument.as_ref().is_some_and(|own| parameter.spellings[own.spelling].domain == Domain::Unit)
-    });
-    let fitting: &[Support] =
-        if unit { &[Support::Unit] } else { &[Support::Positive, Support::Nonnegative] };
     let log_text = in_words(&derivation.symbols, Term::atom(log.atom.clone()));
     let inside = complements(&mut derivation.symbols, &inner[0]);
     for addend in &inside.terms {
@@ -199,6 +192,9 @@ fn surrogate(
             (None, Some(culprit)) => (culprit, "holds a square"),
             (None, None) => continue,
         };
+        if let Some(diagnostic) = quotient(derivation.model, own) {
+            return Err(Box::new(diagnostic));
+        }
         // Written as a difference, or a factor that may have either sign.
         let why = match culprit {
             Sign::Negative => "it is a difference".to_owned(),
@@ -210,14 +206,13 @@ fn surrogate(
         )
         .at(span, format!("{} {how}: {why}", in_words(&derivation.symbols, addend.clone())))
         .possible("sums of products of variables, data and constants that cannot be negative")
-        .help(format!(
-            "put one latent in place of the whole expression, with a prior of its own that {}: {}",
-            if unit { "stays between 0 and 1" } else { "is never negative" },
-            families_with_log(|support| fitting.contains(&support))
-        ));
+        .help(without_negative_addend(derivation.model, symbols, own, addend));
         return Err(Box::new(diagnostic));
     }
     if let Some(culprit) = sign_unknown(&derivation.symbols, &rest) {
+        if let Some(diagnostic) = quotient(derivation.model, own) {
+            return Err(Box::new(diagnostic));
+        }
         let coefficient = in_words(&derivation.symbols, Term { sums: Vec::new(), ..rest.clone() });
         let why = match culprit {
             Sign::Negative => String::new(),

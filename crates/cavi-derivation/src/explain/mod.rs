@@ -11,9 +11,13 @@ use cavi_families::{
 use cavi_model::{Model, Statement};
 use cavi_syntax::Diagnostic;
 
+mod log_sums;
 mod repair;
+mod simplex;
 
+pub use log_sums::{quotient, without_negative_addend};
 pub use repair::{Complaint, suggest};
+pub use simplex::not_on_simplex;
 
 use crate::absent::number_of;
 use crate::blocks::Draft;

@@ -352,7 +352,10 @@ fn unwrap(expression: &mut Expression, variable: ArrayId, function: &mut Option<
         return;
     }
     match expression {
-        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) | Expression::Position(_) => {}
+        Expression::Number(_)
+        | Expression::Value(..)
+        | Expression::Indicator(..)
+        | Expression::Position(_) => {}
         Expression::Sum(_, body) | Expression::Apply(_, body) | Expression::OfMatrix(_, body, ..) => {
             unwrap(body, variable, function)
         }
@@ -604,7 +607,10 @@ fn select(expression: &mut Expression, variable: ArrayId, on: ArrayId) {
             let index = Subscript::Index(variable, std::mem::take(subscripts));
             (*array, *subscripts) = (on, vec![index]);
         }
-        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) | Expression::Position(_) => {}
+        Expression::Number(_)
+        | Expression::Value(..)
+        | Expression::Indicator(..)
+        | Expression::Position(_) => {}
         Expression::Sum(_, body) | Expression::Apply(_, body) | Expression::OfMatrix(_, body, ..) => {
             select(body, variable, on);
         }

@@ -597,7 +597,7 @@ pub(crate) fn free_letters(expression: &Expression) -> Vec<LetterId> {
         Expression::Value(_, subscripts) => {
             subscripts.iter().for_each(|subscript: &Subscript| subscript.letters(&mut letters))
         }
-        Expression::Equal(left, right) => letters.extend([*left, *right]),
+        Expression::Indicator(_, left, right) => letters.extend([*left, *right]),
         Expression::Sum(summed, body) => {
             letters.extend(free_letters(body).into_iter().filter(|letter| !summed.contains(letter)));
         }

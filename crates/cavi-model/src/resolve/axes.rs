@@ -413,8 +413,7 @@ impl Resolver<'_> {
             | Support::Simplex
             | Support::Multiplicity
             | Support::PositiveDefinite => {
-                let found = self.kind_in_words(id);
-                self.no_index(inner, &format!("is {found}"));
+                self.no_position(inner, id, wanted);
                 return None;
             }
         };
@@ -442,16 +441,6 @@ impl Resolver<'_> {
         let subscripts = self.subscripts(scope, inner, &shape);
         (scope.capacity, scope.slices) = (capacity, slices);
         Some(Subscript::Index(id, Self::fold(&shape, subscripts?)))
-    }
-
-    fn no_index(&mut self, inner: &ast::Reference, found: &str) {
-        let name = &inner.name.text;
-        self.report(
-            Diagnostic::error("E0308", format!("`{name}` {found}, and stands in a subscript"))
-                .at(inner.span, "not an index")
-                .possible("a subscript is a letter, a slice `:k`, or an element of an index array")
-                .help("an index array is data of type `index AXIS`, or a latent with a Categorical prior"),
-        );
     }
 
     /// The letter that a used letter stands for; an error if nothing binds it.

@@ -388,7 +388,7 @@ impl Resolver<'_> {
             Expression::Apply(function, argument) => {
                 Some(functions::apply(*function, &[self.known_number(argument)?]))
             }
-            Expression::Equal(..)
+            Expression::Indicator(..)
             | Expression::Sum(..)
             | Expression::Position(_)
             | Expression::OfMatrix(..) => None,

@@ -9,14 +9,59 @@ const FAMILIES: &[(&[&str], &str)] = &[
     ),
     (&["normal"], "did you mean `Normal`? Its second argument has a name: `Normal(mean, sd = ...)`"),
     (
-        &["dmnorm", "multi_normal", "MvNormal", "multivariate_normal", "MVN"],
+        &[
+            "dmnorm",
+            "multi_normal",
+            "MultiNormal",
+            "MvNormal",
+            "multivariate_normal",
+            "MVN",
+            "MultiNormalCholesky",
+            "MultiNormalPrec",
+            "MvNormalCanon",
+        ],
         "write `MultivariateNormal(mean, prec = ...)`, or `cov = ...`, with a slice on the left: `x[n, :i] ~ ...`",
     ),
     (&["dgamma"], "write `Gamma(shape, rate = ...)`"),
     (&["dexp", "expon"], "write `Exponential(rate)`"),
     (&["dbeta"], "write `Beta(a, b)`"),
     (&["ddirch", "ddirich"], "write `Dirichlet(concentration)`, with a slice on the left: `p[:k] ~ ...`"),
-    (&["dcat", "Discrete"], "write `Categorical(p)`"),
+    (
+        &["dcat", "Discrete", "OneHotCategorical", "CategoricalLogit"],
+        "write `Categorical(p)`, with p on the simplex",
+    ),
+    (
+        &["BernoulliProbit", "Probit"],
+        "write `Bernoulli(logit = ...)`: log odds are about 1.7 times what a probit takes",
+    ),
+    (
+        &["DiscreteUniform", "CategoricalUniform"],
+        "write `Categorical(p)` with `const p[k]` of equal values, for index data or a latent",
+    ),
+    (&["Deterministic", "Delta", "Dirac"], "a name for an expression has `=`: `NAME[...] = expression`"),
+    (
+        &[
+            "GaussianRandomWalk",
+            "MvGaussianRandomWalk",
+            "RandomWalk",
+            "AR",
+            "AR1",
+            "AutoRegressive",
+            "EulerMaruyama",
+        ],
+        "chains are outside of the class; a smooth series is a Gaussian process of points: \
+         `x[:t] ~ GaussianProcess(exponential(length = 10))` with `posterior { point x }`",
+    ),
+    (
+        &["CAR", "ICAR", "dcar_normal", "GMRF", "GaussianMRF"],
+        "write `x[:i] ~ MultivariateNormal(0, prec = tau * K)` with `const K[i, j]`, the precision matrix of the graph, from \
+         a file",
+    ),
+    (
+        &["VonMises", "CircularNormal"],
+        "angles have no family; hold them as two columns, their cosine and sine, each under a `Normal`",
+    ),
+    (&["ImproperUniform"], "a flat prior is one of points: `Flat(real)` with `posterior { point NAME }`"),
     (&["dbern", "bern"], "write `Bernoulli(p)`"),
     (&["bernoulli_logit", "BernoulliLogit"], "write `Bernoulli(logit = ...)`"),
     (&["dbin", "dbinom"], "write `Binomial(total, p = ...)`: the total comes first here"),
@@ -72,5 +117,8 @@ pub fn function_elsewhere(name: &str) -> Option<&'static str> {
 }
 
 fn look_up(table: &[(&[&str], &'static str)], name: &str) -> Option<&'static str> {
-    table.iter().find(|(names, _)| names.contains(&name)).map(|(_, text)| *text)
+    let plain = |text: &str| text.replace('_', "").to_lowercase();
+    let exact = table.iter().find(|(names, _)| names.contains(&name));
+    let alike = || table.iter().find(|(names, _)| names.iter().any(|own| plain(own) == plain(name)));
+    exact.or_else(alike).map(|(_, text)| *text)
 }

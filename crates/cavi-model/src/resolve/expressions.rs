@@ -1,6 +1,6 @@
 //! Expressions with their names resolved; deterministic names are expanded as they are met.
 
-use cavi_algebra::{ArrayId, ArrayKind, Expression, Function, LetterId, Support};
+use cavi_algebra::{ArrayId, ArrayKind, Comparison, Expression, Function, LetterId, Support};
 use cavi_families::covariance::KERNELS;
 use cavi_syntax::ast::{self, BinaryOperator, ExpressionKind};
 use cavi_syntax::{Diagnostic, Span, nearest, print_expression, print_reference};
@@ -12,6 +12,11 @@ use super::names::join;
 use super::places::{Bound, CONSTANT, DERIVED, How, INVERSE, START, Scope};
 use super::substitute::{Binding, substitute};
 use super::{Named, Resolver};
+
+/// Whether programs may call a function of this name.
+pub(super) fn is_function(name: &str) -> bool {
+    FUNCTIONS.iter().any(|function| function.name() == name) || MATRIX_FUNCTIONS.contains(&name)
+}
 
 /// The functions that a program may call.
 const FUNCTIONS: &[Function] = &[
@@ -39,7 +44,8 @@ impl Resolver<'_> {
     pub fn expression(&mut self, scope: &mut Scope, expression: &ast::Expression) -> Option<Expression> {
         let resolved = self.unchecked_expression(scope, expression)?;
         // A part without a finite value is reported once, at its place. Expressions that contain it are not resolved.
-        let computed = !matches!(expression.kind, ExpressionKind::Reference(_) | ExpressionKind::Equal(..));
+        let computed =
+            !matches!(expression.kind, ExpressionKind::Reference(_) | ExpressionKind::Indicator(..));
         if computed
             && let Some(value) = self.known_number(&resolved)
             && !value.is_finite()
@@ -81,8 +87,10 @@ impl Resolver<'_> {
                 scope.beside = bare_name(left).filter(|_| multiplies);
                 let second = self.expression(scope, right);
                 scope.beside = before;
-                let (left, right) = (first, second);
-                let (left, right) = (left?, right?);
+                let ((first, left), (second, right)) = ((left, first?), (right, second?));
+                if *operator == BinaryOperator::Divide && self.divides_by_zero(first, &left, second, &right) {
+                    return None;
+                }
                 Some(match operator {
                     BinaryOperator::Add => total(left, right),
                     BinaryOperator::Subtract => total(left, negative(right)),
@@ -96,30 +104,70 @@ impl Resolver<'_> {
             }
             ExpressionKind::Call(name, arguments) => self.call(scope, name, arguments),
             ExpressionKind::Sum(letters, body) => self.sum(scope, letters, body),
-            ExpressionKind::Equal(left, right) => self.equal(scope, left, right),
+            ExpressionKind::Indicator(comparison, left, right) => {
+                self.indicator(scope, *comparison, left, right)
+            }
         }
     }
 
-    fn equal(&mut self, scope: &mut Scope, left: &ast::Name, right: &ast::Name) -> Option<Expression> {
+    /// Reports a quotient of what is not known by what is 0 by the text. A quotient of numbers has a value, or none.
+    fn divides_by_zero(
+        &mut self,
+        above: &ast::Expression,
+        left: &Expression,
+        below: &ast::Expression,
+        right: &Expression,
+    ) -> bool {
+        if self.known_number(right) != Some(0.0) || self.known_number(left).is_some() {
+            return false;
+        }
+        let message = match &below.kind {
+            ExpressionKind::Number(..) => "a division by 0".to_owned(),
+            _ => format!("`{}` is 0, and is divided by", print_expression(below)),
+        };
+        self.report(
+            Diagnostic::error("E0706", message)
+                .at(below.span, "is 0")
+                .also(above.span, "is divided by it")
+                .help("write what is not 0 by its form: no difference of equal parts, no product with 0"),
+        );
+        true
+    }
+
+    fn indicator(
+        &mut self,
+        scope: &mut Scope,
+        comparison: ast::Comparison,
+        left: &ast::Name,
+        right: &ast::Name,
+    ) -> Option<Expression> {
+        let comparison = match comparison {
+            ast::Comparison::Equal => Comparison::Equal,
+            ast::Comparison::Different => Comparison::Different,
+            ast::Comparison::Less => Comparison::Less,
+        };
         let (first, second) = (self.letter(left), self.letter(right));
         let (first, second) = (first?, second?);
         let (one, other) = (self.symbols.letter(first).axis, self.symbols.letter(second).axis);
         if one != other {
             let (one, other) = (self.symbols.axis(one).name.clone(), self.symbols.axis(other).name.clone());
             self.report(
-                Diagnostic::error("E0312", format!("`[{} == {}]` compares two axes", left.text, right.text))
-                    .at(right.span, format!("a letter of `{other}`"))
-                    .also(left.span, format!("a letter of `{one}`"))
-                    .help(format!(
-                        "compare two letters of one axis: `axis {one}[{}, {}]`",
-                        left.text, right.text
-                    )),
+                Diagnostic::error(
+                    "E0312",
+                    format!("`[{} {} {}]` compares two axes", left.text, comparison.sign(), right.text),
+                )
+                .at(right.span, format!("a letter of `{other}`"))
+                .also(left.span, format!("a letter of `{one}`"))
+                .help(format!(
+                    "compare two letters of one axis: `axis {one}[{}, {}]`",
+                    left.text, right.text
+                )),
             );
             return None;
         }
         let first = self.bound_letter(scope, first, left.span);
         let second = self.bound_letter(scope, second, right.span);
-        Some(Expression::Equal(first?, second?))
+        Some(Expression::Indicator(comparison, first?, second?))
     }
 
     fn call(
@@ -590,7 +638,10 @@ fn negative(expression: Expression) -> Expression {
 /// The number of parts of an expression.
 fn size(expression: &Expression) -> usize {
     match expression {
-        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) | Expression::Position(_) => 1,
+        Expression::Number(_)
+        | Expression::Value(..)
+        | Expression::Indicator(..)
+        | Expression::Position(_) => 1,
         Expression::Sum(_, body) | Expression::Apply(_, body) | Expression::OfMatrix(_, body, ..) => {
             1 + size(body)
         }
@@ -611,9 +662,10 @@ pub fn opens_too_far(expression: &Expression) -> bool {
 fn opened(expression: &Expression) -> Option<f64> {
     let within = |count: f64| (count <= MOST_OPENED).then_some(count);
     match expression {
-        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) | Expression::Position(_) => {
-            Some(1.0)
-        }
+        Expression::Number(_)
+        | Expression::Value(..)
+        | Expression::Indicator(..)
+        | Expression::Position(_) => Some(1.0),
         Expression::Sum(_, body) => opened(body),
         // What a function takes stays inside it.
         Expression::Apply(_, body) | Expression::OfMatrix(_, body, ..) => opened(body).map(|_| 1.0),
@@ -637,7 +689,10 @@ fn opened(expression: &Expression) -> Option<f64> {
 /// How many levels an expression has.
 fn depth(expression: &Expression) -> usize {
     match expression {
-        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) | Expression::Position(_) => 1,
+        Expression::Number(_)
+        | Expression::Value(..)
+        | Expression::Indicator(..)
+        | Expression::Position(_) => 1,
         Expression::Sum(_, body) | Expression::Apply(_, body) | Expression::OfMatrix(_, body, ..) => {
             1 + depth(body)
         }

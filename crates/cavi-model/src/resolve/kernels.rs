@@ -154,7 +154,7 @@ impl Resolver<'_> {
             | ExpressionKind::Negate(_)
             | ExpressionKind::Binary(..)
             | ExpressionKind::Sum(..)
-            | ExpressionKind::Equal(..) => {
+            | ExpressionKind::Indicator(..) => {
                 self.no_kernel(value, None);
                 None
             }

@@ -5,8 +5,8 @@
 //! `(f M)^-1 = f^-1 M^-1`. A diagonal matrix `d_i [i = j]` needs none of this.
 
 use cavi_algebra::{
-    Absent, Array, ArrayId, ArrayKind, Expression, Function, LetterId, MatrixFunction, Subscript, Support,
-    Symbols,
+    Absent, Array, ArrayId, ArrayKind, Comparison, Expression, Function, LetterId, MatrixFunction, Subscript,
+    Support, Symbols,
 };
 use cavi_syntax::Span;
 
@@ -54,7 +54,7 @@ fn name_functions(symbols: &mut Symbols, expression: &mut Expression) {
     match expression {
         Expression::Number(_)
         | Expression::Value(..)
-        | Expression::Equal(..)
+        | Expression::Indicator(..)
         | Expression::Position(_)
         | Expression::OfMatrix(MatrixFunction::Whitening, ..) => {}
         Expression::Sum(_, body) => name_functions(symbols, body),
@@ -276,13 +276,14 @@ fn times(mut factor: Vec<Expression>, element: Expression) -> Expression {
 /// Whether a matrix is 0 off its diagonal by its form.
 fn is_diagonal(matrix: &Expression, row: LetterId, column: LetterId) -> bool {
     match matrix {
-        Expression::Equal(left, right) => {
+        Expression::Indicator(Comparison::Equal, left, right) => {
             [*left, *right] == [row, column] || [*left, *right] == [column, row]
         }
         Expression::Add(parts) => parts.iter().all(|part| is_diagonal(part, row, column)),
         Expression::Multiply(parts) => parts.iter().any(|part| is_diagonal(part, row, column)),
         Expression::Number(_)
         | Expression::Value(..)
+        | Expression::Indicator(..)
         | Expression::Sum(..)
         | Expression::Power(..)
         | Expression::Apply(..)

@@ -3,10 +3,14 @@
 use cavi_syntax::{ast, print_expression, print_reference};
 
 /// A distribution and what is written instead of `x[n] ~ Name(...)`: `{x}` stands for the variable as it is written, `{N}`
-/// for its name and `{S}` for its subscripts; `{mean}`, `{scale}` and `{dof}` for its arguments, `{over}`, `{times}` and
-/// `{twice}` for what a scale s makes of an inverse square, a precision and `2 * b^2`.
+/// for its name and `{S}` for its subscripts, `{P}` for those that are no slices and `{E}` for all without colons, `{i}`
+/// and `{j}` for the slice letters; `{mean}`, `{scale}`, `{dof}`, `{shape}` and so on for its arguments, `{over}`,
+/// `{times}` and `{twice}` for what a scale s makes of an inverse square, a precision and `2 * b^2`.
 struct Instead {
-    name: &'static str,
+    /// Its names: that of the field, and others that are not the same up to case, underscores and a `d` in front.
+    names: &'static [&'static str],
+    /// What it may describe.
+    of: Of,
     /// What it is in terms of families.
     is: &'static str,
     /// Where its parameters go, with those that were not understood.
@@ -16,6 +20,17 @@ struct Instead {
     lines: &'static [&'static str],
 }
 
+/// Which side of `~` a distribution is replaced on.
+#[derive(Clone, Copy, PartialEq)]
+enum Of {
+    /// Data and latents.
+    All,
+    /// Data: a function of them is data.
+    Data,
+    /// Latents.
+    Latents,
+}
+
 /// The names under which other systems take an argument.
 const ARGUMENTS: &[(&str, &[&str])] = &[
     ("mean", &["mean", "mu", "loc", "location"]),
@@ -23,11 +38,14 @@ const ARGUMENTS: &[(&str, &[&str])] = &[
     ("dof", &["dof", "df", "nu"]),
     ("size", &["size", "n", "r", "total_count"]),
     ("p", &["p", "prob", "probs"]),
+    ("shape", &["shape", "alpha", "k", "a", "c"]),
+    ("rate", &["rate", "lam", "beta"]),
 ];
 
 const TABLE: &[Instead] = &[
     Instead {
-        name: "StudentT",
+        names: &["StudentT", "StudentsT", "T"],
+        of: Of::All,
         is: "it is a scale mixture of Normals",
         parameters: "with {dof} degrees of freedom, mean {mean} and scale {scale}",
         arguments: &["dof", "mean", "scale"],
@@ -38,14 +56,16 @@ const TABLE: &[Instead] = &[
         ],
     },
     Instead {
-        name: "Laplace",
+        names: &["Laplace", "DoubleExponential", "DExp", "DDExp"],
+        of: Of::All,
         is: "it is a scale mixture of Normals",
         parameters: "with mean {mean} and scale {scale}",
         arguments: &["mean", "scale"],
         lines: &["{N}_var{S} ~ Exponential(1 / {twice})", "{x} ~ Normal({mean}, var = {N}_var{S})"],
     },
     Instead {
-        name: "Cauchy",
+        names: &["Cauchy"],
+        of: Of::All,
         is: "it is a scale mixture of Normals",
         parameters: "with centre {mean} and scale {scale}",
         arguments: &["mean", "scale"],
@@ -55,7 +75,8 @@ const TABLE: &[Instead] = &[
         ],
     },
     Instead {
-        name: "HalfCauchy",
+        names: &["HalfCauchy"],
+        of: Of::All,
         is: "its square is a mixture of inverse Gammas",
         parameters: "with scale {scale}",
         arguments: &["scale"],
@@ -66,7 +87,8 @@ const TABLE: &[Instead] = &[
         ],
     },
     Instead {
-        name: "HalfStudentT",
+        names: &["HalfStudentT", "HalfT"],
+        of: Of::All,
         is: "its square is a mixture of inverse Gammas",
         parameters: "with {dof} degrees of freedom and scale {scale}",
         arguments: &["dof", "scale"],
@@ -78,7 +100,8 @@ const TABLE: &[Instead] = &[
         ],
     },
     Instead {
-        name: "Horseshoe",
+        names: &["Horseshoe"],
+        of: Of::All,
         is: "it is a scale mixture of Normals with half-Cauchy scales",
         parameters: "one scale of its own for each copy, and one for all",
         arguments: &[],
@@ -91,7 +114,16 @@ const TABLE: &[Instead] = &[
         ],
     },
     Instead {
-        name: "NegativeBinomial",
+        names: &[
+            "NegativeBinomial",
+            "NegBinomial",
+            "NegBin",
+            "NBinom",
+            "NegBinomial2",
+            "NegBinomialLog",
+            "NegBinomial2Log",
+        ],
+        of: Of::All,
         is: "it is a Gamma mixture of Poissons",
         parameters: "with size {size} and probability {p}; a size r and a mean m are `Gamma(r, mean = m)`",
         arguments: &["size", "p"],
@@ -101,57 +133,416 @@ const TABLE: &[Instead] = &[
         ],
     },
     Instead {
-        name: "BetaBinomial",
+        names: &["BetaBinomial"],
+        of: Of::All,
         is: "it is a Beta mixture of Binomials",
         parameters: "here with 10 trials and a uniform mixture",
         arguments: &[],
         lines: &["{N}_p{S} ~ Beta(1, 1)", "{x} ~ Binomial(10, {N}_p{S})"],
     },
     Instead {
-        name: "InverseGaussian",
+        names: &["InverseGaussian", "Wald"],
+        of: Of::All,
         is: "it is a generalised inverse Gaussian of order -1/2",
         parameters: "here with mean m = 1 and shape l = 1: a = l / m^2, b = l",
         arguments: &[],
         lines: &["{x} ~ GeneralizedInverseGaussian(-1 / 2, 1, 1)"],
     },
     Instead {
-        name: "ChiSquared",
+        names: &["ChiSquared", "ChiSquare", "Chi2", "ChiSq", "ChiSqr"],
+        of: Of::All,
         is: "it is a Gamma",
         parameters: "here with 4 degrees of freedom",
         arguments: &[],
         lines: &["{x} ~ Gamma(4 / 2, rate = 1 / 2)"],
     },
     Instead {
-        name: "Uniform",
+        names: &["Uniform", "Unif"],
+        of: Of::All,
         is: "on [0, 1] it is a Beta",
         parameters: "an interval [l, u] is l + (u - l) * {N} where {N} stands",
         arguments: &[],
         lines: &["{x} ~ Beta(1, 1)"],
     },
+    Instead {
+        names: &["Geometric", "Geom"],
+        of: Of::All,
+        is: "it is a Gamma mixture of Poissons of size 1",
+        parameters: "with probability {p}, counted from 0",
+        arguments: &["p"],
+        lines: &["{N}_rate{S} ~ Exponential({p} / (1 - {p}))", "{x} ~ Poisson({N}_rate{S})"],
+    },
+    Instead {
+        names: &["Erlang"],
+        of: Of::All,
+        is: "it is a Gamma",
+        parameters: "with shape {shape} and rate {rate}",
+        arguments: &["shape", "rate"],
+        lines: &["{x} ~ Gamma({shape}, rate = {rate})"],
+    },
+    Instead {
+        names: &["InverseChiSquared", "InvChiSquare", "InvChi2"],
+        of: Of::All,
+        is: "it is an inverse Gamma",
+        parameters: "with {dof} degrees of freedom",
+        arguments: &["dof"],
+        lines: &["{x} ~ InverseGamma({dof} / 2, 1 / 2)"],
+    },
+    Instead {
+        names: &["ScaledInverseChiSquared", "ScaledInvChiSquare", "ScaleInvChi2"],
+        of: Of::All,
+        is: "it is an inverse Gamma",
+        parameters: "with {dof} degrees of freedom and scale {scale}",
+        arguments: &["dof", "scale"],
+        lines: &["{x} ~ InverseGamma({dof} / 2, {dof} * {square} / 2)"],
+    },
+    Instead {
+        names: &["Levy"],
+        of: Of::All,
+        is: "it is an inverse Gamma",
+        parameters: "with scale {scale}",
+        arguments: &["scale"],
+        lines: &["{x} ~ InverseGamma(1 / 2, {scale} / 2)"],
+    },
+    Instead {
+        names: &["BetaPrime", "InverseBeta", "Pearson6"],
+        of: Of::All,
+        is: "it is a Gamma mixture of Gammas",
+        parameters: "here with a = 2 and b = 3",
+        arguments: &[],
+        lines: &["{N}_rate{S} ~ Gamma(3, rate = 1)", "{x} ~ Gamma(2, rate = {N}_rate{S})"],
+    },
+    Instead {
+        names: &["F", "FisherSnedecor", "FDist"],
+        of: Of::All,
+        is: "it is a Gamma mixture of Gammas",
+        parameters: "here with 4 and 6 degrees of freedom",
+        arguments: &[],
+        lines: &[
+            "{N}_weight{S} ~ Gamma(6 / 2, rate = 6 / 2)",
+            "{x} ~ Gamma(4 / 2, rate = 4 / 2 * {N}_weight{S})",
+        ],
+    },
+    Instead {
+        names: &["Lomax", "ParetoType2", "Pareto2"],
+        of: Of::All,
+        is: "it is a Gamma mixture of exponentials",
+        parameters: "with shape {shape} and scale {scale}",
+        arguments: &["shape", "scale"],
+        lines: &["{N}_rate{S} ~ Gamma({shape}, rate = {scale})", "{x} ~ Exponential({N}_rate{S})"],
+    },
+    Instead {
+        names: &["AsymmetricLaplace", "SkewDoubleExponential"],
+        of: Of::All,
+        is: "it is a mixture of Normals over an exponential",
+        parameters: "here of the quantile q = 0.3 with scale 1; {N}_skew is (1 - 2 q) / (q (1 - q)), {N}_spread 2 / (q (1 - q))",
+        arguments: &[],
+        lines: &[
+            "const {N}_skew = (1 - 2 * 0.3) / (0.3 * (1 - 0.3))",
+            "const {N}_spread = 2 / (0.3 * (1 - 0.3))",
+            "{N}_part{S} ~ Exponential(1)",
+            "{x} ~ Normal({N}_skew * {N}_part{S}, var = {N}_spread * {N}_part{S})",
+        ],
+    },
+    Instead {
+        names: &["SkewNormal"],
+        of: Of::All,
+        is: "it is a Normal about a half-normal",
+        parameters: "here with a skew part of size 1 and sd 1, about 0",
+        arguments: &[],
+        lines: &["{N}_skew{S} ~ HalfNormal(sd = 1)", "{x} ~ Normal({N}_skew{S}, sd = 1)"],
+    },
+    Instead {
+        names: &["ExGaussian", "ExpModNormal", "EMG", "ExponNorm"],
+        of: Of::All,
+        is: "it is a Normal about an exponential",
+        parameters: "here with rate 1 and sd 1, about 0",
+        arguments: &[],
+        lines: &["{N}_delay{S} ~ Exponential(1)", "{x} ~ Normal({N}_delay{S}, sd = 1)"],
+    },
+    Instead {
+        names: &["Logistic"],
+        of: Of::All,
+        is: "its mixture of Normals has no closed form",
+        parameters: "a Student t of 8 degrees of freedom, which is close, with mean {mean} and scale {scale}",
+        arguments: &["mean", "scale"],
+        lines: &[
+            "{N}_weight{S} ~ Gamma(8 / 2, rate = 8 / 2)",
+            "{x} ~ Normal({mean}, prec = {times}0.42 * {N}_weight{S})",
+        ],
+    },
+    Instead {
+        names: &["ZeroInflatedPoisson", "ZIP", "HurdlePoisson"],
+        of: Of::All,
+        is: "it is a mixture of a Poisson and zeros",
+        parameters: "here of two Poissons, of which one may be learned to have a rate near 0",
+        arguments: &[],
+        lines: &[
+            "axis {N}_part[{N}_c] = 2",
+            "{N}_share[:{N}_c] ~ Dirichlet(1)",
+            "{N}_rate[{N}_c] ~ Gamma(0.5, mean = 1)",
+            "{N}_of{S} ~ Categorical({N}_share)",
+            "{x} ~ Poisson({N}_rate[{N}_of{S}])",
+        ],
+    },
+    Instead {
+        names: &["ZeroInflatedNegativeBinomial", "ZINB", "ZeroInflatedNegBin", "HurdleNegativeBinomial"],
+        of: Of::All,
+        is: "it is a mixture of a negative binomial and zeros",
+        parameters: "here of two negative binomials of size 2, of which one may be learned to have a mean near 0",
+        arguments: &[],
+        lines: &[
+            "axis {N}_part[{N}_c] = 2",
+            "{N}_share[:{N}_c] ~ Dirichlet(1)",
+            "{N}_mean[{N}_c] ~ Gamma(0.5, mean = 1)",
+            "{N}_of{S} ~ Categorical({N}_share)",
+            "{N}_spread{S} ~ Gamma(2, mean = 1)",
+            "{x} ~ Poisson({N}_mean[{N}_of{S}] * {N}_spread{S})",
+        ],
+    },
+    Instead {
+        names: &["ZeroInflatedBinomial", "ZIB"],
+        of: Of::All,
+        is: "it is a mixture of a Binomial and zeros",
+        parameters: "here of two Binomials of 10 trials, of which one may be learned to have a probability near 0",
+        arguments: &[],
+        lines: &[
+            "axis {N}_part[{N}_c] = 2",
+            "{N}_share[:{N}_c] ~ Dirichlet(1)",
+            "{N}_p[{N}_c] ~ Beta(0.5, 0.5)",
+            "{N}_of{S} ~ Categorical({N}_share)",
+            "{x} ~ Binomial(10, {N}_p[{N}_of{S}])",
+        ],
+    },
+    Instead {
+        names: &["Mixture", "NormalMixture", "MixtureSameFamily", "MixtureModel"],
+        of: Of::All,
+        is: "a mixture is a selection by a categorical latent",
+        parameters: "here of two Normals",
+        arguments: &[],
+        lines: &[
+            "axis {N}_part[{N}_c] = 2",
+            "{N}_share[:{N}_c] ~ Dirichlet(1)",
+            "{N}_centre[{N}_c] ~ Normal(0, sd = 10)",
+            "{N}_of{S} ~ Categorical({N}_share)",
+            "{x} ~ Normal({N}_centre[{N}_of{S}], sd = 1)",
+        ],
+    },
+    Instead {
+        names: &["OrderedLogistic", "OrderedProbit", "CumulativeLogit"],
+        of: Of::All,
+        is: "cut points have no closed form",
+        parameters: "the number of levels passed, from 0, here of 5 levels: `logit` takes what is the linear predictor",
+        arguments: &[],
+        lines: &["{N}_level ~ Normal(0, sd = 2)", "{x} ~ Binomial(4, logit = {N}_level)"],
+    },
+    Instead {
+        names: &["MultivariateStudentT", "MultiStudentT", "MvStudentT", "MvT", "MvTDist"],
+        of: Of::All,
+        is: "it is a scale mixture of Normals with one weight for all elements",
+        parameters: "here with 4 degrees of freedom, mean 0 and independent elements of scale 1",
+        arguments: &[],
+        lines: &["{N}_weight{P} ~ Gamma(4 / 2, rate = 4 / 2)", "{E} ~ Normal(0, prec = {N}_weight{P})"],
+    },
+    Instead {
+        names: &["DirichletMultinomial", "MultinomialDirichlet", "Polya"],
+        of: Of::All,
+        is: "it is a Dirichlet mixture of Multinomials",
+        parameters: "here with concentration 1",
+        arguments: &[],
+        lines: &["{N}_p{S} ~ Dirichlet(1)", "{x} ~ Multinomial({N}_p{S})"],
+    },
+    Instead {
+        names: &["InverseWishart", "InvWishart"],
+        of: Of::Latents,
+        is: "it is the inverse of a Wishart",
+        parameters: "the precision matrix; then `prec = {N}_prec` in place of `cov = {N}`; the degrees of freedom are at least the size",
+        arguments: &[],
+        lines: &["const {N}_dof", "{N}_prec{S} ~ Wishart({N}_dof, scale = [{i} == {j}])"],
+    },
+    Instead {
+        names: &["LKJ", "LKJCorr", "LKJCholesky", "LKJCholeskyCov", "LKJCorrCholesky"],
+        of: Of::Latents,
+        is: "correlations have no factor of q without their scales",
+        parameters: "the whole precision matrix, as `prec = {N}_prec`; the degrees of freedom are at least the size",
+        arguments: &[],
+        lines: &["const {N}_dof", "{N}_prec{S} ~ Wishart({N}_dof, scale = [{i} == {j}])"],
+    },
+    Instead {
+        names: &["HalfLaplace"],
+        of: Of::All,
+        is: "it is an exponential",
+        parameters: "with scale {scale}",
+        arguments: &["scale"],
+        lines: &["{x} ~ Exponential(mean = {scale})"],
+    },
+    Instead {
+        names: &["HalfFlat", "ImproperUniformPositive"],
+        of: Of::Latents,
+        is: "a flat prior is one of points",
+        parameters: "in a program with other points, `{N}` joins their line",
+        arguments: &[],
+        lines: &["{x} ~ Flat(nonnegative)", "posterior { point {N} }"],
+    },
+    Instead {
+        names: &["DirichletProcess", "StickBreaking", "GEM", "CRP", "DP"],
+        of: Of::Latents,
+        is: "a Dirichlet process is cut off at the size of an axis",
+        parameters: "a sparse Dirichlet over many classes, those that are not needed stay empty",
+        arguments: &[],
+        lines: &["{x} ~ Dirichlet(0.05)"],
+    },
+    Instead {
+        names: &["LogNormal", "LNorm"],
+        of: Of::Data,
+        is: "its logarithm is Normal",
+        parameters: "here with mean 0 and sd 1; the density is then that of the logarithm",
+        arguments: &[],
+        lines: &["data {N}_log{S} = log({x})", "{N}_log{S} ~ Normal(0, sd = 1)"],
+    },
+    Instead {
+        names: &["LogitNormal"],
+        of: Of::Data,
+        is: "its log odds are Normal",
+        parameters: "here with mean 0 and sd 1; the density is then that of the log odds",
+        arguments: &[],
+        lines: &["data {N}_logit{S} = log({x} / (1 - {x}))", "{N}_logit{S} ~ Normal(0, sd = 1)"],
+    },
+    Instead {
+        names: &["Weibull", "Weib", "WeibullMin"],
+        of: Of::Data,
+        is: "its power of the shape is exponential",
+        parameters: "with shape {shape} and scale {scale}; the density is then that of the power",
+        arguments: &["shape", "scale"],
+        lines: &[
+            "data {N}_power{S} : positive = {x}^{shape}",
+            "{N}_power{S} ~ Exponential(mean = {scale}^{shape})",
+        ],
+    },
+    Instead {
+        names: &["Frechet", "InverseWeibull"],
+        of: Of::Data,
+        is: "its inverse to the power of the shape is exponential",
+        parameters: "with shape {shape} and scale {scale}; the density is then that of the power",
+        arguments: &["shape", "scale"],
+        lines: &[
+            "data {N}_power{S} : positive = (1 / {x})^{shape}",
+            "{N}_power{S} ~ Exponential({scale}^{shape})",
+        ],
+    },
+    Instead {
+        names: &["Rayleigh"],
+        of: Of::Data,
+        is: "its square is exponential",
+        parameters: "with scale {scale}; the density is then that of the square",
+        arguments: &["scale"],
+        lines: &["data {N}_square{S} : positive = {x}^2", "{N}_square{S} ~ Exponential(mean = 2 * {square})"],
+    },
+    Instead {
+        names: &["Maxwell", "MaxwellBoltzmann"],
+        of: Of::Data,
+        is: "its square is a Gamma",
+        parameters: "with scale {scale}; the density is then that of the square",
+        arguments: &["scale"],
+        lines: &[
+            "data {N}_square{S} : positive = {x}^2",
+            "{N}_square{S} ~ Gamma(3 / 2, rate = 1 / (2 * {square}))",
+        ],
+    },
+    Instead {
+        names: &["Nakagami"],
+        of: Of::Data,
+        is: "its square is a Gamma",
+        parameters: "here with shape 1 and mean square 1; the density is then that of the square",
+        arguments: &[],
+        lines: &["data {N}_square{S} : positive = {x}^2", "{N}_square{S} ~ Gamma(1, mean = 1)"],
+    },
+    Instead {
+        names: &["Pareto", "Par"],
+        of: Of::Data,
+        is: "the logarithm of its quotient by the least value is exponential",
+        parameters: "here with least value 1 and shape 2; the density is then that of the logarithm",
+        arguments: &[],
+        lines: &["data {N}_log{S} : nonnegative = log({x} / 1)", "{N}_log{S} ~ Exponential(2)"],
+    },
+    Instead {
+        names: &["Gumbel", "ExtremeValue", "Gev"],
+        of: Of::Data,
+        is: "its exponential is exponential",
+        parameters: "with centre {mean} and scale {scale}; the density is then that of exp(-{N} / scale)",
+        arguments: &["mean", "scale"],
+        lines: &[
+            "data {N}_exp{S} : positive = exp(-{x} / {simple})",
+            "{N}_exp{S} ~ Exponential(exp({mean} / {simple}))",
+        ],
+    },
+    Instead {
+        names: &["Kumaraswamy"],
+        of: Of::Data,
+        is: "its power of the first shape is a Beta",
+        parameters: "here with shapes 2 and 3; the density is then that of the power",
+        arguments: &[],
+        lines: &["data {N}_power{S} : unit = {x}^2", "{N}_power{S} ~ Beta(1, 3)"],
+    },
+    Instead {
+        names: &["LogLogistic", "Fisk"],
+        of: Of::Data,
+        is: "its power of the shape is a mixture of exponentials",
+        parameters: "with shape {shape} and scale {scale}; the density is then that of the power",
+        arguments: &["shape", "scale"],
+        lines: &[
+            "data {N}_power{S} : positive = {x}^{shape}",
+            "{N}_rate{S} ~ Gamma(1, rate = {scale}^{shape})",
+            "{N}_power{S} ~ Exponential({N}_rate{S})",
+        ],
+    },
+    Instead {
+        names: &[
+            "LogNormal",
+            "LNorm",
+            "Weibull",
+            "Weib",
+            "WeibullMin",
+            "Frechet",
+            "InverseWeibull",
+            "Rayleigh",
+            "Maxwell",
+            "MaxwellBoltzmann",
+            "Nakagami",
+            "Pareto",
+            "Par",
+            "LogLogistic",
+            "Fisk",
+        ],
+        of: Of::Latents,
+        is: "it has no closed-form factor of q",
+        parameters: "a Gamma of about its mean and spread",
+        arguments: &[],
+        lines: &["{x} ~ Gamma(2, mean = 1)"],
+    },
+    Instead {
+        names: &["LogitNormal", "Kumaraswamy"],
+        of: Of::Latents,
+        is: "it has no closed-form factor of q",
+        parameters: "a Beta of about its mean and spread",
+        arguments: &[],
+        lines: &["{x} ~ Beta(2, 2)"],
+    },
+    Instead {
+        names: &["Gumbel", "ExtremeValue", "Gev"],
+        of: Of::Latents,
+        is: "it has no closed-form factor of q",
+        parameters: "a Normal of about its mean and spread",
+        arguments: &[],
+        lines: &["{x} ~ Normal(0.58, sd = 1.28)"],
+    },
 ];
-
-/// Of `LogNormal` data: their logarithms are data of their own.
-const LOG_NORMAL: Instead = Instead {
-    name: "LogNormal",
-    is: "its logarithm is Normal",
-    parameters: "here with mean 0 and sd 1; the density is then that of the logarithm",
-    arguments: &[],
-    lines: &["data {N}_log{S} = log({x})", "{N}_log{S} ~ Normal(0, sd = 1)"],
-};
-
-/// Of a `LogNormal` latent there is no factor of q.
-const LOG_NORMAL_LATENT: Instead = Instead {
-    name: "LogNormal",
-    is: "it has no closed-form factor of q",
-    parameters: "a Gamma of about its mean and spread",
-    arguments: &[],
-    lines: &["{x} ~ Gamma(2, mean = 1)"],
-};
 
 /// What a distribution of this name is, and the lines to write in its place; `None` for an unknown name.
 pub fn in_place_of(statement: &ast::Distribution, observed: bool) -> Option<(&'static str, String)> {
-    let log_normal = if observed { &LOG_NORMAL } else { &LOG_NORMAL_LATENT };
-    let instead = TABLE.iter().chain([log_normal]).find(|own| own.name == statement.family.text)?;
+    let side = if observed { Of::Data } else { Of::Latents };
+    let names = |own: &&Instead| own.names.iter().any(|name| is_name(name, &statement.family.text));
+    let instead = TABLE.iter().filter(|own| own.of == Of::All || own.of == side).find(names)?;
     let target = &statement.target;
     let written = print_reference(target);
     let name = target.name.text.as_str();
@@ -168,6 +559,10 @@ pub fn in_place_of(statement: &ast::Distribution, observed: bool) -> Option<(&'s
         );
     let unit = scale == "1";
     let base = simple(&scale);
+    let square = if unit { "1".to_owned() } else { format!("{base}^2") };
+    let (plates, elements, slices) = parts(target);
+    let slice =
+        |number: usize, default: &str| slices.get(number).map_or(default, |own| own.as_str()).to_owned();
     let (over, times, twice) = if unit {
         ("1".to_owned(), String::new(), "2".to_owned())
     } else {
@@ -177,8 +572,16 @@ pub fn in_place_of(statement: &ast::Distribution, observed: bool) -> Option<(&'s
         text.replace("{x}", &written)
             .replace("{N}", name)
             .replace("{S}", subscripts)
+            .replace("{P}", &plates)
+            .replace("{E}", &elements)
+            .replace("{i}", &slice(0, "i"))
+            .replace("{j}", &slice(1, "j"))
             .replace("{mean}", &value("mean", "0"))
-            .replace("{scale}", &scale)
+            .replace("{scale}", &simple(&scale))
+            .replace("{simple}", &base)
+            .replace("{square}", &square)
+            .replace("{shape}", &simple(&value("shape", "2")))
+            .replace("{rate}", &value("rate", "1"))
             .replace("{dof}", &value("dof", "4"))
             .replace("{size}", &simple(&value("size", "2")))
             .replace("{p}", &simple(&value("p", "0.5")))
@@ -192,6 +595,33 @@ pub fn in_place_of(statement: &ast::Distribution, observed: bool) -> Option<(&'s
         instead.is,
         format!("write in its place ({here}{})\n{}", fill(instead.parameters), lines.join("\n")),
     ))
+}
+
+/// Whether a name that a program uses is one of this table: up to case, underscores and the `d` of BUGS and R.
+fn is_name(name: &str, used: &str) -> bool {
+    let plain = |text: &str| text.replace('_', "").to_lowercase();
+    let (name, used) = (plain(name), plain(used));
+    used == name || used.strip_prefix('d') == Some(name.as_str())
+}
+
+/// Of a left: its subscripts that are no slices, itself without colons, and its slice letters.
+fn parts(target: &ast::Reference) -> (String, String, Vec<String>) {
+    let (mut plates, mut all, mut slices) = (Vec::new(), Vec::new(), Vec::new());
+    for subscript in target.subscripts.iter().flatten() {
+        match subscript {
+            ast::Subscript::Slice(letter) => {
+                all.push(letter.text.clone());
+                slices.push(letter.text.clone());
+            }
+            ast::Subscript::Reference(inner) => {
+                all.push(print_reference(inner));
+                plates.push(print_reference(inner));
+            }
+        }
+    }
+    let bracketed =
+        |own: &[String]| if own.is_empty() { String::new() } else { format!("[{}]", own.join(", ")) };
+    (bracketed(&plates), format!("{}{}", target.name.text, bracketed(&all)), slices)
 }
 
 /// The arguments of a distribution by their meaning; `None` if that is not clear from their names and their number.

@@ -2,9 +2,10 @@
 
 use cavi_algebra::{ArrayId, ArrayKind, AxisId, LetterId, Support};
 use cavi_families::families;
-use cavi_syntax::{Diagnostic, Span, ast, nearest};
+use cavi_syntax::{Diagnostic, Span, ast, nearest, print_reference};
 
 use super::elsewhere::family_elsewhere;
+use super::expressions::is_function;
 use super::mixtures::in_place_of;
 use super::places::{How, Scope};
 use super::{Named, Resolver};
@@ -267,11 +268,62 @@ impl Resolver<'_> {
                 .or(near.map(|near| format!("did you mean `{near}`?")))
             {
                 Some(help) => diagnostic.help(help),
-                None => diagnostic.help(format!("for a deterministic name write `... = {}(...)`", name.text)),
+                None if is_function(&name.text) => {
+                    diagnostic.help(format!("for a deterministic name write `... = {}(...)`", name.text))
+                }
+                None => diagnostic.help(
+                    "write it as a mixture or a transform of these: a Student t is a Normal whose precision has a Gamma prior; \
+                     data whose logarithm has a family are derived data, `data y[n] = log(x[n])`",
+                ),
             }
         };
         self.report(diagnostic);
         None
+    }
+
+    /// Reports a variable that is no index in a subscript of the axis `wanted`. One of two values may become a position.
+    pub fn no_position(&mut self, inner: &ast::Reference, id: ArrayId, wanted: AxisId) {
+        let array = self.symbols.array(id);
+        let (name, kind) = (array.name.clone(), array.kind);
+        if array.support != Support::Binary {
+            let found = self.kind_in_words(id);
+            self.no_index(inner, &format!("is {found}"));
+            return;
+        }
+        let letter = self.letter_names(wanted).first().cloned().unwrap_or_else(|| "c".to_owned());
+        let axis = self.symbols.axis(wanted).name.clone();
+        let (found, help) = match kind {
+            ArrayKind::Latent => {
+                let share = self.free_name(&["share", "weight", "chance"]);
+                let left = print_reference(inner);
+                let help = format!(
+                    "a position is drawn by a Categorical: `{share}[:{letter}] ~ Dirichlet(1)` and `{left} ~ \
+                     Categorical({share})`, with `axis {axis}[{letter}] = 2`"
+                );
+                ("is a latent of the values 0 and 1, which are no positions", help)
+            }
+            ArrayKind::Data | ArrayKind::Constant => {
+                let help =
+                    format!("declare it as `data {name}[...] : index {axis}`: 0 is then the first position");
+                ("has the values 0 and 1, which are no positions", help)
+            }
+        };
+        self.report(
+            Diagnostic::error("E0308", format!("`{name}` {found}, and stands in a subscript"))
+                .at(inner.span, "not an index")
+                .possible("a subscript is a letter, a slice `:k`, or an element of an index array")
+                .help(help),
+        );
+    }
+
+    pub fn no_index(&mut self, inner: &ast::Reference, found: &str) {
+        let name = &inner.name.text;
+        self.report(
+            Diagnostic::error("E0308", format!("`{name}` {found}, and stands in a subscript"))
+                .at(inner.span, "not an index")
+                .possible("a subscript is a letter, a slice `:k`, or an element of an index array")
+                .help("an index array is data of type `index AXIS`, or a latent with a Categorical prior"),
+        );
     }
 
     /// What an array is, in words: `data of type real`.

@@ -11,7 +11,7 @@ pub(super) fn visit_references<'a>(
     visit: &mut dyn FnMut(&'a ast::Reference, bool),
 ) {
     match &expression.kind {
-        ExpressionKind::Number(..) | ExpressionKind::Equal(..) => {}
+        ExpressionKind::Number(..) | ExpressionKind::Indicator(..) => {}
         ExpressionKind::Reference(reference) => visit_reference(reference, false, visit),
         ExpressionKind::Negate(inner) | ExpressionKind::Sum(_, inner) => visit_references(inner, visit),
         ExpressionKind::Binary(_, left, right) => {

@@ -24,8 +24,8 @@ pub(super) fn substitute(
             let subscripts = subscripts.iter().map(|subscript| in_subscript(subscript, bindings)).collect();
             Expression::Value(*array, subscripts)
         }
-        Expression::Equal(left, right) => {
-            Expression::Equal(as_letter(*left, bindings)?, as_letter(*right, bindings)?)
+        Expression::Indicator(comparison, left, right) => {
+            Expression::Indicator(*comparison, as_letter(*left, bindings)?, as_letter(*right, bindings)?)
         }
         Expression::Add(parts) => Expression::Add(in_parts(symbols, scope, parts, bindings)?),
         Expression::Multiply(parts) => Expression::Multiply(in_parts(symbols, scope, parts, bindings)?),

@@ -58,13 +58,19 @@ fn reference() -> impl Strategy<Value = Reference> {
     })
 }
 
+fn comparison() -> impl Strategy<Value = Comparison> {
+    prop_oneof![Just(Comparison::Equal), Just(Comparison::Different), Just(Comparison::Less)]
+}
+
 fn expression() -> impl Strategy<Value = Expression> {
     let kind = |kind| Expression { kind, span: Span::default() };
     let leaf = prop_oneof![
         prop_oneof![Just("3"), Just("0.50"), Just("1e-14"), Just("2E+3")]
             .prop_map(|text: &str| ExpressionKind::Number(text.parse().unwrap_or(0.0), text.to_string())),
         reference().prop_map(ExpressionKind::Reference),
-        (name(), name()).prop_map(|(left, right)| ExpressionKind::Equal(named(left), named(right))),
+        (comparison(), name(), name()).prop_map(|(comparison, left, right)| {
+            ExpressionKind::Indicator(comparison, named(left), named(right))
+        }),
     ]
     .prop_map(kind);
     leaf.prop_recursive(6, 40, 3, move |inner| {

@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// File, code, and the text under the caret (empty where the place is between two characters).
-const EXPECTED: [(&str, &str, &str); 49] = [
+const EXPECTED: [(&str, &str, &str); 52] = [
     ("absent_none", "E0121", "none"),
     ("ampersand", "E0103", "&"),
     ("arrow", "E0112", "<-"),
     ("axis_without_letter", "E0101", ""),
     ("block_without_braces", "E0117", "posterior"),
     ("brace_on_next_line", "E0117", "{"),
+    ("censored_data", "E0128", "censored"),
     ("chained_subscripts", "E0116", "["),
     ("colon_equals", "E0112", ":="),
+    ("comparison_in_expression", "E0122", ">="),
     ("data_without_type", "E0120", ""),
     ("equals_for_tilde", "E0113", "="),
     ("family_without_arguments", "E0113", ""),
@@ -31,10 +33,11 @@ const EXPECTED: [(&str, &str, &str); 49] = [
     ("misspelt_item", "E0128", "pont"),
     ("misspelt_keyword", "E0102", "axsi"),
     ("misspelt_option", "E0128", "centre"),
-    ("not_equal_in_expression", "E0122", "!="),
     ("number_then_letters", "E0104", "2theta"),
     ("number_without_lead", "E0104", ".1"),
     ("number_without_tail", "E0104", "1."),
+    ("own_past", "E0129", "-"),
+    ("product_over_letters", "E0101", "prod"),
     ("quotes", "E0127", "\"count\""),
     ("reserved_word", "E0105", "fit"),
     ("round_subscripts", "E0116", "("),

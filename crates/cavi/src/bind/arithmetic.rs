@@ -34,6 +34,8 @@ pub(super) fn number(expression: &Expression) -> Option<f64> {
             let [argument] = arguments.as_slice() else { return None };
             apply(function, &[number(&argument.value)?])
         }
-        ExpressionKind::Reference(_) | ExpressionKind::Sum(..) | ExpressionKind::Equal(..) => return None,
+        ExpressionKind::Reference(_) | ExpressionKind::Sum(..) | ExpressionKind::Indicator(..) => {
+            return None;
+        }
     })
 }

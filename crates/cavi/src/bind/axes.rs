@@ -12,6 +12,7 @@ use cavi_executor::BoundAxis;
 use cavi_files::{Categories, Content, Values};
 
 use super::data_error::DataError;
+use super::indexed::{Indexed, complete, outside};
 use super::inputs::{Inputs, SetValue};
 use super::pieces::{Piece, split_path};
 
@@ -40,14 +41,16 @@ struct Facts {
     given: Option<Listed>,
     headers: Vec<Listed>,
     distinct: Vec<Listed>,
-    indexed: Vec<Listed>,
+    indexed: Vec<Indexed>,
     claims: Vec<Claim>,
 }
 
 /// Labels, and what they were found in.
-struct Listed {
-    labels: Vec<String>,
-    from: String,
+pub(super) struct Listed {
+    /// The labels.
+    pub labels: Vec<String>,
+    /// The file or files.
+    pub from: String,
 }
 
 /// A size, and what states it.
@@ -153,7 +156,7 @@ impl Axes {
                 );
                 break;
             }
-            match facts.resolve(&place, set, stated, sort) {
+            match facts.resolve(&place, name, set, stated, sort) {
                 Ok(one) => {
                     self.warnings.extend(one.from_one.iter().map(|file| {
                         format!(
@@ -284,7 +287,7 @@ impl Axes {
             if symbols.array(piece.array).support == Support::Index(axis)
                 && let Some(facts) = facts.first_mut()
             {
-                facts.index_values(piece);
+                facts.index_values(symbols, piece);
             }
         }
         facts
@@ -599,12 +602,15 @@ pub(super) fn multiplicity_of(symbols: &Symbols, piece: &Piece) -> Option<ArrayI
 
 impl Facts {
     fn is_empty(&self) -> bool {
-        let lists = [&self.headers, &self.distinct, &self.indexed];
-        self.given.is_none() && lists.iter().all(|list| list.is_empty()) && self.claims.is_empty()
+        let lists = [&self.headers, &self.distinct];
+        self.given.is_none()
+            && lists.iter().all(|list| list.is_empty())
+            && self.indexed.is_empty()
+            && self.claims.is_empty()
     }
 
     /// What the values of index data say of the axis that they point into.
-    fn index_values(&mut self, piece: &Piece) {
+    fn index_values(&mut self, symbols: &Symbols, piece: &Piece) {
         let from = piece.name();
         let values = match &piece.content {
             Content::Dense(dense) => &dense.values,
@@ -626,7 +632,10 @@ impl Facts {
             Values::Numbers(numbers) => self.at_least(numbers, from),
             Values::Text(text) => {
                 let labels = text.names.iter().filter(|name| *name != "-1").cloned().collect();
-                self.indexed.push(Listed { labels, from });
+                let array = symbols.array(piece.array);
+                let listed = Listed { labels, from };
+                let (array, single) = (array.name.clone(), array.letters.is_empty());
+                self.indexed.push(Indexed { array, single, listed });
             }
         }
     }
@@ -642,6 +651,7 @@ impl Facts {
     fn resolve(
         self,
         place: &str,
+        name: &str,
         set: Option<Claim>,
         stated: Option<f64>,
         sort: bool,
@@ -663,20 +673,20 @@ impl Facts {
             (None, None) => {}
         }
         let weak = self.given.is_none() && self.headers.is_empty() && self.distinct.is_empty();
+        let indexed = || self.indexed.iter().map(|own| &own.listed);
         let origin = match &self.given {
             Some(given) => given.from.clone(),
             None => {
-                let first = self.headers.iter().chain(&self.distinct).chain(&self.indexed).next();
+                let first = self.headers.iter().chain(&self.distinct).chain(indexed()).next();
                 first.map_or_else(String::new, |listed| listed.from.clone())
             }
         };
-        let mut labels = match self.given {
-            Some(given) => Some(given.labels),
-            None if self.headers.is_empty() && self.distinct.is_empty() && self.indexed.is_empty() => None,
+        let mut labels = match &self.given {
+            Some(given) => Some(given.labels.clone()),
+            None if weak && self.indexed.is_empty() => None,
             None => {
-                let sort =
-                    self.headers.is_empty() && if weak { all_listed_whole(&self.indexed) } else { sort };
-                let mut labels = union(self.headers.iter().chain(&self.distinct).chain(&self.indexed));
+                let sort = self.headers.is_empty() && if weak { all_listed_whole(indexed()) } else { sort };
+                let mut labels = union(self.headers.iter().chain(&self.distinct).chain(indexed()));
                 if sort && all_whole(&labels) {
                     labels.sort_by_key(|label| label.parse::<i64>().unwrap_or_default());
                 }
@@ -687,7 +697,14 @@ impl Facts {
             let from = if weak { origin.clone() } else { format!("the labels of {origin}") };
             claims.push(Claim { size: labels.len(), exact: !weak, from, array: None });
         }
-        claims.extend(self.claims);
+        // A file with two letters on one axis says the same twice.
+        for claim in self.claims {
+            let alike =
+                |own: &Claim| (own.size, own.exact, &own.from) == (claim.size, claim.exact, &claim.from);
+            if !claims.iter().any(alike) {
+                claims.push(claim);
+            }
+        }
         let reference = claims.iter().position(|claim| claim.exact);
         let size = match reference {
             Some(reference) => claims[reference].size,
@@ -708,6 +725,10 @@ impl Facts {
                     .possible(format!("at most {LARGEST}")),
             );
         }
+        let shown = labels.as_ref().map_or(0, Vec::len);
+        if weak && reference.is_some() && shown < size {
+            problems.extend(outside(&self.indexed, size, place, name));
+        }
         let mut from_one = None;
         if weak && let Some(found) = &mut labels {
             let zero = found.iter().any(|label| label == "0");
@@ -716,28 +737,6 @@ impl Facts {
         }
         if problems.is_empty() { Ok(Resolved { size, labels, origin, from_one }) } else { Err(problems) }
     }
-}
-
-/// Labels that index data alone give, completed to the size of the axis: whole numbers that are positions stay positions,
-/// and the rest of other labels are numbers.
-fn complete(found: &[String], size: usize) -> Option<Vec<String>> {
-    if found.len() >= size {
-        return Some(found.to_vec());
-    }
-    let is_position = |label: &String| {
-        label.parse::<usize>().is_ok_and(|place| place < size && place.to_string() == *label)
-    };
-    if found.iter().all(is_position) {
-        return None;
-    }
-    let mut labels = found.to_vec();
-    let unused: Vec<String> = (found.len()..)
-        .map(|place| place.to_string())
-        .filter(|label| !found.contains(label))
-        .take(size - found.len())
-        .collect();
-    labels.extend(unused);
-    Some(labels)
 }
 
 fn disagreement(place: &str, first: &Claim, other: &Claim) -> DataError {
@@ -770,8 +769,8 @@ fn all_whole(labels: &[String]) -> bool {
     labels.iter().all(|label| label.parse::<i64>().is_ok())
 }
 
-fn all_listed_whole(lists: &[Listed]) -> bool {
-    lists.iter().all(|listed| all_whole(&listed.labels))
+fn all_listed_whole<'a>(mut lists: impl Iterator<Item = &'a Listed>) -> bool {
+    lists.all(|listed| all_whole(&listed.labels))
 }
 
 /// The labels of several lists, in order of first appearance.

@@ -2,7 +2,10 @@
 //! of their domain.
 
 use cavi_algebra::evaluate::{Assignment, for_each_value};
-use cavi_algebra::{Array, ArrayId, ArrayKind, Expression, Function, LetterId, Subscript, Support};
+use cavi_algebra::{
+    Array, ArrayId, ArrayKind, Expression, Function, LetterId, Subscript, Sum, Support, Symbols,
+};
+use cavi_derivation::{in_words, shares_by_value};
 use cavi_executor::{BoundArray, BoundAxis};
 use cavi_families::{DataKind, Domain, Slices, Spelling};
 use cavi_model::{ArgumentSpec, Model, Statement};
@@ -398,6 +401,60 @@ pub(super) fn possible(
         });
         problems.extend(found);
     }
+}
+
+/// Checks that data and constants in probabilities that hold latents sum to 1, as those that stand alone do.
+pub(super) fn shares(uses: &Uses<'_>, problems: &mut Vec<DataError>) {
+    for statement in &uses.model.statements {
+        let Some((symbols, conditions)) = shares_by_value(uses.model, statement) else { continue };
+        let known = uses.known.with_symbols(&symbols);
+        let problem = conditions.iter().find_map(|sum| wrong_total(uses, statement, &symbols, &known, sum));
+        problems.extend(problem);
+    }
+}
+
+/// The first place where a sum that should be 1 is not.
+fn wrong_total(
+    uses: &Uses<'_>,
+    statement: &Statement,
+    symbols: &Symbols,
+    known: &Known<'_>,
+    sum: &Sum,
+) -> Option<DataError> {
+    let mut letters: Vec<LetterId> = sum.free_letters(symbols);
+    let above: Vec<LetterId> =
+        letters.iter().flat_map(|letter| symbols.lineage(*letter)[1..].to_vec()).collect();
+    letters.retain(|letter| !above.contains(letter));
+    let sizes = letters.iter().map(|letter| known.size(*letter));
+    if sizes.fold(1usize, usize::saturating_mul) > MANY {
+        return None;
+    }
+    let mut found = None;
+    for_each_value(symbols, known, &letters, &mut Assignment::new(), &mut |assignment| {
+        if found.is_some() {
+            return;
+        }
+        let Some(total) = known.value_of_sum(sum, assignment) else { return };
+        if (total - 1.0).abs() <= 1e-9 || !uses.is_read(statement, assignment) {
+            return;
+        }
+        let place = |letter: &LetterId| {
+            let position = assignment.get(*letter).unwrap_or(0);
+            let letter = symbols.letter(*letter);
+            format!("{} {position}", symbols.axis(letter.axis).name)
+        };
+        let places: Vec<String> = letters.iter().map(place).collect();
+        let place = if places.is_empty() { String::new() } else { format!(" at {}", places.join(", ")) };
+        let text =
+            sum.terms.iter().map(|term| in_words(symbols, term.clone())).collect::<Vec<_>>().join(" + ");
+        let (target, family) = (&symbols.array(statement.target).name, statement.family.name());
+        found = Some(
+            DataError::new(format!("in the statement `{target} ~ {family}(...)`: {text} is {total}{place}"))
+                .possible("1, so that the probabilities sum to 1")
+                .help("divide the entries by their sum, or state the part that is missing as an addend of its own"),
+        );
+    });
+    found
 }
 
 /// Calls `look` with each observed entry that an array lists: its positions and its value.

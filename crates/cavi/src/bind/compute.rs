@@ -74,9 +74,10 @@ fn reads_scalars(symbols: &Symbols, expression: &Expression) -> bool {
 fn has_sum(expression: &Expression) -> bool {
     match expression {
         Expression::Sum(..) => true,
-        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) | Expression::Position(_) => {
-            false
-        }
+        Expression::Number(_)
+        | Expression::Value(..)
+        | Expression::Indicator(..)
+        | Expression::Position(_) => false,
         Expression::Add(parts) | Expression::Multiply(parts) => parts.iter().any(has_sum),
         Expression::Power(base, exponent) => has_sum(base) || has_sum(exponent),
         Expression::Apply(_, argument) | Expression::OfMatrix(_, argument, ..) => has_sum(argument),

@@ -169,7 +169,10 @@ fn take_apart<'e>(
             }
             take_apart(known, exponent, around, into);
         }
-        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) | Expression::Position(_) => {}
+        Expression::Number(_)
+        | Expression::Value(..)
+        | Expression::Indicator(..)
+        | Expression::Position(_) => {}
     }
 }
 
@@ -180,9 +183,10 @@ fn may_fail(value: &Expression) -> bool {
         Expression::Apply(..) | Expression::Power(..) | Expression::OfMatrix(..) => true,
         Expression::Sum(_, body) => may_fail(body),
         Expression::Add(parts) | Expression::Multiply(parts) => parts.iter().any(may_fail),
-        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) | Expression::Position(_) => {
-            false
-        }
+        Expression::Number(_)
+        | Expression::Value(..)
+        | Expression::Indicator(..)
+        | Expression::Position(_) => false,
     }
 }
 
@@ -233,11 +237,11 @@ fn product<'e>(
 ) -> Option<Worth<'e>> {
     let (mut value, mut culprit, mut is_zero) = (1.0, None, false);
     let (indicators, others): (Vec<&Expression>, Vec<&Expression>) =
-        factors.partition(|factor| matches!(factor, Expression::Equal(..)));
+        factors.partition(|factor| matches!(factor, Expression::Indicator(..)));
     for factor in indicators.into_iter().chain(others) {
         let own = worth(known, factor, assignment)?;
         if own.value == 0.0 {
-            if matches!(factor, Expression::Equal(..)) {
+            if matches!(factor, Expression::Indicator(..)) {
                 return Some(Worth { value: 0.0, culprit: None });
             }
             is_zero = true;
@@ -292,7 +296,10 @@ fn worth<'e>(known: &Known<'_>, value: &'e Expression, assignment: &mut Assignme
         }
         // What is wrong with an inverse shows where its matrix is checked.
         Expression::OfMatrix(..) => Some(Worth { value: 1.0, culprit: None }),
-        Expression::Number(_) | Expression::Value(..) | Expression::Equal(..) | Expression::Position(_) => {
+        Expression::Number(_)
+        | Expression::Value(..)
+        | Expression::Indicator(..)
+        | Expression::Position(_) => {
             known.value_of(value, assignment).map(|value| Worth { value, culprit: None })
         }
     }

@@ -4,9 +4,10 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use cavi_algebra::evaluate::{Accumulator, Assignment, Environment, for_each_value};
+use cavi_algebra::evaluate::{Accumulator, Assignment, Environment, evaluate, for_each_value};
 use cavi_algebra::{
-    ArrayId, AuxiliaryId, AxisId, Expression, Function, LetterId, Moment, SiteId, Subscript, Symbols, dedup,
+    ArrayId, AuxiliaryId, AxisId, Expression, Function, LetterId, Moment, SiteId, Subscript, Sum, Symbols,
+    dedup,
 };
 use cavi_executor::{BoundArray, BoundAxis};
 
@@ -24,6 +25,21 @@ pub(crate) struct Known<'a> {
 impl<'a> Known<'a> {
     pub fn new(symbols: &'a Symbols, axes: &'a [BoundAxis], arrays: &'a [Option<BoundArray>]) -> Known<'a> {
         Known { symbols, axes, arrays, missing: Cell::new(false) }
+    }
+
+    /// The same with symbols that have more letters.
+    pub fn with_symbols<'s>(&self, symbols: &'s Symbols) -> Known<'s>
+    where
+        'a: 's,
+    {
+        Known::new(symbols, self.axes, self.arrays)
+    }
+
+    /// The value of a sum of products at an assignment of its free letters; `None` where an entry that it reads is missing.
+    pub fn value_of_sum(&self, sum: &Sum, assignment: &mut Assignment) -> Option<f64> {
+        self.missing.set(false);
+        let value = evaluate(self.symbols, sum, self, assignment);
+        (!self.missing.get()).then_some(value)
     }
 
     /// The value at an assignment of the free letters; `None` where an entry that it reads is missing.
@@ -77,8 +93,9 @@ impl<'a> Known<'a> {
                 }
                 self.value(*array, &positions)
             }
-            Expression::Equal(left, right) => {
-                f64::from(assignment.get(*left).is_some() && assignment.get(*left) == assignment.get(*right))
+            Expression::Indicator(comparison, left, right) => {
+                let (left, right) = (assignment.get(*left), assignment.get(*right));
+                f64::from(left.is_some() && comparison.holds(left, right))
             }
             Expression::Sum(letters, body) => {
                 let mut total = Accumulator::default();
@@ -211,7 +228,7 @@ pub(super) fn free_letters(expression: &Expression) -> Vec<LetterId> {
             Expression::Value(_, subscripts) => {
                 subscripts.iter().for_each(|subscript| subscript.letters(out))
             }
-            Expression::Equal(left, right) => out.extend([*left, *right]),
+            Expression::Indicator(_, left, right) => out.extend([*left, *right]),
             Expression::Sum(letters, body) => {
                 let mut inner = Vec::new();
                 gather(body, &mut inner);

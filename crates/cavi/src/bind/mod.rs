@@ -6,6 +6,7 @@
 //! and 5, and of `grammar/README.md`, sections 3 to 5.
 
 mod data_error;
+mod indexed;
 mod inputs;
 mod labels;
 
@@ -212,6 +213,7 @@ pub(crate) fn bind_in_part(
         Uses { model, known, hidden: hidden.iter().flatten().collect(), partly_latent: &partly_latent };
     let undefined = defined::undefined(&uses, &at, &mut problems);
     let refused = checks::domains(&uses, &undefined, &mut problems);
+    checks::shares(&uses, &mut problems);
     matrices::invertible(&uses, &refused, &mut problems);
     checks::possible(model, &arrays, known, &at, &mut problems);
     stop(&mut problems)?;

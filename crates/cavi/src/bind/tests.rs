@@ -679,3 +679,38 @@ fn what_is_inverted_or_has_a_determinant_is_symmetric_and_positive_definite() {
         run(&program(mean), &options, &files("2,1\n1,2\n")).expect("a matrix with an inverse");
     }
 }
+
+#[test]
+fn shares_of_data_in_a_sum_are_judged_by_value() {
+    let program = "axis d[d]\naxis v[v]\naxis k[k]\ndata n[d, v] : count\ndata b[k, v] : unit\n\
+                   th[d, :k] ~ Dirichlet(1)\nn[d, :v] ~ Multinomial(sum[k](th[d, k] * b[k, v]))\n";
+    let options = ["--data n=n.csv", "--data b=b.csv"];
+    let counts = ("n.csv", "1,2,0\n0,1,4\n");
+    assert!(run(program, &options, &[counts, ("b.csv", "0.25,0.25,0.5\n0,0,1\n")]).is_ok());
+    let found = ["`sum[v](b[k,v])` is 1.25 at k 1", "1, so that the probabilities sum to 1"];
+    refuse(program, &options, &[counts, ("b.csv", "0.25,0.25,0.5\n0,0.25,1\n")], &found);
+    // The weights are data, and the rows are not.
+    let program = "axis d[d]\naxis v[v]\naxis k[k]\ndata n[d, v] : count\ndata w[d, k] : nonnegative\n\
+                   b[k, :v] ~ Dirichlet(1)\nn[d, :v] ~ Multinomial(sum[k](w[d, k] * b[k, v]))\n";
+    let options = ["--data n=n.csv", "--data w=w.csv"];
+    assert!(run(program, &options, &[counts, ("w.csv", "0.5,0.5\n1,0\n")]).is_ok());
+    refuse(program, &options, &[counts, ("w.csv", "0.5,0.5\n1,1\n")], &["is 2 at d 1"]);
+}
+
+#[test]
+fn a_number_that_is_no_position_is_no_label_beside_positions() {
+    let program = "axis g[g] = 3\ndata of : index g\ndata y : real\nmu[g] ~ Normal(0, sd = 1)\ny ~ Normal(mu[of], sd = 1)\n";
+    let options = ["--data of=of.csv", "--data y=y.csv"];
+    assert!(run(program, &options, &[("of.csv", "2\n"), ("y.csv", "1\n")]).is_ok());
+    let found = ["of.csv", "`of` is 7, and axis `g` has 3 positions", "a position from 0 to 2"];
+    refuse(program, &options, &[("of.csv", "7\n"), ("y.csv", "1\n")], &found);
+}
+
+#[test]
+fn a_size_that_disagrees_is_reported_once() {
+    let program =
+        "axis i[i, j] = 4\ndata x[i, j] : real\nm ~ Normal(0, sd = 1)\nx[i, j] ~ Normal(m, sd = 1)\n";
+    let found =
+        run(program, &["--data x=x.csv"], &[("x.csv", "1,2,3\n4,5,6\n7,8,9\n")]).map(|(_, text)| text);
+    assert_eq!(found.expect_err("the sizes disagree").matches("has size").count(), 1);
+}

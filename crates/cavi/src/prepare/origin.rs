@@ -365,7 +365,7 @@ fn added(expression: &Expression, with: &dyn Fn(ArrayId, &[Subscript]) -> Option
     let boxed = |inner: &Expression| Box::new(added(inner, with));
     let all = |parts: &[Expression]| parts.iter().map(|part| added(part, with)).collect();
     match expression {
-        Expression::Number(_) | Expression::Equal(..) | Expression::Position(_) => expression.clone(),
+        Expression::Number(_) | Expression::Indicator(..) | Expression::Position(_) => expression.clone(),
         Expression::Sum(letters, body) => Expression::Sum(letters.clone(), boxed(body)),
         Expression::Add(parts) => Expression::Add(all(parts)),
         Expression::Multiply(parts) => Expression::Multiply(all(parts)),

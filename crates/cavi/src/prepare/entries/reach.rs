@@ -177,7 +177,7 @@ fn copies_are_entries(model: &Model, component: &Component, block: usize) -> boo
 fn rebinds(expression: &Expression, letters: &[LetterId]) -> bool {
     match expression {
         Expression::Number(_) | Expression::Value(..) => false,
-        Expression::Equal(left, right) => letters.contains(left) || letters.contains(right),
+        Expression::Indicator(_, left, right) => letters.contains(left) || letters.contains(right),
         Expression::Sum(own, body) => {
             own.iter().any(|letter| letters.contains(letter)) || rebinds(body, letters)
         }

@@ -246,7 +246,7 @@ impl Restating {
     fn expression(&mut self, expression: &Expression, letters: &[LetterId]) -> Expression {
         let mut boxed = |inner: &Expression| Box::new(self.expression(inner, letters));
         match expression {
-            Expression::Number(_) | Expression::Equal(..) | Expression::Position(_) => expression.clone(),
+            Expression::Number(_) | Expression::Indicator(..) | Expression::Position(_) => expression.clone(),
             Expression::Sum(own, body) => Expression::Sum(own.clone(), boxed(body)),
             Expression::Power(base, exponent) => Expression::Power(boxed(base), boxed(exponent)),
             Expression::Apply(function, body) => Expression::Apply(*function, boxed(body)),
