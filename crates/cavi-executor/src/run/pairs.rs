@@ -7,6 +7,7 @@
 
 use cavi_algebra::BlockId;
 use cavi_families::{Posterior, views};
+use cavi_numerics::Scratch;
 
 use super::rows::{ByParts, entropies_beside};
 use super::state::{State, family};
@@ -22,10 +23,10 @@ enum Pair {
     /// Nothing.
     #[default]
     Unknown,
-    /// It is wanted beside the expectation; the natural parameters of the prior are up to date.
-    Wanted(ByParts),
-    /// Of each row.
-    Rows(Vec<f64>),
+    /// It is wanted beside the expectation; the natural parameters of the prior are up to date, and this is their state.
+    Wanted(ByParts, u64),
+    /// Of each row, with the prior in this state.
+    Rows(Vec<f64>, u64),
 }
 
 /// The entropies that wait for the bound.
@@ -67,31 +68,42 @@ impl State<'_> {
             computed && own.len() >= LARGE && !self.is_by_parts(*node, &parts)
         };
         if !prior.iter().any(is_large) {
-            self.pairs.blocks[id.index()] = Pair::Wanted(self.prepare(prior, &parts));
+            let prepared = self.prepare(prior, &parts);
+            self.pairs.blocks[id.index()] = Pair::Wanted(prepared, self.state_of_prior(id));
         }
     }
 
     /// Works out an expectation and, if it is wanted, the entropy beside it. Whether it has done so.
     pub(super) fn pair_beside(&mut self, id: BlockId, node: NodeId, out: &mut [f64]) -> bool {
         let own = &mut self.pairs.blocks[id.index()];
-        if self.pairs.beside[id.index()] != Some(node) || !matches!(own, Pair::Wanted(_)) {
+        if self.pairs.beside[id.index()] != Some(node) || !matches!(own, Pair::Wanted(..)) {
             return false;
         }
-        let Pair::Wanted(prior) = std::mem::take(own) else { return false };
+        let Pair::Wanted(prior, state) = std::mem::take(own) else { return false };
         let family = family(self.work.equations, id);
         let parts = Parts::new(family, &self.work.plan.layouts[id.index()]);
         let descriptors = views(&self.parameters.blocks[id.index()]);
         let columns = self.columns(&prior);
         let rows = entropies_beside(family, &parts, &descriptors, &columns, out, &self.work.threads);
-        self.pairs.blocks[id.index()] = Pair::Rows(rows);
+        self.pairs.blocks[id.index()] = Pair::Rows(rows, state);
         true
     }
 
-    /// The entropy of each row of a block, if it was worked out since it was wanted.
+    /// The entropy of each row of a block, if it was worked out since it was wanted and the prior has not changed.
     pub(super) fn take_pair(&mut self, id: BlockId) -> Option<Vec<f64>> {
         match std::mem::take(&mut self.pairs.blocks[id.index()]) {
-            Pair::Rows(rows) => Some(rows),
-            Pair::Unknown | Pair::Wanted(_) => None,
+            Pair::Rows(rows, state) if state == self.state_of_prior(id) => Some(rows),
+            Pair::Rows(rows, _) => {
+                Scratch::keep(rows);
+                None
+            }
+            Pair::Unknown | Pair::Wanted(..) => None,
         }
+    }
+
+    /// When the newest thing that the prior of a block follows from last changed.
+    fn state_of_prior(&self, id: BlockId) -> u64 {
+        let prior = self.work.plan.blocks[id.index()].prior.iter().copied();
+        self.stamps.newest_of(&self.work.plan, prior)
     }
 }
