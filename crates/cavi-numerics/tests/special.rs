@@ -105,6 +105,10 @@ fn digamma_and_log_gamma() {
     let x: Vec<f64> = far.chain(near).collect();
     for (x, value) in x.iter().zip(both(&x)) {
         let expected = special::log_gamma(*x);
+        // From 1e305.4 on it is infinite.
+        if value == expected {
+            continue;
+        }
         assert!((value - expected).abs() <= 1e-15 + 3e-15 * expected.abs(), "{x}: {value}, not {expected}");
     }
     for (x, expected) in EXTREMES {
