@@ -238,6 +238,39 @@ fn larger_data_in_parts() {
     }
 }
 
+/// What the bound takes beside the expectations of a pass has the bits that it has alone: asked a second time, when all
+/// expectations are up to date, the bound is the same.
+#[test]
+fn the_bound_is_the_same_when_asked_twice() {
+    for program in programs() {
+        for sparse in [false, true] {
+            let bound =
+                random_bound(&program.model, Shape::small(sparse), &mut ChaCha8Rng::seed_from_u64(11));
+            asked_twice(&program, &bound);
+        }
+    }
+    for name in ["lda", "nmf_gamma", "hpf"] {
+        let program =
+            programs().into_iter().find(|program| program.name == name).expect("a built-in program");
+        let shape = Shape { smallest: 90, largest: 200, ..Shape::small(true) };
+        asked_twice(&program, &random_bound(&program.model, shape, &mut ChaCha8Rng::seed_from_u64(12)));
+    }
+}
+
+fn asked_twice(program: &Program, bound: &Bound) {
+    let from = start(&program.equations, bound, 3);
+    let Ok(mut run) = Executor::new(&program.equations, bound, from, 2) else { return };
+    for _ in 0..3 {
+        let first = run.elbo();
+        let scale = run.elbo_scale();
+        assert_eq!(first.to_bits(), run.elbo().to_bits(), "{}: {first}, then another", program.name);
+        assert_eq!(scale.to_bits(), run.elbo_scale().to_bits(), "{}: its scale", program.name);
+        if run.sweep(&program.schedule()).is_err() {
+            return;
+        }
+    }
+}
+
 /// Log weights of more categories than there are data and parameters: they are worked out a few rows at a time.
 #[test]
 fn allocations_that_are_not_kept() {

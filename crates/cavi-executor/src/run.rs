@@ -22,6 +22,7 @@ mod constants;
 mod contract;
 mod contract_region;
 mod elementwise;
+mod pairs;
 mod region;
 mod rows;
 mod shares;

@@ -9,9 +9,11 @@
 
 use cavi_algebra::rules::{multiply, push_log_into_product};
 use cavi_algebra::{Function, Statistic, Sum, Support, Symbols};
-use cavi_numerics::Scratch;
-use cavi_numerics::reduce;
-use cavi_numerics::special::{digamma, digamma_into, ln, log_gamma, log_gamma_into, softmax_rows};
+use cavi_numerics::kernels::paired::add_pairs;
+use cavi_numerics::special::{
+    digamma_and_log_gamma_into, digamma_in_place, digamma_into, ln, log_gamma, log_gamma_into, softmax_rows,
+};
+use cavi_numerics::{Scratch, reduce};
 use rand::{Rng, RngCore};
 
 use crate::density::sum_over;
@@ -105,6 +107,36 @@ impl Posterior for DirichletPosterior {
         true
     }
 
+    fn pairs_with(&self) -> Option<usize> {
+        Some(0)
+    }
+
+    /// With `d_v = prior_v - a_v`: `sum_v (log Gamma(a_v) + d_v E log x_v) - log Gamma(sum a)`.
+    fn pair(
+        &self,
+        batch: &Batch,
+        descriptors: &[&[f64]],
+        prior: &[&[f64]],
+        expectation: &mut [f64],
+        rows: &mut [f64],
+    ) {
+        let concentration = descriptors[0];
+        let mut terms = Scratch::any(concentration.len());
+        digamma_and_log_gamma_into(concentration, expectation, &mut terms);
+        let totals = totals(batch, concentration);
+        let mut of_totals = Scratch::any(batch.rows);
+        digamma_and_log_gamma_into(&totals, &mut of_totals, rows);
+        for row in 0..batch.rows {
+            subtract(of_totals[row], &mut expectation[batch.row(row)]);
+        }
+        add_pairs(prior[0], concentration, expectation, &mut terms);
+        for row in 0..batch.rows {
+            let own = &terms[batch.row(row)];
+            // Over no category there is one value, of density 1.
+            rows[row] = if own.is_empty() { 0.0 } else { reduce::sum(own) - rows[row] };
+        }
+    }
+
     fn formulas(&self) -> Formulas {
         let concentration = || parameter(0);
         let all = || total(concentration());
@@ -158,9 +190,10 @@ impl Posterior for DirichletPosterior {
             return;
         }
         digamma_into(descriptors[0], out);
+        let mut of_totals = totals(batch, descriptors[0]);
+        digamma_in_place(&mut of_totals);
         for row in 0..batch.rows {
-            let of_total = digamma(reduce::sum(&descriptors[0][batch.row(row)]));
-            out[batch.row(row)].iter_mut().for_each(|value| *value -= of_total);
+            subtract(of_totals[row], &mut out[batch.row(row)]);
         }
     }
 
@@ -226,6 +259,20 @@ impl Posterior for DirichletPosterior {
         }
         self.complete(batch, descriptors)
     }
+}
+
+/// The sum of each row's concentrations.
+fn totals(batch: &Batch, concentration: &[f64]) -> Scratch {
+    let mut totals = Scratch::with_room(batch.rows);
+    for row in 0..batch.rows {
+        totals.push(reduce::sum(&concentration[batch.row(row)]));
+    }
+    totals
+}
+
+/// Takes a number off each value.
+fn subtract(number: f64, values: &mut [f64]) {
+    values.iter_mut().for_each(|value| *value -= number);
 }
 
 /// The log of a Gamma draw of rate 1, from `log Gamma(a) = log Gamma(a + 1) + log(u) / a`: it is finite where the draw

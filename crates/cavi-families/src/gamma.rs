@@ -8,7 +8,8 @@
 
 use cavi_algebra::rules::{multiply, power, push_log_into_product};
 use cavi_algebra::{Function, Statistic, Sum, Support, Symbols};
-use cavi_numerics::special::{digamma_into, ln_into, log_gamma_into};
+use cavi_numerics::kernels::paired::{add_negative_pairs, add_pairs};
+use cavi_numerics::special::{digamma_and_log_gamma_into, digamma_into, ln_into, log_gamma_into};
 use rand::{Rng, RngCore};
 
 use crate::dirichlet::inside;
@@ -111,6 +112,29 @@ impl Posterior for GammaPosterior {
 
     fn paired(&self) -> bool {
         true
+    }
+
+    fn pairs_with(&self) -> Option<usize> {
+        Some(0)
+    }
+
+    /// `log Gamma(a) - a log b + (prior_1 - a) E log x + (prior_2 + b) E x`
+    fn pair(
+        &self,
+        _batch: &Batch,
+        descriptors: &[&[f64]],
+        prior: &[&[f64]],
+        expectation: &mut [f64],
+        rows: &mut [f64],
+    ) {
+        let (shape, rate, mean) = (descriptors[0], descriptors[1], descriptors[2]);
+        digamma_and_log_gamma_into(shape, expectation, rows);
+        with_logs(rate, |row, log| {
+            expectation[row] -= log;
+            rows[row] -= shape[row] * log;
+        });
+        add_pairs(prior[0], shape, expectation, rows);
+        add_negative_pairs(prior[1], rate, mean, rows);
     }
 
     fn formulas(&self) -> Formulas {

@@ -229,6 +229,26 @@ pub trait Posterior: Sync {
     /// expected log prior plus the entropy.
     fn paired(&self) -> bool;
 
+    /// Of a family that is [`Posterior::paired`], the number of the expectation that [`Posterior::pair`] works out on the way;
+    /// `None` where it has no [`Posterior::pair`] of its own.
+    fn pairs_with(&self) -> Option<usize> {
+        None
+    }
+
+    /// What the bound pairs, `sum_i (prior_i - eta_i) E t_i + A(eta)` of each row, from the natural parameters of the prior, a
+    /// column a statistic. A statistic whose two natural parameters are equal adds nothing, even if its expectation is infinite.
+    /// `expectation` gets the expectation number [`Posterior::pairs_with`], with the bits of [`Posterior::expect`].
+    fn pair(
+        &self,
+        _batch: &Batch,
+        _descriptors: &[&[f64]],
+        _prior: &[&[f64]],
+        _expectation: &mut [f64],
+        _rows: &mut [f64],
+    ) {
+        unreachable!("the family works out no expectation beside what the bound pairs")
+    }
+
     /// What it prints beside its natural parameters: the parameters, expectations, log-normaliser and mode that papers
     /// state. Empty where the natural form says it all.
     fn formulas(&self) -> Formulas {

@@ -19,6 +19,9 @@ fn main() {
     function("digamma", special::digamma_into);
     function("trigamma", special::trigamma_into);
     function("log_gamma", special::log_gamma_into);
+    let mut logs = vec![0.0; x.len()];
+    let seconds = best(|| special::digamma_and_log_gamma_into(&x, &mut out, &mut logs));
+    println!("  both       {:6.2} ns a value", seconds / x.len() as f64 * 1e9);
     for n in [5, 15, 50, 100] {
         let a: Vec<f64> = (0..n * n).map(|p| if p % (n + 1) == 0 { n as f64 } else { 0.5 }).collect();
         let mut factor = a.clone();

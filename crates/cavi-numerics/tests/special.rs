@@ -75,6 +75,80 @@ fn log_gamma() {
     check("log_gamma", log_gamma, log_gamma_into, log_gamma_in_place, 0.0, 3e-15);
 }
 
+/// Digamma has the bits that it has alone; log Gamma is held to the same table, and to an independent library between its points.
+#[test]
+fn digamma_and_log_gamma() {
+    use special::digamma_and_log_gamma_into;
+    let both = |x: &[f64]| {
+        let (mut digamma, mut log_gamma) = (vec![0.0; x.len()], vec![0.0; x.len()]);
+        digamma_and_log_gamma_into(x, &mut digamma, &mut log_gamma);
+        for (x, digamma) in x.iter().zip(&digamma) {
+            assert_eq!(digamma.to_bits(), special::digamma(*x).to_bits(), "digamma({x})");
+        }
+        log_gamma
+    };
+    let (x, expected) = table("log_gamma");
+    assert!(x.len() > 200 && x.iter().any(|x| *x < 1e-13) && x.iter().any(|x| *x > 1e11));
+    let values = both(&x);
+    for ((x, value), expected) in x.iter().zip(&values).zip(&expected) {
+        let error = (value - expected).abs() / (1e-15 + 1e-15 * expected.abs());
+        assert!(error <= 1.0, "log_gamma({x}) = {value}: {error} times the allowed error");
+        assert_eq!(
+            value.to_bits(),
+            both(&[*x])[0].to_bits(),
+            "log_gamma({x}): the place in the slice matters"
+        );
+    }
+    // The whole range of the doubles, by small steps where shifts and signs change.
+    let far = (-3075..3083).map(|step| 10_f64.powf(0.1 * f64::from(step)));
+    let near = (1..=4000).map(|step| f64::from(step) / 400.0);
+    let x: Vec<f64> = far.chain(near).collect();
+    for (x, value) in x.iter().zip(both(&x)) {
+        let expected = special::log_gamma(*x);
+        // From 1e305.4 on it is infinite.
+        if value == expected {
+            continue;
+        }
+        assert!((value - expected).abs() <= 1e-15 + 3e-15 * expected.abs(), "{x}: {value}, not {expected}");
+    }
+    for (x, expected) in EXTREMES {
+        let value = both(&[x])[0];
+        let error = (value - expected).abs() / (1e-15 + 1e-15 * expected.abs());
+        assert!(error <= 1.0, "log_gamma({x}) = {value}: {error} times the allowed error");
+    }
+    let edges = [0.0, f64::MAX, f64::INFINITY, -0.5, -1e300, f64::NAN, 1.0, 2.0];
+    let values = both(&edges);
+    assert!(values[..3].iter().all(|value| *value == f64::INFINITY), "{values:?}");
+    assert!(values[3..6].iter().all(|value| value.is_nan()), "{values:?}");
+    assert!(values[6..].iter().all(|value| value.abs() <= 1e-15), "{values:?}");
+}
+
+/// `ln Gamma` by mpmath with 40 digits, beyond the table and where its parts meet.
+#[allow(clippy::excessive_precision, reason = "the table stands as it was printed")]
+const EXTREMES: [(f64, f64); 21] = [
+    (5e-324, 744.44007192138126),
+    (1e-310, 713.80137882815417),
+    (2.3e-308, 708.36329951923097),
+    (1e-300, 690.77552789821371),
+    (1e-100, 230.25850929940457),
+    (1e-20, 46.051701859880914),
+    (0.05, 2.9688792010517308),
+    (0.1, 2.2527126517342059),
+    (0.5, 0.57236494292470009),
+    (0.9999999999999999, 6.4083812134800072e-17),
+    (1.0000000000000002, -1.2816762426960008e-16),
+    (1.4616321449683622, -0.12148629053584961),
+    (1.9999999999999998, -9.3876980655431168e-17),
+    (2.0000000000000004, 1.8775396131086243e-16),
+    (7.999999999999999, 8.5251613610654125),
+    (8.0, 8.5251613610654143),
+    (8.000000000000002, 8.5251613610654179),
+    (1e15, 33538776394910669.),
+    (1e20, 4.5051701859880914e+21),
+    (1e100, 2.2925850929940457e+102),
+    (1e305, 7.0128845336318389e+307),
+];
+
 /// `log K_p(z)`, its slope in `p` and `log(K_(p-1)(z) / K_p(z))` (`tests/data/bessel_k.py`).
 #[test]
 fn bessel_k() {

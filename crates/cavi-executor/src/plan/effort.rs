@@ -213,8 +213,8 @@ impl Plan<'_> {
         Effort::NONE.and(Kind::Value, all)
     }
 
-    /// What it takes to work out the entropies of a block.
-    pub(super) fn entropy(&self, equations: &Equations, block: BlockId) -> Effort {
+    /// What it takes to work out the entropies of a block; `beside` a step with an expectation, what they take more than it.
+    pub(super) fn entropy(&self, equations: &Equations, block: BlockId, beside: bool) -> Effort {
         let own = equations.block(block);
         let layout = &self.layouts[block.index()];
         let family = cavi_families::posterior(own.family);
@@ -222,6 +222,13 @@ impl Plan<'_> {
         let values: usize = family.descriptors().iter().map(|own| batch.len(own.extent)).sum();
         let rows = batch.rows as f64;
         let vector = batch.len(Extent::Vector) as f64;
+        if let Some(which) = family.pairs_with() {
+            let length = batch.len(family.expectations()[which].extent) as f64;
+            let natural: usize = family.statistics().iter().map(|own| batch.len(own.extent)).sum();
+            let special = if beside { 0.6 } else { 1.6 } * length;
+            let work = [(Kind::Plain, natural as f64), (Kind::Special, special), (Kind::Paired, rows)];
+            return Effort::step(&work).cut(self.parts(block, family));
+        }
         let mut effort = Effort::step(&[(Kind::Plain, values as f64), (Kind::ExpOrLn, rows)]);
         if has_logs(family) {
             effort = effort.and(Kind::Special, vector.max(rows));

@@ -423,6 +423,11 @@ impl Forecaster<'_> {
     }
 
     fn bound(&mut self) {
+        let family = |index: usize| cavi_families::posterior(self.equations.blocks[index].family);
+        let pairs_at = |index| self.plan.pairs_at(family(index), BlockId::from(index));
+        let steps: Vec<Option<NodeId>> = (0..self.equations.blocks.len()).map(pairs_at).collect();
+        let times = |own: &Self, step: &Option<NodeId>| step.map(|node| own.taken.nodes[node.index()].count);
+        let before: Vec<Option<u64>> = steps.iter().map(|step| times(self, step)).collect();
         self.plan.elbo.clone().into_iter().for_each(|node| self.evaluate(node));
         for (site, _) in self.plan.elbo_sites.clone() {
             let own = self.plan.site_targets(site, &self.next[site.index()]);
@@ -438,7 +443,8 @@ impl Forecaster<'_> {
                 prior.iter().for_each(|node| self.evaluate(*node));
                 self.forget(&prior);
             }
-            let effort = self.plan.entropy(self.equations, BlockId::from(index));
+            let beside = times(self, &steps[index]) > before[index];
+            let effort = self.plan.entropy(self.equations, BlockId::from(index), beside);
             self.taken.entropies[index].once_more(&effort);
         }
     }

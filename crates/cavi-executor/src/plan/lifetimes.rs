@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use cavi_algebra::{BlockId, SiteId};
+use cavi_families::Posterior;
 
 use crate::plan::Plan;
 use crate::plan::tensor::{NodeId, Operation};
@@ -23,6 +24,23 @@ impl Plan<'_> {
         }
         let is_held = |node: &NodeId| matches!(self.nodes[node.index()].operation, Operation::Held(_));
         reached.into_iter().filter(is_held).collect()
+    }
+
+    /// The step with the expectation beside which a family works out what the bound pairs, if it does and there is one. A prior
+    /// that follows from that expectation itself can only be paired after it.
+    pub fn pairs_at(&self, family: &dyn Posterior, block: BlockId) -> Option<NodeId> {
+        let which = family.pairs_with()?;
+        let is_it = |own: &Operation| matches!(own, Operation::Moment(of, number) if *of == block && *number == which);
+        let place = self.nodes.iter().position(|node| is_it(&node.operation))?;
+        let mut rest = self.blocks[block.index()].prior.clone();
+        let mut reached = BTreeSet::new();
+        while let Some(node) = rest.pop() {
+            if reached.insert(node) {
+                rest.extend(self.nodes[node.index()].reads());
+            }
+        }
+        let step = NodeId(place as u32);
+        (!reached.contains(&step)).then_some(step)
     }
 
     /// Whether the update of a block reads counts of a site.

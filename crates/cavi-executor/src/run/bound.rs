@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cavi_algebra::{BlockId, Elementary};
 use cavi_families::{Extent, Views, observed, views};
-use cavi_numerics::reduce;
+use cavi_numerics::{Scratch, reduce};
 
 use super::Executor;
 use super::rows::{Column, entropies, expect};
@@ -21,6 +21,8 @@ pub(super) struct Total {
     pub terms: Vec<f64>,
     /// The sum of their absolute values, and of what their rounding hides.
     pub scale: f64,
+    /// For each total of a site, the sum of its weights and the state of them that it was taken from.
+    weights: Vec<(u64, f64)>,
 }
 
 impl Executor<'_> {
@@ -35,6 +37,9 @@ impl Executor<'_> {
         let mut parts = std::mem::take(&mut self.total.terms);
         parts.clear();
         let mut scale = 0.0;
+        for block in 0..self.state.work.equations.blocks.len() {
+            self.state.want_pair(BlockId::from(block));
+        }
         for place in 0..self.state.work.plan.elbo.len() {
             let node = self.state.work.plan.elbo[place];
             self.state.evaluate(node);
@@ -48,10 +53,18 @@ impl Executor<'_> {
             // to the log itself. It counts with 1e-15 of the weight.
             let pass =
                 self.state.work.plan.sites[site.index()].as_ref().expect("a site with a total has a pass");
-            let weights = &self.state.values[pass.weight.index()];
-            let (key, grid) =
-                (Key { what: "weights", number: site.index() }, Grid::whole(None, weights.len()));
-            let Ok([weight]) = totals(&mut self.reducer, key, &grid, |range| [reduce::sum(&weights[range])]);
+            let stamp = self.state.newest(pass.weight);
+            let known = self.total.weights.get(place).filter(|(known, _)| *known == stamp);
+            let weight = known.map(|(_, weight)| *weight).unwrap_or_else(|| {
+                let weights = &self.state.values[pass.weight.index()];
+                let key = Key { what: "weights", number: site.index() };
+                let grid = Grid::whole(None, weights.len());
+                let Ok([weight]) =
+                    totals(&mut self.reducer, key, &grid, |range| [reduce::sum(&weights[range])]);
+                weight
+            });
+            self.total.weights.resize(self.total.weights.len().max(place + 1), (0, 0.0));
+            self.total.weights[place] = (stamp, weight);
             scale += 1e-5 * weight;
         }
         for block in 0..self.state.work.equations.blocks.len() {
@@ -85,9 +98,11 @@ impl Executor<'_> {
         if let Some(node) = block_plan.weight {
             self.state.evaluate(node);
         }
+        let rows = self.state.take_pair(id);
         let descriptors = views(&self.state.parameters.blocks[id.index()]);
         let columns = self.state.columns(&prior);
-        let mut rows = entropies(family, &parts, &descriptors, &columns, &self.state.work.threads);
+        let mut rows = rows
+            .unwrap_or_else(|| entropies(family, &parts, &descriptors, &columns, &self.state.work.threads));
         // What is observed has no entropy.
         if let Some(observed) = &self.state.work.observed[id.index()] {
             let prior = columns.whole(&parts);
@@ -111,6 +126,7 @@ impl Executor<'_> {
         let Ok([value, absolute]) = totals(&mut self.reducer, key, &grid, |range| {
             [reduce::sum(&rows[range.clone()]), rows[range].iter().map(|row| row.abs()).sum()]
         });
+        Scratch::keep(rows);
         (value, absolute)
     }
 

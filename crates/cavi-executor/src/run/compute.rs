@@ -31,17 +31,16 @@ impl State<'_> {
                 let layout = &self.work.plan.layouts[block.index()];
                 let family = family(self.work.equations, *block);
                 out = room(out, layout.batch().len(layout.expectations[*which].extent));
-                let descriptors = views(&self.parameters.blocks[block.index()]);
-                expect(
-                    family,
-                    &Parts::new(family, layout),
-                    &descriptors,
-                    *which,
-                    &mut out,
-                    &self.work.threads,
-                );
+                let (block, which) = (*block, *which);
+                if !self.pair_beside(block, id, &mut out) {
+                    let layout = &self.work.plan.layouts[block.index()];
+                    let descriptors = views(&self.parameters.blocks[block.index()]);
+                    let parts = Parts::new(family, layout);
+                    expect(family, &parts, &descriptors, which, &mut out, &self.work.threads);
+                }
+                let layout = &self.work.plan.layouts[block.index()];
                 if let Some(observed) = &self.work.observed[block.index()] {
-                    observed.expect(layout, *which, 0..layout.rows, &mut out);
+                    observed.expect(layout, which, 0..layout.rows, &mut out);
                 }
             }
             Operation::Contractions(_) => {

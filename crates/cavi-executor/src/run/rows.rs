@@ -199,16 +199,40 @@ pub fn entropies(
     descriptors: &[&[f64]],
     prior: &Columns,
     threads: &Threads,
-) -> Scratch {
-    let mut rows = Scratch::zeros(parts.whole.rows);
+) -> Vec<f64> {
+    let mut rows = Scratch::zeros(parts.whole.rows).into_values();
     let length = parts.length(Extent::Scalar);
     threads.for_each_chunk(&mut rows, length, |part, rows| {
         let batch = parts.batch(part);
         let own = parts.take(part, descriptors, family.descriptors());
+        if let Some(which) = family.pairs_with() {
+            let mut expectation = Scratch::any(batch.len(parts.layout.expectations[which].extent));
+            return family.pair(&batch, &own, &views(&prior.all(parts, part)), &mut expectation, rows);
+        }
         family.entropy(&batch, &own, rows);
         if family.paired() {
             add_pairs(family, parts.layout, &batch, &own, &prior.all(parts, part), rows);
         }
+    });
+    rows
+}
+
+/// The same of a family that works out an expectation on the way, which is kept.
+pub fn entropies_beside(
+    family: &dyn Posterior,
+    parts: &Parts,
+    descriptors: &[&[f64]],
+    prior: &Columns,
+    expectation: &mut [f64],
+    threads: &Threads,
+) -> Vec<f64> {
+    let mut rows = Scratch::zeros(parts.whole.rows).into_values();
+    let each = [expectation.len() / parts.letters.max(1), rows.len() / parts.letters.max(1)];
+    let end = |part: usize, column: usize| parts.letters(part).end * each[column];
+    threads.for_each_part(&mut [expectation, &mut rows], parts.count(), end, |part, columns| {
+        let [expectation, rows] = columns else { unreachable!("two columns") };
+        let own = parts.take(part, descriptors, family.descriptors());
+        family.pair(&parts.batch(part), &own, &views(&prior.all(parts, part)), expectation, rows);
     });
     rows
 }

@@ -14,6 +14,7 @@ use super::buffers::Buffers;
 use super::changes::Changes;
 use super::elementwise::{in_place, room};
 use super::in_order::Orders;
+use super::pairs::Pairs;
 use crate::data::Bound;
 use crate::layout::{Layout, Parameters};
 use crate::observed::Observed;
@@ -51,6 +52,8 @@ pub(super) struct State<'a> {
     pub changes: Changes,
     /// What is known of the blocks whose copies move one after another.
     pub in_order: Orders,
+    /// Entropies that wait for the bound.
+    pub pairs: Pairs,
     /// The masks of sums, by rows and by columns.
     pub masks: BTreeMap<(NodeId, bool), Mask>,
     /// Whether a square that was multiplied out has lost digits.
@@ -90,6 +93,7 @@ impl<'a> State<'a> {
             stamps: Stamps::new(&work.plan),
             changes: Changes::new(&work.plan),
             in_order: Orders::new(blocks),
+            pairs: Pairs::new(&work.plan, |block| family(equations, block)),
             masks: masks(&work.plan, &values),
             lost: false,
             values,

@@ -410,6 +410,66 @@ fn rows_of_different_lengths_do_not_mix() {
     assert!(found > 0, "some family goes through slices of different lengths");
 }
 
+/// A family that works out an expectation beside what the bound pairs gives the bits of that expectation, and
+/// `A + sum_i (prior_i - eta_i) E t_i`.
+#[test]
+fn what_is_worked_out_together_is_what_each_is_alone() {
+    let mut rng = generator();
+    let starts = [0, 2, 2, 9];
+    let together = || distributions().filter(|posterior| posterior.pairs_with().is_some());
+    assert!(together().count() >= 2, "Gamma and Dirichlet do");
+    for posterior in together() {
+        assert!(posterior.paired(), "{}", posterior.name());
+        let which = posterior.pairs_with().unwrap();
+        let extent = posterior.expectations()[which].extent;
+        let mut batches = vec![Batch::of(1, shape(posterior)), Batch::of(700, shape(posterior))];
+        if posterior.over_slice() && of_any_length(posterior) {
+            batches.extend([Batch::of(3, 1000), Batch::cut(2, 9, &starts), Batch::of(2, 0)]);
+        }
+        for batch in batches {
+            let mut descriptors = random(posterior, &batch, &mut rng);
+            // Arguments of all sizes, and one whose expected log is minus infinity.
+            let spread = |(place, value): (usize, &mut f64)| *value *= 10_f64.powi((place % 9) as i32 - 4);
+            descriptors[0].iter_mut().enumerate().for_each(spread);
+            descriptors[0].first_mut().into_iter().for_each(|first| *first = 5e-324);
+            posterior.complete(&batch, &mut views_mut(&mut descriptors)).unwrap();
+            let mut natural = natural_columns(posterior, &batch);
+            posterior.natural(&batch, &views(&descriptors), &mut views_mut(&mut natural));
+            // Every third parameter is that of the prior.
+            let mut prior = natural.clone();
+            for column in &mut prior {
+                let others = column.iter_mut().enumerate().filter(|(place, _)| place % 3 > 0);
+                others.for_each(|(_, value)| *value += rng.random::<f64>() - 0.3);
+            }
+            let mut expectation = vec![0.0; batch.len(extent)];
+            let mut rows = vec![0.0; batch.rows];
+            posterior.pair(&batch, &views(&descriptors), &views(&prior), &mut expectation, &mut rows);
+            let mut alone = vec![0.0; batch.len(extent)];
+            posterior.expect(&batch, &views(&descriptors), which, &mut alone);
+            assert!(expectation.iter().zip(&alone).all(|(own, alone)| own.to_bits() == alone.to_bits()));
+            let mut terms = entropy_column(posterior, &batch, &descriptors);
+            let mut sizes: Vec<f64> = terms.iter().map(|term| term.abs()).collect();
+            let expected = expected_statistics(posterior, &batch, &descriptors);
+            for (number, statistic) in posterior.statistics().iter().enumerate() {
+                for row in 0..batch.rows {
+                    let own = if statistic.extent == Extent::Scalar { row..row + 1 } else { batch.row(row) };
+                    for place in own {
+                        let difference = prior[number][place] - natural[number][place];
+                        let term = if difference == 0.0 { 0.0 } else { difference * expected[number][place] };
+                        terms[row] += term;
+                        // Digamma and log Gamma of the single elements may cancel in the log-normaliser.
+                        sizes[row] += term.abs() + ln_gamma(descriptors[0][place]).abs();
+                    }
+                }
+            }
+            for ((found, expected), size) in rows.iter().zip(&terms).zip(&sizes) {
+                let error = (found - expected).abs();
+                assert!(error <= 2e-14 * (1.0 + size), "{}: {found}, not {expected}", posterior.name());
+            }
+        }
+    }
+}
+
 /// `dA = E t`, where the family answers `A`.
 #[test]
 fn expectations_are_the_gradient_of_the_log_normaliser() {

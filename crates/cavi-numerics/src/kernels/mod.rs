@@ -10,6 +10,8 @@ pub mod contract;
 
 pub mod masked;
 
+pub mod paired;
+
 pub use contract::{Operand, Output, Step, contract};
 pub use log_sum::{Factor, LogSum, Outputs, Scratch, Totals, log_sum};
 pub use pattern::{Pattern, by_rows};

@@ -27,10 +27,28 @@ const INTEGER: u64 = 0x4330_0000_0000_0000;
 
 #[inline(always)]
 pub(super) fn ln_body<const FMA: bool>(x: f64) -> f64 {
-    let is_small = x < f64::MIN_POSITIVE;
-    let scaled = if is_small { x * 18_014_398_509_481_984.0 } else { x };
-    let scale = if is_small { 54.0 } else { 0.0 };
-    let bits = scaled.to_bits();
+    let (scaled, scale) = scaled_up(x);
+    let (high, low) = ln_in_two::<FMA>(scaled, scale);
+    let value = high + low;
+    let value = if x < f64::INFINITY { value } else { x };
+    let value = if x == 0.0 { f64::NEG_INFINITY } else { value };
+    if x < 0.0 { f64::NAN } else { value }
+}
+
+/// A subnormal number, or what is not positive, times `2^54`, and 54; else the number, and 0.
+#[inline(always)]
+pub(super) fn scaled_up(x: f64) -> (f64, f64) {
+    // By masks: of two selections by one condition the compiler makes two paths, and takes all that follows twice.
+    let mask = u64::from(x < f64::MIN_POSITIVE).wrapping_neg();
+    let factor = f64::from_bits(1.0_f64.to_bits() + ((54 << 52) & mask));
+    (x * factor, f64::from_bits(54.0_f64.to_bits() & mask))
+}
+
+/// `ln x - scale ln 2` of a positive normal number, `scale` a whole number, as a sum of two: the first, `k ln 2` without its
+/// last digits, has no error and no digit below 2^-32; the second, between -0.35 and 0.35, has an error of about 3e-17.
+#[inline(always)]
+pub(super) fn ln_in_two<const FMA: bool>(x: f64, scale: f64) -> (f64, f64) {
+    let bits = x.to_bits();
     // k + 1024, so that the shift need not be signed.
     let biased = bits.wrapping_sub(START).wrapping_add(1024 << 52) >> 52;
     let k = f64::from_bits(INTEGER | biased) - (4_503_599_627_370_496.0 + 1024.0) - scale;
@@ -52,10 +70,7 @@ pub(super) fn ln_body<const FMA: bool>(x: f64) -> f64 {
     );
     let half_square = 0.5 * f * f;
     let correction = fma::<FMA>(s, half_square + r, k * LN_2_LOW);
-    let value = k * LN_2_HIGH - ((half_square - correction) - f);
-    let value = if x < f64::INFINITY { value } else { x };
-    let value = if x == 0.0 { f64::NEG_INFINITY } else { value };
-    if x < 0.0 { f64::NAN } else { value }
+    (k * LN_2_HIGH, f - (half_square - correction))
 }
 
 #[cfg(test)]

@@ -71,10 +71,17 @@ pub(super) fn log_gamma_body<const FMA: bool>(x: f64) -> f64 {
     let log = ln_body::<FMA>(if is_large { x } else { argument });
     let near = fma::<FMA>(from_one * from_two, r, if is_below_one { -log } else { log });
     let inverse = 1.0 / if is_large { x } else { 8.0 };
-    let w = inverse * inverse;
+    let far = fma::<FMA>(x - 0.5, log - 1.0, stirling::<FMA>(inverse));
+    let value = if is_large { far } else { near };
+    if x < 0.0 { f64::NAN } else { value }
+}
+
+/// What Stirling's series adds to `(z - 1/2)(ln z - 1)`, of `inverse = 1 / z`.
+#[inline(always)]
+pub(super) fn stirling<const FMA: bool>(inverse: f64) -> f64 {
     let series = inverse
         * polynomial::<FMA, 9>(
-            w,
+            inverse * inverse,
             [
                 1.0 / 12.0,
                 -1.0 / 360.0,
@@ -88,10 +95,7 @@ pub(super) fn log_gamma_body<const FMA: bool>(x: f64) -> f64 {
             ],
         );
     // (ln(2 pi) - 1) / 2
-    let constant = 0.418_938_533_204_672_7;
-    let far = fma::<FMA>(x - 0.5, log - 1.0, constant + series);
-    let value = if is_large { far } else { near };
-    if x < 0.0 { f64::NAN } else { value }
+    0.418_938_533_204_672_7 + series
 }
 
 #[cfg(test)]
