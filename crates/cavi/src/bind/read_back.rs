@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(labels(&["A[C>A]A", "A[C>A]C", "A[C>A]G"]), " (A[C>A]A, A[C>A]C, ...)");
         assert_eq!(
             labels(&["a label of more than twenty letters", "b"]),
-            " (a label of more than twenty let..., ...)"
+            " (a label of more than twenty lett..., ...)"
         );
     }
 }
