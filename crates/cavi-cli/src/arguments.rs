@@ -63,12 +63,10 @@ pub enum Command {
     /// Write a fit in other formats (later)
     #[command(hide = true)]
     Export(Anything),
-    /// Summarise a fit (later)
-    #[command(hide = true)]
-    Summary(Anything),
-    /// The largest entries of a factor (later)
-    #[command(hide = true)]
-    Top(Anything),
+    /// Summarise a fit: how it ended, and its variables; or the values of one variable at their labels
+    Summary(SummaryArguments),
+    /// The largest entries of a variable of a fit, for each factor
+    Top(TopArguments),
     /// Match the factors of two fits (later)
     #[command(hide = true)]
     Match(Anything),
@@ -413,6 +411,30 @@ pub struct ScoreArguments {
     pub json: bool,
 }
 
+/// `cavi summary`
+#[derive(Args, Debug)]
+pub struct SummaryArguments {
+    /// The directory of a fit
+    pub directory: PathBuf,
+    /// A latent variable
+    pub variable: Option<String>,
+}
+
+/// `cavi top`
+#[derive(Args, Debug)]
+pub struct TopArguments {
+    /// The directory of a fit
+    pub directory: PathBuf,
+    /// A latent variable
+    pub variable: String,
+    /// How many entries
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = entries, allow_hyphen_values = true)]
+    pub n: usize,
+    /// The axis along which entries are listed [default: the longest]
+    #[arg(long, value_name = "AXIS")]
+    pub over: Option<String>,
+}
+
 /// `cavi demo`
 #[derive(Args, Debug)]
 pub struct DemoArguments {
@@ -442,6 +464,10 @@ fn whole(text: &str) -> Result<u64, String> {
 fn positive(text: &str) -> Result<u64, String> {
     let number = text.parse().ok().filter(|number| *number >= 1);
     number.ok_or_else(|| "expected a whole number, 1 or greater".to_owned())
+}
+
+fn entries(text: &str) -> Result<usize, String> {
+    positive(text).and_then(|number| usize::try_from(number).map_err(|error| error.to_string()))
 }
 
 fn precision(text: &str) -> Result<Precision, String> {

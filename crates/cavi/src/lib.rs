@@ -43,6 +43,7 @@ pub mod show;
 mod stack;
 pub mod start;
 mod stuck;
+pub mod summary;
 pub mod warmup;
 
 pub use cavi_executor::{Precision, Schedule};

@@ -8,7 +8,7 @@ use cavi::{Control, Error, Fit, Kind, Problem, Settings};
 use crate::arguments::{Acceleration, FitArguments, InputArguments, Keep, LaterArguments, RunArguments};
 use crate::failure::Failure;
 use crate::progress::{Display, duration};
-use crate::{interrupt, program, scores, terminal};
+use crate::{findings, interrupt, program, scores, terminal};
 
 /// Codes of warnings about the program's own sweep.
 const ABOUT_THE_SWEEP: [&str; 3] = ["W0602", "W0603", "W0604"];
@@ -61,12 +61,27 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
             .chain(of_all)
             .map(|(score, fits)| format!("{}\n", scores::line("held out", score, fits)))
             .collect();
-        terminal::print(&format!("{}\n{lines}written to {}\n", outcome(&fit), arguments.out.display()))?;
+        let found = found(&problem, &fit);
+        terminal::print(&format!(
+            "{}\n{lines}{found}written to {}\n",
+            outcome(&fit),
+            arguments.out.display()
+        ))?;
     }
     if let Some(error) = failure {
         return Err(error.into());
     }
     ending(&problem, &fit)
+}
+
+/// What the `report` lines of the program show of a fit; nothing without such lines.
+fn found(problem: &Problem, fit: &Fit) -> String {
+    if problem.model.report.is_empty() {
+        return String::new();
+    }
+    let (found, warnings) = problem.findings(fit);
+    warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}\n")));
+    findings::text(&found)
 }
 
 /// How well a fit predicts what was held out of it.

@@ -11,6 +11,8 @@ mod list;
 mod plan;
 mod score;
 mod show;
+mod summary;
+mod top;
 
 use crate::arguments::{Arguments, Command};
 use crate::failure::Failure;
@@ -36,8 +38,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Choose(_) => Err(Failure::later("`cavi choose`")),
         Command::Compare(_) => Err(Failure::later("`cavi compare`")),
         Command::Export(_) => Err(Failure::later("`cavi export`")),
-        Command::Summary(_) => Err(Failure::later("`cavi summary`")),
-        Command::Top(_) => Err(Failure::later("`cavi top`")),
+        Command::Summary(arguments) => summary::run(arguments),
+        Command::Top(arguments) => top::run(arguments),
         Command::Match(_) => Err(Failure::later("`cavi match`")),
         Command::Explain(_) => Err(Failure::later("`cavi explain`")),
     }

@@ -259,3 +259,99 @@ fn a_file_is_shown_with_the_line_that_binds_it() {
         );
     }
 }
+
+/// What a fit found: its `report` lines after the fit, and its variables from the directory alone.
+#[test]
+fn what_was_found_is_shown_after_a_fit_and_from_its_directory() {
+    let directory = prepared(
+        "data_found",
+        &[("y.csv", ",apple,bread,cat,dog\nu1,9,8,0,0\nu2,7,9,0,1\nu3,0,0,8,9\nu4,1,0,7,9\n")],
+    );
+    let program = COUNTS
+        .replace("w[u, k] ~ Gamma", "r ~ Gamma(1, rate = 1)\nw[u, k] ~ Gamma")
+        .replace("y[u, i] ~ Poisson(", "y[u, i] ~ Poisson(r * ");
+    let program = program
+        .replace("h[i, k] ~ Gamma(1, rate = 1)", "h[k, :i] ~ Dirichlet(0.5)")
+        .replace("h[i, k]", "h[k, i]");
+    fs::write(directory.join("r.cavi"), format!("{program}report {{\n  top 2 item in h[k, :i]\n}}\n"))
+        .unwrap();
+    let fit = ["fit", "r.cavi", "--data", "y=y.csv", "--sweeps", "40", "--tol", "0", "--out", "o"];
+    let output = cavi(&directory, &fit);
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let lines: Vec<&str> = shown.lines().collect();
+    assert!(
+        lines[0].starts_with("not converged after 40 sweeps")
+            && lines[1].starts_with("h: the largest entries over item"),
+        "{shown}"
+    );
+    assert!(lines[2].contains("apple") && lines[2].contains("bread") != lines[2].contains("dog"), "{shown}");
+    assert_eq!(lines[4], "written to o");
+    assert!(cavi(&directory, &[&fit[..], &["--quiet"]].concat()).stdout.is_empty());
+
+    let run = |arguments: &[&str]| {
+        let output = cavi(&directory, arguments);
+        (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+    };
+    // From the directory alone, the same entries in the same order.
+    fs::remove_file(directory.join("y.csv")).unwrap();
+    let (status, top, said) = run(&["top", "o", "h", "--n", "2"]);
+    assert_eq!((status, top.lines().collect::<Vec<_>>()), (0, lines[1..4].to_vec()), "{said}");
+    let (_, turned, _) = run(&["top", "o", "h", "--over", "part"]);
+    assert!(turned.starts_with("h: the largest entries over part\n  item apple  "), "{turned}");
+    let (status, shown, said) = run(&["summary", "o"]);
+    assert_eq!(status, 0, "{said}");
+    assert!(
+        shown.starts_with("model: user 4, item 4, part 2\nnot converged after 40 sweeps, seed 0: ELBO -"),
+        "{shown}"
+    );
+    assert!(shown.contains("\nh (part 2 x item 4): mean from ") && shown.contains("\nr: mean "), "{shown}");
+    let (_, shown, _) = run(&["summary", "o", "w"]);
+    let lines: Vec<&str> = shown.lines().collect();
+    assert_eq!(
+        (lines.len(), lines[1].split_whitespace().collect::<Vec<_>>()),
+        (10, vec!["user", "part", "mean", "sd"])
+    );
+    // The first mean and the deviation of its Gamma, from the files themselves.
+    let read = |name: &str| -> f64 {
+        let bytes = fs::read(directory.join(format!("o/posterior/w.{name}.npy"))).unwrap();
+        f64::from_le_bytes(bytes[bytes.len() - 64..bytes.len() - 56].try_into().unwrap())
+    };
+    let cells: Vec<&str> = lines[2].split_whitespace().collect();
+    assert_eq!(cells[..2], ["u1", "0"]);
+    let near = |cell: &str, value: f64| (cell.parse::<f64>().unwrap() / value - 1.0).abs() < 1e-4;
+    assert!(
+        near(cells[2], read("mean")) && near(cells[3], read("shape").sqrt() / read("rate")),
+        "{}",
+        lines[2]
+    );
+    for (arguments, status, wanted) in [
+        (&["summary", "nothing"][..], 1, "nothing/summary.json"),
+        (&["summary", "o", "ww"], 1, "possible: `r`, `w`, `h`"),
+        (&["top", "o", "y"], 1, "no latent `y`"),
+        (&["top", "o", "r"], 1, "`r` is one number"),
+        (&["top", "o", "h", "--over", "user"], 1, "`h` has no axis `user`"),
+        (&["top", "o", "h", "--n", "0"], 2, "1 or greater"),
+    ] {
+        let (code, shown, said) = run(arguments);
+        assert!(code == status && said.contains(wanted) && shown.is_empty(), "{arguments:?}: {said}");
+    }
+}
+
+/// Every group of a ragged variable, its nested labels in file names.
+#[test]
+fn groups_of_ragged_variables_are_shown_one_by_one() {
+    let directory =
+        prepared("data_groups", &[("a.csv", "f,g\n1,2\n0,1\n-1,1\n"), ("b.csv", "p\n1\n2\n-1\n")]);
+    let (status, said) = fit(&directory, "views.cavi", &["--data", "x[a/1]=a.csv", "--data", "x[b]=b.csv"]);
+    assert_eq!(status, 0, "{said}");
+    let output = cavi(&directory, &["summary", "o"]);
+    let shown = text(&output.stdout);
+    assert!(
+        shown.contains("\nw[a/1] (feature 2 x factor 1): mean")
+            && shown.contains("\nw[b] (feature 1 x factor 1)"),
+        "{shown}"
+    );
+    let shown = text(&cavi(&directory, &["top", "o", "w"]).stdout);
+    assert!(shown.starts_with("w[a/1]: the largest") && shown.contains("\nw[b]: the largest"), "{shown}");
+}

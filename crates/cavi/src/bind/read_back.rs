@@ -1,8 +1,8 @@
 //! What was understood of the data, one line an array, for the eyes of who bound them.
 //!
-//! `x: 96 type (A[C>A]A, A[C>A]C, ...) x 100 genome (PD3851a, ...), 9,412 entries, 188 zeros, 0 missing, sum 183,916`: the axes with
-//! their sizes and first labels, in the declared order; how many entries are observed (of data with `absent = 0` those that are not
-//! 0, and the zeros apart), how many are missing, and what their values come to.
+//! `x: 96 type (A[C>A]A, A[C>A]C, ...) x 100 genome (PD3851a, ...), 9,412 entries, 188 zeros, 0 missing, sum 183,916`:
+//! the axes with their sizes and first labels, in the declared order; how many entries are observed (of data with
+//! `absent = 0` those that are not 0, and the zeros apart), how many are missing, and what their values come to.
 
 use std::collections::BTreeSet;
 
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(labels(&["A[C>A]A", "A[C>A]C", "A[C>A]G"]), " (A[C>A]A, A[C>A]C, ...)");
         assert_eq!(
             labels(&["a label of more than twenty letters", "b"]),
-            " (a label of more than twenty let..., ...)"
+            " (a label of more than twenty lett..., ...)"
         );
     }
 }

@@ -11,6 +11,7 @@
 mod averages;
 mod batch;
 mod draws;
+mod mixture;
 mod predict;
 pub mod rows;
 mod total;
@@ -413,7 +414,7 @@ pub fn score_averaged(
             Predictor { model, equations, bound, parameters, seed, threads, written_out }
         })
         .collect();
-    let scores = held.parts.iter().map(|part| predict::score(&predictors, part));
+    let scores = held.parts.iter().map(|part| mixture::score(&predictors, part));
     scores.map(|score| score.map_err(|diagnostic| Error::at(*diagnostic, source))).collect()
 }
 

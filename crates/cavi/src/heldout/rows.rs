@@ -477,7 +477,8 @@ impl<'m> RowAxes<'m> {
             let axis = if letter == over { symbols.axis(own.axis).parent } else { Some(own.axis) };
             let labels = axis.and_then(|axis| axes.get(&axis));
             let Some(labels) = labels else { continue };
-            let with = |place: &Vec<String>, label: &String| [&place[..], &[label.clone()]].concat();
+            let with =
+                |place: &Vec<String>, label: &String| [&place[..], std::slice::from_ref(label)].concat();
             places = places
                 .iter()
                 .flat_map(|place| labels.iter().map(|label| with(place, label)).collect::<Vec<_>>())

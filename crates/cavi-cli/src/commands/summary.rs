@@ -1,0 +1,154 @@
+//! `cavi summary DIR [VAR]`: what a fit came to, or one of its variables.
+
+use cavi::summary::{self, Variable};
+use serde_json::Value;
+
+use crate::arguments::SummaryArguments;
+use crate::failure::Failure;
+use crate::terminal;
+
+/// So many values of a variable are listed.
+const MOST: usize = 200;
+
+/// Prints the outcome of a fit and a line for each variable, or the values of one.
+pub fn run(arguments: &SummaryArguments) -> Result<(), Failure> {
+    let directory = &arguments.directory;
+    match &arguments.variable {
+        None => {
+            let json = summary::json(directory)?;
+            let mut text = outcome(&json);
+            for variable in summary::variables(directory, None)? {
+                text += &format!("{}\n", line(&variable));
+            }
+            terminal::print(&text)
+        }
+        Some(name) => {
+            let variables = summary::variables(directory, Some(name))?;
+            terminal::print(&variables.iter().map(table).collect::<Vec<_>>().join("\n"))
+        }
+    }
+}
+
+/// Model, sizes, and how the fit ended.
+fn outcome(json: &Value) -> String {
+    let shown = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        Value::Array(all) => {
+            format!("[{}]", all.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
+        }
+        other => other.to_string(),
+    };
+    let sizes: Vec<String> = json["sizes"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(axis, size)| format!("{axis} {}", shown(size)))
+        .collect();
+    let how = match (json["converged"].as_bool(), json["interrupted"].as_bool()) {
+        (_, Some(true)) => "interrupted after",
+        (Some(true), _) => "converged after",
+        _ => "not converged after",
+    };
+    let mut text = match json["model"].as_str() {
+        Some(model) => format!("{model}: {}\n", sizes.join(", ")),
+        None => format!("{}\n", sizes.join(", ")),
+    };
+    text +=
+        &format!("{how} {} sweeps, seed {}: ELBO {}\n", json["sweeps"], json["seed"], shown(&json["elbo"]));
+    for (array, score) in json["heldout"].as_object().into_iter().flatten() {
+        text +=
+            &format!("held out {array}: {} each of {} units\n", shown(&score["per_unit"]), score["n_scored"]);
+    }
+    text
+}
+
+/// `beta (topic 10 x word 2954): mean, from 1e-5 to 0.1`
+fn line(variable: &Variable) -> String {
+    let axes: Vec<String> =
+        variable.axes.iter().map(|(name, labels)| format!("{name} {}", labels.len())).collect();
+    let what = if axes.is_empty() { String::new() } else { format!(" ({})", axes.join(" x ")) };
+    let Variable { name, parameter, values, deviations, .. } = variable;
+    match values.as_slice() {
+        [] => format!("{name}{what}: no value"),
+        [value] => {
+            let spread =
+                deviations.as_ref().map_or_else(String::new, |own| format!(", sd {}", number(own[0])));
+            format!("{name}{what}: {parameter} {}{spread}", number(*value))
+        }
+        all => {
+            let least = all.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            format!("{name}{what}: {parameter} from {} to {}", number(least), number(most))
+        }
+    }
+}
+
+/// A line for each value, at its labels, with its standard deviation under q.
+fn table(variable: &Variable) -> String {
+    let names: Vec<&str> = variable.axes.iter().map(|(name, _)| name.as_str()).collect();
+    let mut head: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    head.push(variable.parameter.to_owned());
+    head.extend(variable.deviations.as_ref().map(|_| "sd".to_owned()));
+    let mut rows = vec![head];
+    for (cell, value) in variable.values.iter().enumerate().take(MOST) {
+        let mut row: Vec<String> = summary::place(variable, cell).into_iter().map(str::to_owned).collect();
+        row.push(number(*value));
+        row.extend(variable.deviations.as_ref().map(|own| number(own[cell])));
+        rows.push(row);
+    }
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
+    let mut text = format!("{}\n", line(variable));
+    for row in &rows {
+        let cells =
+            row.iter().zip(&widths).enumerate().map(|(place, (cell, width))| match place < names.len() {
+                true => format!("{cell:<width$}"),
+                false => format!("{cell:>width$}"),
+            });
+        text += &format!("  {}\n", cells.collect::<Vec<_>>().join("  ").trim_end());
+    }
+    if variable.values.len() > MOST {
+        text += &format!("  ... and {} more\n", variable.values.len() - MOST);
+    }
+    text
+}
+
+/// Six digits that matter.
+fn number(value: f64) -> String {
+    let size = value.abs();
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    if !(1e-4..1e6).contains(&size) {
+        return format!("{value:.5e}");
+    }
+    let decimals = usize::try_from(5 - size.log10().floor() as i32).unwrap_or(0);
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_six_digits() {
+        let texts = [0.0, 1.0, -12.345678, 1e-7, 123456.0, 2.5e9].map(number);
+        assert_eq!(texts, ["0", "1", "-12.3457", "1.00000e-7", "123456", "2.50000e9"]);
+    }
+
+    #[test]
+    fn values_stand_at_their_labels() {
+        let labels = |all: &[&str]| all.iter().map(|own| (*own).to_owned()).collect();
+        let variable = Variable {
+            name: "w".to_owned(),
+            axes: vec![("row".to_owned(), labels(&["a", "bb"])), ("k".to_owned(), labels(&["0"]))],
+            parameter: "mean",
+            signed: true,
+            values: vec![1.5, -2.0],
+            deviations: Some(vec![0.5, 1.0]),
+        };
+        let expected = "w (row 2 x k 1): mean from -2 to 1.5\n  row  k  mean   sd\n  a    0   1.5  0.5\n  bb   0    -2    1\n";
+        assert_eq!(table(&variable), expected);
+    }
+}

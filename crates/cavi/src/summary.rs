@@ -1,0 +1,276 @@
+//! What the directory of a fit says of its variables, without the data: means and their spread, at labels.
+
+use std::path::{Path, PathBuf};
+
+use cavi_algebra::{ArrayKind, AxisId, Support, Symbols};
+use cavi_files::DenseArray;
+use cavi_model::Model;
+
+use crate::bind::DataError;
+use crate::directory::Stored;
+use crate::error::Error;
+use crate::findings::Top;
+use crate::posterior::safe;
+
+/// More factors than these are not listed.
+const MOST_ROWS: usize = 64;
+
+/// A latent of a stored fit: its mean under q, in C order over its axes.
+#[derive(Clone, Debug)]
+pub struct Variable {
+    /// Its name; of a variable over a ragged axis with the group, `w[rna]`.
+    pub name: String,
+    /// The axes, the classes of a categorical one last, each with its labels.
+    pub axes: Vec<(String, Vec<String>)>,
+    /// What the values are: `mean`, `prob` (of a class), or `value` (of a point).
+    pub parameter: &'static str,
+    /// Whether entries may have signs; they are then ordered by size.
+    pub signed: bool,
+    /// The values.
+    pub values: Vec<f64>,
+    /// Standard deviations under q, where the fit has them of one number alone.
+    pub deviations: Option<Vec<f64>>,
+}
+
+/// Reads the latents of a fit, or one of them.
+///
+/// # Errors
+/// A directory that holds no fit; a name that its program does not have, or that has no factor of q of its own.
+pub fn variables(directory: &Path, wanted: Option<&str>) -> Result<Vec<Variable>, Error> {
+    let stored = Stored::open(directory)?;
+    let (program, _) = cavi_syntax::parse(&stored.text);
+    let set: Vec<cavi_model::Set<'_>> =
+        stored.set.iter().map(|own| cavi_model::Set { name: &own.name, value: None }).collect();
+    let model = cavi_model::resolve_with(&program, &set).0;
+    let model = model.ok_or_else(|| {
+        DataError::new(format!("`{}` is no program that this version compiles", stored.file_name))
+    })?;
+    let reader = Reader { directory, model: &model };
+    let symbols = &model.symbols;
+    let latents: Vec<&str> = symbols
+        .arrays
+        .iter()
+        .filter(|array| array.kind == ArrayKind::Latent)
+        .map(|array| array.name.as_str())
+        .collect();
+    if let Some(name) = wanted.filter(|name| !latents.contains(name)) {
+        let message = format!("the fit in `{}` has no latent `{name}`", directory.display());
+        return Err(DataError::unknown(message, name, &latents).into());
+    }
+    let mut found = Vec::new();
+    for name in latents.iter().filter(|name| wanted.is_none_or(|wanted| wanted == **name)) {
+        found.extend(reader.variable(name)?);
+    }
+    if let (true, Some(name)) = (found.is_empty(), wanted) {
+        return Err(DataError::new(format!("`{name}` has no mean in `{}/posterior`", directory.display()))
+            .possible("latents that are not implicit, and live on axes rather than at listed entries")
+            .into());
+    }
+    Ok(found)
+}
+
+struct Reader<'a> {
+    directory: &'a Path,
+    model: &'a Model,
+}
+
+impl Reader<'_> {
+    /// A variable, group by group where it is ragged; nothing where it has no file, or lives at listed entries.
+    fn variable(&self, name: &str) -> Result<Vec<Variable>, Error> {
+        let symbols = &self.model.symbols;
+        let Some(id) = symbols.find(name) else { return Ok(Vec::new()) };
+        let array = symbols.array(id);
+        let axes: Vec<AxisId> = array.letters.iter().map(|letter| symbols.letter(*letter).axis).collect();
+        let ragged = axes.iter().find(|axis| symbols.axis(**axis).parent.is_some());
+        let parameters = ["mean", "prob", "value"];
+        let posterior = self.directory.join("posterior");
+        let exists = |parameter: &&&str| {
+            let own = posterior.join(format!("{name}.{parameter}"));
+            own.is_dir() || posterior.join(format!("{name}.{parameter}.npy")).is_file()
+        };
+        let Some(parameter) = parameters.iter().find(exists).copied() else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        for group in self.groups(ragged.copied())? {
+            let mut own: Vec<(String, Vec<String>)> = Vec::new();
+            for axis in &axes {
+                // The axes of the group itself are left out.
+                let above = ragged.is_some_and(|ragged| is_above(symbols, *axis, *ragged));
+                if group.is_none() || !above {
+                    own.push((symbols.axis(*axis).name.clone(), self.labels(*axis, group.as_deref())?));
+                }
+            }
+            if let (Support::Index(classes), "prob") = (array.support, parameter) {
+                own.push((symbols.axis(classes).name.clone(), self.labels(classes, None)?));
+            }
+            let signed = array.support == Support::Real;
+            let Some(array) = self.array(name, parameter, group.as_deref())? else { continue };
+            let sizes: Vec<usize> = own.iter().map(|(_, labels)| labels.len()).collect();
+            if array.shape != sizes {
+                continue;
+            }
+            let deviations = self.deviations(name, group.as_deref(), &array)?;
+            let name = group.as_ref().map_or(name.to_owned(), |group| format!("{name}[{}]", group.join("/")));
+            found.push(Variable { name, axes: own, parameter, signed, values: array.values, deviations });
+        }
+        Ok(found)
+    }
+
+    /// The groups of a ragged axis by their labels; one that is none where there is no such axis.
+    fn groups(&self, ragged: Option<AxisId>) -> Result<Vec<Option<Vec<String>>>, Error> {
+        let Some(axis) = ragged else { return Ok(vec![None]) };
+        let parent = self.model.symbols.axis(axis).parent;
+        let mut all = Vec::new();
+        for above in self.groups(parent.filter(|own| self.model.symbols.axis(*own).parent.is_some()))? {
+            let Some(parent) = parent else { continue };
+            for label in self.labels(parent, above.as_deref())? {
+                let mut path = above.clone().unwrap_or_default();
+                path.push(label);
+                all.push(Some(path));
+            }
+        }
+        Ok(all)
+    }
+
+    /// The labels of an axis, or of a group of it.
+    fn labels(&self, axis: AxisId, group: Option<&[String]>) -> Result<Vec<String>, Error> {
+        let own = self.model.symbols.axis(axis);
+        let axes = self.directory.join("axes");
+        let path = match (own.parent, group) {
+            (Some(_), Some(group)) => axes.join(&own.name).join(file(group, "txt")),
+            _ => axes.join(format!("{}.txt", own.name)),
+        };
+        Ok(cavi_files::read_labels(&path)?)
+    }
+
+    fn array(
+        &self,
+        name: &str,
+        parameter: &str,
+        group: Option<&[String]>,
+    ) -> Result<Option<DenseArray>, Error> {
+        let posterior = self.directory.join("posterior");
+        let path = match group {
+            Some(group) => posterior.join(format!("{name}.{parameter}")).join(file(group, "npy")),
+            None => posterior.join(format!("{name}.{parameter}.npy")),
+        };
+        if !path.is_file() {
+            return Ok(None);
+        }
+        Ok(Some(cavi_files::read_npy(&path)?))
+    }
+
+    /// Standard deviations of single numbers, from the parameters of their factor: the root of `var`, or of the variance of a
+    /// Gamma, `shape / rate^2`, or of a Beta, `a b / ((a + b)^2 (a + b + 1))`.
+    fn deviations(
+        &self,
+        name: &str,
+        group: Option<&[String]>,
+        like: &DenseArray,
+    ) -> Result<Option<Vec<f64>>, Error> {
+        let read = |parameter: &str| -> Result<Option<Vec<f64>>, Error> {
+            let array = self.array(name, parameter, group)?;
+            Ok(array.filter(|own| own.shape == like.shape).map(|own| own.values))
+        };
+        if let Some(variances) = read("var")? {
+            return Ok(Some(variances.into_iter().map(f64::sqrt).collect()));
+        }
+        let both = |one: Vec<f64>, other: Vec<f64>, of: fn(f64, f64) -> f64| -> Vec<f64> {
+            one.into_iter().zip(other).map(|(one, other)| of(one, other)).collect()
+        };
+        if let (Some(shapes), Some(rates)) = (read("shape")?, read("rate")?) {
+            return Ok(Some(both(shapes, rates, |shape, rate| shape.sqrt() / rate)));
+        }
+        if let (Some(a), Some(b)) = (read("a")?, read("b")?) {
+            return Ok(Some(both(a, b, |a, b| (a * b / (a + b + 1.0)).sqrt() / (a + b))));
+        }
+        Ok(None)
+    }
+}
+
+/// Whether an axis is one in which another is ragged.
+fn is_above(symbols: &Symbols, axis: AxisId, below: AxisId) -> bool {
+    std::iter::successors(symbols.axis(below).parent, |own| symbols.axis(*own).parent).any(|own| own == axis)
+}
+
+/// The file of a group, by the labels that lead to it.
+fn file(group: &[String], suffix: &str) -> PathBuf {
+    let path: Vec<String> = group.iter().map(|label| safe(label)).collect();
+    PathBuf::from(format!("{}.{suffix}", path.join("/")))
+}
+
+/// The largest entries of a variable along one of its axes, for each position on the others: by size where they have signs.
+///
+/// The axis is the one that is asked for, else the longest.
+///
+/// # Errors
+/// A variable without axes, or without that axis.
+pub fn top(variable: &Variable, over: Option<&str>, count: usize) -> Result<Top, Error> {
+    let names: Vec<&str> = variable.axes.iter().map(|(name, _)| name.as_str()).collect();
+    let place = match over {
+        Some(name) => names.iter().position(|own| *own == name),
+        // Of equally long ones the last.
+        None => (0..names.len()).max_by_key(|place| variable.axes[*place].1.len()),
+    };
+    let Some(place) = place else {
+        let message = match over {
+            Some(name) => format!("`{}` has no axis `{name}`", variable.name),
+            None => format!("`{}` is one number, and has no entries to list", variable.name),
+        };
+        return Err(DataError::unknown(message, over.unwrap_or_default(), &names).into());
+    };
+    let sizes: Vec<usize> = variable.axes.iter().map(|(_, labels)| labels.len()).collect();
+    let after: usize = sizes[place + 1..].iter().product();
+    let signed = variable.signed;
+    let rank = |value: f64| if signed { value.abs() } else { value };
+    let before: usize = sizes[..place].iter().product();
+    let mut rows = Vec::new();
+    for row in 0..(before * after).min(MOST_ROWS) {
+        let (outer, inner) = (row / after.max(1), row % after.max(1));
+        let value = |position: usize| variable.values[(outer * sizes[place] + position) * after + inner];
+        let mut order: Vec<usize> = (0..sizes[place]).collect();
+        order.sort_by(|one, other| rank(value(*other)).total_cmp(&rank(value(*one))));
+        let entry = |position: &usize| (variable.axes[place].1[*position].clone(), value(*position));
+        let entries = order.iter().take(count).map(entry).collect();
+        rows.push((row_name(variable, place, row), entries));
+    }
+    let more = (before * after).saturating_sub(MOST_ROWS);
+    Ok(Top { variable: variable.name.clone(), axis: names[place].to_owned(), signed, rows, more })
+}
+
+/// `topic 0, author Ana`: a position on every axis but one.
+fn row_name(variable: &Variable, without: usize, row: usize) -> String {
+    let mut rest = row;
+    let mut parts = Vec::new();
+    for (name, labels) in
+        variable.axes.iter().enumerate().rev().filter(|(place, _)| *place != without).map(|(_, own)| own)
+    {
+        parts.push(format!("{name} {}", labels[rest % labels.len().max(1)]));
+        rest /= labels.len().max(1);
+    }
+    parts.reverse();
+    if parts.is_empty() { variable.name.clone() } else { parts.join(", ") }
+}
+
+/// The labels of the position of each value of a variable, in order.
+pub fn place(variable: &Variable, cell: usize) -> Vec<&str> {
+    let mut rest = cell;
+    let mut labels: Vec<&str> = Vec::new();
+    for (_, own) in variable.axes.iter().rev() {
+        labels.push(own[rest % own.len()].as_str());
+        rest /= own.len();
+    }
+    labels.reverse();
+    labels
+}
+
+/// `summary.json` of a fit.
+///
+/// # Errors
+/// A directory that holds no fit.
+pub fn json(directory: &Path) -> Result<serde_json::Value, Error> {
+    Stored::open(directory)?;
+    let path = directory.join("summary.json");
+    let wrong = |what: String| DataError::new(format!("`{}` {what}", path.display()));
+    let text = std::fs::read_to_string(&path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    Ok(serde_json::from_str(&text).map_err(|error| wrong(format!("is no JSON: {error}")))?)
+}
