@@ -221,10 +221,15 @@ pub fn fit(
 ) -> Result<Fit, Error> {
     let given = settings.given.clone().map(|given| problem.to_run(given));
     let settings = Settings { given, ..settings.clone() };
-    let mut fit = run(problem, &settings, callback).map_err(|error| match (error, too_large(problem)) {
-        (FitError::NotANumber { .. }, Some(found)) => Error::Data(vec![found]),
-        (error, _) => error.of(&problem.source),
+    let mut fit = run(problem, &settings, callback).map_err(|error| match (&error, too_large(problem)) {
+        (FitError::NotANumber { .. } | FitError::Wrong(_), Some(found)) => Error::Data(vec![found]),
+        _ => error.of(&problem.source),
     })?;
+    if fit.run().elbo == f64::NEG_INFINITY
+        && let Some(found) = too_large(problem)
+    {
+        return Err(Error::Data(vec![found]));
+    }
     problem.way_back(&mut fit.parameters);
     fit.kept.iter_mut().for_each(|(_, own)| problem.way_back(&mut own.parameters));
     Ok(fit)

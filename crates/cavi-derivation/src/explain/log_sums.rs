@@ -100,7 +100,7 @@ pub fn without_negative_addend(
     let unit = chance(statement).is_some();
     let slot = log_argument(model, statement);
     match (share, slot) {
-        (Some((support, subscripts, name)), Some((word, _))) if taken_off => {
+        (Some((support, subscripts, name)), Some((word, family))) if taken_off => {
             let binary = support == Support::Binary;
             if binary || unit && statement.family.parameters().len() == 1 {
                 let mut letters = statement.plates.clone();
@@ -110,10 +110,12 @@ pub fn without_negative_addend(
                 }
                 return mixture(symbols, statement, &letters, word, unit);
             }
+            let (axis, letter) = part_axis(symbols);
+            let value = free_name(symbols, &[&format!("{word}_of_part"), &format!("{word}_in_part")]);
             format!(
-                "a share and what it leaves are a slice on the simplex, and weigh the addends: `{}`, and `sum[c](share[c] * value[c])` in \
-                 place of what holds `{name}`",
-                slice_of_two(symbols)
+                "let each addend have a {word} of its own, which holds its share: `axis {axis}[{letter}] = 2`, \
+                 `{value}[{letter}] ~ {}`, and `{word} = sum[{letter}]({value}[{letter}])`, of which `{name}` is a quotient",
+                prior_text(family)
             )
         }
         (_, Some((word, family))) => {
@@ -151,14 +153,15 @@ fn log_argument(model: &Model, statement: &Statement) -> Option<(&'static str, &
     Some((word, *families().iter().find(fits)?))
 }
 
+/// The name and the letter of an axis of two parts.
+fn part_axis(symbols: &Symbols) -> (String, String) {
+    (free_name(symbols, &["part", "branch"]), free_name(symbols, &["c", "c2"]))
+}
+
 /// `axis part[c] = 2`, `share[:c] ~ Dirichlet(1)`
 fn slice_of_two(symbols: &Symbols) -> String {
     let simplex = super::families_on(|support| support == Support::Simplex);
-    let (axis, letter, share) = (
-        free_name(symbols, &["part", "branch"]),
-        free_name(symbols, &["c", "c2"]),
-        free_name(symbols, &["share", "weight"]),
-    );
+    let ((axis, letter), share) = (part_axis(symbols), free_name(symbols, &["share", "weight"]));
     format!("axis {axis}[{letter}] = 2`, `{share}[:{letter}] ~ {simplex}(1)")
 }
 

@@ -74,6 +74,23 @@ fn arrays_of_a_wrong_shape_are_errors() {
     }
 }
 
+/// Squares of products of such numbers are beyond double precision; the array is named, not a sweep or a block.
+#[test]
+fn data_beyond_what_double_precision_squares_are_named() {
+    let text = "axis n[n]\naxis d[i, j] = 2\ndata y[n, i] : real\nmu[:i] ~ MultivariateNormal(0, prec = [i == j])\n\
+                lam[:i, :j] ~ Wishart(3, scale = [i == j])\ny[n, :i] ~ MultivariateNormal(mu[i], prec = lam)\n";
+    for size in [1e160, 1e200] {
+        let wide = ArrayInput::dense("y", &[3, 2], vec![size, 2.0, 3.0, -size, 1.0, 2.0]).expect("an array");
+        let own = inputs(vec![wide]);
+        let (program, _) = cavi::session::open(text, "wide.cavi", &own).expect("it compiles");
+        let fit = program
+            .bind(&own)
+            .and_then(|problem| problem.fit(&Settings::default(), &mut |_| Control::Continue));
+        let error = fit.map(|_| ()).expect_err("no number is that large");
+        assert!(error.kind() == Kind::Wrong && error.to_string().contains("`y` holds"), "{error}");
+    }
+}
+
 /// Trees that nest as deeply as the language allows compile on a thread with a small stack.
 #[test]
 fn a_small_stack_is_enough() {
