@@ -6,7 +6,7 @@ use crate::sum_of_products::{Sum, Term};
 use super::Scope;
 use super::build::Builder;
 use super::node::{Call, Element, Node, Product, Range, Relation};
-use super::number::{Named, Number};
+use super::number::{Named, Number, in_latex};
 use super::words::{Name, letter, name, upright};
 
 /// A sum as a formula, without dollars.
@@ -68,15 +68,6 @@ fn bracketed(open: &str, inside: &str, close: &str) -> String {
     if tall { format!("\\left{open}{inside}\\right{close}") } else { format!("{open}{inside}{close}") }
 }
 
-fn digits(above: &str) -> String {
-    match above.split_once('e') {
-        Some(("1", exponent)) => format!("10^{{{exponent}}}"),
-        Some((mantissa, exponent)) => format!("{mantissa} \\times 10^{{{exponent}}}"),
-        None if above == "inf" => "\\infty".to_owned(),
-        None => above.to_owned(),
-    }
-}
-
 fn named(named: Named) -> &'static str {
     match named {
         Named::LogTwoPi => "\\ln (2\\pi)",
@@ -91,9 +82,9 @@ pub(crate) fn product(product: &Product) -> String {
     let Number { negative, above, below, named: constant } = &product.number;
     let mut front = Vec::new();
     if *below != 1 {
-        front.push(format!("\\tfrac{{{}}}{{{below}}}", digits(above)));
+        front.push(format!("\\tfrac{{{}}}{{{below}}}", in_latex(above)));
     } else if above != "1" {
-        front.push(digits(above));
+        front.push(in_latex(above));
     }
     let mut upper: Vec<String> = Vec::new();
     // A constant that is a numeral stands first: `0.1 K`.
@@ -239,7 +230,11 @@ pub(crate) fn prefix(call: &Call) -> Option<String> {
                 if subscripts.is_empty() { String::new() } else { format!("_{{{}}}", subscripts.join(",")) };
             return Some(format!("{base}{}{below}", "'".repeat(primes)));
         }
-        Call::Inverse | Call::Contraction | Call::Argument(_) => return None,
+        Call::PositivePart
+        | Call::MultivariateDigamma
+        | Call::Inverse
+        | Call::Contraction
+        | Call::Argument(_) => return None,
     };
     Some(own.to_owned())
 }
@@ -270,6 +265,10 @@ fn called(call: &Call, arguments: &[Node], closed: bool) -> String {
         (Call::Function(Function::LogMultivariateGamma), [argument, size]) => {
             format!("\\ln\\Gamma_{{{}}}{}", node(size), bracketed("(", &node(argument), ")"))
         }
+        (Call::MultivariateDigamma, [argument, size]) => {
+            format!("\\psi_{{{}}}{}", node(size), bracketed("(", &node(argument), ")"))
+        }
+        (Call::PositivePart, _) => format!("\\max\\left(0, {inside}\\right)"),
         (Call::Contraction, [matrix, vector, letter]) => {
             format!("\\left[{} {}\\right]_{{{}}}", node(matrix), node(vector), node(letter))
         }

@@ -74,6 +74,11 @@ impl Number {
         if let Some((above, below)) = fraction(size, 0.0) {
             return Number { negative, above: above.to_string(), below, named: None };
         }
+        if decimal(size).len() > READABLE
+            && let Some((above, below)) = ratio(size)
+        {
+            return Number { negative, above: above.to_string(), below, named: None };
+        }
         for named in Named::ALL {
             if let Some((above, below)) = fraction(size / named.value(), 8.0 * f64::EPSILON)
                 && above <= 64
@@ -100,6 +105,29 @@ fn fraction(size: f64, tolerance: f64) -> Option<(u64, u32)> {
         }
     }
     None
+}
+
+/// The longest decimal that reads better than a fraction with a large denominator.
+const READABLE: usize = 8;
+
+/// The fraction of numbers below 1000 that a number is, up to the rounding of one division and one product.
+fn ratio(size: f64) -> Option<(u64, u32)> {
+    (2..1000_u32).find_map(|below| {
+        let above = (size * f64::from(below)).round();
+        let near = (above / f64::from(below) - size).abs() <= 2.0 * f64::EPSILON * size;
+        ((1.0..1000.0).contains(&above) && near).then_some((above as u64, below))
+    })
+}
+
+/// The number in LaTeX, from its digits: `10^{-6}` for `1e-6`.
+pub(crate) fn in_latex(digits: &str) -> String {
+    match digits.split_once('e') {
+        Some(("1", exponent)) => format!("10^{{{exponent}}}"),
+        Some(("-1", exponent)) => format!("-10^{{{exponent}}}"),
+        Some((mantissa, exponent)) => format!("{mantissa} \\times 10^{{{exponent}}}"),
+        None if digits == "inf" => "\\infty".to_owned(),
+        None => digits.to_owned(),
+    }
 }
 
 /// The shortest decimal that reads back, with an exponent where the number is very small or large.
@@ -147,6 +175,10 @@ mod tests {
         assert_eq!(show(-0.5 * (0.5 * PI).ln()), "-1/2 Some(LogHalfPi)");
         assert_eq!(show(2.0_f64.ln()), "1/1 Some(LogTwo)");
         assert_eq!(show(1.0 / 3.0), "1/3 None");
+        assert_eq!(show(1.0 / 18.0), "1/18 None");
+        assert_eq!(show(-7.0 / 360.0), "-7/360 None");
+        assert_eq!(in_latex("1e-6"), "10^{-6}");
+        assert_eq!(in_latex("2.5e-7"), "2.5 \\times 10^{-7}");
         assert_eq!(show(3.0), "3/1 None");
         assert_eq!(show(0.0), "0/1 None");
     }

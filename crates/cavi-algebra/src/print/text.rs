@@ -163,6 +163,8 @@ fn called(call: &Call, arguments: &[Node]) -> String {
         Call::Function(function) => function.name(),
         Call::Cosh => "cosh",
         Call::Tanh => "tanh",
+        Call::PositivePart => return format!("max(0, {})", list(arguments, ", ")),
+        Call::MultivariateDigamma => "multivariate_psi",
         Call::Digamma => "psi",
         Call::Inverse => "inverse",
         Call::Q => "q",
@@ -211,7 +213,7 @@ fn element(element: &Element) -> String {
     format!("{}{number}{subscripts}", element.name)
 }
 
-fn relation(relation: &Relation) -> String {
+pub(crate) fn relation(relation: &Relation) -> String {
     match relation {
         Relation::Equal(left, right) => format!("{} = {}", node(left), node(right)),
         Relation::Different(left, right) => format!("{} != {}", node(left), node(right)),

@@ -160,7 +160,7 @@ pub fn equations(
         bounds: vec![log_of_a_sum()],
         sites,
         auxiliaries,
-        elbo: Elbo { terms },
+        elbo: Elbo { terms, ..Elbo::default() },
         sweep,
         rotations: Vec::new(),
     }
@@ -193,7 +193,10 @@ fn log_of_a_sum() -> StatedBound {
         },
         words: BoundWords {
             holds: "The log of a sum is bounded below for any shares that sum to 1,",
-            tight: "which is tight at shares proportional to the exponential of the expected log:",
+            equal: "with equality at shares proportional to the addends:",
+            best: Some(
+                "Under q the expected bound is largest at shares proportional to the exponential of the expected log:",
+            ),
             step: "logs of sums bounded",
         },
         keeps_zeros: false,
