@@ -27,7 +27,10 @@ pub use files::files_of;
 pub use generate::generate;
 pub use given::{bound_of, column};
 pub use points::{Points, alternatives};
-pub use printed::{Defined, Range, Reader, Relation, Tree, read, read_conditions};
+pub use printed::{
+    Defined, Range, Reader, Relation, Row, Tree, at_row, defined, free_letters, free_names, letters_in,
+    of_one_copy, read, read_conditions, rows, unassigned,
+};
 pub use programs::{Program, compile, inline_programs, programs};
 pub use random::{Shape, random_bound};
 pub use sketch::Sketch;

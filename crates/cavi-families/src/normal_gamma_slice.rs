@@ -27,7 +27,7 @@ use crate::posterior::{
 use crate::standard::Formulas;
 use crate::standard::build::{
     eta, inverse, log, log_determinant_of, log_gamma_of, matrix_vector, minus, number, outer, over,
-    parameter, product as product_of, psi, sum, times, total,
+    parameter, product as product_of, psi, sum, symmetric, times, total,
 };
 use crate::wishart::{inverse_of, require_positive_definite, twice_negated};
 
@@ -118,7 +118,7 @@ impl Posterior for NormalGammaSlicePosterior {
         let (log_precision, precision, linear, form) = (next(), next(), next(), next());
         Formulas {
             parameters: vec![
-                ("kappa", times(-2.0, eta(3))),
+                ("kappa", times(-2.0, symmetric(eta(3)))),
                 ("spread", inverse(kappa())),
                 ("mean", matrix_vector(inverted(), eta(2))),
                 ("shape", eta(0)),

@@ -26,7 +26,7 @@ use crate::posterior::{
 use crate::standard::Formulas;
 use crate::standard::build::{
     eta, inverse, log, log_determinant_of, matrix_vector, minus, number, outer, over, parameter, product,
-    sum, times, total,
+    sum, symmetric, times, total,
 };
 use crate::wishart::{
     expected_log_determinant, inverse_of, log_normaliser, require_dof, require_positive_definite,
@@ -117,7 +117,10 @@ impl Posterior for NormalWishartPosterior {
                 ("kappa", times(-2.0, eta(3))),
                 ("mean", over(eta(2), kappa())),
                 ("dof", sum([times(2.0, eta(0)), size()])),
-                ("rate", sum([times(-2.0, eta(1)), minus(product([kappa(), outer(mean(), mean())]))])),
+                (
+                    "rate",
+                    sum([times(-2.0, symmetric(eta(1))), minus(product([kappa(), outer(mean(), mean())]))]),
+                ),
                 ("scale", inverse(rate())),
             ],
             expectations: vec![

@@ -160,6 +160,11 @@ pub(crate) mod build {
         Formula::Inverse(Box::new(formula))
     }
 
+    /// The symmetric part of a matrix.
+    pub(crate) fn symmetric(formula: Formula) -> Formula {
+        Formula::Symmetric(Box::new(formula))
+    }
+
     /// The products of the elements of two vectors.
     pub(crate) fn outer(left: Formula, right: Formula) -> Formula {
         Formula::Outer(Box::new(left), Box::new(right))

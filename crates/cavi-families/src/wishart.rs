@@ -20,7 +20,9 @@ use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Slice
 use crate::matrix::{log_determinant, over, size};
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_finite};
 use crate::standard::Formulas;
-use crate::standard::build::{eta, inverse, log_determinant_of, number, parameter, product, sum, times};
+use crate::standard::build::{
+    eta, inverse, log_determinant_of, number, parameter, product, sum, symmetric, times,
+};
 
 /// `Wishart(dof; scale)`
 pub struct Wishart;
@@ -205,7 +207,7 @@ impl Posterior for WishartPosterior {
         Formulas {
             parameters: vec![
                 ("dof", sum([times(2.0, eta(1)), size(), number(1.0)])),
-                ("rate", times(-2.0, eta(0))),
+                ("rate", times(-2.0, symmetric(eta(0)))),
                 ("scale", inverse(rate())),
             ],
             expectations: vec![

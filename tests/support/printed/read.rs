@@ -57,6 +57,9 @@ pub enum Relation {
     Observed(Tree),
 }
 
+/// Of a name and a place among its subscripts, the place of the letter that the letter there runs in.
+pub type Parents<'p> = &'p dyn Fn(&str, usize) -> Option<usize>;
+
 impl Relation {
     /// What is compared.
     pub fn sides(&self) -> Vec<&Tree> {
@@ -70,17 +73,19 @@ impl Relation {
 }
 
 impl Tree {
-    /// The letter that stands before a letter in the subscripts of some element.
-    pub fn before(&self, letter: &str) -> Option<String> {
+    /// The letter of the group that a ragged letter runs in: the subscript of some element that `known` says to be the place
+    /// of the parent of a place, else the one before it.
+    pub fn before(&self, letter: &str, known: Parents<'_>) -> Option<String> {
         let is = |tree: &Tree| {
             matches!(tree, Tree::Name(name, inner) | Tree::Call(name, inner)
             if name == letter && inner.is_empty())
         };
-        let of = |trees: &[Tree]| trees.iter().find_map(|tree| tree.before(letter));
+        let of = |trees: &[Tree]| trees.iter().find_map(|tree| tree.before(letter, known));
         match self {
-            Tree::Name(_, subscripts) => {
-                let pair = subscripts.windows(2).find(|pair| is(&pair[1]));
-                match pair.map(|pair| &pair[0]) {
+            Tree::Name(name, subscripts) => {
+                let place = subscripts.iter().position(is);
+                let above = place.and_then(|place| known(name, place).or(place.checked_sub(1)));
+                match above.and_then(|above| subscripts.get(above)) {
                     Some(Tree::Name(name, inner)) if inner.is_empty() => Some(name.clone()),
                     _ => of(subscripts),
                 }
@@ -89,18 +94,22 @@ impl Tree {
             Tree::Number(_) | Tree::Slice(_) => None,
             Tree::Sum(range, body) => {
                 let sides = range.conditions.iter().flat_map(Relation::sides);
-                sides.chain([&**body]).find_map(|tree| tree.before(letter))
+                sides.chain([&**body]).find_map(|tree| tree.before(letter, known))
             }
             Tree::Count(range) => {
-                range.conditions.iter().flat_map(Relation::sides).find_map(|tree| tree.before(letter))
+                range.conditions.iter().flat_map(Relation::sides).find_map(|tree| tree.before(letter, known))
             }
-            Tree::Negated(inner) => inner.before(letter),
-            Tree::Product(factors) => factors.iter().find_map(|(_, tree)| tree.before(letter)),
+            Tree::Negated(inner) => inner.before(letter, known),
+            Tree::Product(factors) => factors.iter().find_map(|(_, tree)| tree.before(letter, known)),
             Tree::Power(left, right) | Tree::Probability(left, right) => {
-                left.before(letter).or_else(|| right.before(letter))
+                left.before(letter, known).or_else(|| right.before(letter, known))
             }
-            Tree::Indicator(relation) => relation.sides().into_iter().find_map(|tree| tree.before(letter)),
-            Tree::Contraction(left, right, _) => left.before(letter).or_else(|| right.before(letter)),
+            Tree::Indicator(relation) => {
+                relation.sides().into_iter().find_map(|tree| tree.before(letter, known))
+            }
+            Tree::Contraction(left, right, _) => {
+                left.before(letter, known).or_else(|| right.before(letter, known))
+            }
         }
     }
 }
@@ -268,7 +277,11 @@ impl Input<'_> {
 
     fn named(&mut self, word: String) -> Result<Tree, String> {
         match word.as_str() {
-            "log" if self.takes("(2 pi)") => return Ok(Tree::Number((2.0 * PI).ln())),
+            "log" if self.multiple_of_pi().is_some() => {
+                let value = self.multiple_of_pi().unwrap_or(1.0);
+                self.rest = self.rest.split_once(')').map_or("", |(_, rest)| rest);
+                return Ok(Tree::Number(value.ln()));
+            }
             "log" if self.takes(" Gamma(") => return self.call("log Gamma".to_owned()),
             "log" if self.takes(" BesselK(") => return self.call("log BesselK".to_owned()),
             "log" if self.takes(" ") => return Ok(Tree::Call(word, vec![self.atom()?])),
@@ -329,6 +342,14 @@ impl Input<'_> {
             return Ok(Tree::Contraction(Box::new(matrix), Box::new(vector), letter));
         }
         Ok(element)
+    }
+
+    /// `(2 pi)` and `(3 pi / 2)`, which stand next.
+    fn multiple_of_pi(&self) -> Option<f64> {
+        let (inside, _) = self.rest.strip_prefix('(')?.split_once(')')?;
+        let (above, below) = inside.split_once(" / ").unwrap_or((inside, "1"));
+        let multiple: f64 = above.strip_suffix(" pi")?.parse().ok()?;
+        Some(multiple * PI / below.parse::<f64>().ok()?)
     }
 
     /// What stands in the brackets that come next.

@@ -398,6 +398,14 @@ impl<'a> Reader<'a> {
         Some(LetterId::from(place))
     }
 
+    /// Of a name that the derivation gives: where among its subscripts the letter stands that another one runs in, by what the
+    /// name is stated to be.
+    fn parent_place(&self, name: &str, place: usize) -> Option<usize> {
+        let own = self.defined.iter().find(|own| own.name == name)?;
+        let parent = own.right.before(own.letters.get(place)?, &|_, _| None)?;
+        own.letters.iter().position(|letter| *letter == parent)
+    }
+
     /// Calls `visit` at all positions of the letters where the conditions hold.
     ///
     /// # Errors
@@ -433,7 +441,8 @@ impl<'a> Reader<'a> {
             _ if !self.free.is_empty() => 0..3,
             Some(letter) => {
                 let sides = range.conditions.iter().flat_map(Relation::sides);
-                let parent = sides.chain(body).find_map(|tree| tree.before(name));
+                let known = |name: &str, place: usize| self.parent_place(name, place);
+                let parent = sides.chain(body).find_map(|tree| tree.before(name, &known));
                 self.range_of(letter, parent.as_deref(), at)
             }
             None => return Err(format!("no letter `{name}`")),

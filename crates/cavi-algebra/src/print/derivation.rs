@@ -81,6 +81,7 @@ impl Derivation<'_> {
         if !self.symbols().axes.is_empty() {
             items.extend([Item::Heading("Indices"), Item::List(self.indices(format))]);
         }
+        items.extend(self.principle());
         items.push(Item::Heading("Log joint"));
         items.push(Item::Rows(
             self.equations.statements.iter().map(|statement| self.log_density(statement)).collect(),
@@ -95,7 +96,7 @@ impl Derivation<'_> {
             items.push(Item::Heading("Bounds"));
             items.extend(bounds.into_iter().flat_map(|id| self.bound(id)));
         }
-        items.extend(self.expected_squares());
+        items.extend(self.expected_squares(None));
         items.push(Item::Heading("Updates"));
         for index in 0..self.equations.blocks.len() {
             let id = BlockId::from(index);
@@ -183,6 +184,7 @@ impl Derivation<'_> {
     fn explained(&self, id: BlockId, format: Format) -> Vec<Item> {
         let mut items = vec![Item::Paragraph(self.factor(self.equations.block(id), format))];
         items.extend(self.steps(id, true));
+        items.extend(self.expected_squares(Some(id)));
         items.push(Item::Heading("Update"));
         items.extend(self.heading(id, format));
         items.extend(self.update(id));

@@ -300,6 +300,7 @@ fn formula(own: &Formula) -> Json {
         Formula::Inverse(inner) => one("inverse", inner),
         Formula::MatrixVector(matrix, vector) => two("matrix_vector", matrix, vector),
         Formula::Outer(left, right) => two("outer", left, right),
+        Formula::Symmetric(inner) => one("symmetric", inner),
         Formula::Size => object([("op", "size".into())]),
         Formula::LogDeterminant(inner) => one("log_determinant", inner),
         Formula::LogMultivariateGamma(inner) => one("log_multivariate_gamma", inner),

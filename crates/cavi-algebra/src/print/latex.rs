@@ -68,13 +68,12 @@ fn bracketed(open: &str, inside: &str, close: &str) -> String {
     if tall { format!("\\left{open}{inside}\\right{close}") } else { format!("{open}{inside}{close}") }
 }
 
-fn named(named: Named) -> &'static str {
-    match named {
-        Named::LogTwoPi => "\\ln (2\\pi)",
-        Named::LogTwo => "\\ln 2",
-        Named::LogPi => "\\ln \\pi",
-        Named::LogHalfPi => "\\ln \\tfrac{\\pi}{2}",
-        Named::Pi => "\\pi",
+fn named(named: Named) -> String {
+    match named.inside("\\pi") {
+        None => "\\pi".to_owned(),
+        Some((above, 1)) if above.contains(' ') => format!("\\ln ({})", above.replace(' ', "")),
+        Some((above, 1)) => format!("\\ln {above}"),
+        Some((above, below)) => format!("\\ln \\tfrac{{{}}}{{{below}}}", above.replace(' ', "")),
     }
 }
 
@@ -97,7 +96,7 @@ pub(crate) fn product(product: &Product) -> String {
         let behind_number = position > 0 || !front.is_empty() && product.below.is_empty();
         upper.push(if is_numeral(inner) && behind_number { format!("\\cdot {shown}") } else { shown });
     }
-    upper.extend(constant.map(|constant| named(constant).to_owned()));
+    upper.extend(constant.map(named));
     let lower: Vec<String> = product
         .below
         .iter()

@@ -23,6 +23,7 @@ mod model;
 mod node;
 mod number;
 mod page;
+mod principle;
 mod processes;
 mod scope;
 mod squares;

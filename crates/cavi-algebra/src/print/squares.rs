@@ -2,7 +2,7 @@
 
 use crate::equations::Auxiliary;
 use crate::sum_of_products::{Atom, ExpectedSquare, Sum, Term, dedup};
-use crate::symbols::LetterId;
+use crate::symbols::{BlockId, LetterId};
 
 use super::build::Builder;
 use super::derivation::Derivation;
@@ -10,15 +10,18 @@ use super::document::{Item, Row, words};
 use super::node::Node;
 
 impl Derivation<'_> {
-    /// A row for each square whose expectation is read anywhere.
-    pub(super) fn expected_squares(&self) -> Vec<Item> {
+    /// A row for each square whose expectation is read: by the update of a block, or anywhere.
+    pub(super) fn expected_squares(&self, only: Option<BlockId>) -> Vec<Item> {
         let equations = self.equations;
-        let updates = equations.blocks.iter().flat_map(|block| block.update());
+        let blocks = equations.blocks.iter().enumerate();
+        let blocks = blocks.filter(|(index, _)| only.is_none_or(|only| only.index() == *index));
+        let updates = blocks.flat_map(|(_, block)| block.update());
         let terms = equations.elbo.terms.iter().chain(&equations.elbo.shared).map(|(_, sum)| sum);
         let squares = equations.auxiliaries.iter().map(|own: &Auxiliary| &own.square);
         let addends = equations.sites.iter().flat_map(|site| &site.addends).map(|own| &own.log_weight);
         let mut found: Vec<&ExpectedSquare> = Vec::new();
-        updates.chain(terms).chain(squares).chain(addends).for_each(|sum| collect(sum, &mut found));
+        let elsewhere = terms.chain(squares).chain(addends).filter(|_| only.is_none());
+        updates.chain(elsewhere).for_each(|sum| collect(sum, &mut found));
         let mut rows: Vec<Row> = Vec::new();
         for square in found {
             let row = self.expected_square(square);

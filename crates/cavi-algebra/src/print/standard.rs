@@ -6,7 +6,7 @@ use crate::expression::{Function, Subscript};
 use crate::rules::{Substitution, rename_apart, substitute};
 use crate::statistic::Statistic;
 use crate::sum_of_products::{Atom, Factor, Sum, Term, dedup};
-use crate::symbols::{FamilyId, LetterId, Symbols};
+use crate::symbols::{FamilyId, LetterId, Support, Symbols};
 
 use super::build::Builder;
 use super::node::{Call, Node};
@@ -102,6 +102,8 @@ pub enum Formula {
     MatrixVector(Box<Formula>, Box<Formula>),
     /// The matrix of the products of the elements of two vectors.
     Outer(Box<Formula>, Box<Formula>),
+    /// The symmetric part of a matrix of coefficients: only that counts in a sum over a symmetric statistic.
+    Symmetric(Box<Formula>),
     /// The length of the slice: how many values the first slot letter has.
     Size,
     /// The log of the determinant of a matrix, a standard parameter.
@@ -168,6 +170,7 @@ pub(crate) fn slots(formula: &Formula, naturals: &[Natural], before: &[Shown]) -
         | Formula::PositivePart(inner)
         | Formula::Digamma(inner)
         | Formula::Normalised(inner)
+        | Formula::Symmetric(inner)
         | Formula::Inverse(inner) => slots(inner, naturals, before),
         Formula::MatrixVector(matrix, _) => {
             let both = slots(matrix, naturals, before);
@@ -257,7 +260,7 @@ pub(crate) fn resolve(
             let both = vec![again(symbols, left, row), again(symbols, right, column)];
             Resolved::Multiply(both)
         }
-        Formula::Size => unreachable!("it is a sum"),
+        Formula::Symmetric(_) | Formula::Size => unreachable!("it is a sum"),
         Formula::LogDeterminant(inner) => {
             let letters = slots(inner, naturals, before);
             Resolved::Whole(Function::LogDeterminant, Box::new(again(symbols, inner, &letters)))
@@ -317,6 +320,28 @@ fn reduce(symbols: &Symbols, above: &mut Sum, below: &mut Sum) {
     }
 }
 
+/// Elements of symmetric matrices and of outer products with their two letters in one order.
+fn in_letter_order(symbols: &Symbols, sum: &Sum) -> Sum {
+    let sort = |pair: &mut [Subscript]| {
+        if let [.., Subscript::Letter(row), Subscript::Letter(column)] = pair
+            && row > column
+        {
+            std::mem::swap(row, column);
+        }
+    };
+    let mut sum = sum.clone();
+    for factor in sum.terms.iter_mut().flat_map(|term| &mut term.factors) {
+        match &mut factor.atom {
+            Atom::Value(array, subscripts) if symbols.array(*array).support == Support::PositiveDefinite => {
+                sort(subscripts);
+            }
+            Atom::Moment(moment) if moment.statistic == Statistic::outer() => sort(&mut moment.slots),
+            _ => {}
+        }
+    }
+    sum
+}
+
 /// The formula as one sum, where it is affine in the natural parameters.
 fn affine(
     symbols: &mut Symbols,
@@ -344,6 +369,16 @@ fn affine(
         Formula::Size => {
             let letter = naturals.iter().flat_map(|own| &own.slots).next()?;
             Some(Sum::term(Term { sums: vec![*letter], ..Term::number(1.0) }))
+        }
+        Formula::Symmetric(inner) => {
+            let [row, column] = *target else { return affine(symbols, inner, naturals, target) };
+            let one = affine(symbols, inner, naturals, &[row, column])?;
+            let other = affine(symbols, inner, naturals, &[column, row])?;
+            // One that is symmetric by its form is left as it is.
+            let [mut left, mut right] = [&one, &other].map(|sum| in_letter_order(symbols, sum));
+            left = canonical(symbols, &left.minus(right.clone()));
+            right = one.clone().plus(other).scaled(0.5);
+            Some(if left.is_zero() { one } else { right })
         }
         Formula::Add(parts) => parts.iter().try_fold(Sum::zero(), |sum, part| {
             let part = affine(symbols, part, naturals, target)?;

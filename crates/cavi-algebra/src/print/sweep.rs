@@ -147,7 +147,7 @@ impl Derivation<'_> {
     fn start(&self) -> Option<String> {
         let stated = &self.run.start;
         (!stated.is_empty())
-            .then(|| format!("Start from {}, and the other factors at random.", stated.join(", ")))
+            .then(|| format!("Start from {}; what is not given starts at random.", stated.join(", ")))
     }
 
     fn restarts(&self) -> Option<String> {

@@ -149,6 +149,11 @@ fn evaluate(n: usize, formula: &Formula, natural: &[Value], parameters: &[Value]
             let (left, right) = (again(left).numbers(), again(right).numbers());
             Value::Matrix(left.iter().flat_map(|a| right.iter().map(move |b| a * b)).collect())
         }
+        Formula::Symmetric(inner) => {
+            let own = again(inner).numbers();
+            let n = own.len().isqrt();
+            Value::Matrix((0..n * n).map(|at| 0.5 * (own[at] + own[at % n * n + at / n])).collect())
+        }
         Formula::Size => Value::Scalar(n as f64),
         Formula::LogDeterminant(inner) => Value::Scalar(log_determinant(&again(inner).numbers())),
         Formula::LogMultivariateGamma(inner) => again(inner).map(|x| {
