@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use cavi_algebra::Equations;
-use cavi_algebra::print::{Derivation, Format};
+use cavi_algebra::print::Format;
 use cavi_model::Model;
-use cavi_syntax::ast::{Program, Statement, StatementKind, Trivia};
+use cavi_syntax::ast::Program;
 use cavi_syntax::{Diagnostic, render};
 
 /// A program's text.
@@ -28,6 +28,8 @@ pub struct Compiled {
     pub model: Option<Model>,
     /// The derived updates.
     pub equations: Option<Equations>,
+    /// The program as the library has it.
+    pub compiled: Option<cavi::Compiled>,
     /// What the stages had to say, in their order.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -108,9 +110,9 @@ pub fn files_below(folder: &Path, end: &str) -> Vec<PathBuf> {
 /// Runs the stages as `cavi check` does.
 pub fn compile(text: &str) -> Compiled {
     let cavi::Checked { source, diagnostics, compiled } = cavi::compile(text, "");
-    let (model, equations) = compiled.map(|own| (own.model, own.equations)).unzip();
+    let (model, equations) = compiled.clone().map(|own| (own.model, own.equations)).unzip();
     let (text, program) = (source.text.clone(), source.program.clone());
-    Compiled { text, program, model, equations, diagnostics }
+    Compiled { text, program, model, equations, compiled, diagnostics }
 }
 
 impl Compiled {
@@ -133,29 +135,9 @@ impl Compiled {
     /// # Panics
     /// If there is none.
     pub fn derivation(&self, format: Format) -> String {
-        let equations = self.equations.as_ref().expect("only a program that compiles has a derivation");
-        let model = self.model.as_ref().expect("equations have a model");
-        let derivation = Derivation {
-            equations,
-            program: &model_lines(&self.program),
-            stated: &cavi_model::stated(model, &self.text),
-            standard: &cavi_families::standard(),
-            warmup: &[],
-            schedule: None,
-        };
-        derivation.print(format)
+        let compiled = self.compiled.as_ref().expect("only a program that compiles has a derivation");
+        compiled.derivation(format)
     }
-}
-
-/// The lines that state the model, without comments.
-fn model_lines(program: &Program) -> Vec<String> {
-    let states = |statement: &&Statement| {
-        matches!(statement.kind, StatementKind::Distribution(_) | StatementKind::Definition { .. })
-    };
-    let bare = |statement: &Statement| Statement { trivia: Trivia::default(), ..statement.clone() };
-    let statements = program.statements.iter().filter(states).map(bare).collect();
-    let printed = cavi_syntax::print(&Program { statements, ..Program::default() });
-    printed.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
 /// Runs a check over texts and reports every one that fails, not only the first.

@@ -10,6 +10,7 @@ mod memory;
 mod plans;
 mod precision;
 mod prepared;
+mod printed;
 mod restarts;
 mod row_wise;
 mod stopping;

@@ -71,20 +71,28 @@ fn place(statement: usize, expression: &Expression, world: &World, at: &Position
 type Bounds<'a> = (&'a [Option<Vec<f64>>], &'a Squares);
 
 fn joint(model: &Model, world: &World, bounds: Option<Bounds>) -> f64 {
+    (0..model.statements.len()).map(|number| of_statement(model, world, number, bounds)).sum()
+}
+
+/// The log-density of one statement, over all its copies.
+pub fn log_density_of(model: &Model, world: &World, number: usize) -> f64 {
+    of_statement(model, world, number, None)
+}
+
+fn of_statement(model: &Model, world: &World, number: usize, bounds: Option<Bounds>) -> f64 {
     let expected_logs = bounds.map(|(expected_logs, _)| expected_logs);
     let squares = bounds.map(|(_, squares)| squares);
+    let statement = &model.statements[number];
+    let reader = Reader { world, expected_logs, squares, number };
+    let mut at = world.nowhere();
+    let copies = copies(model, statement);
     let mut total = 0.0;
-    for (number, statement) in model.statements.iter().enumerate() {
-        let reader = Reader { world, expected_logs, squares, number };
-        let mut at = world.nowhere();
-        let copies = copies(model, statement);
-        world.each(&copies, &mut at, &mut |at| {
-            let weight = weight(model, world, &copies, at);
-            if weight != 0.0 && counts(model, world, statement, at) {
-                total += weight * reader.log_density(statement, at);
-            }
-        });
-    }
+    world.each(&copies, &mut at, &mut |at| {
+        let weight = weight(model, world, &copies, at);
+        if weight != 0.0 && counts(model, world, statement, at) {
+            total += weight * reader.log_density(statement, at);
+        }
+    });
     total
 }
 

@@ -11,6 +11,7 @@ mod files;
 mod generate;
 mod given;
 mod points;
+mod printed;
 mod programs;
 mod random;
 mod sketch;
@@ -20,12 +21,16 @@ pub use agreement::{climbs_stay_together, runs_agree};
 pub use ascent::{items_ascend, members_ascend, updates_rest};
 pub use average::{bound_is_average, has_implicit};
 pub use builtin::{Matrix, Ready, bundled, corpus_model, file_of, matrix_file, text_of};
-pub use density::{Squares, log_joint, log_joint_bounded};
+pub use density::{Squares, log_density_of, log_joint, log_joint_bounded};
 pub use draws::{Draw, draw};
 pub use files::files_of;
 pub use generate::generate;
 pub use given::{bound_of, column};
 pub use points::{Points, alternatives};
+pub use printed::{
+    Defined, Range, Reader, Relation, Row, Tree, at_row, defined, free_letters, free_names, letters_in,
+    of_one_copy, read, read_conditions, rows, unassigned,
+};
 pub use programs::{Program, compile, inline_programs, programs};
 pub use random::{Shape, random_bound};
 pub use sketch::Sketch;

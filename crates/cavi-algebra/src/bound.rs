@@ -22,8 +22,11 @@ pub struct StatedBound {
 pub struct BoundWords {
     /// What leads to the inequality.
     pub holds: &'static str,
-    /// Where it is tight. What follows are the auxiliary variables of the program, where it has any.
-    pub tight: &'static str,
+    /// What leads to the auxiliary variable at which both sides are equal.
+    pub equal: &'static str,
+    /// What leads to the auxiliary variables of the program, those at which the bound is largest under q. Equality is then the
+    /// exception: an expectation stands between.
+    pub best: Option<&'static str>,
     /// What it has done to a density, as a step of a derivation: `logs of sums bounded`.
     pub step: &'static str,
 }

@@ -6,7 +6,7 @@ use crate::expression::Subscript;
 use crate::statistic::Statistic;
 use crate::sum_of_products::{Atom, Moment, Sum};
 use crate::symbols::{
-    ArrayId, AuxiliaryId, BlockId, BoundId, FamilyId, LetterId, SiteId, StatementId, Symbols,
+    ArrayId, ArrayKind, AuxiliaryId, BlockId, BoundId, FamilyId, LetterId, SiteId, StatementId, Symbols,
 };
 
 /// The inference problem of a program, derived: no density is left to expand, and no name to look up.
@@ -202,6 +202,9 @@ pub struct Rotated {
 pub struct Elbo {
     /// Expected log-densities, each with the statement it comes from; logs of sums as log partitions of their sites.
     pub terms: Vec<(StatementId, Sum)>,
+    /// For each statement that holds an implicit factor, its own expected log-density, with the shares of that factor in it.
+    /// Together with the entropy of the shares these are the log partitions in `terms`, at the optimum.
+    pub shared: Vec<(StatementId, Sum)>,
 }
 
 impl Equations {
@@ -218,6 +221,20 @@ impl Equations {
     /// The auxiliary variable of an id.
     pub fn auxiliary(&self, id: AuxiliaryId) -> &Auxiliary {
         &self.auxiliaries[id.index()]
+    }
+
+    /// The variable whose implicit factor a site is, if it is one: a latent of no block.
+    pub fn implicit(&self, id: SiteId) -> Option<ArrayId> {
+        let site = self.site(id);
+        let target = self.statements[site.statement.index()].target;
+        let latent = self.symbols.array(target).kind == ArrayKind::Latent;
+        // The log of a sum in its own statement is weighed by its share.
+        (latent && self.block_of(target).is_none() && !site.weight.has_allocation()).then_some(target)
+    }
+
+    /// The site of an implicit factor.
+    pub fn site_of(&self, array: ArrayId) -> Option<SiteId> {
+        (0..self.sites.len()).map(SiteId::from).find(|site| self.implicit(*site) == Some(array))
     }
 
     /// The bound of an id.

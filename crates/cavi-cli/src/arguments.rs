@@ -119,15 +119,34 @@ const DERIVATION_JSON: &str = include_str!("derivation_json.md");
 pub struct DeriveArguments {
     /// A .cavi file, or the name of a built-in program
     pub model: String,
-    /// How to print it
-    #[arg(long, value_enum, default_value_t = DerivationFormat::Text)]
-    pub format: DerivationFormat,
+    /// How to print it (default: what the suffix of `--check` says, else text)
+    #[arg(long, value_enum)]
+    pub format: Option<DerivationFormat>,
     /// Show how one variable comes by its update
     #[arg(long, value_name = "VAR")]
     pub explain: Option<String>,
-    /// A constant given outside of the program, as for `fit`
+    /// Compare with a stored derivation: status 1 where it differs, and the lines that do
+    #[arg(long, value_name = "FILE")]
+    pub check: Option<PathBuf>,
+    /// A constant or a size given outside of the program, as for `fit`
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
+}
+
+impl DeriveArguments {
+    /// The format that is asked for: of a stored derivation that of its suffix.
+    pub fn chosen(&self) -> DerivationFormat {
+        let of_suffix = || {
+            let suffix = self.check.as_ref()?.extension()?.to_str()?.to_ascii_lowercase();
+            match suffix.as_str() {
+                "tex" | "latex" => Some(DerivationFormat::Latex),
+                "md" | "markdown" => Some(DerivationFormat::Markdown),
+                "json" => Some(DerivationFormat::Json),
+                _ => None,
+            }
+        };
+        self.format.or_else(of_suffix).unwrap_or(DerivationFormat::Text)
+    }
 }
 
 /// Formats of a derivation.

@@ -6,6 +6,7 @@
 
 mod arguments;
 mod commands;
+mod difference;
 mod failure;
 mod findings;
 mod interrupt;

@@ -18,34 +18,49 @@ pub fn elbo(derivation: &mut Derivation, drafts: &[Draft], blocks: &[Block], bou
         let id = StatementId::from(index);
         let target = derivation.model.statements[index].target;
         let paired = block_of(drafts, target).filter(|block| is_paired(&blocks[block.index()]));
-        let mut sum = Sum::zero();
-        for term in &statement.tight.terms {
-            // What is linear in the statistics of a paired block stands in its prior.
-            let rest = match paired {
-                Some(block) => {
-                    let draft = &drafts[block.index()];
-                    let open = opened(&mut derivation.symbols, draft, block, term, true);
-                    let mut open = open.unwrap_or_else(|_| Sum::term(term.clone()));
-                    open.terms.retain(|term| !draft.members.iter().any(|member| term.mentions(*member)));
-                    open
-                }
-                None => Sum::term(term.clone()),
-            };
-            for term in &rest.terms {
-                match expect_term(&mut derivation.symbols, drafts, term) {
-                    Ok(expected) => sum = sum.plus(expected),
-                    Err(leftover) => {
-                        let block = leftover.block;
-                        let diagnostic = explain::leftover(derivation, drafts, block, &[(id, leftover)]);
-                        derivation.complain(diagnostic, Some(&drafts[block.index()]), Some(id));
-                    }
-                }
-            }
+        let tight = expected(derivation, drafts, id, paired, &statement.tight);
+        elbo.terms.push((id, tight));
+        if let Some(shared) = &statement.shared {
+            elbo.shared.push((id, expected(derivation, drafts, id, paired, shared)));
         }
-        elbo.terms.push((id, canonical(&mut derivation.symbols, &sum)));
     }
     answered(derivation, drafts, blocks, &bounded.auxiliaries, &elbo);
     elbo
+}
+
+/// The expectation of the terms of a statement, without what is linear in the statistics of a paired block: that stands in
+/// its prior.
+fn expected(
+    derivation: &mut Derivation,
+    drafts: &[Draft],
+    id: StatementId,
+    paired: Option<BlockId>,
+    whole: &Sum,
+) -> Sum {
+    let mut sum = Sum::zero();
+    for term in &whole.terms {
+        let rest = match paired {
+            Some(block) => {
+                let draft = &drafts[block.index()];
+                let open = opened(&mut derivation.symbols, draft, block, term, true);
+                let mut open = open.unwrap_or_else(|_| Sum::term(term.clone()));
+                open.terms.retain(|term| !draft.members.iter().any(|member| term.mentions(*member)));
+                open
+            }
+            None => Sum::term(term.clone()),
+        };
+        for term in &rest.terms {
+            match expect_term(&mut derivation.symbols, drafts, term) {
+                Ok(expected) => sum = sum.plus(expected),
+                Err(leftover) => {
+                    let block = leftover.block;
+                    let diagnostic = explain::leftover(derivation, drafts, block, &[(id, leftover)]);
+                    derivation.complain(diagnostic, Some(&drafts[block.index()]), Some(id));
+                }
+            }
+        }
+    }
+    canonical(&mut derivation.symbols, &sum)
 }
 
 fn is_paired(block: &Block) -> bool {

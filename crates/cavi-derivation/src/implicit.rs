@@ -85,16 +85,14 @@ fn to_site(
         }
         let error = |what| refused(stated.span, what);
         let (mut held, chosen) = apart(symbols, draft, &others, &place, &statement.held).map_err(error)?;
-        for coefficient in chosen {
-            let mut allocated = coefficient;
-            allocated
-                .factors
-                .push(Factor::of(place.share(&letters(&place.plates), &letters(&place.classes))));
-            let own = place.plates.iter().chain(&place.classes).copied();
-            allocated.sums = own.chain(allocated.sums).collect();
-            held.terms.push(allocated);
-        }
+        held.terms.extend(chosen.into_iter().map(|own| place.shared(own)));
         statement.held = canonical(symbols, &held);
+        let whole = statement.shared.as_ref().unwrap_or(&statement.tight);
+        let (mut shared, chosen) = apart(symbols, draft, &others, &place, whole).map_err(error)?;
+        if !chosen.is_empty() || stated.target == z {
+            shared.terms.extend(chosen.into_iter().map(|own| place.shared(own)));
+            statement.shared = Some(canonical(symbols, &shared));
+        }
         let (tight, chosen) = apart(symbols, draft, &others, &place, &statement.tight).map_err(error)?;
         for coefficient in chosen {
             // Its weight is that of the rows.
@@ -139,6 +137,14 @@ impl Place {
     /// The share of a class of a copy; of a binary factor that of 1.
     fn share(&self, plates: &[Subscript], classes: &[Subscript]) -> Atom {
         Atom::Allocation { site: self.site, addend: 0, plates: plates.to_vec(), categories: classes.to_vec() }
+    }
+
+    /// The coefficient of a class times its share, over all copies and classes.
+    fn shared(&self, mut coefficient: Term) -> Term {
+        coefficient.factors.push(Factor::of(self.share(&letters(&self.plates), &letters(&self.classes))));
+        let own = self.plates.iter().chain(&self.classes).copied();
+        coefficient.sums = own.chain(coefficient.sums).collect();
+        coefficient
     }
 }
 

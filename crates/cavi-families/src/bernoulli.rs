@@ -16,7 +16,7 @@ use crate::density::{PROBABILITIES, log_complement};
 use crate::family::{Argument, DataKind, Extent, Family, Parameter, Prediction, Target};
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior};
 use crate::standard::Formulas;
-use crate::standard::build::{apply, eta, parameter};
+use crate::standard::build::{apply, eta, log, minus, number, parameter, product, sum};
 
 /// `Bernoulli(p)`
 pub struct Bernoulli;
@@ -85,9 +85,14 @@ impl Posterior for BernoulliPosterior {
     }
 
     fn formulas(&self) -> Formulas {
+        let off = || sum([number(1.0), minus(parameter(0))]);
         Formulas {
             parameters: vec![("prob", apply(Function::Logistic, eta(0)))],
             expectations: vec![(Statistic::identity(), parameter(0))],
+            entropy: Some(sum([
+                minus(product([parameter(0), log(parameter(0))])),
+                minus(product([off(), log(off())])),
+            ])),
             ..Formulas::default()
         }
     }

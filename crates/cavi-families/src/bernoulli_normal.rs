@@ -149,6 +149,14 @@ impl Posterior for BernoulliNormalPosterior {
                 (monomial(1, 0), sum([product([off(), mean0()]), product([prob(), mean1()])])),
                 (monomial(2, 0), sum([product([off(), square0()]), product([prob(), square1()])])),
             ],
+            entropy: Some(sum([
+                times(0.5, product([off(), log(var0())])),
+                times(0.5, product([prob(), log(var1())])),
+                number(0.5),
+                number(0.5 * (2.0 * PI).ln()),
+                minus(product([prob(), log(prob())])),
+                minus(product([off(), log(off())])),
+            ])),
             ..Formulas::default()
         }
     }

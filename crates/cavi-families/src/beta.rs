@@ -115,7 +115,7 @@ impl Posterior for BetaPosterior {
                 (Statistic::of(Elementary::LogComplement), sum([psi(b()), minus(psi(all()))])),
             ],
             log_normaliser: Some(sum([log_gamma_of(a()), log_gamma_of(b()), minus(log_gamma_of(all()))])),
-            words: None,
+            entropy: None,
             mode: Some(over(eta(0), sum([eta(0), eta(1)]))),
         }
     }

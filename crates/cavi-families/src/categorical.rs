@@ -14,7 +14,7 @@ use crate::density::sum_over;
 use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Prediction, Spelling, Target};
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior};
 use crate::standard::Formulas;
-use crate::standard::build::{apply, eta, normalised, parameter};
+use crate::standard::build::{apply, eta, log, minus, normalised, parameter, product, total};
 
 /// `Categorical(p)`; its value is a position on the axis of `p`.
 pub struct Categorical;
@@ -89,6 +89,7 @@ impl Posterior for CategoricalPosterior {
         Formulas {
             parameters: vec![("prob", normalised(apply(Function::Exp, eta(0))))],
             expectations: vec![(Statistic::indicator(), parameter(0))],
+            entropy: Some(minus(total(product([parameter(0), log(parameter(0))])))),
             ..Formulas::default()
         }
     }

@@ -115,7 +115,7 @@ impl Posterior for DirichletPosterior {
                 (Statistic::log(), sum([psi(concentration()), minus(psi(all()))])),
             ],
             log_normaliser: Some(sum([total(log_gamma_of(concentration())), minus(log_gamma_of(all()))])),
-            words: None,
+            entropy: None,
             mode: Some(normalised(eta(0))),
         }
     }

@@ -122,7 +122,7 @@ impl Posterior for GammaPosterior {
                 (Statistic::log(), sum([psi(shape()), minus(log(rate()))])),
             ],
             log_normaliser: Some(sum([log_gamma_of(shape()), minus(product([shape(), log(rate())]))])),
-            words: None,
+            entropy: None,
             mode: Some(over(eta(0), minus(eta(1)))),
         }
     }

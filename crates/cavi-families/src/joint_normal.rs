@@ -8,6 +8,7 @@
 //! # Source
 //! Bishop, Pattern Recognition and Machine Learning (2006), 2.3.
 
+use cavi_algebra::print::Formula;
 use cavi_algebra::{Statistic, Support};
 use cavi_numerics::Scratch;
 use cavi_numerics::linalg;
@@ -17,7 +18,7 @@ use rand_distr::StandardNormal;
 use crate::family::Extent;
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_finite};
 use crate::standard::Formulas;
-use crate::standard::build::{eta, inverse, matrix_vector, parameter, times};
+use crate::standard::build::{eta, inverse, log_determinant_of, matrix_vector, parameter, sum, times};
 
 /// A Normal over a slice as a factor of q.
 pub struct JointNormalPosterior;
@@ -116,7 +117,11 @@ impl Posterior for JointNormalPosterior {
                 (Statistic::covariance(), parameter(1)),
             ],
             log_normaliser: None,
-            words: None,
+            entropy: Some(sum([
+                times(0.5, log_determinant_of(parameter(1))),
+                times(0.5, Formula::Size),
+                times(0.5 * (2.0 * std::f64::consts::PI).ln(), Formula::Size),
+            ])),
             mode: Some(matrix_vector(inverse(precision()), eta(0))),
         }
     }

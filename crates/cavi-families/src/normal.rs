@@ -16,7 +16,7 @@ use crate::posterior::{
     Batch, Descriptor, Expectation, Improper, Posterior, require_finite, require_positive,
 };
 use crate::standard::Formulas;
-use crate::standard::build::{eta, number, over, parameter, times};
+use crate::standard::build::{eta, log, number, over, parameter, sum, times};
 
 /// `Normal(mean; prec, var, sd)`
 pub struct Normal;
@@ -125,7 +125,11 @@ impl Posterior for NormalPosterior {
                 (Statistic::covariance(), over(number(1.0), precision())),
             ],
             log_normaliser: None,
-            words: None,
+            entropy: Some(sum([
+                number(0.5),
+                number(0.5 * (2.0 * std::f64::consts::PI).ln()),
+                times(-0.5, log(precision())),
+            ])),
             mode: Some(over(eta(0), times(-2.0, eta(1)))),
         }
     }

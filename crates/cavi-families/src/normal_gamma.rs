@@ -117,7 +117,7 @@ impl Posterior for NormalGammaPosterior {
                 times(-0.5, log(kappa())),
                 number(0.5 * (2.0 * PI).ln()),
             ])),
-            words: None,
+            entropy: None,
             mode: None,
         }
     }

@@ -12,6 +12,7 @@
 
 use std::f64::consts::PI;
 
+use cavi_algebra::print::Formula;
 use cavi_algebra::{Elementary, Statistic, Support};
 use cavi_numerics::Scratch;
 use cavi_numerics::linalg;
@@ -24,6 +25,10 @@ use crate::posterior::{
     Batch, Descriptor, Expectation, Improper, Posterior, require_finite, require_positive,
 };
 use crate::standard::Formulas;
+use crate::standard::build::{
+    eta, inverse, log, log_determinant_of, log_gamma_of, matrix_vector, minus, number, outer, over,
+    parameter, product as product_of, psi, sum, symmetric, times, total,
+};
 use crate::wishart::{inverse_of, require_positive_definite, twice_negated};
 
 /// Normal-Gamma as a factor of q over a vector and a number, the vector first.
@@ -103,11 +108,41 @@ impl Posterior for NormalGammaSlicePosterior {
     }
 
     fn formulas(&self) -> Formulas {
-        let words = "With w the vector, of length n, and t the precision: kappa is the matrix -2 eta(t w w'), the mean of w is \
-                     kappa^-1 eta(t w), the shape is eta(log t), the rate -eta(t) - E[w]' kappa E[w] / 2; E[t] = shape / rate, \
-                     E[log t] = psi(shape) - log rate, E[t w] = E[t] E[w], E[t w w'] = E[t] E[w] E[w]' + kappa^-1; A(q) = \
-                     log Gamma(shape) - shape log rate - log det(kappa) / 2 + n log(2 pi) / 2.";
-        Formulas { words: Some(words), ..Formulas::default() }
+        // Of the natural parameters of log t, t, t w and t w w'.
+        let (kappa, inverted, mean, shape, rate) =
+            (|| parameter(0), || parameter(1), || parameter(2), || parameter(3), || parameter(4));
+        let expected = || over(shape(), rate());
+        let square = total(product_of([kappa(), outer(mean(), mean())]));
+        let mut statistics = self.statistics().into_iter().map(|own| own.statistic);
+        let mut next = || statistics.next().expect("four statistics");
+        let (log_precision, precision, linear, form) = (next(), next(), next(), next());
+        Formulas {
+            parameters: vec![
+                ("kappa", times(-2.0, symmetric(eta(3)))),
+                ("spread", inverse(kappa())),
+                ("mean", matrix_vector(inverted(), eta(2))),
+                ("shape", eta(0)),
+                ("rate", sum([minus(eta(1)), times(-0.5, square)])),
+            ],
+            expectations: vec![
+                (log_precision, sum([psi(shape()), minus(log(rate()))])),
+                (precision, expected()),
+                (linear, product_of([expected(), mean()])),
+                (form, sum([inverted(), product_of([expected(), outer(mean(), mean())])])),
+                (Statistic::identity(), mean()),
+                (
+                    Statistic::covariance(),
+                    over(product_of([rate(), inverted()]), sum([shape(), number(-1.0)])),
+                ),
+            ],
+            log_normaliser: Some(sum([
+                log_gamma_of(shape()),
+                minus(product_of([shape(), log(rate())])),
+                times(-0.5, log_determinant_of(kappa())),
+                times(0.5 * (2.0 * PI).ln(), Formula::Size),
+            ])),
+            ..Formulas::default()
+        }
     }
 
     fn describe(

@@ -9,8 +9,9 @@
 //! Bernardo and Smith, Bayesian Theory (1994), appendix A; Bishop, Pattern Recognition and Machine Learning (2006), 2.3.6 and
 //! 10.2.
 
-use std::f64::consts::PI;
+use std::f64::consts::{LN_2, PI};
 
+use cavi_algebra::print::Formula;
 use cavi_algebra::{Elementary, Statistic, Support};
 use cavi_numerics::Scratch;
 use cavi_numerics::linalg;
@@ -23,6 +24,10 @@ use crate::posterior::{
     Batch, Descriptor, Expectation, Improper, Posterior, require_finite, require_positive,
 };
 use crate::standard::Formulas;
+use crate::standard::build::{
+    eta, inverse, log, log_determinant_of, matrix_vector, minus, number, outer, over, parameter, product,
+    sum, symmetric, times, total,
+};
 use crate::wishart::{
     expected_log_determinant, inverse_of, log_normaliser, require_dof, require_positive_definite,
     sample as sample_wishart, twice_negated,
@@ -97,12 +102,46 @@ impl Posterior for NormalWishartPosterior {
     }
 
     fn formulas(&self) -> Formulas {
-        let words = "With m the mean and L the precision, of size n: kappa = -2 eta(m' L m), the mean of m is eta(L m) / kappa, \
-                     the dof nu = 2 eta(log det L) + n, the inverse of the scale W is -2 eta(L) - kappa E[m] E[m]'; E[L] = nu W, \
-                     E[L m] = nu W E[m], E[m' L m] = n / kappa + nu E[m]' W E[m], E[log det L] = sum of psi((nu + 1 - i) / 2) \
-                     over i = 1..n, plus n log 2 + log det W; A(q) = nu (n log 2 + log det W) / 2 + log Gamma_n(nu / 2) + \
-                     n log(2 pi / kappa) / 2, with the multivariate Gamma function.";
-        Formulas { words: Some(words), ..Formulas::default() }
+        // Of the natural parameters of log det L, L, L m and m' L m; n is the size.
+        let (kappa, mean, dof, rate, scale) =
+            (|| parameter(0), || parameter(1), || parameter(2), || parameter(3), || parameter(4));
+        let size = || Formula::Size;
+        let square = || total(product([scale(), outer(mean(), mean())]));
+        let spread = || sum([times(LN_2, size()), log_determinant_of(scale())]);
+        let half = || Box::new(times(0.5, dof()));
+        let mut statistics = self.statistics().into_iter().map(|own| own.statistic);
+        let mut next = || statistics.next().expect("four statistics");
+        let (log_determinant, precision, linear, form) = (next(), next(), next(), next());
+        Formulas {
+            parameters: vec![
+                ("kappa", times(-2.0, eta(3))),
+                ("mean", over(eta(2), kappa())),
+                ("dof", sum([times(2.0, eta(0)), size()])),
+                (
+                    "rate",
+                    sum([times(-2.0, symmetric(eta(1))), minus(product([kappa(), outer(mean(), mean())]))]),
+                ),
+                ("scale", inverse(rate())),
+            ],
+            expectations: vec![
+                (log_determinant, sum([Formula::MultivariateDigamma(half()), spread()])),
+                (precision, product([dof(), scale()])),
+                (linear, product([dof(), matrix_vector(scale(), mean())])),
+                (form, sum([over(size(), kappa()), product([dof(), square()])])),
+                (Statistic::identity(), mean()),
+                (
+                    Statistic::covariance(),
+                    over(rate(), product([kappa(), sum([dof(), minus(size()), number(-1.0)])])),
+                ),
+            ],
+            log_normaliser: Some(sum([
+                times(0.5, product([dof(), spread()])),
+                Formula::LogMultivariateGamma(half()),
+                times(0.5 * (2.0 * PI).ln(), size()),
+                times(-0.5, product([size(), log(kappa())])),
+            ])),
+            ..Formulas::default()
+        }
     }
 
     fn describe(

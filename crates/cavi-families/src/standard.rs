@@ -17,8 +17,8 @@ pub struct Formulas {
     pub expectations: Vec<(Statistic, Formula)>,
     /// The log-normaliser, over the standard parameters; for families that pair their entropy with the prior.
     pub log_normaliser: Option<Formula>,
-    /// The same in words, for a family whose parameters are matrices.
-    pub words: Option<&'static str>,
+    /// The entropy, over the standard parameters; for families that do not pair it.
+    pub entropy: Option<Formula>,
     /// The mode, over the coefficients collected (base included), where it has a closed form.
     pub mode: Option<Formula>,
 }
@@ -62,8 +62,8 @@ impl Standard for Registry {
         posterior(family).paired()
     }
 
-    fn words(&self, family: FamilyId) -> Option<&'static str> {
-        formulas(family).words
+    fn entropy(&self, family: FamilyId) -> Option<Formula> {
+        formulas(family).entropy
     }
 
     fn one_vector(&self, family: FamilyId) -> bool {
@@ -158,6 +158,21 @@ pub(crate) mod build {
     /// The inverse of a matrix.
     pub(crate) fn inverse(formula: Formula) -> Formula {
         Formula::Inverse(Box::new(formula))
+    }
+
+    /// The symmetric part of a matrix.
+    pub(crate) fn symmetric(formula: Formula) -> Formula {
+        Formula::Symmetric(Box::new(formula))
+    }
+
+    /// The products of the elements of two vectors.
+    pub(crate) fn outer(left: Formula, right: Formula) -> Formula {
+        Formula::Outer(Box::new(left), Box::new(right))
+    }
+
+    /// The log of the determinant of a matrix.
+    pub(crate) fn log_determinant_of(formula: Formula) -> Formula {
+        Formula::LogDeterminant(Box::new(formula))
     }
 
     /// A matrix times a vector.

@@ -18,6 +18,7 @@
 //! Abramowitz and Stegun 26.2.11 and 26.2.14; Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1 (1994),
 //! 13.10.1.
 
+use cavi_algebra::print::Formula;
 use cavi_algebra::rules::multiply;
 use cavi_algebra::{Function, Statistic, Sum, Support, Symbols};
 use cavi_numerics::special::{exp, ln, log1p};
@@ -203,8 +204,8 @@ impl Posterior for TruncatedNormalPosterior {
                 log_mass(),
                 times(0.5, log(over(number(two_pi), precision()))),
             ])),
-            words: None,
-            mode: None,
+            entropy: None,
+            mode: Some(Formula::PositivePart(Box::new(over(eta(0), times(-2.0, eta(1)))))),
         }
     }
 

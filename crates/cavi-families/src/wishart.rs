@@ -7,6 +7,7 @@
 //! # Source
 //! Bishop, Pattern Recognition and Machine Learning (2006), appendix B; Bartlett (1933) for draws.
 
+use cavi_algebra::print::Formula;
 use cavi_algebra::rules::multiply;
 use cavi_algebra::{Function, MatrixFunction, Statistic, Sum, Support, Symbols};
 use cavi_numerics::Scratch;
@@ -19,6 +20,9 @@ use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Slice
 use crate::matrix::{log_determinant, over, size};
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_finite};
 use crate::standard::Formulas;
+use crate::standard::build::{
+    eta, inverse, log_determinant_of, number, parameter, product, sum, symmetric, times,
+};
 
 /// `Wishart(dof; scale)`
 pub struct Wishart;
@@ -196,10 +200,29 @@ impl Posterior for WishartPosterior {
     }
 
     fn formulas(&self) -> Formulas {
-        let words = "With L the variable, of size n: the scale is W = (-2 eta(L))^-1 and the dof nu = 2 eta(log det L) + n + 1; \
-                     E[L] = nu W, E[log det L] = sum of psi((nu + 1 - i) / 2) over i = 1..n, plus n log 2 + log det W; A(q) = \
-                     nu (n log 2 + log det W) / 2 + log Gamma_n(nu / 2), with the multivariate Gamma function.";
-        Formulas { words: Some(words), ..Formulas::default() }
+        // With n the size, the inverse W^-1 of the scale is -2 eta(L), and n log 2 + log det W stands in two places.
+        let (dof, rate, scale) = (|| parameter(0), || parameter(1), || parameter(2));
+        let size = || Formula::Size;
+        let spread = || sum([times(std::f64::consts::LN_2, size()), log_determinant_of(scale())]);
+        Formulas {
+            parameters: vec![
+                ("dof", sum([times(2.0, eta(1)), size(), number(1.0)])),
+                ("rate", times(-2.0, symmetric(eta(0)))),
+                ("scale", inverse(rate())),
+            ],
+            expectations: vec![
+                (Statistic::identity(), product([dof(), scale()])),
+                (
+                    Statistic::log_determinant(),
+                    sum([Formula::MultivariateDigamma(Box::new(times(0.5, dof()))), spread()]),
+                ),
+            ],
+            log_normaliser: Some(sum([
+                times(0.5, product([dof(), spread()])),
+                Formula::LogMultivariateGamma(Box::new(times(0.5, dof()))),
+            ])),
+            ..Formulas::default()
+        }
     }
 
     fn describe(

@@ -1,7 +1,7 @@
 //! What is derived, as text: graph, equations, factorisation.
 
-use cavi_algebra::print::{Derivation, SweepItem, SweepStep};
-use cavi_algebra::{ArrayKind, BlockId, Support};
+use cavi_algebra::print::{Derivation, Run, SweepItem, SweepStep};
+use cavi_algebra::{ArrayKind, Support};
 use cavi_model::Model;
 use cavi_syntax::Span;
 use cavi_syntax::ast::{Program, Statement, StatementKind, Warmup};
@@ -28,22 +28,25 @@ impl Compiled {
 
     /// How one variable comes by its update; `None` if there is no latent of this name.
     pub fn explain(&self, variable: &str, format: Format) -> Option<String> {
-        let block = self.block_of(variable)?;
-        Some(self.with_derivation(|derivation| derivation.explain(block, format)))
+        let array = self.equations.symbols.find(variable)?;
+        match self.equations.block_of(array) {
+            Some(block) => Some(self.with_derivation(|derivation| derivation.explain(block, format))),
+            None => self.with_derivation(|derivation| derivation.explain_implicit(array, format)),
+        }
     }
 
-    fn block_of(&self, variable: &str) -> Option<BlockId> {
-        self.equations.block_of(self.equations.symbols.find(variable)?)
-    }
-
-    /// The derivation as JSON, of one variable's block only where it is named; `None` if there is no latent of this
-    /// name. The layout is that of [`cavi_algebra::print::Json`].
+    /// The derivation as JSON, of one variable's block only where it is named (of an implicit factor, which has no block,
+    /// its site); `None` if there is no latent of this name. The layout is that of [`cavi_algebra::print::Json`].
     pub fn derivation_json(&self, variable: Option<&str>) -> Option<String> {
-        let block = match variable {
-            Some(variable) => Some(self.block_of(variable)?),
-            None => None,
+        let Some(variable) = variable else {
+            return Some(self.with_derivation(|derivation| format!("{}\n", derivation.json(|_| true))));
         };
-        Some(self.with_derivation(|derivation| format!("{}\n", derivation.json(block))))
+        let array = self.equations.symbols.find(variable)?;
+        let block = self.equations.block_of(array);
+        if block.is_none() && self.equations.site_of(array).is_none() {
+            return None;
+        }
+        Some(self.with_derivation(|derivation| format!("{}\n", derivation.json(|id| block == Some(id)))))
     }
 
     /// The chosen factorisation: one line a block.
@@ -76,7 +79,7 @@ impl Compiled {
         arrays.filter(|array| array.kind == kind).map(|array| array.name.as_str()).collect()
     }
 
-    fn with_derivation(&self, print: impl FnOnce(&Derivation<'_>) -> String) -> String {
+    fn with_derivation<T>(&self, print: impl FnOnce(&Derivation<'_>) -> T) -> T {
         let Compiled { source, model, equations } = self;
         let program = model_lines(&source.program);
         let schedule = crate::schedule::of_program(model, equations).schedule;
@@ -86,9 +89,31 @@ impl Compiled {
             program: &program,
             stated: &cavi_model::stated(model, &source.text),
             standard: &cavi_families::standard(),
-            warmup: &warmups(model),
+            run: &run_of(model, &source.program),
             schedule: Some(&schedule),
         })
+    }
+}
+
+/// How the program says that it is run.
+fn run_of(model: &Model, program: &Program) -> Run {
+    let init = |statement: &&Statement| matches!(statement.kind, StatementKind::Init(_));
+    let bare = |statement: &Statement| Statement {
+        trivia: cavi_syntax::ast::Trivia::default(),
+        ..statement.clone()
+    };
+    let statements = program.statements.iter().filter(init).map(bare).collect();
+    let printed = cavi_syntax::print(&Program { statements, ..Program::default() });
+    let inside =
+        printed.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "}" && *line != "init {");
+    // A comment behind a start is none of it.
+    let start = inside.map(|line| line.split('#').next().unwrap_or(line).trim().to_owned());
+    Run {
+        start: start.filter(|line| !line.is_empty()).collect(),
+        restarts: model.fit.restarts,
+        warmup: warmups(model),
+        stop: model.fit.stop,
+        sweeps: model.fit.sweeps,
     }
 }
 

@@ -2,7 +2,8 @@
 
 use crate::bound::Side;
 use crate::equations::{Addend, Auxiliary, Site};
-use crate::sum_of_products::dedup;
+use crate::expression::{Function, Subscript};
+use crate::sum_of_products::{Atom, Factor, Term, dedup};
 use crate::symbols::{AuxiliaryId, BoundId, LetterId, SiteId};
 
 use super::Scope;
@@ -24,19 +25,23 @@ impl Derivation<'_> {
     /// A bound, and where it is tight.
     pub(super) fn bound(&self, id: BoundId) -> Vec<Item> {
         let own = self.equations.bound(id);
+        let (inequality, equality) = self.inequality(id);
         let mut items = vec![
             Item::Paragraph(vec![words(own.words.holds)]),
-            Item::Rows(vec![self.inequality(id)]),
-            Item::Paragraph(vec![words(own.words.tight)]),
+            Item::Rows(vec![inequality]),
+            Item::Paragraph(vec![words(own.words.equal)]),
+            Item::Rows(vec![equality]),
         ];
+        items.extend(own.words.best.map(|best| Item::Paragraph(vec![words(best)])));
         items.extend(self.sites_of(id).flat_map(|site| self.site(site)));
         items.extend(self.auxiliaries_of(id).flat_map(|own| self.auxiliary(own)));
         items
     }
 
+    /// The logs of sums under a bound; what an implicit factor adds is no bound, but exact.
     fn sites_of(&self, bound: BoundId) -> impl Iterator<Item = SiteId> {
         let own = self.equations.sites.iter().enumerate().filter(move |(_, site)| site.bound == bound);
-        own.map(|(site, _)| SiteId::from(site))
+        own.map(|(site, _)| SiteId::from(site)).filter(|site| self.equations.implicit(*site).is_none())
     }
 
     fn auxiliaries_of(&self, bound: BoundId) -> impl Iterator<Item = AuxiliaryId> {
@@ -44,8 +49,9 @@ impl Derivation<'_> {
         own.map(|(id, _)| AuxiliaryId::from(id))
     }
 
-    /// What a bound states, its auxiliary variable called as it is in the rest of the derivation.
-    fn inequality(&self, id: BoundId) -> Row {
+    /// What a bound states and where both sides are equal, its auxiliary variable called as it is in the rest of the
+    /// derivation.
+    fn inequality(&self, id: BoundId) -> (Row, Row) {
         let own = &self.equations.bound(id).inequality;
         let mut symbols = own.symbols.clone();
         let argument = &mut symbols.arrays[own.argument.index()].name;
@@ -59,7 +65,22 @@ impl Derivation<'_> {
             Side::Above => Sign::AtMost,
             Side::Below => Sign::AtLeast,
         };
-        Row { relation, ..Row::equal(builder.sum(&own.left), builder.sum(&own.right)) }
+        let inequality = Row { relation, ..Row::equal(builder.sum(&own.left), builder.sum(&own.right)) };
+        let letters = &symbols.array(own.auxiliary).letters;
+        let mut builder = Builder::new(Scope::before(&symbols), letters);
+        let subscripts: Vec<Subscript> = letters.iter().map(|letter| Subscript::Letter(*letter)).collect();
+        let auxiliary = builder.element(own.auxiliary, &subscripts);
+        // `xi^2 = s^2` reads better than a root of a square.
+        let equality = match own.optimum.terms.as_slice() {
+            [Term { factors, .. }] => match factors.as_slice() {
+                [Factor { atom: Atom::Apply(Function::Sqrt, square), power: 1 }] => {
+                    Row::equal(auxiliary.raised(Node::number(2.0)), builder.sum(&square[0]))
+                }
+                _ => Row::equal(auxiliary, builder.sum(&own.optimum)),
+            },
+            _ => Row::equal(auxiliary, builder.sum(&own.optimum)),
+        };
+        (inequality, equality)
     }
 
     /// `xi[n]^2 = E[(...)^2]`
@@ -90,15 +111,16 @@ impl Derivation<'_> {
             dedup(site.addends.iter().flat_map(|addend| addend.letters.clone()).collect());
         over.retain(|letter| !site.plates.contains(letter));
         let mut line = vec![words("in the density of "), Span::Math(target), words(", normalised ")];
+        let letters: Vec<LetterId> = site.plates.iter().chain(&over).copied().collect();
+        let mut builder = Builder::new(self.scope(), &letters);
+        let shown: Vec<Node> =
+            over.iter().filter_map(|letter| builder.subscripts_of(&[*letter]).pop()).collect();
+        let mut all: Vec<Span> = shown.into_iter().map(Span::Math).collect();
         if site.addends.len() > 1 {
-            line.push(words("over all of these together"));
-        } else {
-            let letters: Vec<LetterId> = site.plates.iter().chain(&over).copied().collect();
-            let mut builder = Builder::new(self.scope(), &letters);
-            let shown = over.iter().filter_map(|letter| builder.subscripts_of(&[*letter]).pop());
-            line.push(words("over "));
-            line.extend(separated(shown.map(Span::Math).collect()));
+            all.push(words("all of these together"));
         }
+        line.push(words("over "));
+        line.extend(separated(all));
         if site.weight.as_number() != Some(1.0) {
             line.push(words(", with the weight "));
             line.push(Span::Math(Builder::new(self.scope(), &site.plates).sum(&site.weight)));

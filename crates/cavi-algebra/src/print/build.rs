@@ -12,10 +12,15 @@ use super::letters::Letters;
 use super::node::{Call, Element, Node, Range, Relation};
 use super::number::Number;
 
+/// What marks a value before the update, behind the name.
+pub(crate) const OLD: &str = "~";
+
 /// Builds the notation of one printed line; letters keep their names from one side of it to the other.
 pub(crate) struct Builder<'a> {
     scope: Scope<'a>,
     letters: Letters,
+    /// The variables whose values here are those before the update.
+    old: &'a [ArrayId],
 }
 
 impl<'a> Builder<'a> {
@@ -23,7 +28,15 @@ impl<'a> Builder<'a> {
     pub fn new(scope: Scope<'a>, left: &[LetterId]) -> Builder<'a> {
         let mut letters = Letters::default();
         letters.declare(scope.symbols, left);
-        Builder { scope, letters }
+        Builder { scope, letters, old: &[] }
+    }
+
+    /// Runs `body` where values of these variables are shown as those before the update.
+    pub fn with_old<T>(&mut self, old: &'a [ArrayId], body: impl FnOnce(&mut Builder<'a>) -> T) -> T {
+        let before = std::mem::replace(&mut self.old, old);
+        let shown = body(self);
+        self.old = before;
+        shown
     }
 
     /// The notation of a sum.
@@ -191,6 +204,13 @@ impl<'a> Builder<'a> {
         let body = self.nest(Number::one(), &below, others);
         self.letters = outside;
         if is_one(&body) { Node::Count(range) } else { Node::Sum(range, Box::new(body)) }
+    }
+
+    /// `i < j`, of a factor that is 1 or 0.
+    pub fn condition(&mut self, atom: &Atom) -> String {
+        let factor = Factor::of(atom.clone());
+        let piece = Piece { content: Content::Factor(&factor), letters: Vec::new() };
+        self.relation(&piece).map(|own| super::text::relation(&own)).unwrap_or_default()
     }
 
     fn relation(&mut self, piece: &Piece) -> Option<Relation> {
@@ -371,7 +391,8 @@ impl<'a> Builder<'a> {
 
     fn written(&self, array: ArrayId, lineages: &[Vec<Node>]) -> Node {
         let symbols = self.scope.symbols;
-        Node::element(&symbols.array(array).name, symbols.written(array, lineages))
+        let old = if self.old.contains(&array) { OLD } else { "" };
+        Node::element(&format!("{}{old}", symbols.array(array).name), symbols.written(array, lineages))
     }
 
     fn subscripts(&mut self, subscripts: &[Subscript]) -> Vec<Node> {

@@ -1,14 +1,14 @@
 //! The whole derivation: model, factorisation, bounds, updates, sweep and bound.
 
 use crate::canonical::canonical;
-use crate::equations::{Block, Equations, Mode, StatementEquation};
+use crate::equations::{Block, Equations, Mode, Natural, StatementEquation};
 use crate::expression::{Expression, Subscript};
 use crate::statistic::{Elementary, Statistic};
 use crate::sum_of_products::{Moment, dedup};
 use crate::symbols::{ArrayId, ArrayKind, AxisId, BlockId, LetterId, Support, Symbols};
 
 use super::build::Builder;
-use super::document::{Item, Part, Row, Sign, Span, render, words};
+use super::document::{Item, Part, Printed, Row, Sign, Span, pieces, render, words};
 use super::model::Stated;
 use super::node::{Call, Node};
 use super::standard::{Formula, Shown, Standard, StandardParameter, resolve, slots};
@@ -26,10 +26,25 @@ pub struct Derivation<'a> {
     pub stated: &'a [Stated],
     /// How families print.
     pub standard: &'a dyn Standard,
-    /// What is done before the first sweep, a sentence each.
-    pub warmup: &'a [String],
+    /// How it is run.
+    pub run: &'a Run,
     /// The items of a sweep, where the program has a schedule of its own; else the default order is printed.
     pub schedule: Option<&'a [SweepItem]>,
+}
+
+/// How a program says that it is run, beside the order of its sweep.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// What q starts from, as the program writes it: `mu = kmeans(x)`.
+    pub start: Vec<String>,
+    /// From how many starts it is run, the best of which is kept.
+    pub restarts: Option<u64>,
+    /// What is done before the first sweep, a sentence each.
+    pub warmup: Vec<String>,
+    /// The relative change of the bound below which it stops, and for how many evaluations running.
+    pub stop: Option<(f64, u64)>,
+    /// After how many sweeps it stops at the latest.
+    pub sweeps: Option<u64>,
 }
 
 /// The whole derivation in the default order, from equations alone.
@@ -39,30 +54,49 @@ pub fn derivation(
     standard: &dyn Standard,
     format: Format,
 ) -> String {
-    Derivation { equations, program, stated: &[], standard, warmup: &[], schedule: None }.print(format)
+    Derivation { equations, program, stated: &[], standard, run: &Run::default(), schedule: None }
+        .print(format)
 }
 
 impl Derivation<'_> {
     /// The whole derivation.
     pub fn print(&self, format: Format) -> String {
+        render(&self.document(format), format)
+    }
+
+    /// The whole derivation piece by piece, each as text on one line.
+    pub fn printed(&self, format: Format) -> Vec<Printed> {
+        pieces(&self.document(format))
+    }
+
+    /// The steps of one block piece by piece ([`Derivation::explain`]), each as text on one line.
+    pub fn printed_steps(&self, id: BlockId, format: Format) -> Vec<Printed> {
+        pieces(&self.explained(id, format))
+    }
+
+    fn document(&self, format: Format) -> Vec<Item> {
         let mut items = vec![Item::Title(format!("Derivation of {}", self.equations.name))];
         items.extend(self.model(format));
+        items.extend(self.data());
         if !self.symbols().axes.is_empty() {
             items.extend([Item::Heading("Indices"), Item::List(self.indices(format))]);
         }
+        items.extend(self.principle());
         items.push(Item::Heading("Log joint"));
         items.push(Item::Rows(
             self.equations.statements.iter().map(|statement| self.log_density(statement)).collect(),
         ));
         items.extend(self.processes());
         items.push(Item::Heading("Factorisation"));
-        items
-            .push(Item::List(self.equations.blocks.iter().map(|block| self.factor(block, format)).collect()));
+        let factors = self.equations.blocks.iter().map(|block| self.factor(block, format));
+        let implicit = self.implicit().into_iter().map(|site| self.implicit_factor(site));
+        items.push(Item::List(factors.chain(implicit).collect()));
         let bounds = self.used_bounds();
         if !bounds.is_empty() {
             items.push(Item::Heading("Bounds"));
             items.extend(bounds.into_iter().flat_map(|id| self.bound(id)));
         }
+        items.extend(self.expected_squares(None));
         items.push(Item::Heading("Updates"));
         for index in 0..self.equations.blocks.len() {
             let id = BlockId::from(index);
@@ -72,6 +106,7 @@ impl Derivation<'_> {
             }
             items.extend(self.update(id));
         }
+        items.extend(self.implicit().into_iter().flat_map(|site| self.implicit_update(site)));
         if format == Format::Text {
             items.push(Item::Heading("Sweep"));
             items.extend(self.sweep().into_iter().map(Item::Paragraph));
@@ -80,7 +115,10 @@ impl Derivation<'_> {
         }
         items.push(Item::Heading(if self.has_distribution() { "Evidence lower bound" } else { "Objective" }));
         items.extend(self.elbo());
-        render(&items, format)
+        self.one_meaning(&mut items);
+        let meanings = self.meanings(&mut items);
+        items.extend(meanings);
+        items
     }
 
     /// The statements, in the program's own words or in the notation of mathematics.
@@ -96,6 +134,41 @@ impl Derivation<'_> {
         vec![Item::Heading("Model"), shown]
     }
 
+    /// What is computed from data, and what is done to data, before the fit.
+    fn data(&self) -> Vec<Item> {
+        let mut lines = Vec::new();
+        for (index, array) in self.symbols().arrays.iter().enumerate() {
+            if array.kind == ArrayKind::Constant {
+                continue;
+            }
+            let subscripts: Vec<Subscript> =
+                array.letters.iter().map(|letter| Subscript::Letter(*letter)).collect();
+            let mut builder = Builder::new(self.scope(), &array.letters);
+            let mut line = vec![Span::Math(builder.element(ArrayId::from(index), &subscripts))];
+            if let Some(value) = &array.value {
+                line.extend([words(" = "), Span::Math(builder.expression(value))]);
+            }
+            let mut over = |letter: LetterId, what: &str, line: &mut Vec<Span>| {
+                line.push(words(what));
+                line.extend(builder.letters_of(&[letter]).into_iter().map(Span::Math));
+            };
+            if let Some(letter) = array.center {
+                over(letter, ", less the mean of what is observed over ", &mut line);
+            }
+            if let Some(letter) = array.scale {
+                over(letter, ", divided by the standard deviation over ", &mut line);
+            }
+            if line.len() > 1 {
+                line.push(words("."));
+                lines.push(line);
+            }
+        }
+        if lines.is_empty() {
+            return Vec::new();
+        }
+        vec![Item::Heading("Data, before the fit"), Item::List(lines)]
+    }
+
     fn statement(&self, stated: &Stated) -> Row {
         let (left, node, plates) = stated.nodes(self.scope());
         let note = if plates.is_empty() { None } else { Some(("for each".to_owned(), plates)) };
@@ -105,12 +178,18 @@ impl Derivation<'_> {
     /// How one block comes by its update, step by step: the statements that hold it, their bounds, the products of
     /// statistics in them, expectations, the family, natural and standard parameters.
     pub fn explain(&self, id: BlockId, format: Format) -> String {
+        render(&self.explained(id, format), format)
+    }
+
+    fn explained(&self, id: BlockId, format: Format) -> Vec<Item> {
         let mut items = vec![Item::Paragraph(self.factor(self.equations.block(id), format))];
         items.extend(self.steps(id, true));
+        items.extend(self.expected_squares(Some(id)));
         items.push(Item::Heading("Update"));
         items.extend(self.heading(id, format));
         items.extend(self.update(id));
-        render(&items, format)
+        self.one_meaning(&mut items);
+        items
     }
 
     pub(super) fn scope(&self) -> Scope<'_> {
@@ -137,7 +216,7 @@ impl Derivation<'_> {
     }
 
     pub(super) fn has_distribution(&self) -> bool {
-        self.equations.blocks.iter().any(|block| block.mode != Mode::Point)
+        self.equations.blocks.iter().any(|block| block.mode != Mode::Point) || !self.implicit().is_empty()
     }
 
     fn indices(&self, format: Format) -> Vec<Vec<Span>> {
@@ -361,7 +440,8 @@ impl Derivation<'_> {
         let left = self.eta(&mut builder, id, index);
         let mut parts = Vec::new();
         if !prior.is_zero() {
-            parts.push(Part { node: builder.sum(&prior), note: Some(("prior".to_owned(), Vec::new())) });
+            let node = builder.with_old(self.old(block), |builder| builder.sum(&prior));
+            parts.push(Part { node, note: Some(("prior".to_owned(), Vec::new())) });
         }
         if !rest.is_zero() {
             let others = self.equations.statements.iter().filter(|statement| {
@@ -369,12 +449,19 @@ impl Derivation<'_> {
             });
             let names: Vec<Node> = others.map(|statement| self.name(statement.target)).collect();
             let note = if names.is_empty() { None } else { Some(("from".to_owned(), names)) };
-            parts.push(Part { node: builder.sum(&rest), note });
+            let node = builder.with_old(self.old(block), |builder| builder.sum(&rest));
+            parts.push(Part { node, note });
         }
         if parts.is_empty() {
             parts.push(Part { node: Node::Add(Vec::new()), note: None });
         }
         Row { left, relation: Sign::Equal, parts }
+    }
+
+    /// The variables whose values in the coefficients of a block are those before the update: its own, where a bound that
+    /// touches there is asked for.
+    pub(super) fn old<'s>(&self, block: &'s Block) -> &'s [ArrayId] {
+        if block.by.is_some() { &block.members } else { &[] }
     }
 
     /// The standard parameters of a block, each over its letters.
@@ -402,9 +489,6 @@ impl Derivation<'_> {
                         diagonal), its mean the covariance times the coefficients of the elements.";
             return vec![Item::Paragraph(vec![words(line)])];
         }
-        if let Some(text) = self.standard.words(block.family) {
-            return vec![Item::Paragraph(vec![words(text)])];
-        }
         let shown = self.standard_parameters(&mut symbols, block);
         let parameters = self.standard.standard(block.family);
         let mut rows = Vec::new();
@@ -424,7 +508,7 @@ impl Derivation<'_> {
                 rows.push(Row::equal(left, right));
             }
         }
-        for (statistic, formula) in self.standard.expectations(block.family) {
+        for (statistic, formula) in self.expectations_of(block) {
             let slots = self.slots_of(block, &statistic);
             let value = resolve(&mut symbols, &formula, &block.natural, &shown, &slots);
             let letters: Vec<LetterId> = block.plates.iter().chain(&slots).copied().collect();
@@ -440,6 +524,12 @@ impl Derivation<'_> {
             let left = Node::call(Call::Named(self.scope().normaliser()), builder.q(block));
             rows.push(Row::equal(left, value.node(&mut builder, &shown)));
         }
+        if let Some(formula) = self.standard.entropy(block.family) {
+            let value = resolve(&mut symbols, &formula, &block.natural, &shown, &[]);
+            let mut builder = Builder::new(self.scope_with(&symbols), &block.plates);
+            let left = Node::Entropy(Box::new(builder.q(block)));
+            rows.push(Row::equal(left, value.node(&mut builder, &shown)));
+        }
         if rows.is_empty() {
             return Vec::new();
         }
@@ -451,6 +541,26 @@ impl Derivation<'_> {
             items.push(Item::Paragraph(line));
         }
         items
+    }
+
+    /// The expectations that a family states; where it has a mean and a covariance, the second moment that follows.
+    fn expectations_of(&self, block: &Block) -> Vec<(Statistic, Formula)> {
+        let mut all = self.standard.expectations(block.family);
+        let find =
+            |own: &Statistic| all.iter().find(|(statistic, _)| statistic == own).map(|found| found.1.clone());
+        if block.members.len() == 1
+            && let (Some(mean), Some(covariance)) =
+                (find(&Statistic::identity()), find(&Statistic::covariance()))
+            && find(&Statistic::square()).is_none()
+        {
+            let slots = block.slices.first().is_some_and(|slices| !slices.is_empty());
+            let (statistic, square) = match slots {
+                true => (Statistic::outer(), Formula::Outer(Box::new(mean.clone()), Box::new(mean))),
+                false => (Statistic::square(), Formula::Multiply(vec![mean.clone(), mean])),
+            };
+            all.push((statistic, Formula::Add(vec![square, covariance])));
+        }
+        all
     }
 
     /// The letters of the slots of a statistic: those of the natural parameter with it, else made of the block's.
@@ -474,10 +584,11 @@ impl Derivation<'_> {
         });
         let slots: Vec<LetterId> = slots.collect();
         // A covariance takes the two letters that the outer product has.
-        match pairs {
-            Some(natural) if natural.slots.len() == slots.len() => natural.slots.clone(),
-            Some(_) | None => slots,
-        }
+        let pairs = pairs.filter(|natural| natural.slots.len() == slots.len()).or_else(|| {
+            let pair = |natural: &&Natural| natural.slots.len() == 2 && slots.len() == 2;
+            block.natural.iter().find(pair)
+        });
+        pairs.map_or(slots, |natural| natural.slots.clone())
     }
 
     /// A point and the maximiser that it takes.
@@ -488,7 +599,8 @@ impl Derivation<'_> {
         let letters: Vec<LetterId> = block.plates.iter().chain(&slots).copied().collect();
         let mut builder = Builder::new(self.scope_with(&symbols), &letters);
         let own = self.moment(id, &Statistic::identity(), &slots);
-        (builder.statistic(block, &own), value.node(&mut builder, &[]))
+        let left = builder.statistic(block, &own);
+        (left, builder.with_old(self.old(block), |builder| value.node(builder, &[])))
     }
 
     fn mode(&self, id: BlockId, block: &Block) -> Vec<Item> {
@@ -507,6 +619,11 @@ impl Derivation<'_> {
         let row = if normalised { Row::proportional(left, right) } else { Row::equal(left, right) };
         let mut items =
             vec![Item::Paragraph(vec![words("It moves to the maximiser:")]), Item::Rows(vec![row])];
+        if block.by.is_some() {
+            let text =
+                "The bound touches the objective at the values before the update, so that it cannot fall.";
+            items.push(Item::Paragraph(vec![words(text)]));
+        }
         if let (true, Some(slot)) = (normalised, slots.last()) {
             let mut line = vec![words("normalised over ")];
             line.extend(builder.subscripts_of(&[*slot]).pop().map(Span::Math));

@@ -87,6 +87,50 @@ impl Sign {
     }
 }
 
+/// A piece of a derivation, in the order in which it is printed; formulas as text on one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Printed {
+    /// A heading.
+    Heading(String),
+    /// What the following pieces are about, such as a factor of q.
+    Subheading(String),
+    /// A sentence.
+    Sentence(String),
+    /// An equation or an inequality.
+    Relation {
+        /// Its left side.
+        left: String,
+        /// What stands between: `=`, `∝`, `>=`, `<=` or `~`.
+        sign: &'static str,
+        /// Its right side.
+        right: String,
+        /// The remark beside it.
+        note: Option<String>,
+    },
+}
+
+/// The pieces of a document, those of programs and algorithms left out.
+pub(crate) fn pieces(items: &[Item]) -> Vec<Printed> {
+    let sentence = |line: &[Span]| line.iter().map(span_in_text).collect::<String>();
+    let mut out = Vec::new();
+    for item in items {
+        match item {
+            Item::Title(_) | Item::Program(_) | Item::Algorithm(_) => {}
+            Item::Heading(heading) => out.push(Printed::Heading((*heading).to_owned())),
+            Item::Subheading(line) => out.push(Printed::Subheading(sentence(line))),
+            Item::Paragraph(line) => out.push(Printed::Sentence(sentence(line))),
+            Item::List(lines) => out.extend(lines.iter().map(|line| Printed::Sentence(sentence(line)))),
+            Item::Rows(rows) => out.extend(rows.iter().map(|row| Printed::Relation {
+                left: text::node(&row.left),
+                sign: row.relation.in_text(),
+                right: text::node(&Node::add(row.parts.iter().map(|part| part.node.clone()).collect())),
+                note: row.parts.iter().find_map(|part| Some(part.note.as_ref()?.0.clone())),
+            })),
+        }
+    }
+    out
+}
+
 /// Words of a sentence.
 pub(crate) fn words(text: impl Into<String>) -> Span {
     Span::Words(text.into())
@@ -121,7 +165,11 @@ pub(crate) fn render(items: &[Item], format: Format) -> String {
     for (position, (item, block)) in items.iter().zip(&blocks).enumerate() {
         let heads = matches!(item, Item::Title(_) | Item::Heading(_) | Item::Subheading(_));
         let under_heading = matches!(items.get(position.wrapping_sub(1)), Some(Item::Heading(_)));
-        if position > 0 && (format != Format::Text || heads && !under_heading) {
+        // What leads to a display stays on its page.
+        let leads = format == Format::Latex
+            && matches!(item, Item::Rows(_))
+            && matches!(items.get(position.wrapping_sub(1)), Some(Item::Paragraph(_)));
+        if position > 0 && !leads && (format != Format::Text || heads && !under_heading) {
             out.push('\n');
         }
         out.push_str(block);

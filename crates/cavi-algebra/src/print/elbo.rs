@@ -2,12 +2,12 @@
 
 use crate::canonical::canonical;
 use crate::equations::{Block, Mode, StatementEquation};
-use crate::sum_of_products::Sum;
-use crate::symbols::{BlockId, LetterId, StatementId};
+use crate::sum_of_products::{Atom, Sum};
+use crate::symbols::{BlockId, LetterId, SiteId, StatementId};
 
 use super::build::Builder;
 use super::derivation::{Derivation, separated};
-use super::document::{Item, Row, Span, words};
+use super::document::{Item, Row, Sign, Span, words};
 use super::node::{Call, Node};
 use super::number::Number;
 
@@ -30,16 +30,24 @@ impl Derivation<'_> {
             .filter(|id| !self.equations.block(*id).is_point())
             .collect();
         summary.extend(random.iter().map(|id| named(self.equations.block(*id))));
+        let implicit = self.implicit();
+        let entropy_of = |site: &SiteId| {
+            let z = self.equations.implicit(*site).expect("the site of an implicit factor");
+            Node::Entropy(Box::new(Node::Call(Call::Q, vec![self.name(z)])))
+        };
+        summary.extend(implicit.iter().map(entropy_of));
         let name = if self.has_distribution() { "ELBO" } else { "objective" };
-        let mut items = vec![Item::Rows(vec![Row::equal(Node::name(name), Node::add(summary))])];
+        let bounded = (0..statements.len()).any(|index| self.relation_of(index) == Sign::AtLeast);
+        let relation = if bounded { Sign::AtMost } else { Sign::Equal };
+        let whole = Row { relation, ..Row::equal(Node::name(name), Node::add(summary)) };
+        let mut items = vec![Item::Rows(vec![whole])];
         let terms_of = |index: usize| {
-            let own = self
-                .equations
-                .elbo
-                .terms
-                .iter()
-                .filter(|(statement, _)| *statement == StatementId::from(index));
-            own.fold(Sum::zero(), |sum, (_, terms)| sum.plus(terms.clone()))
+            let of = |all: &[(StatementId, Sum)]| {
+                let own = all.iter().find(|(statement, _)| *statement == StatementId::from(index));
+                own.map(|(_, terms)| terms.clone())
+            };
+            let elbo = &self.equations.elbo;
+            of(&elbo.shared).or_else(|| of(&elbo.terms)).unwrap_or_default()
         };
         let mut rows = Vec::new();
         let mut used: Vec<usize> = Vec::new();
@@ -70,20 +78,35 @@ impl Derivation<'_> {
             let terms = own.iter().fold(Sum::zero(), |sum, index| sum.plus(terms_of(*index)));
             let mut right = Builder::new(self.scope(), &[]).sum(&terms);
             right = Node::add(vec![right, self.pairing(*id, block)]);
-            rows.push((own.first().copied().unwrap_or(usize::MAX), Row::equal(Node::add(left), right)));
+            let relation = if own.iter().any(|index| self.relation_of(*index) == Sign::AtLeast) {
+                Sign::AtLeast
+            } else {
+                Sign::Equal
+            };
+            let row = Row { relation, ..Row::equal(Node::add(left), right) };
+            rows.push((own.first().copied().unwrap_or(usize::MAX), row));
             used.extend(own);
         }
         for (index, statement) in statements.iter().enumerate() {
             if !used.contains(&index) {
                 let right = Builder::new(self.scope(), &[]).sum(&terms_of(index));
-                rows.push((index, Row::equal(self.expected(statement), right)));
+                let row = Row::equal(self.expected(statement), right);
+                rows.push((index, Row { relation: self.relation_of(index), ..row }));
             }
         }
         rows.sort_by_key(|(index, _)| *index);
         items.push(Item::Paragraph(vec![words("with")]));
         items.extend(rows.into_iter().map(|(_, row)| Item::Rows(vec![row])));
+        for site in &implicit {
+            entropies.push(Row::equal(entropy_of(site), self.implicit_entropy(*site)));
+        }
         if !entropies.is_empty() {
             items.push(Item::Rows(entropies));
+        }
+        if bounded {
+            items.push(Item::Paragraph(vec![words(
+                "The evidence lower bound is the sum of the right sides.",
+            )]));
         }
         if paired {
             let mut line = vec![
@@ -110,6 +133,51 @@ impl Derivation<'_> {
             items.push(Item::Paragraph(line));
         }
         items
+    }
+
+    /// How the expected log-density of a statement stands to its terms in the bound: above them where a bound has something
+    /// random in it, whose expectation is not the value at one point.
+    fn relation_of(&self, index: usize) -> Sign {
+        let statement = StatementId::from(index);
+        let random =
+            |sum: &Sum| sum.any_atom(&|atom| matches!(atom, Atom::Moment(_) | Atom::ExpectedSquare(_)));
+        let sites = self.equations.sites.iter().enumerate();
+        let of_sites = sites
+            .filter(|(id, site)| {
+                site.statement == statement && self.equations.implicit(SiteId::from(*id)).is_none()
+            })
+            .any(|(_, site)| site.addends.iter().any(|addend| random(&addend.log_weight)));
+        let tangents = self.equations.auxiliaries.iter();
+        let of_tangents = tangents.filter(|own| own.statement == statement).any(|own| random(&own.square));
+        if of_sites || of_tangents { Sign::AtLeast } else { Sign::Equal }
+    }
+
+    /// The sites of the implicit factors.
+    pub(super) fn implicit(&self) -> Vec<SiteId> {
+        let sites = (0..self.equations.sites.len()).map(SiteId::from);
+        sites.filter(|site| self.equations.implicit(*site).is_some()).collect()
+    }
+
+    /// `-sum[n,k](phi[n,k] * log phi[n,k])`, rows weighted by their multiplicity.
+    fn implicit_entropy(&self, id: SiteId) -> Node {
+        let site = self.equations.site(id);
+        let addends = site.addends.iter().enumerate().map(|(number, addend)| {
+            let letters: Vec<LetterId> = site.plates.iter().chain(&addend.letters).copied().collect();
+            let all = self.with_ancestors(&letters);
+            let sum = Builder::new(self.scope(), &[]).summed(&all, |builder| {
+                let subscripts = builder.subscripts_of(&letters);
+                let share = builder.allocation(id, number, subscripts);
+                let mut factors: Vec<Node> = Vec::new();
+                if site.weight.as_number() != Some(1.0) {
+                    factors.push(builder.sum(&site.weight));
+                }
+                factors.push(share.clone());
+                factors.push(Node::log(share));
+                Node::times(factors)
+            });
+            sum.negated()
+        });
+        Node::add(addends.collect())
     }
 
     /// `sum[n](H[q(z[n])])`, rows weighted by their multiplicity.

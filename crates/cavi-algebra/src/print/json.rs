@@ -293,11 +293,18 @@ fn formula(own: &Formula) -> Json {
         Formula::Divide(left, right) => two("divide", left, right),
         Formula::LogBesselK(order, argument) => two("log_bessel_k", order, argument),
         Formula::Apply(function, inner) => one(function.name(), inner),
+        Formula::PositivePart(inner) => one("positive_part", inner),
         Formula::Digamma(inner) => one("digamma", inner),
         Formula::Normalised(inner) => one("normalised", inner),
         Formula::Total(inner) => one("total", inner),
         Formula::Inverse(inner) => one("inverse", inner),
         Formula::MatrixVector(matrix, vector) => two("matrix_vector", matrix, vector),
+        Formula::Outer(left, right) => two("outer", left, right),
+        Formula::Symmetric(inner) => one("symmetric", inner),
+        Formula::Size => object([("op", "size".into())]),
+        Formula::LogDeterminant(inner) => one("log_determinant", inner),
+        Formula::LogMultivariateGamma(inner) => one("log_multivariate_gamma", inner),
+        Formula::MultivariateDigamma(inner) => one("multivariate_digamma", inner),
     }
 }
 
@@ -307,12 +314,12 @@ fn written(node: &Node) -> Json {
 }
 
 impl Derivation<'_> {
-    /// The whole derivation as JSON; only some blocks where they are named.
-    pub fn json(&self, only: Option<BlockId>) -> Json {
+    /// The whole derivation as JSON, with the blocks that are asked for.
+    pub fn json(&self, only: impl Fn(BlockId) -> bool) -> Json {
         let equations = self.equations;
         let names = Names { symbols: self.symbols() };
         let blocks = (0..equations.blocks.len()).map(BlockId::from);
-        let blocks = blocks.filter(|id| only.is_none_or(|only| only == *id));
+        let blocks = blocks.filter(|id| only(*id));
         object([
             ("version", VERSION.into()),
             ("model", equations.name.as_str().into()),
@@ -475,10 +482,9 @@ impl Derivation<'_> {
     }
 
     fn standard_json(&self, names: &Names<'_>, id: BlockId, block: &Block) -> Json {
-        // A point that ascends has no closed form; some families are told in words.
+        // A point that ascends has no closed form; several members beside each other are told in words.
         let beside = block.members.len() > 1 && self.standard.one_vector(block.family);
-        let in_words = !block.is_point() && (beside || self.standard.words(block.family).is_some());
-        if block.natural.is_empty() || in_words {
+        if block.natural.is_empty() || !block.is_point() && beside {
             return Json::List(Vec::new());
         }
         if block.is_point() {

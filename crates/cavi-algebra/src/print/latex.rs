@@ -6,7 +6,7 @@ use crate::sum_of_products::{Sum, Term};
 use super::Scope;
 use super::build::Builder;
 use super::node::{Call, Element, Node, Product, Range, Relation};
-use super::number::{Named, Number};
+use super::number::{Named, Number, in_latex};
 use super::words::{Name, letter, name, upright};
 
 /// A sum as a formula, without dollars.
@@ -68,22 +68,12 @@ fn bracketed(open: &str, inside: &str, close: &str) -> String {
     if tall { format!("\\left{open}{inside}\\right{close}") } else { format!("{open}{inside}{close}") }
 }
 
-fn digits(above: &str) -> String {
-    match above.split_once('e') {
-        Some(("1", exponent)) => format!("10^{{{exponent}}}"),
-        Some((mantissa, exponent)) => format!("{mantissa} \\times 10^{{{exponent}}}"),
-        None if above == "inf" => "\\infty".to_owned(),
-        None => above.to_owned(),
-    }
-}
-
-fn named(named: Named) -> &'static str {
-    match named {
-        Named::LogTwoPi => "\\ln (2\\pi)",
-        Named::LogTwo => "\\ln 2",
-        Named::LogPi => "\\ln \\pi",
-        Named::LogHalfPi => "\\ln \\tfrac{\\pi}{2}",
-        Named::Pi => "\\pi",
+fn named(named: Named) -> String {
+    match named.inside("\\pi") {
+        None => "\\pi".to_owned(),
+        Some((above, 1)) if above.contains(' ') => format!("\\ln ({})", above.replace(' ', "")),
+        Some((above, 1)) => format!("\\ln {above}"),
+        Some((above, below)) => format!("\\ln \\tfrac{{{}}}{{{below}}}", above.replace(' ', "")),
     }
 }
 
@@ -91,9 +81,9 @@ pub(crate) fn product(product: &Product) -> String {
     let Number { negative, above, below, named: constant } = &product.number;
     let mut front = Vec::new();
     if *below != 1 {
-        front.push(format!("\\tfrac{{{}}}{{{below}}}", digits(above)));
+        front.push(format!("\\tfrac{{{}}}{{{below}}}", in_latex(above)));
     } else if above != "1" {
-        front.push(digits(above));
+        front.push(in_latex(above));
     }
     let mut upper: Vec<String> = Vec::new();
     // A constant that is a numeral stands first: `0.1 K`.
@@ -106,7 +96,7 @@ pub(crate) fn product(product: &Product) -> String {
         let behind_number = position > 0 || !front.is_empty() && product.below.is_empty();
         upper.push(if is_numeral(inner) && behind_number { format!("\\cdot {shown}") } else { shown });
     }
-    upper.extend(constant.map(|constant| named(constant).to_owned()));
+    upper.extend(constant.map(named));
     let lower: Vec<String> = product
         .below
         .iter()
@@ -239,7 +229,11 @@ pub(crate) fn prefix(call: &Call) -> Option<String> {
                 if subscripts.is_empty() { String::new() } else { format!("_{{{}}}", subscripts.join(",")) };
             return Some(format!("{base}{}{below}", "'".repeat(primes)));
         }
-        Call::Inverse | Call::Contraction | Call::Argument(_) => return None,
+        Call::PositivePart
+        | Call::MultivariateDigamma
+        | Call::Inverse
+        | Call::Contraction
+        | Call::Argument(_) => return None,
     };
     Some(own.to_owned())
 }
@@ -270,6 +264,10 @@ fn called(call: &Call, arguments: &[Node], closed: bool) -> String {
         (Call::Function(Function::LogMultivariateGamma), [argument, size]) => {
             format!("\\ln\\Gamma_{{{}}}{}", node(size), bracketed("(", &node(argument), ")"))
         }
+        (Call::MultivariateDigamma, [argument, size]) => {
+            format!("\\psi_{{{}}}{}", node(size), bracketed("(", &node(argument), ")"))
+        }
+        (Call::PositivePart, _) => format!("\\max\\left(0, {inside}\\right)"),
         (Call::Contraction, [matrix, vector, letter]) => {
             format!("\\left[{} {}\\right]_{{{}}}", node(matrix), node(vector), node(letter))
         }

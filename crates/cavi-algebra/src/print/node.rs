@@ -105,6 +105,10 @@ pub(crate) enum Call {
     Cosh,
     /// The hyperbolic tangent.
     Tanh,
+    /// `max(0, x)`
+    PositivePart,
+    /// The derivative of the log of the multivariate Gamma function: its argument and its dimension.
+    MultivariateDigamma,
     /// `psi`, the derivative of `log Gamma`.
     Digamma,
     /// The inverse of a matrix.

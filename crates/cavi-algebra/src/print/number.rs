@@ -5,28 +5,35 @@ use std::f64::consts::PI;
 /// A constant with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Named {
-    /// `log(2 pi)`
-    LogTwoPi,
-    /// `log(2)`
-    LogTwo,
-    /// `log(pi)`
-    LogPi,
-    /// `log(pi / 2)`
-    LogHalfPi,
+    /// `log(above / below)`
+    Log(u32, u32),
+    /// `log(above pi / below)`
+    LogOfPi(u32, u32),
     /// `pi`
     Pi,
 }
 
 impl Named {
-    const ALL: [Named; 5] = [Named::LogTwoPi, Named::LogTwo, Named::LogPi, Named::LogHalfPi, Named::Pi];
+    /// Those that densities bring along; other logarithms are recognised by their exponentials.
+    const ALL: [Named; 5] =
+        [Named::LogOfPi(2, 1), Named::Log(2, 1), Named::LogOfPi(1, 1), Named::LogOfPi(1, 2), Named::Pi];
 
     fn value(self) -> f64 {
+        let ratio = |above: u32, below: u32| f64::from(above) / f64::from(below);
         match self {
-            Named::LogTwoPi => (2.0 * PI).ln(),
-            Named::LogTwo => std::f64::consts::LN_2,
-            Named::LogPi => PI.ln(),
-            Named::LogHalfPi => (0.5 * PI).ln(),
+            Named::Log(above, below) => ratio(above, below).ln(),
+            Named::LogOfPi(above, below) => (ratio(above, below) * PI).ln(),
             Named::Pi => PI,
+        }
+    }
+
+    /// What stands in the brackets of the logarithm, with a word for pi; `None` of a number that is none.
+    pub fn inside(self, pi: &str) -> Option<(String, u32)> {
+        match self {
+            Named::Log(above, below) => Some((above.to_string(), below)),
+            Named::LogOfPi(1, below) => Some((pi.to_owned(), below)),
+            Named::LogOfPi(above, below) => Some((format!("{above} {pi}"), below)),
+            Named::Pi => None,
         }
     }
 }
@@ -74,6 +81,14 @@ impl Number {
         if let Some((above, below)) = fraction(size, 0.0) {
             return Number { negative, above: above.to_string(), below, named: None };
         }
+        if decimal(size).len() > READABLE {
+            if let Some((above, below)) = ratio(size) {
+                return Number { negative, above: above.to_string(), below, named: None };
+            }
+            if let Some((below, named)) = logarithm(size) {
+                return Number { negative, above: "1".to_owned(), below, named: Some(named) };
+            }
+        }
         for named in Named::ALL {
             if let Some((above, below)) = fraction(size / named.value(), 8.0 * f64::EPSILON)
                 && above <= 64
@@ -100,6 +115,51 @@ fn fraction(size: f64, tolerance: f64) -> Option<(u64, u32)> {
         }
     }
     None
+}
+
+/// The longest decimal that reads better than a fraction with a large denominator.
+const READABLE: usize = 8;
+
+/// A number as a logarithm or half of one, of a fraction or of a multiple of pi: the divisor and the
+/// logarithm.
+fn logarithm(size: f64) -> Option<(u32, Named)> {
+    let fraction = |value: f64| {
+        let (above, below) = fraction(value, 16.0 * f64::EPSILON).or_else(|| ratio(value))?;
+        ((1..1000).contains(&above)).then_some((above as u32, below))
+    };
+    for below in [1_u32, 2] {
+        let value = (f64::from(below) * size).exp();
+        if value >= 1e6 {
+            continue;
+        }
+        if let Some((above, under)) = fraction(value) {
+            return Some((below, Named::Log(above, under)));
+        }
+        if let Some((above, under)) = fraction(value / PI) {
+            return Some((below, Named::LogOfPi(above, under)));
+        }
+    }
+    None
+}
+
+/// The fraction of numbers below 1000 that a number is, up to the rounding of one division and one product.
+fn ratio(size: f64) -> Option<(u64, u32)> {
+    (2..1000_u32).find_map(|below| {
+        let above = (size * f64::from(below)).round();
+        let near = (above / f64::from(below) - size).abs() <= 4.0 * f64::EPSILON * size;
+        ((1.0..1000.0).contains(&above) && near).then_some((above as u64, below))
+    })
+}
+
+/// The number in LaTeX, from its digits: `10^{-6}` for `1e-6`.
+pub(crate) fn in_latex(digits: &str) -> String {
+    match digits.split_once('e') {
+        Some(("1", exponent)) => format!("10^{{{exponent}}}"),
+        Some(("-1", exponent)) => format!("-10^{{{exponent}}}"),
+        Some((mantissa, exponent)) => format!("{mantissa} \\times 10^{{{exponent}}}"),
+        None if digits == "inf" => "\\infty".to_owned(),
+        None => digits.to_owned(),
+    }
 }
 
 /// The shortest decimal that reads back, with an exponent where the number is very small or large.
@@ -143,10 +203,17 @@ mod tests {
         assert_eq!(show(0.1 + 0.2), "0.3/1 None");
         assert_eq!(show(0.1234567890123456), "0.1234567890123456/1 None");
         assert_eq!(show(1e-14), "1e-14/1 None");
-        assert_eq!(show(-0.918938533204673), "-1/2 Some(LogTwoPi)");
-        assert_eq!(show(-0.5 * (0.5 * PI).ln()), "-1/2 Some(LogHalfPi)");
-        assert_eq!(show(2.0_f64.ln()), "1/1 Some(LogTwo)");
+        assert_eq!(show(-0.918938533204673), "-1/2 Some(LogOfPi(2, 1))");
+        assert_eq!(show(-0.5 * (0.5 * PI).ln()), "-1/2 Some(LogOfPi(1, 2))");
+        assert_eq!(show(2.0_f64.ln()), "1/1 Some(Log(2, 1))");
         assert_eq!(show(1.0 / 3.0), "1/3 None");
+        assert_eq!(show(1.0 / 18.0), "1/18 None");
+        assert_eq!(show(-7.0 / 360.0), "-7/360 None");
+        assert_eq!(show(5.0_f64.ln()), "1/1 Some(Log(5, 1))");
+        assert_eq!(show(-1.5_f64.ln()), "-1/1 Some(Log(3, 2))");
+        assert_eq!(show(2.0_f64.ln() + 0.5 * (2.0 * PI).ln()), "1/2 Some(LogOfPi(8, 1))");
+        assert_eq!(in_latex("1e-6"), "10^{-6}");
+        assert_eq!(in_latex("2.5e-7"), "2.5 \\times 10^{-7}");
         assert_eq!(show(3.0), "3/1 None");
         assert_eq!(show(0.0), "0/1 None");
     }

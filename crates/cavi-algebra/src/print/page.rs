@@ -36,7 +36,7 @@ pub(crate) fn in_latex(item: &Item) -> String {
         Item::Heading(heading) => format!("\\subsection*{{{}}}\n", escape(heading)),
         Item::Subheading(line) => format!("\\paragraph{{{}}}\n", spans(line)),
         Item::Paragraph(line) if line.iter().any(|span| is_wide(span, 40.0)) => {
-            format!("{{\\sloppy {}\\par}}\n", spans(line))
+            format!("{{\\sloppy {}\\par\\nobreak}}\n", spans(line))
         }
         Item::Paragraph(line) => format!("{}\n", spans(line)),
         Item::List(lines) => {
@@ -185,7 +185,14 @@ fn filled(node: &Node, first: bool, room: f64) -> Vec<String> {
                     line.push_str(piece.strip_prefix("{}").unwrap_or(&piece));
                     *used += size;
                 }
-                Some(_) if number > 0 => lines.push((format!("\\quad {piece}"), size + INDENT)),
+                Some(_) if number > 0 => {
+                    // A product that goes on says so.
+                    let goes_on = match piece.strip_prefix("\\, ") {
+                        Some(factor) => format!("\\quad {{}}\\times {factor}"),
+                        None => format!("\\quad {piece}"),
+                    };
+                    lines.push((goes_on, size + INDENT));
+                }
                 Some(_) | None => lines.push((piece, size)),
             }
         }

@@ -23,7 +23,7 @@ const ALLOCATIONS: [&str; 5] = ["phi", "chi", "omega", "zeta", "xi"];
 /// What auxiliary variables of tangents are called, as long as nothing else is.
 const AUXILIARIES: [&str; 4] = ["xi", "zeta", "omega", "auxiliary"];
 /// What natural parameters are called, as long as no variable is.
-const NATURAL: [&str; 4] = ["eta", "lambda", "nu", "natural"];
+pub(super) const NATURAL: [&str; 4] = ["eta", "lambda", "nu", "natural"];
 
 /// What the objective of a point is called, as long as no variable is.
 const OBJECTIVE: [&str; 3] = ["L", "F", "objective"];
@@ -44,7 +44,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    fn is_taken(&self, name: &str) -> bool {
+    pub(super) fn is_taken(&self, name: &str) -> bool {
         self.symbols.arrays.iter().any(|array| {
             plain(&array.name).trim_end_matches(|c: char| c.is_ascii_digit() || c == '_') == name
         })
@@ -92,10 +92,11 @@ impl<'a> Scope<'a> {
         self.first_free(&NATURAL, 1).remove(0)
     }
 
-    /// What a standard parameter is called: a variable of the same name keeps it, and the parameter is that of q.
+    /// What a standard parameter is called: a variable or a letter of the same name keeps it, and the parameter is that of q.
     pub(crate) fn standard(&self, name: &str) -> String {
         let mut shown = name.to_owned();
-        while self.symbols.arrays.iter().any(|array| plain(&array.name) == shown) {
+        let is_letter = |shown: &str| self.symbols.letters.iter().any(|own| own.name == shown);
+        while self.symbols.arrays.iter().any(|array| plain(&array.name) == shown) || is_letter(&shown) {
             shown.push_str("_q");
         }
         shown
@@ -106,10 +107,12 @@ impl<'a> Scope<'a> {
         self.first_free(&OBJECTIVE, 1).remove(0)
     }
 
-    /// What log-normalisers are called.
+    /// What log-normalisers are called: a letter that is neither a variable nor the size of an axis.
     pub(crate) fn normaliser(&self) -> String {
-        let taken = self.symbols.arrays.iter().any(|array| array.name == "A");
-        if taken { "log_normaliser".to_owned() } else { "A".to_owned() }
+        let capitals: Vec<String> =
+            (0..self.symbols.axes.len()).filter_map(|axis| self.capital(AxisId::from(axis))).collect();
+        let free = |name: &&str| !self.is_taken(name) && !capitals.iter().any(|own| own == *name);
+        ["A", "B", "G"].into_iter().find(free).unwrap_or("log_normaliser").to_owned()
     }
 
     /// The capital of an axis's first letter, where nothing else could be meant by it.

@@ -5,8 +5,8 @@ use crate::equations::{Block, Natural};
 use crate::expression::{Function, Subscript};
 use crate::rules::{Substitution, rename_apart, substitute};
 use crate::statistic::Statistic;
-use crate::sum_of_products::{Sum, dedup};
-use crate::symbols::{FamilyId, LetterId, Symbols};
+use crate::sum_of_products::{Atom, Factor, Sum, Term, dedup};
+use crate::symbols::{FamilyId, LetterId, Support, Symbols};
 
 use super::build::Builder;
 use super::node::{Call, Node};
@@ -41,11 +41,6 @@ pub trait Standard {
         false
     }
 
-    /// The standard parameters, expectations and log-normaliser in words, for a family that has no formula for them.
-    fn words(&self, _family: FamilyId) -> Option<&'static str> {
-        None
-    }
-
     /// Whether several variables of a block stand beside each other in one vector of this family, whose standard parameters
     /// are then those of the whole vector.
     fn one_vector(&self, _family: FamilyId) -> bool {
@@ -54,6 +49,11 @@ pub trait Standard {
 
     /// The log-normaliser of a paired family, over its standard parameters.
     fn log_normaliser(&self, _family: FamilyId) -> Option<Formula> {
+        None
+    }
+
+    /// The entropy of a family that is not paired, over its standard parameters.
+    fn entropy(&self, _family: FamilyId) -> Option<Formula> {
         None
     }
 }
@@ -88,6 +88,8 @@ pub enum Formula {
     Apply(Function, Box<Formula>),
     /// `ln K_p(z)` of the modified Bessel function of the second kind: the order, then the argument.
     LogBesselK(Box<Formula>, Box<Formula>),
+    /// `max(0, x)`
+    PositivePart(Box<Formula>),
     /// The digamma function.
     Digamma(Box<Formula>),
     /// Proportional to this, with sum 1 over the last slot letter (over the classes of an indicator).
@@ -98,6 +100,18 @@ pub enum Formula {
     Inverse(Box<Formula>),
     /// A matrix times a vector.
     MatrixVector(Box<Formula>, Box<Formula>),
+    /// The matrix of the products of the elements of two vectors.
+    Outer(Box<Formula>, Box<Formula>),
+    /// The symmetric part of a matrix of coefficients: only that counts in a sum over a symmetric statistic.
+    Symmetric(Box<Formula>),
+    /// The length of the slice: how many values the first slot letter has.
+    Size,
+    /// The log of the determinant of a matrix, a standard parameter.
+    LogDeterminant(Box<Formula>),
+    /// The log of the multivariate Gamma function, of the dimension [`Formula::Size`].
+    LogMultivariateGamma(Box<Formula>),
+    /// Its derivative: `sum psi(x + (1 - i) / 2)` over i from 1 to [`Formula::Size`].
+    MultivariateDigamma(Box<Formula>),
 }
 
 /// A parameter with the letters it is printed over.
@@ -128,6 +142,8 @@ pub(crate) enum Resolved {
     Normalised(Box<Resolved>),
     Total(Vec<LetterId>, Box<Resolved>),
     Inverse(Box<Resolved>),
+    /// A function of a whole matrix.
+    Whole(Function, Box<Resolved>),
 }
 
 /// The slot letters that a formula is printed over.
@@ -141,17 +157,28 @@ pub(crate) fn slots(formula: &Formula, naturals: &[Natural], before: &[Shown]) -
             naturals.get(*index).map(|natural| natural.slots.clone()).unwrap_or_default()
         }
         Formula::Parameter(index) => before.get(*index).map(|shown| shown.slots.clone()).unwrap_or_default(),
-        Formula::Number(_) | Formula::Total(_) => Vec::new(),
+        Formula::Number(_)
+        | Formula::Total(_)
+        | Formula::Size
+        | Formula::LogDeterminant(_)
+        | Formula::LogMultivariateGamma(_)
+        | Formula::MultivariateDigamma(_) => Vec::new(),
         Formula::Add(parts) | Formula::Multiply(parts) => longest(&parts.iter().collect::<Vec<_>>()),
         Formula::Divide(left, right) | Formula::LogBesselK(left, right) => longest(&[left, right]),
         Formula::Negate(inner)
         | Formula::Apply(_, inner)
+        | Formula::PositivePart(inner)
         | Formula::Digamma(inner)
         | Formula::Normalised(inner)
+        | Formula::Symmetric(inner)
         | Formula::Inverse(inner) => slots(inner, naturals, before),
         Formula::MatrixVector(matrix, _) => {
             let both = slots(matrix, naturals, before);
             both[..both.len() / 2].to_vec()
+        }
+        Formula::Outer(..) => {
+            let pairs = naturals.iter().find(|own| own.slots.len() == 2);
+            pairs.map(|own| own.slots.clone()).unwrap_or_default()
         }
     }
 }
@@ -182,7 +209,17 @@ pub(crate) fn resolve(
         Formula::Multiply(parts) => {
             Resolved::Multiply(parts.iter().map(|part| again(symbols, part, target)).collect())
         }
-        Formula::Divide(left, right) => Resolved::Divide(boxed(symbols, left), boxed(symbols, right)),
+        Formula::Divide(left, right) => {
+            let (left, right) = (again(symbols, left, target), again(symbols, right, target));
+            let (left, right) = match (left, right) {
+                (Resolved::Sum(mut left), Resolved::Sum(mut right)) => {
+                    reduce(symbols, &mut left, &mut right);
+                    (Resolved::Sum(left), Resolved::Sum(right))
+                }
+                other => other,
+            };
+            Resolved::Divide(Box::new(left), Box::new(right))
+        }
         Formula::Apply(function, inner) => {
             Resolved::Call(Call::Function(*function), vec![again(symbols, inner, target)])
         }
@@ -190,6 +227,9 @@ pub(crate) fn resolve(
             Call::Function(Function::LogBesselK),
             [order, argument].into_iter().map(|part| again(symbols, part, target)).collect(),
         ),
+        Formula::PositivePart(inner) => {
+            Resolved::Call(Call::PositivePart, vec![again(symbols, inner, target)])
+        }
         Formula::Digamma(inner) => Resolved::Call(Call::Digamma, vec![again(symbols, inner, target)]),
         Formula::Normalised(inner) => Resolved::Normalised(boxed(symbols, inner)),
         Formula::Total(inner) => {
@@ -215,7 +255,91 @@ pub(crate) fn resolve(
             let vector = again(symbols, vector, &columns);
             Resolved::Total(columns, Box::new(Resolved::Multiply(vec![matrix, vector])))
         }
+        Formula::Outer(left, right) => {
+            let (row, column) = target.split_at(target.len() / 2);
+            let both = vec![again(symbols, left, row), again(symbols, right, column)];
+            Resolved::Multiply(both)
+        }
+        Formula::Symmetric(_) | Formula::Size => unreachable!("it is a sum"),
+        Formula::LogDeterminant(inner) => {
+            let letters = slots(inner, naturals, before);
+            Resolved::Whole(Function::LogDeterminant, Box::new(again(symbols, inner, &letters)))
+        }
+        Formula::LogMultivariateGamma(inner) => {
+            let parts = vec![again(symbols, inner, target), again(symbols, &Formula::Size, target)];
+            Resolved::Call(Call::Function(Function::LogMultivariateGamma), parts)
+        }
+        Formula::MultivariateDigamma(inner) => {
+            let parts = vec![again(symbols, inner, target), again(symbols, &Formula::Size, target)];
+            Resolved::Call(Call::MultivariateDigamma, parts)
+        }
     }
+}
+
+/// Takes what all terms above and below a line have in common out of both: constants and factors that no letter of a term is
+/// summed over. What stands below the line in every term of one side goes to the other side.
+fn reduce(symbols: &Symbols, above: &mut Sum, below: &mut Sum) {
+    if above.terms.is_empty() || below.terms.is_empty() {
+        return;
+    }
+    let free = |term: &Term, factor: &Factor| {
+        let letters = factor.atom.free_letters(symbols);
+        let letters = letters.into_iter().flat_map(|letter| symbols.lineage(letter));
+        letters.into_iter().all(|letter| !term.sums.contains(&letter))
+    };
+    let power = |term: &Term, atom: &Atom| {
+        let own = term.factors.iter().find(|own| own.atom == *atom && free(term, own));
+        own.map_or(0, |own| own.power)
+    };
+    let terms = above.terms.iter().chain(&below.terms);
+    let atoms = dedup(
+        terms
+            .flat_map(|term| term.factors.iter().filter(|own| free(term, own)))
+            .map(|own| own.atom.clone())
+            .collect(),
+    );
+    for atom in atoms.into_iter().filter(|atom| matches!(atom, Atom::Value(..) | Atom::Moment(_))) {
+        // As little of it as any term has.
+        let least = above.terms.iter().chain(&below.terms).map(|term| power(term, &atom)).min().unwrap_or(0);
+        for term in above.terms.iter_mut().chain(&mut below.terms) {
+            let symbols_of = term.clone();
+            match term.factors.iter_mut().find(|own| own.atom == atom && free(&symbols_of, own)) {
+                Some(own) => own.power -= least,
+                None if least != 0 => term.factors.push(Factor { atom: atom.clone(), power: -least }),
+                None => {}
+            }
+            term.factors.retain(|own| own.power != 0);
+        }
+    }
+    let first = above.terms[0].coefficient.0.abs();
+    let alike = |sum: &Sum| sum.terms.iter().all(|term| term.coefficient.0.abs() == first);
+    if alike(above) && alike(below) && first != 0.0 {
+        for term in above.terms.iter_mut().chain(&mut below.terms) {
+            term.coefficient.0 /= first;
+        }
+    }
+}
+
+/// Elements of symmetric matrices and of outer products with their two letters in one order.
+fn in_letter_order(symbols: &Symbols, sum: &Sum) -> Sum {
+    let sort = |pair: &mut [Subscript]| {
+        if let [.., Subscript::Letter(row), Subscript::Letter(column)] = pair
+            && row > column
+        {
+            std::mem::swap(row, column);
+        }
+    };
+    let mut sum = sum.clone();
+    for factor in sum.terms.iter_mut().flat_map(|term| &mut term.factors) {
+        match &mut factor.atom {
+            Atom::Value(array, subscripts) if symbols.array(*array).support == Support::PositiveDefinite => {
+                sort(subscripts);
+            }
+            Atom::Moment(moment) if moment.statistic == Statistic::outer() => sort(&mut moment.slots),
+            _ => {}
+        }
+    }
+    sum
 }
 
 /// The formula as one sum, where it is affine in the natural parameters.
@@ -242,6 +366,20 @@ fn affine(
             Some(Sum { terms: natural.coefficient.terms.iter().map(rename).collect() })
         }
         Formula::Number(value) => Some(Sum::number(*value)),
+        Formula::Size => {
+            let letter = naturals.iter().flat_map(|own| &own.slots).next()?;
+            Some(Sum::term(Term { sums: vec![*letter], ..Term::number(1.0) }))
+        }
+        Formula::Symmetric(inner) => {
+            let [row, column] = *target else { return affine(symbols, inner, naturals, target) };
+            let one = affine(symbols, inner, naturals, &[row, column])?;
+            let other = affine(symbols, inner, naturals, &[column, row])?;
+            // One that is symmetric by its form is left as it is.
+            let [mut left, mut right] = [&one, &other].map(|sum| in_letter_order(symbols, sum));
+            left = canonical(symbols, &left.minus(right.clone()));
+            right = one.clone().plus(other).scaled(0.5);
+            Some(if left.is_zero() { one } else { right })
+        }
         Formula::Add(parts) => parts.iter().try_fold(Sum::zero(), |sum, part| {
             let part = affine(symbols, part, naturals, target)?;
             Some(sum.plus(part))
@@ -268,11 +406,16 @@ fn affine(
         Formula::Parameter(_)
         | Formula::Apply(..)
         | Formula::LogBesselK(..)
+        | Formula::PositivePart(_)
         | Formula::Digamma(_)
         | Formula::Normalised(_)
         | Formula::Total(_)
         | Formula::Inverse(_)
-        | Formula::MatrixVector(..) => None,
+        | Formula::MatrixVector(..)
+        | Formula::Outer(..)
+        | Formula::LogDeterminant(_)
+        | Formula::LogMultivariateGamma(_)
+        | Formula::MultivariateDigamma(_) => None,
     }
 }
 
@@ -306,6 +449,7 @@ impl Resolved {
             Resolved::Negate(inner)
             | Resolved::Normalised(inner)
             | Resolved::Total(_, inner)
+            | Resolved::Whole(_, inner)
             | Resolved::Inverse(inner) => inner.letters(symbols, before, out),
         }
     }
@@ -321,7 +465,16 @@ impl Resolved {
             Resolved::Add(parts) => Node::add(parts.iter().map(|part| part.node(builder, before)).collect()),
             Resolved::Negate(inner) => inner.node(builder, before).negated(),
             Resolved::Multiply(parts) => {
-                Node::times(parts.iter().map(|part| part.node(builder, before)).collect())
+                let (mut number, mut others) = (1.0, Vec::new());
+                for part in parts {
+                    match part {
+                        Resolved::Sum(sum) if sum.as_number().is_some() => {
+                            number *= sum.as_number().unwrap_or(1.0);
+                        }
+                        other => others.push(other.node(builder, before)),
+                    }
+                }
+                Node::product(Number::of(number), others, Vec::new())
             }
             Resolved::Divide(left, right) => {
                 quotient(left.node(builder, before), right.node(builder, before))
@@ -337,6 +490,13 @@ impl Resolved {
                     Node::call(Call::Inverse, whole.unwrap_or_else(|| Node::name("?")))
                 }
                 other => Node::call(Call::Inverse, other.node(builder, before)),
+            },
+            Resolved::Whole(function, inner) => match &**inner {
+                Resolved::Parameter(index, slots) => {
+                    let whole = before.get(*index).map(|shown| shown.whole(builder, slots));
+                    Node::call(Call::Function(*function), whole.unwrap_or_else(|| Node::name("?")))
+                }
+                other => Node::call(Call::Function(*function), other.node(builder, before)),
             },
         }
     }

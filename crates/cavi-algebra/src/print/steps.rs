@@ -4,7 +4,7 @@ use crate::canonical::canonical;
 use crate::contribution::Contribution;
 use crate::equations::{Block, Mode};
 use crate::sum_of_products::{Atom, Sum, dedup};
-use crate::symbols::{ArrayKind, AuxiliaryId, BlockId, LetterId, SiteId, StatementId, Symbols};
+use crate::symbols::{AuxiliaryId, BlockId, LetterId, SiteId, StatementId, Symbols};
 
 use super::build::Builder;
 use super::derivation::{Derivation, separated};
@@ -31,12 +31,20 @@ impl Derivation<'_> {
             items.push(self.remark("The log joint"));
             items.push(self.step(contributions, Sign::Equal, all, |own| &own.selected));
         }
-        let bounded: Vec<Contribution> =
-            contributions.iter().filter(|own| own.bounded != own.selected).cloned().collect();
+        let (bounded, shared): (Vec<Contribution>, Vec<Contribution>) = contributions
+            .iter()
+            .filter(|own| self.bounds_of(&own.bounded).is_some() || self.shares(&own.bounded))
+            .cloned()
+            .partition(|own| self.bounds_of(&own.bounded).is_some());
         if !bounded.is_empty() {
             items.extend(all.then_some(Item::Heading("Bounds")));
             items.extend(self.allocations(&bounded, all));
             items.push(self.step(&bounded, Sign::AtLeast, all, |own| &own.bounded));
+        }
+        if !shared.is_empty() {
+            items.extend(all.then_some(Item::Heading("Implicit factors")));
+            items.push(self.remark("The expectation under the implicit factors alone"));
+            items.push(self.step(&shared, Sign::Equal, all, |own| &own.bounded));
         }
         let opened: Vec<Contribution> = contributions
             .iter()
@@ -49,7 +57,7 @@ impl Derivation<'_> {
             items.push(self.step(&opened, Sign::Equal, all, |own| &own.monomials));
         }
         items.extend(all.then_some(Item::Heading("Expectation")));
-        items.extend(self.expectation(block, contributions, all));
+        items.extend(self.expectation(id, contributions, all));
         match &block.ascent {
             Some(ascent) => {
                 items.push(Item::Heading("Method"));
@@ -77,14 +85,12 @@ impl Derivation<'_> {
     ) -> Item {
         let row = |own: &Contribution| {
             let statement = &self.equations.statements[own.statement.index()];
+            let log = Node::log(self.density(statement));
+            let left = if self.shares(sum(own)) { Node::Expectation(Box::new(log)) } else { log };
             let mut right = Builder::new(self.scope(), &[]).sum(sum(own));
             right = Node::add(vec![right, Node::name("const")]);
             let note = self.line(own.statement).filter(|_| lines).map(|line| (line, Vec::new()));
-            Row {
-                left: Node::log(self.density(statement)),
-                relation,
-                parts: vec![Part { node: right, note }],
-            }
+            Row { left, relation, parts: vec![Part { node: right, note }] }
         };
         Item::Rows(contributions.iter().map(row).collect())
     }
@@ -94,35 +100,43 @@ impl Derivation<'_> {
         self.stated.get(statement.index()).map(|stated| format!("line {}", stated.line))
     }
 
+    /// The sites of bounds and the tangents in a sum, if there are any.
+    fn bounds_of(&self, sum: &Sum) -> Option<(Vec<SiteId>, Vec<AuxiliaryId>)> {
+        let sites = (0..self.equations.sites.len()).map(SiteId::from);
+        let sites: Vec<SiteId> =
+            sites.filter(|site| self.equations.implicit(*site).is_none() && holds_site(sum, *site)).collect();
+        let tangents = (0..self.equations.auxiliaries.len()).map(AuxiliaryId::from);
+        let tangents: Vec<AuxiliaryId> = tangents.filter(|id| holds_auxiliary(sum, *id)).collect();
+        (!sites.is_empty() || !tangents.is_empty()).then_some((sites, tangents))
+    }
+
+    /// Whether the shares of an implicit factor stand in a sum.
+    fn shares(&self, sum: &Sum) -> bool {
+        let sites = (0..self.equations.sites.len()).map(SiteId::from);
+        sites.into_iter().any(|site| self.equations.implicit(site).is_some() && holds_site(sum, site))
+    }
+
     /// What is bounded, with the allocations where they are not stated elsewhere.
     fn allocations(&self, bounded: &[Contribution], all: bool) -> Vec<Item> {
-        let sites: Vec<SiteId> = (0..self.equations.sites.len())
-            .map(SiteId::from)
-            .filter(|site| bounded.iter().any(|own| holds_site(&own.bounded, *site)))
-            .collect();
-        let auxiliaries: Vec<AuxiliaryId> = (0..self.equations.auxiliaries.len())
-            .map(AuxiliaryId::from)
-            .filter(|id| bounded.iter().any(|own| holds_auxiliary(&own.bounded, *id)))
-            .collect();
-        let implicit = |site: &SiteId| {
-            let target = self.equations.statements[self.equations.site(*site).statement.index()].target;
-            let latent = self.symbols().array(target).kind == ArrayKind::Latent;
-            latent && self.equations.block_of(target).is_none()
-        };
-        let of_sites =
-            sites.iter().filter(|site| !implicit(site)).map(|site| self.equations.site(*site).bound);
-        let of_tangents = auxiliaries.iter().map(|own| self.equations.auxiliary(*own).bound);
+        let (mut sites, mut tangents) = (Vec::new(), Vec::new());
+        for (own_sites, own_tangents) in bounded.iter().filter_map(|own| self.bounds_of(&own.bounded)) {
+            sites.extend(own_sites);
+            tangents.extend(own_tangents);
+        }
+        let (sites, tangents) = (dedup(sites), dedup(tangents));
+        let of_sites = sites.iter().map(|site| self.equations.site(*site).bound);
+        let of_tangents = tangents.iter().map(|own| self.equations.auxiliary(*own).bound);
         let bounds = dedup(of_sites.chain(of_tangents).collect());
         let mut steps: Vec<&str> =
             bounds.into_iter().map(|bound| self.equations.bound(bound).words.step).collect();
-        if sites.iter().any(implicit) {
-            steps.push("implicit factors at their optimum");
+        if bounded.iter().any(|own| self.shares(&own.bounded)) {
+            steps.push("in expectation under the implicit factors");
         }
-        let held = refreshed(!sites.is_empty(), !auxiliaries.is_empty()).unwrap_or_default();
+        let held = refreshed(!sites.is_empty(), !tangents.is_empty()).unwrap_or_default();
         let mut items = Vec::new();
         if all {
             items.extend(sites.into_iter().flat_map(|site| self.site(site)));
-            items.extend(auxiliaries.into_iter().flat_map(|own| self.auxiliary(own)));
+            items.extend(tangents.into_iter().flat_map(|own| self.auxiliary(own)));
         }
         let line = format!("{}, {held} held, up to terms that do not hold it:", steps.join(" and "));
         items.push(Item::Paragraph(vec![words(capitalised(&line))]));
@@ -130,7 +144,8 @@ impl Derivation<'_> {
     }
 
     /// `log q(w) = E[...] + const`, a part for each statement; for a point its objective.
-    fn expectation(&self, block: &Block, contributions: &[Contribution], lines: bool) -> Vec<Item> {
+    fn expectation(&self, id: BlockId, contributions: &[Contribution], lines: bool) -> Vec<Item> {
+        let block = self.equations.block(id);
         let mut symbols = self.symbols().clone();
         let sums: Vec<Sum> = contributions.iter().map(|own| own.expected(&mut symbols, block)).collect();
         let letters: &[LetterId] = if block.ascent.is_some() { &[] } else { &block.plates };
@@ -158,14 +173,21 @@ impl Derivation<'_> {
                 Some(line) => (format!("{line}, {}", from.0), from.1),
                 None => from,
             };
-            parts.push(Part { node: builder.sum(sum), note: Some(note) });
+            let node = match block.by {
+                Some(_) => self.surrogate(&mut builder, id, block, own),
+                None => builder.sum(sum),
+            };
+            parts.push(Part { node, note: Some(note) });
         }
         parts.push(Part { node: Node::name("const"), note: None });
         let random = self.equations.blocks.iter().any(|other| !other.is_point());
         let words_of = match (block.by, random) {
             (Some(bound), _) => {
                 let name = self.equations.bound(bound).name;
-                format!("The bound {name} at the old values, which its coefficients hold, for one copy:")
+                format!(
+                    "By the bound {name} at the values before the update, marked ~, for one copy; the bounds of all \
+                     copies add up:"
+                )
             }
             (None, _) if block.ascent.is_some() => {
                 let copies = if block.plates.is_empty() { "" } else { ", for all copies" };
@@ -179,8 +201,32 @@ impl Derivation<'_> {
         };
         vec![
             Item::Paragraph(vec![words(words_of)]),
-            Item::Rows(vec![Row { left, relation: Sign::Equal, parts }]),
+            Item::Rows(vec![Row {
+                left,
+                relation: if block.by.is_some() { Sign::AtLeast } else { Sign::Equal },
+                parts,
+            }]),
         ]
+    }
+
+    /// The coefficients of a bound at the old values, each times its statistic at the new ones.
+    fn surrogate<'s>(
+        &'s self,
+        builder: &mut Builder<'s>,
+        id: BlockId,
+        block: &'s Block,
+        own: &'s Contribution,
+    ) -> Node {
+        let terms = own.parts.iter().map(|part| {
+            let statistic = builder.statistic(block, &self.moment(id, &part.statistic, &part.slots));
+            let coefficient = builder.with_old(&block.members, |builder| builder.sum(&part.coefficient));
+            let scaled = |(negative, addend): (bool, Node)| {
+                let product = Node::times(vec![addend, statistic.clone()]);
+                if negative { product.negated() } else { product }
+            };
+            Node::add(coefficient.addends().into_iter().map(scaled).collect())
+        });
+        Node::add(terms.collect())
     }
 
     /// `The statistics log x, x are those of the Gamma family.`

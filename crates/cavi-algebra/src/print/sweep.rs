@@ -82,7 +82,10 @@ impl Derivation<'_> {
                 && !updated.contains(id)
         });
         lines.extend(left_out.map(|id| vec![words(format!("{} keeps its start.", self.names_of(id)))]));
-        lines.extend(self.warmup.iter().map(|sentence| vec![words(sentence.clone())]));
+        lines.extend(self.run.warmup.iter().map(|sentence| vec![words(sentence.clone())]));
+        lines.extend(self.start().map(|text| vec![words(text)]));
+        lines.extend(self.restarts().map(|text| vec![words(text)]));
+        lines.extend(self.run.stop.is_some().then(|| self.until()));
         lines
     }
 
@@ -127,20 +130,51 @@ impl Derivation<'_> {
 
     /// A fit as an algorithm: what is repeated, what is updated in which order, and when allocations are refreshed.
     pub(super) fn algorithm(&self) -> Item {
-        let mut lines = vec![
-            Line { depth: 0, text: vec![words("Start from a value of each factor of q.")] },
-            Line { depth: 0, text: self.until() },
-        ];
+        let start = self.start().unwrap_or_else(|| "Start from a value of each factor of q.".to_owned());
+        let before = self.restarts().into_iter().chain([start]).chain(self.run.warmup.iter().cloned());
+        let mut lines: Vec<Line> = before.map(|text| Line { depth: 0, text: vec![words(text)] }).collect();
+        let repeat = vec![words("Repeat: one sweep, in this order.")];
+        lines.push(Line { depth: 0, text: repeat });
         for item in self.items() {
             self.algorithm_item(&item, 1, true, &mut lines);
         }
         lines.push(Line { depth: 1, text: vec![words(format!("Evaluate the {}.", self.objective()))] });
+        lines.push(Line { depth: 0, text: self.until() });
         Item::Algorithm(lines)
     }
 
+    /// `The start: mu = kmeans(x).`
+    fn start(&self) -> Option<String> {
+        let stated = &self.run.start;
+        (!stated.is_empty())
+            .then(|| format!("Start from {}; what is not given starts at random.", stated.join(", ")))
+    }
+
+    fn restarts(&self) -> Option<String> {
+        let count = self.run.restarts.filter(|count| *count > 1)?;
+        Some(format!(
+            "All of this is done from {count} starts, and the result with the largest {} is kept.",
+            self.objective()
+        ))
+    }
+
+    /// When it stops.
     fn until(&self) -> Vec<Span> {
         let objective = self.objective();
-        vec![words(format!("Repeat until the {objective} changes by less than the tolerance:"))]
+        let mut text = match self.run.stop {
+            Some((tolerance, 1)) => {
+                format!("Stop when the relative change of the {objective} is below {tolerance:e}")
+            }
+            Some((tolerance, count)) => format!(
+                "Stop when the relative change of the {objective} stayed below {tolerance:e} for {count} evaluations"
+            ),
+            None => format!("Stop when the {objective} changes by less than the tolerance"),
+        };
+        if let Some(sweeps) = self.run.sweeps {
+            text.push_str(&format!(", after {sweeps} sweeps at the latest"));
+        }
+        text.push('.');
+        vec![words(text)]
     }
 
     fn objective(&self) -> &'static str {

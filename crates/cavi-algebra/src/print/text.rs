@@ -6,7 +6,7 @@ use crate::sum_of_products::{Sum, Term};
 use super::Scope;
 use super::build::Builder;
 use super::node::{Call, Element, Node, Product, Range, Relation};
-use super::number::{Named, Number};
+use super::number::Number;
 
 /// A sum on one line.
 pub fn sum(scope: Scope<'_>, sum: &Sum) -> String {
@@ -67,16 +67,11 @@ fn number(number: &Number) -> (Vec<String>, Vec<String>) {
         above.push(number.above.clone());
     }
     if let Some(named) = number.named {
-        above.push(
-            match named {
-                Named::LogTwoPi => "log(2 pi)",
-                Named::LogTwo => "log(2)",
-                Named::LogPi => "log(pi)",
-                Named::LogHalfPi => "log(pi / 2)",
-                Named::Pi => "pi",
-            }
-            .to_owned(),
-        );
+        above.push(match named.inside("pi") {
+            None => "pi".to_owned(),
+            Some((inside, 1)) => format!("log({inside})"),
+            Some((inside, below)) => format!("log({inside} / {below})"),
+        });
     }
     let below = if number.below == 1 { Vec::new() } else { vec![number.below.to_string()] };
     (above, below)
@@ -163,6 +158,8 @@ fn called(call: &Call, arguments: &[Node]) -> String {
         Call::Function(function) => function.name(),
         Call::Cosh => "cosh",
         Call::Tanh => "tanh",
+        Call::PositivePart => return format!("max(0, {})", list(arguments, ", ")),
+        Call::MultivariateDigamma => "multivariate_psi",
         Call::Digamma => "psi",
         Call::Inverse => "inverse",
         Call::Q => "q",
@@ -211,7 +208,7 @@ fn element(element: &Element) -> String {
     format!("{}{number}{subscripts}", element.name)
 }
 
-fn relation(relation: &Relation) -> String {
+pub(crate) fn relation(relation: &Relation) -> String {
     match relation {
         Relation::Equal(left, right) => format!("{} = {}", node(left), node(right)),
         Relation::Different(left, right) => format!("{} != {}", node(left), node(right)),

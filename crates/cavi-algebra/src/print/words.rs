@@ -1,5 +1,7 @@
 //! Names and plain words in LaTeX.
 
+use super::number::in_latex;
+
 /// Greek letters by name, by character and in LaTeX.
 const GREEK: [(&str, char, &str); 35] = [
     ("alpha", 'α', "\\alpha"),
@@ -86,7 +88,7 @@ pub(crate) fn upright(word: &str) -> String {
 pub(crate) fn name(text: &str) -> Name {
     // A number of the program that the derivation keeps as a constant prints as it is written.
     if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
-        return Name { base: text.to_owned(), primes: 0, subscripts: Vec::new() };
+        return Name { base: in_latex(text), primes: 0, subscripts: Vec::new() };
     }
     // The inverse of a transpose.
     if let Some(bare) = text.strip_suffix("'^-1") {
@@ -94,6 +96,11 @@ pub(crate) fn name(text: &str) -> Name {
         let below =
             if subscripts.is_empty() { String::new() } else { format!("_{{{}}}", subscripts.join(",")) };
         return Name { base: format!("({base}{below}'^{{-1}})"), primes: 0, subscripts: Vec::new() };
+    }
+    // A value before an update.
+    if let Some(bare) = text.strip_suffix('~') {
+        let own = name(bare);
+        return Name { base: format!("\\tilde{{{}}}", own.base), ..own };
     }
     // A derivative has its primes at the end.
     let bare = text.trim_end_matches('\'');
@@ -109,21 +116,26 @@ pub(crate) fn name(text: &str) -> Name {
         out.subscripts.push(first[stem.len()..].to_owned());
     }
     for part in parts {
-        if part == "prime" {
-            out.primes += 1;
-        } else {
-            out.subscripts.push(subscript(part));
+        match (part, ACCENTS.iter().find(|(word, _)| *word == part)) {
+            ("prime", _) => out.primes += 1,
+            (_, Some((_, accent))) => out.base = format!("{accent}{{{}}}", out.base),
+            (_, None) => out.subscripts.push(subscript(part)),
         }
     }
     out
 }
+
+/// Parts of names that are set as accents.
+const ACCENTS: [(&str, &str); 4] =
+    [("bar", "\\bar"), ("hat", "\\hat"), ("tilde", "\\tilde"), ("dot", "\\dot")];
 
 /// A part of a name behind an underscore.
 fn subscript(part: &str) -> String {
     if part.chars().all(|c| c.is_ascii_digit()) {
         return part.to_owned();
     }
-    symbol(part).unwrap_or_else(|| upright(part))
+    // A Latin letter set upright is no index: `Lambda_k` is one number, and not the element k of Lambda.
+    symbol(part).filter(|_| part.len() > 1).unwrap_or_else(|| upright(part))
 }
 
 /// A letter, whose primes follow it.
@@ -176,6 +188,10 @@ mod tests {
         assert_eq!(show("b0"), "b_0");
         assert_eq!(show("c_prime"), "c'_");
         assert_eq!(show("L''"), "L''_");
+        assert_eq!(show("mu_bar"), "\\bar{\\mu}_");
+        assert_eq!(show("Lambda_k"), "\\Lambda_\\mathrm{k}");
+        assert_eq!(show("w~"), "\\tilde{w}_");
+        assert_eq!(show("1e-6"), "10^{-6}_");
         assert_eq!(show("habit"), "\\mathrm{habit}_");
         assert_eq!(show("user_bias"), "\\mathrm{user\\_bias}_");
         assert_eq!(show("theta"), "\\theta_");

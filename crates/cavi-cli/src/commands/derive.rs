@@ -1,34 +1,58 @@
 //! `cavi derive MODEL`: the updates and the bound.
 
+use std::path::Path;
+
 use cavi::{Compiled, Format};
 use cavi_syntax::nearest;
 
 use crate::arguments::{DerivationFormat, DeriveArguments};
+use crate::difference::difference;
 use crate::failure::Failure;
 use crate::{program, terminal};
 
-/// The derivation in one of four formats, or how one variable comes by its update.
+/// The derivation in one of four formats, or how one variable comes by its update; printed, or compared with a file.
 pub fn run(arguments: &DeriveArguments) -> Result<(), Failure> {
     let source = program::find(&arguments.model)?;
     let set = super::check::values(&arguments.set)?;
     let compiled = program::compile(&source, &set)?;
-    let format = match arguments.format {
+    let text = derivation(&compiled, arguments)?;
+    match &arguments.check {
+        Some(file) => compare(file, &text),
+        None => terminal::print(&text),
+    }
+}
+
+fn derivation(compiled: &Compiled, arguments: &DeriveArguments) -> Result<String, Failure> {
+    let format = match arguments.chosen() {
         DerivationFormat::Text => Format::Text,
         DerivationFormat::Latex => Format::Latex,
         DerivationFormat::Markdown => Format::Markdown,
         DerivationFormat::Json => {
             let variable = arguments.explain.as_deref();
             let json = compiled.derivation_json(variable);
-            let json = json.ok_or_else(|| no_latent(&compiled, variable.unwrap_or_default()))?;
-            return terminal::print(&json);
+            return json.ok_or_else(|| no_latent(compiled, variable.unwrap_or_default()));
         }
     };
     let text = match &arguments.explain {
         None => compiled.derivation(format),
-        Some(variable) => compiled.explain(variable, format).ok_or_else(|| no_latent(&compiled, variable))?,
+        Some(variable) => compiled.explain(variable, format).ok_or_else(|| no_latent(compiled, variable))?,
     };
     let end = if text.ends_with('\n') { "" } else { "\n" };
-    terminal::print(&format!("{text}{end}"))
+    Ok(format!("{text}{end}"))
+}
+
+/// Compares a derivation with a stored one.
+fn compare(file: &Path, text: &str) -> Result<(), Failure> {
+    let shown = file.display();
+    let stored = std::fs::read_to_string(file)
+        .map_err(|error| Failure::wrong(format!("`{shown}` cannot be read: {error}")))?;
+    // Line ends are those of the machine that stored it.
+    match difference(&stored.replace("\r\n", "\n"), text) {
+        None => Ok(()),
+        Some(lines) => Err(Failure::Wrong(format!(
+            "error: the derivation is no longer that of `{shown}`: what is stored has -, what is derived +\n{lines}"
+        ))),
+    }
 }
 
 fn no_latent(compiled: &Compiled, variable: &str) -> Failure {

@@ -186,6 +186,43 @@ fn every_built_in_program_compiles_and_shows_itself() {
     }
 }
 
+/// A stored derivation is compared in the format of its suffix; what differs is shown with its place.
+#[test]
+fn a_stored_derivation_is_compared() {
+    let directory = scratch("derive_check");
+    for (file, format) in
+        [("lda.txt", "text"), ("lda.tex", "latex"), ("lda.md", "markdown"), ("lda.json", "json")]
+    {
+        let derived = cavi(&directory, &["derive", "lda", "--format", format]);
+        fs::write(directory.join(file), &derived.stdout).unwrap();
+        let same = cavi(&directory, &["derive", "lda", "--check", file]);
+        assert!(same.status.success() && same.stdout.is_empty(), "{file}: {}", text(&same.stderr));
+        let other =
+            cavi(&directory, &["derive", "lda", "--set", "alpha=2", "--set", "topic=50", "--check", file]);
+        assert_eq!(other.status.code(), Some(1), "{file}");
+        let message = text(&other.stderr);
+        assert!(
+            message.contains("\nline ") && message.contains("\n- ") && message.contains("\n+ "),
+            "{message}"
+        );
+        assert!(message.contains("50"), "{message}");
+    }
+    let none = cavi(&directory, &["derive", "lda", "--check", "nowhere.txt"]);
+    assert_eq!(none.status.code(), Some(1));
+    assert!(text(&none.stderr).contains("`nowhere.txt` cannot be read"));
+}
+
+/// An implicit factor has no block, and is explained all the same.
+#[test]
+fn an_implicit_factor_is_explained() {
+    let explained = cavi(&root(), &["derive", "lda_tokens", "--explain", "z"]);
+    assert!(explained.status.success(), "{}", text(&explained.stderr));
+    let shown = text(&explained.stdout);
+    assert!(shown.contains("q(z[d,t] = k) = phi[d,t,k]") && shown.contains("phi[d,t,k] ∝ exp("), "{shown}");
+    let json = cavi(&root(), &["derive", "lda_tokens", "--explain", "z", "--format", "json"]);
+    assert!(json.status.success(), "{}", text(&json.stderr));
+}
+
 /// Labels from which no file name can be made are refused before the fit, not after it.
 #[test]
 fn names_of_groups_that_no_file_can_have() {

@@ -79,7 +79,10 @@ impl Bound for JaakkolaJordan {
     fn words(&self) -> BoundWords {
         BoundWords {
             holds: "Beside a line, softplus is concave in the square of its argument, and lies below its tangents:",
-            tight: "which is tight where the square is its expectation:",
+            equal: "with equality where they touch:",
+            best: Some(
+                "Under q the argument is random, and the expected bound is best where the square is its expectation:",
+            ),
             step: "softplus bounded by its tangent",
         }
     }

@@ -57,7 +57,11 @@ impl Bound for JensenLogSum {
     fn words(&self) -> BoundWords {
         BoundWords {
             holds: "The log of a sum is bounded below for any shares that sum to 1,",
-            tight: "which is tight at shares proportional to the exponential of the expected log:",
+            equal: "with equality at shares proportional to the addends:",
+            best: Some(
+                "Under q the addends are random, and the expected bound is largest at shares proportional to the exponential of \
+                 the expected log:",
+            ),
             step: "logs of sums bounded",
         }
     }

@@ -44,7 +44,8 @@ impl Bound for LeeSeung {
     fn words(&self) -> BoundWords {
         BoundWords {
             holds: "The square of a sum of numbers that are not negative is bounded above for any shares that sum to 1,",
-            tight: "which is tight at shares proportional to the numbers: in an update they are those of the old values.",
+            equal: "with equality at shares proportional to the numbers; in an update they are those of the old values:",
+            best: None,
             step: "squares of sums bounded",
         }
     }

@@ -156,6 +156,9 @@ pub struct BoundedStatement {
     pub held: Sum,
     /// With allocations and auxiliary variables at their optimum: what the bound is evaluated from.
     pub tight: Sum,
+    /// Where the statement holds an implicit factor: the same with the shares of that factor in it, so that it is this
+    /// statement's own. In `tight` it stands in the log partition of the factor, with what other statements add to that.
+    pub shared: Option<Sum>,
 }
 
 impl Bounded {
@@ -228,7 +231,8 @@ pub fn bound(derivation: &mut Derivation, drafts: &[Draft], log_densities: &[Sum
         }
         let held = canonical(&mut derivation.symbols, &held);
         let tight = canonical(&mut derivation.symbols, &tight);
-        bounded.statements.push(BoundedStatement { stated: log_density.clone(), held, tight });
+        let stated = log_density.clone();
+        bounded.statements.push(BoundedStatement { stated, held, tight, shared: None });
     }
     bounded
 }

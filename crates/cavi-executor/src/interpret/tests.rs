@@ -90,7 +90,7 @@ impl Program {
             contributions: vec![Vec::new(); blocks.len()],
             blocks,
             sites,
-            elbo: Elbo { terms: vec![(StatementId(0), Sum { terms })] },
+            elbo: Elbo { terms: vec![(StatementId(0), Sum { terms })], ..Elbo::default() },
         }
     }
 }

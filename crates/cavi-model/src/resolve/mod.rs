@@ -48,7 +48,7 @@ pub fn resolve(program: &Program) -> (Option<Model>, Vec<Diagnostic>) {
     resolve_with(program, &[])
 }
 
-/// A constant that gets its value from outside (`--set`).
+/// A constant that gets its value from outside, or an axis its size (`--set`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Set<'a> {
     /// Its name.
@@ -112,6 +112,13 @@ pub fn resolve_with(program: &Program, set: &[Set]) -> (Option<Model>, Vec<Diagn
     for array in resolver.symbols.arrays.iter_mut().filter(|array| array.kind == ArrayKind::Constant) {
         if let Some(set) = set.iter().rfind(|set| set.name == array.name) {
             array.value = set.value.map(Expression::Number);
+        }
+    }
+    // A size that is no whole number is refused where it is bound.
+    for axis in &mut resolver.symbols.axes {
+        let given = set.iter().rfind(|set| set.name == axis.name).and_then(|set| set.value);
+        if let Some(size) = given.filter(|size| *size >= 0.0 && size.fract() == 0.0 && *size <= 1e15) {
+            axis.size = Some(Expression::Number(size));
         }
     }
     literals::name_literals(&mut resolver.symbols, &mut resolver.array_spans, &mut statements);

@@ -211,6 +211,10 @@ fn drawings_are_the_same_whatever_the_names_are() {
     assert!(picture.starts_with("<svg") && picture.trim_end().ends_with("</svg>"));
     assert!(picture.contains(">w[m, j, k]</text>") && picture.contains(">factor k = 15</text>"));
     assert!(text.starts_with("digraph \"gfa\" {") && text.contains("subgraph cluster_"));
+    // No plate is left out, whether it nests or crosses another.
+    for plate in &graph.plates {
+        assert!(text.contains(&format!("label = \"{}\"; labelloc", plate.label())), "{}", plate.label());
+    }
     // Another name of the same width: the same picture but for the name.
     let renamed = GFA.replace("alpha", "alpho");
     let (program, _) = parse(&renamed);

@@ -160,7 +160,7 @@ pub fn equations(
         bounds: vec![log_of_a_sum()],
         sites,
         auxiliaries,
-        elbo: Elbo { terms },
+        elbo: Elbo { terms, ..Elbo::default() },
         sweep,
         rotations: Vec::new(),
     }
@@ -175,13 +175,20 @@ fn log_of_a_sum() -> StatedBound {
     let gain = log(&f).minus(log(&phi));
     let over =
         |factors: Vec<Factor>| Sum::term(Term { sums: vec![c], factors, coefficient: Coefficient(1.0) });
-    let axis = Axis { name: "category".to_owned(), parent: None, letters: vec![c], size: None };
+    let other = LetterId(1);
+    let all = Atom::Value(ArrayId(0), at(&[other]));
+    let all =
+        Sum::term(Term { sums: vec![other], factors: vec![Factor::of(all)], coefficient: Coefficient(1.0) });
+    let mut share = Term::atom(f.clone());
+    share.factors.push(Factor { atom: Atom::Group(Box::new(all)), power: -1 });
+    let axis = Axis { name: "category".to_owned(), parent: None, letters: vec![c, other], size: None };
+    let letter = Letter { name: "c".to_owned(), axis: AxisId(0), parent: None };
     StatedBound {
         name: "jensen_log_sum",
         inequality: Inequality {
             symbols: Symbols {
                 axes: vec![axis],
-                letters: vec![Letter { name: "c".to_owned(), axis: AxisId(0), parent: None }],
+                letters: vec![letter.clone(), letter],
                 arrays: vec![array("f", Support::Positive), array("phi", Support::Simplex)],
             },
             left: over(vec![Factor::of(f)]).apply(Function::Log),
@@ -189,11 +196,14 @@ fn log_of_a_sum() -> StatedBound {
             right: over(vec![Factor::of(phi), Factor::of(Atom::Group(Box::new(gain)))]),
             argument: ArrayId(0),
             auxiliary: ArrayId(1),
-            optimum: Sum::zero(),
+            optimum: Sum::term(share),
         },
         words: BoundWords {
             holds: "The log of a sum is bounded below for any shares that sum to 1,",
-            tight: "which is tight at shares proportional to the exponential of the expected log:",
+            equal: "with equality at shares proportional to the addends:",
+            best: Some(
+                "Under q the expected bound is largest at shares proportional to the exponential of the expected log:",
+            ),
             step: "logs of sums bounded",
         },
         keeps_zeros: false,

@@ -132,7 +132,7 @@ fn one_block_is_explained_alone() {
         program: &[],
         stated: &[],
         standard: &Families,
-        warmup: &[],
+        run: &crate::print::Run::default(),
         schedule: None,
     }
     .explain(BlockId(1), Format::Text);

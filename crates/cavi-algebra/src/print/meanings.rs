@@ -1,0 +1,181 @@
+//! What the symbols of a page mean, one sentence for each that stands on it; and that no symbol has two meanings.
+
+use crate::expression::Function;
+
+use super::derivation::Derivation;
+use super::document::{Item, Part, Span, words};
+use super::node::{Call, Element, Node, Range, Relation};
+
+impl Derivation<'_> {
+    /// The digamma function is written out where a variable is called psi.
+    pub(super) fn one_meaning(&self, items: &mut [Item]) {
+        if !self.scope().is_taken("psi") {
+            return;
+        }
+        each_node(items, &mut |node| {
+            if let Node::Call(call @ (Call::Digamma | Call::Function(Function::Digamma)), _) = node {
+                *call = Call::Named("digamma".to_owned());
+            }
+        });
+    }
+
+    /// A sentence for each symbol of the derivation itself.
+    pub(super) fn meanings(&self, items: &mut [Item]) -> Vec<Item> {
+        let mut used = Used::default();
+        each_node(items, &mut |node| used.note(node));
+        let x = || Node::name("x");
+        let mut lines: Vec<Vec<Span>> = Vec::new();
+        let mut line = |of: bool, node: Node, text: &str| {
+            if of {
+                lines.push(vec![Span::Math(node), words(format!(" {text}"))]);
+            }
+        };
+        line(used.expectation, Node::Expectation(Box::new(x())), "is an expectation under q");
+        line(
+            used.spread,
+            Node::Covariance(Box::new(x()), Box::new(Node::name("y"))),
+            "is a covariance under q, and Var(x) a variance",
+        );
+        line(
+            used.entropy,
+            Node::Entropy(Box::new(Node::name("q"))),
+            "is an entropy, the expectation of -log q under q",
+        );
+        let natural = Node::call(Call::Named(self.scope().natural()), Node::name("t"));
+        line(used.natural, natural, "is the natural parameter that multiplies the statistic t in log q");
+        let normaliser = Node::call(Call::Named(self.scope().normaliser()), Node::name("q"));
+        line(used.normaliser, normaliser, "is the log-normaliser of q");
+        let digamma =
+            if self.scope().is_taken("psi") { Call::Named("digamma".to_owned()) } else { Call::Digamma };
+        line(used.digamma, Node::call(digamma, x()), "is the digamma function, the derivative of log Gamma");
+        line(
+            used.multivariate,
+            Node::Call(Call::MultivariateDigamma, vec![x(), Node::name("n")]),
+            "is the derivative of the log of the multivariate Gamma function, the sum of the digamma function at \
+             x + (1 - i) / 2 over i from 1 to n",
+        );
+        line(
+            used.indicator,
+            Node::Indicator(Box::new(Relation::Equal(x(), Node::name("y")))),
+            "is 1 where x is y, else 0",
+        );
+        if used.count {
+            lines.push(vec![words("# counts the positions for which what follows holds")]);
+        }
+        if used.old {
+            lines.push(vec![words("~ marks a value before the update")]);
+        }
+        if lines.is_empty() {
+            return Vec::new();
+        }
+        vec![Item::Heading("Symbols"), Item::List(lines)]
+    }
+}
+
+/// Which symbols stand on a page.
+#[derive(Default)]
+struct Used {
+    expectation: bool,
+    spread: bool,
+    entropy: bool,
+    natural: bool,
+    normaliser: bool,
+    digamma: bool,
+    multivariate: bool,
+    indicator: bool,
+    count: bool,
+    old: bool,
+}
+
+impl Used {
+    fn note(&mut self, node: &Node) {
+        match node {
+            Node::Expectation(_) => self.expectation = true,
+            Node::Variance(_) | Node::Covariance(..) => self.spread = true,
+            Node::Entropy(_) => self.entropy = true,
+            Node::Count(_) => self.count = true,
+            Node::Indicator(_) => self.indicator = true,
+            Node::Element(element) => self.old |= element.name.ends_with('~'),
+            Node::Call(Call::Digamma | Call::Function(Function::Digamma), _) => self.digamma = true,
+            Node::Call(Call::MultivariateDigamma, _) => self.multivariate = true,
+            Node::Call(Call::Named(name), arguments) => match arguments.as_slice() {
+                [Node::Call(Call::Q, _)] => self.normaliser = true,
+                _ => {
+                    self.digamma |= name == "digamma";
+                    self.natural |= NATURAL.contains(&name.as_str());
+                }
+            },
+            _ => {}
+        }
+    }
+}
+
+/// What natural parameters may be called.
+const NATURAL: [&str; 4] = super::scope::NATURAL;
+
+/// Visits all nodes of a document, those inside before what they stand in.
+fn each_node(items: &mut [Item], visit: &mut dyn FnMut(&mut Node)) {
+    let spans = |spans: &mut Vec<Span>, visit: &mut dyn FnMut(&mut Node)| {
+        for span in spans {
+            if let Span::Math(node) = span {
+                inside(node, visit);
+            }
+        }
+    };
+    for item in items {
+        match item {
+            Item::Title(_) | Item::Heading(_) | Item::Program(_) => {}
+            Item::Subheading(line) | Item::Paragraph(line) => spans(line, visit),
+            Item::List(lines) => lines.iter_mut().for_each(|line| spans(line, visit)),
+            Item::Algorithm(lines) => lines.iter_mut().for_each(|line| spans(&mut line.text, visit)),
+            Item::Rows(rows) => {
+                for row in rows {
+                    inside(&mut row.left, visit);
+                    for Part { node, note } in &mut row.parts {
+                        inside(node, visit);
+                        note.iter_mut().flat_map(|(_, names)| names).for_each(|name| inside(name, visit));
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn inside(node: &mut Node, visit: &mut dyn FnMut(&mut Node)) {
+    let range = |range: &mut Range, visit: &mut dyn FnMut(&mut Node)| {
+        range.letters.iter_mut().for_each(|own| inside(own, visit));
+        range.conditions.iter_mut().for_each(|own| relation(own, visit));
+    };
+    match node {
+        Node::Add(all) | Node::Call(_, all) => all.iter_mut().for_each(|own| inside(own, visit)),
+        Node::Product(product) => {
+            product.above.iter_mut().chain(&mut product.below).for_each(|own| inside(own, visit));
+        }
+        Node::Power(left, right) | Node::Covariance(left, right) | Node::Probability(left, right) => {
+            inside(left, visit);
+            inside(right, visit);
+        }
+        Node::Sum(over, body) => {
+            range(over, visit);
+            inside(body, visit);
+        }
+        Node::Count(over) => range(over, visit),
+        Node::Element(Element { subscripts, .. }) => subscripts.iter_mut().for_each(|own| inside(own, visit)),
+        Node::Letter(_) | Node::Slice(_) => {}
+        Node::Size { ancestors, .. } => ancestors.iter_mut().for_each(|own| inside(own, visit)),
+        Node::Expectation(inner) | Node::Variance(inner) | Node::Entropy(inner) => inside(inner, visit),
+        Node::Indicator(own) => relation(own, visit),
+        Node::Density(of, given) => of.iter_mut().chain(given).for_each(|own| inside(own, visit)),
+    }
+    visit(node);
+}
+
+fn relation(relation: &mut Relation, visit: &mut dyn FnMut(&mut Node)) {
+    match relation {
+        Relation::Equal(left, right) | Relation::Different(left, right) | Relation::Less(left, right) => {
+            inside(left, visit);
+            inside(right, visit);
+        }
+        Relation::Observed(element) => inside(element, visit),
+    }
+}
