@@ -39,6 +39,10 @@ const ERRORS: f64 = 4.0;
 static STRICT: AtomicUsize = AtomicUsize::new(0);
 
 type Latents = Vec<Option<Vec<f64>>>;
+/// An implicit factor, with the probabilities of its classes at each position.
+type Shares = (ArrayId, Vec<Vec<f64>>);
+/// What a row gains as a copy moves, and the size of what is compared.
+type Gain = Result<(f64, f64), String>;
 
 /// Everything that the checks of one program share.
 struct Page<'a> {
@@ -231,7 +235,7 @@ impl<'a> Page<'a> {
     }
 
     /// For each implicit factor the probabilities of its classes, by position.
-    fn implicit_shares(&self) -> Result<Vec<(ArrayId, Vec<Vec<f64>>)>, String> {
+    fn implicit_shares(&self) -> Result<Vec<Shares>, String> {
         let symbols = self.symbols();
         let mut all = Vec::new();
         for id in (0..symbols.arrays.len()).map(ArrayId::from) {
@@ -270,7 +274,7 @@ impl<'a> Page<'a> {
     }
 
     /// One choice of alternatives for all copies.
-    fn draw(&self, implicit: &[(ArrayId, Vec<Vec<f64>>)], rng: &mut ChaCha8Rng) -> Latents {
+    fn draw(&self, implicit: &[Shares], rng: &mut ChaCha8Rng) -> Latents {
         let symbols = self.symbols();
         let reader = self.reader();
         let mut chosen = std::collections::BTreeMap::new();
@@ -334,7 +338,7 @@ impl<'a> Page<'a> {
                 }
             }
         }
-        let gain = |row: &Row, letters: &mut Vec<(String, usize)>| -> Result<(f64, f64), String> {
+        let gain = |row: &Row, letters: &mut Vec<(String, usize)>| -> Gain {
             let value = |moves: bool, letters: &mut Vec<(String, usize)>| {
                 let mut reader = self.reader();
                 reader.mass = true;
@@ -570,7 +574,7 @@ impl Page<'_> {
         row: &Row,
         last: &[(usize, f64)],
         scale: f64,
-        gain: &dyn Fn(&Row) -> Result<(f64, f64), String>,
+        gain: &dyn Fn(&Row) -> Gain,
     ) -> Result<usize, String> {
         let block = self.program.equations.block(id);
         // The copies of all groups of a ragged slice move together; implicit factors are no values.

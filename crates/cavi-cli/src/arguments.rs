@@ -127,7 +127,7 @@ pub struct DeriveArguments {
     pub explain: Option<String>,
     /// Compare with a stored derivation: status 1 where it differs, and the lines that do
     #[arg(long, value_name = "FILE")]
-    pub check: Option<std::path::PathBuf>,
+    pub check: Option<PathBuf>,
     /// A constant or a size given outside of the program, as for `fit`
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,

@@ -129,7 +129,7 @@ fn logarithm(size: f64) -> Option<(u32, Named)> {
     };
     for below in [1_u32, 2] {
         let value = (f64::from(below) * size).exp();
-        if !(value < 1e6) {
+        if value >= 1e6 {
             continue;
         }
         if let Some((above, under)) = fraction(value) {
