@@ -173,5 +173,5 @@ cases! {
     nmf_kl joint_mu plsa lda lda_tokens gamma_poisson_masked hpf poisson_cp_3mode gfa gfa_masked ragged_hierarchy
     eight_schools naive_bayes_semisupervised gmm_normal_gamma_joint
     matrix_mixture matrix_wishart matrix_effects matrix_intercept matrix_normal_wishart matrix_normal_gamma
-    matrix_known
+    matrix_known pairs_of_features
 }

@@ -105,73 +105,80 @@ fn what_is_printed_compiles_when_it_is_pasted() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Rejected programs, and what takes the place of what in them by their messages; the last of each is what the program needs
-/// beside it.
-const MENDED: &[(&str, &[(&str, &str)], &str)] = &[
-    (
-        "conjugacy_bradley_terry",
-        &[
+/// A rejected program, and what its message says to write.
+struct Mended {
+    name: &'static str,
+    /// What stands in the program, and what its message has for it.
+    changes: &'static [(&'static str, &'static str)],
+    /// What of the program gave its place away.
+    more: &'static str,
+}
+
+const MENDED: &[Mended] = &[
+    Mended {
+        name: "conjugacy_bradley_terry",
+        changes: &[
             ("s[home[g]] / (s[home[g]] + s[away[g]])", "logit = s[home[g]] - s[away[g]]"),
             ("s[i] ~ Gamma(1, rate = 1)", "s[i] ~ Normal(0, sd = 1)"),
         ],
-        "",
-    ),
-    (
-        "conjugacy_slip_and_guess",
-        &[
+        more: "",
+    },
+    Mended {
+        name: "conjugacy_slip_and_guess",
+        changes: &[
             ("known[n] ~ Bernoulli(0.5)", "part_of_y[n] ~ Categorical(share)"),
             ("guess[j] ~ Beta(1, 1)", "share[:c] ~ Dirichlet(1)"),
             ("right[j] ~ Beta(1, 1)", "p_of_part[c, j] ~ Beta(1, 1)"),
             ("guess[j] * (1 - known[n]) + right[j] * known[n]", "p = p_of_part[part_of_y[n], j]"),
             ("axis student[n]\n", "axis part[c] = 2"),
         ],
-        "axis student[n]",
-    ),
-    (
-        "conjugacy_share_of_rates",
-        &[
+        more: "axis student[n]",
+    },
+    Mended {
+        name: "conjugacy_share_of_rates",
+        changes: &[
             ("s ~ Beta(1, 1)", "rate_of_part[c] ~ Gamma(1, rate = 1)"),
             ("s * a + (1 - s) * b", "rate = sum[c](rate_of_part[c])"),
             ("axis row[n]\n", "axis part[c] = 2"),
         ],
-        "axis row[n]",
-    ),
-    (
-        "conjugacy_real_factor_of_a_rate",
-        &[
+        more: "axis row[n]",
+    },
+    Mended {
+        name: "conjugacy_real_factor_of_a_rate",
+        changes: &[
             ("1 + p * z[n]", "rate = rate_of_y[n]"),
             ("z[n] ~ Normal(0, sd = 1)", "rate_of_y[n] ~ Gamma(1, rate = 1)"),
         ],
-        "",
-    ),
-    (
-        "conjugacy_softmax_of_a_latent_class",
-        &[
+        more: "",
+    },
+    Mended {
+        name: "conjugacy_softmax_of_a_latent_class",
+        changes: &[
             ("a[c] ~ Normal(0, sd = 1)", "share_of_z[:c] ~ Dirichlet(1)"),
             ("z[n] ~ Categorical(p[n, :c])", "z[n] ~ Categorical(share_of_z[:c])"),
             ("p[n, c] = exp(a[c] * x[n]) / sum[e](exp(a[e] * x[n]))\n", ""),
         ],
-        "",
-    ),
-    (
-        "conjugacy_rows_without_simplex",
-        &[("truth[r, c, e] ~ Gamma(1, rate = 1)", "truth[r, c, :e] ~ Dirichlet(1)")],
-        "",
-    ),
-    (
-        "axes_binary_index",
-        &[
+        more: "",
+    },
+    Mended {
+        name: "conjugacy_rows_without_simplex",
+        changes: &[("truth[r, c, e] ~ Gamma(1, rate = 1)", "truth[r, c, :e] ~ Dirichlet(1)")],
+        more: "",
+    },
+    Mended {
+        name: "axes_binary_index",
+        changes: &[
             ("z[n] ~ Bernoulli(0.3)", "z[n] ~ Categorical(share)"),
             ("model wrong\n", "share[:c] ~ Dirichlet(1)"),
         ],
-        "",
-    ),
+        more: "",
+    },
 ];
 
 #[test]
 fn what_a_message_proposes_compiles_in_its_program() {
     let mut wrong = Vec::new();
-    for (name, changes, more) in MENDED {
+    for Mended { name, changes, more } in MENDED {
         let path = root().join("tests/rejected").join(format!("{name}.cavi"));
         let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
         let message = compile(name, &text).expect_err("the program is rejected");
