@@ -4,6 +4,7 @@
 use cavi::bind::ArrayInput;
 use cavi::start::Given;
 use cavi::{Control, Fit, Settings};
+use cavi_derivation::collapsed::{with_bound_of, with_collapsed};
 use cavi_derivation::warmup::{allocated, shapes, with_free_shapes, with_means};
 use cavi_executor::{Parameters, start};
 use cavi_syntax::ast::Warmup;
@@ -184,6 +185,9 @@ fn every_program_with_allocations_warms_up() {
         let mut versions = Vec::new();
         if !allocated(&program.equations).is_empty() {
             versions.push(("means", with_means(&program.equations)));
+            let collapsed = with_collapsed(&program.equations, &|_| true);
+            versions.push(("collapsed", with_bound_of(&program.equations, collapsed.clone())));
+            versions.push(("collapsed", collapsed));
         }
         let shapes = shapes(&program.model);
         // Where a shape of 1 is absent by its value, no other shape has a closed form; such a program has no allocations.

@@ -18,6 +18,7 @@ pub mod symbols;
 pub use bound::{BoundWords, Inequality, Side, StatedBound};
 pub use contribution::Contribution;
 pub use equations::{
+    Collapsed, LeftOut, Part,
     Addend, Ascent, Auxiliary, Block, Elbo, Equations, Mode, Natural, Rotated, Rotation, Site,
     StatementEquation,
 };

@@ -123,6 +123,7 @@ fn to_site(
         plates: place.plates,
         weight: Sum::term(weight),
         addends,
+        collapsed: None,
     });
     Ok(())
 }

@@ -7,6 +7,7 @@ mod absent;
 mod advice;
 mod ascent;
 mod blocks;
+pub mod collapsed;
 mod bounds;
 mod conjugate;
 mod contraction;

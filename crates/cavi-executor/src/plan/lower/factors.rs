@@ -69,7 +69,7 @@ impl<'a> Lowering<'a, '_> {
                 }
                 (node, subscripts)
             }
-            Atom::Apply(function @ Function::LogBesselK, arguments) => {
+            Atom::Apply(function @ (Function::LogBesselK | Function::LogLeft), arguments) => {
                 let (domain, subscripts) =
                     self.domain(scope, &arguments[0].clone().plus(arguments[1].clone()));
                 let left = self.sum(&arguments[0], &domain, target)?;
