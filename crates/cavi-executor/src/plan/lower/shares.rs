@@ -201,6 +201,13 @@ impl<'a> Lowering<'a, '_> {
         let size =
             |domain: &Vec<Dim>| domain.iter().fold(1_usize, |size, dim| size.saturating_mul(self.size(dim)));
         let streaming = domains.iter().any(|domain| size(domain) > self.limit);
+        if streaming && site.collapsed.is_some() {
+            let most = self.limit;
+            return Err(Unplanned(format!(
+                "allocations that leave their own shares out have more than {most} numbers here, one for each entry and category; \
+                 use `ordinary` or `means`"
+            )));
+        }
         let outer = (self.streaming, self.holding);
         let mut lowered = |holding: bool| -> Result<Vec<NodeId>, Unplanned> {
             (self.streaming, self.holding) = (streaming, holding);
