@@ -21,8 +21,7 @@ fn given(from: &Parameters) -> Option<Given> {
 /// A fit of no sweeps after so many of the warm-up from a given start.
 fn warmed(program: &Ready, from: &Parameters, sweeps: u64, threads: usize) -> Parameters {
     let warmup = Some(vec![Warmup::Collapsed(sweeps)]);
-    let settings =
-        Settings { sweeps: Some(0), warmup, given: given(from), threads, ..Settings::default() };
+    let settings = Settings { sweeps: Some(0), warmup, given: given(from), threads, ..Settings::default() };
     fit(program, &settings).parameters
 }
 
@@ -38,7 +37,8 @@ const K: usize = 3;
 /// A table of counts, every row and column with one.
 fn counts(rows: usize, columns: usize, seed: u64) -> Vec<Vec<f64>> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let entry = |rng: &mut ChaCha8Rng| if rng.random_bool(0.6) { 0.0 } else { f64::from(rng.random_range(1..4)) };
+    let entry =
+        |rng: &mut ChaCha8Rng| if rng.random_bool(0.6) { 0.0 } else { f64::from(rng.random_range(1..4)) };
     let mut table: Vec<Vec<f64>> =
         (0..rows).map(|_| (0..columns).map(|_| entry(&mut rng)).collect()).collect();
     (0..rows.max(columns)).for_each(|place| table[place % rows][place % columns] += 1.0);
@@ -198,8 +198,9 @@ const PRIORS: &str = "w[i, k] ~ Gamma(0.3, rate = 2)\nh[j, k] ~ Gamma(0.2, rate 
 #[test]
 fn factors_leave_a_unit_of_each_count_out() {
     let table = counts(8, 6, 2);
-    let text =
-        format!("{AXES}data x[i, j] : count, absent = 0\n{PRIORS}x[i, j] ~ Poisson(sum[k](w[i, k] * h[j, k]))\nfit {{\n  sweep w, h\n}}\n");
+    let text = format!(
+        "{AXES}data x[i, j] : count, absent = 0\n{PRIORS}x[i, j] ~ Poisson(sum[k](w[i, k] * h[j, k]))\nfit {{\n  sweep w, h\n}}\n"
+    );
     for sparse in [false, true] {
         hold(
             &text,
@@ -217,8 +218,9 @@ fn factors_leave_a_unit_of_each_count_out() {
 fn a_background_and_an_exposure_hold_no_counts_to_leave_out() {
     let table = counts(8, 6, 3);
     let exposures: Vec<f64> = (0..8).map(|row| 0.5 + 0.3 * row as f64).collect();
-    let column: String =
-        std::iter::once("row,e\n".to_owned()).chain((0..8).map(|row| format!("{row},{}\n", exposures[row]))).collect();
+    let column: String = std::iter::once("row,e\n".to_owned())
+        .chain((0..8).map(|row| format!("{row},{}\n", exposures[row])))
+        .collect();
     let text = format!(
         "{AXES}data x[i, j] : count, absent = 0\ndata e[i] : positive\n{PRIORS}\
          x[i, j] ~ Poisson(sum[k](e[i] * w[i, k] * h[j, k]) + 0.25)\nfit {{\n  sweep w, h\n}}\n"

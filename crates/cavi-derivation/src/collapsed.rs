@@ -45,7 +45,8 @@ use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::{Substitution, multiply, refresh, rename_apart, substitute};
 use cavi_algebra::{
     Addend, ArrayKind, Atom, Block, BlockId, Collapsed, Elementary, Equations, Factor, Function, LeftOut,
-    LetterId, Mode, Moment, Natural, Part, Restriction, Site, SiteId, Statistic, Subscript, Sum, Support, Symbols, Term, dedup,
+    LetterId, Mode, Moment, Natural, Part, Restriction, Site, SiteId, Statistic, Subscript, Sum, Support,
+    Symbols, Term, dedup,
 };
 use cavi_families::posterior;
 
@@ -61,7 +62,9 @@ pub fn with_collapsed(equations: &Equations, updates: &dyn Fn(BlockId) -> bool) 
         let fed: Vec<Vec<Option<Fed>>> = site
             .addends
             .iter()
-            .map(|addend| addend.log_weight.terms.iter().map(|term| Fed::of(equations, term, updates)).collect())
+            .map(|addend| {
+                addend.log_weight.terms.iter().map(|term| Fed::of(equations, term, updates)).collect()
+            })
             .collect();
         if fed.iter().flatten().all(Option::is_none) {
             continue;
@@ -200,14 +203,10 @@ impl Own<'_, '_> {
         let share = self.share(fed.moment, &elements, &|other, _, _| {
             (other.elementary == fed.elementary).then(|| other.element())
         });
-        let mass = Moment {
-            statistic: Statistic(vec![(0, mass_of(fed.elementary))]),
-            ..fed.moment.clone()
-        };
-        let prior = natural_of(block, fed.elementary)
-            .map_or_else(Sum::zero, |(place, natural)| {
-                self.at(block, &natural.slots, fed.moment, &block.prior[place], Slots::Given)
-            });
+        let mass = Moment { statistic: Statistic(vec![(0, mass_of(fed.elementary))]), ..fed.moment.clone() };
+        let prior = natural_of(block, fed.elementary).map_or_else(Sum::zero, |(place, natural)| {
+            self.at(block, &natural.slots, fed.moment, &block.prior[place], Slots::Given)
+        });
         let part = Part { share, mass: Sum::atom(Atom::Moment(mass)), prior };
         let over_total = posterior(block.family).mean_is_over_total();
         let total = over_total.then(|| self.total(block, fed)).flatten();
@@ -230,7 +229,9 @@ impl Own<'_, '_> {
             place.is_some_and(|place| matches!(fed.moment.plates[place], Subscript::Index(..)))
         };
         let ragged_in_data = block.slices[0].iter().filter_map(|slice| self.symbols.letter(*slice).parent);
-        if !block.slices[0].iter().zip(&fed.moment.slots).all(told) || ragged_in_data.into_iter().any(|own| by_data(&own)) {
+        if !block.slices[0].iter().zip(&fed.moment.slots).all(told)
+            || ragged_in_data.into_iter().any(|own| by_data(&own))
+        {
             return None;
         }
         let copy = fed.copy(self.equations, self.symbols);
@@ -247,7 +248,8 @@ impl Own<'_, '_> {
             };
             let element = Sum::atom(Atom::Moment(element));
             mass = mass.plus(self.at(block, &natural.slots, fed.moment, &element, Slots::Summed));
-            prior = prior.plus(self.at(block, &natural.slots, fed.moment, &block.prior[place], Slots::Summed));
+            prior =
+                prior.plus(self.at(block, &natural.slots, fed.moment, &block.prior[place], Slots::Summed));
         }
         Some(Part { share, mass, prior })
     }
@@ -277,7 +279,10 @@ impl Own<'_, '_> {
                 };
                 let term = Term {
                     sums: addend.letters.clone(),
-                    factors: carried.chain(other.masks.iter().cloned()).chain([Factor::of(allocation)]).collect(),
+                    factors: carried
+                        .chain(other.masks.iter().cloned())
+                        .chain([Factor::of(allocation)])
+                        .collect(),
                     ..Term::number(other.power)
                 };
                 // The categories that are summed are others than the one that asks.

@@ -52,7 +52,8 @@ pub(crate) fn expected_log(factor: &Factor) -> Option<(&Moment, Elementary)> {
 /// `p E log x` to `p log (E x^p)^(1/p)` where p is a positive integer and the family answers that moment, else to
 /// `p log E x`.
 fn of_mean(equations: &Equations, term: &mut Term) {
-    let alone = term.factors.iter().all(|own| expected_log(own).is_some() || matches!(own.atom, Atom::Observed(..)));
+    let alone =
+        term.factors.iter().all(|own| expected_log(own).is_some() || matches!(own.atom, Atom::Observed(..)));
     let power = if alone { term.coefficient.0 } else { 1.0 };
     for factor in &mut term.factors {
         let Some((moment, log)) = expected_log(factor) else { continue };

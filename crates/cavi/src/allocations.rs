@@ -52,10 +52,14 @@ pub(crate) fn notes(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
             Allocations::Ordinary => return None,
             Allocations::Means => "proportional to the addends' means".to_owned(),
             Allocations::Collapsed if left_out.is_empty() => {
-                "proportional to the addends' means: no factor has counts of which a share could be left out".to_owned()
+                "proportional to the addends' means: no factor has counts of which a share could be left out"
+                    .to_owned()
             }
             Allocations::Collapsed => {
-                format!("proportional to the addends' means, each unit left out of the counts of {}", names(&left_out))
+                format!(
+                    "proportional to the addends' means, each unit left out of the counts of {}",
+                    names(&left_out)
+                )
             }
         };
         let rest: Vec<BlockId> =
@@ -68,7 +72,9 @@ pub(crate) fn notes(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
     };
     let of_fit = model.fit.allocations.and_then(|(rule, span)| {
         let note = sentence("the sweeps of this fit allocate", rule)?;
-        Some(note.at(span, "no ascent of the ELBO is claimed, and the fit stops when the means stop changing"))
+        Some(
+            note.at(span, "no ascent of the ELBO is claimed, and the fit stops when the means stop changing"),
+        )
     });
     let of_warmups = model.fit.warmup.iter().filter(|(line, _)| matches!(line, Warmup::Collapsed(_)));
     let of_warmups = of_warmups.filter_map(|(_, span)| {

@@ -411,9 +411,8 @@ impl Context<'_> {
         // Before sweep 1 only those of the warm-up take time.
         let warm = trace.last().map_or(0.0, |row: &TraceRow| row.seconds);
         let precision = self.settings.precision;
-        let mut executor =
-            Executor::stored(self.swept, &self.binding.bound, parameters, threads, precision)
-                .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
+        let mut executor = Executor::stored(self.swept, &self.binding.bound, parameters, threads, precision)
+            .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
 
         let plan = executor.plan_text();
         let mut elbo = executor.elbo();

@@ -4,7 +4,7 @@ use cavi_algebra::print::{Derivation, SweepItem, SweepStep};
 use cavi_algebra::{ArrayKind, BlockId, Support};
 use cavi_model::Model;
 use cavi_syntax::Span;
-use cavi_syntax::ast::{Program, Allocations, Statement, StatementKind, Warmup};
+use cavi_syntax::ast::{Allocations, Program, Statement, StatementKind, Warmup};
 
 use crate::compile::Compiled;
 

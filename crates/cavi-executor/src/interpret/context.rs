@@ -98,9 +98,7 @@ impl<'a> Context<'a> {
         let log_weights =
             equations.sites.iter().map(|site| site.addends.iter().map(log_weight).collect()).collect();
         let allocated = equations.sites.iter().map(|site| match &site.collapsed {
-            Some(own) => {
-                own.log_weights.iter().map(|own| Whole::of(equations, own, Common::Log)).collect()
-            }
+            Some(own) => own.log_weights.iter().map(|own| Whole::of(equations, own, Common::Log)).collect(),
             None => site.addends.iter().map(log_weight).collect(),
         });
         let allocated = allocated.collect();

@@ -7,8 +7,8 @@ use cavi_algebra::{ArrayId, AuxiliaryId, AxisId, BlockId, Elementary, Function, 
 use cavi_families::observed::at_value;
 use cavi_families::{Extent, functions, views};
 
-use super::infinite::Whole;
 use super::context::{Context, Place, assignment, flat, log_sum_exp};
+use super::infinite::Whole;
 use crate::layout::Parameters;
 
 /// The factors of q at one time, with their expectations.

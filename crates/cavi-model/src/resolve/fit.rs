@@ -203,9 +203,12 @@ impl Resolver<'_> {
                     let near = nearest(word, ast::Allocations::ALL.iter().map(|own| own.word()));
                     let write = near.unwrap_or(ast::Allocations::Collapsed.word());
                     self.report(
-                        Diagnostic::error("E0610", "`allocations` is none of `ordinary`, `means`, `collapsed`")
-                            .at(value.span, "unknown word")
-                            .help(format!("write `allocations = {write}`")),
+                        Diagnostic::error(
+                            "E0610",
+                            "`allocations` is none of `ordinary`, `means`, `collapsed`",
+                        )
+                        .at(value.span, "unknown word")
+                        .help(format!("write `allocations = {write}`")),
                     );
                 }
             }

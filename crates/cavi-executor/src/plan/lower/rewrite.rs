@@ -123,9 +123,8 @@ impl<'a> Lowering<'a, '_> {
     /// Whether a term reads what a site has, and an array that lists no entry where two of its letters are equal: sites stand
     /// at the listed entries alone.
     fn lists_apart(&self, term: &Term, left: &Subscript, right: &Subscript) -> bool {
-        let of_site = |factor: &Factor| {
-            matches!(factor.atom, Atom::Allocation { .. } | Atom::LogPartition { .. })
-        };
+        let of_site =
+            |factor: &Factor| matches!(factor.atom, Atom::Allocation { .. } | Atom::LogPartition { .. });
         term.factors.iter().any(of_site)
             && term.factors.iter().any(|factor| {
                 let Atom::Value(array, subscripts) = &factor.atom else { return false };

@@ -3,8 +3,8 @@
 
 use cavi_algebra::rules::{Substitution, substitute};
 use cavi_algebra::{
-    Addend, ArrayKind, Atom, BlockId, Elementary, Factor, Function, LetterId, Site, SiteId, Statistic, Subscript,
-    Sum, Support, Term,
+    Addend, ArrayKind, Atom, BlockId, Elementary, Factor, Function, LetterId, Site, SiteId, Statistic,
+    Subscript, Sum, Support, Term,
 };
 
 use super::scope::entry_of;
@@ -241,12 +241,7 @@ impl<'a> Lowering<'a, '_> {
 
     /// The log weights of an addend over the entries and its categories: minus infinity where a category is of another group
     /// than the entry.
-    fn log_weight(
-        &mut self,
-        addend: &Addend,
-        log_weight: &Sum,
-        domain: &[Dim],
-    ) -> Result<NodeId, Unplanned> {
+    fn log_weight(&mut self, addend: &Addend, log_weight: &Sum, domain: &[Dim]) -> Result<NodeId, Unplanned> {
         let log_weight = Sum { terms: by_data(self.equations, log_weight) };
         let everywhere = self.sum(&log_weight, domain, None)?;
         let scope = self.scope(domain);
