@@ -98,6 +98,7 @@ pub fn rule_name(rule: Rule) -> Option<&'static str> {
         Rule::kw_for => "`for`",
         Rule::kw_warmup => "`warmup`",
         Rule::kw_means | Rule::means => "`means`",
+        Rule::kw_collapsed | Rule::collapsed => "`collapsed`",
         Rule::kw_shapes | Rule::shapes => "`shapes`",
         Rule::kw_top => "`top`",
         Rule::kw_heat => "`heat`",

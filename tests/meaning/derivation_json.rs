@@ -9,7 +9,7 @@ use cavi_algebra::{
 use cavi_tests::corpus::{Text, check_each, examples, models};
 use serde_json::Value;
 
-const FUNCTIONS: [Function; 21] = [
+const FUNCTIONS: [Function; 23] = [
     Function::LogOneLessExp,
     Function::Exp,
     Function::SinePi,
@@ -31,6 +31,8 @@ const FUNCTIONS: [Function; 21] = [
     Function::StandardNormalLogCdf,
     Function::StandardNormalLogCcdf,
     Function::StandardNormalLogQf,
+    Function::AtMostOne,
+    Function::LogLeft,
 ];
 
 /// Reads trees, by the names of letters and arrays.
@@ -97,6 +99,8 @@ impl Reader<'_> {
             "log_determinant" => Elementary::LogDeterminant,
             "indicator" => Elementary::Indicator,
             "centred" => Elementary::Centred,
+            "mass" => Elementary::Mass,
+            "mass_of_complement" => Elementary::MassOfComplement,
             "contracted" => Elementary::Contracted(number(&value["power"]) as u8),
             other => panic!("a function of a statistic is called {other}"),
         };

@@ -161,6 +161,7 @@ impl<'a> Points<'a> {
                 inverse_and_determinant(&matrix).1
             }
             Elementary::Contracted(_) => unreachable!("products that are summed are taken as a whole"),
+            Elementary::Mass | Elementary::MassOfComplement => unreachable!("updates hold no mass"),
             Elementary::Centred if self.mass => 0.0,
             Elementary::Centred => {
                 let all = self.alternatives.len() - 1;

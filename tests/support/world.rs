@@ -226,7 +226,9 @@ pub(super) fn apply(function: Function, x: f64) -> f64 {
         Function::LogBesselK
         | Function::Power
         | Function::LogDeterminant
-        | Function::LogMultivariateGamma => {
+        | Function::LogMultivariateGamma
+        | Function::AtMostOne
+        | Function::LogLeft => {
             panic!("`{}` stands in no program of these tests", function.name())
         }
     }

@@ -319,7 +319,9 @@ fn number_of(function: Function, arguments: &[Sum]) -> Option<f64> {
         | Function::StandardNormalLogCcdf
         | Function::StandardNormalLogQf
         | Function::LogDeterminant
-        | Function::LogMultivariateGamma => None,
+        | Function::LogMultivariateGamma
+        | Function::AtMostOne
+        | Function::LogLeft => None,
     }
 }
 

@@ -76,7 +76,9 @@ pub fn written(symbols: &Symbols, block: &Block, part: &Natural) -> Term {
             | Elementary::Power(_)
             | Elementary::Log
             | Elementary::LogComplement
-            | Elementary::Centred => slots.to_vec(),
+            | Elementary::Centred
+            | Elementary::Mass
+            | Elementary::MassOfComplement => slots.to_vec(),
         };
         let subscripts: Vec<Subscript> = places(symbols, block, number)
             .into_iter()
@@ -104,7 +106,9 @@ pub fn written(symbols: &Symbols, block: &Block, part: &Natural) -> Term {
                 let class = slots[0];
                 Factor::of(Atom::Equal(Subscript::Index(array, subscripts), Subscript::Letter(class)))
             }
-            Elementary::Centred => unreachable!("what is collected are statistics, not moments"),
+            Elementary::Centred | Elementary::Mass | Elementary::MassOfComplement => {
+                unreachable!("what is collected are statistics, not moments")
+            }
         });
     }
     product

@@ -144,6 +144,41 @@ pub struct Site {
     pub weight: Sum,
     /// The addends.
     pub addends: Vec<Addend>,
+    /// How its allocations leave their own shares out, under the rule `collapsed`; its log partitions are as ever.
+    pub collapsed: Option<Collapsed>,
+}
+
+/// Allocations without their own shares: see `cavi_derivation::collapsed`.
+#[derive(Clone, Debug)]
+pub struct Collapsed {
+    /// The site whose allocations are the shares that are left out. It has the same addends.
+    pub shares: SiteId,
+    /// For each addend and each term of its log weight, what is left out of the mean that it is the log of; `None` for a term
+    /// that is taken as it is.
+    pub left_out: Vec<Vec<Option<LeftOut>>>,
+    /// For each addend its log weight with all of that left out.
+    pub log_weights: Vec<Sum>,
+}
+
+/// What is left out of the mean of a factor whose mean is its mass over a rate, or over the total of the masses of its slice:
+/// `p log (1 - share / mass) - p log (1 - total share / total mass)` is added to the log weight.
+#[derive(Clone, Debug)]
+pub struct LeftOut {
+    /// Of the mass.
+    pub part: Part,
+    /// Of the total; `None` where the mean has none, or all categories have the same.
+    pub total: Option<Part>,
+}
+
+/// A part of a mass: sums over the site's plates and the addend's letters.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The share that is taken out.
+    pub share: Sum,
+    /// The mass.
+    pub mass: Sum,
+    /// What the prior contributes to it, which stays.
+    pub prior: Sum,
 }
 
 /// A function g of a sum eta that is even in it and concave in its square, under its tangent:

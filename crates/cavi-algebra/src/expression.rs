@@ -78,6 +78,10 @@ pub enum Function {
     LogDeterminant,
     /// `ln Gamma_n(x)`, the multivariate Gamma function, its second argument n.
     LogMultivariateGamma,
+    /// `min(x, 1)`.
+    AtMostOne,
+    /// `log max(1 - x, min(y, 1), 2^-52)`: what is left of a number without its part x, of which the part y stays in any case.
+    LogLeft,
 }
 
 impl Function {
@@ -105,6 +109,8 @@ impl Function {
             Function::StandardNormalLogQf => "std_normal_log_qf",
             Function::LogDeterminant => "logdet",
             Function::LogMultivariateGamma => "log_multivariate_gamma",
+            Function::AtMostOne => "at_most_one",
+            Function::LogLeft => "log_left",
         }
     }
 }

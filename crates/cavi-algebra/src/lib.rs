@@ -18,8 +18,8 @@ pub mod symbols;
 pub use bound::{BoundWords, Inequality, Side, StatedBound};
 pub use contribution::Contribution;
 pub use equations::{
-    Addend, Ascent, Auxiliary, Block, Elbo, Equations, Mode, Natural, Rotated, Rotation, Site,
-    StatementEquation,
+    Addend, Ascent, Auxiliary, Block, Collapsed, Elbo, Equations, LeftOut, Mode, Natural, Part, Rotated,
+    Rotation, Site, StatementEquation,
 };
 pub use expression::{Comparison, Expression, Function, MatrixFunction, Subscript};
 pub use statistic::{Elementary, Statistic};

@@ -19,6 +19,11 @@ pub enum Elementary {
     Contracted(u8),
     /// `x - E x`: two of them make a covariance. It occurs in expectations only, never as a statistic of a family.
     Centred,
+    /// The natural parameter of `log x`, a number of q and no function of x: the shape of a Gamma, a concentration of a
+    /// Dirichlet, the first parameter of a Beta. Like the next it occurs in what allocations read only.
+    Mass,
+    /// The natural parameter of `log(1 - x)`: the second parameter of a Beta.
+    MassOfComplement,
 }
 
 impl Elementary {
@@ -28,9 +33,12 @@ impl Elementary {
             Elementary::Indicator => 1,
             Elementary::LogDeterminant => 0,
             Elementary::Contracted(left) => usize::from(left),
-            Elementary::Power(_) | Elementary::Log | Elementary::LogComplement | Elementary::Centred => {
-                letters
-            }
+            Elementary::Power(_)
+            | Elementary::Log
+            | Elementary::LogComplement
+            | Elementary::Centred
+            | Elementary::Mass
+            | Elementary::MassOfComplement => letters,
         }
     }
 }

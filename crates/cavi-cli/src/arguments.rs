@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use cavi::Precision;
+use cavi_syntax::ast::Allocations;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Factor models as text: their variational inference derived, shown and run.
@@ -302,7 +303,10 @@ pub struct RunArguments {
     /// Replaces the `sweep` line of the program: 'w, (theta, beta) repeat 3'
     #[arg(long, value_name = "ITEMS")]
     pub schedule: Option<String>,
-    /// Replaces the `warmup` lines of the program: 'means 60', 'shapes 0.6 over 40, means 20'
+    /// What allocations are proportional to [default: as the program says, else ordinary]
+    #[arg(long, value_parser = allocations, value_name = "ordinary|means|collapsed")]
+    pub allocations: Option<Allocations>,
+    /// Replaces the `warmup` lines of the program: 'means 60, collapsed 60', 'shapes 0.6 over 40, means 20'
     #[arg(long, value_name = "TEXT|none")]
     pub warmup: Option<String>,
     /// Extrapolate from sweep to sweep; the ELBO still never falls [default: as the program says, else none]
@@ -495,6 +499,10 @@ fn precision(text: &str) -> Result<Precision, String> {
         "f32" => Ok(Precision::Single),
         _ => Err("expected `f64` or `f32`".to_owned()),
     }
+}
+
+fn allocations(text: &str) -> Result<Allocations, String> {
+    Allocations::of_word(text).ok_or_else(|| "expected `ordinary`, `means` or `collapsed`".to_owned())
 }
 
 fn threads(text: &str) -> Result<usize, String> {

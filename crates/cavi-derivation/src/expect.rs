@@ -601,7 +601,9 @@ fn expand_copies(
                 | Elementary::LogDeterminant
                 | Elementary::Contracted(_)
                 | Elementary::Indicator
-                | Elementary::Centred => plain = false,
+                | Elementary::Centred
+                | Elementary::Mass
+                | Elementary::MassOfComplement => plain = false,
             }
         }
         let mut next = Vec::new();

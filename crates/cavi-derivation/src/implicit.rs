@@ -121,6 +121,7 @@ fn to_site(
         plates: place.plates,
         weight: Sum::term(weight),
         addends,
+        collapsed: None,
     });
     Ok(())
 }

@@ -8,6 +8,7 @@ mod advice;
 mod ascent;
 mod blocks;
 mod bounds;
+pub mod collapsed;
 mod conjugate;
 mod contraction;
 pub mod copy;

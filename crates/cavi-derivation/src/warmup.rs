@@ -34,12 +34,12 @@ pub fn with_means(equations: &Equations) -> Equations {
 pub fn allocated(equations: &Equations) -> Vec<BlockId> {
     let terms =
         equations.sites.iter().flat_map(|site| &site.addends).flat_map(|addend| &addend.log_weight.terms);
-    let moments = terms.flat_map(|term| &term.factors).filter_map(log);
+    let moments = terms.flat_map(|term| &term.factors).filter_map(expected_log);
     moments.map(|(moment, _)| moment.block).collect()
 }
 
 /// An expected log of a variable or of its complement.
-fn log(factor: &Factor) -> Option<(&Moment, Elementary)> {
+pub(crate) fn expected_log(factor: &Factor) -> Option<(&Moment, Elementary)> {
     match (&factor.atom, factor.power) {
         (Atom::Moment(moment), 1) => match moment.statistic.0.as_slice() {
             [(_, log @ (Elementary::Log | Elementary::LogComplement))] => Some((moment, *log)),
@@ -52,10 +52,11 @@ fn log(factor: &Factor) -> Option<(&Moment, Elementary)> {
 /// `p E log x` to `p log (E x^p)^(1/p)` where p is a positive integer and the family answers that moment, else to
 /// `p log E x`.
 fn of_mean(equations: &Equations, term: &mut Term) {
-    let alone = term.factors.iter().all(|own| log(own).is_some() || matches!(own.atom, Atom::Observed(..)));
+    let alone =
+        term.factors.iter().all(|own| expected_log(own).is_some() || matches!(own.atom, Atom::Observed(..)));
     let power = if alone { term.coefficient.0 } else { 1.0 };
     for factor in &mut term.factors {
-        let Some((moment, log)) = log(factor) else { continue };
+        let Some((moment, log)) = expected_log(factor) else { continue };
         let member = moment.statistic.0[0].0;
         let of_power = |power: i32| Moment {
             statistic: Statistic(vec![(member, Elementary::Power(power))]),

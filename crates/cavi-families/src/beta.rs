@@ -97,7 +97,14 @@ impl Posterior for BetaPosterior {
         let mut expectations = self.statistics();
         expectations.push(Expectation { statistic: Statistic::identity(), extent: Extent::Scalar });
         expectations.push(Expectation { statistic: Statistic::covariance(), extent: Extent::Scalar });
+        for mass in [Elementary::Mass, Elementary::MassOfComplement] {
+            expectations.push(Expectation { statistic: Statistic::of(mass), extent: Extent::Scalar });
+        }
         expectations
+    }
+
+    fn mean_is_over_total(&self) -> bool {
+        true
     }
 
     fn paired(&self) -> bool {
@@ -154,6 +161,8 @@ impl Posterior for BetaPosterior {
                 0 => digamma(a) - digamma(total),
                 1 => digamma(b) - digamma(total),
                 2 => a / total,
+                4 => a,
+                5 => b,
                 _ => (a / total) * (b / total) / (total + 1.0),
             };
         }

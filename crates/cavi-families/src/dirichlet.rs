@@ -8,7 +8,7 @@
 //! Kotz, Balakrishnan and Johnson, Continuous Multivariate Distributions 1 (2000), ch. 49; Blei, Ng and Jordan (2003), A.1.
 
 use cavi_algebra::rules::{multiply, push_log_into_product};
-use cavi_algebra::{Function, Statistic, Sum, Support, Symbols};
+use cavi_algebra::{Elementary, Function, Statistic, Sum, Support, Symbols};
 use cavi_numerics::kernels::paired::add_pairs;
 use cavi_numerics::special::{
     digamma_and_log_gamma_into, digamma_in_place, digamma_into, ln, log_gamma, log_gamma_into, softmax_rows,
@@ -100,7 +100,12 @@ impl Posterior for DirichletPosterior {
         vec![
             Expectation { statistic: Statistic::log(), extent: Extent::Vector },
             Expectation { statistic: Statistic::identity(), extent: Extent::Vector },
+            Expectation { statistic: Statistic::of(Elementary::Mass), extent: Extent::Vector },
         ]
+    }
+
+    fn mean_is_over_total(&self) -> bool {
+        true
     }
 
     fn paired(&self) -> bool {
@@ -185,8 +190,8 @@ impl Posterior for DirichletPosterior {
     }
 
     fn expect(&self, batch: &Batch, descriptors: &[&[f64]], which: usize, out: &mut [f64]) {
-        if which == 1 {
-            out.copy_from_slice(descriptors[1]);
+        if which > 0 {
+            out.copy_from_slice(if which == 1 { descriptors[1] } else { descriptors[0] });
             return;
         }
         digamma_into(descriptors[0], out);

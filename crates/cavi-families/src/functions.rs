@@ -28,6 +28,8 @@ pub fn apply(function: Function, arguments: &[f64]) -> f64 {
         Function::StandardNormalLogQf => special::normal_log_quantile(x),
         Function::LogDeterminant => cavi_numerics::linalg::log_determinant_of(arguments),
         Function::LogMultivariateGamma => special::log_multivariate_gamma(x, arguments[1] as usize),
+        Function::AtMostOne => x.min(1.0),
+        Function::LogLeft => special::ln((1.0 - x).max(arguments[1].min(1.0)).max(f64::EPSILON)),
     }
 }
 

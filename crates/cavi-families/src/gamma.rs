@@ -7,7 +7,7 @@
 //! Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1 (1994), ch. 17.
 
 use cavi_algebra::rules::{multiply, power, push_log_into_product};
-use cavi_algebra::{Function, Statistic, Sum, Support, Symbols};
+use cavi_algebra::{Elementary, Function, Statistic, Sum, Support, Symbols};
 use cavi_numerics::kernels::paired::{add_negative_pairs, add_pairs};
 use cavi_numerics::special::{digamma_and_log_gamma_into, digamma_into, ln_into, log_gamma_into};
 use rand::{Rng, RngCore};
@@ -107,6 +107,7 @@ impl Posterior for GammaPosterior {
     fn expectations(&self) -> Vec<Expectation> {
         let mut expectations = self.statistics();
         expectations.push(Expectation { statistic: Statistic::covariance(), extent: Extent::Scalar });
+        expectations.push(Expectation { statistic: Statistic::of(Elementary::Mass), extent: Extent::Scalar });
         expectations
     }
 
@@ -192,6 +193,7 @@ impl Posterior for GammaPosterior {
                 with_logs(rate, |row, log| out[row] -= log);
             }
             1 => out.copy_from_slice(descriptors[2]),
+            3 => out.copy_from_slice(shape),
             _ => {
                 for row in 0..batch.rows {
                     out[row] = shape[row] / rate[row] / rate[row];

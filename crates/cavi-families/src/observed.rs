@@ -13,6 +13,7 @@ pub fn at_value(statistic: &Statistic, value: &[f64], out: &mut [f64]) {
         Elementary::Log => apply(Function::Log, &[value]),
         Elementary::LogComplement => apply(Function::Log, &[1.0 - value]),
         Elementary::Centred => 0.0,
+        Elementary::Mass | Elementary::MassOfComplement => f64::INFINITY,
         Elementary::Indicator | Elementary::LogDeterminant | Elementary::Contracted(_) => {
             unreachable!("only numbers, classes and vectors are observed in part")
         }

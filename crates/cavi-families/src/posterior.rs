@@ -225,6 +225,12 @@ pub trait Posterior: Sync {
     /// The expectations it answers, its statistics among them where they are finite.
     fn expectations(&self) -> Vec<Expectation>;
 
+    /// Whether the mean of an element is its mass over the total of the masses that stand in the same normaliser: those of the
+    /// slice, and that of the complement.
+    fn mean_is_over_total(&self) -> bool {
+        false
+    }
+
     /// Whether the bound pairs its entropy with the prior: `sum_i (prior_i - eta_i) E t_i + A(eta)` instead of the
     /// expected log prior plus the entropy.
     fn paired(&self) -> bool;

@@ -172,6 +172,8 @@ pub struct FitSpec {
     pub sweeps: Option<u64>,
     /// `accelerate = auto`
     pub accelerate: bool,
+    /// `allocations = collapsed`, with its place; `None` where the program does not say.
+    pub allocations: Option<(ast::Allocations, Span)>,
     /// Warm-ups in order, with their places.
     pub warmup: Vec<(ast::Warmup, Span)>,
 }

@@ -131,6 +131,7 @@ fn print_fit(out: &mut String, model: &Model) {
     if fit.accelerate {
         lines.push("accelerate = auto".to_owned());
     }
+    lines.extend(fit.allocations.map(|(own, _)| format!("allocations = {}", own.word())));
     lines.extend(fit.warmup.iter().map(|(warmup, _)| format!("warmup {warmup}")));
     if !lines.is_empty() {
         section(out, "fit");

@@ -356,14 +356,14 @@ pub enum FitItem {
         /// For how many sweeps running.
         sweeps: Option<u64>,
     },
-    /// `restarts = 10`, `seed = 1`, `sweeps = 100`, `accelerate = auto`
+    /// `restarts = 10`, `seed = 1`, `sweeps = 100`, `accelerate = auto`, `allocations = collapsed`
     Setting {
         /// The setting.
         name: Name,
         /// A number or a word.
         value: Expression,
     },
-    /// `warmup means 60`, `warmup shapes 0.6 over 40`
+    /// `warmup means 60`, `warmup collapsed 60`, `warmup shapes 0.6 over 40`
     Warmup(Vec<Warmup>),
 }
 
@@ -372,8 +372,41 @@ pub enum FitItem {
 pub enum Warmup {
     /// `means 60`
     Means(u64),
+    /// `collapsed 60`
+    Collapsed(u64),
     /// `shapes 0.6 over 40`
     Shapes(f64, u64),
+}
+
+/// What allocations are proportional to, in all sweeps of a fit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Allocations {
+    /// The exponentials of the addends' expected logs, at which the bound is tight.
+    #[default]
+    Ordinary,
+    /// The addends' expectations.
+    Means,
+    /// The addends' expectations, each unit's own share left out of them.
+    Collapsed,
+}
+
+impl Allocations {
+    /// All of them.
+    pub const ALL: [Allocations; 3] = [Allocations::Ordinary, Allocations::Means, Allocations::Collapsed];
+
+    /// The word that programs and options have for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Allocations::Ordinary => "ordinary",
+            Allocations::Means => "means",
+            Allocations::Collapsed => "collapsed",
+        }
+    }
+
+    /// The rule of a word.
+    pub fn of_word(word: &str) -> Option<Allocations> {
+        Allocations::ALL.into_iter().find(|own| own.word() == word)
+    }
 }
 
 /// An item of a schedule.

@@ -665,8 +665,10 @@ fn form(rule: Rule) -> Option<&'static str> {
             "a schedule is `a, (b, c), [d, e] repeat 3, f reset repeat 10`: names of variables, groups, sequences"
         }
         Rule::stop_line => "`stop when rel_elbo < 1e-6 for 3`",
-        Rule::setting_line => "`restarts = 10`, `seed = 1`, `accelerate = auto`",
-        Rule::warmup_line | Rule::warmups_line => "a warm-up is `means 60` or `shapes 0.6 over 40`",
+        Rule::setting_line => "`restarts = 10`, `seed = 1`, `accelerate = auto`, `allocations = collapsed`",
+        Rule::warmup_line | Rule::warmups_line => {
+            "a warm-up is `means 60`, `collapsed 60` or `shapes 0.6 over 40`"
+        }
         _ => return None,
     })
 }

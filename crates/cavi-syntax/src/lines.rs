@@ -44,7 +44,7 @@ impl BlockKind {
         match self {
             BlockKind::Posterior => &["q", "point", "fixed", "implicit"],
             BlockKind::Init => &[],
-            BlockKind::Fit => &["sweep", "stop", "restarts", "seed", "accelerate", "warmup"],
+            BlockKind::Fit => &["sweep", "stop", "restarts", "seed", "accelerate", "allocations", "warmup"],
             BlockKind::Report => &["top", "heat", "image"],
         }
     }
@@ -400,7 +400,7 @@ impl<'a, 't> Splitter<'a, 't> {
         let Some(next) = self.on_line(index + 1) else { return false };
         (token.is_name() && next.is("="))
             || (token.is("stop") && next.is("when"))
-            || (token.is("warmup") && (next.is("means") || next.is("shapes")))
+            || (token.is("warmup") && (next.is("means") || next.is("collapsed") || next.is("shapes")))
     }
 
     /// Whether the line at `self.at` belongs to the program rather than to the open block.
@@ -745,7 +745,8 @@ pub(crate) fn item_forms(kind: BlockKind) -> &'static str {
         BlockKind::Init => "a line of `init` is `w[i, k] = expression` or `w[i, k] ~ Family(...)`",
         BlockKind::Fit => {
             "a line of `fit` is `sweep a, (b, c)`, `stop when rel_elbo < 1e-6 for 3`, `restarts = 10`, `seed = 1`, \
-             `accelerate = auto`, `warmup means 60` or `warmup shapes 0.6 over 40`"
+             `accelerate = auto`, `allocations = collapsed`, `warmup means 60`, `warmup collapsed 60` or \
+             `warmup shapes 0.6 over 40`"
         }
         BlockKind::Report => {
             "a line of `report` is `top 10 word in beta[k, v]`, `heat w` or `image pixel = 28 x 28`"

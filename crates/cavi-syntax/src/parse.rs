@@ -75,7 +75,7 @@ pub fn parse_schedule(text: &str) -> Result<Vec<ScheduleItem>, Vec<Diagnostic>> 
     option(text, Rule::schedule_line, |builder, pair| builder.schedule(pair.into_inner()))
 }
 
-/// Parses warm-ups as `--warmup` takes them: `means 60`, `shapes 0.6 over 40, means 20`; `none` is no warm-up.
+/// Parses warm-ups as `--warmup` takes them: `means 60`, `means 60, collapsed 60`, `shapes 0.6 over 40, means 20`; `none` is no warm-up.
 ///
 /// # Errors
 ///

@@ -234,6 +234,7 @@ impl std::fmt::Display for Warmup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Warmup::Means(sweeps) => write!(f, "means {sweeps}"),
+            Warmup::Collapsed(sweeps) => write!(f, "collapsed {sweeps}"),
             Warmup::Shapes(shape, sweeps) => write!(f, "shapes {} over {sweeps}", number_text(*shape)),
         }
     }

@@ -410,6 +410,10 @@ impl Builder {
                     let mut pairs = parts(pair, Some(Rule::kw_means));
                     found.push(Warmup::Means(self.whole(&take(&mut pairs), "`means`", 0)));
                 }
+                Rule::collapsed => {
+                    let mut pairs = parts(pair, Some(Rule::kw_collapsed));
+                    found.push(Warmup::Collapsed(self.whole(&take(&mut pairs), "`collapsed`", 0)));
+                }
                 Rule::shapes => {
                     let mut pairs = parts(pair, Some(Rule::kw_shapes));
                     let shape = self.number(&take(&mut pairs));

@@ -118,6 +118,14 @@ fn on_a_deep_stack(text: &str, file_name: &str, set: &[Set]) -> Checked {
             crate::warmup::check(equations, line).map(|diagnostic| diagnostic.at(*span, "this warm-up"))
         });
         diagnostics.extend(wrong);
+        let rule = model.fit.allocations.and_then(|(rule, span)| {
+            let written = format!("allocations = {}", rule.word());
+            crate::allocations::check(equations, rule, &written).map(|own| own.at(span, "this setting"))
+        });
+        diagnostics.extend(rule);
+        if !failed(&diagnostics) {
+            diagnostics.extend(crate::allocations::notes(&model, equations));
+        }
     }
     let equations = equations.filter(|_| !failed(&diagnostics));
     let compiled = equations.map(|equations| Compiled { source: Arc::clone(&source), model, equations });

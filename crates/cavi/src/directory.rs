@@ -227,6 +227,7 @@ impl Summary<'_> {
                 "elbo_every": settings.elbo_every,
                 "verify": settings.verify,
                 "accelerate": if resolved.accelerates { "auto" } else { "none" },
+                "allocations": resolved.allocations.word(),
                 "warmup": warmup(fit),
                 "precision": match settings.precision {
                     Precision::Double => "f64",

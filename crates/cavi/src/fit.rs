@@ -4,6 +4,7 @@
 //! passes a callback.
 
 mod kept;
+mod moved;
 mod settings;
 mod side_by_side;
 mod unobserved;
@@ -15,9 +16,10 @@ use cavi_algebra::{ArrayId, AxisId, BlockId, Equations};
 use cavi_executor::{BoundArray, Executor, Item, Parameters, Precision, Schedule, Step, Swept, Trouble};
 use cavi_model::Model;
 use cavi_syntax::Diagnostic;
-use cavi_syntax::ast::Warmup as Line;
+use cavi_syntax::ast::{Allocations, Warmup as Line};
 
 use crate::accelerate::Accelerator;
+use crate::allocations;
 use crate::bind::{Binding, DataError};
 use crate::compile::Source;
 use crate::error::Error;
@@ -25,6 +27,7 @@ use crate::prepare::Problem;
 use crate::start::Start;
 use crate::warmup::Warmup;
 use kept::{Attempt, Kept};
+use moved::Moved;
 pub use settings::{PATIENCE, Resolved, SWEEPS, Settings, TOLERANCE};
 
 /// What `trace.csv` calls the sweeps before sweep 0.
@@ -99,7 +102,7 @@ pub struct TraceRow {
     pub rel_change: Option<f64>,
     /// Since the first sweep's start.
     pub seconds: f64,
-    /// `fit`, `reset`, `clamp` or `warmup`.
+    /// `fit`, `reset`, `clamp`, `warmup`, or the rule of allocations (`means`, `collapsed`) where that is not the ordinary one.
     pub phase: &'static str,
 }
 
@@ -249,14 +252,16 @@ fn run(
         None => crate::schedule::of_program(model, equations).schedule,
     };
     let mut warnings = unobserved::warnings(model, &binding.bound);
+    let swept = allocations::of_fit(equations, resolved.allocations, &schedule);
     let mut context = Context {
+        swept: swept.as_ref().unwrap_or(equations),
         problem,
         model,
         equations,
         binding,
         settings,
+        phase: phase(equations, &schedule, resolved.allocations),
         resolved,
-        phase: phase(equations, &schedule),
         schedule,
         warmups: Vec::new(),
     };
@@ -286,9 +291,12 @@ fn run(
 /// If there is no plan.
 pub fn plan(problem: &Problem, precision: Precision, threads: usize) -> Result<String, Error> {
     let Problem { source, model, equations, binding, restated, .. } = problem;
+    let schedule = crate::schedule::of_program(model, equations).schedule;
+    let rule = model.fit.allocations.map(|(rule, _)| rule).unwrap_or_default();
+    let swept = allocations::of_fit(equations, rule, &schedule);
+    let equations = swept.as_ref().unwrap_or(equations);
     let plan = cavi_executor::plan::plan(equations, &binding.bound, precision);
     let plan = plan.map_err(|unplanned| FitError::Unplanned(unplanned.0).of(source))?;
-    let schedule = crate::schedule::of_program(model, equations).schedule;
     let restated: String = restated
         .iter()
         .map(|step| format!("restated for these data, {}: {}\n", step.name, step.reason))
@@ -301,6 +309,8 @@ struct Context<'a> {
     problem: &'a Problem,
     model: &'a Model,
     equations: &'a Equations,
+    /// Those of its sweeps, by the rule of allocations.
+    swept: &'a Equations,
     binding: &'a Binding,
     settings: &'a Settings,
     resolved: Resolved,
@@ -346,6 +356,11 @@ impl Context<'_> {
         self.resolved.seed.wrapping_add(restart)
     }
 
+    /// Whether sweeps do not raise the bound, so that a fit ends when the means of its parameters stop changing.
+    fn is_judged_by_means(&self) -> bool {
+        self.resolved.allocations != Allocations::Ordinary
+    }
+
     /// The warm-ups of every run.
     fn lines(&self) -> Vec<&Line> {
         match &self.settings.warmup {
@@ -359,7 +374,7 @@ impl Context<'_> {
         let lines = self.lines();
         let mut warmups = Vec::new();
         for line in lines {
-            let warmup = Warmup::new(self.model, self.equations, self.binding, line);
+            let warmup = Warmup::new(self.model, self.equations, self.binding, &self.schedule, line);
             if warmup.raises_nothing(line) {
                 warnings.push(
                     Diagnostic::warning(
@@ -432,9 +447,8 @@ impl Context<'_> {
         // Before sweep 1 only those of the warm-up take time.
         let warm = trace.last().map_or(0.0, |row: &TraceRow| row.seconds);
         let precision = self.settings.precision;
-        let mut executor =
-            Executor::stored(self.equations, &self.binding.bound, parameters, threads, precision)
-                .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
+        let mut executor = Executor::stored(self.swept, &self.binding.bound, parameters, threads, precision)
+            .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
 
         let plan = executor.plan_text();
         let mut elbo = executor.elbo();
@@ -443,6 +457,7 @@ impl Context<'_> {
         // Where a sweep may fall, higher is no better.
         let accelerates = self.resolved.accelerates && self.phase == "fit";
         let mut accelerator = accelerates.then(|| Accelerator::new(&executor, self.schedule.blocks()));
+        let mut moved = self.is_judged_by_means().then(|| Moved::new(self, executor.parameters()));
         let mut small = 0;
         let mut converged = false;
         let mut failure = None;
@@ -489,6 +504,7 @@ impl Context<'_> {
                 }
                 row.elbo = Some(elbo);
                 row.rel_change = Some(change);
+                let change = moved.as_mut().map_or(change, |moved| moved.by(self, executor.parameters()));
                 small = if change < self.resolved.tolerance && elbo.is_finite() { small + 1 } else { 0 };
                 converged = small >= self.resolved.patience;
             }
@@ -582,7 +598,7 @@ impl Context<'_> {
     }
 
     fn sweep(&self, executor: &mut Executor<'_>, sweep: u64) -> Result<(), Halt> {
-        if !self.settings.verify {
+        if !self.settings.verify || self.is_judged_by_means() {
             return match executor.sweep_until(&self.schedule, &|| self.settings.is_stopped())? {
                 Swept::Whole => Ok(()),
                 Swept::Stopped => Err(Halt::Stopped),
@@ -697,8 +713,10 @@ fn rel_change(before: f64, after: f64) -> f64 {
 }
 
 /// What `trace.csv` calls the sweeps of a schedule.
-fn phase(equations: &Equations, schedule: &Schedule) -> &'static str {
-    if schedule.items.iter().any(resets) {
+fn phase(equations: &Equations, schedule: &Schedule, rule: Allocations) -> &'static str {
+    if rule != Allocations::Ordinary {
+        rule.word()
+    } else if schedule.items.iter().any(resets) {
         "reset"
     } else if schedule.blocks().iter().any(|block| equations.block(*block).clamp) {
         "clamp"

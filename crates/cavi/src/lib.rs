@@ -22,6 +22,7 @@
 //! ```
 
 mod accelerate;
+mod allocations;
 pub mod bind;
 pub mod compile;
 pub mod directory;

@@ -11,7 +11,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use cavi_syntax::ast::Warmup;
+use cavi_syntax::ast::{Allocations, Warmup};
 use cavi_syntax::{Diagnostic, Severity};
 
 use cavi_executor::Parameters;
@@ -160,6 +160,21 @@ impl Problem {
             text: text.to_owned(),
             diagnostics,
         })
+    }
+
+    /// A rule of allocations given apart from the program, as `--allocations` takes it.
+    ///
+    /// # Errors
+    /// If the program has no allocations.
+    pub fn allocations(&self, rule: Allocations) -> Result<Allocations, Error> {
+        match crate::allocations::check(&self.equations, rule, &format!("--allocations {}", rule.word())) {
+            None => Ok(rule),
+            Some(diagnostic) => Err(Error::Option {
+                option: "--allocations",
+                text: rule.word().to_owned(),
+                diagnostics: vec![diagnostic.help("leave the option out")],
+            }),
+        }
     }
 
     /// Parameters to start from: a fit's directory, one that is laid out as its `posterior/`, or an `.npz`; with warnings.

@@ -4,7 +4,7 @@ use cavi_algebra::print::{Derivation, Run, SweepItem, SweepStep};
 use cavi_algebra::{ArrayKind, Support};
 use cavi_model::Model;
 use cavi_syntax::Span;
-use cavi_syntax::ast::{Program, Statement, StatementKind, Warmup};
+use cavi_syntax::ast::{Allocations, Program, Statement, StatementKind, Warmup};
 
 use crate::compile::Compiled;
 
@@ -124,12 +124,27 @@ fn warmups(model: &Model) -> Vec<String> {
             "Before the first sweep come {sweeps} others as a warm-up, in which allocations are proportional to the expectations of \
              the addends and not to the exponentials of their expected logs; they raise no bound."
         ),
+        Warmup::Collapsed(sweeps) => format!(
+            "Before the first sweep come {sweeps} others as a warm-up, in which allocations are proportional to the expectations of \
+             the addends, each unit's own share left out of the counts that these follow from; they raise no bound."
+        ),
         Warmup::Shapes(least, sweeps) => format!(
             "Before the first sweep come {sweeps} others as a warm-up, in which constant prior shapes and concentrations below \
              {least} fall from {least} to their values in equal ratios; they raise no bound."
         ),
     };
-    model.fit.warmup.iter().map(sentence).collect()
+    let rule = model.fit.allocations.and_then(|(rule, _)| {
+        let how = match rule {
+            Allocations::Ordinary => return None,
+            Allocations::Means => "",
+            Allocations::Collapsed => ", each unit's own share left out of the counts that these follow from",
+        };
+        Some(format!(
+            "In the sweeps of the fit allocations are proportional to the expectations of the addends and not to the exponentials of their \
+             expected logs{how}; they raise no bound."
+        ))
+    });
+    model.fit.warmup.iter().map(sentence).chain(rule).collect()
 }
 
 /// An item of the schedule as the printer takes it.

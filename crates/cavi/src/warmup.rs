@@ -5,9 +5,10 @@ use cavi_algebra::{BlockId, Equations};
 use cavi_derivation::warmup::{Shape, shapes, with_free_shapes, with_means};
 use cavi_executor::{Executor, Parameters, Schedule, Swept, Trouble, Unplanned};
 use cavi_model::Model;
-use cavi_syntax::ast::Warmup as Line;
+use cavi_syntax::ast::{Allocations, Warmup as Line};
 use cavi_syntax::{Diagnostic, Span};
 
+use crate::allocations;
 use crate::bind::Binding;
 use crate::bind::known::Known;
 use crate::fit::Settings;
@@ -37,6 +38,7 @@ pub(crate) struct Warmed {
 /// What is wrong with a warm-up of a program, if anything.
 pub(crate) fn check(equations: &Equations, line: &Line) -> Option<Diagnostic> {
     match line {
+        Line::Collapsed(_) => allocations::check(equations, Allocations::Collapsed, "warmup collapsed"),
         Line::Means(_) if equations.sites.is_empty() && equations.auxiliaries.is_empty() => Some(
             Diagnostic::error(
                 "E0613",
@@ -71,11 +73,18 @@ pub fn parse(problem: &Problem, text: &str) -> Result<Vec<Line>, Vec<Diagnostic>
 
 impl Warmup {
     /// A line of a program, or of the option that replaces it.
-    pub fn new(model: &Model, equations: &Equations, binding: &Binding, line: &Line) -> Warmup {
+    pub fn new(
+        model: &Model,
+        equations: &Equations,
+        binding: &Binding,
+        schedule: &Schedule,
+        line: &Line,
+    ) -> Warmup {
         let as_it_is =
             |equations: Equations, sweeps| Warmup { equations, sweeps, least: 0.0, raised: Vec::new() };
         match line {
             Line::Means(sweeps) => as_it_is(with_means(equations), *sweeps),
+            Line::Collapsed(sweeps) => as_it_is(allocations::collapsed(equations, schedule), *sweeps),
             Line::Shapes(least, sweeps) => {
                 let value = |shape: Shape| (shape, values(model, binding, shape));
                 let small = |(_, values): &(Shape, Vec<f64>)| values.iter().any(|value| value < least);

@@ -434,7 +434,9 @@ impl<'a> Builder<'a> {
                 | Elementary::LogComplement
                 | Elementary::LogDeterminant
                 | Elementary::Contracted(_)
-                | Elementary::Centred => None,
+                | Elementary::Centred
+                | Elementary::Mass
+                | Elementary::MassOfComplement => None,
             };
             let slots = if matches!(elementary, Elementary::Contracted(_)) { &[] } else { slots };
             let subscripts: Vec<Subscript> = places(self.scope.symbols, block, usize::from(*member))
@@ -482,7 +484,9 @@ impl<'a> Builder<'a> {
                         | Elementary::LogDeterminant
                         | Elementary::Contracted(_)
                         | Elementary::Indicator
-                        | Elementary::Centred => above.push(applied(elementary, element, class)),
+                        | Elementary::Centred
+                        | Elementary::Mass
+                        | Elementary::MassOfComplement => above.push(applied(elementary, element, class)),
                     }
                 }
                 Node::Expectation(Box::new(Node::product(Number::one(), above, below)))
@@ -537,6 +541,9 @@ fn applied(elementary: Elementary, element: Node, class: Option<Node>) -> Node {
         Elementary::Centred => {
             let mean = Node::Expectation(Box::new(element.clone()));
             Node::Add(vec![element, mean.negated()])
+        }
+        Elementary::Mass | Elementary::MassOfComplement => {
+            unreachable!("what leaves shares out is stated in words, and no update holds it")
         }
     }
 }

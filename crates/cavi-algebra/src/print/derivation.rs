@@ -576,7 +576,9 @@ impl Derivation<'_> {
             | Elementary::LogComplement
             | Elementary::LogDeterminant
             | Elementary::Contracted(_)
-            | Elementary::Centred => {
+            | Elementary::Centred
+            | Elementary::Mass
+            | Elementary::MassOfComplement => {
                 let mut own = block.slices.get(usize::from(*member)).cloned().unwrap_or_default();
                 own.truncate(elementary.slots(own.len()));
                 own

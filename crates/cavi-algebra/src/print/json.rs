@@ -270,6 +270,8 @@ fn elementary(member: usize, own: Elementary) -> Json {
         Elementary::Contracted(times) => ("contracted", Json::Number(f64::from(times))),
         Elementary::Indicator => ("indicator", Json::Null),
         Elementary::Centred => ("centred", Json::Null),
+        Elementary::Mass => ("mass", Json::Null),
+        Elementary::MassOfComplement => ("mass_of_complement", Json::Null),
     };
     object([("member", member.into()), ("function", function.into()), ("power", power)])
 }

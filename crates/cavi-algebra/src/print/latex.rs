@@ -213,7 +213,9 @@ pub(crate) fn prefix(call: &Call) -> Option<String> {
             | Function::LogOneLessExp
             | Function::StandardNormalLogCcdf
             | Function::LogDeterminant
-            | Function::LogMultivariateGamma => return None,
+            | Function::LogMultivariateGamma
+            | Function::AtMostOne
+            | Function::LogLeft => return None,
             Function::EvenSoftplus | Function::LogisticCurvature => {
                 unreachable!("they are shown by hyperbolic functions")
             }

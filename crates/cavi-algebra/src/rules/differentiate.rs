@@ -102,7 +102,9 @@ fn of_function(symbols: &mut Symbols, function: Function, arguments: &[Sum], pos
         | Function::Trigamma
         | Function::LogisticCurvature
         | Function::LogDeterminant
-        | Function::LogMultivariateGamma => return None,
+        | Function::LogMultivariateGamma
+        | Function::AtMostOne
+        | Function::LogLeft => return None,
         Function::LogBesselK if position == 0 => return None,
         Function::LogBesselK => {
             // K_p'(z) = -K_(p-1)(z) - (p / z) K_p(z)

@@ -295,7 +295,7 @@ fn surrogate(
         addends.push(Addend { letters: addend.sums.clone(), log_weight });
     }
     let weight = Sum::term(Term { sums: Vec::new(), ..rest });
-    Ok((Site { bound: *bound, statement: *statement, plates, weight, addends }, surrogate))
+    Ok((Site { bound: *bound, statement: *statement, plates, weight, addends, collapsed: None }, surrogate))
 }
 
 /// An even power of a variable that may be negative: its log is that of an absolute value.

@@ -56,6 +56,8 @@ pub fn sign_unknown(symbols: &Symbols, term: &Term) -> Option<Sign> {
                 | Function::LogBesselK
                 | Function::LogDeterminant
                 | Function::LogMultivariateGamma
+                | Function::AtMostOne
+                | Function::LogLeft
                 | Function::InversePhi
                 | Function::StandardNormalLogCdf
                 | Function::StandardNormalLogCcdf

@@ -65,6 +65,9 @@ fn statistic_text(symbols: &Symbols, draft: &Draft, statistic: &Statistic) -> St
             Elementary::LogDeterminant => format!("logdet {name}"),
             Elementary::Contracted(_) => name.clone(),
             Elementary::Centred => format!("({name} - E {name})"),
+            Elementary::Mass | Elementary::MassOfComplement => {
+                unreachable!("no density has a natural parameter of q")
+            }
         }
     };
     let parts: Vec<String> = statistic.0.iter().map(part).collect();

@@ -27,6 +27,8 @@ pub struct Context<'a> {
     coefficients: Vec<(Vec<Whole>, Vec<Whole>)>,
     /// For each addend of each site its log weight.
     log_weights: Vec<Vec<Whole>>,
+    /// The same without what its allocations leave out.
+    allocated: Vec<Vec<Whole>>,
 }
 
 /// A block, its layout and its family.
@@ -95,7 +97,13 @@ impl<'a> Context<'a> {
         let log_weight = |addend: &Addend| Whole::of(equations, &addend.log_weight, Common::Log);
         let log_weights =
             equations.sites.iter().map(|site| site.addends.iter().map(log_weight).collect()).collect();
-        let mut context = Context { equations, bound, places, homes, shapes, coefficients, log_weights };
+        let allocated = equations.sites.iter().map(|site| match &site.collapsed {
+            Some(own) => own.log_weights.iter().map(|own| Whole::of(equations, own, Common::Log)).collect(),
+            None => site.addends.iter().map(log_weight).collect(),
+        });
+        let allocated = allocated.collect();
+        let mut context =
+            Context { equations, bound, places, homes, shapes, coefficients, log_weights, allocated };
         for id in (0..equations.blocks.len()).map(BlockId::from) {
             context.places[id.index()].observed = context.observed_rows(id);
         }
@@ -121,6 +129,11 @@ impl<'a> Context<'a> {
     /// The log weight of an addend of a site.
     pub fn log_weight(&self, site: SiteId, addend: usize) -> &Whole {
         &self.log_weights[site.index()][addend]
+    }
+
+    /// The log weight of an addend of a site, as its allocations take it.
+    pub fn allocated(&self, site: SiteId, addend: usize) -> &Whole {
+        &self.allocated[site.index()][addend]
     }
 
     /// Whether an array is latent.
@@ -271,7 +284,12 @@ impl Place {
                 Elementary::Indicator | Elementary::Contracted(_) | Elementary::LogDeterminant => {
                     elements.extend(own);
                 }
-                Elementary::Power(_) | Elementary::Log | Elementary::LogComplement | Elementary::Centred => {
+                Elementary::Power(_)
+                | Elementary::Log
+                | Elementary::LogComplement
+                | Elementary::Centred
+                | Elementary::Mass
+                | Elementary::MassOfComplement => {
                     // A number in a vector of several variables is an element of it.
                     if !own.is_empty() || self.one_vector() {
                         elements.push(self.offsets[member] + flat(sizes, own));

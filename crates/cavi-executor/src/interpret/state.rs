@@ -8,6 +8,7 @@ use cavi_families::observed::at_value;
 use cavi_families::{Extent, functions, views};
 
 use super::context::{Context, Place, assignment, flat, log_sum_exp};
+use super::infinite::Whole;
 use crate::layout::Parameters;
 
 /// The factors of q at one time, with their expectations.
@@ -122,14 +123,24 @@ impl<'a> View<'a> {
         place.expectation(&state.expectations[id.index()], statistic, row, elements)
     }
 
-    /// The log weights of all categories of a copy of a site, in a fixed order.
+    /// The log weights of all categories of a copy of a site, in a fixed order: those of its partition.
     fn log_weights(&self, site: SiteId, plates: &[usize]) -> Vec<f64> {
+        self.weights_by(site, plates, &|addend| self.context.log_weight(site, addend))
+    }
+
+    /// The log weights of all categories of a copy of a site, each addend's as it is given.
+    fn weights_by<'w>(
+        &self,
+        site: SiteId,
+        plates: &[usize],
+        log_weight: &dyn Fn(usize) -> &'w Whole,
+    ) -> Vec<f64> {
         let symbols = self.context.symbols();
         let stated = self.context.equations.site(site);
         let mut assignment = assignment(symbols, &stated.plates, plates, self);
         let mut log_weights = Vec::new();
         for (place, addend) in stated.addends.iter().enumerate() {
-            let log_weight = self.context.log_weight(site, place);
+            let log_weight = log_weight(place);
             for_each_value(symbols, self, &addend.letters, &mut assignment, &mut |assignment| {
                 log_weights.push(log_weight.value(symbols, self, assignment));
             });
@@ -217,12 +228,12 @@ impl Environment for View<'_> {
         let symbols = self.context.symbols();
         let stated = self.context.equations.site(site);
         let mut assignment = assignment(symbols, &stated.plates, plates, &then);
-        let own = self.context.log_weight(site, addend);
+        let own = self.context.allocated(site, addend);
         let addend = &stated.addends[addend];
         for (letter, position) in addend.letters.iter().zip(categories) {
             assignment.assign(symbols, &then, *letter, *position);
         }
-        let all = then.log_weights(site, plates);
+        let all = then.weights_by(site, plates, &|addend| self.context.allocated(site, addend));
         if all.len() == 1 {
             // A sum of one category leaves no choice, whatever its weight.
             return 1.0;
@@ -290,6 +301,9 @@ fn of_values(place: &Place, columns: &[Vec<f64>], moment: &Moment, row: usize, s
                 unreachable!("several variables of which one is a matrix are no values")
             }
             Elementary::Centred => 0.0,
+            Elementary::Mass | Elementary::MassOfComplement => {
+                unreachable!("a point has no natural parameter")
+            }
         };
     }
     product

@@ -309,6 +309,7 @@ fn counts() -> (Program, Equations) {
         plates: vec![i, j],
         weight: sum(vec![term(1.0, &[], vec![value(x, &[i, j])])]),
         addends: vec![Addend { letters: vec![k], log_weight }],
+        collapsed: None,
     };
     let partition = Factor::of(Atom::LogPartition { site: SiteId(0), plates: letters(&[i, j]) });
     let plus_one = sum(vec![term(1.0, &[], vec![value(x, &[i, j])]), term(1.0, &[], vec![])]);

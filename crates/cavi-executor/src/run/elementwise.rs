@@ -1,6 +1,7 @@
 //! Functions of every element of an array.
 
 use cavi_algebra::Function;
+use cavi_families::functions;
 use cavi_numerics::{Scratch, Threads, special};
 
 use crate::plan::tensor::Elementwise;
@@ -92,8 +93,10 @@ fn apply(function: Elementwise, from: &[f64], out: &mut [f64]) {
             Function::StandardNormalLogCdf => each(from, out, special::normal_log_cdf),
             Function::StandardNormalLogCcdf => each(from, out, |value| special::normal_log_cdf(-value)),
             Function::StandardNormalLogQf => each(from, out, special::normal_log_quantile),
+            Function::AtMostOne => each(from, out, |value| value.min(1.0)),
             Function::Power
             | Function::LogBesselK
+            | Function::LogLeft
             | Function::LogDeterminant
             | Function::LogMultivariateGamma => {
                 unreachable!("a function of a matrix or of two arguments is lowered otherwise")
@@ -104,9 +107,8 @@ fn apply(function: Elementwise, from: &[f64], out: &mut [f64]) {
 
 /// A function of two arguments, of every pair of elements.
 pub fn pairwise(function: Function, left: &[f64], right: &[f64], out: &mut [f64]) {
-    assert_eq!(function, Function::LogBesselK, "the only function that is lowered to pairs");
-    for ((out, order), z) in out.iter_mut().zip(left).zip(right) {
-        *out = special::log_bessel_k(*order, *z);
+    for ((out, left), right) in out.iter_mut().zip(left).zip(right) {
+        *out = functions::apply(function, &[*left, *right]);
     }
 }
 

@@ -189,14 +189,32 @@ impl Resolver<'_> {
     }
 
     fn setting(&mut self, name: &ast::Name, value: &ast::Expression, fit: &mut FitSpec) {
-        const SETTINGS: &[&str] = &["restarts", "seed", "sweeps", "accelerate"];
-        if name.text == "accelerate" {
-            let word = match &value.kind {
-                ExpressionKind::Reference(reference) if reference.subscripts.is_none() => {
-                    reference.name.text.as_str()
+        const SETTINGS: &[&str] = &["restarts", "seed", "sweeps", "accelerate", "allocations"];
+        let word = match &value.kind {
+            ExpressionKind::Reference(reference) if reference.subscripts.is_none() => {
+                reference.name.text.as_str()
+            }
+            _ => "",
+        };
+        if name.text == "allocations" {
+            match ast::Allocations::of_word(word) {
+                Some(rule) => fit.allocations = Some((rule, name.span.to(value.span))),
+                None => {
+                    let near = nearest(word, ast::Allocations::ALL.iter().map(|own| own.word()));
+                    let write = near.unwrap_or(ast::Allocations::Collapsed.word());
+                    self.report(
+                        Diagnostic::error(
+                            "E0610",
+                            "`allocations` is none of `ordinary`, `means`, `collapsed`",
+                        )
+                        .at(value.span, "unknown word")
+                        .help(format!("write `allocations = {write}`")),
+                    );
                 }
-                _ => "",
-            };
+            }
+            return;
+        }
+        if name.text == "accelerate" {
             match word {
                 "auto" => fit.accelerate = true,
                 "none" => fit.accelerate = false,
@@ -213,7 +231,7 @@ impl Resolver<'_> {
             let diagnostic = Diagnostic::error("E0610", format!("there is no setting `{}`", name.text))
                 .at(name.span, "unknown setting")
                 .possible(
-                    "`sweep`, `stop when`, `warmup`, `restarts =`, `seed =`, `sweeps =`, `accelerate =`",
+                    "`sweep`, `stop when`, `warmup`, `restarts =`, `seed =`, `sweeps =`, `accelerate =`, `allocations =`",
                 );
             self.report(match near {
                 Some(near) => diagnostic.help(format!("did you mean `{near}`?")),

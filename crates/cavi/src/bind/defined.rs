@@ -349,7 +349,9 @@ fn domain(function: Function) -> Option<(Fits, &'static str)> {
         | Function::StandardNormalLogCdf
         | Function::StandardNormalLogCcdf
         | Function::LogDeterminant
-        | Function::LogMultivariateGamma => None,
+        | Function::LogMultivariateGamma
+        | Function::AtMostOne
+        | Function::LogLeft => None,
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use cavi_executor::{Precision, Schedule};
 use cavi_model::Model;
-use cavi_syntax::ast::Warmup as Line;
+use cavi_syntax::ast::{Allocations, Warmup as Line};
 
 use crate::start::Given;
 
@@ -26,6 +26,8 @@ pub struct Settings {
     pub schedule: Option<Schedule>,
     /// Steps on along the way of the last sweeps, the bound never lower; it is then computed after every sweep.
     pub accelerate: Option<bool>,
+    /// Replaces the program's `allocations`.
+    pub allocations: Option<Allocations>,
     /// Replaces the program's `warmup` lines, which a run from given parameters drops.
     pub warmup: Option<Vec<Line>>,
     /// Of the random starts; restart `r` has the seed `seed + r`.
@@ -63,6 +65,7 @@ impl Default for Settings {
             tolerance: None,
             schedule: None,
             accelerate: None,
+            allocations: None,
             warmup: None,
             seed: None,
             restarts: None,
@@ -92,6 +95,8 @@ pub struct Resolved {
     pub restarts: u64,
     /// Whether sweeps are extrapolated.
     pub accelerates: bool,
+    /// What allocations are proportional to.
+    pub allocations: Allocations,
 }
 
 impl Resolved {
@@ -104,6 +109,10 @@ impl Resolved {
             seed: settings.seed.or(model.fit.seed).unwrap_or(0),
             restarts: settings.restarts.or(model.fit.restarts).unwrap_or(1).max(1),
             accelerates: settings.accelerate.unwrap_or(model.fit.accelerate),
+            allocations: settings
+                .allocations
+                .or(model.fit.allocations.map(|(rule, _)| rule))
+                .unwrap_or_default(),
         }
     }
 }

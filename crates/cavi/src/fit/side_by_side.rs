@@ -33,10 +33,10 @@ impl Context<'_> {
         if most < 2 {
             return 1;
         }
-        let plan = cavi_executor::plan::plan(self.equations, &self.binding.bound, self.settings.precision);
+        let plan = cavi_executor::plan::plan(self.swept, &self.binding.bound, self.settings.precision);
         // What has no plan says so when it is run.
         let Ok(plan) = plan else { return 1 };
-        let each = plan.bytes(self.equations).max(1);
+        let each = plan.bytes(self.swept).max(1);
         match crate::memory::available() {
             Some(available) => most.min(available / 2 / each).max(1),
             None => most,

@@ -128,7 +128,14 @@ pub fn statement(
 
 pub fn site(statement: u32, plates: &[LetterId], weight: Sum, addends: Vec<(Vec<LetterId>, Sum)>) -> Site {
     let addends = addends.into_iter().map(|(letters, log_weight)| Addend { letters, log_weight }).collect();
-    Site { bound: BoundId(0), statement: StatementId(statement), plates: plates.to_vec(), weight, addends }
+    Site {
+        bound: BoundId(0),
+        statement: StatementId(statement),
+        plates: plates.to_vec(),
+        weight,
+        addends,
+        collapsed: None,
+    }
 }
 
 pub fn share(plates: &[LetterId], categories: &[LetterId]) -> Atom {

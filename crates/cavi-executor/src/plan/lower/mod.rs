@@ -332,6 +332,9 @@ impl<'a, 'l> Lowering<'a, 'l> {
     }
 }
 
+/// The most values that an array of shares that are left out of allocations may have: these are kept for all entries.
+const MOST_SHARES: usize = 1 << 24;
+
 /// The most values that an intermediate array may have: as many as data and parameters together.
 pub fn limit(equations: &Equations, bound: &Bound, layouts: &[Arc<Layout>]) -> usize {
     let values = |array: &BoundArray| match array {
@@ -340,7 +343,8 @@ pub fn limit(equations: &Equations, bound: &Bound, layouts: &[Arc<Layout>]) -> u
     let data: usize = bound.arrays.iter().flatten().map(values).sum();
     let blocks = equations.blocks.iter().zip(layouts);
     let parameters: usize = blocks.map(|(block, layout)| layout.values(block)).sum();
-    (data + parameters).max(1 << 16)
+    let leaves_out = equations.sites.iter().any(|site| site.collapsed.is_some());
+    (data + parameters).max(if leaves_out { MOST_SHARES } else { 1 << 16 })
 }
 
 /// Index subscripts with more than one subscript of their own, or none.

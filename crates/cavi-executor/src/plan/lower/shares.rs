@@ -3,8 +3,8 @@
 
 use cavi_algebra::rules::{Substitution, substitute};
 use cavi_algebra::{
-    Addend, ArrayKind, Atom, BlockId, Elementary, Factor, Function, LetterId, SiteId, Statistic, Subscript,
-    Sum, Support, Term,
+    Addend, ArrayKind, Atom, BlockId, Elementary, Factor, Function, LetterId, Site, SiteId, Statistic,
+    Subscript, Sum, Support, Term,
 };
 
 use super::scope::entry_of;
@@ -28,7 +28,10 @@ impl<'a> Lowering<'a, '_> {
         let whole = |addend: &Addend| {
             by_data(self.equations, &addend.log_weight).len() == addend.log_weight.terms.len()
         };
-        !weight.any(|factor| self.moves(&factor.atom))
+        let of_collapsed = |own: &Site| own.collapsed.as_ref().is_some_and(|own| own.shares == id);
+        site.collapsed.is_none()
+            && !self.equations.sites.iter().any(of_collapsed)
+            && !weight.any(|factor| self.moves(&factor.atom))
             && site.addends.iter().all(whole)
             && logs.all(|(term, letters)| self.is_log(term) && !self.crosses(term, letters))
     }
@@ -144,7 +147,7 @@ impl<'a> Lowering<'a, '_> {
         let equations = self.equations;
         let site = equations.site(id);
         let domain = domain(self, &site.weight, &site.plates);
-        let mut weights = self.log_weights(id, &domain, target.is_some())?;
+        let mut weights = self.log_weights(id, what, &domain, target.is_some())?;
         if what != Allotted::Partition {
             weights.now.clear();
         }
@@ -177,8 +180,15 @@ impl<'a> Lowering<'a, '_> {
         Ok((node, subscripts.collect()))
     }
 
-    /// The log weights of a site over its entries and categories, as they are and, where held, as they were.
-    fn log_weights(&mut self, id: SiteId, domain: &[Dim], held: bool) -> Result<LogWeights, Unplanned> {
+    /// The log weights of a site over its entries and categories, as they are and, where held, as they were: those of its partition,
+    /// or of its shares.
+    fn log_weights(
+        &mut self,
+        id: SiteId,
+        what: Allotted,
+        domain: &[Dim],
+        held: bool,
+    ) -> Result<LogWeights, Unplanned> {
         let equations = self.equations;
         let site = equations.site(id);
         let domains: Vec<Vec<Dim>> = site
@@ -191,11 +201,25 @@ impl<'a> Lowering<'a, '_> {
         let size =
             |domain: &Vec<Dim>| domain.iter().fold(1_usize, |size, dim| size.saturating_mul(self.size(dim)));
         let streaming = domains.iter().any(|domain| size(domain) > self.limit);
+        if streaming && site.collapsed.is_some() {
+            let most = self.limit;
+            return Err(Unplanned(format!(
+                "allocations that leave their own shares out have more than {most} numbers here, one for each entry and category; \
+                 use `ordinary` or `means`"
+            )));
+        }
         let outer = (self.streaming, self.holding);
         let mut lowered = |holding: bool| -> Result<Vec<NodeId>, Unplanned> {
             (self.streaming, self.holding) = (streaming, holding);
-            let each = site.addends.iter().zip(&domains);
-            let nodes = each.map(|(addend, domain)| self.log_weight(addend, domain)).collect();
+            let each = site.addends.iter().zip(&domains).enumerate();
+            let nodes = each.map(|(number, (addend, domain))| {
+                let log_weight = match (&site.collapsed, what) {
+                    (Some(own), Allotted::Shares(_)) => &own.log_weights[number],
+                    (_, Allotted::Shares(_) | Allotted::Partition) => &addend.log_weight,
+                };
+                self.log_weight(addend, log_weight, domain)
+            });
+            let nodes = nodes.collect();
             (self.streaming, self.holding) = outer;
             nodes
         };
@@ -217,8 +241,8 @@ impl<'a> Lowering<'a, '_> {
 
     /// The log weights of an addend over the entries and its categories: minus infinity where a category is of another group
     /// than the entry.
-    fn log_weight(&mut self, addend: &Addend, domain: &[Dim]) -> Result<NodeId, Unplanned> {
-        let log_weight = Sum { terms: by_data(self.equations, &addend.log_weight) };
+    fn log_weight(&mut self, addend: &Addend, log_weight: &Sum, domain: &[Dim]) -> Result<NodeId, Unplanned> {
+        let log_weight = Sum { terms: by_data(self.equations, log_weight) };
         let everywhere = self.sum(&log_weight, domain, None)?;
         let scope = self.scope(domain);
         let place = |letter: LetterId| domain.iter().position(|dim| *dim == Dim::Letter(letter));
