@@ -37,6 +37,7 @@ mod straight_line;
 
 // What a construct of the language comes to, each on small programs of its own.
 mod certain;
+mod collapsed;
 mod entries;
 mod kept_apart;
 mod origin;

@@ -45,7 +45,7 @@ use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::{Substitution, multiply, refresh, rename_apart, substitute};
 use cavi_algebra::{
     Addend, ArrayKind, Atom, Block, BlockId, Collapsed, Elementary, Equations, Factor, Function, LeftOut,
-    LetterId, Mode, Moment, Natural, Part, Site, SiteId, Statistic, Subscript, Sum, Support, Symbols, Term, dedup,
+    LetterId, Mode, Moment, Natural, Part, Restriction, Site, SiteId, Statistic, Subscript, Sum, Support, Symbols, Term, dedup,
 };
 use cavi_families::posterior;
 
@@ -117,18 +117,23 @@ struct Fed<'a> {
     elementary: Elementary,
     /// The power p of the element.
     power: f64,
+    /// Where there is such a factor at all: the masks of data.
+    masks: Vec<Factor>,
 }
 
 impl<'a> Fed<'a> {
     fn of(equations: &Equations, term: &'a Term, updates: &dyn Fn(BlockId) -> bool) -> Option<Fed<'a>> {
-        let mut factors = term.factors.iter().filter(|own| !matches!(own.atom, Atom::Observed(..)));
+        let (masks, factors): (Vec<&Factor>, Vec<&Factor>) =
+            term.factors.iter().partition(|own| matches!(own.atom, Atom::Observed(..)));
+        let mut factors = factors.into_iter();
         let (moment, elementary) = expected_log(factors.next()?)?;
         let block = equations.block(moment.block);
         let family = posterior(block.family);
         let has_mass = family.expectation_of(&Statistic(vec![(0, mass_of(elementary))])).is_some();
         let moves = block.mode == Mode::Distribution && updates(moment.block);
         let alone = factors.next().is_none() && term.sums.is_empty() && block.members.len() == 1;
-        (has_mass && moves && alone).then_some(Fed { moment, elementary, power: term.coefficient.0 })
+        let masks = masks.into_iter().cloned().collect();
+        (has_mass && moves && alone).then_some(Fed { moment, elementary, power: term.coefficient.0, masks })
     }
 
     /// The subscripts that say in which normaliser its mass stands: those of the copy, and the groups of ragged slices.
@@ -176,11 +181,11 @@ impl Own<'_, '_> {
             let mut log_weight = addend.log_weight.clone();
             for (fed, own) in fed.iter().zip(&own) {
                 if let (Some(fed), Some(LeftOut { part, total })) = (fed, own) {
-                    let rest = self.log_left(part).scaled(fed.power);
+                    let rest = self.log_left(part);
+                    let total = total.as_ref().map_or_else(Sum::zero, |total| self.log_left(total));
+                    let mut rest = rest.minus(total).scaled(fed.power);
+                    rest.terms.iter_mut().for_each(|term| term.factors.extend(fed.masks.iter().cloned()));
                     log_weight = log_weight.plus(rest);
-                    if let Some(total) = total {
-                        log_weight = log_weight.minus(self.log_left(total).scaled(fed.power));
-                    }
                 }
             }
             left_out.push(own);
@@ -259,6 +264,9 @@ impl Own<'_, '_> {
         for (number, (addend, fed)) in self.site.addends.iter().zip(self.fed).enumerate() {
             for other in fed.iter().flatten().filter(|other| other.moment.block == moment.block) {
                 let Some(place) = places(other, self.equations, self.symbols) else { continue };
+                if at.iter().zip(&place).any(|(left, right)| self.are_apart(left, right)) {
+                    continue;
+                }
                 let carried = place.iter().map(|own| Factor::of(Atom::Equal(own.clone(), own.clone())));
                 let letters = |own: &[LetterId]| own.iter().copied().map(Subscript::Letter).collect();
                 let allocation = Atom::Allocation {
@@ -269,7 +277,7 @@ impl Own<'_, '_> {
                 };
                 let term = Term {
                     sums: addend.letters.clone(),
-                    factors: carried.chain([Factor::of(allocation)]).collect(),
+                    factors: carried.chain(other.masks.iter().cloned()).chain([Factor::of(allocation)]).collect(),
                     ..Term::number(other.power)
                 };
                 // The categories that are summed are others than the one that asks.
@@ -283,6 +291,34 @@ impl Own<'_, '_> {
             }
         }
         canonical(self.symbols, &share)
+    }
+
+    /// Whether the data of the site have no entry where two subscripts, or ancestors of theirs, are equal.
+    fn are_apart(&self, left: &Subscript, right: &Subscript) -> bool {
+        let (Subscript::Letter(left), Subscript::Letter(right)) = (left, right) else { return false };
+        let (left, right) = (self.symbols.lineage(*left), self.symbols.lineage(*right));
+        let factors = self.site.weight.terms.iter().flat_map(|term| &term.factors);
+        let mut arrays = factors.filter_map(|factor| match &factor.atom {
+            Atom::Value(array, subscripts) | Atom::Observed(array, subscripts) => {
+                Some((self.symbols.array(*array), subscripts))
+            }
+            _ => None,
+        });
+        arrays.any(|(array, subscripts)| {
+            let Some(Restriction::Different(one, other) | Restriction::Less(one, other)) = array.restriction
+            else {
+                return false;
+            };
+            let at = |letter: LetterId| {
+                let place = array.letters.iter().position(|own| *own == letter)?;
+                match subscripts.get(place)? {
+                    Subscript::Letter(letter) => Some(*letter),
+                    Subscript::Index(..) => None,
+                }
+            };
+            let (Some(one), Some(other)) = (at(one), at(other)) else { return false };
+            left.contains(&one) && right.contains(&other) || left.contains(&other) && right.contains(&one)
+        })
     }
 
     /// A sum over the plates and slots of a block, at an element; its slots given, or summed.

@@ -231,7 +231,13 @@ impl<'a> Lowering<'a, '_> {
         for (_, array, coordinates) in &scope.pattern {
             let own: Vec<LetterId> =
                 letters.iter().copied().filter(|letter| coordinates.contains(letter)).collect();
-            if own.len() > 1 {
+            // Shares stand at the listed entries, and nowhere else.
+            let of_shares = sum.has_allocation()
+                && !coordinates.is_empty()
+                && coordinates
+                    .iter()
+                    .all(|own| covered.iter().any(|letter| self.symbols.lineage(*letter).contains(own)));
+            if own.len() > 1 || of_shares {
                 letters.retain(|letter| !own.contains(letter));
                 domain.push(Dim::Entries(*array, coordinates.clone()));
                 // The entry itself is found again by its letters.

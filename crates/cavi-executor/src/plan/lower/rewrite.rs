@@ -4,7 +4,7 @@ use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::{distribute, multiply};
 use cavi_algebra::{
     ArrayId, ArrayKind, Atom, Elementary, Equations, ExpectedSquare, Factor, Function, LetterId, Moment,
-    Statistic, Subscript, Sum, Term,
+    Restriction, Statistic, Subscript, Sum, Term,
 };
 use cavi_families::posterior;
 
@@ -49,7 +49,9 @@ impl<'a> Lowering<'a, '_> {
                         }
                     }
                     Atom::Equal(left, right) if self.never_equal(left, right) => continue 'next,
-                    Atom::Different(left, right) if self.never_equal(left, right) => {
+                    Atom::Different(left, right)
+                        if self.never_equal(left, right) || self.lists_apart(&term, left, right) =>
+                    {
                         queue.push(without());
                         continue 'next;
                     }
@@ -116,6 +118,32 @@ impl<'a> Lowering<'a, '_> {
             out.terms.push(term);
         }
         out
+    }
+
+    /// Whether a term reads what a site has, and an array that lists no entry where two of its letters are equal: sites stand
+    /// at the listed entries alone.
+    fn lists_apart(&self, term: &Term, left: &Subscript, right: &Subscript) -> bool {
+        let of_site = |factor: &Factor| {
+            matches!(factor.atom, Atom::Allocation { .. } | Atom::LogPartition { .. })
+        };
+        term.factors.iter().any(of_site)
+            && term.factors.iter().any(|factor| {
+                let Atom::Value(array, subscripts) = &factor.atom else { return false };
+                let stated = self.symbols.array(*array);
+                let Some(Restriction::Different(one, other) | Restriction::Less(one, other)) =
+                    stated.restriction
+                else {
+                    return false;
+                };
+                let at = |letter| {
+                    let place = stated.letters.iter().position(|own| *own == letter);
+                    place.and_then(|place| subscripts.get(place))
+                };
+                let pair = (at(one), at(other));
+                factor.power > 0
+                    && self.is_sparse(*array)
+                    && (pair == (Some(left), Some(right)) || pair == (Some(right), Some(left)))
+            })
     }
 
     /// Whether a sum of products of data has no more values than one of them, and is not a value for each of many entries of a

@@ -142,8 +142,10 @@ impl<'a> Lowering<'a, '_> {
             }
         };
         let distinct = letters.iter().enumerate().all(|(place, letter)| !letters[..place].contains(letter));
-        // Where an index gives some of the letters their values, those of the entry have to agree with them.
-        let indexed = matches!(self.symbols.array(array).support, Support::Index(_));
+        // Where an index gives some of the letters their values, those of the entry have to agree with them; shares stand at the
+        // entries and nowhere else.
+        let shares = term.factors.iter().any(|factor| matches!(factor.atom, Atom::Allocation { .. }));
+        let indexed = shares || matches!(self.symbols.array(array).support, Support::Index(_));
         let known = |letter: &LetterId| indexed && scope.index.contains_key(letter);
         if !distinct || !letters.iter().any(free) || !letters.iter().all(|own| free(own) || known(own)) {
             return Ok(());
