@@ -16,6 +16,7 @@ mod update;
 
 mod assemble;
 mod buffers;
+mod collapsed;
 mod changes;
 mod compute;
 mod constants;

@@ -60,6 +60,7 @@ fn compare(length: usize, fill: f64, total: bool) -> [f64; 2] {
                 offsets: None,
                 ratios: None,
                 least: LEAST,
+                own: None,
             };
             let accumulators = vec![Some(&mut accumulator[..]), None];
             let outputs = Outputs { accumulators: accumulators.into(), total, ..Outputs::default() };

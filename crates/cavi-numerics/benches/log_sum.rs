@@ -82,6 +82,7 @@ fn bench(length: usize, stride: usize, columns: &[Vec<u32>], weights: &[f64], fa
                 offsets: None,
                 ratios: None,
                 least: LEAST,
+                own: None,
             };
             let wanted = if with_targets { pattern.modes() } else { 0 };
             let outputs = Outputs {

@@ -154,6 +154,7 @@ fn compare(
                     offsets: None,
                     ratios: known.then_some(&ratios[..]),
                     least: LEAST,
+                    own: None,
                 };
                 let outputs = Outputs {
                     accumulators: vec![

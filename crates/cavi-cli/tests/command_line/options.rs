@@ -57,6 +57,7 @@ const WRONG: &[(&[&str], i32, &[&str])] = &[
     (&["--schedule", "w, hh"], 2, &["`hh`", "w, h"]),
     (&["--schedule", ""], 2, &["--schedule"]),
     (&["--warmup", "menas 3"], 2, &["--warmup"]),
+    (&["--allocations", "colapsed"], 2, &["`--allocations colapsed`", "`ordinary`, `means` or `collapsed`"]),
     (&["--out", ""], 2, &["--out"]),
 ];
 

@@ -360,6 +360,14 @@ pub(super) fn pass(site: &SitePlan, pass: &Pass) -> Effort {
             }
         }
     }
+    if site.own.is_some() && pass.wanted.iter().flatten().any(|own| *own) {
+        // Masses are read beside the means, and each share is worked out twice.
+        let addend = &site.addends[0];
+        let categories = site.entries as f64 * addend.categories as f64;
+        effort = effort.and(Kind::Read, 1.5 * categories * addend.modes.len() as f64);
+        let rows: usize = addend.modes.iter().map(|mode| mode.rows).sum();
+        effort = effort.and(Kind::Plain, 4.0 * (rows * addend.categories) as f64);
+    }
     let chunks = if site.entries < 4096 { 1 } else { 8 };
     effort.cut(chunks)
 }

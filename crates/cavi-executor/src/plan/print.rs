@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use cavi_algebra::{ArrayId, Block, BlockId, Equations, LetterId, Rotated, Rotation};
 use cavi_families::posterior;
+use cavi_numerics::kernels::log_sum::width_of;
 use cavi_numerics::kernels::pattern::LEAST_FILL;
 use cavi_numerics::lbfgs::HISTORY;
 
@@ -27,8 +28,8 @@ impl Plan<'_> {
             .sites
             .iter()
             .flatten()
-            .flat_map(|site| &site.addends)
-            .map(|addend| {
+            .flat_map(|site| site.addends.iter().map(|addend| (addend, site.own.is_some())))
+            .map(|(addend, leaves_out)| {
                 let elements = addend.scalars.iter().map(|scalar| &scalar.element);
                 let rows: usize = addend
                     .modes
@@ -45,7 +46,11 @@ impl Plan<'_> {
                     .iter()
                     .map(|mode| mode.rows * addend.row_length(mode) * size_of::<f64>())
                     .sum();
-                rows + 4 * counts + addend.listed.as_ref().map_or(0, Listed::bytes)
+                // Shares are left out of means and masses side by side, and so are the counts that come of it.
+                let wide = 2 * width_of(addend.categories) * size_of::<f64>();
+                let wide: usize = addend.modes.iter().map(|mode| mode.rows * wide).sum();
+                let wide = if leaves_out { 5 * wide } else { 0 };
+                rows + 4 * counts + wide + addend.listed.as_ref().map_or(0, Listed::bytes)
             })
             .sum();
         let single: usize = self.sites.iter().flatten().map(|site| precision::bytes(site)).sum();
@@ -101,9 +106,11 @@ impl Plan<'_> {
                     Some(_) => "listed categories in log space",
                     None if modes.is_empty() => "one number an entry",
                     None if addend.by_products => "matrix products and quotients, block by block,",
+                    None if site.own.is_some() => "fused sampled contraction, each unit's own share left out,",
                     None => "fused sampled contraction",
                 };
-                let flops = site.entries * addend.categories * (3 * addend.modes.len()).max(1);
+                let each = if site.own.is_some() { 10 } else { 3 };
+                let flops = site.entries * addend.categories * (each * addend.modes.len()).max(1);
                 // Matrix products are faster if entries fill most places. Otherwise entries are visited one by one.
                 let fill = addend.fill.filter(|_| addend.listed.is_none()).map_or(String::new(), |fill| {
                     let is_plain = fill < LEAST_FILL || addend.by_products;

@@ -23,6 +23,47 @@ pub struct SitePlan {
     pub weight: NodeId,
     /// The addends.
     pub addends: Vec<AddendPlan>,
+    /// Where allocations leave their own shares out, what is read for each mode of the only addend; `None` for one that is taken
+    /// as it is.
+    pub own: Option<Vec<Option<OwnPlan>>>,
+}
+
+/// What a pass that leaves shares out reads of a mode besides its means.
+#[derive(Clone, Debug)]
+pub struct OwnPlan {
+    /// The masses, rows by categories.
+    pub mass: NodeId,
+    /// What of them stays, by categories.
+    pub prior: NodeId,
+    /// For means over totals, these.
+    pub total: Option<TotalPlan>,
+}
+
+/// The totals of a mode, by categories.
+#[derive(Clone, Debug)]
+pub struct TotalPlan {
+    /// The totals of the masses.
+    pub mass: NodeId,
+    /// What of them stays.
+    pub prior: NodeId,
+}
+
+impl OwnPlan {
+    /// The nodes that it reads.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<> {
+        let total = self.total.clone();
+        [self.mass, self.prior].into_iter().chain(total.into_iter().flat_map(|own| [own.mass, own.prior]))
+    }
+
+    /// The same with other names for the nodes.
+    pub fn rename(&mut self, rename: &mut dyn FnMut(&mut NodeId)) {
+        rename(&mut self.mass);
+        rename(&mut self.prior);
+        if let Some(total) = &mut self.total {
+            rename(&mut total.mass);
+            rename(&mut total.prior);
+        }
+    }
 }
 
 /// An addend at every entry: `exp(offset) * sum over categories of the product of its modes`.
@@ -192,7 +233,8 @@ impl SitePlan {
             let single = addend.single.iter().map(|single| single.factor);
             addend.offset.into_iter().chain(single).chain(addend.modes.iter().map(|mode| mode.factor))
         });
-        std::iter::once(self.weight).chain(of_addends)
+        let own = self.own.iter().flatten().flatten().flat_map(OwnPlan::nodes);
+        std::iter::once(self.weight).chain(of_addends).chain(own)
     }
 }
 
@@ -280,8 +322,22 @@ pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplan
     for addend in &mut addends {
         addend.in_rows = addend.modes.first().is_some_and(|mode| mode.row.values(lowering.bound).is_sorted());
     }
-    let mut plan = SitePlan { entries, weight, addends };
-    choose_products(lowering.bound, &mut plan);
+    let own = match &site.collapsed {
+        None => None,
+        Some(collapsed) => {
+            let [addend] = addends.as_slice() else { unreachable!("a pass leaves shares of one addend out") };
+            let letters = &site.addends[0].letters;
+            let own = addend.modes.iter().map(|mode| match &collapsed.left_out[0][mode.log] {
+                None => Ok(None),
+                Some(left_out) => lowering.plan_own(left_out, letters, &columns).map(Some),
+            });
+            Some(own.collect::<Result<_, _>>()?)
+        }
+    };
+    let mut plan = SitePlan { entries, weight, addends, own };
+    if plan.own.is_none() {
+        choose_products(lowering.bound, &mut plan);
+    }
     Ok(plan)
 }
 
@@ -380,7 +436,7 @@ pub fn subscripts_of(lowering: &Lowering, log: &Term) -> Vec<Subscript> {
 }
 
 /// The letters of the domain at every entry, worked out on demand.
-struct Columns {
+pub struct Columns {
     domain: Vec<Dim>,
     sizes: Vec<usize>,
     entries: usize,
@@ -501,7 +557,8 @@ fn log_array(lowering: &mut Lowering, log: &Term) -> Result<(NodeId, Vec<Subscri
     Ok((node, subscripts))
 }
 
-fn mode(
+/// A log term with summed letters, with its rows at each entry.
+pub fn mode(
     lowering: &mut Lowering,
     number: usize,
     block: Option<BlockId>,

@@ -317,6 +317,14 @@ impl Check<'_> {
                 ensure(lengths.contains(&logs), || format!("{logs} logs of {} factors", lengths[0]))?;
             }
         }
+        for (own, mode) in site.own.iter().flatten().zip(&site.addends[0].modes) {
+            let Some(own) = own else { continue };
+            let categories = site.addends[0].categories;
+            has(own.mass, mode.rows * categories)?;
+            has(own.prior, categories)?;
+            let total = own.total.iter().flat_map(|own| [own.mass, own.prior]);
+            total.into_iter().try_for_each(|node| has(node, categories))?;
+        }
         Ok(())
     }
 

@@ -198,6 +198,12 @@ impl State<'_> {
         wants_total: bool,
         state: &mut SiteState,
     ) -> f64 {
+        if let Some(own) = plan.own.as_ref().filter(|_| !targets.is_empty()) {
+            // The total is that of the means.
+            let total = if wants_total { self.run_pass(id, plan, &[], true, state) } else { 0.0 };
+            self.run_collapsed(id, plan, own, targets, state);
+            return total;
+        }
         let entries = plan.entries;
         let main = plan.main_addend();
         let several = plan.addends.len() > 1;
@@ -268,6 +274,7 @@ impl State<'_> {
                             offsets,
                             ratios: None,
                             least,
+                            own: None,
                         };
                         let outputs = Outputs {
                             accumulators: accumulators[main]
@@ -353,7 +360,7 @@ impl State<'_> {
     }
 
     /// As many zeros for the counts of a log term, in the memory of the last ones.
-    fn emptied(&mut self, id: SiteId, addend: usize, log: usize, length: usize) -> Vec<f64> {
+    pub(super) fn emptied(&mut self, id: SiteId, addend: usize, log: usize, length: usize) -> Vec<f64> {
         let last = self.counts_node(id, addend, log);
         let last = last.map(|node| self.values.take(node.index()));
         zeros(last.unwrap_or_default(), length, &self.work.threads)
@@ -387,6 +394,7 @@ impl State<'_> {
             offsets: None,
             ratios: None,
             least: LEAST,
+            own: None,
         };
         let outputs = Outputs { sums: Some(&mut sums), ..Outputs::default() };
         log_sum(&input, outputs, &mut state.scratch, &self.work.threads);
@@ -416,6 +424,7 @@ impl State<'_> {
             offsets: None,
             ratios: Some(ratios),
             least: LEAST,
+            own: None,
         };
         let accumulators = accumulators.iter_mut().map(|own| own.as_deref_mut()).collect();
         log_sum(&input, Outputs { accumulators, ..Outputs::default() }, scratch, &self.work.threads);
@@ -447,7 +456,7 @@ impl State<'_> {
 
     /// Puts the counts into the nodes that updates read, in the blocks' own order. Where that is another one, the memory in which
     /// the pass had them is for others.
-    fn store(&mut self, id: SiteId, plan: &SitePlan, counts: Counts, scattered: Counts) {
+    pub(super) fn store(&mut self, id: SiteId, plan: &SitePlan, counts: Counts, scattered: Counts) {
         let clock = self.stamps.tick();
         for (number, (counts, scattered)) in counts.into_iter().zip(scattered).enumerate() {
             let addend = &plan.addends[number];
@@ -531,7 +540,7 @@ fn at(values: &[f64], entry: usize, otherwise: f64) -> f64 {
 }
 
 /// `own[element[entry]] += value(entry)`, in order of the entries; elements in order are shared out among the threads.
-fn scatter(element: &[u32], own: &mut [f64], value: &(impl Fn(usize) -> f64 + Sync), threads: &Threads) {
+pub(super) fn scatter(element: &[u32], own: &mut [f64], value: &(impl Fn(usize) -> f64 + Sync), threads: &Threads) {
     let size = own.len().div_ceil(16).max(1);
     if !element.is_sorted() {
         element.iter().enumerate().for_each(|(entry, place)| own[*place as usize] += value(entry));

@@ -232,6 +232,7 @@ impl Band<'_, '_> {
             offsets: None,
             ratios: None,
             least: single::least(plan, &state.narrow),
+            own: None,
         };
         let mut counts = Scratch::zeros(factor.len());
         if !log_sum_rows(&input, self.rows.clone(), &mut counts) {

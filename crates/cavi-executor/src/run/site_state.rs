@@ -43,6 +43,9 @@ pub struct SiteState<'a> {
     pub(super) sums: Vec<(u64, Vec<f64>)>,
     /// The sum of weight times offset of the only addend, and the state that it follows from.
     pub(super) offsets: (u64, f64),
+    /// Of a pass that leaves shares out, for each mode its means and masses, and what it accumulates.
+    pub(super) own_rows: Vec<Vec<f64>>,
+    pub(super) own_sums: Vec<Vec<f64>>,
     /// What the last pass took.
     pub(super) last: LastPass,
 }
@@ -145,6 +148,8 @@ impl<'a> SiteState<'a> {
             offsets: (0, 0.0),
             ratios: Vec::new(),
             sums: Vec::new(),
+            own_rows: Vec::new(),
+            own_sums: Vec::new(),
             last: LastPass::default(),
         }
     }

@@ -245,6 +245,11 @@ fn schedules_and_warm_ups_of_the_command_line() {
     assert_eq!(parse_warmup("means 60, collapsed 40"), Ok(vec![Warmup::Means(60), Warmup::Collapsed(40)]));
     assert_eq!(codes(&parse_warmup("collapsed").expect_err("no count")), ["E0101"]);
     assert_eq!(
+        parse_warmup("means 60, collapsed 40"),
+        Ok(vec![Warmup::Means(60), Warmup::Collapsed(40)])
+    );
+    assert_eq!(codes(&parse_warmup("collapsed").expect_err("no count")), ["E0101"]);
+    assert_eq!(
         parse_warmup("shapes 0.6 over 40, means 20"),
         Ok(vec![Warmup::Shapes(0.6, 40), Warmup::Means(20)])
     );

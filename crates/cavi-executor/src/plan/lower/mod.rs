@@ -1,6 +1,7 @@
 //! From sums of products to contractions: letters become loops, sparse arrays drive them, sums move inward.
 
 mod auxiliaries;
+mod collapsed;
 mod counts;
 mod factors;
 mod finish;

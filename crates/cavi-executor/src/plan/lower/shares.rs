@@ -29,7 +29,7 @@ impl<'a> Lowering<'a, '_> {
             by_data(self.equations, &addend.log_weight).len() == addend.log_weight.terms.len()
         };
         let of_collapsed = |own: &Site| own.collapsed.as_ref().is_some_and(|own| own.shares == id);
-        site.collapsed.is_none()
+        site.collapsed.as_ref().is_none_or(|own| self.is_left_out_by_pass(site, own))
             && !self.equations.sites.iter().any(of_collapsed)
             && !weight.any(|factor| self.moves(&factor.atom))
             && site.addends.iter().all(whole)

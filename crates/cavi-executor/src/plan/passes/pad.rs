@@ -37,7 +37,9 @@ impl Plan<'_> {
         for number in 0..self.sites.len() {
             let Some(mut site) = self.sites[number].take() else { continue };
             let own = Arc::get_mut(&mut site).expect("the plan is not shared yet");
-            for addend in own.addends.iter_mut().filter(|addend| is_gathered(addend)) {
+            // A pass that leaves shares out lays its rows out itself.
+            let plain = own.own.is_none();
+            for addend in own.addends.iter_mut().filter(|addend| plain && is_gathered(addend)) {
                 let (entries, categories) = (own.entries, addend.categories);
                 for mode in &mut addend.modes[1..] {
                     let padding = categories.next_multiple_of(LINE) - categories;

@@ -97,6 +97,9 @@ impl Plan<'_> {
     fn own_rows(&self, id: BlockId, site: SiteId, letters: usize) -> Option<OwnRows> {
         let own = self.sites[site.index()].as_ref()?;
         let [addend] = own.addends.as_slice() else { return None };
+        if own.own.is_some() {
+            return None;
+        }
         let by_entries = addend.in_rows && addend.listed.is_none() && !addend.by_products;
         let [mode, others @ ..] = addend.modes.as_slice() else { return None };
         let is_first = mode.block == Some(id) && mode.climbers.is_empty() && mode.rows == letters;

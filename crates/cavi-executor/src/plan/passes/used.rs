@@ -86,6 +86,8 @@ impl Plan<'_> {
         for site in self.sites.iter_mut().flatten() {
             let own = Arc::make_mut(site);
             rename(&mut own.weight);
+            let left_out = own.own.iter_mut().flatten().flatten();
+            left_out.for_each(|own| own.rename(&mut |node| rename(node)));
             for addend in &mut own.addends {
                 addend.offset.iter_mut().for_each(rename);
                 addend.single.iter_mut().for_each(|single| rename(&mut single.factor));

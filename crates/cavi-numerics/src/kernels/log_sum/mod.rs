@@ -17,6 +17,7 @@
 //! first three for some rows of the first mode, with the bits of the whole.
 
 mod any;
+mod collapsed;
 mod known;
 mod narrow;
 mod pass;
@@ -27,6 +28,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
+pub use collapsed::{MOST_MODES as MOST_MODES_COLLAPSED, Own, width_of};
 pub use known::{Known, ratios};
 pub use narrow::{least_of_narrow, least_of_scaled, narrow, narrow_rows, power_of_two};
 pub use rows::log_sum_rows;
@@ -111,6 +113,9 @@ pub struct LogSum<'a> {
     pub ratios: Option<&'a [f64]>,
     /// An entry whose `s_e` is less is left out; at least [`LEAST`].
     pub least: f64,
+    /// What allocations that leave their own shares out read besides: counts are then what is accumulated, and neither ratios nor
+    /// sums nor the total can be wanted.
+    pub own: Option<Own<'a>>,
 }
 
 /// One for each mode, if it is wanted. The list is on the heap only if there are more modes than usual.
@@ -222,7 +227,7 @@ fn log_sum_on(
     }
     let is_padded = is_padded(input, &outputs.accumulators);
     tasks.iter_mut().for_each(|task| task.is_padded = is_padded);
-    let by_products = pattern.is_filled() && factors_are_finite(input, threads);
+    let by_products = pattern.is_filled() && input.own.is_none() && factors_are_finite(input, threads);
     match pattern.grid() {
         None => {
             threads.for_each_item(&mut tasks, |task| pass::run(set, task, pass::Visit::All));
@@ -296,6 +301,22 @@ fn check(input: &LogSum, outputs: &Outputs) {
     assert!(input.ratios.is_none_or(|r| r.len() == entries), "one ratio an entry");
     let of_sums = outputs.total || outputs.ratios.is_some() || outputs.sums.is_some();
     assert!(input.ratios.is_none() || !of_sums, "known ratios leave no sum to take");
+    if let Some(own) = &input.own {
+        assert!(!of_sums && input.ratios.is_none() && input.addends.is_none(), "counts alone");
+        assert!((1..=collapsed::MOST_MODES).contains(&modes), "a few modes");
+        assert!(own.width == width_of(input.length), "rows of whole vectors");
+        assert!(own.priors.len() == modes && own.totals.len() == modes, "one a mode");
+        assert!(own.priors.iter().all(|prior| prior.len() >= own.width), "a prior for each category");
+        let whole = |total: &&[f64]| total.is_empty() || total.len() >= 2 * own.width;
+        assert!(own.totals.iter().all(whole), "a total for each category");
+        for (mode, factor) in input.factors.iter().enumerate() {
+            let whole = pattern.size(mode) * 2 * own.width;
+            let is_long = factor.values.is_double() && factor.values.len() >= whole;
+            assert!(factor.stride == 2 * own.width && is_long, "means and masses");
+            let accumulator = outputs.accumulators[mode].as_ref();
+            assert!(accumulator.is_none_or(|own| own.len() >= whole), "an accumulator has whole rows");
+        }
+    }
     for (mode, factor) in input.factors.iter().enumerate() {
         let rows = pattern.size(mode);
         let needed = if rows == 0 { 0 } else { (rows - 1) * factor.stride + input.length };

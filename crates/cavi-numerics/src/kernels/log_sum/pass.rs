@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::{LogSum, Totals, Values, any, products};
+use super::{LogSum, Totals, Values, any, collapsed, products};
 use crate::InstructionSet;
 use crate::kernels::pattern::Grid;
 use crate::kernels::vector::{Portable, Stored, Vector, prefetch};
@@ -30,6 +30,8 @@ pub(super) struct Task<'a> {
     first_row: usize,
     /// Whether whole vectors may be read and written in the rows of every mode but the first.
     pub(super) is_padded: bool,
+    /// Of allocations that leave their own shares out, once it is known, whether these are small parts of all totals.
+    pub(super) is_small: Option<bool>,
     pub(super) totals: Totals,
     pub(super) desk: Desk,
 }
@@ -43,6 +45,8 @@ pub(super) struct Desk {
     /// Entries whose logarithms are still to be taken; absent before the first, and while a call has it.
     pub block: Option<Box<Block>>,
     pub products: products::Scratch,
+    /// The products of the categories of a few entries.
+    pub shares: Vec<f64>,
 }
 
 /// What one chunk writes for each of its entries, and whether it takes the total.
@@ -81,6 +85,7 @@ impl<'a> Task<'a> {
             written,
             first_row: 0,
             is_padded: false,
+            is_small: None,
             totals: Totals::default(),
             desk,
         }
@@ -367,9 +372,9 @@ unsafe fn row<V: Vector, T: Stored, const M: usize, const W: usize, const P: boo
     block: &mut Block,
     totals: &mut Totals,
 ) {
-    let rare = &mut totals.rare;
     // SAFETY: the caller's promise.
     unsafe {
+        let rare = &mut totals.rare;
         if M == ANY {
             for e in entries {
                 any::entry::<V>(task, e, block, rare);
@@ -378,6 +383,17 @@ unsafe fn row<V: Vector, T: Stored, const M: usize, const W: usize, const P: boo
                 }
             }
             return;
+        }
+        if let Some(own) = task.input.own {
+            let at = collapsed::Places::<M> {
+                indices: modes.indices,
+                near: modes.near,
+                first_column: modes.first_column,
+                factors: modes.factors.map(|factor| factor.cast()),
+                strides: modes.strides,
+                accumulators: modes.accumulators,
+            };
+            return collapsed::row::<V, M>(task, &own, &at, first, entries, totals);
         }
         // The sums of the first mode behind the last whole vector stay in a register for the whole row, because a
         // masked store that is read again soon is slow.

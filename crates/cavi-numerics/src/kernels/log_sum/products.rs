@@ -191,7 +191,8 @@ unsafe fn blocks<V: Vector>(
             unsafe { multiply(&counts) };
         }
     }
-    task.desk = super::pass::Desk { block: Some(block), products: scratch };
+    task.desk.block = Some(block);
+    task.desk.products = scratch;
     task.totals = totals;
 }
 

@@ -180,6 +180,7 @@ impl Case {
             offsets: self.offsets.as_deref(),
             ratios: None,
             least: LEAST,
+            own: None,
         };
         let outputs = Outputs {
             accumulators: accumulators.iter_mut().map(Option::as_deref_mut).collect(),
@@ -208,6 +209,7 @@ impl Case {
             offsets,
             ratios: Some(&ratios),
             least: LEAST,
+            own: None,
         };
         let outputs = Outputs {
             accumulators: accumulators.iter_mut().map(Option::as_deref_mut).collect(),
@@ -316,6 +318,7 @@ fn check_rows(case: &Case, threads: &Threads) {
                     offsets: None,
                     ratios: None,
                     least: LEAST,
+                    own: None,
                 };
                 rare += usize::from(!rows::log_sum_rows_on(set, &input, band, &mut own[place]));
             }
@@ -528,6 +531,151 @@ fn padding_changes_no_bit() {
                     results.push(result);
                 }
                 assert_eq!(results[0], results[1], "{set:?}, {sizes:?}, {wanted}, single {single}");
+            }
+        }
+    }
+}
+
+/// Means, masses, priors and totals of a pass that leaves shares out.
+struct OwnCase {
+    means: Vec<Vec<f64>>,
+    masses: Vec<Vec<f64>>,
+    priors: Vec<Vec<f64>>,
+    /// Totals and what of them stays; empty for means that are over none.
+    totals: Vec<[Vec<f64>; 2]>,
+}
+
+impl OwnCase {
+    fn new(numbers: &mut Numbers, sizes: &[usize], length: usize, least_total: f64) -> OwnCase {
+        let mut each = |size: usize, least: f64| -> Vec<f64> {
+            numbers.units(size * length).into_iter().map(|own| least + own).collect()
+        };
+        let priors: Vec<Vec<f64>> = sizes.iter().map(|_| each(1, 0.01)).collect();
+        let totals = |numbers: &mut Numbers| {
+            let own = |numbers: &mut Numbers, least: f64| -> Vec<f64> {
+                numbers.units(length).into_iter().map(|own| least + own).collect()
+            };
+            [own(numbers, least_total), own(numbers, 0.1)]
+        };
+        let means = sizes.iter().map(|size| each(*size, 0.0)).collect();
+        let masses = sizes.iter().map(|size| each(*size, 0.3)).collect();
+        let totals = (0..sizes.len())
+            .map(|mode| if mode % 2 == 1 { totals(numbers) } else { [Vec::new(), Vec::new()] })
+            .collect();
+        OwnCase { means, masses, priors, totals }
+    }
+
+    /// The counts of every mode.
+    fn naive(&self, case: &Case) -> Vec<Vec<f64>> {
+        let length = case.length;
+        let mut counts: Vec<Vec<f64>> = self.means.iter().map(|own| vec![0.0; own.len()]).collect();
+        for (e, weight) in case.weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
+            let at = |i: usize, k: usize| case.pattern.index(i, e) * length + k;
+            let first: Vec<f64> =
+                (0..length).map(|k| (0..self.means.len()).map(|i| self.means[i][at(i, k)]).product()).collect();
+            let sum: f64 = first.iter().sum();
+            let left = |share: f64, mass: f64, prior: f64| (1.0 - share / mass).max(prior / mass.max(prior));
+            let second: Vec<f64> = (0..length)
+                .map(|k| {
+                    let share = weight.min(1.0) * first[k] / sum;
+                    let of_mode = |i: usize| {
+                        let own = left(share, self.masses[i][at(i, k)], self.priors[i][k]);
+                        let [totals, kept] = &self.totals[i];
+                        if totals.is_empty() { own } else { own / left(share, totals[k], kept[k]) }
+                    };
+                    first[k] * (0..self.means.len()).map(of_mode).product::<f64>()
+                })
+                .collect();
+            let sum: f64 = second.iter().sum();
+            for (i, counts) in counts.iter_mut().enumerate() {
+                (0..length).for_each(|k| counts[at(i, k)] += weight * second[k] / sum);
+            }
+        }
+        counts
+    }
+
+    fn run(&self, case: &Case, set: InstructionSet, threads: usize) -> Vec<Vec<f64>> {
+        let (length, width) = (case.length, width_of(case.length));
+        let padded = |values: &[f64]| -> Vec<f64> {
+            values.iter().copied().chain(std::iter::repeat(0.0)).take(width).collect()
+        };
+        let rows = |i: usize| -> Vec<f64> {
+            let each = self.means[i].chunks(length).zip(self.masses[i].chunks(length));
+            each.flat_map(|(means, masses)| {
+                let inverse: Vec<f64> =
+                    masses.iter().zip(&self.priors[i]).map(|(own, prior)| -1.0 / own.max(*prior)).collect();
+                [padded(means), padded(&inverse)].concat()
+            })
+            .collect()
+        };
+        let modes = self.means.len();
+        let values: Vec<Vec<f64>> = (0..modes).map(rows).collect();
+        let priors: Vec<Vec<f64>> = self
+            .priors
+            .iter()
+            .map(|own| padded(&own.iter().map(|own| -own).collect::<Vec<f64>>()))
+            .collect();
+        let total = |[totals, kept]: &[Vec<f64>; 2]| -> Vec<f64> {
+            if totals.is_empty() {
+                return Vec::new();
+            }
+            let inverse: Vec<f64> = totals.iter().zip(kept).map(|(own, kept)| 1.0 / own.max(*kept)).collect();
+            let most: Vec<f64> = inverse.iter().zip(kept).map(|(own, kept)| 1.0 - kept * own).collect();
+            [padded(&inverse), padded(&most)].concat()
+        };
+        let totals: Vec<Vec<f64>> = self.totals.iter().map(total).collect();
+        let factors: Vec<Factor> =
+            values.iter().map(|own| Factor { values: Values::Double(own), stride: 2 * width }).collect();
+        let input = LogSum {
+            pattern: &case.pattern,
+            factors: &factors,
+            length,
+            weights: &case.weights,
+            addends: None,
+            offsets: None,
+            ratios: None,
+            least: LEAST,
+            own: Some(Own {
+                width,
+                priors: &priors.iter().map(Vec::as_slice).collect::<Vec<_>>(),
+                totals: &totals.iter().map(Vec::as_slice).collect::<Vec<_>>(),
+            }),
+        };
+        let mut sums: Vec<Vec<f64>> = values.iter().map(|own| vec![0.0; own.len()]).collect();
+        let accumulators = sums.iter_mut().map(|own| Some(own.as_mut_slice())).collect();
+        let outputs = Outputs { accumulators, ..Outputs::default() };
+        let totals = log_sum_on(set, &input, outputs, &mut Scratch::default(), &Threads::new(threads));
+        assert!(totals.rare.is_empty());
+        let short = |own: &Vec<f64>| own.chunks(2 * width).flat_map(|row| row[..length].to_vec()).collect();
+        sums.iter().map(short).collect()
+    }
+}
+
+#[test]
+fn shares_are_left_out_as_the_formula_says() {
+    let mut numbers = Numbers(77);
+    let visits = [Visited::AsTheyAre, Visited::ByRows, Visited::OnGrid(40), Visited::InStrips(40)];
+    for (number, visited) in visits.into_iter().cycle().take(24).enumerate() {
+        let sizes: &[usize] = match number / 4 % 3 {
+            0 => &[40, 300],
+            1 => &[30, 20, 11],
+            _ => &[9, 8, 7, 5],
+        };
+        let (length, entries) = (1 + number * 3 % 21, [3, 700, 9000][number % 3]);
+        let mut case = case(&mut numbers, entries, sizes, length, visited);
+        let value = |numbers: &mut Numbers| [0.0, 0.3, 1.0, 4.0][numbers.below(4)];
+        case.weights.iter_mut().for_each(|own| *own = value(&mut numbers));
+        // Totals of which a unit is a large part, and a small one.
+        let own = OwnCase::new(&mut numbers, sizes, length, [0.2, 500.0][number % 2]);
+        let expected = own.naive(&case);
+        for set in available() {
+            let found = own.run(&case, set, 1);
+            for (found, expected) in found.iter().zip(&expected) {
+                let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-11 * b.abs().max(1e-3);
+                assert!(found.iter().zip(expected).all(near), "{number} {set:?}");
+            }
+            for threads in [2, 3] {
+                assert_eq!(own.run(&case, set, threads), found, "{number} {set:?}, {threads} threads");
             }
         }
     }

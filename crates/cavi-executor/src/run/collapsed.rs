@@ -1,0 +1,220 @@
+//! The pass over the entries of a site whose allocations leave their own shares out (`cavi_derivation::collapsed`).
+//!
+//! Before it, means and masses are laid out row beside row, so that what an entry gathers of a mode stands in one place.
+
+use cavi_algebra::SiteId;
+use cavi_numerics::kernels::log_sum::{self, Factor, LEAST, LogSum, Outputs, Own, Values, log_sum, width_of};
+use cavi_numerics::{Scratch, special};
+use smallvec::SmallVec;
+
+use super::pass::{CHUNK, Counts, scatter};
+use super::site_state::SiteState;
+use super::state::State;
+use crate::plan::site::{AddendPlan, ModePlan, OwnPlan, SitePlan};
+
+/// What a pass has of all modes by categories.
+struct ByCategory {
+    /// For each mode the negatives of the priors.
+    priors: Vec<Vec<f64>>,
+    /// For each mode the reciprocals of the totals and the greatest parts of them that are left out; or nothing.
+    totals: Vec<Vec<f64>>,
+}
+
+impl State<'_> {
+    /// The pass itself: the counts of these blocks.
+    pub(super) fn run_collapsed(
+        &mut self,
+        id: SiteId,
+        plan: &SitePlan,
+        own: &[Option<OwnPlan>],
+        targets: &[cavi_algebra::BlockId],
+        state: &mut SiteState,
+    ) {
+        own.iter().flatten().flat_map(OwnPlan::nodes).for_each(|node| self.evaluate(node));
+        let addend = &plan.addends[0];
+        let width = width_of(addend.categories);
+        let by_category = self.by_category(addend, own, width);
+        let mut rows = std::mem::take(&mut state.own_rows);
+        rows.resize(addend.modes.len(), Vec::new());
+        for ((mode, own), rows) in addend.modes.iter().zip(own).zip(&mut rows) {
+            self.lay_out(addend, mode, own.as_ref(), width, rows);
+        }
+        let wanted: SmallVec<[bool; 4]> = addend.modes.iter().map(|mode| mode.is_read_by(targets)).collect();
+        let mut sums = std::mem::take(&mut state.own_sums);
+        sums.resize(addend.modes.len(), Vec::new());
+        for ((mode, wanted), sums) in addend.modes.iter().zip(&wanted).zip(&mut sums) {
+            sums.clear();
+            sums.resize(if *wanted { mode.rows * 2 * width } else { 0 }, 0.0);
+        }
+        let factors: SmallVec<[Factor; 4]> = rows
+            .iter()
+            .map(|rows| Factor { values: Values::Double(rows), stride: 2 * width })
+            .collect();
+        let priors: SmallVec<[&[f64]; 4]> = by_category.priors.iter().map(Vec::as_slice).collect();
+        let totals: SmallVec<[&[f64]; 4]> = by_category.totals.iter().map(Vec::as_slice).collect();
+        let input = LogSum {
+            pattern: state.patterns[0].as_ref().expect("an addend with modes has a pattern"),
+            factors: &factors,
+            length: addend.categories,
+            weights: self.weights(plan, &state.weights),
+            addends: None,
+            offsets: None,
+            ratios: None,
+            least: LEAST,
+            own: Some(Own { width, priors: &priors, totals: &totals }),
+        };
+        let accumulators =
+            sums.iter_mut().zip(&wanted).map(|(sums, wanted)| wanted.then_some(sums.as_mut_slice()));
+        let outputs = Outputs { accumulators: accumulators.collect(), ..Outputs::default() };
+        let log_sum::Totals { mut rare, .. } = log_sum(&input, outputs, &mut state.scratch, &self.work.threads);
+        drop(factors);
+        state.sort_by_rows(&mut rare);
+        let mut counts: SmallVec<[Option<Vec<f64>>; 4]> = SmallVec::new();
+        for ((mode, wanted), sums) in addend.modes.iter().zip(&wanted).zip(&sums) {
+            counts.push(wanted.then(|| {
+                let length = addend.row_length(mode);
+                let mut counts = self.emptied(id, 0, mode.log, mode.rows * length);
+                for (counts, sums) in counts.chunks_exact_mut(length).zip(sums.chunks_exact(2 * width)) {
+                    counts[..addend.categories].copy_from_slice(&sums[..addend.categories]);
+                }
+                counts
+            }));
+        }
+        (state.own_rows, state.own_sums) = (rows, sums);
+        let lost = self.rare_shares(plan, own, &rare, state, &mut counts);
+        let scattered = addend.scalars.iter().map(|scalar| {
+            targets.contains(&scalar.block).then(|| self.emptied(id, 0, scalar.log, scalar.size))
+        });
+        let mut scattered: SmallVec<[Option<Vec<f64>>; 4]> = scattered.collect();
+        let weights = self.weights(plan, &state.weights);
+        for (element, own) in state.elements[0].iter().zip(&mut scattered) {
+            let share = |entry: usize| if lost.contains(&entry) { 0.0 } else { weights[entry] };
+            own.iter_mut().for_each(|own| scatter(element, own, &share, &self.work.threads));
+        }
+        let one = |own: SmallVec<[Option<Vec<f64>>; 4]>| -> Counts { std::iter::once(own).collect() };
+        self.store(id, plan, one(counts), one(scattered));
+    }
+
+    /// The means of a mode, and the negative reciprocals of its masses, row beside row; zeros behind the categories.
+    fn lay_out(
+        &self,
+        addend: &AddendPlan,
+        mode: &ModePlan,
+        own: Option<&OwnPlan>,
+        width: usize,
+        rows: &mut Vec<f64>,
+    ) {
+        let (length, categories) = (addend.row_length(mode), addend.categories);
+        let means = self.factor(mode.factor);
+        let of_own = own.map(|own| [own.mass, own.prior].map(|node| self.values[node.index()].as_ref()));
+        rows.resize(mode.rows * 2 * width, 0.0);
+        let each = (CHUNK / width).max(1);
+        self.work.threads.for_each_chunk(rows, each * 2 * width, |chunk, rows| {
+            for (place, row) in rows.chunks_exact_mut(2 * width).enumerate() {
+                let number = chunk * each + place;
+                row[..categories].copy_from_slice(&means[number * length..number * length + categories]);
+                let Some([masses, priors]) = of_own else { continue };
+                let masses = &masses[number * categories..(number + 1) * categories];
+                for ((out, mass), prior) in row[width..].iter_mut().zip(masses).zip(priors) {
+                    *out = -1.0 / mass.max(*prior);
+                }
+            }
+        });
+    }
+
+    /// What the modes have by categories.
+    fn by_category(&self, addend: &AddendPlan, own: &[Option<OwnPlan>], width: usize) -> ByCategory {
+        let (mut priors, mut totals) = (Vec::new(), Vec::new());
+        for own in own {
+            let mut prior = vec![0.0; width];
+            let mut total = Vec::new();
+            if let Some(own) = own {
+                let mut most = vec![0.0_f64; addend.categories];
+                let masses = self.values[own.mass.index()].chunks_exact(addend.categories);
+                for row in masses {
+                    let larger = |(most, mass): (&mut f64, &f64)| *most = most.max(*mass);
+                    most.iter_mut().zip(row).for_each(larger);
+                }
+                let priors = self.values[own.prior.index()].iter().zip(most);
+                for (out, (prior, most)) in prior.iter_mut().zip(priors) {
+                    // No quotient is less than the least that the rule knows.
+                    let least = if most.is_finite() { f64::EPSILON * most } else { 0.0 };
+                    *out = -prior.max(least);
+                }
+                if let Some(own) = &own.total {
+                    total.resize(2 * width, 0.0);
+                    let [mass, prior] = [own.mass, own.prior].map(|node| &self.values[node.index()]);
+                    for (place, (mass, prior)) in mass.iter().zip(prior.iter()).enumerate() {
+                        let inverse = 1.0 / mass.max(*prior);
+                        total[place] = inverse;
+                        total[width + place] = 1.0 - (prior * inverse).max(f64::EPSILON);
+                    }
+                }
+            }
+            priors.push(prior);
+            totals.push(total);
+        }
+        ByCategory { priors, totals }
+    }
+
+    /// The entries whose sums leave the range of doubles, in logarithms. Returns those that have no allocation at all.
+    fn rare_shares(
+        &mut self,
+        plan: &SitePlan,
+        own: &[Option<OwnPlan>],
+        rare: &[usize],
+        state: &SiteState,
+        counts: &mut [Option<Vec<f64>>],
+    ) -> Vec<usize> {
+        let addend = &plan.addends[0];
+        if !rare.is_empty() {
+            addend.modes.iter().for_each(|mode| self.evaluate(mode.log_factor));
+        }
+        let mut lost = Vec::new();
+        for entry in rare {
+            let weight = self.values[plan.weight.index()][state.entry(*entry)];
+            let row = |place: usize| state.pattern(0).index(place, *entry);
+            let mut logs = Scratch::zeros(addend.categories);
+            for (place, mode) in addend.modes.iter().enumerate() {
+                let values = &self.values[mode.log_factor.index()];
+                let length = values.len() / mode.rows;
+                let values = &values[row(place) * length..];
+                logs.iter_mut().zip(values).for_each(|(log, value)| *log += value);
+            }
+            let partition = special::log_sum_exp(&logs);
+            if partition == f64::NEG_INFINITY && addend.categories > 1 {
+                lost.push(*entry);
+                continue;
+            }
+            let unit = weight.min(1.0);
+            for category in 0..addend.categories {
+                let share = unit * special::exp(logs[category] - partition);
+                for (place, own) in own.iter().enumerate() {
+                    let Some(own) = own else { continue };
+                    let at = |node: crate::plan::tensor::NodeId, place: usize| self.values[node.index()][place];
+                    let mass = at(own.mass, row(place) * addend.categories + category);
+                    logs[category] += log_left(share, mass, at(own.prior, category));
+                    if let Some(total) = &own.total {
+                        logs[category] -= log_left(share, at(total.mass, category), at(total.prior, category));
+                    }
+                }
+            }
+            let partition = special::log_sum_exp(&logs);
+            for (place, (counts, mode)) in counts.iter_mut().zip(&addend.modes).enumerate() {
+                let Some(counts) = counts else { continue };
+                let counts = &mut counts[row(place) * addend.row_length(mode)..];
+                for (count, log) in counts.iter_mut().zip(logs.iter()) {
+                    // A sum of one category leaves no choice, whatever its weight.
+                    let share = if addend.categories == 1 { 1.0 } else { special::exp(log - partition) };
+                    *count += weight * share;
+                }
+            }
+        }
+        lost
+    }
+}
+
+/// `log max(1 - share / mass, min(prior / mass, 1), 2^-52)`
+fn log_left(share: f64, mass: f64, prior: f64) -> f64 {
+    cavi_families::functions::apply(cavi_algebra::Function::LogLeft, &[share / mass, prior / mass])
+}
