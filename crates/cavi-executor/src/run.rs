@@ -16,8 +16,8 @@ mod update;
 
 mod assemble;
 mod buffers;
-mod collapsed;
 mod changes;
+mod collapsed;
 mod compute;
 mod constants;
 mod contract;

@@ -106,7 +106,9 @@ impl Plan<'_> {
                     Some(_) => "listed categories in log space",
                     None if modes.is_empty() => "one number an entry",
                     None if addend.by_products => "matrix products and quotients, block by block,",
-                    None if site.own.is_some() => "fused sampled contraction, each unit's own share left out,",
+                    None if site.own.is_some() => {
+                        "fused sampled contraction, each unit's own share left out,"
+                    }
                     None => "fused sampled contraction",
                 };
                 let each = if site.own.is_some() { 10 } else { 3 };

@@ -46,10 +46,8 @@ impl State<'_> {
             sums.clear();
             sums.resize(if *wanted { mode.rows * 2 * width } else { 0 }, 0.0);
         }
-        let factors: SmallVec<[Factor; 4]> = rows
-            .iter()
-            .map(|rows| Factor { values: Values::Double(rows), stride: 2 * width })
-            .collect();
+        let factors: SmallVec<[Factor; 4]> =
+            rows.iter().map(|rows| Factor { values: Values::Double(rows), stride: 2 * width }).collect();
         let priors: SmallVec<[&[f64]; 4]> = by_category.priors.iter().map(Vec::as_slice).collect();
         let totals: SmallVec<[&[f64]; 4]> = by_category.totals.iter().map(Vec::as_slice).collect();
         let input = LogSum {
@@ -66,7 +64,8 @@ impl State<'_> {
         let accumulators =
             sums.iter_mut().zip(&wanted).map(|(sums, wanted)| wanted.then_some(sums.as_mut_slice()));
         let outputs = Outputs { accumulators: accumulators.collect(), ..Outputs::default() };
-        let log_sum::Totals { mut rare, .. } = log_sum(&input, outputs, &mut state.scratch, &self.work.threads);
+        let log_sum::Totals { mut rare, .. } =
+            log_sum(&input, outputs, &mut state.scratch, &self.work.threads);
         drop(factors);
         state.sort_by_rows(&mut rare);
         let mut counts: SmallVec<[Option<Vec<f64>>; 4]> = SmallVec::new();
@@ -191,11 +190,13 @@ impl State<'_> {
                 let share = unit * special::exp(logs[category] - partition);
                 for (place, own) in own.iter().enumerate() {
                     let Some(own) = own else { continue };
-                    let at = |node: crate::plan::tensor::NodeId, place: usize| self.values[node.index()][place];
+                    let at =
+                        |node: crate::plan::tensor::NodeId, place: usize| self.values[node.index()][place];
                     let mass = at(own.mass, row(place) * addend.categories + category);
                     logs[category] += log_left(share, mass, at(own.prior, category));
                     if let Some(total) = &own.total {
-                        logs[category] -= log_left(share, at(total.mass, category), at(total.prior, category));
+                        logs[category] -=
+                            log_left(share, at(total.mass, category), at(total.prior, category));
                     }
                 }
             }

@@ -540,7 +540,12 @@ fn at(values: &[f64], entry: usize, otherwise: f64) -> f64 {
 }
 
 /// `own[element[entry]] += value(entry)`, in order of the entries; elements in order are shared out among the threads.
-pub(super) fn scatter(element: &[u32], own: &mut [f64], value: &(impl Fn(usize) -> f64 + Sync), threads: &Threads) {
+pub(super) fn scatter(
+    element: &[u32],
+    own: &mut [f64],
+    value: &(impl Fn(usize) -> f64 + Sync),
+    threads: &Threads,
+) {
     let size = own.len().div_ceil(16).max(1);
     if !element.is_sorted() {
         element.iter().enumerate().for_each(|(entry, place)| own[*place as usize] += value(entry));

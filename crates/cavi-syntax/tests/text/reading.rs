@@ -244,10 +244,7 @@ fn schedules_and_warm_ups_of_the_command_line() {
     assert_eq!(parse_warmup("means 60"), Ok(vec![Warmup::Means(60)]));
     assert_eq!(parse_warmup("means 60, collapsed 40"), Ok(vec![Warmup::Means(60), Warmup::Collapsed(40)]));
     assert_eq!(codes(&parse_warmup("collapsed").expect_err("no count")), ["E0101"]);
-    assert_eq!(
-        parse_warmup("means 60, collapsed 40"),
-        Ok(vec![Warmup::Means(60), Warmup::Collapsed(40)])
-    );
+    assert_eq!(parse_warmup("means 60, collapsed 40"), Ok(vec![Warmup::Means(60), Warmup::Collapsed(40)]));
     assert_eq!(codes(&parse_warmup("collapsed").expect_err("no count")), ["E0101"]);
     assert_eq!(
         parse_warmup("shapes 0.6 over 40, means 20"),

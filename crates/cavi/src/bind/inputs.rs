@@ -125,7 +125,9 @@ impl ArrayInput {
         if cells != Some(values.len()) {
             let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
             let found = format!("`{name}`: {} values for a shape of {}", values.len(), sizes.join(" x "));
-            return Err(DataError::new(found).possible("one value for each cell, the last dimension running fastest"));
+            return Err(
+                DataError::new(found).possible("one value for each cell, the last dimension running fastest")
+            );
         }
         let labels = vec![None; shape.len()];
         let dense = Dense { shape: shape.to_vec(), values: Values::Numbers(values), labels, lines: None };

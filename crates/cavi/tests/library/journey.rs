@@ -66,7 +66,10 @@ fn arrays_of_a_wrong_shape_are_errors() {
         (dense(&[usize::MAX, 2], 6), "6 values for a shape of"),
         (sparse(&[2, 3], &[&[0, 1]], 2), "1 columns of positions for 2 dimensions"),
         (sparse(&[2, 3], &[&[0, 1], &[2]], 2), "1 positions along dimension 2 for 2 values"),
-        (sparse(&[2, 3], &[&[0, 1], &[2, 3]], 2), "entry 1 has position 3 along dimension 2, whose size is 3"),
+        (
+            sparse(&[2, 3], &[&[0, 1], &[2, 3]], 2),
+            "entry 1 has position 3 along dimension 2, whose size is 3",
+        ),
     ];
     for (array, message) in wrong {
         let error = array.map(|_| ()).expect_err(message).to_string();

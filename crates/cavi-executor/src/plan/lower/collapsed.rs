@@ -1,6 +1,8 @@
 //! Allocations that leave their own shares out: those that one pass over the entries gives, and what it reads.
 
-use cavi_algebra::{ArrayKind, Atom, Collapsed, Factor, LeftOut, LetterId, Site, SiteId, Subscript, Sum, Term};
+use cavi_algebra::{
+    ArrayKind, Atom, Collapsed, Factor, LeftOut, LetterId, Site, SiteId, Subscript, Sum, Term,
+};
 use cavi_numerics::kernels::log_sum::MOST_MODES_COLLAPSED;
 
 use super::{Dim, Lowering, Unplanned};
@@ -49,9 +51,10 @@ impl<'a> Lowering<'a, '_> {
     /// Whether the value of sparse data stands in a term: a pass may list its categories by it.
     fn reads_sparse_data(&self, term: &Term) -> bool {
         fn any(sum: &Sum, test: &dyn Fn(&Factor) -> bool) -> bool {
-            sum.terms.iter().flat_map(|term| &term.factors).any(|factor| {
-                test(factor) || factor.atom.nested().into_iter().any(|inner| any(inner, test))
-            })
+            sum.terms
+                .iter()
+                .flat_map(|term| &term.factors)
+                .any(|factor| test(factor) || factor.atom.nested().into_iter().any(|inner| any(inner, test)))
         }
         let is_sparse = |factor: &Factor| match &factor.atom {
             Atom::Value(array, _) => {
@@ -90,7 +93,11 @@ impl<'a> Lowering<'a, '_> {
 fn is_own_share(sum: &Sum, shares: SiteId, site: &Site) -> bool {
     let [Term { sums, factors, coefficient }] = sum.terms.as_slice() else { return false };
     let same = |subscripts: &[Subscript], letters: &[LetterId]| {
-        subscripts.iter().eq(letters.iter().map(|letter| Subscript::Letter(*letter)).collect::<Vec<_>>().iter())
+        subscripts.iter().eq(letters
+            .iter()
+            .map(|letter| Subscript::Letter(*letter))
+            .collect::<Vec<_>>()
+            .iter())
     };
     let [Factor { atom: Atom::Allocation { site: of, addend: 0, plates, categories }, power: 1 }] =
         factors.as_slice()

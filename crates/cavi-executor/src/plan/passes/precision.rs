@@ -43,7 +43,10 @@ pub fn store(plan: &mut Plan, context: &Context) -> Result<(), Unplanned> {
     let climbed: Vec<usize> = climbs.map(|site| site.index()).collect();
     for (number, site) in plan.sites.iter_mut().enumerate() {
         let Some(site) = site.as_mut().and_then(Arc::get_mut) else { continue };
-        if climbed.contains(&number) || site.own.is_some() || site.addends.iter().any(|addend| addend.listed.is_some()) {
+        if climbed.contains(&number)
+            || site.own.is_some()
+            || site.addends.iter().any(|addend| addend.listed.is_some())
+        {
             continue;
         }
         let single = if site.addends.len() == 1 { Stored::Scaled } else { Stored::Plain };

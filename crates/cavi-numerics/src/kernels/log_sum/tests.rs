@@ -571,8 +571,9 @@ impl OwnCase {
         let mut counts: Vec<Vec<f64>> = self.means.iter().map(|own| vec![0.0; own.len()]).collect();
         for (e, weight) in case.weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
             let at = |i: usize, k: usize| case.pattern.index(i, e) * length + k;
-            let first: Vec<f64> =
-                (0..length).map(|k| (0..self.means.len()).map(|i| self.means[i][at(i, k)]).product()).collect();
+            let first: Vec<f64> = (0..length)
+                .map(|k| (0..self.means.len()).map(|i| self.means[i][at(i, k)]).product())
+                .collect();
             let sum: f64 = first.iter().sum();
             let left = |share: f64, mass: f64, prior: f64| (1.0 - share / mass).max(prior / mass.max(prior));
             let second: Vec<f64> = (0..length)
@@ -610,11 +611,8 @@ impl OwnCase {
         };
         let modes = self.means.len();
         let values: Vec<Vec<f64>> = (0..modes).map(rows).collect();
-        let priors: Vec<Vec<f64>> = self
-            .priors
-            .iter()
-            .map(|own| padded(&own.iter().map(|own| -own).collect::<Vec<f64>>()))
-            .collect();
+        let priors: Vec<Vec<f64>> =
+            self.priors.iter().map(|own| padded(&own.iter().map(|own| -own).collect::<Vec<f64>>())).collect();
         let total = |[totals, kept]: &[Vec<f64>; 2]| -> Vec<f64> {
             if totals.is_empty() {
                 return Vec::new();
