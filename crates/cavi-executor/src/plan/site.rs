@@ -7,6 +7,7 @@ use cavi_numerics::kernels::pattern;
 use cavi_numerics::special;
 
 use crate::data::{Bound, BoundArray};
+use crate::plan::columns::Columns;
 use crate::plan::lower::{Dim, Lowering, Unplanned};
 use crate::plan::precision::Stored;
 use crate::plan::tensor::{Access, Contraction, Elementwise, Index, Loop, NodeId, Operation};
@@ -248,7 +249,7 @@ pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplan
     let domain = domain(lowering, &site.weight, &site.plates);
     let weight = lowering.site_weight(&site.weight, &domain)?;
     let entries: usize = lowering.nodes[weight.index()].len();
-    let columns = columns(lowering, &domain, entries);
+    let columns = Columns::of(lowering, &domain, entries);
     let mut addends = Vec::new();
     for addend in &site.addends {
         let letters = &addend.letters;
@@ -433,99 +434,6 @@ pub fn subscripts_of(lowering: &Lowering, log: &Term) -> Vec<Subscript> {
         named.into_iter().flat_map(|letter| lowering.symbols.lineage(letter)).collect();
     subscripts.extend(free.into_iter().filter(|letter| !named.contains(letter)).map(Subscript::Letter));
     subscripts
-}
-
-/// The letters of the domain at every entry, worked out on demand.
-pub struct Columns {
-    domain: Vec<Dim>,
-    sizes: Vec<usize>,
-    entries: usize,
-}
-
-fn columns(lowering: &mut Lowering, domain: &[Dim], entries: usize) -> Columns {
-    let sizes = domain.iter().map(|dim| lowering.over(dim).size).collect();
-    Columns { domain: domain.to_vec(), sizes, entries }
-}
-
-impl Columns {
-    /// The coordinate that a subscript is, where the domain is the listed entries of a sparse array alone.
-    fn coordinate(&self, lowering: &Lowering, subscript: &Subscript) -> Option<(ArrayId, usize)> {
-        let [Dim::Entries(array, letters)] = self.domain.as_slice() else { return None };
-        let sparse = matches!(lowering.bound.array(*array), BoundArray::Sparse { .. });
-        let Subscript::Letter(letter) = subscript else { return None };
-        let column = letters.iter().position(|own| own == letter)?;
-        sparse.then_some((*array, column))
-    }
-
-    /// The value of a letter of the domain, or of an ancestor of one, at every entry.
-    fn letter(&self, lowering: &Lowering, letter: LetterId) -> Option<Vec<u32>> {
-        for (place, dim) in self.domain.iter().enumerate() {
-            let inner: usize = self.sizes[place + 1..].iter().product::<usize>().max(1);
-            let size = self.sizes[place].max(1);
-            let positions = (0..self.entries).map(|entry| (entry / inner) % size);
-            let own: Vec<LetterId> = match dim {
-                Dim::Letter(own) => vec![*own],
-                Dim::Entries(_, letters) => letters.clone(),
-            };
-            for (column, own) in own.into_iter().enumerate() {
-                let lineage = lowering.symbols.lineage(own);
-                let Some(depth) = lineage.iter().position(|step| *step == letter) else { continue };
-                let mut values: Vec<u32> = match dim {
-                    Dim::Letter(_) => positions.map(|position| position as u32).collect(),
-                    Dim::Entries(array, _) => match lowering.bound.array(*array) {
-                        BoundArray::Sparse { indices, .. } => {
-                            positions.map(|position| indices[column][position]).collect()
-                        }
-                        BoundArray::Dense { .. } => {
-                            let shape = lowering.bound.shape(&lowering.symbols, *array);
-                            let stride: usize = shape[column + 1..].iter().product::<usize>().max(1);
-                            positions
-                                .map(|position| ((position / stride) % shape[column].max(1)) as u32)
-                                .collect()
-                        }
-                    },
-                };
-                for step in &lineage[..depth] {
-                    let axis = lowering.symbols.letter(*step).axis;
-                    if let Some(parent) = &lowering.bound.axes[axis.index()].parent {
-                        values.iter_mut().for_each(|value| *value = parent[*value as usize] as u32);
-                    }
-                }
-                return Some(values);
-            }
-        }
-        None
-    }
-
-    /// The value of a subscript at every entry.
-    fn values(&self, lowering: &Lowering, subscript: &Subscript) -> Result<Vec<u32>, Unplanned> {
-        match subscript {
-            Subscript::Letter(letter) => self.letter(lowering, *letter).ok_or_else(|| {
-                Unplanned(format!(
-                    "the letter `{}` has no value at an entry",
-                    lowering.symbols.letter(*letter).name
-                ))
-            }),
-            Subscript::Index(array, inner) => {
-                let shape = lowering.bound.shape(&lowering.symbols, *array);
-                let mut place = vec![0_usize; self.entries];
-                for (size, subscript) in shape.iter().zip(inner) {
-                    for (place, value) in place.iter_mut().zip(self.values(lowering, subscript)?) {
-                        *place = *place * size + value as usize;
-                    }
-                }
-                match lowering.bound.array(*array) {
-                    BoundArray::Dense { values, .. } => {
-                        Ok(place.iter().map(|place| values[*place] as u32).collect())
-                    }
-                    BoundArray::Sparse { .. } => Err(Unplanned(format!(
-                        "the index array `{}` is sparse where every entry is needed",
-                        lowering.symbols.array(*array).name
-                    ))),
-                }
-            }
-        }
-    }
 }
 
 /// The array that a log term reads, with its subscripts in the array's own order: `E log x` or `log x`.

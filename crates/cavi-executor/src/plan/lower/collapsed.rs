@@ -6,7 +6,8 @@ use cavi_algebra::{
 use cavi_numerics::kernels::log_sum::MOST_MODES_COLLAPSED;
 
 use super::{Dim, Lowering, Unplanned};
-use crate::plan::site::{Columns, OwnPlan, TotalPlan, mode};
+use crate::plan::columns::Columns;
+use crate::plan::site::{OwnPlan, TotalPlan, mode};
 
 impl<'a> Lowering<'a, '_> {
     /// Whether the pass of a site, which has one where it leaves nothing out, knows how to leave these shares out: each mode
