@@ -139,6 +139,18 @@ pub(super) fn run(set: InstructionSet, task: &mut Task, visit: Visit) {
     task.clear();
     // `check` has seen that all factors are stored alike, those of two modes alone in single precision.
     match (task.input.factors[0].values, task.input.pattern.modes()) {
+        (Values::Double(_), 1) if task.input.own.is_some() => {
+            run_modes::<f64, 1, OWN, false>(set, task, visit)
+        }
+        (Values::Double(_), 2) if task.input.own.is_some() => {
+            run_modes::<f64, 2, OWN, false>(set, task, visit)
+        }
+        (Values::Double(_), 3) if task.input.own.is_some() => {
+            run_modes::<f64, 3, OWN, false>(set, task, visit)
+        }
+        (Values::Double(_), 4) if task.input.own.is_some() => {
+            run_modes::<f64, 4, OWN, false>(set, task, visit)
+        }
         (Values::Single(_), _) if task.is_padded => run_two::<f32, true>(set, task, visit),
         (Values::Single(_), _) => run_two::<f32, false>(set, task, visit),
         (Values::Double(_), 1) => run_modes::<f64, 1, ASK, false>(set, task, visit),
@@ -173,6 +185,9 @@ fn run_three(set: InstructionSet, task: &mut Task, visit: Visit) {
 
 /// Stands for accumulators that are not known to the compiler; else bit `i` says whether that of mode `i` is wanted.
 const ASK: usize = usize::MAX;
+
+/// Stands for allocations that leave their own shares out, whose accumulators are not known to the compiler either.
+const OWN: usize = usize::MAX - 1;
 
 /// Stands for a number of modes that is not known to the compiler.
 const ANY: usize = 0;
@@ -212,7 +227,13 @@ fn run_modes<T: Stored, const M: usize, const W: usize, const P: bool>(
     }
     let _ = set;
     // SAFETY: `Portable` needs no features; `check` has seen the slices.
-    unsafe { chunk::<Portable, T, M, ASK, false>(task, visit) }
+    unsafe {
+        if const { W == OWN } {
+            chunk::<Portable, T, M, OWN, false>(task, visit)
+        } else {
+            chunk::<Portable, T, M, ASK, false>(task, visit)
+        }
+    }
 }
 
 /// The places of the rows, copied out of the task, so that the compiler knows that no store to the accumulators
@@ -375,7 +396,7 @@ unsafe fn row<V: Vector, T: Stored, const M: usize, const W: usize, const P: boo
     // SAFETY: the caller's promise.
     unsafe {
         let rare = &mut totals.rare;
-        if M == ANY {
+        if const { M == ANY } {
             for e in entries {
                 any::entry::<V>(task, e, block, rare);
                 if block.count == BLOCK {
@@ -384,7 +405,9 @@ unsafe fn row<V: Vector, T: Stored, const M: usize, const W: usize, const P: boo
             }
             return;
         }
-        if let Some(own) = task.input.own {
+        // Known at compile time, so that this pass and the others are each compiled where they run.
+        if const { W == OWN } {
+            let Some(own) = task.input.own else { return };
             let at = collapsed::Places::<M> {
                 indices: modes.indices,
                 near: modes.near,
