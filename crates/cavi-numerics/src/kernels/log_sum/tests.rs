@@ -652,15 +652,21 @@ impl OwnCase {
 #[test]
 fn shares_are_left_out_as_the_formula_says() {
     let mut numbers = Numbers(77);
-    let visits = [Visited::AsTheyAre, Visited::ByRows, Visited::OnGrid(40), Visited::InStrips(40)];
-    for (number, visited) in visits.into_iter().cycle().take(24).enumerate() {
-        let sizes: &[usize] = match number / 4 % 3 {
-            0 => &[40, 300],
-            1 => &[30, 20, 11],
-            _ => &[9, 8, 7, 5],
+    for number in 0..24 {
+        let (sizes, row_length): (&[usize], usize) = match number / 4 % 3 {
+            0 => (&[200, 300], 5),
+            1 => (&[50, 400, 9], 1_000),
+            _ => (&[50, 40, 9, 3], 1_000),
         };
-        let (length, entries) = (1 + number * 3 % 21, [3, 700, 9000][number % 3]);
+        let (visited, entries) = match number % 4 {
+            0 => (Visited::AsTheyAre, [3, 700, 9_000][number % 3]),
+            1 => (Visited::ByRows, [3, 700, 9_000][number % 3]),
+            2 => (Visited::OnGrid(row_length), 9_000),
+            _ => (Visited::InStrips(row_length), 9_000),
+        };
+        let length = 1 + number * 3 % 21;
         let mut case = case(&mut numbers, entries, sizes, length, visited);
+        assert_eq!(case.pattern.has_grid(), number % 4 > 1, "{sizes:?}");
         let value = |numbers: &mut Numbers| [0.0, 0.3, 1.0, 4.0][numbers.below(4)];
         case.weights.iter_mut().for_each(|own| *own = value(&mut numbers));
         // Totals of which a unit is a large part, and a small one.
