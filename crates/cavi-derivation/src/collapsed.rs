@@ -174,6 +174,9 @@ struct Own<'a, 's> {
     fed: &'a [Vec<Option<Fed<'a>>>],
 }
 
+/// Where a factor stands among the copies of its block; `None` where it does not count.
+type Places<'a> = dyn Fn(&Fed, &Equations, &Symbols) -> Option<Vec<Subscript>> + 'a;
+
 impl Own<'_, '_> {
     fn collapsed(&mut self) -> Collapsed {
         let mut left_out = Vec::new();
@@ -256,12 +259,7 @@ impl Own<'_, '_> {
 
     /// `sum p phi0` over the categories whose factor is an element of the same block, at the same place: `places` says where a factor
     /// stands, if it counts at all.
-    fn share(
-        &mut self,
-        moment: &Moment,
-        at: &[Subscript],
-        places: &dyn Fn(&Fed, &Equations, &Symbols) -> Option<Vec<Subscript>>,
-    ) -> Sum {
+    fn share(&mut self, moment: &Moment, at: &[Subscript], places: &Places) -> Sum {
         let mut share = Sum::zero();
         for (number, (addend, fed)) in self.site.addends.iter().zip(self.fed).enumerate() {
             for other in fed.iter().flatten().filter(|other| other.moment.block == moment.block) {
