@@ -147,7 +147,12 @@ fn one_mistake_is_one_error() {
     let error = only_error(product, &[&points]);
     assert_says(
         &error,
-        &["E0704", "is no statistic of any family", "between 0 and 1: Beta", "`posterior { point a, b }`"],
+        &[
+            "E0704",
+            "is no statistic of any family",
+            "between 0 and 1, as `p_of_x[n] ~ Beta(1, 1)`",
+            "`posterior { point a, b }`",
+        ],
     );
 }
 
