@@ -2,7 +2,8 @@
 
 #![allow(unsafe_code)]
 
-use super::pass::{Block, Task, settle};
+use super::block::Block;
+use super::pass::{Task, settle};
 use crate::kernels::vector::Vector;
 
 /// The first `count <= LANES` values from `from` on.

@@ -17,6 +17,7 @@
 //! first three for some rows of the first mode, with the bits of the whole.
 
 mod any;
+mod block;
 mod collapsed;
 mod known;
 mod narrow;

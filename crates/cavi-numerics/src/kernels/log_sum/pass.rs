@@ -10,11 +10,11 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use super::block::{BLOCK, Block};
 use super::{LogSum, Totals, Values, any, collapsed, products};
 use crate::InstructionSet;
 use crate::kernels::pattern::Grid;
 use crate::kernels::vector::{Portable, Stored, Vector, prefetch};
-use crate::special::ln_into;
 
 /// What one chunk reads and writes.
 pub(super) struct Task<'a> {
@@ -130,9 +130,6 @@ pub(super) enum Visit<'a> {
     Strip { grid: &'a Grid, chunk: usize, strip: usize },
     Rows { grid: &'a Grid, rows: Range<usize> },
 }
-
-/// Entries whose logarithms are taken together.
-pub(super) const BLOCK: usize = 512;
 
 /// Runs the chunk on the entries to visit.
 pub(super) fn run(set: InstructionSet, task: &mut Task, visit: Visit) {
@@ -271,37 +268,6 @@ impl<T: Stored, const M: usize> Modes<T, M> {
             whole: input.length / V::LANES * V::LANES,
             rest: input.length % V::LANES,
         }
-    }
-}
-
-/// What entries leave for their logarithms.
-#[derive(Debug)]
-pub(super) struct Block {
-    pub count: usize,
-    pub sums: [f64; BLOCK],
-    pub weights: [f64; BLOCK],
-    pub offsets: [f64; BLOCK],
-}
-
-impl Block {
-    pub fn empty() -> Self {
-        Self { count: 0, sums: [1.0; BLOCK], weights: [0.0; BLOCK], offsets: [0.0; BLOCK] }
-    }
-
-    /// `sum x (ln s + o)` over the entries so far, which are then forgotten.
-    #[inline(always)]
-    pub fn take(&mut self, has_offsets: bool) -> f64 {
-        let count = std::mem::take(&mut self.count);
-        let mut logs = [0.0; BLOCK];
-        let logs = &mut logs[..count];
-        ln_into(&self.sums[..count], logs);
-        if has_offsets {
-            logs.iter_mut().zip(&self.offsets).for_each(|(log, offset)| *log += offset);
-        }
-        for (log, weight) in logs.iter_mut().zip(&self.weights) {
-            *log = if *weight == 0.0 { 0.0 } else { *weight * *log };
-        }
-        crate::reduce::sum(logs)
     }
 }
 

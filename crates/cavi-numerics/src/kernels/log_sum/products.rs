@@ -17,7 +17,8 @@
 use std::ops::Range;
 
 use super::Values;
-use super::pass::{BLOCK, Block, Task, settle};
+use super::block::{BLOCK, Block};
+use super::pass::{Task, settle};
 use crate::InstructionSet;
 use crate::kernels::pattern::Grid;
 use crate::kernels::vector::{Portable, Vector, prefetch};
