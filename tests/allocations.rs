@@ -7,9 +7,11 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 /// Programs whose sweeps take memory all the same, and why.
-const TAKING: [(&str, &str); 12] = [
+const TAKING: [(&str, &str); 14] = [
     ("dense_choices", SETS),
     ("distances", SETS),
+    ("factorisation_machine", PAIRS),
+    ("field_aware_pairs", PAIRS),
     ("linked_classes", SETS),
     ("linked_counts", "entries out of the range of doubles are listed, for the log space"),
     ("linked_groups", SETS),
@@ -23,6 +25,8 @@ const TAKING: [(&str, &str); 12] = [
 ];
 
 const SETS: &str = "copies that move together are listed, where they are no single one and not all of them";
+
+const PAIRS: &str = "copies that move one after another read sums over pairs, which are worked out in memory of their own";
 
 /// After this many sweeps the memory is constant: before its third run a pass puts its entries in the order in which
 /// it visits them.
