@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 /// Programs whose sweeps take memory all the same, and why.
-const TAKING: [(&str, &str); 14] = [
+const TAKING: [(&str, &str); 18] = [
     ("dense_choices", SETS),
     ("distances", SETS),
     ("factorisation_machine", PAIRS),
@@ -17,6 +17,10 @@ const TAKING: [(&str, &str); 14] = [
     ("linked_groups", SETS),
     ("linked_three_deep", SETS),
     ("logit_network", SETS),
+    ("pairs_by_class", PAIRS),
+    ("pairs_of_rates", PAIRS),
+    ("pairs_with_spikes", PAIRS),
+    ("pairs_without_squares", PAIRS),
     ("ragged_effects", SETS),
     ("ragged_regression", SETS),
     ("selected_slopes", "an update reads more arrays than its list has room for"),
@@ -26,7 +30,8 @@ const TAKING: [(&str, &str); 14] = [
 
 const SETS: &str = "copies that move together are listed, where they are no single one and not all of them";
 
-const PAIRS: &str = "copies that move one after another read sums over pairs, which are worked out in memory of their own";
+const PAIRS: &str =
+    "copies that move one after another read sums over pairs, which are worked out in memory of their own";
 
 /// After this many sweeps the memory is constant: before its third run a pass puts its entries in the order in which
 /// it visits them.
