@@ -14,6 +14,7 @@
 //! grid whose strips are as wide as a block of a matrix product.
 
 use std::borrow::Cow;
+use std::iter::Chain;
 use std::ops::Range;
 
 use crate::Scratch;
@@ -88,18 +89,19 @@ impl Grid {
         (rows.start, at(first), at(first + self.rows))
     }
 
-    /// The entries of a row, of a grid in the order of rows: a run in each strip, group by group from that on which the row's
-    /// chunk begins with.
+    /// The strips in the order in which the chunk of a row comes to them: group by group from its own on.
     #[inline(always)]
-    pub(super) fn runs_of(&self, row: usize) -> impl Iterator<Item = Range<usize>> {
+    pub(super) fn strips_of(&self, row: usize) -> Chain<Range<usize>, Range<usize>> {
         let chunk = self.row_bounds.partition_point(|bound| *bound <= row) - 1;
-        let (groups, strips) = (self.groups(), self.strip_count());
-        let first = self.strip_bounds[chunk % groups];
-        let run = move |strip: usize| {
-            let at = |strip: usize| self.starts[strip * self.rows + row] as usize;
-            at(strip)..at(strip + 1)
-        };
-        (first..strips).chain(0..first).map(run).filter(|run| !run.is_empty())
+        let first = self.strip_bounds[chunk % self.groups()];
+        (first..self.strip_count()).chain(0..first)
+    }
+
+    /// The entries of a row in a strip, of a grid in the order of rows.
+    #[inline(always)]
+    pub(super) fn run(&self, row: usize, strip: usize) -> Range<usize> {
+        let at = |strip: usize| self.starts[strip * self.rows + row] as usize;
+        at(strip)..at(strip + 1)
     }
 
     /// Whether the entries of a group stand one after another.

@@ -20,7 +20,7 @@ impl Block {
     }
 
     /// `sum x (ln s + o)` over the entries so far, which are then forgotten.
-    #[inline(always)]
+    #[inline(never)]
     pub fn take(&mut self, has_offsets: bool) -> f64 {
         let count = std::mem::take(&mut self.count);
         let mut logs = [0.0; BLOCK];

@@ -25,6 +25,7 @@ mod pass;
 mod products;
 mod rounds;
 mod rows;
+mod visit;
 
 #[cfg(test)]
 mod tests;
@@ -231,11 +232,11 @@ fn log_sum_on(
     let by_products = pattern.is_filled() && input.own.is_none() && factors_are_finite(input, threads);
     match pattern.grid() {
         None => {
-            threads.for_each_item(&mut tasks, |task| pass::run(set, task, pass::Visit::All));
+            threads.for_each_item(&mut tasks, |task| pass::run(set, task, visit::Visit::All));
         }
         Some(grid) => rounds::visit(grid, &mut tasks, threads, |task, chunk, strip| match by_products {
             true => products::run(set, task, grid, chunk, strip),
-            false => pass::run(set, task, pass::Visit::Strip { grid, chunk, strip }),
+            false => pass::run(set, task, visit::Visit::Strip { grid, chunk, strip }),
         }),
     }
     let mut totals = Totals::default();

@@ -11,10 +11,10 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::block::{BLOCK, Block};
+use super::visit::{Runs, Visit};
 use super::{LogSum, Totals, Values, any, collapsed, products};
 use crate::InstructionSet;
-use crate::kernels::pattern::Grid;
-use crate::kernels::vector::{Portable, Stored, Vector, prefetch};
+use crate::kernels::vector::{Portable, Stored, Vector};
 
 /// What one chunk reads and writes.
 pub(super) struct Task<'a> {
@@ -122,15 +122,6 @@ impl<'a> Task<'a> {
     }
 }
 
-/// The entries that a call visits: all of its range, those of a chunk in a strip, or those of some rows, each row's in the
-/// order in which its chunk comes to them.
-#[derive(Clone)]
-pub(super) enum Visit<'a> {
-    All,
-    Strip { grid: &'a Grid, chunk: usize, strip: usize },
-    Rows { grid: &'a Grid, rows: Range<usize> },
-}
-
 /// Runs the chunk on the entries to visit.
 pub(super) fn run(set: InstructionSet, task: &mut Task, visit: Visit) {
     task.clear();
@@ -223,14 +214,20 @@ fn run_modes<T: Stored, const M: usize, const W: usize, const P: bool>(
         }
     }
     let _ = set;
-    // SAFETY: `Portable` needs no features; `check` has seen the slices.
-    unsafe {
-        if const { W == OWN } {
-            chunk::<Portable, T, M, OWN, false>(task, visit)
-        } else {
-            chunk::<Portable, T, M, ASK, false>(task, visit)
-        }
+    // One copy for all that may be wanted.
+    if const { W == OWN } {
+        portable::<T, M, OWN>(task, visit);
+    } else {
+        portable::<T, M, ASK>(task, visit);
     }
+}
+
+/// Without the vectors of one machine or another, which are not known before the run. It is not inlined, so that callers that want
+/// the same share it.
+#[inline(never)]
+fn portable<T: Stored, const M: usize, const W: usize>(task: &mut Task, visit: Visit) {
+    // SAFETY: `Portable` needs no features; `check` has seen the slices.
+    unsafe { chunk::<Portable, T, M, W, false>(task, visit) }
 }
 
 /// The places of the rows, copied out of the task, so that the compiler knows that no store to the accumulators
@@ -280,67 +277,13 @@ unsafe fn chunk<V: Vector, T: Stored, const M: usize, const W: usize, const P: b
 ) {
     let mut totals = std::mem::take(&mut task.totals);
     let mut block = task.desk.block.take().unwrap_or_else(|| Box::new(Block::empty()));
-    let rows = task.input.pattern.column(0);
     let mut modes = Modes::<T, M>::of::<V>(task);
-    match visit {
-        Visit::All => {
-            let mut e = task.range.start;
-            while e < task.range.end {
-                let mut row_end = e + 1;
-                while row_end < task.range.end && rows[row_end] == rows[e] {
-                    row_end += 1;
-                }
-                // SAFETY: the entries of `e..row_end` exist and share the first mode's index.
-                unsafe {
-                    row::<V, T, M, W, P>(task, &modes, rows[e] as usize, e..row_end, &mut block, &mut totals)
-                };
-                e = row_end;
-            }
-        }
-        Visit::Rows { grid, rows } => {
-            for row in rows {
-                for run in grid.runs_of(row) {
-                    // SAFETY: a run of the grid exists and shares the first mode's index.
-                    unsafe { self::row::<V, T, M, W, P>(task, &modes, row, run, &mut block, &mut totals) };
-                }
-            }
-        }
-        Visit::Strip { grid, chunk, strip } => {
-            // In the order of rows a run is short, and far from the next one in memory. What it reads and writes is
-            // therefore prefetched some rows ahead.
-            const AHEAD: usize = 6;
-            let columns = task.input.pattern.column(1);
-            let written = |values: &Option<&mut [f64]>| values.as_ref().map(|values| values.as_ptr());
-            let start = task.range.start;
-            let of_entries = [
-                task.input.ratios.or(Some(task.input.weights)).map(<[f64]>::as_ptr),
-                task.input.addends.map(<[f64]>::as_ptr),
-                task.input.offsets.map(<[f64]>::as_ptr),
-                // These begin with the chunk.
-                written(&task.written.ratios).map(|own| own.wrapping_sub(start)),
-                written(&task.written.sums).map(|own| own.wrapping_sub(start)),
-            ];
-            modes.first_column = grid.edges(strip).start;
-            let (first, from, to) = grid.runs(chunk, strip);
-            for (own, (from_entry, to_entry)) in from.iter().zip(to).enumerate() {
-                if let (false, Some(next)) = (grid.is_in_strips(), from.get(own + AHEAD)) {
-                    let next = *next as usize..to[own + AHEAD] as usize;
-                    prefetch(columns.as_ptr().wrapping_add(next.start));
-                    prefetch(columns.as_ptr().wrapping_add(next.end));
-                    for values in of_entries.into_iter().flatten() {
-                        for entry in next.clone().step_by(8) {
-                            prefetch(values.wrapping_add(entry));
-                        }
-                        prefetch(values.wrapping_add(next.end));
-                    }
-                }
-                let run = *from_entry as usize..*to_entry as usize;
-                if !run.is_empty() {
-                    // SAFETY: a run of the grid exists and shares the first mode's index.
-                    unsafe { row::<V, T, M, W, P>(task, &modes, first + own, run, &mut block, &mut totals) };
-                }
-            }
-        }
+    let mut runs = Runs::of(task, visit);
+    modes.first_column = runs.first_column();
+    // One loop for all visits, so that the pass over a row is compiled once.
+    while let Some((first, run)) = runs.next() {
+        // SAFETY: the entries of a run exist and share the first mode's index.
+        unsafe { row::<V, T, M, W, P>(task, &modes, first, run, &mut block, &mut totals) };
     }
     task.desk.block = Some(block);
     task.totals = totals;
@@ -530,21 +473,34 @@ unsafe fn group<V: Vector, T: Stored, const M: usize, const W: usize, const P: b
                 if is_wanted { modes.accumulators[i].wrapping_add(row) } else { std::ptr::null_mut() };
         }
     }
-    if let Some(known) = task.input.ratios {
-        let known = known[e..].first_chunk::<N>().expect("the entries exist");
-        // SAFETY: each row has `length` values.
-        unsafe {
-            accumulate_some::<V, T, M, W, P, N>(
-                &rows,
-                whole,
-                rest,
-                known,
-                known.map(|ratio| ratio != 0.0),
-                tail,
-            )
-        };
-        return;
+    // SAFETY: each row has `length` values.
+    let (ratios, contributes) = match task.input.ratios {
+        Some(known) => {
+            let known = known[e..].first_chunk::<N>().expect("the entries exist");
+            (*known, known.map(|ratio| ratio != 0.0))
+        }
+        None => unsafe { ratios::<V, T, M, P, N>(task, &rows, whole, rest, e, block, rare) },
+    };
+    if (0..M).any(|mode| rows.wants::<W>(mode)) {
+        // SAFETY: as above.
+        unsafe { accumulate_some::<V, T, M, W, P, N>(&rows, whole, rest, &ratios, contributes, tail) };
     }
+}
+
+/// The ratios of the entries, and which of them contribute.
+///
+/// # Safety
+/// As [`group`].
+#[inline(always)]
+unsafe fn ratios<V: Vector, T: Stored, const M: usize, const P: bool, const N: usize>(
+    task: &mut Task,
+    rows: &Rows<T, M, N>,
+    whole: usize,
+    rest: usize,
+    e: usize,
+    block: &mut Block,
+    rare: &mut Vec<usize>,
+) -> ([f64; N], [bool; N]) {
     // SAFETY: each row has `length` values.
     unsafe {
         // With few entries each addition would wait for the one before it. Their sums are therefore taken in several
@@ -552,23 +508,23 @@ unsafe fn group<V: Vector, T: Stored, const M: usize, const W: usize, const P: b
         let mut partial = [V::splat(0.0); 4];
         let mut k = 0;
         while N == 1 && k + 4 * V::LANES <= whole {
-            products::<V, T, M, P, N, 0, true>(&rows, k, 0, &mut partial);
-            products::<V, T, M, P, N, 1, true>(&rows, k + V::LANES, 0, &mut partial);
-            products::<V, T, M, P, N, 2, true>(&rows, k + 2 * V::LANES, 0, &mut partial);
-            products::<V, T, M, P, N, 3, true>(&rows, k + 3 * V::LANES, 0, &mut partial);
+            products::<V, T, M, P, N, 0, true>(rows, k, 0, &mut partial);
+            products::<V, T, M, P, N, 1, true>(rows, k + V::LANES, 0, &mut partial);
+            products::<V, T, M, P, N, 2, true>(rows, k + 2 * V::LANES, 0, &mut partial);
+            products::<V, T, M, P, N, 3, true>(rows, k + 3 * V::LANES, 0, &mut partial);
             k += 4 * V::LANES;
         }
         while N == 2 && k + 2 * V::LANES <= whole {
-            products::<V, T, M, P, N, 0, true>(&rows, k, 0, &mut partial);
-            products::<V, T, M, P, N, 2, true>(&rows, k + V::LANES, 0, &mut partial);
+            products::<V, T, M, P, N, 0, true>(rows, k, 0, &mut partial);
+            products::<V, T, M, P, N, 2, true>(rows, k + V::LANES, 0, &mut partial);
             k += 2 * V::LANES;
         }
         while k < whole {
-            products::<V, T, M, P, N, 0, true>(&rows, k, 0, &mut partial);
+            products::<V, T, M, P, N, 0, true>(rows, k, 0, &mut partial);
             k += V::LANES;
         }
         if rest > 0 {
-            products::<V, T, M, P, N, 0, false>(&rows, whole, rest, &mut partial);
+            products::<V, T, M, P, N, 0, false>(rows, whole, rest, &mut partial);
         }
         if N == 1 {
             partial[0] = partial[0].plus(partial[1]).plus(partial[2].plus(partial[3]));
@@ -585,10 +541,7 @@ unsafe fn group<V: Vector, T: Stored, const M: usize, const W: usize, const P: b
             let addends = addends[e..].first_chunk::<N>().expect("the entries exist");
             s = std::array::from_fn(|n| s[n] + addends[n]);
         }
-        let (ratios, contributes) = settle_all(task, e, &s, block, rare);
-        if (0..M).any(|mode| rows.wants::<W>(mode)) {
-            accumulate_some::<V, T, M, W, P, N>(&rows, whole, rest, &ratios, contributes, tail);
-        }
+        settle_all(task, e, &s, block, rare)
     }
 }
 
@@ -620,6 +573,9 @@ unsafe fn accumulate_some<
                 splats[n] = V::splat(ratios[n]);
             }
             accumulate_rows::<V, T, M, W, P, N>(rows, whole, rest, &splats, tail);
+            return;
+        }
+        if const { N == 1 } {
             return;
         }
         // An entry that does not contribute is skipped and not multiplied by zero, because it may be infinite.

@@ -4,6 +4,7 @@
 use std::cell::Cell;
 use std::ops::Range;
 
+use super::visit::Visit;
 use super::{LogSum, pass};
 use crate::kernels::Pattern;
 use crate::{InstructionSet, instruction_set};
@@ -39,8 +40,8 @@ pub(super) fn log_sum_rows_on(
     let mut task = pass::Task::of_rows(input, entries.clone(), rows.start, own.as_mut_ptr(), DESK.take());
     task.is_padded = super::is_padded(input, &[]);
     let visit = match pattern.grid() {
-        None => pass::Visit::All,
-        Some(grid) => pass::Visit::Rows { grid, rows: rows.start..rows.end.min(pattern.size(0)) },
+        None => Visit::All,
+        Some(grid) => Visit::Rows { grid, rows: rows.start..rows.end.min(pattern.size(0)) },
     };
     pass::run(set, &mut task, visit);
     let (totals, desk) = task.finish();
