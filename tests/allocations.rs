@@ -7,31 +7,23 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 /// Programs whose sweeps take memory all the same, and why.
-const TAKING: [(&str, &str); 18] = [
+const TAKING: [(&str, &str); 13] = [
     ("dense_choices", SETS),
     ("distances", SETS),
-    ("factorisation_machine", PAIRS),
-    ("field_aware_pairs", PAIRS),
+    ("field_aware_pairs", SETS),
     ("linked_classes", SETS),
     ("linked_counts", "entries out of the range of doubles are listed, for the log space"),
     ("linked_groups", SETS),
     ("linked_three_deep", SETS),
     ("logit_network", SETS),
-    ("pairs_by_class", PAIRS),
-    ("pairs_of_rates", PAIRS),
-    ("pairs_with_spikes", PAIRS),
-    ("pairs_without_squares", PAIRS),
+    ("pairs_of_rates", "a pass has more modes than its lists have room for"),
     ("ragged_effects", SETS),
     ("ragged_regression", SETS),
-    ("selected_slopes", "an update reads more arrays than its list has room for"),
     ("shares_of_rates", "entries out of the range of doubles are listed, for the log space"),
     ("supervised_topics", SETS),
 ];
 
 const SETS: &str = "copies that move together are listed, where they are no single one and not all of them";
-
-const PAIRS: &str =
-    "copies that move one after another read sums over pairs, which are worked out in memory of their own";
 
 /// After this many sweeps the memory is constant: before its third run a pass puts its entries in the order in which
 /// it visits them.

@@ -54,7 +54,14 @@ struct Page<'a> {
 }
 
 /// As in a program that says nothing of its run.
-static RUN: Run = Run { start: Vec::new(), restarts: None, warmup: Vec::new(), stop: None, sweeps: None };
+static RUN: Run = Run {
+    start: Vec::new(),
+    restarts: None,
+    warmup: Vec::new(),
+    stop: None,
+    other_allocations: false,
+    sweeps: None,
+};
 
 impl<'a> Page<'a> {
     fn derivation(program: &'a Program) -> Derivation<'a> {

@@ -231,6 +231,12 @@ impl Symbols {
         &self.arrays[id.index()]
     }
 
+    /// The latent variables, in the order of their declarations.
+    pub fn latents(&self) -> impl Iterator<Item = ArrayId> + '_ {
+        let latent = |(_, array): &(usize, &Array)| array.kind == ArrayKind::Latent;
+        self.arrays.iter().enumerate().filter(latent).map(|(index, _)| ArrayId::from(index))
+    }
+
     /// The letters of the plates of an array: its dimensions that are no slice.
     pub fn plates(&self, id: ArrayId) -> Vec<LetterId> {
         let array = self.array(id);

@@ -182,12 +182,9 @@ pub enum GraphFormat {
     Svg,
 }
 
-/// What a program is run on.
+/// How data files are read.
 #[derive(Args, Clone, Debug, Default)]
-pub struct InputArguments {
-    /// Bind a data array: a file, one column of a table (FILE:COLUMN), or one file a group ('x[rna]=rna.csv')
-    #[arg(long, value_name = "NAME=FILE")]
-    pub data: Vec<String>,
+pub struct ReadingArguments {
     /// Which columns of a table are which axes, and which is the value; `NAME=wide` if it is rows by columns
     #[arg(long, value_name = "NAME=AXIS:COLUMN,...,value:COLUMN")]
     pub columns: Vec<String>,
@@ -197,6 +194,17 @@ pub struct InputArguments {
     /// Labels of an axis, one a line
     #[arg(long, value_name = "AXIS=FILE")]
     pub labels: Vec<String>,
+}
+
+/// What a program is run on.
+#[derive(Args, Clone, Debug, Default)]
+pub struct InputArguments {
+    /// Bind a data array: a file, one column of a table (FILE:COLUMN), or one file a group ('x[rna]=rna.csv')
+    #[arg(long, value_name = "NAME=FILE")]
+    pub data: Vec<String>,
+    /// How files are read
+    #[command(flatten)]
+    pub reading: ReadingArguments,
     /// A constant or the size of an axis: a number, arithmetic, or a file
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,
@@ -210,15 +218,9 @@ pub struct DataArguments {
     /// What it is to be read as: a name, its axes, what its values are [default: the first that the file allows]
     #[arg(long = "as", value_name = "'y[u, i] : count'")]
     pub declaration: Option<String>,
-    /// Which columns of a table are which axes, and which is the value; `NAME=wide` if it is rows by columns
-    #[arg(long, value_name = "NAME=AXIS:COLUMN,...,value:COLUMN")]
-    pub columns: Vec<String>,
-    /// The file holds the transpose of the declared order
-    #[arg(long, value_name = "NAME")]
-    pub transpose: Vec<String>,
-    /// Labels of an axis, one a line
-    #[arg(long, value_name = "AXIS=FILE")]
-    pub labels: Vec<String>,
+    /// How files are read
+    #[command(flatten)]
+    pub reading: ReadingArguments,
 }
 
 /// `cavi plan`

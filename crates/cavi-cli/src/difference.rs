@@ -2,6 +2,8 @@
 
 /// The most lines of a difference that are shown.
 const SHOWN: usize = 60;
+/// The most pairs of lines that are compared; texts that differ by more have little in common.
+const MOST_COMPARED: usize = 4_000_000;
 
 /// `- line` for each line that only `old` has and `+ line` for each that only `new` has, in order, with the number of the line
 /// of `old` where each run begins; `None` where the texts are the same.
@@ -14,6 +16,13 @@ pub fn difference(old: &str, new: &str) -> Option<String> {
     let before = old.iter().zip(&new).take_while(alike).count();
     let behind = old[before..].iter().rev().zip(new[before..].iter().rev()).take_while(alike).count();
     let (left, right) = (&old[before..old.len() - behind], &new[before..new.len() - behind]);
+    if left.len().saturating_mul(right.len()) > MOST_COMPARED {
+        let removed = left.iter().map(|line| format!("- {line}"));
+        let added = right.iter().map(|line| format!("+ {line}"));
+        return Some(shown(
+            [format!("line {}:", before + 1)].into_iter().chain(removed).chain(added).collect(),
+        ));
+    }
     // The length of the longest common subsequence of what is left from each pair of places on.
     let mut common = vec![vec![0_usize; right.len() + 1]; left.len() + 1];
     for i in (0..left.len()).rev() {
@@ -46,12 +55,17 @@ pub fn difference(old: &str, new: &str) -> Option<String> {
     if lines.is_empty() {
         lines.push("only the end of the last line differs".to_owned());
     }
+    Some(shown(lines))
+}
+
+/// The first of the lines, and how many more there are.
+fn shown(mut lines: Vec<String>) -> String {
     let more = lines.len().saturating_sub(SHOWN);
     lines.truncate(SHOWN);
     if more > 0 {
         lines.push(format!("... and {more} more lines"));
     }
-    Some(lines.join("\n") + "\n")
+    lines.join("\n") + "\n"
 }
 
 #[cfg(test)]
@@ -64,6 +78,13 @@ mod tests {
         assert_eq!(difference("a\nb\nc\n", "a\nx\nc\n").as_deref(), Some("line 2:\n- b\n+ x\n"));
         assert_eq!(difference("a\nc\n", "a\nb\nc\n").as_deref(), Some("line 2:\n+ b\n"));
         assert_eq!(difference("a\nb\nc\nd\n", "b\nc\n").as_deref(), Some("line 1:\n- a\nline 4:\n- d\n"));
+        let long: String = (0..3_000).map(|line| format!("{line}\n")).collect();
+        let other: String = (0..3_000).map(|line| format!("x{line}\n")).collect();
+        let found = difference(&long, &other).expect("they differ");
+        assert!(
+            found.starts_with("line 1:\n- 0\n- 1\n") && found.ends_with("... and 5941 more lines\n"),
+            "{found}"
+        );
         assert_eq!(difference("a", "a\n").as_deref(), Some("only the end of the last line differs\n"));
     }
 }

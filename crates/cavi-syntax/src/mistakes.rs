@@ -100,6 +100,9 @@ pub(crate) fn assignment(line: &[Token<'_>], sign: &Token<'_>) -> Option<String>
         .then(|| format!("write `{} {} {}`", text(left), if family { "~" } else { "=" }, text(right)))
 }
 
+/// Which comparisons there are, and where.
+const COMPARISONS: &str = "letters are compared by `==`, `!=` and `<`: `[j == l] + [j < l]` in an expression, `i < j` or `i != j` in `data`";
+
 fn foreign_sign(token: &Token<'_>) -> Diagnostic {
     let text = token.text;
     let (code, label, help) = match text {
@@ -109,11 +112,7 @@ fn foreign_sign(token: &Token<'_>) -> Diagnostic {
             "write `NAME[...] = expression` for a definition, `NAME[...] ~ Family(...)` for a distribution",
         ),
         "**" => ("E0114", "no operator of the language", "write `^` for a power: `s^-2`"),
-        "<=" | ">=" => (
-            "E0122",
-            "no operator of the language",
-            "letters are compared by `==`, `!=` and `<`: `[j == l] + [j < l]` in an expression, `i < j` or `i != j` in `data`",
-        ),
+        "<=" | ">=" => ("E0122", "no operator of the language", COMPARISONS),
         "&&" | "||" => (
             "E0122",
             "no operator of the language",
@@ -145,7 +144,7 @@ fn stray(token: &Token<'_>) -> Diagnostic {
         }
         '\u{00F7}' | '\u{2215}' | '\u{2044}' => "write `/` for a quotient".to_string(),
         '\u{223C}' | '\u{02DC}' | '\u{FF5E}' => "write the tilde of the keyboard, `~`".to_string(),
-        '\u{2264}' | '\u{2265}' | '>' => "comparisons stand only in `data`: `i < j` or `i != j`".to_string(),
+        '\u{2264}' | '\u{2265}' | '>' => COMPARISONS.to_string(),
         '\u{2260}' => "write `!=`".to_string(),
         '\u{2211}' | '\u{03A3}' => "write `sum[k](...)`".to_string(),
         '\u{00B5}' => {

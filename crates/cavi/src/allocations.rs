@@ -66,7 +66,7 @@ pub(crate) fn notes(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
             allocated(equations).into_iter().filter(|block| !left_out.contains(block)).collect();
         let rest = match names(&rest) {
             rest if rest.is_empty() || rule != Allocations::Collapsed || left_out.is_empty() => String::new(),
-            rest => format!("; {rest} is taken as it is"),
+            rest => format!("; taken as they are: {rest}"),
         };
         Some(Diagnostic::note("N0705", format!("{what} by `{}`: {how}{rest}", rule.word())))
     };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use cavi_executor::Precision;
 use cavi_files::{Cell, CsvText, write_text_atomically};
-use cavi_syntax::ast::StatementKind;
+use cavi_syntax::ast::{Allocations, StatementKind};
 use serde_json::{Map, Value, json};
 
 use crate::bind::{DataError, Inputs, SetInput};
@@ -144,6 +144,7 @@ impl Directory {
         if !summary.is_file() {
             return Ok(());
         }
+        let earlier: Value = serde_json::from_str(&fs::read_to_string(&summary)?).unwrap_or_default();
         fs::remove_file(summary)?;
         for name in ["posterior", "axes", "standardised"] {
             let directory = self.path.join(name);
@@ -151,20 +152,22 @@ impl Directory {
                 fs::remove_dir_all(directory)?;
             }
         }
-        clear_runs(&self.path.join(RUNS))
+        match (earlier["settings"]["keep"].as_str(), earlier["runs"].as_array()) {
+            (Some("all"), Some(runs)) => clear_runs(&self.path.join(RUNS), runs.len()),
+            _ => Ok(()),
+        }
     }
 }
 
-/// Removes the runs that an earlier fit kept: all of their files, and directories that are empty then. What Cavi did not write
-/// stays.
-fn clear_runs(runs: &Path) -> std::io::Result<()> {
+/// Removes the runs that an earlier fit kept, of so many: all of their files, and directories that are empty then. What it did not
+/// write stays.
+fn clear_runs(runs: &Path, count: usize) -> std::io::Result<()> {
     if !runs.is_dir() {
         return Ok(());
     }
-    for entry in fs::read_dir(runs)? {
-        let path = entry?.path();
-        let is_run = path.file_name().is_some_and(|name| name.to_string_lossy().parse::<u64>().is_ok());
-        if !is_run || !path.join("summary.json").is_file() {
+    for number in 1..=count {
+        let path = runs.join(number.to_string());
+        if !path.join("summary.json").is_file() {
             continue;
         }
         Directory { path: path.clone(), made: None, written: true }.clear()?;
@@ -345,6 +348,8 @@ pub struct Stored {
     pub text: String,
     /// What `--set` gave the fit.
     pub set: Vec<SetInput>,
+    /// The rule of its allocations.
+    pub allocations: Option<Allocations>,
 }
 
 impl Stored {
@@ -413,9 +418,10 @@ impl Stored {
             .map_err(|error| wrong(&path, format!("is no JSON: {error}")))?;
         let set = summary["settings"]["set"].as_array().into_iter().flatten().filter_map(Value::as_str);
         let set = set.filter_map(|text| SetInput::parse(text)?.ok()).collect();
+        let allocations = summary["settings"]["allocations"].as_str().and_then(Allocations::of_word);
         let path = directory.join("model.cavi");
         let text = read(&path)?;
-        Ok(Stored { file_name: path.display().to_string(), text, set })
+        Ok(Stored { file_name: path.display().to_string(), text, set, allocations })
     }
 
     /// The inputs with what the earlier fit had set and these do not.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use cavi_algebra::{ArrayId, ArrayKind, AxisId, Equations, Support};
+use cavi_algebra::{ArrayId, AxisId, Equations, Support};
 use cavi_executor::Parameters;
 use cavi_model::{Model, ReportSpec};
 
@@ -122,7 +122,7 @@ impl View<'_> {
     /// position of the latter; for a real one over a ragged axis, which positions are active in which group.
     fn defaults(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
-        for variable in self.latents() {
+        for variable in self.symbols().latents() {
             let array = self.symbols().array(variable);
             let axes: Vec<AxisId> =
                 array.letters.iter().map(|letter| self.symbols().letter(*letter).axis).collect();
@@ -142,11 +142,6 @@ impl View<'_> {
 
     fn symbols(&self) -> &cavi_algebra::Symbols {
         &self.equations.symbols
-    }
-
-    fn latents(&self) -> impl Iterator<Item = ArrayId> {
-        let arrays = self.symbols().arrays.iter().enumerate();
-        arrays.filter(|(_, array)| array.kind == ArrayKind::Latent).map(|(index, _)| ArrayId::from(index))
     }
 
     fn mean(&self, variable: ArrayId) -> Option<Mean> {
@@ -250,7 +245,7 @@ impl View<'_> {
     /// Every variable over the axis whose pictures fit on a page.
     fn pictures(&self, axis: AxisId, height: usize, width: usize) -> Vec<Finding> {
         let mut findings = Vec::new();
-        for variable in self.latents() {
+        for variable in self.symbols().latents() {
             let Some(mean) = self.mean(variable) else { continue };
             let Some(along) = mean.axes.iter().rposition(|other| *other == axis) else { continue };
             let others: usize = mean.shape.iter().product::<usize>() / mean.shape[along].max(1);

@@ -212,6 +212,13 @@ fn too_large(problem: &Problem) -> Option<DataError> {
     )
 }
 
+/// What is wrong with data as a warning beside what came of them.
+fn warning_of(found: DataError) -> Diagnostic {
+    let warning = Diagnostic::warning("W0808", found.message);
+    let warning = found.possible.into_iter().fold(warning, Diagnostic::possible);
+    found.help.into_iter().fold(warning, Diagnostic::help)
+}
+
 /// Fits a program to data. The callback is called after each sweep.
 ///
 /// # Errors
@@ -224,14 +231,20 @@ pub fn fit(
 ) -> Result<Fit, Error> {
     let given = settings.given.clone().map(|given| problem.to_run(given));
     let settings = Settings { given, ..settings.clone() };
-    let mut fit = run(problem, &settings, callback).map_err(|error| match (&error, too_large(problem)) {
-        (FitError::NotANumber { .. } | FitError::Wrong(_), Some(found)) => Error::Data(vec![found]),
-        _ => error.of(&problem.source),
+    let mut fit = run(problem, &settings, callback).map_err(|error| match (error, too_large(problem)) {
+        (FitError::NotANumber { .. }, Some(found)) => Error::Data(vec![found]),
+        (FitError::Wrong(mut all), Some(found)) => {
+            // What the error proposes for a program is no remedy for its data.
+            if let Some(first) = all.iter_mut().find(|own| own.is_error()) {
+                first.possible = Some(found.message);
+                first.help = found.help;
+            }
+            FitError::Wrong(all).of(&problem.source)
+        }
+        (error, _) => error.of(&problem.source),
     })?;
-    if fit.run().elbo == f64::NEG_INFINITY
-        && let Some(found) = too_large(problem)
-    {
-        return Err(Error::Data(vec![found]));
+    if fit.run().elbo == f64::NEG_INFINITY {
+        fit.warnings.extend(too_large(problem).map(warning_of));
     }
     problem.way_back(&mut fit.parameters);
     fit.kept.iter_mut().for_each(|(_, own)| problem.way_back(&mut own.parameters));
@@ -281,7 +294,8 @@ fn run(
     }
     let warmup = context.lines().into_iter().cloned().collect();
     let fit = kept.finish(context.resolved, warmup)?;
-    Ok(Fit { peak_bytes: count * fit.peak_bytes, ..fit })
+    let kept: usize = fit.kept.iter().map(|(_, own)| kept::bytes(&own.parameters)).sum();
+    Ok(Fit { peak_bytes: count * fit.peak_bytes + kept, ..fit })
 }
 
 /// The plan of a fit as text: how the problem was restated, steps, kernels, memory, and the seconds that a sweep of the program's

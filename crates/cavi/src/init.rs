@@ -169,12 +169,7 @@ impl<'a> Reader<'a> {
     /// Refuses variables that the program does not have.
     fn check_names(&mut self) {
         let symbols = &self.equations.symbols;
-        let latents: Vec<&str> = symbols
-            .arrays
-            .iter()
-            .filter(|array| array.kind == ArrayKind::Latent)
-            .map(|array| array.name.as_str())
-            .collect();
+        let latents: Vec<&str> = symbols.latents().map(|own| symbols.array(own).name.as_str()).collect();
         let mut reported: BTreeSet<&str> = BTreeSet::new();
         for key in self.store.keys.keys() {
             // `VAR1+VAR2.cov` belongs to several variables.

@@ -71,13 +71,17 @@ pub fn look(
 
 /// What a file may be, the likeliest first.
 fn guesses(head: &Head, inputs: &Inputs) -> Vec<Reading> {
-    const NAME: &str = "y";
+    let named = inputs.columns.iter().map(|own| &own.name).chain(&inputs.transpose).next();
+    let name = named.map_or("y", String::as_str);
     let ids: Vec<&HeadColumn> =
         head.columns.iter().filter(|own| own.identifies.is_some() || !own.is_number).collect();
-    let values: Vec<&HeadColumn> =
-        head.columns.iter().filter(|own| own.identifies.is_none() && own.is_number).collect();
+    let values: Vec<&HeadColumn> = head
+        .columns
+        .iter()
+        .filter(|own| own.identifies.is_none() && own.is_number && !is_time(own))
+        .collect();
     let mut shapes: Vec<(Vec<String>, Option<String>)> = Vec::new();
-    let asked = inputs.columns.iter().find(|own| own.name == NAME).filter(|own| !own.columns.is_empty());
+    let asked = inputs.columns.iter().find(|own| own.name == name).filter(|own| !own.columns.is_empty());
     if let Some(asked) = asked {
         let roles = asked.columns.iter().map(|(role, _)| role).filter(|role| *role != "value");
         shapes.push((roles.cloned().collect(), None));
@@ -106,12 +110,28 @@ fn guesses(head: &Head, inputs: &Inputs) -> Vec<Reading> {
         None if head.columns.len() == 1 => shapes.extend([plain(1), plain(2)]),
         None => shapes.extend([plain(2), plain(1)]),
     }
-    let of = ["count, absent = 0", "real, absent = NA"];
+    // What nobody has rated is not rated 0.
+    let rated = asked.is_none() && values.first().is_some_and(|own| is_rating(own)) && ids.len() > 1;
+    let of = if rated {
+        ["count, absent = NA", "real, absent = NA"]
+    } else {
+        ["count, absent = 0", "real, absent = NA"]
+    };
     let reading = |(axes, columns): &(Vec<String>, Option<String>), of: &&str| Reading {
-        declared: format!("{NAME}{} : {of}", subscripts(axes)),
+        declared: format!("{name}{} : {of}", subscripts(axes)),
         columns: columns.clone(),
     };
     shapes.iter().flat_map(|shape| of.iter().map(move |of| reading(shape, of))).collect()
+}
+
+/// Whether a column says when an entry came about, and not what it is.
+fn is_time(column: &HeadColumn) -> bool {
+    ["timestamp", "time", "date", "datetime"].contains(&column.name.to_lowercase().as_str())
+}
+
+/// Whether a column holds ratings.
+fn is_rating(column: &HeadColumn) -> bool {
+    ["rating", "ratings", "score", "scores", "stars"].contains(&column.name.to_lowercase().as_str())
 }
 
 /// `[u, i]`, nothing without axes.

@@ -113,6 +113,7 @@ fn run_of(model: &Model, program: &Program) -> Run {
         restarts: model.fit.restarts,
         warmup: warmups(model),
         stop: model.fit.stop,
+        other_allocations: model.fit.allocations.is_some_and(|(rule, _)| rule != Allocations::Ordinary),
         sweeps: model.fit.sweeps,
     }
 }

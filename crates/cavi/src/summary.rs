@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cavi_algebra::{ArrayKind, AxisId, Support, Symbols};
+use cavi_algebra::{AxisId, Support, Symbols};
 use cavi_files::DenseArray;
 use cavi_model::Model;
 
@@ -47,12 +47,7 @@ pub fn variables(directory: &Path, wanted: Option<&str>) -> Result<Vec<Variable>
     })?;
     let reader = Reader { directory, model: &model };
     let symbols = &model.symbols;
-    let latents: Vec<&str> = symbols
-        .arrays
-        .iter()
-        .filter(|array| array.kind == ArrayKind::Latent)
-        .map(|array| array.name.as_str())
-        .collect();
+    let latents: Vec<&str> = symbols.latents().map(|own| symbols.array(own).name.as_str()).collect();
     if let Some(name) = wanted.filter(|name| !latents.contains(name)) {
         let message = format!("the fit in `{}` has no latent `{name}`", directory.display());
         return Err(DataError::unknown(message, name, &latents).into());

@@ -320,13 +320,7 @@ impl<'a> Reader<'a> {
         else {
             return Err(format!("`{}` is no inverse", own.name));
         };
-        let bare: Vec<Tree> = subscripts
-            .iter()
-            .map(|own| match own {
-                Tree::Slice(letter) => Tree::Name(letter.clone(), Vec::new()),
-                other => other.clone(),
-            })
-            .collect();
+        let bare = bare(subscripts);
         let (outside, mut matrix) = (inner.len() - 2, Vec::new());
         let range = Range { letters: vec![row.clone(), column.clone()], conditions: Vec::new() };
         let mut at: At = inner[..outside].to_vec();
@@ -583,13 +577,7 @@ impl<'a> Reader<'a> {
                     _ => None,
                 })
                 .collect();
-            let bare: Vec<Tree> = subscripts
-                .iter()
-                .map(|own| match own {
-                    Tree::Slice(letter) => Tree::Name(letter.clone(), Vec::new()),
-                    other => other.clone(),
-                })
-                .collect();
+            let bare = bare(subscripts);
             let whole = Tree::Name(name.to_owned(), bare);
             let mut matrix = Vec::new();
             self.each(&Range { letters, conditions: Vec::new() }, Some(&whole), at, &mut |at| {
@@ -635,3 +623,12 @@ const FUNCTIONS: [Function; 14] = [
     Function::InversePhi,
     Function::StandardNormalLogQf,
 ];
+
+/// Subscripts with the letters of slices in the place of the slices.
+fn bare(subscripts: &[Tree]) -> Vec<Tree> {
+    let letter = |own: &Tree| match own {
+        Tree::Slice(letter) => Tree::Name(letter.clone(), Vec::new()),
+        other => other.clone(),
+    };
+    subscripts.iter().map(letter).collect()
+}

@@ -43,6 +43,8 @@ pub struct Run {
     pub warmup: Vec<String>,
     /// The relative change of the bound below which it stops, and for how many evaluations running.
     pub stop: Option<(f64, u64)>,
+    /// Whether its sweeps take other allocations than those at which the bound is largest, and stop when means stop changing.
+    pub other_allocations: bool,
     /// After how many sweeps it stops at the latest.
     pub sweeps: Option<u64>,
 }

@@ -40,6 +40,9 @@ impl Derivation<'_> {
         } else {
             "with the expectation under all other factors. So no update lowers the bound."
         }));
+        if self.run.other_allocations {
+            items.push(sentence("The sweeps below take other allocations than the best, and may lower it."));
+        }
         items
     }
 }

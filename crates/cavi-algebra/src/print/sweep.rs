@@ -160,15 +160,16 @@ impl Derivation<'_> {
 
     /// When it stops.
     fn until(&self) -> Vec<Span> {
-        let objective = self.objective();
+        let what = if self.run.other_allocations { "means of the variables" } else { self.objective() };
+        let change = if self.run.other_allocations { "change" } else { "changes" };
         let mut text = match self.run.stop {
             Some((tolerance, 1)) => {
-                format!("Stop when the relative change of the {objective} is below {tolerance:e}")
+                format!("Stop when the relative change of the {what} is below {tolerance:e}")
             }
             Some((tolerance, count)) => format!(
-                "Stop when the relative change of the {objective} stayed below {tolerance:e} for {count} evaluations"
+                "Stop when the relative change of the {what} stayed below {tolerance:e} for {count} evaluations"
             ),
-            None => format!("Stop when the {objective} changes by less than the tolerance"),
+            None => format!("Stop when the {what} {change} by less than the tolerance"),
         };
         if let Some(sweeps) = self.run.sweeps {
             text.push_str(&format!(", after {sweeps} sweeps at the latest"));

@@ -4,20 +4,15 @@ use cavi::Error;
 use cavi::look;
 
 use super::fit;
-use crate::arguments::{DataArguments, InputArguments};
+use crate::arguments::{DataArguments, InputArguments, ReadingArguments};
 use crate::failure::Failure;
 use crate::terminal;
 
 /// Shows the format and the first lines, what was understood, and the line that binds the file.
 pub fn run(arguments: &DataArguments) -> Result<(), Failure> {
-    let DataArguments { file, declaration, columns, transpose, labels } = arguments;
-    let typed = InputArguments {
-        columns: columns.clone(),
-        transpose: transpose.clone(),
-        labels: labels.clone(),
-        ..InputArguments::default()
-    };
-    let inputs = fit::inputs(&typed)?;
+    let DataArguments { file, declaration, reading } = arguments;
+    let inputs = fit::inputs(&InputArguments { reading: reading.clone(), ..InputArguments::default() })?;
+    let ReadingArguments { columns, transpose, labels } = reading;
     let head = look::head(file).map_err(Error::from)?;
     let mut text = format!("{file}: {}\n", head.format);
     for (number, line) in head.lines.iter().enumerate() {

@@ -5,7 +5,9 @@ use cavi::directory::{Asked, Directory, OwnRun, Summary};
 use cavi::heldout::{HeldOut, Request, Score};
 use cavi::{Control, Error, Fit, Kind, Problem, Settings};
 
-use crate::arguments::{Acceleration, FitArguments, InputArguments, Keep, LaterArguments, RunArguments};
+use crate::arguments::{
+    Acceleration, FitArguments, InputArguments, Keep, LaterArguments, ReadingArguments, RunArguments,
+};
 use crate::failure::Failure;
 use crate::progress::{Display, duration};
 use crate::{findings, interrupt, program, scores, terminal};
@@ -162,7 +164,8 @@ pub fn fit(problem: &Problem, settings: &Settings, arguments: &RunArguments) -> 
 
 /// What `--data`, `--columns`, `--transpose`, `--labels` and `--set` say.
 pub fn inputs(arguments: &InputArguments) -> Result<Inputs, Failure> {
-    let InputArguments { data, columns, transpose, labels, set } = arguments;
+    let InputArguments { data, reading, set } = arguments;
+    let ReadingArguments { columns, transpose, labels } = reading;
     Ok(Inputs::parse(data, columns, transpose, labels, set).map_err(Error::Usage)?)
 }
 
@@ -235,7 +238,8 @@ pub fn settings(problem: &Problem, arguments: &RunArguments) -> Result<Settings,
 
 /// What `summary.json` keeps of the options.
 fn asked(arguments: &FitArguments) -> Asked {
-    let InputArguments { data, columns, transpose, labels, set } = arguments.inputs.clone();
+    let InputArguments { data, reading, set } = arguments.inputs.clone();
+    let ReadingArguments { columns, transpose, labels } = reading;
     Asked {
         schedule: arguments.run.schedule.clone(),
         data,

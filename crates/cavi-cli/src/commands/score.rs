@@ -30,6 +30,7 @@ pub fn run(arguments: &ScoreArguments) -> Result<(), Failure> {
     let settings = Settings {
         sweeps: arguments.sweeps,
         tolerance: arguments.tol,
+        allocations: stored.allocations,
         seed: Some(seed),
         threads: arguments.threads.unwrap_or_else(fit::all_threads),
         stop: Some(interrupt::flag()),

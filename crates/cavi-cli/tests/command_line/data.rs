@@ -183,17 +183,14 @@ fn a_file_is_shown_with_the_line_that_binds_it() {
         (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
     };
     let (status, shown, said) = data(&["ml.csv"]);
-    assert_eq!((status, said.as_str()), (0, ""));
+    assert_eq!((status, said.as_str()), (0, "note: 1 of the 4 entries of `y` are missing\n"));
     assert!(
         shown.starts_with(
             "ml.csv: table, fields parted by commas, a header, 4 columns, 3 lines\n  1  userId,"
         ),
         "{shown}"
     );
-    assert!(
-        shown.contains("\ny: 2 user (1, 2) x 2 movie (1, 3), 3 entries, 1 zero, 0 missing, sum 11\n"),
-        "{shown}"
-    );
+    assert!(shown.contains("\ny: 2 user (1, 2) x 2 movie (1, 3), 3 entries, 1 missing, sum 11\n"), "{shown}");
     let columns = "--data y=ml.csv --columns y=user:userId,movie:movieId,value:rating --out DIR\n";
     assert!(shown.ends_with(columns), "{shown}");
     // The declaration and the line make a program run.
@@ -354,4 +351,26 @@ fn groups_of_ragged_variables_are_shown_one_by_one() {
     );
     let shown = text(&cavi(&directory, &["top", "o", "w"]).stdout);
     assert!(shown.starts_with("w[a/1]: the largest") && shown.contains("\nw[b]: the largest"), "{shown}");
+}
+
+/// What nobody rated is not proposed as 0, and what says when an entry came about is not proposed as its value.
+#[test]
+fn ratings_and_times_are_proposed_as_such() {
+    let directory = prepared(
+        "data_ratings",
+        &[
+            ("ml.csv", "userId,movieId,rating\n1,1,4\n1,3,5\n2,1,3\n"),
+            ("tags.csv", "userId,movieId,tag,timestamp\n1,1,fun,964982703\n1,3,old,964981247\n"),
+            ("n.csv", "row,c\n1,2\n"),
+        ],
+    );
+    let output = cavi(&directory, &["data", "ml.csv"]);
+    assert!(text(&output.stdout).contains(": count, absent = NA\n"), "{}", text(&output.stdout));
+    let output = cavi(&directory, &["data", "tags.csv"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    // The name is that of the options.
+    let options = ["--columns", "r=user:userId,movie:movieId,value:rating"];
+    let output = cavi(&directory, &[&["data", "ml.csv"], &options[..]].concat());
+    let shown = text(&output.stdout);
+    assert!(output.status.code() == Some(0) && shown.contains("data r[u, m]"), "{shown}");
 }

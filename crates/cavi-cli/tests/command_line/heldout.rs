@@ -445,6 +445,15 @@ fn runs_are_kept_and_averaged() {
     fit(&[]);
     assert!(!directory.join("o/runs/1").exists() && !directory.join("o/runs/2/posterior").exists());
     assert_eq!(fs::read_to_string(directory.join("o/runs/2/notes.txt")).unwrap(), "mine");
+
+    // A fit that somebody put there is none of them.
+    let own = [&FIT[..], &["--out", "p/runs/1", "--quiet"]].concat();
+    assert_eq!(cavi(&directory, &own).status.code(), Some(0));
+    for _ in 0..2 {
+        let over = [&FIT[..], &["--out", "p", "--quiet"]].concat();
+        assert_eq!(cavi(&directory, &over).status.code(), Some(0));
+        assert!(directory.join("p/runs/1/posterior/h.rate.npy").is_file());
+    }
 }
 
 /// Fits whose axes have another order are averaged by label; other labels, sizes, programs, constants and scales are refused.

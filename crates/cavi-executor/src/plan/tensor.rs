@@ -217,7 +217,7 @@ pub enum Source {
 }
 
 /// What a node reads; more than these few are on the heap.
-pub type Reads = SmallVec<[NodeId; 32]>;
+pub type Reads = SmallVec<[NodeId; 64]>;
 
 /// A node: an array in C order.
 #[derive(Clone, Debug)]

@@ -46,6 +46,8 @@ pub(super) struct Changes {
     pub accumulated: bool,
     /// For tables, which places have a value.
     pub inverses: Inverses,
+    /// Memory for what a sum gains, from one sum to the next.
+    gains: Vec<Gain>,
 }
 
 impl Changes {
@@ -56,6 +58,7 @@ impl Changes {
             blocks: vec![None; plan.blocks.len()],
             accumulated: false,
             inverses: Inverses::default(),
+            gains: Vec::new(),
         }
     }
 }
@@ -160,11 +163,20 @@ impl State<'_> {
         if !matches!(self.work.plan.nodes[index].operation, Operation::Contractions(_)) {
             return false;
         }
-        let Some(gains) = self.gains(id, region) else { return false };
+        let mut gains = std::mem::take(&mut self.changes.gains);
+        let is_gained =
+            self.gains(id, region, &mut gains).is_some() && self.add(index, region, newest, &gains);
+        gains.clear();
+        self.changes.gains = gains;
+        is_gained
+    }
+
+    /// Adds these gains. Whether digits are left.
+    fn add(&mut self, index: usize, region: &Region, newest: u64, gains: &[Gain]) -> bool {
         let runs = region.runs(&self.work.plan.nodes[index].shape);
         let mut values = self.values.take(index);
         let before = gathered(&runs, &values);
-        for Gain { sign, part, gained, bounded } in &gains {
+        for Gain { sign, part, gained, bounded } in gains {
             let prepared = &self.work.prepared[index][*part];
             let seen = prepared.reads().enumerate().map(|(place, read)| match gained.contains(&place) {
                 true => {
@@ -207,11 +219,10 @@ impl State<'_> {
         self.changes.nodes[index] = (!region.is_all()).then_some(Change { since, region, gained });
     }
 
-    /// The parts of what a sum of contractions gained, where they are known and cheaper than what is worked out of the sum in
-    /// this region.
-    fn gains(&mut self, id: NodeId, region: &Region) -> Option<SmallVec<[Gain; 3]>> {
+    /// Lists the parts of what a sum of contractions gained, where they are known and cheaper than what is worked out of the sum
+    /// in this region.
+    fn gains(&mut self, id: NodeId, region: &Region, gains: &mut Vec<Gain>) -> Option<()> {
         let index = id.index();
-        let mut gains = SmallVec::new();
         let (mut cost, mut anew) = (0, 0);
         for (part, prepared) in self.work.prepared[index].iter().enumerate() {
             if prepared.streams(&self.work.plan.streamed) {
@@ -246,7 +257,7 @@ impl State<'_> {
                 });
             }
         }
-        (cost.saturating_mul(CHEAPER) <= anew).then_some(gains)
+        (cost.saturating_mul(CHEAPER) <= anew).then_some(())
     }
 
     /// Where a node differs from its values, if that is known.

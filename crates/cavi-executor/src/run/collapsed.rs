@@ -87,7 +87,7 @@ impl State<'_> {
         let mut scattered: SmallVec<[Option<Vec<f64>>; 4]> = scattered.collect();
         let weights = self.weights(plan, &state.weights);
         for (element, own) in state.elements[0].iter().zip(&mut scattered) {
-            let share = |entry: usize| if lost.contains(&entry) { 0.0 } else { weights[entry] };
+            let share = |entry: usize| if lost.binary_search(&entry).is_ok() { 0.0 } else { weights[entry] };
             own.iter_mut().for_each(|own| scatter(element, own, &share, &self.work.threads));
         }
         let one = |own: SmallVec<[Option<Vec<f64>>; 4]>| -> Counts { std::iter::once(own).collect() };
@@ -156,7 +156,7 @@ impl State<'_> {
         ByCategory { priors, totals }
     }
 
-    /// The entries whose sums leave the range of doubles, in logarithms. Returns those that have no allocation at all.
+    /// The entries whose sums leave the range of doubles, in logarithms. Returns those that have no allocation at all, in ascending order.
     fn rare_shares(
         &mut self,
         plan: &SitePlan,
@@ -211,6 +211,7 @@ impl State<'_> {
                 }
             }
         }
+        lost.sort_unstable();
         lost
     }
 }

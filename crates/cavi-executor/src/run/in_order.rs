@@ -24,12 +24,20 @@ pub(super) struct Orders {
     steps: Vec<Option<Arc<Vec<Region>>>>,
     /// Which nodes follow from the block.
     followers: Vec<Vec<bool>>,
+    /// Memory for what a step needs, and takes in part, from one step to the next.
+    needed: Vec<(NodeId, Option<Region>)>,
+    taken: Portions,
 }
 
 impl Orders {
     /// Of so many blocks, before any has moved.
     pub fn new(blocks: usize) -> Orders {
-        Orders { steps: vec![None; blocks], followers: vec![Vec::new(); blocks] }
+        Orders {
+            steps: vec![None; blocks],
+            followers: vec![Vec::new(); blocks],
+            needed: Vec::new(),
+            taken: Portions::new(),
+        }
     }
 }
 
@@ -182,8 +190,11 @@ impl State<'_> {
         let mut region = step.clone();
         region.0.resize(self.work.plan.nodes[index].shape.len(), None);
         if matches!(self.work.plan.nodes[index].operation, Operation::Contractions(_)) {
-            let taken = self.evaluate_reads(id, node, &region);
-            if let Some(out) = self.contracted(node, &region, &taken) {
+            let mut taken = self.evaluate_reads(id, node, &region);
+            let out = self.contracted(node, &region, &taken);
+            taken.clear();
+            self.in_order.taken = taken;
+            if let Some(out) = out {
                 return out;
             }
         }
@@ -194,7 +205,7 @@ impl State<'_> {
     /// Brings up to date what a sum of contractions reads in a region. What would be taken anew as a whole for every step of the
     /// block, and is read in part, is taken in this part alone.
     fn evaluate_reads(&mut self, id: BlockId, node: NodeId, region: &Region) -> Portions {
-        let mut needed: SmallVec<[(NodeId, Option<Region>); 16]> = SmallVec::new();
+        let mut needed = std::mem::take(&mut self.in_order.needed);
         for prepared in &self.work.prepared[node.index()] {
             let own = prepared.needed(region, &self.work.plan.maps, &mut self.changes.inverses);
             for (read, own) in prepared.reads().zip(own) {
@@ -207,14 +218,15 @@ impl State<'_> {
             }
         }
         needed.sort_unstable_by_key(|(read, _)| *read);
-        let mut taken = Portions::new();
-        for (read, region) in needed {
+        let mut taken = std::mem::take(&mut self.in_order.taken);
+        for (read, region) in needed.drain(..) {
             let portion = region.and_then(|region| self.portion(id, read, region));
             match portion {
                 Some(portion) => taken.push((read, portion)),
                 None => self.evaluate(read),
             }
         }
+        self.in_order.needed = needed;
         taken
     }
 
@@ -286,4 +298,4 @@ pub(super) struct Portion {
 }
 
 /// Parts of arrays, by their nodes.
-type Portions = SmallVec<[(NodeId, Portion); 8]>;
+type Portions = Vec<(NodeId, Portion)>;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::number::number;
 use super::records::{Field, Records, is_blank};
+use super::table::is_header;
 use super::{bytes, ids, npy, npz};
 use crate::error::{FileError, count};
 use crate::format::{self, Format};
@@ -109,7 +110,7 @@ fn table(text: &str, separator: u8) -> Result<Head, FileError> {
     records.next(&mut header)?;
     let width = header.len();
     let of_columns = count(width, "column");
-    if header.iter().all(Field::is_number_or_missing) {
+    if header.is_empty() || !is_header(&header, &records)? {
         let format = format!("table, fields parted by {by}, {of_columns}, no header");
         return Ok(Head { format, lines: first_lines(text), columns: Vec::new(), dimensions: None });
     }

@@ -1,7 +1,7 @@
 //! Text tables: `.csv` and `.tsv`, dense or long.
 //!
-//! A first line with a field that is neither a number nor missing is a header; with a header, the first column holds row
-//! labels if its header cell is empty or the axis's name, or if any entry is neither a number nor missing. A table is
+//! A first line with a field that is neither a number nor missing is a header, and so is one that counts its columns behind an
+//! empty field, above a first column that counts the rows; with a header, the first column holds row labels if its header cell is empty or the axis's name, or if any entry is neither a number nor missing. A table is
 //! long if its header names every axis.
 //!
 //! The layout of a table is decided first, from its header and what the caller asks for; all layouts are then read by
@@ -64,7 +64,7 @@ impl<'a> Table<'a> {
         }
         refuse_other_separator(text, separator)?;
         let width = first.len();
-        if first.iter().all(Field::is_number_or_missing) {
+        if !is_header(&first, &records)? {
             return Ok(Table { header: None, width, records: start });
         }
         Ok(Table { header: Some(first), width, records })
@@ -141,6 +141,31 @@ impl<'a> Table<'a> {
                 .first()
                 .is_some_and(|dimension| name == dimension.axis || Some(name) == dimension.letter)
     }
+}
+
+/// Whether a first line is a header: one of its fields is neither a number nor missing, or it counts the columns 0, 1, 2, ... behind
+/// an empty field, and the first column the rows, as data frames without names are written.
+pub(super) fn is_header(first: &[Field<'_>], rest: &Records<'_>) -> Result<bool, FileError> {
+    if !first.iter().all(Field::is_number_or_missing) {
+        return Ok(true);
+    }
+    let is = |field: &Field<'_>, count: usize| cell(field) == Some(count as f64);
+    let (corner, columns) = first.split_first().expect("a line has a field");
+    let counts_columns = columns.iter().enumerate().all(|(count, field)| is(field, count));
+    if !corner.trimmed().is_empty() || columns.is_empty() || !counts_columns {
+        return Ok(false);
+    }
+    let (mut records, mut fields, mut rows) = (rest.clone(), Vec::new(), 0);
+    while records.next(&mut fields)?.is_some() {
+        if is_blank(&fields) {
+            continue;
+        }
+        if !is(&fields[0], rows) {
+            return Ok(false);
+        }
+        rows += 1;
+    }
+    Ok(rows > 0)
 }
 
 /// Refuses a .csv file whose fields are parted by something else, which would otherwise be read as one column.

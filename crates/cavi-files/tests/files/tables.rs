@@ -41,6 +41,14 @@ fn dense_tables_with_labels() {
     check(csv("user,soup,rice\n7,1,2\n8,3,4\n"), "dense [2, 2] [7|8] [soup|rice] = 1 2 3 4");
     check(csv("id,soup,rice\n7,1,2\n8b,3,4\n"), "dense [2, 2] [7|8b] [soup|rice] = 1 2 3 4");
     check(csv("id,soup,rice\n7,1,2\n8,3,4\n"), "dense [2, 3] - [id|soup|rice] = 7 1 2 8 3 4");
+    // Positions of rows and columns, as data frames without names are written; a number elsewhere is data.
+    check(csv(",0,1\n0,5,6\n1,7,8\n"), "dense [2, 2] [0|1] [0|1] = 5 6 7 8");
+    check(csv(",0,1\n0,5,6\n1,7,8\n\n"), "dense [2, 2] [0|1] [0|1] = 5 6 7 8");
+    check(csv(",1,2\n1,5,6\n2,7,8\n"), "dense [3, 3] - - = ? 1 2 1 5 6 2 7 8");
+    check(csv(",0,1\n0,5,6\n2,7,8\n"), "dense [3, 3] - - = ? 0 1 0 5 6 2 7 8");
+    check(csv(",0,2\n0,5,6\n1,7,8\n"), "dense [3, 3] - - = ? 0 2 0 5 6 1 7 8");
+    check(csv("NA,0,1\n0,5,6\n1,7,8\n"), "dense [3, 3] - - = ? 0 1 0 5 6 1 7 8");
+    check(csv("\n5\n"), "dense [2, 1] - - = ? 5");
     // A missing entry makes no labels.
     check(csv("x,y\n,\n1,2\nNA,3\n"), "dense [3, 2] - [x|y] = ? ? 1 2 ? 3");
     // By the rule for headers, a first line of numbers after an empty field is none.

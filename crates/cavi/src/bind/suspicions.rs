@@ -18,6 +18,8 @@ use super::pieces::Piece;
 const FEW_COLUMNS: usize = 12;
 /// Fewer rows than these count by chance.
 const FEW_ROWS: usize = 5;
+/// Of more groups, such as patients, some share nothing by chance; fewer, such as views, are compared.
+const MOST_GROUPS: usize = 16;
 /// Names of columns of long tables that are no labels of rows or columns.
 const NAMES: [&str; 8] = ["timestamp", "rating", "ratings", "count", "counts", "value", "freq", "frequency"];
 
@@ -72,7 +74,9 @@ fn everyones<'a>(symbols: &Symbols, pieces: &'a [Piece], axis: AxisId) -> Vec<Ha
                 continue;
             }
             match (&piece.content, groups) {
-                (Content::Long(long), Some(groups)) if groups != dimension => {
+                (Content::Long(long), Some(groups))
+                    if groups != dimension && long.positions[groups].names.len() <= MOST_GROUPS =>
+                {
                     for (group, labels) in by_group(&long.positions[groups], &long.positions[dimension]) {
                         all.push(Has { piece: place, name: format!("{own}[{group}]"), labels });
                     }
@@ -108,20 +112,21 @@ fn by_group<'a>(groups: &'a Categories, labels: &'a Categories) -> Vec<(&'a str,
 /// Two files, or groups, that have no label of an axis in common: what they were meant to share is taken for different things.
 fn disjoint(symbols: &Symbols, pieces: &[Piece], axis: AxisId) -> Option<String> {
     let all = everyones(symbols, pieces, axis);
-    let mut found: Vec<(&Has<'_>, &Has<'_>)> = Vec::new();
+    let (mut first, mut found) = (None, 0_usize);
     for (place, one) in all.iter().enumerate() {
         let known: HashSet<&str> = one.labels.iter().copied().collect();
         for other in &all[place + 1..] {
             // Two dimensions of one file may be the two sides of a network.
             let same_file = one.piece == other.piece && one.name == other.name;
             if !same_file && !other.labels.iter().any(|label| known.contains(label)) {
-                found.push((one, other));
+                first.get_or_insert((one, other));
+                found += 1;
             }
         }
     }
-    let (one, other) = found.first()?;
+    let (one, other): (&Has<'_>, &Has<'_>) = first?;
     let name = &symbols.axis(axis).name;
-    let more = match found.len() {
+    let more = match found {
         1 => String::new(),
         2 => ", and neither has one other pair".to_owned(),
         pairs => format!(", and neither have {} other pairs", pairs - 1),

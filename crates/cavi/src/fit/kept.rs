@@ -126,7 +126,6 @@ impl Kept {
             }
         }
         let all = self.all.unwrap_or_default();
-        let bytes_of_all: usize = all.iter().map(|(_, own)| bytes(&own.parameters)).sum();
         let kept =
             all.into_iter().map(|(number, own)| (number, alone(own, &settings, warmup.clone()))).collect();
         Ok(Fit {
@@ -139,7 +138,7 @@ impl Kept {
             kept,
             warmup,
             settings,
-            peak_bytes: self.peak_bytes + bytes_of_all,
+            peak_bytes: self.peak_bytes,
             interrupted: self.is_interrupted,
             failure: best.failure,
             warnings: self.warnings,
@@ -167,7 +166,7 @@ fn alone(attempt: Attempt, settings: &Resolved, warmup: Vec<Line>) -> Fit {
 }
 
 /// How many bytes parameters take.
-fn bytes(parameters: &Parameters) -> usize {
+pub(super) fn bytes(parameters: &Parameters) -> usize {
     let numbers: usize = parameters.blocks.iter().flatten().map(Vec::len).sum();
     numbers * size_of::<f64>()
 }

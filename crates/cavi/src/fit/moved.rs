@@ -26,7 +26,10 @@ impl Moved {
         let before = std::mem::replace(&mut self.means, now);
         let change = |(now, before): (&Vec<f64>, &Vec<f64>)| {
             let moved: f64 = now.iter().zip(before).map(|(now, before)| (now - before).abs()).sum();
-            if moved == 0.0 { 0.0 } else { moved / now.iter().map(|own| own.abs()).sum::<f64>() }
+            let change =
+                if moved == 0.0 { 0.0 } else { moved / now.iter().map(|own| own.abs()).sum::<f64>() };
+            // Means that are no finite numbers are not at rest.
+            if change.is_nan() { f64::INFINITY } else { change }
         };
         self.means.iter().zip(&before).map(change).fold(0.0, f64::max)
     }
