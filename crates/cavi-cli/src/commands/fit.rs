@@ -4,6 +4,7 @@ use cavi::bind::{DataError, Inputs};
 use cavi::directory::{Asked, Directory, OwnRun, Summary};
 use cavi::heldout::{HeldOut, Request, Score};
 use cavi::{Control, Error, Fit, Kind, Problem, Settings};
+use cavi_syntax::ast::Allocations;
 
 use crate::arguments::{
     Acceleration, FitArguments, InputArguments, Keep, LaterArguments, ReadingArguments, RunArguments,
@@ -125,6 +126,8 @@ pub fn outcome(fit: &Fit) -> String {
         (_, _, Some(_)) => "ended early after",
         (true, ..) => "converged after",
         (false, ..) if run.sweeps == 0 => "start only, after",
+        // Such sweeps end by their number: that of the best predictions is no limit.
+        (false, ..) if fit.settings.allocations != Allocations::Ordinary => "ended after",
         (false, ..) => "not converged after",
     };
     let sweeps = if run.sweeps == 1 { "1 sweep".to_owned() } else { format!("{} sweeps", run.sweeps) };
