@@ -38,6 +38,8 @@ pub mod means;
 mod memory;
 mod points;
 pub mod prepare;
+pub mod project;
+mod rows;
 pub mod schedule;
 pub mod session;
 pub mod show;

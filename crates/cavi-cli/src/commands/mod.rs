@@ -9,6 +9,7 @@ mod fmt;
 mod graph;
 mod list;
 mod plan;
+mod project;
 mod score;
 mod show;
 mod summary;
@@ -31,7 +32,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Data(arguments) => data::run(arguments),
         Command::Score(arguments) => score::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
-        Command::Project(_) => Err(Failure::later("`cavi project`")),
+        Command::Project(arguments) => project::run(arguments),
         Command::Simulate(_) => Err(Failure::later("`cavi simulate`")),
         Command::Report(_) => Err(Failure::later("`cavi report`")),
         Command::Impute(_) => Err(Failure::later("`cavi impute`")),

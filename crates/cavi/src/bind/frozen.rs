@@ -138,7 +138,12 @@ impl Frozen {
             let Some(known) = self.labels.get(&axis) else { continue };
             let path = piece.group.as_ref().map_or_else(String::new, |path| path.join("/"));
             let parent = symbols.letter(piece.letters[dimension]).parent;
-            let above = parent.and_then(|parent| piece.letters.iter().position(|letter| *letter == parent));
+            // The columns of the groups, outermost first; none where the file is that of one group.
+            let lineage = symbols.lineage(piece.letters[dimension]);
+            let ancestors = lineage[1..].iter().rev();
+            let above: Option<Vec<usize>> = ancestors
+                .map(|ancestor| piece.letters.iter().position(|letter| letter == ancestor))
+                .collect();
             match &mut piece.content {
                 Content::Dense(dense) => {
                     let Some(known) = known.get(if parent.is_some() { path.as_str() } else { "" }) else {
@@ -151,9 +156,13 @@ impl Frozen {
                         |column: &Categories, entry: usize| column.get(entry).unwrap_or_default().to_owned();
                     let keep: Vec<bool> = (0..long.positions[dimension].codes.len())
                         .map(|entry| {
-                            let group = match (parent, above) {
+                            let group = match (parent, &above) {
                                 (None, _) => String::new(),
-                                (Some(_), Some(above)) => name(&long.positions[above], entry),
+                                (Some(_), Some(above)) => {
+                                    let labels =
+                                        above.iter().map(|place| name(&long.positions[*place], entry));
+                                    labels.collect::<Vec<_>>().join("/")
+                                }
                                 (Some(_), None) => path.clone(),
                             };
                             let own = name(&long.positions[dimension], entry);

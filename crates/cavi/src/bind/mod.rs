@@ -29,6 +29,7 @@ mod defined;
 mod matrices;
 
 mod frozen;
+pub(crate) mod grown;
 mod hide;
 
 mod read_back;
@@ -118,6 +119,8 @@ pub(crate) struct Part<'a> {
     pub seed: u64,
     /// The axes of an earlier fit, and what it standardised data by.
     pub frozen: Option<&'a Frozen>,
+    /// Data that are not given, all of whose entries are missing.
+    pub unobserved: &'a [ArrayId],
 }
 
 /// A part of the data, and what was left out.
@@ -161,6 +164,9 @@ pub(crate) fn bind_in_part(
     stop(&mut problems)?;
     let suspicions = suspicions::warnings(symbols, inputs, &pieces, &axes);
     drop(pieces);
+    for id in part.unobserved {
+        arrays[id.index()].get_or_insert_with(|| no_entry(symbols.array(*id).letters.len()));
+    }
     if let Some(frozen) = part.frozen {
         dropped += frozen.leave_out_values(model, &mut axes, &mut arrays, &mut listed);
     }
@@ -262,6 +268,12 @@ pub fn wrong_size(symbols: &Symbols, name: &str, value: f64) -> Option<DataError
 /// Gives up if there is a problem: what follows would only repeat it.
 fn stop(problems: &mut Vec<DataError>) -> Result<(), Vec<DataError>> {
     if problems.is_empty() { Ok(()) } else { Err(std::mem::take(problems)) }
+}
+
+/// An array of which nothing is observed.
+fn no_entry(dimensions: usize) -> BoundArray {
+    let indices = vec![Vec::new(); dimensions];
+    BoundArray::Sparse { indices, values: Vec::new(), observed: None, unlisted_zero: false }
 }
 
 /// What was added to a covariance without a Cholesky factor.
