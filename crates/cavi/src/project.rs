@@ -1,7 +1,7 @@
 //! Latents of new rows of data, given an earlier fit: what rows share keeps its q of the fit, and what is a row's own is fitted.
 //!
 //! **Which axis.** One that grows: latents run along it, or along an axis that is ragged in it, and no statement ties its
-//! positions together ([`crate::rows`]). Documents of a topic model grow, and rows as well as columns of a matrix that is factorised;
+//! positions together (`crates/cavi/src/rows/`). Documents of a topic model grow, and rows as well as columns of a matrix that is factorised;
 //! its words do not where a topic is one distribution over all of them. Where several axes can grow, the data say which one did:
 //! the one with labels that the fit does not have, or of another size. Where they do not say, it is the axis of rows: the first one of the
 //! data that can grow.

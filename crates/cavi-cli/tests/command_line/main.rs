@@ -6,4 +6,5 @@ mod data;
 mod commands;
 mod heldout;
 mod options;
+mod project;
 mod terminal;
