@@ -60,9 +60,8 @@ pub enum Command {
     /// Compare fits (later)
     #[command(hide = true)]
     Compare(Anything),
-    /// Write a fit in other formats (later)
-    #[command(hide = true)]
-    Export(Anything),
+    /// Write the latents of a fit as tables: labels, means, standard deviations and quantiles
+    Export(ExportArguments),
     /// Summarise a fit: how it ended, and its variables; or the values of one variable at their labels
     Summary(SummaryArguments),
     /// The largest entries of a variable of a fit, for each factor
@@ -490,6 +489,22 @@ pub struct SummaryArguments {
     pub directory: PathBuf,
     /// A latent variable
     pub variable: Option<String>,
+}
+
+/// `cavi export`
+#[derive(Args, Debug)]
+pub struct ExportArguments {
+    /// The directory of a fit
+    pub directory: PathBuf,
+    /// As tables: VAR.csv of the means, VAR.long.csv of means, standard deviations and quantiles at 5, 50 and 95 %
+    #[arg(long, required = true)]
+    pub csv: bool,
+    /// The directory that the tables are written to [default: DIR/export]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// No summary
+    #[arg(long)]
+    pub quiet: bool,
 }
 
 /// `cavi top`

@@ -27,6 +27,7 @@ pub mod bind;
 pub mod compile;
 pub mod directory;
 mod error;
+pub mod export;
 pub mod init;
 pub mod posterior;
 

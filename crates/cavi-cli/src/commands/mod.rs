@@ -4,6 +4,7 @@ mod check;
 mod data;
 mod demo;
 mod derive;
+mod export;
 mod fit;
 mod fmt;
 mod graph;
@@ -38,7 +39,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Impute(_) => Err(Failure::later("`cavi impute`")),
         Command::Choose(_) => Err(Failure::later("`cavi choose`")),
         Command::Compare(_) => Err(Failure::later("`cavi compare`")),
-        Command::Export(_) => Err(Failure::later("`cavi export`")),
+        Command::Export(arguments) => export::run(arguments),
         Command::Summary(arguments) => summary::run(arguments),
         Command::Top(arguments) => top::run(arguments),
         Command::Match(_) => Err(Failure::later("`cavi match`")),

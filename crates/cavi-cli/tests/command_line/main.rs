@@ -4,6 +4,7 @@ mod common;
 mod data;
 
 mod commands;
+mod export;
 mod heldout;
 mod options;
 mod project;
