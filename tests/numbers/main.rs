@@ -21,6 +21,7 @@ mod ascent;
 mod elbo_monte_carlo;
 mod evidence;
 mod gradients;
+mod projection;
 mod rotations;
 mod steps;
 

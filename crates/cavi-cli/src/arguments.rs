@@ -43,9 +43,8 @@ pub enum Command {
     Score(Box<ScoreArguments>),
     /// Fit a built-in program to its bundled data and show what was found
     Demo(DemoArguments),
-    /// Latents of new rows (later)
-    #[command(hide = true)]
-    Project(Anything),
+    /// Latents of new rows of data by a fit, whose shared factors stay as they are: topics of new documents, factors of new users
+    Project(Box<ProjectArguments>),
     /// Draws from the prior (later)
     #[command(hide = true)]
     Simulate(Anything),
@@ -61,9 +60,8 @@ pub enum Command {
     /// Compare fits (later)
     #[command(hide = true)]
     Compare(Anything),
-    /// Write a fit in other formats (later)
-    #[command(hide = true)]
-    Export(Anything),
+    /// Write the latents of a fit as tables: labels, means, standard deviations and quantiles
+    Export(ExportArguments),
     /// Summarise a fit: how it ended, and its variables; or the values of one variable at their labels
     Summary(SummaryArguments),
     /// The largest entries of a variable of a fit, for each factor
@@ -436,6 +434,54 @@ pub struct ScoreArguments {
     pub json: bool,
 }
 
+/// What `cavi project --help` says of rows.
+const NEW_ROWS: &str = "\
+The axis that grows is one along which latents run, and whose positions no statement ties together: documents of a topic model,
+rows as well as columns of a matrix that is factorised, samples, schools with their pupils. Where several axes can grow, the data
+say which one did (labels that the fit does not have, another size), or --axis does. Labels of all other axes are those of
+the fit; entries with others are left out, and counted. Data that stand on the left of their statement alone need not be given,
+such as a view that new samples lack: they are missing then. Data are centred and scaled by the numbers of the fit.
+
+The directory has the layout of a fit's, with the latents of the new rows, and a table VAR.csv of the means of each.";
+
+/// `cavi project`
+#[derive(Args, Debug)]
+#[command(after_long_help = NEW_ROWS)]
+pub struct ProjectArguments {
+    /// The directory of a fit
+    pub directory: PathBuf,
+    /// The new rows
+    #[command(flatten)]
+    pub inputs: InputArguments,
+    /// The directory that the latents of the rows are written to
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// The axis that grew [default: what the data say, else the first one of the data that can]
+    #[arg(long, value_name = "AXIS")]
+    pub axis: Option<String>,
+    /// At most so many sweeps over the rows [default: 1000]
+    #[arg(long, value_name = "N", value_parser = whole, allow_hyphen_values = true)]
+    pub sweeps: Option<u64>,
+    /// Stop when the relative change of the ELBO stays under this for 3 sweeps [default: 1e-10]; 0 runs all sweeps
+    #[arg(long, value_name = "T", value_parser = tolerance, allow_hyphen_values = true)]
+    pub tol: Option<f64>,
+    /// Of the start of the rows
+    #[arg(long, value_name = "S", value_parser = whole, allow_hyphen_values = true)]
+    pub seed: Option<u64>,
+    /// How many threads [default: all]; the result is the same, bit for bit
+    #[arg(long, value_name = "T", value_parser = threads, allow_hyphen_values = true)]
+    pub threads: Option<usize>,
+    /// Progress on standard error: a bar on a terminal, lines, or none
+    #[arg(long, value_enum, default_value_t = ProgressMode::Auto)]
+    pub progress: ProgressMode,
+    /// No progress, no notes and no summary
+    #[arg(long)]
+    pub quiet: bool,
+    /// Print the summary as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `cavi summary`
 #[derive(Args, Debug)]
 pub struct SummaryArguments {
@@ -443,6 +489,22 @@ pub struct SummaryArguments {
     pub directory: PathBuf,
     /// A latent variable
     pub variable: Option<String>,
+}
+
+/// `cavi export`
+#[derive(Args, Debug)]
+pub struct ExportArguments {
+    /// The directory of a fit
+    pub directory: PathBuf,
+    /// As tables: VAR.csv of the means, VAR.long.csv of means, standard deviations and quantiles at 5, 50 and 95 %
+    #[arg(long, required = true)]
+    pub csv: bool,
+    /// The directory that the tables are written to [default: DIR/export]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// No summary
+    #[arg(long)]
+    pub quiet: bool,
 }
 
 /// `cavi top`

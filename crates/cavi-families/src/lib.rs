@@ -14,6 +14,7 @@ pub mod standard;
 
 pub mod covariance;
 mod density;
+pub mod marginal;
 pub mod matrix;
 
 mod bernoulli;

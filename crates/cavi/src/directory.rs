@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::fit::{Fit, Settings};
 use crate::heldout::Score;
 use crate::prepare::Problem;
+use crate::project::Projection;
 
 /// Where the runs of a fit that keeps all of them are, each in a directory named by its number from 1.
 pub const RUNS: &str = "runs";
@@ -138,6 +139,44 @@ impl Directory {
         Ok(())
     }
 
+    /// Writes the latents of new rows, as those of a fit: `posterior/` with what is theirs, `axes/`, the program and the summary. With
+    /// them goes a table of the means of each latent, `VAR.csv`.
+    ///
+    /// # Errors
+    /// As [`Directory::write`]; the directory of the fit that the rows were projected by.
+    pub fn write_projection(
+        mut self,
+        projection: &Projection,
+        settings: &Settings,
+        asked: &Asked,
+    ) -> Result<Value, Error> {
+        let Projection { rows, fit } = projection;
+        self.written = true;
+        self.clear().map_err(|error| {
+            let path = self.path.display();
+            DataError::new(format!("what is in `{path}` cannot be replaced: {error}"))
+        })?;
+        let problem = &rows.problem;
+        crate::posterior::write_blocks(problem, &fit.parameters, &self.path, &|block| rows.is_own(block))?;
+        let tables = projection.tables();
+        for (name, text) in &tables {
+            write_text_atomically(&self.path.join(table(name)), text)?;
+        }
+        write_text_atomically(&self.path.join("model.cavi"), &problem.source.text)?;
+        let summary = Summary { problem, fit, settings, asked, scores: &[], runs: &[], averaged: None };
+        let mut json = summary.json();
+        json["projected"] = json!({
+            "fit": rows.directory().display().to_string(),
+            "axis": rows.axis,
+            "n_rows": rows.count,
+            "n_dropped": rows.dropped,
+            "not_given": rows.not_given,
+            "tables": tables.iter().map(|(name, _)| table(name)).collect::<Vec<_>>(),
+        });
+        write_text_atomically(&self.path.join("summary.json"), &format!("{json:#}\n"))?;
+        Ok(json)
+    }
+
     /// Removes what an earlier fit wrote. A directory without `summary.json` holds no fit, and is left as it is.
     fn clear(&self) -> std::io::Result<()> {
         let summary = self.path.join("summary.json");
@@ -152,11 +191,24 @@ impl Directory {
                 fs::remove_dir_all(directory)?;
             }
         }
+        let tables =
+            earlier["projected"]["tables"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        for name in tables.filter(|name| !name.contains(['/', '\\'])) {
+            let file = self.path.join(name);
+            if file.is_file() {
+                fs::remove_file(file)?;
+            }
+        }
         match (earlier["settings"]["keep"].as_str(), earlier["runs"].as_array()) {
             (Some("all"), Some(runs)) => clear_runs(&self.path.join(RUNS), runs.len()),
             _ => Ok(()),
         }
     }
+}
+
+/// The file of the means of a latent of new rows.
+fn table(name: &str) -> String {
+    format!("{name}.csv")
 }
 
 /// Removes the runs that an earlier fit kept, of so many: all of their files, and directories that are empty then. What it did not
@@ -350,6 +402,8 @@ pub struct Stored {
     pub set: Vec<SetInput>,
     /// The rule of its allocations.
     pub allocations: Option<Allocations>,
+    /// The hash of the program that was fitted.
+    pub model_hash: Option<String>,
 }
 
 impl Stored {
@@ -419,9 +473,10 @@ impl Stored {
         let set = summary["settings"]["set"].as_array().into_iter().flatten().filter_map(Value::as_str);
         let set = set.filter_map(|text| SetInput::parse(text)?.ok()).collect();
         let allocations = summary["settings"]["allocations"].as_str().and_then(Allocations::of_word);
+        let model_hash = summary["model_hash"].as_str().map(str::to_owned);
         let path = directory.join("model.cavi");
         let text = read(&path)?;
-        Ok(Stored { file_name: path.display().to_string(), text, set, allocations })
+        Ok(Stored { file_name: path.display().to_string(), text, set, allocations, model_hash })
     }
 
     /// The inputs with what the earlier fit had set and these do not.

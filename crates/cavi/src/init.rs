@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use cavi_algebra::{ArrayKind, AxisId, BlockId, Equations, Support};
 use cavi_executor::observed::Observed;
-use cavi_executor::{Bound, Layout, simplexes};
+use cavi_executor::{Bound, Layout, Parameters, simplexes};
 use cavi_families::views_mut;
 use cavi_files::DenseArray;
 use rand::SeedableRng;
@@ -57,6 +57,44 @@ pub(crate) fn read_blocks(
         }
     }
     if reader.problems.is_empty() { Ok(Given { blocks }) } else { Err(reader.problems) }
+}
+
+/// Puts the numbers of a file where they belong in a column.
+pub(crate) type Place<'a> = dyn FnMut(&ColumnFile, &DenseArray, &mut [f64]) -> Result<(), DataError> + 'a;
+
+/// Reads what a fit's directory has for some blocks that have other rows here: `place` puts the numbers of its files into the columns
+/// of `from`. A block whose numbers do not go together stays as it is there.
+///
+/// # Errors
+/// Files that cannot be read; those of `place`.
+pub(crate) fn read_over(
+    problem: &Problem,
+    path: &Path,
+    wanted: &dyn Fn(BlockId) -> bool,
+    from: &Parameters,
+    place: &mut Place<'_>,
+) -> Result<Given, Vec<DataError>> {
+    let Problem { equations, binding, .. } = problem.as_given();
+    let layouts = layouts(equations, &binding.bound);
+    let reader = Reader::open(path, equations, binding, &layouts)?;
+    let all = columns(equations);
+    let mut blocks = vec![None; equations.blocks.len()];
+    for (index, block) in blocks.iter_mut().enumerate() {
+        let id = BlockId::from(index);
+        if !wanted(id) {
+            continue;
+        }
+        let mut columns = from.blocks[index].clone();
+        for column in all.iter().filter(|column| column.block == id && column.defining) {
+            for file in column.files(equations, &binding.bound, &layouts, &binding.labels) {
+                if let Some(array) = reader.store.read(&file.key).map_err(|error| vec![error])? {
+                    place(&file, &array, &mut columns[column.column]).map_err(|error| vec![error])?;
+                }
+            }
+        }
+        *block = Some(reader.complete(id, columns).unwrap_or_else(|_| from.blocks[index].clone()));
+    }
+    Ok(Given { blocks })
 }
 
 /// Where the arrays of a start are.

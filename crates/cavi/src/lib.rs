@@ -27,6 +27,7 @@ pub mod bind;
 pub mod compile;
 pub mod directory;
 mod error;
+pub mod export;
 pub mod init;
 pub mod posterior;
 
@@ -38,6 +39,8 @@ pub mod means;
 mod memory;
 mod points;
 pub mod prepare;
+pub mod project;
+mod rows;
 pub mod schedule;
 pub mod session;
 pub mod show;

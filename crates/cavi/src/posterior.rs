@@ -21,13 +21,26 @@ use crate::prepare::{EntryAxis, Problem};
 /// # Errors
 /// If a file cannot be written, or two groups of a ragged axis would have one file.
 pub fn write(problem: &Problem, parameters: &Parameters, directory: &Path) -> Result<(), FileError> {
+    write_blocks(problem, parameters, directory, &|_| true)
+}
+
+/// As [`write()`], of some blocks alone.
+///
+/// # Errors
+/// As there.
+pub(crate) fn write_blocks(
+    problem: &Problem,
+    parameters: &Parameters,
+    directory: &Path,
+    wanted: &dyn Fn(BlockId) -> bool,
+) -> Result<(), FileError> {
     let Problem { equations, binding, .. } = problem.as_given();
     let folder = directory.join("posterior");
     let write = &mut |name: String, shape: Vec<usize>, values: Vec<f64>| {
         write_npy(&folder.join(format!("{name}.npy")), &shape, &values)
     };
-    for_each_file(equations, &binding.bound, &binding.labels, parameters, write)?;
-    write_entries(equations, &binding.entries, directory)?;
+    for_each_file(equations, &binding.bound, &binding.labels, parameters, wanted, write)?;
+    write_entries(equations, &binding.entries, wanted, directory)?;
     for own in &binding.standardised {
         let name = &equations.symbols.array(own.array).name;
         for (part, shape, values) in own.parts(&equations.symbols, &binding.bound) {
@@ -102,11 +115,16 @@ fn group_files(
 ///
 /// # Errors
 /// If a file cannot be written.
-fn write_entries(equations: &Equations, entries: &[EntryAxis], directory: &Path) -> Result<(), FileError> {
+fn write_entries(
+    equations: &Equations,
+    entries: &[EntryAxis],
+    wanted: &dyn Fn(BlockId) -> bool,
+    directory: &Path,
+) -> Result<(), FileError> {
     for own in entries {
         for (variable, order) in &own.latents {
             let id = equations.block_of(*variable);
-            if id.is_none_or(|id| equations.block(id).mode == Mode::Implicit) {
+            if id.is_none_or(|id| equations.block(id).mode == Mode::Implicit || !wanted(id)) {
                 continue;
             }
             let count = own.columns[0].len();
@@ -141,13 +159,23 @@ pub struct NamedArray {
 
 /// All descriptors of all stored factors of q.
 pub fn arrays(problem: &Problem, parameters: &Parameters) -> Vec<NamedArray> {
+    arrays_of(problem, parameters, &|_| true)
+}
+
+/// The descriptors of some of the blocks.
+pub(crate) fn arrays_of(
+    problem: &Problem,
+    parameters: &Parameters,
+    wanted: &dyn Fn(BlockId) -> bool,
+) -> Vec<NamedArray> {
     let Problem { equations, binding, .. } = problem.as_given();
     let mut arrays = Vec::new();
-    for_each_file(equations, &binding.bound, &binding.labels, parameters, &mut |name, shape, values| {
+    let mut keep = |name, shape, values| {
         arrays.push(NamedArray { name, shape, values });
         Ok::<(), std::convert::Infallible>(())
-    })
-    .unwrap_or_else(|never| match never {});
+    };
+    for_each_file(equations, &binding.bound, &binding.labels, parameters, wanted, &mut keep)
+        .unwrap_or_else(|never| match never {});
     arrays
 }
 
@@ -157,10 +185,11 @@ fn for_each_file<E>(
     bound: &Bound,
     labels: &Labels,
     parameters: &Parameters,
+    wanted: &dyn Fn(BlockId) -> bool,
     write: &mut dyn FnMut(String, Vec<usize>, Vec<f64>) -> Result<(), E>,
 ) -> Result<(), E> {
     let layouts = layouts(equations, bound);
-    for column in columns(equations) {
+    for column in columns(equations).into_iter().filter(|column| wanted(column.block)) {
         let values = &parameters.blocks[column.block.index()][column.column];
         for file in column.files(equations, bound, &layouts, labels) {
             let values = file.gather(values);

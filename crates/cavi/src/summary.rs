@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use cavi_algebra::{AxisId, Support, Symbols};
+use cavi_families::marginal::Marginal;
 use cavi_files::DenseArray;
 use cavi_model::Model;
 
@@ -20,6 +21,8 @@ const MOST_ROWS: usize = 64;
 pub struct Variable {
     /// Its name; of a variable over a ragged axis with the group, `w[rna]`.
     pub name: String,
+    /// Of a variable over a ragged axis the group: each of its axes with the label, outermost first.
+    pub group: Vec<(String, String)>,
     /// The axes, the classes of a categorical one last, each with its labels.
     pub axes: Vec<(String, Vec<String>)>,
     /// What the values are: `mean`, `prob` (of a class), or `value` (of a point).
@@ -30,6 +33,8 @@ pub struct Variable {
     pub values: Vec<f64>,
     /// Standard deviations under q, where the fit has them of one number alone.
     pub deviations: Option<Vec<f64>>,
+    /// The distributions of single numbers under q, where the fit has them and they have quantiles.
+    pub marginals: Option<Vec<Marginal>>,
 }
 
 /// Reads the latents of a fit, or one of them.
@@ -103,9 +108,27 @@ impl Reader<'_> {
             if array.shape != sizes {
                 continue;
             }
-            let deviations = self.deviations(name, group.as_deref(), &array)?;
+            let marginals = self.marginals(name, group.as_deref(), &array)?;
+            let deviations = match (self.like(name, "var", group.as_deref(), &array)?, &marginals) {
+                (Some(variances), _) => Some(variances.into_iter().map(f64::sqrt).collect()),
+                (None, Some(marginals)) => marginals.iter().map(|own| own.deviation()).collect(),
+                (None, None) => None,
+            };
+            let labels = group.clone().unwrap_or_default();
+            let groups = ragged.iter().flat_map(|ragged| above(symbols, **ragged)).rev();
+            let named =
+                groups.zip(labels).map(|(axis, label)| (symbols.axis(axis).name.clone(), label)).collect();
             let name = group.as_ref().map_or(name.to_owned(), |group| format!("{name}[{}]", group.join("/")));
-            found.push(Variable { name, axes: own, parameter, signed, values: array.values, deviations });
+            found.push(Variable {
+                name,
+                group: named,
+                axes: own,
+                parameter,
+                signed,
+                values: array.values,
+                deviations,
+                marginals,
+            });
         }
         Ok(found)
     }
@@ -154,32 +177,91 @@ impl Reader<'_> {
         Ok(Some(cavi_files::read_npy(&path)?))
     }
 
-    /// Standard deviations of single numbers, from the parameters of their factor: the root of `var`, or of the variance of a
-    /// Gamma, `shape / rate^2`, or of a Beta, `a b / ((a + b)^2 (a + b + 1))`.
-    fn deviations(
+    /// A parameter of a variable that has the shape of its mean.
+    fn like(
+        &self,
+        name: &str,
+        parameter: &str,
+        group: Option<&[String]>,
+        mean: &DenseArray,
+    ) -> Result<Option<Vec<f64>>, Error> {
+        let array = self.array(name, parameter, group)?;
+        Ok(array.filter(|own| own.shape == mean.shape).map(|own| own.values))
+    }
+
+    /// The distributions of single numbers, by the parameters of their factor: an element of a slice of Normals has its variance on the
+    /// diagonal of their covariance, and one of a Dirichlet is a Beta of its concentration and of those of the others, the
+    /// concentration over the mean being the total.
+    fn marginals(
         &self,
         name: &str,
         group: Option<&[String]>,
-        like: &DenseArray,
-    ) -> Result<Option<Vec<f64>>, Error> {
-        let read = |parameter: &str| -> Result<Option<Vec<f64>>, Error> {
-            let array = self.array(name, parameter, group)?;
-            Ok(array.filter(|own| own.shape == like.shape).map(|own| own.values))
+        mean: &DenseArray,
+    ) -> Result<Option<Vec<Marginal>>, Error> {
+        let read = |parameter: &str| self.like(name, parameter, group, mean);
+        let both = |one: &[f64], other: &[f64], of: &dyn Fn(f64, f64) -> Marginal| -> Option<Vec<Marginal>> {
+            Some(one.iter().zip(other).map(|(one, other)| of(*one, *other)).collect())
         };
-        if let Some(variances) = read("var")? {
-            return Ok(Some(variances.into_iter().map(f64::sqrt).collect()));
+        if let (Some(linear), Some(prec)) = (read("linear")?, read("prec")?) {
+            return Ok(both(&linear, &prec, &|linear, prec| Marginal::TruncatedNormal { linear, prec }));
         }
-        let both = |one: Vec<f64>, other: Vec<f64>, of: fn(f64, f64) -> f64| -> Vec<f64> {
-            one.into_iter().zip(other).map(|(one, other)| of(one, other)).collect()
-        };
-        if let (Some(shapes), Some(rates)) = (read("shape")?, read("rate")?) {
-            return Ok(Some(both(shapes, rates, |shape, rate| shape.sqrt() / rate)));
+        let normal =
+            |variances: Vec<f64>| both(&mean.values, &variances, &|mean, var| Marginal::Normal { mean, var });
+        // Of an order p there are three parameters, and the quantiles of that factor are not known.
+        if read("p")?.is_some() {
+            return Ok(None);
+        }
+        if let Some(variances) = read("var")? {
+            return Ok(normal(variances));
+        }
+        if let Some(covariance) = self.array(name, "cov", group)? {
+            return Ok(diagonal(&covariance, &mean.shape).and_then(normal));
+        }
+        if let (Some(shape), Some(rate)) = (read("shape")?, read("rate")?) {
+            return Ok(both(&shape, &rate, &|shape, rate| Marginal::Gamma { shape, rate }));
+        }
+        if let (Some(shape), Some(scale)) = (read("shape")?, read("scale")?) {
+            return Ok(both(&shape, &scale, &|shape, scale| Marginal::InverseGamma { shape, scale }));
         }
         if let (Some(a), Some(b)) = (read("a")?, read("b")?) {
-            return Ok(Some(both(a, b, |a, b| (a * b / (a + b + 1.0)).sqrt() / (a + b))));
+            return Ok(both(&a, &b, &|a, b| Marginal::Beta { a, b }));
+        }
+        if let Some(concentration) = read("concentration")? {
+            let of = |a: f64, mean: f64| Marginal::Beta { a, b: a / mean - a };
+            return Ok(both(&concentration, &mean.values, &of));
         }
         Ok(None)
     }
+}
+
+/// The diagonal of covariances over the last axes of a mean of this shape, in its order; `None` where they are not over the last ones. An
+/// axis along which one covariance is shared has length 1.
+fn diagonal(covariance: &DenseArray, shape: &[usize]) -> Option<Vec<f64>> {
+    let plates = covariance.shape.len().checked_sub(2)?;
+    let (outer, inner) = shape.split_at_checked(plates)?;
+    let n: usize = inner.iter().product();
+    let fits = |(own, full): (&usize, &usize)| own == full || *own == 1;
+    if covariance.shape[plates..] != [n, n] || !covariance.shape.iter().zip(outer).all(fits) {
+        return None;
+    }
+    let rows: usize = outer.iter().product();
+    let row_of = |row: usize| {
+        let (mut rest, mut place, mut stride) = (row, 0, 1);
+        for (full, own) in outer.iter().zip(&covariance.shape).rev() {
+            place += (rest % full).min(own - 1) * stride;
+            rest /= full;
+            stride *= own;
+        }
+        place
+    };
+    let of_row = |row: usize| (0..n).map(move |place| (row_of(row) * n + place) * n + place);
+    Some((0..rows).flat_map(of_row).map(|place| covariance.values[place]).collect())
+}
+
+/// The axes in which one is ragged, innermost first.
+fn above(symbols: &Symbols, axis: AxisId) -> impl DoubleEndedIterator<Item = AxisId> {
+    let axes = std::iter::successors(symbols.axis(axis).parent, |own| symbols.axis(*own).parent);
+    axes.collect::<Vec<_>>().into_iter()
 }
 
 /// Whether an axis is one in which another is ragged.

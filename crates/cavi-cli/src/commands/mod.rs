@@ -4,11 +4,13 @@ mod check;
 mod data;
 mod demo;
 mod derive;
+mod export;
 mod fit;
 mod fmt;
 mod graph;
 mod list;
 mod plan;
+mod project;
 mod score;
 mod show;
 mod summary;
@@ -31,13 +33,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Data(arguments) => data::run(arguments),
         Command::Score(arguments) => score::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
-        Command::Project(_) => Err(Failure::later("`cavi project`")),
+        Command::Project(arguments) => project::run(arguments),
         Command::Simulate(_) => Err(Failure::later("`cavi simulate`")),
         Command::Report(_) => Err(Failure::later("`cavi report`")),
         Command::Impute(_) => Err(Failure::later("`cavi impute`")),
         Command::Choose(_) => Err(Failure::later("`cavi choose`")),
         Command::Compare(_) => Err(Failure::later("`cavi compare`")),
-        Command::Export(_) => Err(Failure::later("`cavi export`")),
+        Command::Export(arguments) => export::run(arguments),
         Command::Summary(arguments) => summary::run(arguments),
         Command::Top(arguments) => top::run(arguments),
         Command::Match(_) => Err(Failure::later("`cavi match`")),

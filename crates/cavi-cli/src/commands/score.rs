@@ -48,15 +48,19 @@ pub fn run(arguments: &ScoreArguments) -> Result<(), Failure> {
     for fit in &rows.fits {
         fit::ending(&rows.problem, fit)?;
     }
-    if rows.dropped > 0 {
-        let (have, are) = if rows.dropped == 1 { ("entry has", "is") } else { ("entries have", "are") };
-        terminal::note(&format!(
-            "note: {} {have} a label that the fit does not know, and {are} left out\n",
-            rows.dropped
-        ));
-    }
+    note_dropped(rows.dropped);
     let scores = rows.score(seed, settings.threads)?;
     show(arguments, &scores, &rows, seed)
+}
+
+/// Says how many entries were left out for a label that the fit does not have.
+pub fn note_dropped(dropped: usize) {
+    if dropped > 0 {
+        let (have, are) = if dropped == 1 { ("entry has", "is") } else { ("entries have", "are") };
+        terminal::note(&format!(
+            "note: {dropped} {have} a label that the fit does not know, and {are} left out\n"
+        ));
+    }
 }
 
 fn show(arguments: &ScoreArguments, scores: &[Score], rows: &rows::Rows, seed: u64) -> Result<(), Failure> {

@@ -143,11 +143,13 @@ mod tests {
         let labels = |all: &[&str]| all.iter().map(|own| (*own).to_owned()).collect();
         let variable = Variable {
             name: "w".to_owned(),
+            group: Vec::new(),
             axes: vec![("row".to_owned(), labels(&["a", "bb"])), ("k".to_owned(), labels(&["0"]))],
             parameter: "mean",
             signed: true,
             values: vec![1.5, -2.0],
             deviations: Some(vec![0.5, 1.0]),
+            marginals: None,
         };
         let expected = "w (row 2 x k 1): mean from -2 to 1.5\n  row  k  mean   sd\n  a    0   1.5  0.5\n  bb   0    -2    1\n";
         assert_eq!(table(&variable), expected);

@@ -4,6 +4,8 @@ mod common;
 mod data;
 
 mod commands;
+mod export;
 mod heldout;
 mod options;
+mod project;
 mod terminal;

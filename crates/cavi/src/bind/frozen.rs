@@ -38,6 +38,36 @@ impl Frozen {
         dropped + pieces.iter_mut().map(|piece| self.leave_out(symbols, piece)).sum::<usize>()
     }
 
+    /// The labels of axes of rows that long tables alone list, in the order in which an axis takes them: as numbers if all are
+    /// whole, else as they first appear.
+    pub(super) fn listed_rows(&self, symbols: &Symbols, pieces: &[Piece]) -> BTreeMap<AxisId, Vec<String>> {
+        let mut listed: BTreeMap<AxisId, Option<Vec<String>>> = BTreeMap::new();
+        for piece in pieces {
+            for (dimension, letter) in piece.letters.iter().enumerate() {
+                let own = symbols.letter(*letter);
+                if own.parent.is_some() || !self.rows.contains(&own.axis) {
+                    continue;
+                }
+                let labels = listed.entry(own.axis).or_insert_with(|| Some(Vec::new()));
+                match (&piece.content, labels.as_mut()) {
+                    (Content::Long(long), Some(labels)) => {
+                        labels.extend(long.positions[dimension].names.iter().cloned());
+                    }
+                    _ => *labels = None,
+                }
+            }
+        }
+        let in_order = |labels: Vec<String>| {
+            let mut labels = cavi_algebra::dedup(labels);
+            let numbers: Option<Vec<i64>> = labels.iter().map(|label| label.parse().ok()).collect();
+            if numbers.is_some() {
+                labels.sort_by_key(|label| label.parse::<i64>().unwrap_or_default());
+            }
+            labels
+        };
+        listed.into_iter().filter_map(|(axis, labels)| Some((axis, in_order(labels?)))).collect()
+    }
+
     /// Whether the fit has the group that a file is bound to, as far as it is one of such an axis.
     fn knows_group(&self, symbols: &Symbols, piece: &Piece) -> bool {
         let ragged = piece.letters.iter().find(|letter| symbols.letter(**letter).parent.is_some());
@@ -138,7 +168,12 @@ impl Frozen {
             let Some(known) = self.labels.get(&axis) else { continue };
             let path = piece.group.as_ref().map_or_else(String::new, |path| path.join("/"));
             let parent = symbols.letter(piece.letters[dimension]).parent;
-            let above = parent.and_then(|parent| piece.letters.iter().position(|letter| *letter == parent));
+            // The columns of the groups, outermost first; none where the file is that of one group.
+            let lineage = symbols.lineage(piece.letters[dimension]);
+            let ancestors = lineage[1..].iter().rev();
+            let above: Option<Vec<usize>> = ancestors
+                .map(|ancestor| piece.letters.iter().position(|letter| letter == ancestor))
+                .collect();
             match &mut piece.content {
                 Content::Dense(dense) => {
                     let Some(known) = known.get(if parent.is_some() { path.as_str() } else { "" }) else {
@@ -151,9 +186,13 @@ impl Frozen {
                         |column: &Categories, entry: usize| column.get(entry).unwrap_or_default().to_owned();
                     let keep: Vec<bool> = (0..long.positions[dimension].codes.len())
                         .map(|entry| {
-                            let group = match (parent, above) {
+                            let group = match (parent, &above) {
                                 (None, _) => String::new(),
-                                (Some(_), Some(above)) => name(&long.positions[above], entry),
+                                (Some(_), Some(above)) => {
+                                    let labels =
+                                        above.iter().map(|place| name(&long.positions[*place], entry));
+                                    labels.collect::<Vec<_>>().join("/")
+                                }
                                 (Some(_), None) => path.clone(),
                             };
                             let own = name(&long.positions[dimension], entry);

@@ -29,6 +29,7 @@ mod defined;
 mod matrices;
 
 mod frozen;
+pub(crate) mod grown;
 mod hide;
 
 mod read_back;
@@ -37,9 +38,9 @@ mod suspicions;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use cavi_algebra::{ArrayId, ArrayKind, Symbols};
+use cavi_algebra::{ArrayId, ArrayKind, AxisId, Symbols};
 use cavi_executor::{Bound, BoundArray};
 use cavi_model::Model;
 
@@ -118,6 +119,8 @@ pub(crate) struct Part<'a> {
     pub seed: u64,
     /// The axes of an earlier fit, and what it standardised data by.
     pub frozen: Option<&'a Frozen>,
+    /// Data that are not given, all of whose entries are missing.
+    pub unobserved: &'a [ArrayId],
 }
 
 /// A part of the data, and what was left out.
@@ -141,7 +144,14 @@ pub(crate) fn bind_in_part(
 
     let mut pieces = pieces::read(symbols, inputs, &mut problems);
     stop(&mut problems)?;
-    let mut dropped = part.frozen.map_or(0, |frozen| frozen.leave_out_unknown(symbols, &mut pieces));
+    let mut own_inputs = None;
+    let mut dropped = 0;
+    if let Some(frozen) = part.frozen {
+        let rows = frozen.listed_rows(symbols, &pieces);
+        dropped = frozen.leave_out_unknown(symbols, &mut pieces);
+        own_inputs = with_all_rows(symbols, inputs, rows, &frozen.listed_rows(symbols, &pieces));
+    }
+    let inputs = own_inputs.as_ref().unwrap_or(inputs);
 
     let scalars = compute::scalars(symbols, inputs, &[]);
     let text = |axis| compute::text_size(symbols, &scalars, axis);
@@ -161,6 +171,9 @@ pub(crate) fn bind_in_part(
     stop(&mut problems)?;
     let suspicions = suspicions::warnings(symbols, inputs, &pieces, &axes);
     drop(pieces);
+    for id in part.unobserved {
+        arrays[id.index()].get_or_insert_with(|| no_entry(symbols.array(*id).letters.len()));
+    }
     if let Some(frozen) = part.frozen {
         dropped += frozen.leave_out_values(model, &mut axes, &mut arrays, &mut listed);
     }
@@ -262,6 +275,40 @@ pub fn wrong_size(symbols: &Symbols, name: &str, value: f64) -> Option<DataError
 /// Gives up if there is a problem: what follows would only repeat it.
 fn stop(problems: &mut Vec<DataError>) -> Result<(), Vec<DataError>> {
     if problems.is_empty() { Ok(()) } else { Err(std::mem::take(problems)) }
+}
+
+/// The inputs with the labels of rows that lost all of their entries, since each row of the data is one of the result; `None` where
+/// none did.
+fn with_all_rows(
+    symbols: &Symbols,
+    inputs: &Inputs,
+    rows: BTreeMap<AxisId, Vec<String>>,
+    left: &BTreeMap<AxisId, Vec<String>>,
+) -> Option<Inputs> {
+    let is_given = |name: &str| {
+        inputs.labels.iter().any(|own| own.axis == name) || inputs.set.iter().any(|own| own.name == name)
+    };
+    let lost = rows.into_iter().filter(|(axis, labels)| {
+        !is_given(&symbols.axis(*axis).name) && left.get(axis).is_none_or(|left| left.len() < labels.len())
+    });
+    let more: Vec<LabelsInput> = lost
+        .map(|(axis, labels)| {
+            let source = LabelSource::List("the new rows".to_owned(), labels);
+            LabelsInput { axis: symbols.axis(axis).name.clone(), group: None, source }
+        })
+        .collect();
+    if more.is_empty() {
+        return None;
+    }
+    let mut inputs = inputs.clone();
+    inputs.labels.extend(more);
+    Some(inputs)
+}
+
+/// An array of which nothing is observed.
+fn no_entry(dimensions: usize) -> BoundArray {
+    let indices = vec![Vec::new(); dimensions];
+    BoundArray::Sparse { indices, values: Vec::new(), observed: None, unlisted_zero: false }
 }
 
 /// What was added to a covariance without a Cholesky factor.

@@ -275,7 +275,7 @@ pub fn bind(
         ways.push((way, 0.0));
         hide.push(hiding(&compiled.model, statement, what, way)?);
     }
-    let part = Part { hide: &hide, seed, frozen: None };
+    let part = Part { hide: &hide, seed, frozen: None, ..Part::default() };
     let Split { problem, held, .. } = bind_split(compiled, inputs, &part, &ways)?;
     if let Some(empty) = held.parts.iter().find(|part| part.is_empty()) {
         let name = &problem.model.symbols.array(empty.array).name;

@@ -1,0 +1,286 @@
+//! `cavi project`: latents of new rows, and what is said of wrong questions.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::common::{MODEL, cavi, scratch, text};
+use serde_json::Value;
+
+/// Counts as a long table, of such rows and columns.
+fn table(rows: &[String], columns: &[String]) -> String {
+    let mut lines = vec!["row,column,count".to_owned()];
+    for (i, row) in rows.iter().enumerate() {
+        for (j, column) in columns.iter().enumerate() {
+            let count = (i * 7 + j * 5) % 6 + 2 * usize::from(i % 2 == j % 2);
+            if count > 0 {
+                lines.push(format!("{row},{column},{count}"));
+            }
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+fn names(letter: &str, range: std::ops::Range<usize>) -> Vec<String> {
+    range.map(|number| format!("{letter}{number}")).collect()
+}
+
+/// A fit of a small factorisation in `fit`, and tables beside it.
+fn prepared(name: &str) -> PathBuf {
+    let directory = scratch(name);
+    let write = |file: &str, text: String| fs::write(directory.join(file), text).unwrap();
+    write("m.cavi", MODEL.to_owned());
+    write("x.csv", table(&names("r", 0..12), &names("c", 0..8)));
+    write("rows.csv", table(&names("s", 0..3), &names("c", 0..9)));
+    write("columns.csv", table(&names("r", 0..12), &names("d", 0..2)));
+    write("unknown.csv", table(&names("s", 0..3), &names("d", 0..8)));
+    let arguments =
+        ["fit", "m.cavi", "--data", "x=x.csv", "--sweeps", "3000", "--tol", "0", "--quiet", "--out", "fit"];
+    succeed(&directory, &arguments);
+    directory
+}
+
+fn succeed(directory: &Path, arguments: &[&str]) -> (String, String) {
+    let output = cavi(directory, arguments);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+    (text(&output.stdout), text(&output.stderr))
+}
+
+/// A mistake: the status, and the message, which has all of these words.
+fn refuse(directory: &Path, arguments: &[&str], status: i32, words: &[&str]) {
+    let output = cavi(directory, arguments);
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(status), "{arguments:?}: {message}");
+    assert!(words.iter().all(|word| message.contains(word)), "{arguments:?}: {message}");
+}
+
+fn rows(directory: &Path, file: &str) -> Vec<Vec<String>> {
+    let text = fs::read_to_string(directory.join(file)).unwrap();
+    text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
+}
+
+#[test]
+fn rows_and_columns_are_projected_as_the_data_say() {
+    let directory = prepared("project_axes");
+    let (out, notes) = succeed(&directory, &["project", "fit", "--data", "x=rows.csv", "--out", "p"]);
+    assert!(out.contains("3 new rows along `row`: converged after") && out.contains("written to p"), "{out}");
+    assert!(notes.contains("note: 3 entries have a label that the fit does not know"), "{notes}");
+    assert!(!notes.contains("do not say"), "{notes}");
+    let table = rows(&directory, "p/w.csv");
+    assert_eq!(table[0], ["row", "0", "1"]);
+    let labels: Vec<&str> = table[1..].iter().map(|row| row[0].as_str()).collect();
+    assert_eq!(labels, ["s0", "s1", "s2"]);
+    let summary: Value =
+        serde_json::from_slice(&fs::read(directory.join("p/summary.json")).unwrap()).unwrap();
+    assert_eq!(summary["sizes"]["row"], 3);
+    assert_eq!(summary["projected"]["axis"], "row");
+    assert_eq!(summary["projected"]["n_dropped"], 3);
+    let mut files: Vec<String> = fs::read_dir(directory.join("p/posterior"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort();
+    assert_eq!(files, ["w.mean.npy", "w.rate.npy", "w.shape.npy"]);
+    assert_eq!(fs::read_to_string(directory.join("p/axes/row.txt")).unwrap(), "s0\ns1\ns2\n");
+
+    // Columns: what was there before goes.
+    succeed(&directory, &["project", "fit", "--data", "x=columns.csv", "--out", "p"]);
+    assert!(!directory.join("p/w.csv").exists() && !directory.join("p/posterior/w.mean.npy").exists());
+    let table = rows(&directory, "p/h.csv");
+    assert_eq!(table[0], ["column", "0", "1"]);
+    assert_eq!((table[1][0].as_str(), table.len()), ("d0", 3));
+    let (shown, _) = succeed(&directory, &["summary", "p", "h"]);
+    assert!(shown.contains("h (part 2 x column 2): mean from"), "{shown}");
+    let (shown, _) = succeed(&directory, &["top", "p", "h", "--over", "column", "--n", "1"]);
+    assert!(shown.contains("part 0"), "{shown}");
+    // Another order of threads, the same bits.
+    succeed(&directory, &["project", "fit", "--data", "x=columns.csv", "--out", "q", "--threads", "3"]);
+    assert_eq!(rows(&directory, "p/h.csv"), rows(&directory, "q/h.csv"));
+}
+
+#[test]
+fn rows_of_the_fit_come_back() {
+    let directory = prepared("project_back");
+    for (axis, variable) in [("row", "w"), ("column", "h")] {
+        let arguments = ["project", "fit", "--data", "x=x.csv", "--out", "p", "--axis", axis, "--json"];
+        let (json, notes) = succeed(&directory, &arguments);
+        let json: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(json["projected"]["axis"], axis);
+        assert!(!notes.contains("do not say"), "{notes}");
+        let means = |place: &str| {
+            let path = directory.join(place).join(format!("posterior/{variable}.mean.npy"));
+            cavi_files::read_npy(&path).unwrap()
+        };
+        let (before, after) = (means("fit"), means("p"));
+        assert_eq!(before.shape, after.shape);
+        for (before, after) in before.values.iter().zip(&after.values) {
+            assert!((before - after).abs() <= 1e-8 * before, "{before} {after}");
+        }
+    }
+    let (_, notes) = succeed(&directory, &["project", "fit", "--data", "x=x.csv", "--out", "p"]);
+    assert!(notes.contains("`row` is taken (else `--axis column`)"), "{notes}");
+}
+
+#[test]
+fn a_row_without_a_known_label_is_a_row() {
+    let directory = prepared("project_lost");
+    fs::write(directory.join("lost.csv"), "row,column,count\ns9,c0,3\ns1,zzz,4\ns5,c2,1\n").unwrap();
+    succeed(&directory, &["project", "fit", "--data", "x=lost.csv", "--out", "p", "--axis", "row"]);
+    let labels: Vec<String> =
+        rows(&directory, "p/w.csv").into_iter().skip(1).map(|row| row[0].clone()).collect();
+    assert_eq!(labels, ["s9", "s1", "s5"]);
+}
+
+/// Two views: new samples may lack one of them, and are centred by the numbers of the fit.
+#[test]
+fn a_view_may_be_missing() {
+    let directory = scratch("project_views");
+    let model = "axis sample[n]\naxis gene[g]\naxis site[s]\naxis factor[k] = 1\n\
+        data x[n, g] : real, center over n\ndata y[n, s] : real, absent = NA\n\
+        z[n, k] ~ Normal(0, sd = 1)\na[g, k] ~ Normal(0, sd = 1)\nb[s, k] ~ Normal(0, sd = 1)\n\
+        x[n, g] ~ Normal(sum[k](a[g, k] * z[n, k]), sd = 0.3)\n\
+        y[n, s] ~ Normal(sum[k](b[s, k] * z[n, k]), sd = 0.3)\n";
+    fs::write(directory.join("m.cavi"), model).unwrap();
+    let level = |i: usize| (i * 5 % 7) as f64 - 3.0;
+    let table = |rows: std::ops::Range<usize>, columns: usize, shift: f64| {
+        let header: String = (0..columns).map(|j| format!(",c{j}")).collect();
+        let row = |i: usize| -> String {
+            let cells = (0..columns).map(|j| format!(",{}", shift + level(i) * (j as f64 - 1.5)));
+            format!("\nn{i}{}", cells.collect::<String>())
+        };
+        format!("{header}{}\n", rows.map(row).collect::<String>())
+    };
+    fs::write(directory.join("x.csv"), table(0..14, 4, 10.0)).unwrap();
+    fs::write(directory.join("y.csv"), table(0..14, 3, 0.0)).unwrap();
+    fs::write(directory.join("x2.csv"), table(3..5, 4, 10.0)).unwrap();
+    fs::write(directory.join("y2.csv"), table(3..5, 3, 0.0)).unwrap();
+    let fit =
+        ["fit", "m.cavi", "--data", "x=x.csv", "--data", "y=y.csv", "--out", "fit", "--quiet", "--tol", "0"];
+    succeed(&directory, &fit);
+    let mut found = Vec::new();
+    for data in
+        [&["--data", "x=x2.csv"][..], &["--data", "y=y2.csv"], &["--data", "x=x2.csv", "--data", "y=y2.csv"]]
+    {
+        let arguments = [&["project", "fit", "--out", "p", "--axis", "sample"][..], data].concat();
+        let (_, notes) = succeed(&directory, &arguments);
+        assert_eq!(notes.contains("is not given, and counts as missing"), data.len() == 2, "{notes}");
+        let rows = rows(&directory, "p/z.csv");
+        assert_eq!(rows[0], ["sample", "0"]);
+        found.push(rows[1..].iter().map(|row| row[1].parse::<f64>().unwrap()).collect::<Vec<f64>>());
+    }
+    // Each view alone says nearly what both say: one factor made the data.
+    for alone in &found[..2] {
+        for (alone, both) in alone.iter().zip(&found[2]) {
+            assert!((alone - both).abs() < 0.05 * both.abs().max(1.0), "{found:?}");
+        }
+    }
+    // Numbers of the fit, whose samples were centred together: of two samples alone the mean would be 0.
+    assert!((found[2][0] + found[2][1]).abs() > 0.5, "{found:?}");
+}
+
+#[test]
+fn wrong_questions_are_answered() {
+    let directory = prepared("project_wrong");
+    let project = |more: &[&'static str]| [&["project", "fit", "--out", "p"][..], more].concat();
+    refuse(&directory, &project(&[]), 1, &["`x` are bound to no file", "--data x=FILE"]);
+    refuse(
+        &directory,
+        &project(&["--data", "x=x.csv", "--axis", "part"]),
+        1,
+        &["E0904", "axis `part` cannot grow"],
+    );
+    refuse(
+        &directory,
+        &project(&["--data", "x=x.csv", "--axis", "rwo"]),
+        1,
+        &["no axis of this name", "did you mean `row`?"],
+    );
+    refuse(
+        &directory,
+        &project(&["--data", "x=unknown.csv", "--axis", "row"]),
+        1,
+        &["no entry of the new data has labels that the fit knows"],
+    );
+    refuse(&directory, &project(&["--data", "y=x.csv"]), 1, &["the program has no data of this name"]);
+    let negative = fs::read_to_string(directory.join("rows.csv")).unwrap().replacen(",2\n", ",-2\n", 1);
+    fs::write(directory.join("negative.csv"), negative).unwrap();
+    refuse(
+        &directory,
+        &project(&["--data", "x=negative.csv"]),
+        1,
+        &["negative.csv", "found -2; expected a count"],
+    );
+    refuse(
+        &directory,
+        &["project", "fit", "--data", "x=x.csv", "--out", "fit"],
+        2,
+        &["is the directory of the fit itself"],
+    );
+    refuse(
+        &directory,
+        &["project", "no", "--data", "x=x.csv", "--out", "p"],
+        1,
+        &["no/summary.json", "the directory of a fit"],
+    );
+    refuse(&directory, &["project", "fit", "--data", "x=x.csv"], 2, &["--out"]);
+    assert!(!directory.join("p").exists(), "nothing is left behind");
+    // The latents of rows are no fit, and half a fit is none.
+    succeed(&directory, &project(&["--data", "x=rows.csv"]));
+    refuse(
+        &directory,
+        &["project", "p", "--data", "x=rows.csv", "--out", "o", "--axis", "row"],
+        1,
+        &["nothing is there of `h`"],
+    );
+    fs::remove_file(directory.join("fit/posterior/h.rate.npy")).unwrap();
+    refuse(
+        &directory,
+        &["project", "fit", "--data", "x=rows.csv", "--out", "o"],
+        1,
+        &["`h` is given in part", "`h.rate`"],
+    );
+    fs::remove_file(directory.join("fit/axes/column.txt")).unwrap();
+    refuse(&directory, &["project", "fit", "--data", "x=rows.csv", "--out", "o"], 1, &["column.txt"]);
+    // The program of another fit.
+    fs::write(directory.join("fit/model.cavi"), MODEL.replace("Gamma(1,", "Gamma(2,")).unwrap();
+    refuse(
+        &directory,
+        &["project", "fit", "--data", "x=rows.csv", "--out", "o"],
+        1,
+        &["another program than the one that was fitted"],
+    );
+}
+
+#[test]
+fn what_ties_rows_together_is_named() {
+    let directory = scratch("project_ties");
+    fs::write(directory.join("y.csv"), "0,1,2\n0,0,1\n0,0,0\n").unwrap();
+    fs::write(directory.join("v.csv"), "1\n2\n3\n").unwrap();
+    let network = "axis node[i, j]\ndata y[i, j] : count, i < j\nw[i] ~ Gamma(1, rate = 1)\ny[i, j] ~ Poisson(w[i] * w[j])\n";
+    let sums = "axis case[n]\naxis group[g]\ndata x[n, g] : real\ndata v[n] : real\nw[g] ~ Normal(0, sd = 1)\n\
+        v[n] ~ Normal(sum[g](x[n, g] * w[g]), sd = 1)\n";
+    let chosen = "axis case[n]\naxis class[k] = 2\ndata v[n] : real\nm[k] ~ Normal(0, sd = 3)\np[:k] ~ Dirichlet(1)\n\
+        z[n] ~ Categorical(p)\nv[n] ~ Normal(m[z[n]], sd = 1)\n";
+    let alone = "axis case[n]\ndata v[n] : real\nm ~ Normal(0, sd = 3)\nv[n] ~ Normal(m, sd = 1)\n";
+    type Words = &'static [&'static str];
+    let cases: [(&str, Words, Words, Words); 4] = [
+        (network, &["--data", "y=y.csv"], &[], &["axis `node` cannot grow", "ties two rows"]),
+        (
+            sums,
+            &["--data", "x=y.csv", "--data", "v=v.csv"],
+            &["--axis", "group"],
+            &["reads several rows of axis `group` at once"],
+        ),
+        (
+            chosen,
+            &["--data", "v=v.csv"],
+            &["--axis", "class"],
+            &["axis `class` cannot grow: no data run along it"],
+        ),
+        (alone, &["--data", "v=v.csv"], &[], &["axis `case` cannot grow: no latent"]),
+    ];
+    for (model, data, more, words) in cases {
+        fs::write(directory.join("m.cavi"), model).unwrap();
+        succeed(&directory, &[&["fit", "m.cavi", "--out", "fit", "--quiet"][..], data].concat());
+        refuse(&directory, &[&["project", "fit", "--out", "p"][..], data, more].concat(), 1, words);
+    }
+}

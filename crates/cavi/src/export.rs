@@ -1,0 +1,119 @@
+//! The latents of a fit as tables with labels, from its directory alone.
+//!
+//! Each latent has two tables. The long one, `VAR.long.csv`, has a line for each number: its labels, its mean (`prob` of an index,
+//! `value` of a point), and where q has them its standard deviation and its quantiles at 5, 50 and 95 %, which bound its credible
+//! interval of 90 %. The wide one, `VAR.csv`, has the means alone: a line for each position on all axes but the last, a column for each
+//! label of that. A latent over a ragged axis has its groups in the first columns; where these have other labels on the last axis
+//! there is no wide table of it.
+
+use std::path::Path;
+
+use cavi_files::{Cell, CsvText};
+
+use crate::error::Error;
+use crate::summary::{Variable, place, variables};
+
+/// The levels of the quantiles, with the names of their columns.
+pub const LEVELS: [(f64, &str); 3] = [(0.05, "q05"), (0.5, "q50"), (0.95, "q95")];
+
+/// A table of a latent.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Its file.
+    pub file: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// The tables of all latents of a fit that have a mean on axes.
+///
+/// # Errors
+/// A directory that holds no fit.
+pub fn tables(directory: &Path) -> Result<Vec<Table>, Error> {
+    let all = variables(directory, None)?;
+    let own_name = |variable: &Variable| match variable.group.is_empty() {
+        true => variable.name.clone(),
+        false => variable.name.split('[').next().unwrap_or_default().to_owned(),
+    };
+    let mut tables = Vec::new();
+    let mut rest = all.as_slice();
+    while let Some(first) = rest.first() {
+        let name = own_name(first);
+        let count = rest.iter().take_while(|own| own_name(own) == name).count();
+        let (groups, others) = rest.split_at(count);
+        tables.extend(wide(groups).map(|text| Table { file: format!("{name}.csv"), text }));
+        tables.push(Table { file: format!("{name}.long.csv"), text: long(groups) });
+        rest = others;
+    }
+    Ok(tables)
+}
+
+/// The names of the columns of labels.
+fn axes_of(variable: &Variable) -> Vec<&str> {
+    let groups = variable.group.iter().map(|(axis, _)| axis.as_str());
+    groups.chain(variable.axes.iter().map(|(axis, _)| axis.as_str())).collect()
+}
+
+/// The groups of a variable, one number a line.
+fn long(groups: &[Variable]) -> String {
+    let first = &groups[0];
+    let has_deviations = groups.iter().any(|own| own.deviations.is_some());
+    let has_quantiles = groups.iter().any(|own| own.marginals.is_some());
+    let mut header = axes_of(first);
+    header.push(first.parameter);
+    header.extend(has_deviations.then_some("sd"));
+    header.extend(LEVELS.iter().filter(|_| has_quantiles).map(|(_, name)| *name));
+    let mut table = CsvText::new(&header);
+    for variable in groups {
+        for (cell, value) in variable.values.iter().enumerate() {
+            let mut row: Vec<Cell<'_>> = variable.group.iter().map(|(_, label)| Cell::Text(label)).collect();
+            row.extend(place(variable, cell).into_iter().map(Cell::Text));
+            row.push(Cell::Number(*value));
+            let number = |value: Option<f64>| value.map_or(Cell::Empty, Cell::Number);
+            if has_deviations {
+                row.push(number(variable.deviations.as_ref().map(|own| own[cell])));
+            }
+            if has_quantiles {
+                let marginal = variable.marginals.as_ref().map(|own| own[cell]);
+                row.extend(LEVELS.iter().map(|(level, _)| number(marginal.map(|own| own.quantile(*level)))));
+            }
+            table.row(&row);
+        }
+    }
+    table.as_str().to_owned()
+}
+
+/// The means of the groups of a variable, a line for all numbers along the last axis; `None` where groups differ in its labels.
+fn wide(groups: &[Variable]) -> Option<String> {
+    let first = &groups[0];
+    let columns: &[String] =
+        first.axes.last().filter(|_| axes_of(first).len() > 1).map_or(&[], |(_, labels)| labels);
+    let is_one = axes_of(first).len() <= 1;
+    let same = |own: &Variable| is_one || own.axes.last().is_some_and(|(_, labels)| labels == columns);
+    if !groups.iter().all(same) {
+        return None;
+    }
+    let mut header = axes_of(first);
+    if !is_one {
+        header.pop();
+    }
+    match is_one {
+        true => header.push(first.parameter),
+        false => header.extend(columns.iter().map(String::as_str)),
+    }
+    let width = if is_one { 1 } else { columns.len() };
+    let mut table = CsvText::new(&header);
+    for variable in groups.iter().filter(|_| width > 0) {
+        for (line, values) in variable.values.chunks(width).enumerate() {
+            let mut row: Vec<Cell<'_>> = variable.group.iter().map(|(_, label)| Cell::Text(label)).collect();
+            let mut labels = place(variable, line * width);
+            if !is_one {
+                labels.pop();
+            }
+            row.extend(labels.into_iter().map(Cell::Text));
+            row.extend(values.iter().copied().map(Cell::Number));
+            table.row(&row);
+        }
+    }
+    Some(table.as_str().to_owned())
+}

@@ -1,0 +1,464 @@
+//! Latents of new rows of data, given an earlier fit: what rows share keeps its q of the fit, and what is a row's own is fitted.
+//!
+//! **Which axis.** One that grows: latents run along it, or along an axis that is ragged in it, and no statement ties its
+//! positions together (`crates/cavi/src/rows/`). Documents of a topic model grow, and rows as well as columns of a matrix that is factorised;
+//! its words do not where a topic is one distribution over all of them. Where several axes can grow, the data say which one did:
+//! the one with labels that the fit does not have, or of another size. Where they do not say, it is the axis of rows: the first one of the
+//! data that can grow.
+//!
+//! **What is fitted.** The blocks of latents along that axis, by the steps that a sweep of the fit has for them. All other
+//! factors of q are those of the fit, as distributions: expectations of their logarithms and of their squares enter, not means alone. So
+//! rows of the fit come back where its sweeps left them.
+//!
+//! **What is not given.** Data that stand on the left of their statement alone may be left out: a view that new samples lack. All of
+//! their entries are missing then, and say nothing.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use cavi_algebra::{ArrayId, ArrayKind, AxisId, BlockId, Mode};
+use cavi_executor::BoundArray;
+use cavi_model::{InitSpec, Model, Start};
+use cavi_syntax::Diagnostic;
+
+use crate::bind::grown::{Seen, seen};
+use crate::bind::{DataError, Inputs, Part, SetInput, bind_in_part};
+use crate::compile::Compiled;
+use crate::directory::Stored;
+use crate::error::Error;
+use crate::fit::{Control, Fit, Progress, SWEEPS, Settings};
+use crate::posterior::NamedArray;
+use crate::prepare::{Problem, derive_again, prepare};
+use crate::rows::{self, Earlier, RowAxes, fit_own};
+
+mod tables;
+
+/// The relative change of the bound under which a projection stops, unless told otherwise: what is shared stands still, so sweeps
+/// are cheap, and the bound is flat about its maximum.
+pub const TOLERANCE: f64 = 1e-10;
+
+/// New rows, bound to the program of an earlier fit.
+#[derive(Debug)]
+pub struct NewRows {
+    /// The program with the new rows.
+    pub problem: Problem,
+    /// The axis that grew.
+    pub axis: String,
+    /// How many rows there are.
+    pub count: usize,
+    /// How many entries were left out for a label that the fit does not have.
+    pub dropped: usize,
+    /// Data that were not given, and count as missing.
+    pub not_given: Vec<String>,
+    /// The other axes that could have grown, where the data do not say which one did.
+    pub others: Vec<String>,
+    directory: PathBuf,
+    own: BTreeSet<ArrayId>,
+    /// The axes of rows.
+    axes: BTreeSet<AxisId>,
+}
+
+/// Latents of new rows.
+#[derive(Debug)]
+pub struct Projection {
+    /// The rows.
+    pub rows: NewRows,
+    /// The fit of their latents.
+    pub fit: Fit,
+}
+
+/// Binds new rows to the program of the fit in a directory. `compiled` is this program, with the constants of the fit where `inputs`
+/// give no others.
+///
+/// # Errors
+/// A program that is not the one that was fitted; an axis that cannot grow, with the statement for which it cannot; data that do not fit the axes of the fit, or of which no label
+/// is one of the fit's.
+pub fn bind(
+    compiled: Compiled,
+    inputs: &Inputs,
+    stored: &Stored,
+    directory: &Path,
+    axis: Option<&str>,
+) -> Result<NewRows, Error> {
+    if stored.model_hash.as_ref().is_some_and(|hash| *hash != compiled.source.hash()) {
+        return Err(DataError::new(format!(
+            "`{}` is another program than the one that was fitted",
+            stored.file_name
+        ))
+        .possible("the directory of a fit as it was written")
+        .into());
+    }
+    let earlier = &stored.set;
+    if inputs.data.is_empty() {
+        compiled.refuse_unbound(inputs)?;
+    }
+    let at = |diagnostic: Box<Diagnostic>| Error::at(*diagnostic, &compiled.source);
+    let growing = match axis {
+        Some(name) => Growing::named(&compiled, name)?.map_err(at)?,
+        None => Growing::find(&compiled, &with_constants(inputs, earlier, |_| true), directory)?,
+    };
+    let Growing { axis, own, axes, others } = growing;
+    let compiled = with_missing(compiled, inputs)?;
+    let (mut compiled, not_given) = compiled;
+    let names: Vec<String> =
+        not_given.iter().map(|id| compiled.model.symbols.array(*id).name.clone()).collect();
+
+    let rows = RowAxes { model: &compiled.model, axes };
+    let is_of_rows = |name: &str| {
+        let symbols = &rows.model.symbols;
+        let id = symbols.axes.iter().position(|axis| axis.name == name).map(AxisId::from);
+        id.is_some_and(|id| rows.is_row(id))
+    };
+    // The sizes of rows in the fit are not those of new rows.
+    let inputs = with_constants(inputs, earlier, |own| !is_of_rows(&own.name));
+    let Earlier { inputs, frozen, .. } = rows.frozen(&inputs, directory)?;
+    let fitted: BTreeSet<ArrayId> = own.iter().copied().chain(rows.own_data()).collect();
+    let axes = rows.axes;
+    // Starts from data were computed from the data of the fit.
+    let kept = |line: &InitSpec| own.contains(&line.target) && !matches!(line.start, Start::FromData { .. });
+    compiled.model.init.retain(kept);
+    let part = Part { frozen: Some(&frozen), unobserved: &not_given, ..Part::default() };
+    let bound = bind_in_part(&compiled.model, &inputs, &part)?;
+    let mut binding = bound.binding;
+    binding.new_rows = true;
+    let problem = prepare(compiled, binding)?;
+    let name = problem.model.symbols.axis(axis).name.clone();
+    let count = problem.binding.bound.axes[axis.index()].size;
+    let rows = NewRows {
+        problem,
+        axis: name,
+        count,
+        dropped: bound.dropped,
+        not_given: names,
+        others,
+        directory: directory.to_owned(),
+        own: fitted,
+        axes,
+    };
+    rows.refuse_unknown()?;
+    Ok(rows)
+}
+
+/// The inputs with some of the constants of the fit, where they give no others.
+fn with_constants(inputs: &Inputs, earlier: &[SetInput], keep: impl Fn(&SetInput) -> bool) -> Inputs {
+    let mut inputs = inputs.clone();
+    let more =
+        earlier.iter().filter(|own| inputs.set.iter().all(|other| other.name != own.name) && keep(own));
+    let more: Vec<SetInput> = more.cloned().collect();
+    inputs.set.extend(more);
+    inputs
+}
+
+/// The program in which data that are not given may be missing, and which data these are.
+///
+/// # Errors
+/// Data that are not given and that the program needs.
+fn with_missing(compiled: Compiled, inputs: &Inputs) -> Result<(Compiled, Vec<ArrayId>), Error> {
+    let symbols = &compiled.model.symbols;
+    let is_given = |name: &str| inputs.data.iter().any(|own| own.name == name);
+    let lacking: Vec<ArrayId> = compiled
+        .required_data()
+        .into_iter()
+        .filter(|name| !is_given(name))
+        .filter_map(|name| symbols.find(name))
+        .collect();
+    let needed: Vec<DataError> = lacking
+        .iter()
+        .filter(|id| !may_lack(&compiled.model, **id))
+        .map(|id| {
+            let name = &symbols.array(*id).name;
+            DataError::new(format!("the data `{name}` are bound to no file"))
+                .possible("to leave out data that stand on the left of their statement alone, entry by entry")
+                .help(format!("--data {name}=FILE"))
+        })
+        .collect();
+    if !needed.is_empty() {
+        return Err(needed.into());
+    }
+    if lacking.iter().all(|id| symbols.array(*id).absent.missing) {
+        return Ok((compiled, lacking));
+    }
+    let mut model = compiled.model.clone();
+    for id in &lacking {
+        let absent = &mut model.symbols.arrays[id.index()].absent;
+        (absent.missing, absent.zero) = (true, false);
+    }
+    let equations = derive_again(&model).map_err(|errors| {
+        let name = &symbols.array(lacking[0]).name;
+        let first =
+            Diagnostic::error("E0901", format!("`{name}` is not given, and the program needs all of it"))
+                .at(model.array_spans[lacking[0].index()], "data that are not given are missing ones")
+                .help("what is wrong with missing entries follows");
+        let diagnostics = std::iter::once(first).chain(errors).collect();
+        Error::Program { diagnostics, source: std::sync::Arc::clone(&compiled.source) }
+    })?;
+    Ok((Compiled { model, equations, ..compiled }, lacking))
+}
+
+/// Whether a program can do without some data: they stand on the left of their statement alone, and may have missing entries, or
+/// each entry has a distribution of its own.
+fn may_lack(model: &Model, id: ArrayId) -> bool {
+    let symbols = &model.symbols;
+    let mut is_read = false;
+    let mut read = |array: ArrayId, _: &[cavi_algebra::Subscript]| is_read |= array == id;
+    model
+        .statements
+        .iter()
+        .flat_map(|own| own.arguments.iter().flatten())
+        .for_each(|own| own.value.visit_values(&mut read));
+    symbols
+        .arrays
+        .iter()
+        .filter_map(|own| own.value.as_ref())
+        .for_each(|value| value.visit_values(&mut read));
+    let statement = model.statements.iter().find(|own| own.observed && own.target == id);
+    !is_read && statement.is_some_and(|own| symbols.array(id).absent.missing || own.slices.is_empty())
+}
+
+/// An axis that grows, what is its rows' own, and along which axes rows run.
+struct Growing {
+    axis: AxisId,
+    own: BTreeSet<ArrayId>,
+    axes: BTreeSet<AxisId>,
+    /// Other axes that could have grown.
+    others: Vec<String>,
+}
+
+impl Growing {
+    /// Along the axis of this name.
+    fn named(compiled: &Compiled, name: &str) -> Result<Result<Growing, Box<Diagnostic>>, DataError> {
+        let symbols = &compiled.model.symbols;
+        let place = symbols.axes.iter().position(|axis| axis.name == name);
+        let Some(place) = place else {
+            let known: Vec<&str> = symbols.axes.iter().map(|axis| axis.name.as_str()).collect();
+            let message = format!("`--axis {name}`: the program has no axis of this name");
+            return Err(DataError::unknown(message, name, &known));
+        };
+        Ok(Growing::along(compiled, AxisId::from(place)))
+    }
+
+    /// Along an axis; an error where it cannot grow, with the reason.
+    fn along(compiled: &Compiled, axis: AxisId) -> Result<Growing, Box<Diagnostic>> {
+        let Compiled { model, equations, .. } = compiled;
+        let symbols = &model.symbols;
+        let name = &symbols.axis(axis).name;
+        let refused = |message: String, label: &str| {
+            Diagnostic::error("E0904", message).at(model.axis_spans[axis.index()], label)
+        };
+        let rows = RowAxes::along(model, axis);
+        let is_data = |array: &ArrayId| {
+            let own = symbols.array(*array);
+            own.kind == ArrayKind::Data && own.value.is_none()
+        };
+        let along = |array: &ArrayId| rows.has_rows(*array);
+        if !(0..symbols.arrays.len()).map(ArrayId::from).filter(is_data).any(|array| along(&array)) {
+            let message = format!("axis `{name}` cannot grow: no data run along it");
+            return Err(refused(message, "its size is the program's").into());
+        }
+        let own = rows.own_latents().map_err(|mut tie| {
+            tie.code = "E0904";
+            tie.message = format!("axis `{name}` cannot grow: {}", tie.message);
+            tie
+        })?;
+        let stored = |id: &BlockId| equations.block(*id).mode != Mode::Implicit;
+        let has_factor = |array: &&ArrayId| equations.block_of(**array).is_some_and(|id| stored(&id));
+        if !own.iter().any(|array| has_factor(&array)) {
+            let message =
+                format!("axis `{name}` cannot grow: no latent with a factor of q of its own runs along it");
+            return Err(refused(message, "a new position has nothing of its own").into());
+        }
+        let mixed = equations.blocks.iter().find(|block| {
+            let count = block.members.iter().filter(|member| own.contains(member)).count();
+            count > 0 && count < block.members.len()
+        });
+        if let Some(block) = mixed {
+            let names: Vec<&str> =
+                block.members.iter().map(|own| symbols.array(*own).name.as_str()).collect();
+            let names = crate::bind::list(&names);
+            let message = format!(
+                "axis `{name}` cannot grow: one factor of q holds {names}, and not all of them run along it"
+            );
+            let refused = refused(message, "rows have no factor of their own");
+            return Err(refused
+                .help("take the `q(...)` of what rows have apart from that of what they share")
+                .into());
+        }
+        let fixed = own.iter().find(|array| {
+            let is_fixed =
+                equations.block_of(**array).is_some_and(|id| equations.block(id).mode == Mode::Fixed);
+            is_fixed && !model.init.iter().any(|line| line.target == **array)
+        });
+        if let Some(array) = fixed {
+            let fixed = &symbols.array(*array).name;
+            let message =
+                format!("axis `{name}` cannot grow: `{fixed}` is `fixed`, and new rows have no values of it");
+            return Err(refused(message, "runs along this axis")
+                .help(format!("an `init` line for `{fixed}`"))
+                .into());
+        }
+        Ok(Growing { axis, own, axes: rows.axes, others: Vec::new() })
+    }
+
+    /// Along the axis that the data say, else the first one of the data that can grow.
+    fn find(compiled: &Compiled, inputs: &Inputs, directory: &Path) -> Result<Growing, Error> {
+        let symbols = &compiled.model.symbols;
+        let mut growing: Vec<Growing> = Vec::new();
+        let mut refused = Vec::new();
+        for axis in in_order(&compiled.model) {
+            match Growing::along(compiled, axis) {
+                Ok(own) => growing.push(own),
+                Err(diagnostic) => refused.push(*diagnostic),
+            }
+        }
+        if growing.len() > 1 {
+            let candidates: BTreeSet<AxisId> = growing.iter().map(|own| own.axis).collect();
+            let none = RowAxes { model: &compiled.model, axes: BTreeSet::new() };
+            let earlier = none.frozen(&Inputs::default(), directory)?.axes;
+            let names = none_above(symbols, earlier);
+            let seen = seen(&compiled.model, inputs, &names)?;
+            let says: Vec<AxisId> = said(&candidates, &seen, symbols);
+            if let [axis] = says.as_slice() {
+                growing.retain(|own| own.axis == *axis);
+            } else if !says.is_empty() {
+                growing.retain(|own| says.contains(&own.axis));
+            }
+        }
+        let others = growing.iter().skip(1).map(|own| symbols.axis(own.axis).name.clone()).collect();
+        match growing.into_iter().next() {
+            Some(first) => Ok(Growing { others, ..first }),
+            // All reasons, so that each axis has one.
+            None => {
+                Err(Error::Program { diagnostics: refused, source: std::sync::Arc::clone(&compiled.source) })
+            }
+        }
+    }
+}
+
+/// The axes of the observed data, in the order in which they are declared there, each after those it is ragged in; then others.
+fn in_order(model: &Model) -> Vec<AxisId> {
+    let symbols = &model.symbols;
+    let mut order: Vec<AxisId> = Vec::new();
+    let observed = model.statements.iter().filter(|own| own.observed);
+    let letters = observed.flat_map(|own| &symbols.array(own.target).letters);
+    for letter in letters {
+        order.extend(symbols.lineage(*letter).iter().rev().map(|own| symbols.letter(*own).axis));
+    }
+    order.extend((0..symbols.axes.len()).map(AxisId::from));
+    cavi_algebra::dedup(order)
+}
+
+/// The labels of each axis, of a ragged one without those of its groups.
+fn none_above(
+    symbols: &cavi_algebra::Symbols,
+    axes: std::collections::BTreeMap<AxisId, Vec<String>>,
+) -> std::collections::BTreeMap<AxisId, Vec<String>> {
+    let own = |label: String| label.rsplit('/').next().unwrap_or_default().to_owned();
+    let each = axes.into_iter().map(|(axis, labels)| match symbols.axis(axis).parent {
+        None => (axis, labels),
+        Some(_) => (axis, labels.into_iter().map(own).collect()),
+    });
+    each.collect()
+}
+
+/// The axes that the data say have grown: those with new positions; of several those none of whose labels the fit knows. An axis
+/// in which another is ragged counts before that.
+fn said(
+    candidates: &BTreeSet<AxisId>,
+    seen: &std::collections::BTreeMap<AxisId, Seen>,
+    symbols: &cavi_algebra::Symbols,
+) -> Vec<AxisId> {
+    let has_new = |axis: &&AxisId| seen.get(*axis).is_some_and(Seen::has_new);
+    let mut grown: Vec<AxisId> = candidates.iter().filter(has_new).copied().collect();
+    let all = grown.clone();
+    let above =
+        |axis: AxisId| std::iter::successors(symbols.axis(axis).parent, |own| symbols.axis(*own).parent);
+    grown.retain(|axis| above(*axis).all(|above| !all.contains(&above)));
+    let is_all_new = |axis: &&AxisId| seen.get(*axis).is_some_and(|own| own.known.is_empty());
+    let all_new: Vec<AxisId> = grown.iter().filter(is_all_new).copied().collect();
+    if all_new.is_empty() { grown } else { all_new }
+}
+
+impl NewRows {
+    /// Refuses data of which no entry is left.
+    fn refuse_unknown(&self) -> Result<(), DataError> {
+        let Problem { model, binding, .. } = self.problem.as_given();
+        let entries = |array: &Option<BoundArray>| match array {
+            Some(BoundArray::Dense { values, .. } | BoundArray::Sparse { values, .. }) => values.len(),
+            None => 0,
+        };
+        let observed = model.statements.iter().filter(|own| own.observed);
+        let arrays = &binding.bound.arrays;
+        if self.dropped == 0 || observed.into_iter().any(|own| entries(&arrays[own.target.index()]) > 0) {
+            return Ok(());
+        }
+        Err(DataError::new(format!(
+            "no entry of the new data has labels that the fit knows: all {} are left out",
+            self.dropped
+        ))
+        .possible(format!(
+            "labels of the axes in `{}`, for all axes but `{}`",
+            self.directory.join("axes").display(),
+            self.axis
+        )))
+    }
+
+    /// The directory of the fit that they are projected by.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Whether a block is one of rows.
+    pub(crate) fn is_own(&self, block: BlockId) -> bool {
+        let equations = &self.problem.as_given().equations;
+        equations.block(block).members.iter().any(|member| self.own.contains(member))
+    }
+
+    /// Fits the latents of the rows. Settings that are `None` are those of a projection, not of the program: at most
+    /// [`SWEEPS`] sweeps, and [`TOLERANCE`].
+    ///
+    /// # Errors
+    /// A directory that lacks what rows share, or is that of another program; a fit that fails.
+    pub fn fit(
+        self,
+        settings: &Settings,
+        callback: &mut dyn FnMut(&Progress) -> Control,
+    ) -> Result<Projection, Error> {
+        let settings = Settings {
+            sweeps: Some(settings.sweeps.unwrap_or(SWEEPS)),
+            tolerance: Some(settings.tolerance.unwrap_or(TOLERANCE)),
+            // Rotations would turn what rows share.
+            accelerate: Some(false),
+            ..settings.clone()
+        };
+        let rows = RowAxes { model: &self.problem.as_given().model, axes: self.axes.clone() };
+        let seed = settings.seed.unwrap_or(0);
+        let start = rows::start(
+            &self.problem,
+            &self.directory,
+            &|block| self.is_own(block),
+            &|axis| rows.is_row(axis),
+            seed,
+        )?;
+        let (_, fit) = fit_own(&self.problem, &self.directory, &self.own, Some(start), &settings, callback)?;
+        let Some(mut fit) = fit else {
+            return Err(DataError::new(format!(
+                "the sweep of the program updates no latent along axis `{}`",
+                self.axis
+            ))
+            .help("name them in its `sweep` line, or leave that out")
+            .into());
+        };
+        // Data that were not given are unobserved on purpose.
+        fit.warnings.retain(|own| own.code != "W0807" || self.not_given.is_empty());
+        Ok(Projection { rows: self, fit })
+    }
+}
+
+impl Projection {
+    /// The factors of q of the rows' latents as named arrays, as [`Problem::posterior`] has them.
+    pub fn posterior(&self) -> Vec<NamedArray> {
+        crate::posterior::arrays_of(&self.rows.problem, &self.fit.parameters, &|block| {
+            self.rows.is_own(block)
+        })
+    }
+}

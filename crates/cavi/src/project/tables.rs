@@ -1,0 +1,122 @@
+//! The means of the latents of rows as tables: a row of the table for each row of the data.
+
+use cavi_algebra::{ArrayId, AxisId, Symbols};
+use cavi_executor::Bound;
+use cavi_files::{Cell, CsvText};
+
+use super::Projection;
+use crate::bind::Labels;
+use crate::means::{Mean, mean};
+use crate::prepare::{EntryAxis, Problem};
+
+/// A dimension of the means of a latent.
+struct Dimension<'a> {
+    symbols: &'a Symbols,
+    bound: &'a Bound,
+    labels: &'a Labels,
+    entries: Option<&'a EntryAxis>,
+    axis: AxisId,
+}
+
+impl Dimension<'_> {
+    /// The names of its columns: the axis, after those that it is ragged in; of listed entries all of theirs.
+    fn names(&self) -> Vec<String> {
+        let axes = |axis: AxisId| {
+            let mut axes: Vec<AxisId> =
+                std::iter::successors(Some(axis), |own| self.symbols.axis(*own).parent).collect();
+            axes.reverse();
+            axes
+        };
+        let own = match self.entries {
+            Some(entries) => entries.coordinates.iter().flat_map(|axis| axes(*axis)).collect(),
+            None => axes(self.axis),
+        };
+        own.into_iter().map(|axis| self.symbols.axis(axis).name.clone()).collect()
+    }
+
+    /// The labels of a position, one for each of its columns.
+    fn labels(&self, position: usize) -> Vec<String> {
+        let path = |axis: AxisId, position: usize| self.labels.path(self.symbols, self.bound, axis, position);
+        match self.entries {
+            None => path(self.axis, position),
+            Some(entries) => {
+                let each = entries.coordinates.iter().zip(&entries.columns);
+                each.flat_map(|(axis, column)| path(*axis, column[position] as usize)).collect()
+            }
+        }
+    }
+}
+
+impl Projection {
+    /// The name of each latent of rows, and its means as the text of a table: the labels of the row, then a mean for each position
+    /// on its other axes (of an index the probability of each class), under its label. A latent without other axes has one column,
+    /// `mean`.
+    pub fn tables(&self) -> Vec<(String, String)> {
+        let Problem { equations, .. } = self.rows.problem.as_given();
+        let name = |array: &ArrayId| equations.symbols.array(*array).name.clone();
+        self.rows.own.iter().filter_map(|array| Some((name(array), self.table(*array)?))).collect()
+    }
+
+    /// The table of a latent; `None` for one without a mean of its own.
+    fn table(&self, array: ArrayId) -> Option<String> {
+        let Problem { equations, binding, .. } = self.rows.problem.as_given();
+        let (symbols, bound, labels) = (&equations.symbols, &binding.bound, &binding.labels);
+        let Mean { axes, shape, values } = mean(equations, bound, &self.fit.parameters, array)?;
+        let dimension = |axis: AxisId| {
+            let entries = binding.entries.iter().find(|own| own.axis == axis);
+            Dimension { symbols, bound, labels, entries, axis }
+        };
+        let is_key: Vec<bool> = axes.iter().map(|axis| self.is_key(&binding.entries, *axis)).collect();
+        let some = |key: bool| (0..axes.len()).filter(|place| is_key[*place] == key).collect::<Vec<usize>>();
+        let (keys, others) = (some(true), some(false));
+        let dimensions: Vec<Dimension<'_>> = axes.iter().map(|axis| dimension(*axis)).collect();
+
+        let size = |places: &[usize]| places.iter().map(|place| shape[*place]).product::<usize>();
+        // The positions of a cell of the table along some dimensions, the last the fastest.
+        let positions = |places: &[usize], cell: usize| {
+            let mut rest = cell;
+            let mut own = vec![0; places.len()];
+            for (position, place) in own.iter_mut().zip(places).rev() {
+                *position = rest % shape[*place];
+                rest /= shape[*place];
+            }
+            own
+        };
+        let texts = |places: &[usize], cell: usize| -> Vec<String> {
+            let own = positions(places, cell);
+            places.iter().zip(own).flat_map(|(place, position)| dimensions[*place].labels(position)).collect()
+        };
+        let mut stride = vec![1; shape.len()];
+        for place in (1..shape.len()).rev() {
+            stride[place - 1] = stride[place] * shape[place];
+        }
+        let offsets = |places: &[usize]| -> Vec<usize> {
+            let offset = |cell: usize| {
+                let own = positions(places, cell);
+                own.iter().zip(places).map(|(position, place)| position * stride[*place]).sum()
+            };
+            (0..size(places)).map(offset).collect()
+        };
+        let mut header: Vec<String> = keys.iter().flat_map(|place| dimensions[*place].names()).collect();
+        match others.is_empty() {
+            true => header.push("mean".to_owned()),
+            false => header.extend((0..size(&others)).map(|cell| texts(&others, cell).join("/"))),
+        }
+        let mut table = CsvText::new(&header.iter().map(String::as_str).collect::<Vec<_>>());
+        let columns = offsets(&others);
+        for (row, start) in offsets(&keys).into_iter().enumerate() {
+            let labels = texts(&keys, row);
+            let cells = labels.iter().map(|label| Cell::Text(label));
+            let means = columns.iter().map(|column| Cell::Number(values[start + column]));
+            table.row(&cells.chain(means).collect::<Vec<_>>());
+        }
+        Some(table.as_str().to_owned())
+    }
+
+    /// Whether positions on an axis are rows of the tables: those of rows, of what is ragged in them, and listed entries.
+    fn is_key(&self, entries: &[EntryAxis], axis: AxisId) -> bool {
+        let symbols = &self.rows.problem.as_given().model.symbols;
+        let mut above = std::iter::successors(Some(axis), |own| symbols.axis(*own).parent);
+        entries.iter().any(|own| own.axis == axis) || above.any(|own| self.rows.axes.contains(&own))
+    }
+}

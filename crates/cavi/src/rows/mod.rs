@@ -1,0 +1,13 @@
+//! New rows of data for an earlier fit: what they share keeps its q of the fit, and what is their own is fitted.
+//!
+//! [`crate::heldout::rows`] scores new rows so, and [`crate::project`] writes their latents.
+
+mod axes;
+mod earlier;
+mod own;
+mod start;
+
+pub(crate) use axes::RowAxes;
+pub(crate) use earlier::Earlier;
+pub(crate) use own::fit_own;
+pub(crate) use start::start;

@@ -1,0 +1,204 @@
+//! Where the fit of new rows starts: a row that the earlier fit has at its q there, any other at the average row of that fit.
+//!
+//! Averages are taken of the parameters that define q, which lie in convex sets. So a row starts where it does whatever rows stand
+//! beside it, and a row of the fit comes back to where it was even if its own problem has several optima. A point that is 0 starts at
+//! the average, since a multiplicative update never leaves 0. What the fit has no file for, such as a group of a ragged axis that it does
+//! not have, starts at random.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use cavi_algebra::{ArrayKind, AxisId, BlockId, Mode};
+use cavi_files::DenseArray;
+
+use crate::bind::DataError;
+use crate::init::read_over;
+use crate::posterior::{Along, ColumnFile, FileDimension, group_path};
+use crate::prepare::Problem;
+use crate::start::Given;
+
+/// The start of the blocks of rows.
+///
+/// # Errors
+/// Files that cannot be read.
+pub(crate) fn start(
+    problem: &Problem,
+    directory: &Path,
+    is_own: &dyn Fn(BlockId) -> bool,
+    is_row: &dyn Fn(AxisId) -> bool,
+    seed: u64,
+) -> Result<Given, Vec<DataError>> {
+    let Problem { equations, binding, .. } = problem.as_given();
+    let symbols = &equations.symbols;
+    let wanted = |id: BlockId| {
+        let block = equations.block(id);
+        let latent = block.members.iter().all(|member| symbols.array(*member).kind == ArrayKind::Latent);
+        latent && is_own(id) && matches!(block.mode, Mode::Distribution | Mode::Point)
+    };
+    let random = cavi_executor::start(equations, &binding.bound, seed);
+    let mut rows = Matched { problem, directory, is_row, found: HashMap::new() };
+    read_over(problem, directory, &wanted, &random, &mut |file, array, values| {
+        rows.place(file, array, values)
+    })
+}
+
+/// For each position of a group of an axis its position in the fit; `None` for one that the fit does not have.
+type Positions = Vec<Option<usize>>;
+
+/// How new rows match those of the fit.
+struct Matched<'a> {
+    problem: &'a Problem,
+    directory: &'a Path,
+    is_row: &'a dyn Fn(AxisId) -> bool,
+    found: HashMap<(AxisId, Option<usize>), Positions>,
+}
+
+impl Matched<'_> {
+    /// Puts the numbers of a file at the places of the rows that they start; nothing where the file has another layout.
+    fn place(&mut self, file: &ColumnFile, array: &DenseArray, values: &mut [f64]) -> Result<(), DataError> {
+        let Some(lengths) = self.lengths(file, &array.shape) else { return Ok(()) };
+        if lengths.contains(&0) {
+            return Ok(());
+        }
+        let mut sources: Vec<Vec<usize>> = Vec::new();
+        for (dimension, theirs) in file.dimensions.iter().zip(&lengths) {
+            sources.push(self.sources(dimension, *theirs)?);
+        }
+        let averaged = with_averages(&array.values, &lengths);
+        let is_point = file.key.split('/').next().is_some_and(|key| key.ends_with(".value"));
+        let of_rows = |own: &FileDimension| matches!(own.along, Along::Axis(axis, _) if (self.is_row)(axis));
+        let is_row: Vec<bool> = file.dimensions.iter().map(of_rows).collect();
+        let walk =
+            Walk { file, lengths: &lengths, sources: &sources, from: &averaged, is_row: &is_row, is_point };
+        walk.step(0, file.base, 0, 0, values);
+        Ok(())
+    }
+
+    /// The length of each dimension in the file: those of rows are the fit's, several slices may be one of the file's.
+    fn lengths(&self, file: &ColumnFile, shape: &[usize]) -> Option<Vec<usize>> {
+        let mut lengths = Vec::new();
+        let mut dimensions = file.dimensions.iter().peekable();
+        for size in shape {
+            let first = dimensions.next()?;
+            let of_rows = matches!(first.along, Along::Axis(axis, _) if (self.is_row)(axis));
+            if of_rows || *size == 1 || *size == first.length || *size == first.full {
+                lengths.push(*size);
+                continue;
+            }
+            let mut product = first.full;
+            lengths.push(first.full);
+            while product < *size {
+                let next = dimensions.next()?;
+                lengths.push(next.full);
+                product *= next.full;
+            }
+            if product != *size {
+                return None;
+            }
+        }
+        dimensions.peek().is_none().then_some(lengths)
+    }
+
+    /// For each position of a dimension its position in the file; the length of that stands for the average.
+    fn sources(&mut self, dimension: &FileDimension, theirs: usize) -> Result<Vec<usize>, DataError> {
+        let same = |position: usize| position.min(theirs - 1);
+        Ok(match dimension.along {
+            // One for all rows.
+            _ if dimension.length < dimension.full && theirs > 1 => vec![theirs; dimension.length],
+            Along::Axis(axis, group) if (self.is_row)(axis) && theirs > 1 => {
+                let positions = self.positions(axis, group)?;
+                let known = |own: &Option<usize>| own.filter(|own| *own < theirs).unwrap_or(theirs);
+                positions.iter().take(dimension.length).map(known).collect()
+            }
+            Along::Axis(..) | Along::Members(_) => (0..dimension.length).map(same).collect(),
+        })
+    }
+
+    /// Rows match by their labels; those without labels are rows of the fit if there are as many.
+    fn positions(&mut self, axis: AxisId, group: Option<usize>) -> Result<Positions, DataError> {
+        if let Some(found) = self.found.get(&(axis, group)) {
+            return Ok(found.clone());
+        }
+        let Problem { equations, binding, .. } = self.problem.as_given();
+        let (symbols, bound, labels) = (&equations.symbols, &binding.bound, &binding.labels);
+        let own = &bound.axes[axis.index()];
+        let range = match (&own.starts, group) {
+            (Some(starts), Some(group)) => starts[group]..starts[group + 1],
+            _ => 0..own.size,
+        };
+        let axes = self.directory.join("axes");
+        let name = &symbols.axis(axis).name;
+        let path = match (group, symbols.axis(axis).parent) {
+            (Some(group), Some(parent)) => {
+                axes.join(name).join(format!("{}.txt", group_path(symbols, bound, labels, parent, group)))
+            }
+            _ => axes.join(format!("{name}.txt")),
+        };
+        let found: Positions = if !path.is_file() {
+            vec![None; range.len()]
+        } else {
+            let theirs = cavi_files::read_labels(&path)?;
+            if labels.is_labelled(axis) {
+                let places: HashMap<&str, usize> =
+                    theirs.iter().enumerate().map(|(place, label)| (label.as_str(), place)).collect();
+                range.map(|position| places.get(&*labels.label(bound, axis, position)).copied()).collect()
+            } else {
+                let same = theirs.len() == range.len();
+                (0..range.len()).map(|position| same.then_some(position)).collect()
+            }
+        };
+        self.found.insert((axis, group), found.clone());
+        Ok(found)
+    }
+}
+
+/// An array with one more position along each of its dimensions: the average over the others.
+fn with_averages(values: &[f64], shape: &[usize]) -> Vec<f64> {
+    let mut values = values.to_vec();
+    let mut shape = shape.to_vec();
+    for dimension in 0..shape.len() {
+        let after: usize = shape[dimension + 1..].iter().product();
+        let width = shape[dimension] * after;
+        let mut more = Vec::with_capacity(values.len() + values.len() / shape[dimension].max(1));
+        for row in values.chunks_exact(width.max(1)) {
+            more.extend_from_slice(row);
+            more.extend((0..after).map(|place| {
+                let own = row.iter().skip(place).step_by(after);
+                own.sum::<f64>() / shape[dimension] as f64
+            }));
+        }
+        shape[dimension] += 1;
+        values = more;
+    }
+    values
+}
+
+/// A walk through a column, at once through the file with its averages.
+struct Walk<'a> {
+    file: &'a ColumnFile,
+    /// The length of each dimension in the file.
+    lengths: &'a [usize],
+    sources: &'a [Vec<usize>],
+    from: &'a [f64],
+    /// Which dimensions are those of rows.
+    is_row: &'a [bool],
+    is_point: bool,
+}
+
+impl Walk<'_> {
+    /// `average` is the place in the file of the average row.
+    fn step(&self, depth: usize, place: usize, source: usize, average: usize, values: &mut [f64]) {
+        let Some(dimension) = self.file.dimensions.get(depth) else {
+            let own = self.from[source];
+            values[place] = if self.is_point && own == 0.0 { self.from[average] } else { own };
+            return;
+        };
+        let theirs = self.lengths[depth];
+        for (position, own) in self.sources[depth].iter().enumerate() {
+            let mean = if self.is_row[depth] { theirs } else { *own };
+            let next = |before: usize, own: usize| before * (theirs + 1) + own;
+            let place = place + position * dimension.stride;
+            self.step(depth + 1, place, next(source, *own), next(average, mean), values);
+        }
+    }
+}
