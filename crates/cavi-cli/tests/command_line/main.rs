@@ -7,3 +7,4 @@ mod commands;
 mod heldout;
 mod options;
 mod terminal;
+mod texts;

@@ -334,7 +334,7 @@ fn formats_that_cannot_be_read_are_named() {
     check_error(
         read("labels.txt", "", "a b"),
         "labels.txt: found a file name that states no format; expected one that ends in .mtx, .tns, .csv, .tsv, .ldac, \
-         .npy (each also with .gz) or .npz",
+         .npy (each also with .gz) or .npz (`--data NAME=lines:labels.txt` reads texts, one document a line)",
     );
     check_error(
         read_with("a.mtx", "", "a b", Wanted::Numbers, Some("y"), &[]),
