@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::{FileError, quote};
+use crate::error::FileError;
 
 /// What stands before the name of a file that holds one document a line.
 const LINES: &str = "lines:";
 
 /// The suffixes of readable data files, as a message lists them.
-pub const SUFFIXES: &str = ".mtx, .tns, .csv, .tsv, .ldac, .npy (each also with .gz) or .npz";
+pub const SUFFIXES: &str = ".mtx, .tns, .csv, .tsv, .ldac, .npy (each also with .gz or .zst) or .npz";
 
 /// The format of a data file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,7 @@ pub(crate) enum Format {
 pub(crate) enum Packing {
     Plain,
     Gzip,
+    Zstandard,
 }
 
 const FORMATS: [(&str, Format); 7] = [
@@ -47,24 +48,18 @@ pub(crate) fn file_of_lines(path: &Path) -> Option<&Path> {
 }
 
 /// How a file is compressed, by the end of its name.
-pub(crate) fn packing(path: &Path) -> Result<Packing, FileError> {
+pub(crate) fn packing(path: &Path) -> Packing {
     let name = file_name(path);
-    match name.strip_suffix(".zst") {
-        Some(inner) => {
-            Err(FileError::new("a file compressed by Zstandard", "a plain file, or one compressed by gzip")
-                .with_help(format!(
-                    "this version of Cavi does not read .zst; `unzstd` makes {} of it",
-                    quote(inner.as_bytes())
-                )))
-        }
-        None if name.ends_with(".gz") => Ok(Packing::Gzip),
-        None => Ok(Packing::Plain),
+    match () {
+        () if name.ends_with(".gz") => Packing::Gzip,
+        () if name.ends_with(".zst") => Packing::Zstandard,
+        () => Packing::Plain,
     }
 }
 
 /// The format of a file, and how it is compressed.
 pub(crate) fn of_path(path: &Path) -> Result<(Format, Packing), FileError> {
-    let packing = packing(path)?;
+    let packing = packing(path);
     if file_of_lines(path).is_some() {
         return Ok((Format::Lines, packing));
     }
@@ -74,10 +69,10 @@ pub(crate) fn of_path(path: &Path) -> Result<(Format, Packing), FileError> {
             "this version of Cavi does not read .parquet; write the table as .csv, or the array as .npy",
         ));
     }
-    let plain = name.strip_suffix(".gz").unwrap_or(&name);
+    let plain = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
     match FORMATS.iter().find(|(suffix, _)| plain.ends_with(suffix)) {
         Some((_, Format::Npz)) if packing != Packing::Plain => Err(FileError::new(
-            "an .npz file within a gzip file",
+            "an .npz file within a compressed file",
             "an .npz file as it is, for it is already compressed",
         )),
         Some(&(_, format)) => Ok((format, packing)),
@@ -131,9 +126,10 @@ mod tests {
         assert_eq!(of("X.MTX.GZ"), Some((Format::MatrixMarket, Packing::Gzip)));
         assert_eq!(of("x.tsv.gz"), Some((Format::Table(b'\t'), Packing::Gzip)));
         assert_eq!(of("x.npy.gz"), Some((Format::Npy, Packing::Gzip)));
+        assert_eq!(of("x.csv.ZST"), Some((Format::Table(b','), Packing::Zstandard)));
         assert_eq!(of("lines:a/x.txt"), Some((Format::Lines, Packing::Plain)));
         assert_eq!(of("lines:x.csv.gz"), Some((Format::Lines, Packing::Gzip)));
-        for name in ["x", "x.txt", "x.npz.gz", "x.csv.zst", "x.parquet", "x.gz", "", "/"] {
+        for name in ["x", "x.txt", "x.npz.gz", "x.npz.zst", "x.parquet", "x.gz", "x.zst", "", "/"] {
             assert_eq!(of(name), None, "{name}");
         }
     }

@@ -99,7 +99,7 @@ fn files_that_are_no_data_are_called_what_they_are() {
     for (file, wanted) in [
         ("folder", "a folder without files"),
         ("folder.csv", "a folder without files"),
-        ("x.csv.zst", "this version of Cavi does not read .zst"),
+        ("x.csv.zst", "a file that is not compressed"),
         ("x.parquet", "this version of Cavi does not read .parquet"),
         ("none.csv", "no such file"),
     ] {

@@ -4,6 +4,7 @@ use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
+use ruzstd::decoding::StreamingDecoder;
 
 use crate::error::{FileError, quote};
 use crate::format::{self, Packing};
@@ -31,6 +32,7 @@ pub(crate) fn decompress(bytes: Vec<u8>, packing: Packing) -> Result<Vec<u8>, Fi
     match packing {
         Packing::Plain => Ok(bytes),
         Packing::Gzip => gunzip(&bytes),
+        Packing::Zstandard => unzstd(&bytes),
     }
 }
 
@@ -50,6 +52,48 @@ fn gunzip(bytes: &[u8]) -> Result<Vec<u8>, FileError> {
         )),
         Err(error) => Err(FileError::new(format!("a damaged gzip file ({error})"), "a gzip file")),
     }
+}
+
+/// What starts a frame of Zstandard, and, but for its last four bits, a frame of other bytes between them (RFC 8878).
+const ZSTANDARD: u32 = 0xfd2f_b528;
+const SKIPPED: u32 = 0x184d_2a50;
+
+fn unzstd(bytes: &[u8]) -> Result<Vec<u8>, FileError> {
+    let magic = |bytes: &[u8]| bytes.first_chunk().map(|magic| u32::from_le_bytes(*magic));
+    let damaged = |error: &dyn std::fmt::Display, plain: &[u8]| {
+        let found = format!("a damaged Zstandard file ({error}; after {} decompressed bytes)", plain.len());
+        FileError::new(found, "a complete Zstandard file")
+    };
+    let (mut rest, mut plain) = (bytes, Vec::new());
+    while !rest.is_empty() {
+        match magic(rest) {
+            Some(ZSTANDARD) => {}
+            Some(magic) if magic & 0xffff_fff0 == SKIPPED => {
+                let length = rest.get(4..).and_then(|rest| rest.first_chunk());
+                let length = length.map_or(usize::MAX, |length| u32::from_le_bytes(*length) as usize);
+                rest = rest
+                    .get(8..)
+                    .and_then(|rest| rest.get(length..))
+                    .ok_or_else(|| damaged(&"it breaks off", &plain))?;
+                continue;
+            }
+            _ if rest.len() == bytes.len() => {
+                return Err(FileError::new(
+                    "a file that is not compressed",
+                    "a Zstandard file, since its name ends in .zst",
+                ));
+            }
+            _ => return Err(damaged(&"other bytes after its end", &plain)),
+        }
+        let mut frame = StreamingDecoder::new(&mut rest).map_err(|error| damaged(&error, &plain))?;
+        frame.read_to_end(&mut plain).map_err(|error| damaged(&error, &plain))?;
+        let frame = frame.into_frame_decoder();
+        let stated = frame.get_checksum_from_data();
+        if stated.is_some() && stated != frame.get_calculated_checksum() {
+            return Err(damaged(&"its checksum is another", &plain));
+        }
+    }
+    Ok(plain)
 }
 
 /// The text that the bytes are, without a byte order mark.

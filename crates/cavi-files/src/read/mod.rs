@@ -181,8 +181,8 @@ pub fn read_npz_arrays(path: &Path) -> Result<Vec<(String, DenseArray)>, FileErr
 
 /// Reads a file of labels, one a line. No label may stand twice.
 pub fn read_labels(path: &Path) -> Result<Vec<String>, FileError> {
-    format::packing(path)
-        .and_then(|packing| bytes::decompress(bytes::load(path)?, packing))
+    bytes::load(path)
+        .and_then(|bytes| bytes::decompress(bytes, format::packing(path)))
         .and_then(|bytes| labels::read(bytes::text(&bytes)?))
         .map_err(|error| error.in_file(path))
 }

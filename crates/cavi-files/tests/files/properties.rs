@@ -6,7 +6,7 @@ use crate::common::{read, read_with};
 use cavi_files::{Content, Values, Wanted};
 use proptest::prelude::*;
 
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 14] = [
     "a.mtx",
     "a.tns",
     "a.npy",
@@ -20,6 +20,7 @@ const NAMES: [&str; 13] = [
     "a",
     "a.txt",
     "lines:a.txt",
+    "a.csv.zst",
 ];
 
 /// Entries of a matrix: position and value.

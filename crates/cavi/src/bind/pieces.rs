@@ -237,7 +237,7 @@ fn names_documents(source: &Source) -> bool {
         return matches!(content, Content::Documents(_));
     }
     let name = source.name().to_string_lossy().to_ascii_lowercase();
-    name.ends_with(".ldac") || name.ends_with(".ldac.gz")
+    [".ldac", ".ldac.gz", ".ldac.zst"].iter().any(|suffix| name.ends_with(suffix))
 }
 
 fn ragged_needs_groups(symbols: &Symbols, id: ArrayId, file: &str) -> DataError {

@@ -24,8 +24,7 @@ pub(crate) fn folder(path: &Path, reading: &TextReading<'_>) -> Result<Content, 
     let members = members(path)?;
     let mut counter = Counter::new(reading);
     let mut text_of = |member: &Member| -> Result<(), FileError> {
-        let bytes = format::packing(&member.path)
-            .and_then(|packing| bytes::decompress(bytes::load(&member.path)?, packing))?;
+        let bytes = bytes::decompress(bytes::load(&member.path)?, format::packing(&member.path))?;
         let text = bytes::text(&bytes).map_err(|error| match error.help {
             Some(_) => error,
             None => error.with_help("every file of the folder is read as a text; take others out"),
