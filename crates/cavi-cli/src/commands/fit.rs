@@ -168,8 +168,11 @@ pub fn fit(problem: &Problem, settings: &Settings, arguments: &RunArguments) -> 
 /// What `--data`, `--columns`, `--transpose`, `--labels` and `--set` say.
 pub fn inputs(arguments: &InputArguments) -> Result<Inputs, Failure> {
     let InputArguments { data, reading, set } = arguments;
-    let ReadingArguments { columns, transpose, labels } = reading;
-    Ok(Inputs::parse(data, columns, transpose, labels, set).map_err(Error::Usage)?)
+    let ReadingArguments { columns, transpose, labels, texts } = reading;
+    let mut inputs = Inputs::parse(data, columns, transpose, labels, set).map_err(Error::Usage)?;
+    inputs.texts = texts.over(inputs.texts).map_err(|error| Error::from(DataError::from(error)))?;
+    inputs.asked_of_texts = texts.given().into_iter().map(|(option, _)| option).collect();
+    Ok(inputs)
 }
 
 /// What `--heldout` says.
@@ -242,7 +245,7 @@ pub fn settings(problem: &Problem, arguments: &RunArguments) -> Result<Settings,
 /// What `summary.json` keeps of the options.
 fn asked(arguments: &FitArguments) -> Asked {
     let InputArguments { data, reading, set } = arguments.inputs.clone();
-    let ReadingArguments { columns, transpose, labels } = reading;
+    let ReadingArguments { columns, transpose, labels, texts: _ } = reading;
     Asked {
         schedule: arguments.run.schedule.clone(),
         data,
