@@ -1,7 +1,7 @@
 //! `cavi fit MODEL --data ... --out DIR`: the main job.
 
 use cavi::bind::{DataError, Inputs};
-use cavi::directory::{Asked, Directory, OwnRun, Summary};
+use cavi::directory::{Asked, Directory, OwnRun, Stored, Summary};
 use cavi::heldout::{HeldOut, Request, Score};
 use cavi::{Control, Error, Fit, Kind, Problem, Settings};
 use cavi_syntax::ast::Allocations;
@@ -172,6 +172,14 @@ pub fn inputs(arguments: &InputArguments) -> Result<Inputs, Failure> {
     let mut inputs = Inputs::parse(data, columns, transpose, labels, set).map_err(Error::Usage)?;
     inputs.texts = texts.over(inputs.texts).map_err(|error| Error::from(DataError::from(error)))?;
     inputs.asked_of_texts = texts.given().into_iter().map(|(option, _)| option).collect();
+    Ok(inputs)
+}
+
+/// The same for new rows of a fit: texts are read as the fit read them, but for what the options say.
+pub fn inputs_as_fitted(arguments: &InputArguments, stored: &Stored) -> Result<Inputs, Failure> {
+    let mut inputs = inputs(arguments)?;
+    let read = stored.texts.clone().unwrap_or_default();
+    inputs.texts = arguments.reading.texts.over(read).map_err(|error| Error::from(DataError::from(error)))?;
     Ok(inputs)
 }
 

@@ -18,11 +18,7 @@ use crate::{interrupt, scores, terminal};
 pub fn run(arguments: &ScoreArguments) -> Result<(), Failure> {
     let directories: Vec<&Path> = arguments.directories.iter().map(|path| path.as_path()).collect();
     let stored = Stored::open_all(&directories)?;
-    let mut inputs = stored.with_earlier(fit::inputs(&arguments.inputs)?);
-    // Texts are read as the fit read them.
-    let read = stored.texts.clone().unwrap_or_default();
-    let texts = &arguments.inputs.reading.texts;
-    inputs.texts = texts.over(read).map_err(|error| Error::from(DataError::from(error)))?;
+    let inputs = stored.with_earlier(fit::inputs_as_fitted(&arguments.inputs, &stored)?);
     let requests: Result<Vec<Request>, DataError> =
         arguments.given.iter().map(|text| Request::parse_file("--given", text)).collect();
     let requests = requests.map_err(|error| Error::Usage(vec![error]))?;
