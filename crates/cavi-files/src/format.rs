@@ -8,7 +8,8 @@ use crate::error::FileError;
 const LINES: &str = "lines:";
 
 /// The suffixes of readable data files, as a message lists them.
-pub const SUFFIXES: &str = ".mtx, .tns, .csv, .tsv, .ldac, .npy (each also with .gz or .zst) or .npz";
+pub const SUFFIXES: &str =
+    ".mtx, .tns, .csv, .tsv, .ldac, .npy (each also with .gz or .zst), .npz or .parquet";
 
 /// The format of a data file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,7 @@ pub(crate) enum Format {
     /// A table with this separator.
     Table(u8),
     LdaC,
+    Parquet,
     /// Texts, one document a line.
     Lines,
 }
@@ -32,7 +34,7 @@ pub(crate) enum Packing {
     Zstandard,
 }
 
-const FORMATS: [(&str, Format); 7] = [
+const FORMATS: [(&str, Format); 8] = [
     (".mtx", Format::MatrixMarket),
     (".tns", Format::Frostt),
     (".npy", Format::Npy),
@@ -40,6 +42,7 @@ const FORMATS: [(&str, Format); 7] = [
     (".csv", Format::Table(b',')),
     (".tsv", Format::Table(b'\t')),
     (".ldac", Format::LdaC),
+    (".parquet", Format::Parquet),
 ];
 
 /// The file that holds one document a line, if a name says so.
@@ -64,16 +67,11 @@ pub(crate) fn of_path(path: &Path) -> Result<(Format, Packing), FileError> {
         return Ok((Format::Lines, packing));
     }
     let name = file_name(path);
-    if name.ends_with(".parquet") {
-        return Err(FileError::new("a Parquet file", format!("a file that ends in {SUFFIXES}")).with_help(
-            "this version of Cavi does not read .parquet; write the table as .csv, or the array as .npy",
-        ));
-    }
     let plain = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
     match FORMATS.iter().find(|(suffix, _)| plain.ends_with(suffix)) {
-        Some((_, Format::Npz)) if packing != Packing::Plain => Err(FileError::new(
-            "an .npz file within a compressed file",
-            "an .npz file as it is, for it is already compressed",
+        Some((suffix, Format::Npz | Format::Parquet)) if packing != Packing::Plain => Err(FileError::new(
+            format!("a {suffix} file within a compressed file"),
+            format!("a {suffix} file as it is, for it is already compressed"),
         )),
         Some(&(_, format)) => Ok((format, packing)),
         None => {
@@ -129,7 +127,7 @@ mod tests {
         assert_eq!(of("x.csv.ZST"), Some((Format::Table(b','), Packing::Zstandard)));
         assert_eq!(of("lines:a/x.txt"), Some((Format::Lines, Packing::Plain)));
         assert_eq!(of("lines:x.csv.gz"), Some((Format::Lines, Packing::Gzip)));
-        for name in ["x", "x.txt", "x.npz.gz", "x.npz.zst", "x.parquet", "x.gz", "x.zst", "", "/"] {
+        for name in ["x", "x.txt", "x.npz.gz", "x.npz.zst", "x.parquet.gz", "x.gz", "x.zst", "", "/"] {
             assert_eq!(of(name), None, "{name}");
         }
     }

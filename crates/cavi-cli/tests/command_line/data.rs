@@ -374,3 +374,47 @@ fn ratings_and_times_are_proposed_as_such() {
     let shown = text(&output.stdout);
     assert!(output.status.code() == Some(0) && shown.contains("data r[u, m]"), "{shown}");
 }
+
+/// The same table as .csv and as .parquet gives the same fit, to the bit, and the same words about it.
+#[test]
+fn a_parquet_table_is_that_of_csv() {
+    let directory = prepared("data_parquet", &[]);
+    let written = crate::common::root().join("crates/cavi-files/tests/data/parquet");
+    for name in ["plays", "rated", "texts"] {
+        for suffix in ["csv", "parquet"] {
+            let file = format!("{name}.{suffix}");
+            fs::copy(written.join(&file), directory.join(&file)).unwrap();
+        }
+    }
+    let of = |name: &str, columns: Option<&str>, column: &str| -> Vec<(String, Vec<u8>)> {
+        let read = |suffix: &str| {
+            let data = format!("y={name}.{suffix}{column}");
+            let mut arguments = vec!["--data", &data];
+            arguments.extend(columns.iter().flat_map(|own| ["--columns", own]));
+            let (status, said) = fit(&directory, "counts.cavi", &arguments);
+            assert_eq!(status, 0, "{said}");
+            (said, fs::read(directory.join("o/posterior/h.shape.npy")).unwrap())
+        };
+        ["csv", "parquet"].map(read).to_vec()
+    };
+    for columns in [Some("y=user:user,item:track,value:plays"), Some("y=user:track,item:user,value:plays")] {
+        let found = of("plays", columns, "");
+        assert_eq!(found[0], found[1]);
+    }
+    let found = of("texts", None, ":body");
+    assert!(found[0] == found[1] && found[0].0.contains("y: 3 user (3, 5, 9) x 1 item (red)"), "{found:?}");
+    let declared = "y[user, track] : count, absent = 0";
+    let output = cavi(&directory, &["data", "plays.parquet", "--as", declared]);
+    let said = text(&output.stdout);
+    assert!(
+        said.starts_with("plays.parquet: Parquet table, 3 columns, 37 rows\n  1  user,track,plays\n"),
+        "{said}"
+    );
+    assert!(
+        said.contains("y: 11 user (1, 2, 3, 4, 5, 6, 7, ...) x 5 track (x, Ödland, 7, ...), 37 entries"),
+        "{said}"
+    );
+    let output = cavi(&directory, &["data", "rated.parquet:when"]);
+    let said = text(&output.stderr);
+    assert!(said.contains("rated.parquet, column `when`: found dates or times"), "{said}");
+}

@@ -100,7 +100,7 @@ fn files_that_are_no_data_are_called_what_they_are() {
         ("folder", "a folder without files"),
         ("folder.csv", "a folder without files"),
         ("x.csv.zst", "a file that is not compressed"),
-        ("x.parquet", "this version of Cavi does not read .parquet"),
+        ("x.parquet", "a Parquet file that cannot be read"),
         ("none.csv", "no such file"),
     ] {
         let output = cavi(&directory, &["fit", "m.cavi", "--data", &format!("x={file}"), "--out", "o"]);

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::number::number;
+use super::columns::Columns;
 use super::records::{Field, Records, is_blank};
 use super::table::is_header;
-use super::{bytes, ids, npy, npz, texts};
+use super::{bytes, ids, npy, npz, parquet, texts};
 use crate::error::{FileError, count};
 use crate::format::{self, Format};
 
@@ -106,6 +106,7 @@ fn of_bytes(format: Format, bytes: &[u8]) -> Result<Head, FileError> {
             Head { is_texts: true, ..text_file(&format, text, Some(2)) }
         }
         Format::Table(separator) => table(bytes::text(bytes)?, separator)?,
+        Format::Parquet => of_columns(&parquet::read(bytes)?)?,
     })
 }
 
@@ -139,6 +140,30 @@ fn table(text: &str, separator: u8) -> Result<Head, FileError> {
         let format = format!("table, fields parted by {by}, {of_columns}, no header");
         return Ok(text_file(&format, text, None));
     }
+    let (columns, rows) = columns_of(&header, records)?;
+    let format = format!("table, fields parted by {by}, a header, {of_columns}, {}", count(rows, "line"));
+    Ok(Head { columns, ..text_file(&format, text, None) })
+}
+
+/// The head of a table of columns in memory, shown as lines parted by commas.
+fn of_columns(columns: &Columns) -> Result<Head, FileError> {
+    let mut records = Records::Columns(columns, 0);
+    let (mut fields, mut lines) = (Vec::new(), String::new());
+    while lines.lines().count() < LINES && records.next(&mut fields)?.is_some() {
+        let cells: Vec<String> = fields.iter().map(|field| field.text().replace('\n', " ")).collect();
+        lines += &format!("{}\n", cells.join(","));
+    }
+    let mut records = Records::Columns(columns, 0);
+    let mut header = Vec::new();
+    records.next(&mut header)?;
+    let (heads, rows) = columns_of(&header, records)?;
+    let format = format!("Parquet table, {}, {}", count(heads.len(), "column"), count(rows, "row"));
+    Ok(Head { columns: heads, ..text_file(&format, &lines, None) })
+}
+
+/// What the columns below a header look like, and the number of rows.
+fn columns_of(header: &[Field<'_>], mut records: Records<'_>) -> Result<(Vec<HeadColumn>, usize), FileError> {
+    let width = header.len();
     let mut numbers = vec![true; width];
     let mut whole = vec![true; width];
     let mut rows = 0;
@@ -150,9 +175,7 @@ fn table(text: &str, separator: u8) -> Result<Head, FileError> {
         rows += 1;
         for ((is_number, whole), field) in numbers.iter_mut().zip(&mut whole).zip(&fields) {
             *is_number = *is_number && field.is_number_or_missing();
-            *whole = *whole
-                && number(field.trimmed().as_bytes())
-                    .is_some_and(|value| value >= 0.0 && value.fract() == 0.0);
+            *whole = *whole && field.cell().is_some_and(|value| value >= 0.0 && value.fract() == 0.0);
         }
     }
     let column = |(place, field): (usize, &Field<'_>)| {
@@ -160,7 +183,6 @@ fn table(text: &str, separator: u8) -> Result<Head, FileError> {
         let identifies = ids::identified(&name, width).filter(|_| whole[place] || !numbers[place]);
         HeadColumn { name, identifies, is_number: numbers[place] }
     };
-    let columns = header.iter().enumerate().map(column).collect();
-    let format = format!("table, fields parted by {by}, a header, {of_columns}, {}", count(rows, "line"));
-    Ok(Head { columns, ..text_file(&format, text, None) })
+    let columns: Vec<HeadColumn> = header.iter().enumerate().map(column).collect();
+    Ok((columns, rows))
 }

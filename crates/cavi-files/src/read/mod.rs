@@ -20,8 +20,10 @@ pub(crate) mod npy;
 mod npz;
 
 mod collector;
+mod columns;
 pub(crate) mod head;
 mod ids;
+mod parquet;
 mod records;
 mod table;
 pub(crate) mod texts;
@@ -125,11 +127,11 @@ fn refuse_columns(options: &ReadOptions<'_>) -> Result<(), FileError> {
     if options.column.is_none() && options.columns.is_empty() {
         return Ok(());
     }
-    Err(FileError::new("a file without columns", "a table (.csv or .tsv), since columns are named"))
+    Err(FileError::new("a file without columns", "a table (.csv, .tsv or .parquet), since columns are named"))
 }
 
 fn parse(format: Format, bytes: &[u8], options: &ReadOptions<'_>) -> Result<Content, FileError> {
-    if !matches!(format, Format::Table(_)) {
+    if !matches!(format, Format::Table(_) | Format::Parquet) {
         refuse_columns(options)?;
     }
     if bytes.is_empty() {
@@ -151,6 +153,7 @@ fn parse(format: Format, bytes: &[u8], options: &ReadOptions<'_>) -> Result<Cont
             npz::Archive::Array(array) => dense(array, dimensions),
         },
         Format::Table(separator) => table::read(bytes::text(bytes)?, separator, options),
+        Format::Parquet => table::read_columns(&parquet::read(bytes)?, options),
         Format::LdaC => {
             check_dimensions(2, dimensions)?;
             lda_c::read(bytes).map(Content::Documents)

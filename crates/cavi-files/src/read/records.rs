@@ -1,63 +1,148 @@
-//! The records of a text table: lines of fields, where a field in quotation marks may hold separators and line breaks.
+//! The records of a table: of text, lines of fields, where a field in quotation marks may hold separators and line breaks; of columns
+//! in memory, their rows after a line of names.
 //!
 //! # Source
 //! RFC 4180, <https://www.rfc-editor.org/rfc/rfc4180>.
 
 use std::borrow::Cow;
 
+use super::columns::{Column, Columns};
 use super::number::{is_missing, number};
 use crate::error::FileError;
+use crate::write::format_number;
 
-/// A field as it stands in the file, without its quotation marks.
+/// A field of a table.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Field<'a> {
-    raw: &'a str,
-    quoted: bool,
+pub(crate) enum Field<'a> {
+    /// As it stands in a text file, without its quotation marks.
+    Text { raw: &'a str, quoted: bool },
+    /// A whole number.
+    Whole(i64),
+    /// A number; NaN if it is missing.
+    Number(f64),
 }
 
 impl<'a> Field<'a> {
     /// What the field says.
     pub(crate) fn text(&self) -> Cow<'a, str> {
-        if self.quoted && self.raw.contains('"') {
-            Cow::Owned(self.raw.replace("\"\"", "\""))
-        } else {
-            Cow::Borrowed(self.raw)
+        match *self {
+            Field::Text { raw, quoted: true } if raw.contains('"') => Cow::Owned(raw.replace("\"\"", "\"")),
+            Field::Text { raw, .. } => Cow::Borrowed(raw),
+            Field::Whole(number) => Cow::Owned(number.to_string()),
+            Field::Number(number) if number.is_nan() => Cow::Borrowed(""),
+            Field::Number(number) => Cow::Owned(format_number(number)),
         }
     }
 
-    /// The field without the blanks around it, as numbers and missing entries are read.
-    pub(crate) fn trimmed(&self) -> &'a str {
-        self.raw.trim_ascii()
+    /// The number that the field is; NaN if it is missing.
+    #[inline]
+    pub(crate) fn cell(&self) -> Option<f64> {
+        match *self {
+            Field::Text { raw, .. } => {
+                let field = raw.trim_ascii().as_bytes();
+                match number(field) {
+                    None if is_missing(field) => Some(f64::NAN),
+                    value => value,
+                }
+            }
+            Field::Whole(number) => Some(number as f64),
+            Field::Number(number) => Some(number),
+        }
+    }
+
+    /// Whether nothing stands here, or a word for it.
+    pub(crate) fn is_missing(&self) -> bool {
+        match self {
+            Field::Text { raw, .. } => is_missing(raw.trim_ascii().as_bytes()),
+            Field::Whole(_) => false,
+            Field::Number(number) => number.is_nan(),
+        }
     }
 
     /// Whether the field is a number or missing.
     pub(crate) fn is_number_or_missing(&self) -> bool {
-        let field = self.trimmed().as_bytes();
-        is_missing(field) || number(field).is_some()
+        self.cell().is_some()
     }
 }
 
 /// Whether a record is an empty line.
 pub(crate) fn is_blank(fields: &[Field<'_>]) -> bool {
-    matches!(fields, [Field { raw: "", quoted: false }])
+    matches!(fields, [Field::Text { raw: "", quoted: false }])
 }
 
 /// A reader of records.
 #[derive(Clone)]
-pub(crate) struct Records<'a> {
+pub(crate) enum Records<'a> {
+    /// Of a text.
+    Text(TextRecords<'a>),
+    /// Of columns in memory; the row that comes next, the names of the columns being the first.
+    Columns(&'a Columns, usize),
+}
+
+impl<'a> Records<'a> {
+    /// Those of a text.
+    pub(crate) fn new(text: &'a str, separator: u8) -> Records<'a> {
+        Records::Text(TextRecords { text, at: 0, line: 1, separator })
+    }
+
+    /// The fields of the next record, and the line where it starts; `None` at the end of the table.
+    #[inline]
+    pub(crate) fn next(&mut self, fields: &mut Vec<Field<'a>>) -> Result<Option<usize>, FileError> {
+        match self {
+            Records::Text(text) => text.next(fields),
+            Records::Columns(columns, row) => {
+                fields.clear();
+                if *row > columns.rows {
+                    return Ok(None);
+                }
+                fields.extend((0..columns.names.len()).map(|column| field(columns, column, *row)));
+                *row += 1;
+                Ok(Some(*row))
+            }
+        }
+    }
+
+    /// The first field of the next record.
+    pub(crate) fn next_first(&mut self) -> Result<Option<Field<'a>>, FileError> {
+        match self {
+            Records::Text(text) => text.next_first(),
+            Records::Columns(columns, row) => {
+                let first = (*row <= columns.rows).then(|| field(columns, 0, *row));
+                *row += 1;
+                Ok(first)
+            }
+        }
+    }
+}
+
+/// A field of columns in memory; row 0 is that of their names.
+#[inline]
+fn field(columns: &Columns, column: usize, row: usize) -> Field<'_> {
+    let Some(row) = row.checked_sub(1) else {
+        return Field::Text { raw: &columns.names[column], quoted: false };
+    };
+    match &columns.columns[column] {
+        Column::Whole { values, missing } => match missing.as_ref().is_some_and(|missing| missing[row]) {
+            true => Field::Number(f64::NAN),
+            false => Field::Whole(values[row]),
+        },
+        Column::Numbers(values) => Field::Number(values[row]),
+        Column::Text(text) => Field::Text { raw: text.get(row).unwrap_or(""), quoted: false },
+        Column::Refused(what) => Field::Text { raw: what, quoted: false },
+    }
+}
+
+/// A reader of the records of a text.
+#[derive(Clone)]
+pub(crate) struct TextRecords<'a> {
     text: &'a str,
     at: usize,
     line: usize,
     separator: u8,
 }
 
-impl<'a> Records<'a> {
-    pub(crate) fn new(text: &'a str, separator: u8) -> Records<'a> {
-        Records { text, at: 0, line: 1, separator }
-    }
-
-    /// The fields of the next record, and the line where it starts; `None` at the end of the file.
-    pub(crate) fn next(&mut self, fields: &mut Vec<Field<'a>>) -> Result<Option<usize>, FileError> {
+impl<'a> TextRecords<'a> {
+    fn next(&mut self, fields: &mut Vec<Field<'a>>) -> Result<Option<usize>, FileError> {
         fields.clear();
         let bytes = self.text.as_bytes();
         if self.at == bytes.len() {
@@ -80,8 +165,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// The first field of the next record.
-    pub(crate) fn next_first(&mut self) -> Result<Option<Field<'a>>, FileError> {
+    fn next_first(&mut self) -> Result<Option<Field<'a>>, FileError> {
         let rest = &self.text.as_bytes()[self.at..];
         let length = rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
         if rest.is_empty() || rest[..length].contains(&b'"') {
@@ -107,7 +191,7 @@ impl<'a> Records<'a> {
             end -= 1;
         }
         self.at = end;
-        Field { raw: &self.text[start..end], quoted: false }
+        Field::Text { raw: &self.text[start..end], quoted: false }
     }
 
     fn quoted(&mut self) -> Result<Field<'a>, FileError> {
@@ -144,6 +228,6 @@ impl<'a> Records<'a> {
                 .at_line(self.line));
             }
         }
-        Ok(Field { raw: &self.text[start..end], quoted: true })
+        Ok(Field::Text { raw: &self.text[start..end], quoted: true })
     }
 }

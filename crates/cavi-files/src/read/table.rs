@@ -1,4 +1,4 @@
-//! Text tables: `.csv` and `.tsv`, dense or long.
+//! Tables, dense or long: `.csv` and `.tsv`, and the columns of `.parquet`.
 //!
 //! A first line with a field that is neither a number nor missing is a header, and so is one that counts its columns behind an
 //! empty field, above a first column that counts the rows; with a header, the first column holds row labels if its header cell is empty or the axis's name, or if any entry is neither a number nor missing. A table is
@@ -11,8 +11,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::collector::Collector;
+use super::columns::Columns;
 use super::ids;
-use super::number::{is_missing, number};
 use super::records::{Field, Records, is_blank};
 use super::{Dimension, ReadOptions, Wanted, expected_dimensions, texts};
 use crate::content::{Categories, Content, Dense, Lines, Long, MISSING, Values};
@@ -41,20 +41,32 @@ pub(super) struct Table<'a> {
 }
 
 pub(crate) fn read(text: &str, separator: u8, options: &ReadOptions<'_>) -> Result<Content, FileError> {
-    let table = Table::open(text, separator)?;
-    if let Some(texts) = texts::column::read(&table, options)? {
+    read_table(&Table::open(text, separator)?, options)
+}
+
+/// Reads a table of columns in memory, with a header.
+pub(crate) fn read_columns(columns: &Columns, options: &ReadOptions<'_>) -> Result<Content, FileError> {
+    let mut records = Records::Columns(columns, 0);
+    let mut header = Vec::new();
+    records.next(&mut header)?;
+    read_table(&Table { width: header.len(), header: Some(header), records }, options)
+}
+
+fn read_table(table: &Table<'_>, options: &ReadOptions<'_>) -> Result<Content, FileError> {
+    if let Some(texts) = texts::column::read(table, options)? {
         return Ok(texts);
     }
-    let layout = layout(&table, options)?;
+    let layout = layout(table, options)?;
     let (labels, values): (Vec<usize>, Vec<usize>) = match &layout {
         Layout::Matrix { row_labels: true } => (vec![0], (1..table.width).collect()),
         Layout::Matrix { row_labels: false } | Layout::Row => (vec![], (0..table.width).collect()),
         Layout::Vector { labels, value, .. } => (labels.iter().copied().collect(), vec![*value]),
         Layout::Long { positions, value } => (positions.clone(), value.iter().copied().collect()),
     };
-    let body = body(&table, &labels, &values, options)
-        .map_err(|error| advise(error, &layout, &table, options.dimensions))?;
-    assemble(layout, body, &table, options)
+    table.refuse_unreadable(labels.iter().chain(&values).copied())?;
+    let body = body(table, &labels, &values, options)
+        .map_err(|error| advise(error, &layout, table, options.dimensions))?;
+    assemble(layout, body, table, options)
 }
 
 impl<'a> Table<'a> {
@@ -79,6 +91,18 @@ impl<'a> Table<'a> {
             Some(header) => header[column].text().into_owned(),
             None => (column + 1).to_string(),
         }
+    }
+
+    /// Refuses columns that hold neither numbers nor text.
+    pub(super) fn refuse_unreadable(
+        &self,
+        mut columns: impl Iterator<Item = usize>,
+    ) -> Result<(), FileError> {
+        let Records::Columns(all, _) = self.records else { return Ok(()) };
+        let refused = columns.find_map(|column| all.refused(column).map(|what| (column, what)));
+        refused.map_or(Ok(()), |(column, what)| {
+            Err(FileError::new(what, "numbers or text").in_column(quote(self.name(column).as_bytes())))
+        })
     }
 
     fn names(&self, columns: impl IntoIterator<Item = usize>) -> Vec<String> {
@@ -139,7 +163,7 @@ impl<'a> Table<'a> {
         let Some(header) = &self.header else { return false };
         let name = header[0].text();
         let name = name.trim();
-        name.is_empty()
+        is_row_index(name)
             || dimensions
                 .first()
                 .is_some_and(|dimension| name == dimension.axis || Some(name) == dimension.letter)
@@ -152,10 +176,10 @@ pub(super) fn is_header(first: &[Field<'_>], rest: &Records<'_>) -> Result<bool,
     if !first.iter().all(Field::is_number_or_missing) {
         return Ok(true);
     }
-    let is = |field: &Field<'_>, count: usize| cell(field) == Some(count as f64);
+    let is = |field: &Field<'_>, count: usize| field.cell() == Some(count as f64);
     let (corner, columns) = first.split_first().expect("a line has a field");
     let counts_columns = columns.iter().enumerate().all(|(count, field)| is(field, count));
-    if !corner.trimmed().is_empty() || columns.is_empty() || !counts_columns {
+    if !corner.text().trim_ascii().is_empty() || columns.is_empty() || !counts_columns {
         return Ok(false);
     }
     let (mut records, mut fields, mut rows) = (rest.clone(), Vec::new(), 0);
@@ -323,7 +347,8 @@ fn long_by_ids(
         }
     }
     let told: Option<Vec<usize>> = positions.iter().copied().collect();
-    let rest: Vec<usize> = (0..table.width).filter(|column| !columns.contains(column)).collect();
+    let is_rest = |column: &usize| !columns.contains(column) && !is_row_index(&table.name(*column));
+    let rest: Vec<usize> = (0..table.width).filter(is_rest).collect();
     if let Some(positions) = told.filter(|_| columns.len() == dimensions.len()) {
         match (options.wanted, rest.as_slice()) {
             (Wanted::Positions, _) => return Ok(Some(Layout::Long { positions, value: None })),
@@ -353,7 +378,7 @@ fn whole_columns(table: &Table<'_>) -> Result<Vec<bool>, FileError> {
             continue;
         }
         for (whole, field) in whole.iter_mut().zip(&fields) {
-            *whole = *whole && cell(field).is_some_and(|value| value >= 0.0 && value.fract() == 0.0);
+            *whole = *whole && field.cell().is_some_and(|value| value >= 0.0 && value.fract() == 0.0);
         }
     }
     Ok(whole)
@@ -444,9 +469,19 @@ fn long_value(
     only_value(table, |column| positions.contains(&column)).map(Some)
 }
 
-/// The one column that is not taken.
+/// Whether a column is the index of a data frame, which has no name where it was written, and this one where that was read and
+/// written again.
+fn is_row_index(name: &str) -> bool {
+    let name = name.trim();
+    name.is_empty() || name == "Unnamed: 0"
+}
+
+/// The one column that is not taken, the index of a data frame apart.
 fn only_value(table: &Table<'_>, is_taken: impl Fn(usize) -> bool) -> Result<usize, FileError> {
-    let remaining: Vec<usize> = (0..table.width).filter(|&column| !is_taken(column)).collect();
+    let mut remaining: Vec<usize> = (0..table.width).filter(|&column| !is_taken(column)).collect();
+    if remaining.len() > 1 && table.header.is_some() {
+        remaining.retain(|&column| !is_row_index(&table.name(column)));
+    }
     match remaining[..] {
         [value] => Ok(value),
         [] => Err(FileError::new(
@@ -579,7 +614,7 @@ fn body(
             let field = &fields[column];
             if options.wanted == Wanted::Text {
                 let text = field.text();
-                if is_missing(text.trim_ascii().as_bytes()) {
+                if field.is_missing() {
                     texts.push_missing();
                 } else {
                     check_label(&text)
@@ -587,7 +622,7 @@ fn body(
                     texts.push(text);
                 }
             } else {
-                numbers.push(cell(field).ok_or_else(|| {
+                numbers.push(field.cell().ok_or_else(|| {
                     FileError::new(
                         quote(field.text().as_bytes()),
                         "a number, or `NA` or nothing if it is missing",
@@ -605,16 +640,6 @@ fn body(
         Wanted::Numbers | Wanted::Positions => Values::Numbers(numbers),
     };
     Ok(Body { labels: label_columns.into_iter().map(Collector::finish).collect(), values, lines, rows })
-}
-
-/// The number of a cell; NaN if it is missing.
-#[inline]
-fn cell(field: &Field<'_>) -> Option<f64> {
-    let field = field.trimmed().as_bytes();
-    match number(field) {
-        None if is_missing(field) => Some(f64::NAN),
-        value => value,
-    }
 }
 
 /// Refuses empty labels and labels with line breaks, since labels are written one a line.

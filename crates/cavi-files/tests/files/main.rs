@@ -2,6 +2,7 @@
 
 mod common;
 mod numpy;
+mod parquet;
 mod properties;
 mod tables;
 mod text_formats;

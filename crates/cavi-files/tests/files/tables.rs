@@ -353,3 +353,14 @@ fn bytes_that_are_no_text_are_refused() {
         "a.csv: found text in UTF-16; expected text in UTF-8 (`iconv -f UTF-16 -t UTF-8 FILE > NEW` makes it so)",
     );
 }
+
+/// The index of a data frame is no value, and labels the rows of a wide table, also once it was read and written again.
+#[test]
+fn the_index_of_a_data_frame_is_passed_over() {
+    for name in ["", "Unnamed: 0"] {
+        let read = |rest: &str, axes: &str| read("a.csv", format!("{name},{rest}"), axes);
+        check(read("user,item,n\n0,u,x,3\n1,v,x,4\n", "user item"), "long (u|v) by (x|x) n=3 4");
+        check(read("user_id,item_id,n\n0,7,1,3\n1,7,2,4\n", "user item"), "long (7|7) by (1|2) n=3 4");
+        check(read("a,b\n0,7,1\n1,7,2\n", "row column"), "dense [2, 2] [0|1] [a|b] = 7 1 7 2");
+    }
+}

@@ -321,19 +321,13 @@ fn broken_gzip_is_refused() {
 #[test]
 fn formats_that_cannot_be_read_are_named() {
     check_error(
-        read("a.parquet", "", "a b"),
-        "a.parquet: found a Parquet file; expected a file that ends in .mtx, .tns, .csv, .tsv, .ldac, .npy (each also \
-         with .gz or .zst) or .npz (this version of Cavi does not read .parquet; write the table as .csv, or the array as \
-         .npy)",
-    );
-    check_error(
         read("labels.txt", "", "a b"),
         "labels.txt: found a file name that states no format; expected one that ends in .mtx, .tns, .csv, .tsv, .ldac, \
-         .npy (each also with .gz or .zst) or .npz (`--data NAME=lines:labels.txt` reads texts, one document a line)",
+         .npy (each also with .gz or .zst), .npz or .parquet (`--data NAME=lines:labels.txt` reads texts, one document a line)",
     );
     check_error(
         read_with("a.mtx", "", "a b", Wanted::Numbers, Some("y"), &[]),
-        "a.mtx: found a file without columns; expected a table (.csv or .tsv), since columns are named",
+        "a.mtx: found a file without columns; expected a table (.csv, .tsv or .parquet), since columns are named",
     );
     for name in ["a.mtx", "a.tns", "a.npy", "a.npz", "a.csv", "a.tsv", "a.ldac"] {
         check_error(read(name, "", "a b"), &format!("{name}: found an empty file; expected data"));

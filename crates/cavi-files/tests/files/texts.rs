@@ -219,7 +219,7 @@ fn a_column_that_is_no_text_is_refused() {
             &ReadOptions { dimensions: &AXES[..1], ..ReadOptions::default() },
         ),
         "lines:t.txt: found one document a line; expected a file that ends in .mtx, .tns, .csv, .tsv, .ldac, .npy (each \
-         also with .gz or .zst) or .npz (texts are read for data of two axes whose values are numbers: documents by words)",
+         also with .gz or .zst), .npz or .parquet (texts are read for data of two axes whose values are numbers: documents by words)",
     );
 }
 

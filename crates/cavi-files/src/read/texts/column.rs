@@ -66,6 +66,7 @@ pub(crate) fn read(table: &Table<'_>, options: &ReadOptions<'_>) -> Result<Optio
         Some(label) => Some(label),
         None => ids_of(table, texts, document.axis)?,
     };
+    table.refuse_unreadable(label.iter().copied().chain([texts]))?;
     documents(table, texts, label, reading).map(Some)
 }
 
@@ -123,7 +124,7 @@ fn documents(
     let mut counter = Counter::new(reading);
     let add = |counter: &mut Counter<'_>, row: usize| {
         let cell = &cells[row];
-        if !crate::read::number::is_missing(cell.trimmed().as_bytes()) {
+        if !cell.is_missing() {
             counter.add(&cell.text());
         }
     };

@@ -1,0 +1,338 @@
+//! Parquet tables: columns of numbers and text, read one after another.
+//!
+//! Numbers keep their values: whole ones are whole, single precision is widened, truth is 1 or 0. A null is missing. What is
+//! nested, repeated, or neither a number nor text may stand in the file, but not be read.
+//!
+//! # Source
+//! Apache Parquet, <https://parquet.apache.org/docs/file-format/>.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use parquet::basic::{Compression, ConvertedType, LogicalType};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{ByteArray, DataType};
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::schema::types::ColumnDescriptor;
+
+use super::columns::{Column, Columns};
+use super::number::POWERS;
+use crate::content::{Categories, MISSING};
+use crate::error::{FileError, quote};
+
+/// So many rows are decoded at a time.
+const ROWS: usize = 8192;
+/// How pandas calls a column that holds the labels of the rows and has no name of its own.
+const ROW_LABELS: &str = "__index_level_0__";
+
+/// Reads all columns.
+///
+/// The decoder of pages panics on some files that are damaged. No state of ours is shared with it, so that its panic ends here, as
+/// an error of the file.
+pub(super) fn read(bytes: &[u8]) -> Result<Columns, FileError> {
+    std::panic::catch_unwind(|| decode(bytes)).unwrap_or_else(|panic| {
+        let said = panic.downcast_ref::<String>().map(String::as_str);
+        let said = said.or(panic.downcast_ref::<&str>().copied()).unwrap_or("it is damaged");
+        Err(damaged(&ParquetError::General(said.to_owned())))
+    })
+}
+
+fn decode(bytes: &[u8]) -> Result<Columns, FileError> {
+    if !bytes.starts_with(b"PAR1") {
+        return Err(FileError::new("a file that does not start as Parquet does", "a Parquet file"));
+    }
+    let reader = SerializedFileReader::new(Bytes::copy_from_slice(bytes)).map_err(|error| damaged(&error))?;
+    refuse_compression(&reader)?;
+    refuse_places(&reader, bytes.len())?;
+    let schema = reader.metadata().file_metadata().schema_descr_ptr();
+    let (mut names, mut columns) = (Vec::new(), Vec::new());
+    let mut rows = None;
+    for place in 0..schema.num_columns() {
+        let descriptor = schema.column(place);
+        let name = descriptor.path().string();
+        let mut cells = Cells::of(&descriptor);
+        if !matches!(cells, Cells::Refused(_)) {
+            for group in 0..reader.num_row_groups() {
+                let read = reader.get_row_group(group).and_then(|group| group.get_column_reader(place));
+                let read = read.and_then(|column| cells.extend(column, descriptor.max_def_level()));
+                read.map_err(|error| damaged(&error).in_column(quote(name.as_bytes())))?;
+            }
+            let own = cells.len();
+            if *rows.get_or_insert(own) != own {
+                return Err(FileError::new("columns of different lengths", "a complete Parquet file"));
+            }
+        }
+        names.push(name);
+        columns.push(cells.finish().map_err(|error| error.in_column(quote(names[place].as_bytes())))?);
+    }
+    if names.is_empty() {
+        return Err(FileError::new("a Parquet file without columns", "a table"));
+    }
+    // Labels of rows come first, under no name, as in a text table.
+    if let Some(place) = names.iter().position(|name| name == ROW_LABELS) {
+        names.remove(place);
+        names.insert(0, String::new());
+        let labels = columns.remove(place);
+        columns.insert(0, labels);
+    }
+    Ok(Columns { names, columns, rows: rows.unwrap_or(0) })
+}
+
+fn damaged(error: &ParquetError) -> FileError {
+    FileError::new(format!("a Parquet file that cannot be read ({error})"), "a complete Parquet file")
+}
+
+/// Refuses codecs that are not built in, with what to write instead.
+fn refuse_compression(reader: &SerializedFileReader<Bytes>) -> Result<(), FileError> {
+    let groups = reader.metadata().row_groups().iter();
+    for column in groups.flat_map(|group| group.columns()) {
+        match column.compression() {
+            Compression::UNCOMPRESSED | Compression::SNAPPY | Compression::GZIP(_) => {}
+            other => {
+                let name = other.to_string();
+                let name = name.split('(').next().unwrap_or_default();
+                return Err(FileError::new(
+                    format!("a Parquet file compressed by {name}"),
+                    "one compressed by Snappy or gzip, or not at all",
+                )
+                .with_help(
+                    "`compression=\"snappy\"` in `to_parquet` of pandas and `write_parquet` of Polars writes one",
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Refuses columns that lie outside of the file, which the reader takes for granted.
+fn refuse_places(reader: &SerializedFileReader<Bytes>, length: usize) -> Result<(), FileError> {
+    let groups = reader.metadata().row_groups().iter();
+    for column in groups.flat_map(|group| group.columns()) {
+        let size = column.compressed_size();
+        let starts = [Some(column.data_page_offset()), column.dictionary_page_offset()];
+        let is_inside = |start: i64| {
+            let end = start.checked_add(size).and_then(|end| usize::try_from(end).ok());
+            start >= 0 && size >= 0 && end.is_some_and(|end| end <= length)
+        };
+        // Pages follow each other, the dictionary first, so that only the first start is that of all of them.
+        let first = starts.into_iter().flatten().min().unwrap_or(0);
+        if !is_inside(first) || starts.into_iter().flatten().any(|start| start < 0) {
+            return Err(FileError::new("a column outside of the file", "a complete Parquet file"));
+        }
+    }
+    Ok(())
+}
+
+/// The cells of a column, as far as they are read.
+enum Cells {
+    Whole {
+        values: Vec<i64>,
+        missing: Vec<bool>,
+        unsigned: bool,
+    },
+    /// Whole numbers over a power of ten.
+    Decimal {
+        values: Vec<f64>,
+        scale: usize,
+    },
+    Numbers(Vec<f64>),
+    Text(Texts),
+    Refused(String),
+}
+
+#[derive(Default)]
+struct Texts {
+    names: Vec<String>,
+    code_of: HashMap<Box<[u8]>, u32>,
+    codes: Vec<u32>,
+    /// The first entry that is no text.
+    wrong: Option<usize>,
+}
+
+impl Cells {
+    fn of(descriptor: &ColumnDescriptor) -> Cells {
+        use parquet::basic::Type;
+        let refused = |what: &str| Cells::Refused(what.to_owned());
+        if descriptor.max_rep_level() > 0 {
+            return refused("a list in each row");
+        }
+        if descriptor.path().parts().len() > 1 || descriptor.max_def_level() > 1 {
+            return refused("values within values");
+        }
+        let (logical, converted) = (descriptor.logical_type_ref(), descriptor.converted_type());
+        if matches!(
+            logical,
+            Some(LogicalType::Date | LogicalType::Time { .. } | LogicalType::Timestamp { .. })
+        ) || matches!(
+            converted,
+            ConvertedType::DATE
+                | ConvertedType::TIME_MILLIS
+                | ConvertedType::TIME_MICROS
+                | ConvertedType::TIMESTAMP_MILLIS
+                | ConvertedType::TIMESTAMP_MICROS
+                | ConvertedType::INTERVAL
+        ) {
+            return refused("dates or times");
+        }
+        let decimal =
+            matches!(logical, Some(LogicalType::Decimal { .. })) || converted == ConvertedType::DECIMAL;
+        let scale = usize::try_from(descriptor.type_scale()).unwrap_or(usize::MAX);
+        let unsigned = matches!(logical, Some(LogicalType::Integer(own)) if !own.is_signed)
+            || matches!(
+                converted,
+                ConvertedType::UINT_8
+                    | ConvertedType::UINT_16
+                    | ConvertedType::UINT_32
+                    | ConvertedType::UINT_64
+            );
+        match descriptor.physical_type() {
+            // Fifteen digits and these powers of ten are exact in double precision.
+            Type::INT32 | Type::INT64 | Type::FIXED_LEN_BYTE_ARRAY | Type::BYTE_ARRAY
+                if decimal && descriptor.type_precision() <= 15 && scale < POWERS.len() =>
+            {
+                Cells::Decimal { values: Vec::new(), scale }
+            }
+            _ if decimal => refused("decimal numbers of many digits"),
+            Type::INT32 | Type::INT64 => Cells::Whole { values: Vec::new(), missing: Vec::new(), unsigned },
+            Type::BOOLEAN => Cells::Whole { values: Vec::new(), missing: Vec::new(), unsigned: false },
+            Type::FLOAT | Type::DOUBLE => Cells::Numbers(Vec::new()),
+            Type::BYTE_ARRAY => Cells::Text(Texts::default()),
+            Type::INT96 => refused("dates or times"),
+            Type::FIXED_LEN_BYTE_ARRAY => refused("bytes of a fixed length"),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Cells::Whole { values, .. } => values.len(),
+            Cells::Decimal { values, .. } | Cells::Numbers(values) => values.len(),
+            Cells::Text(texts) => texts.codes.len(),
+            Cells::Refused(_) => 0,
+        }
+    }
+
+    /// The cells of one group of rows more.
+    fn extend(&mut self, column: ColumnReader, most: i16) -> Result<(), ParquetError> {
+        match column {
+            ColumnReader::BoolColumnReader(own) => {
+                pull(own, most, |value| self.whole(value.map(|own| i64::from(*own))))
+            }
+            ColumnReader::Int32ColumnReader(own) => {
+                let unsigned = matches!(self, Cells::Whole { unsigned: true, .. });
+                pull(own, most, |value| {
+                    self.whole(
+                        value.map(|own| if unsigned { i64::from(*own as u32) } else { i64::from(*own) }),
+                    )
+                })
+            }
+            ColumnReader::Int64ColumnReader(own) => pull(own, most, |value| self.whole(value.copied())),
+            ColumnReader::FloatColumnReader(own) => {
+                pull(own, most, |value| self.number(value.map(|own| f64::from(*own))))
+            }
+            ColumnReader::DoubleColumnReader(own) => pull(own, most, |value| self.number(value.copied())),
+            ColumnReader::ByteArrayColumnReader(own) => pull(own, most, |value| self.text(value)),
+            ColumnReader::FixedLenByteArrayColumnReader(own) => {
+                pull(own, most, |value| self.whole(value.map(|value| big_endian(value.data()))))
+            }
+            ColumnReader::Int96ColumnReader(_) => {
+                Err(ParquetError::General("a column of another type than its schema says".to_owned()))
+            }
+        }
+    }
+
+    fn whole(&mut self, value: Option<i64>) {
+        match self {
+            Cells::Whole { values, missing, .. } => {
+                values.push(value.unwrap_or(0));
+                missing.push(value.is_none());
+            }
+            Cells::Decimal { values, scale } => {
+                values.push(value.map_or(f64::NAN, |value| value as f64 / POWERS[*scale]));
+            }
+            Cells::Numbers(_) | Cells::Text(_) | Cells::Refused(_) => {}
+        }
+    }
+
+    fn number(&mut self, value: Option<f64>) {
+        if let Cells::Numbers(values) = self {
+            values.push(value.unwrap_or(f64::NAN));
+        }
+    }
+
+    fn text(&mut self, value: Option<&ByteArray>) {
+        let Cells::Text(texts) = self else {
+            // Decimals of any number of bytes.
+            return self.whole(value.map(|value| big_endian(value.data())));
+        };
+        let Some(value) = value else {
+            texts.codes.push(MISSING);
+            return;
+        };
+        let code = match texts.code_of.get(value.data()) {
+            Some(code) => *code,
+            None => {
+                let code = u32::try_from(texts.names.len()).unwrap_or(MISSING);
+                match value.as_utf8() {
+                    Ok(name) => texts.names.push(name.to_owned()),
+                    Err(_) => {
+                        texts.wrong.get_or_insert(texts.codes.len());
+                        texts.names.push(String::new());
+                    }
+                }
+                texts.code_of.insert(value.data().into(), code);
+                code
+            }
+        };
+        texts.codes.push(code);
+    }
+
+    fn finish(self) -> Result<Column, FileError> {
+        Ok(match self {
+            Cells::Whole { values, unsigned: true, .. } if values.iter().any(|value| *value < 0) => {
+                return Err(FileError::new("a whole number beyond 2^63", "whole numbers up to that"));
+            }
+            Cells::Whole { values, missing, .. } => {
+                Column::Whole { values, missing: Some(missing).filter(|missing| missing.contains(&true)) }
+            }
+            Cells::Decimal { values, .. } | Cells::Numbers(values) => Column::Numbers(values),
+            Cells::Text(Texts { wrong: Some(_), .. }) => {
+                Column::Refused("bytes that are not UTF-8".to_owned())
+            }
+            Cells::Text(texts) => Column::Text(Categories { names: texts.names, codes: texts.codes }),
+            Cells::Refused(what) => Column::Refused(what),
+        })
+    }
+}
+
+/// A whole number in two's complement, its first byte the greatest; only the last eight bytes matter to decimals of few digits.
+fn big_endian(bytes: &[u8]) -> i64 {
+    let start = if bytes.first().is_some_and(|first| *first >= 0x80) { -1 } else { 0 };
+    bytes.iter().fold(start, |number: i64, byte| number << 8 | i64::from(*byte))
+}
+
+/// Calls `each` with every cell of a column of a group of rows; `None` is a null.
+fn pull<T: DataType>(
+    mut column: ColumnReaderImpl<T>,
+    most: i16,
+    mut each: impl FnMut(Option<&T::T>),
+) -> Result<(), ParquetError> {
+    let (mut values, mut levels) = (Vec::new(), Vec::new());
+    loop {
+        values.clear();
+        levels.clear();
+        let wanted = (most > 0).then_some(&mut levels);
+        let (records, ..) = column.read_records(ROWS, wanted, None, &mut values)?;
+        if records == 0 {
+            return Ok(());
+        }
+        if most == 0 {
+            values.iter().for_each(|value| each(Some(value)));
+            continue;
+        }
+        let mut present = values.iter();
+        for level in &levels {
+            each(if *level == most { present.next() } else { None });
+        }
+    }
+}
