@@ -22,13 +22,13 @@ use cavi_model::{InitSpec, Model, Start};
 use cavi_syntax::Diagnostic;
 
 use crate::bind::grown::{Seen, seen};
-use crate::bind::{DataError, Inputs, Part, SetInput, bind_in_part};
+use crate::bind::{Binding, DataError, Inputs, Part, SetInput, bind_in_part};
 use crate::compile::Compiled;
 use crate::directory::Stored;
 use crate::error::Error;
 use crate::fit::{Control, Fit, Progress, SWEEPS, Settings};
 use crate::posterior::NamedArray;
-use crate::prepare::{Problem, derive_again, prepare};
+use crate::prepare::{Problem, derive_again, masks, prepare};
 use crate::rows::{self, Earlier, RowAxes, fit_own};
 
 mod tables;
@@ -119,9 +119,7 @@ pub fn bind(
     compiled.model.init.retain(kept);
     let part = Part { frozen: Some(&frozen), unobserved: &not_given, ..Part::default() };
     let bound = bind_in_part(&compiled.model, &inputs, &part)?;
-    let mut binding = bound.binding;
-    binding.new_rows = true;
-    let problem = prepare(compiled, binding)?;
+    let problem = prepared(compiled, bound.binding, &fitted, directory)?;
     let name = problem.model.symbols.axis(axis).name.clone();
     let count = problem.binding.bound.axes[axis.index()].size;
     let rows = NewRows {
@@ -137,6 +135,29 @@ pub fn bind(
     };
     rows.refuse_unknown()?;
     Ok(rows)
+}
+
+/// The problem of new rows. Where none of their entries are missing, one covariance serves all of them; but if entries of the fit were, its
+/// covariances of what is shared may differ from position to position, and the layout of these is kept.
+fn prepared(
+    compiled: Compiled,
+    binding: Binding,
+    own: &BTreeSet<ArrayId>,
+    directory: &Path,
+) -> Result<Problem, Error> {
+    let masked = Binding { new_rows: true, ..binding };
+    if !masks(&compiled.model.symbols, &masked.bound) {
+        return prepare(compiled, masked);
+    }
+    let problem = prepare(compiled.clone(), Binding { new_rows: false, ..masked.clone() })?;
+    let shared = |id: BlockId| {
+        let block = problem.as_given().equations.block(id);
+        block.mode != Mode::Implicit && !block.members.iter().any(|member| own.contains(member))
+    };
+    match crate::init::read_blocks(&problem, directory, &shared) {
+        Ok(_) => Ok(problem),
+        Err(_) => prepare(compiled, masked),
+    }
 }
 
 /// The inputs with some of the constants of the fit, where they give no others.
