@@ -120,6 +120,28 @@ fn rows_of_the_fit_come_back() {
     assert!(notes.contains("`row` is taken (else `--axis column`)"), "{notes}");
 }
 
+/// New rows have their own number, whatever the text of the program or `--set` said of those of the fit.
+#[test]
+fn sizes_of_rows_are_those_of_the_new_rows() {
+    let directory = prepared("project_sizes");
+    let sized = [
+        "fit", "m.cavi", "--data", "x=x.csv", "--out", "sized", "--quiet", "--set", "row=12", "--set",
+        "column=8",
+    ];
+    succeed(&directory, &sized);
+    fs::write(directory.join("text.cavi"), MODEL.replace("axis row[i]", "axis row[i] = 12")).unwrap();
+    succeed(&directory, &["fit", "text.cavi", "--data", "x=x.csv", "--out", "text", "--quiet"]);
+    for fit in ["sized", "text"] {
+        succeed(&directory, &["project", fit, "--data", "x=rows.csv", "--out", "p", "--quiet"]);
+        assert_eq!(rows(&directory, "p/w.csv").len(), 4);
+        succeed(&directory, &["score", fit, "--data", "x=rows.csv", "--quiet"]);
+    }
+    // A size that is asked for now holds: a row without entries.
+    let asked = ["project", "sized", "--data", "x=rows.csv", "--out", "p", "--axis", "row", "--set", "row=3"];
+    succeed(&directory, &asked);
+    assert_eq!(rows(&directory, "p/w.csv").len(), 4);
+}
+
 #[test]
 fn a_row_without_a_known_label_is_a_row() {
     let directory = prepared("project_lost");
