@@ -3,4 +3,5 @@
 mod cases;
 mod examples;
 mod heldout;
+mod texts;
 mod written;

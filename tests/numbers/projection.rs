@@ -128,6 +128,7 @@ fn stored(program: &Program) -> Stored {
         set: Vec::new(),
         allocations: None,
         model_hash: None,
+        texts: None,
     }
 }
 
@@ -271,6 +272,7 @@ fn fitted_and_projected(name: &str, array: &str, set: &[(&str, f64)]) -> (Ready,
         set: Vec::new(),
         allocations: None,
         model_hash: None,
+        texts: None,
     };
     let (compiled, _) = cavi::session::open(program, name, &inputs).expect("it compiles");
     let rows = project::bind(compiled, &inputs, &stored, directory.path(), None).expect("rows");

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use cavi::Precision;
+use cavi_files::{FileError, LanguageName, MostDocuments, StopWords, TextOptions};
 use cavi_syntax::ast::Allocations;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -192,6 +193,73 @@ pub struct ReadingArguments {
     /// Labels of an axis, one a line
     #[arg(long, value_name = "AXIS=FILE")]
     pub labels: Vec<String>,
+    /// Which words of texts count
+    #[command(flatten)]
+    pub texts: TextArguments,
+}
+
+/// Which words of texts count.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Texts (a folder, lines:FILE, or FILE.csv:COLUMN of text)")]
+pub struct TextArguments {
+    /// Leave out words of fewer documents [default: 2]
+    #[arg(long, value_name = "N", value_parser = entries, allow_hyphen_values = true)]
+    pub min_docs: Option<usize>,
+    /// Leave out words of more documents: a share, `0.5`, or a number [default: none]
+    #[arg(long, value_name = "SHARE|N", value_parser = most_documents, allow_hyphen_values = true)]
+    pub max_docs: Option<MostDocuments>,
+    /// Keep the N most frequent words [default: all]
+    #[arg(long, value_name = "N", value_parser = entries, allow_hyphen_values = true)]
+    pub words: Option<usize>,
+    /// Count sequences of up to N words too [default: 1]
+    #[arg(long, value_name = "N", value_parser = sequences, allow_hyphen_values = true)]
+    pub ngrams: Option<usize>,
+    /// Cut words to their stems by the rules of a language: `english`, `german`, ...
+    #[arg(long, value_name = "LANGUAGE", value_parser = LanguageName::with_stems)]
+    pub stem: Option<LanguageName>,
+    /// Words to leave out: the list of a language, a file with one word a line, or none [default: english]
+    #[arg(long, value_name = "LANGUAGE|FILE|none")]
+    pub stop_words: Option<String>,
+}
+
+impl TextArguments {
+    /// The options that are given, by name.
+    pub fn given(&self) -> Vec<(&'static str, String)> {
+        let most = self.max_docs.map(|most| match most {
+            MostDocuments::Share(share) => format!("{share:?}"),
+            MostDocuments::Count(count) => count.to_string(),
+        });
+        let number = |own: Option<usize>| own.map(|own| own.to_string());
+        [
+            ("--min-docs", number(self.min_docs)),
+            ("--max-docs", most),
+            ("--words", number(self.words)),
+            ("--ngrams", number(self.ngrams)),
+            ("--stem", self.stem.map(|language| language.name().to_owned())),
+            ("--stop-words", self.stop_words.clone()),
+        ]
+        .into_iter()
+        .filter_map(|(option, value)| Some((option, value?)))
+        .collect()
+    }
+
+    /// What is asked for; the rest stays as it is in `options`.
+    ///
+    /// # Errors
+    /// A file of stop words that cannot be read.
+    pub fn over(&self, options: TextOptions) -> Result<TextOptions, FileError> {
+        Ok(TextOptions {
+            min_docs: self.min_docs.unwrap_or(options.min_docs),
+            max_docs: self.max_docs.or(options.max_docs),
+            words: self.words.or(options.words),
+            ngrams: self.ngrams.unwrap_or(options.ngrams),
+            stem: self.stem.or(options.stem),
+            stop_words: match &self.stop_words {
+                None => options.stop_words,
+                Some(text) => StopWords::read(text)?,
+            },
+        })
+    }
 }
 
 /// What a program is run on.
@@ -555,6 +623,20 @@ fn positive(text: &str) -> Result<u64, String> {
 
 fn entries(text: &str) -> Result<usize, String> {
     positive(text).and_then(|number| usize::try_from(number).map_err(|error| error.to_string()))
+}
+
+/// Longer sequences of words than this stand nowhere twice.
+const LONGEST_SEQUENCE: usize = 10;
+
+fn sequences(text: &str) -> Result<usize, String> {
+    let number = entries(text).ok().filter(|number| *number <= LONGEST_SEQUENCE);
+    number.ok_or_else(|| format!("expected a whole number from 1 to {LONGEST_SEQUENCE}"))
+}
+
+fn most_documents(text: &str) -> Result<MostDocuments, String> {
+    let expected =
+        "expected a share above 0 with a decimal point (`0.5`, at most `1.0`), or a number of documents";
+    MostDocuments::parse(text).ok_or_else(|| expected.to_owned())
 }
 
 fn precision(text: &str) -> Result<Precision, String> {

@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use crate::error::{FileError, quote};
+use crate::read::TextReport;
 
 /// What a file holds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     /// Every entry of an array.
     Dense(Dense),
-    /// Entries at positions: Matrix Market coordinates, FROSTT, SciPy sparse.
+    /// Entries at positions: Matrix Market coordinates, FROSTT, SciPy sparse, texts.
     Coordinates(Coordinates),
     /// Entries at labels: a table with a column for each axis.
     Long(Long),
@@ -41,6 +42,10 @@ pub struct Coordinates {
     pub indices: Vec<Vec<u32>>,
     /// The values; 1 where the format lists positions only.
     pub values: Vec<f64>,
+    /// The labels of each dimension, one for each position; nothing in formats without labels.
+    pub labels: Vec<Option<Vec<String>>>,
+    /// How the entries were counted, where they are counts of words in texts.
+    pub texts: Option<Box<TextReport>>,
     /// Where the entries stand in a text file.
     pub lines: Option<Lines>,
 }
@@ -187,6 +192,13 @@ impl Content {
     }
 }
 
+impl Coordinates {
+    /// The labels of a dimension, where the file has them.
+    pub fn labels(&self, dimension: usize) -> Option<&[String]> {
+        self.labels.get(dimension)?.as_deref()
+    }
+}
+
 impl Documents {
     /// The number of documents.
     pub fn len(&self) -> usize {
@@ -222,6 +234,8 @@ impl Documents {
             shape_is_exact: false,
             indices: vec![rows, self.ids.clone()],
             values: self.counts.clone(),
+            labels: Vec::new(),
+            texts: None,
             lines: Some(lines),
         }
     }

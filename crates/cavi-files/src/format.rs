@@ -2,10 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::{FileError, quote};
+use crate::error::FileError;
+
+/// What stands before the name of a file that holds one document a line.
+const LINES: &str = "lines:";
 
 /// The suffixes of readable data files, as a message lists them.
-pub const SUFFIXES: &str = ".mtx, .tns, .csv, .tsv, .ldac, .npy (each also with .gz) or .npz";
+pub const SUFFIXES: &str = ".mtx, .tns, .csv, .tsv, .ldac, .npy (each also with .gz or .zst) or .npz";
 
 /// The format of a data file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +20,16 @@ pub(crate) enum Format {
     /// A table with this separator.
     Table(u8),
     LdaC,
+    /// Texts, one document a line.
+    Lines,
+}
+
+/// How a file is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Packing {
+    Plain,
+    Gzip,
+    Zstandard,
 }
 
 const FORMATS: [(&str, Format); 7] = [
@@ -29,36 +42,50 @@ const FORMATS: [(&str, Format); 7] = [
     (".ldac", Format::LdaC),
 ];
 
-/// The format of a file, and whether it is compressed by gzip.
-pub(crate) fn of_path(path: &Path) -> Result<(Format, bool), FileError> {
+/// The file that holds one document a line, if a name says so.
+pub(crate) fn file_of_lines(path: &Path) -> Option<&Path> {
+    path.to_str()?.strip_prefix(LINES).map(Path::new)
+}
+
+/// How a file is compressed, by the end of its name.
+pub(crate) fn packing(path: &Path) -> Packing {
     let name = file_name(path);
-    if let Some(inner) = name.strip_suffix(".zst") {
-        return Err(FileError::new(
-            "a file compressed by Zstandard",
-            "a plain file, or one compressed by gzip",
-        )
-        .with_help(format!(
-            "this version of Cavi does not read .zst; `unzstd` makes {} of it",
-            quote(inner.as_bytes())
-        )));
+    match () {
+        () if name.ends_with(".gz") => Packing::Gzip,
+        () if name.ends_with(".zst") => Packing::Zstandard,
+        () => Packing::Plain,
     }
+}
+
+/// The format of a file, and how it is compressed.
+pub(crate) fn of_path(path: &Path) -> Result<(Format, Packing), FileError> {
+    let packing = packing(path);
+    if file_of_lines(path).is_some() {
+        return Ok((Format::Lines, packing));
+    }
+    let name = file_name(path);
     if name.ends_with(".parquet") {
         return Err(FileError::new("a Parquet file", format!("a file that ends in {SUFFIXES}")).with_help(
             "this version of Cavi does not read .parquet; write the table as .csv, or the array as .npy",
         ));
     }
-    let (plain, gzip) = match name.strip_suffix(".gz") {
-        Some(plain) => (plain, true),
-        None => (name.as_str(), false),
-    };
+    let plain = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
     match FORMATS.iter().find(|(suffix, _)| plain.ends_with(suffix)) {
-        Some((_, Format::Npz)) if gzip => Err(FileError::new(
-            "an .npz file within a gzip file",
+        Some((_, Format::Npz)) if packing != Packing::Plain => Err(FileError::new(
+            "an .npz file within a compressed file",
             "an .npz file as it is, for it is already compressed",
         )),
-        Some(&(_, format)) => Ok((format, gzip)),
+        Some(&(_, format)) => Ok((format, packing)),
         None => {
-            Err(FileError::new("a file name that states no format", format!("one that ends in {SUFFIXES}")))
+            let error =
+                FileError::new("a file name that states no format", format!("one that ends in {SUFFIXES}"));
+            Err(match plain.ends_with(".txt") {
+                true => error.with_help(format!(
+                    "`--data NAME={LINES}{}` reads texts, one document a line",
+                    path.display()
+                )),
+                false => error,
+            })
         }
     }
 }
@@ -95,11 +122,14 @@ mod tests {
     #[test]
     fn suffixes_state_format_and_compression() {
         let of = |name: &str| of_path(Path::new(name)).ok();
-        assert_eq!(of("a/b.c/x.mtx"), Some((Format::MatrixMarket, false)));
-        assert_eq!(of("X.MTX.GZ"), Some((Format::MatrixMarket, true)));
-        assert_eq!(of("x.tsv.gz"), Some((Format::Table(b'\t'), true)));
-        assert_eq!(of("x.npy.gz"), Some((Format::Npy, true)));
-        for name in ["x", "x.txt", "x.npz.gz", "x.csv.zst", "x.parquet", "x.gz", "", "/"] {
+        assert_eq!(of("a/b.c/x.mtx"), Some((Format::MatrixMarket, Packing::Plain)));
+        assert_eq!(of("X.MTX.GZ"), Some((Format::MatrixMarket, Packing::Gzip)));
+        assert_eq!(of("x.tsv.gz"), Some((Format::Table(b'\t'), Packing::Gzip)));
+        assert_eq!(of("x.npy.gz"), Some((Format::Npy, Packing::Gzip)));
+        assert_eq!(of("x.csv.ZST"), Some((Format::Table(b','), Packing::Zstandard)));
+        assert_eq!(of("lines:a/x.txt"), Some((Format::Lines, Packing::Plain)));
+        assert_eq!(of("lines:x.csv.gz"), Some((Format::Lines, Packing::Gzip)));
+        for name in ["x", "x.txt", "x.npz.gz", "x.npz.zst", "x.parquet", "x.gz", "x.zst", "", "/"] {
             assert_eq!(of(name), None, "{name}");
         }
     }

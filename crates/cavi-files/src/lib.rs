@@ -15,8 +15,12 @@ pub use error::FileError;
 pub use format::{SUFFIXES, split_column};
 pub use read::head::{Head, HeadColumn, head};
 pub use read::npy::DenseArray;
+pub use read::texts::{
+    LanguageName, MostDocuments, StopWords, TextOptions, TextReading, TextTally, Vocabulary, WordCount,
+};
 pub use read::{
-    ColumnOf, Dimension, ReadOptions, Wanted, read, read_from, read_labels, read_npy, read_npz_arrays,
+    ColumnOf, Dimension, ReadOptions, TextReport, Wanted, read, read_from, read_labels, read_npy,
+    read_npz_arrays,
 };
 pub use write::{
     Cell, CsvText, format_number, write_bytes_atomically, write_labels, write_npy, write_npy_i64,

@@ -6,11 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cavi_executor::Precision;
-use cavi_files::{Cell, CsvText, write_text_atomically};
+use cavi_files::{Cell, CsvText, TextOptions, write_text_atomically};
 use cavi_syntax::ast::{Allocations, StatementKind};
 use serde_json::{Map, Value, json};
 
-use crate::bind::{DataError, Inputs, SetInput};
+use crate::bind::{DataError, Inputs, SetInput, texts_json, texts_of_json};
 use crate::error::Error;
 use crate::fit::{Fit, Settings};
 use crate::heldout::Score;
@@ -185,7 +185,7 @@ impl Directory {
         }
         let earlier: Value = serde_json::from_str(&fs::read_to_string(&summary)?).unwrap_or_default();
         fs::remove_file(summary)?;
-        for name in ["posterior", "axes", "standardised"] {
+        for name in ["posterior", "axes", "standardised", "vocabulary"] {
             let directory = self.path.join(name);
             if directory.is_dir() {
                 fs::remove_dir_all(directory)?;
@@ -295,6 +295,7 @@ impl Summary<'_> {
                 "set": asked.set,
                 "heldout": asked.heldout,
                 "init": asked.init,
+                "texts": given.binding.words.first().map(|own| texts_json(&own.options)),
                 "keep": if kept.is_empty() { "best" } else { "all" },
             },
             "seed": best.seed,
@@ -404,6 +405,8 @@ pub struct Stored {
     pub allocations: Option<Allocations>,
     /// The hash of the program that was fitted.
     pub model_hash: Option<String>,
+    /// How it read texts, if it read any.
+    pub texts: Option<TextOptions>,
 }
 
 impl Stored {
@@ -447,6 +450,11 @@ impl Stored {
             of_one.find(|own| constants().all(|other| !own.is_same(other))).map(|own| own.name.clone())
         };
         match differs(self, other).or_else(|| differs(other, self)) {
+            None if self.texts != other.texts => Err(DataError::new(format!(
+                "fits that read texts in other ways cannot be averaged: `settings.texts` is another in \
+                 `{two}/summary.json` than in `{one}/summary.json`"
+            ))
+            .possible("directories of fits with the same options of texts")),
             None => Ok(()),
             Some(name) => Err(DataError::new(format!(
                 "fits with different constants cannot be averaged: `--set {name}=...` was another in `{two}` than in `{one}`"
@@ -476,7 +484,8 @@ impl Stored {
         let model_hash = summary["model_hash"].as_str().map(str::to_owned);
         let path = directory.join("model.cavi");
         let text = read(&path)?;
-        Ok(Stored { file_name: path.display().to_string(), text, set, allocations, model_hash })
+        let texts = texts_of_json(&summary["settings"]["texts"]);
+        Ok(Stored { file_name: path.display().to_string(), text, set, allocations, model_hash, texts })
     }
 
     /// The inputs with what the earlier fit had set and these do not.

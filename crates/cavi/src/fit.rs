@@ -219,6 +219,28 @@ fn warning_of(found: DataError) -> Diagnostic {
     found.help.into_iter().fold(warning, Diagnostic::help)
 }
 
+/// What was asked for and has no effect: where a sweep may lower the bound, a lower one is no mistake, and a higher one no sign of
+/// a better extrapolation.
+fn without_effect(settings: &Settings, resolved: &Resolved) -> Option<Diagnostic> {
+    if resolved.allocations == Allocations::Ordinary {
+        return None;
+    }
+    let rule = resolved.allocations.word();
+    let asked = [("`--verify`", settings.verify), ("`--accelerate auto`", settings.accelerate == Some(true))];
+    let asked: Vec<&str> = asked.into_iter().filter(|(_, own)| *own).map(|(name, _)| name).collect();
+    (!asked.is_empty()).then(|| {
+        let have = if asked.len() == 1 { "has" } else { "have" };
+        Diagnostic::warning(
+            "W0809",
+            format!(
+                "{} {have} no effect, because allocations by `{rule}` may lower the ELBO",
+                asked.join(" and ")
+            ),
+        )
+        .help("`--allocations ordinary` for sweeps that never do")
+    })
+}
+
 /// Fits a program to data. The callback is called after each sweep.
 ///
 /// # Errors
@@ -265,6 +287,7 @@ fn run(
         None => crate::schedule::of_program(model, equations).schedule,
     };
     let mut warnings = unobserved::warnings(model, &binding.bound);
+    warnings.extend(without_effect(settings, &resolved));
     let swept = allocations::of_fit(equations, resolved.allocations, &schedule);
     let mut context = Context {
         swept: swept.as_ref().unwrap_or(equations),

@@ -55,6 +55,7 @@ pub fn look(
 ) -> Result<Look, Vec<DataError>> {
     let readings = match declaration {
         Some(text) => vec![Reading { declared: text.to_owned(), columns: None }],
+        None if holds_texts(path, head, inputs) => vec![of_texts(inputs)],
         None => guesses(head, inputs),
     };
     let mut first = None;
@@ -67,6 +68,30 @@ pub fn look(
         }
     }
     Err(first.unwrap_or_default())
+}
+
+/// Whether a file holds texts, or the column that is named does.
+fn holds_texts(path: &str, head: &Head, inputs: &Inputs) -> bool {
+    let of_columns = inputs.columns.iter().flat_map(|own| &own.columns);
+    let named = cavi_files::split_column(path)
+        .1
+        .or_else(|| of_columns.clone().find(|(role, _)| role == "value").map(|own| own.1.clone()));
+    let is_text = |name: &String| head.columns.iter().any(|own| own.name == *name && !own.is_number);
+    let roles = of_columns.filter(|(role, _)| role != "value").count();
+    head.is_texts || roles < 2 && named.is_some_and(|name| is_text(&name))
+}
+
+/// Documents by words; the documents are named as `--columns` names them.
+fn of_texts(inputs: &Inputs) -> Reading {
+    let name = inputs.columns.iter().map(|own| &own.name).chain(&inputs.transpose).next();
+    let mut roles = inputs.columns.iter().flat_map(|own| &own.columns).map(|(role, _)| role);
+    let document = roles.find(|role| *role != "value").map_or("doc", String::as_str);
+    let mut axes = [document, "word"];
+    if !inputs.transpose.is_empty() {
+        axes.reverse();
+    }
+    let declared = format!("{}[{}] : count, absent = 0", name.map_or("n", String::as_str), axes.join(", "));
+    Reading { declared, columns: None }
 }
 
 /// What a file may be, the likeliest first.

@@ -11,12 +11,12 @@ use cavi_algebra::{ArrayId, AxisId, Block, BlockId, Equations, LetterId, Mode, S
 use cavi_executor::layout::is_one_vector;
 use cavi_executor::{Bound, Layout, Parameters};
 use cavi_families::Extent;
-use cavi_files::{FileError, write_labels, write_npy, write_npy_i64};
+use cavi_files::{FileError, write_labels, write_npy, write_npy_i64, write_text_atomically};
 
 use crate::bind::Labels;
 use crate::prepare::{EntryAxis, Problem};
 
-/// Writes `posterior/` and `axes/` into a directory.
+/// Writes `posterior/`, `axes/`, and what belongs to them into a directory.
 ///
 /// # Errors
 /// If a file cannot be written, or two groups of a ragged axis would have one file.
@@ -46,6 +46,16 @@ pub(crate) fn write_blocks(
         for (part, shape, values) in own.parts(&equations.symbols, &binding.bound) {
             write_npy(&directory.join("standardised").join(format!("{name}.{part}.npy")), &shape, values)?;
         }
+    }
+    for own in &binding.words {
+        let file = match &own.group {
+            None => format!("{}.csv", own.name),
+            Some(group) => {
+                let group: Vec<String> = group.iter().map(|label| safe(label)).collect();
+                format!("{}/{}.csv", own.name, group.join("/"))
+            }
+        };
+        write_text_atomically(&directory.join("vocabulary").join(file), &own.csv())?;
     }
     write_axes(&equations.symbols, &binding.bound, &binding.labels, &binding.entries, directory)
 }

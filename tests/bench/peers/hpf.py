@@ -21,7 +21,7 @@ def work(bench):
         path = []
         for warmup, sweeps in SCHEDULES:
             out = bench.path("fit", "hpf", "cavi")
-            arguments = ["--set", f"taste={k}", "--seed", seed, "--tol", 0, "--warmup", f"shapes 1 over {warmup}", "--sweeps", sweeps]
+            arguments = ["--set", f"taste={k}", "--seed", seed, "--tol", 0, "--warmup", f"shapes 1 over {warmup}", "--sweeps", sweeps, "--allocations", "ordinary"]
             run = bench.cavi("hpf", out, [*arguments, "--elbo-every", 1000], data=[("y", directory / "train.npz")])
             files = [out / "posterior" / f"{factor}.mean.npy" for factor in ("theta", "beta")]
             path.append(run | scored(bench, directory, files))

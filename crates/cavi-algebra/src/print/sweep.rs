@@ -67,7 +67,8 @@ impl Derivation<'_> {
         }
         line.push(words(", in this order"));
         if let Some(shared) = self.refreshed() {
-            line.push(words(format!("; {shared} are at their optimum before each")));
+            let how = if self.run.other_allocations { "taken anew" } else { "at their optimum" };
+            line.push(words(format!("; {shared} are {how} before each")));
         }
         line.push(words("."));
         let mut lines = vec![line];

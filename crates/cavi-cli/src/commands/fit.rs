@@ -1,9 +1,10 @@
 //! `cavi fit MODEL --data ... --out DIR`: the main job.
 
 use cavi::bind::{DataError, Inputs};
-use cavi::directory::{Asked, Directory, OwnRun, Summary};
+use cavi::directory::{Asked, Directory, OwnRun, Stored, Summary};
 use cavi::heldout::{HeldOut, Request, Score};
 use cavi::{Control, Error, Fit, Kind, Problem, Settings};
+use cavi_syntax::ast::Allocations;
 
 use crate::arguments::{
     Acceleration, FitArguments, InputArguments, Keep, LaterArguments, ReadingArguments, RunArguments,
@@ -125,6 +126,8 @@ pub fn outcome(fit: &Fit) -> String {
         (_, _, Some(_)) => "ended early after",
         (true, ..) => "converged after",
         (false, ..) if run.sweeps == 0 => "start only, after",
+        // Such sweeps end by their number: that of the best predictions is no limit.
+        (false, ..) if fit.settings.allocations != Allocations::Ordinary => "ended after",
         (false, ..) => "not converged after",
     };
     let sweeps = if run.sweeps == 1 { "1 sweep".to_owned() } else { format!("{} sweeps", run.sweeps) };
@@ -165,8 +168,19 @@ pub fn fit(problem: &Problem, settings: &Settings, arguments: &RunArguments) -> 
 /// What `--data`, `--columns`, `--transpose`, `--labels` and `--set` say.
 pub fn inputs(arguments: &InputArguments) -> Result<Inputs, Failure> {
     let InputArguments { data, reading, set } = arguments;
-    let ReadingArguments { columns, transpose, labels } = reading;
-    Ok(Inputs::parse(data, columns, transpose, labels, set).map_err(Error::Usage)?)
+    let ReadingArguments { columns, transpose, labels, texts } = reading;
+    let mut inputs = Inputs::parse(data, columns, transpose, labels, set).map_err(Error::Usage)?;
+    inputs.texts = texts.over(inputs.texts).map_err(|error| Error::from(DataError::from(error)))?;
+    inputs.asked_of_texts = texts.given().into_iter().map(|(option, _)| option).collect();
+    Ok(inputs)
+}
+
+/// The same for new rows of a fit: texts are read as the fit read them, but for what the options say.
+pub fn inputs_as_fitted(arguments: &InputArguments, stored: &Stored) -> Result<Inputs, Failure> {
+    let mut inputs = inputs(arguments)?;
+    let read = stored.texts.clone().unwrap_or_default();
+    inputs.texts = arguments.reading.texts.over(read).map_err(|error| Error::from(DataError::from(error)))?;
+    Ok(inputs)
 }
 
 /// What `--heldout` says.
@@ -239,7 +253,7 @@ pub fn settings(problem: &Problem, arguments: &RunArguments) -> Result<Settings,
 /// What `summary.json` keeps of the options.
 fn asked(arguments: &FitArguments) -> Asked {
     let InputArguments { data, reading, set } = arguments.inputs.clone();
-    let ReadingArguments { columns, transpose, labels } = reading;
+    let ReadingArguments { columns, transpose, labels, texts: _ } = reading;
     Asked {
         schedule: arguments.run.schedule.clone(),
         data,

@@ -18,7 +18,7 @@ use crate::{interrupt, program, terminal};
 pub fn run(arguments: &ProjectArguments) -> Result<(), Failure> {
     let stored = Stored::open(&arguments.directory)?;
     refuse_same(&arguments.directory, &arguments.out)?;
-    let inputs = fit::inputs(&arguments.inputs)?;
+    let inputs = fit::inputs_as_fitted(&arguments.inputs, &stored)?;
     // The warnings about the program were shown when it was fitted.
     let (compiled, _) =
         cavi::session::open(&stored.text, &stored.file_name, &stored.with_earlier(inputs.clone()))?;
@@ -94,6 +94,6 @@ fn refuse_same(fit: &Path, out: &Path) -> Result<(), Failure> {
 /// What `summary.json` keeps of the options.
 fn asked(arguments: &ProjectArguments) -> Asked {
     let InputArguments { data, reading, set } = arguments.inputs.clone();
-    let ReadingArguments { columns, transpose, labels } = reading;
+    let ReadingArguments { columns, transpose, labels, texts: _ } = reading;
     Asked { data, columns, transpose, labels, set, ..Asked::default() }
 }

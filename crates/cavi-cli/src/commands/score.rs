@@ -18,7 +18,7 @@ use crate::{interrupt, scores, terminal};
 pub fn run(arguments: &ScoreArguments) -> Result<(), Failure> {
     let directories: Vec<&Path> = arguments.directories.iter().map(|path| path.as_path()).collect();
     let stored = Stored::open_all(&directories)?;
-    let inputs = fit::inputs(&arguments.inputs)?;
+    let inputs = fit::inputs_as_fitted(&arguments.inputs, &stored)?;
     let requests: Result<Vec<Request>, DataError> =
         arguments.given.iter().map(|text| Request::parse_file("--given", text)).collect();
     let requests = requests.map_err(|error| Error::Usage(vec![error]))?;

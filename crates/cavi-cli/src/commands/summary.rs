@@ -47,6 +47,7 @@ fn outcome(json: &Value) -> String {
     let how = match (json["converged"].as_bool(), json["interrupted"].as_bool()) {
         (_, Some(true)) => "interrupted after",
         (Some(true), _) => "converged after",
+        _ if !matches!(json["settings"]["allocations"].as_str(), None | Some("ordinary")) => "ended after",
         _ => "not converged after",
     };
     let mut text = match json["model"].as_str() {

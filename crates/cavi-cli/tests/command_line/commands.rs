@@ -79,6 +79,31 @@ fn a_fit_writes_what_the_contract_names() {
 }
 
 #[test]
+fn sweeps_that_may_lower_the_bound_are_neither_verified_nor_extrapolated() {
+    let directory = scratch("own_units");
+    fs::write(directory.join("m.cavi"), MODEL).unwrap();
+    fs::write(directory.join("x.csv"), ",a,b,c\nr,1,0,2\ns,0,3,1\n").unwrap();
+    let fit = |options: &[&str]| {
+        let own = ["fit", "m.cavi", "--data", "x=x.csv", "--sweeps", "3", "--tol", "0", "--out", "o"];
+        let output = cavi(&directory, &[&own[..], options].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stderr) + &text(&output.stdout)
+    };
+    let asked = ["--verify", "--accelerate", "auto"];
+    let said = fit(&[&["--allocations", "collapsed"][..], &asked].concat());
+    assert!(
+        said.contains("W0809") && said.contains("`--verify` and `--accelerate auto` have no effect"),
+        "{said}"
+    );
+    assert!(said.contains("ended after 3 sweeps"), "{said}");
+    let written: serde_json::Value =
+        serde_json::from_slice(&fs::read(directory.join("o/summary.json")).unwrap()).unwrap();
+    assert_eq!(written["settings"]["accelerate"], "none");
+    let said = fit(&asked);
+    assert!(!said.contains("W0809") && said.contains("not converged after 3 sweeps"), "{said}");
+}
+
+#[test]
 fn any_number_of_threads_gives_the_same_bits() {
     let directory = scratch("threads");
     fs::write(directory.join("m.cavi"), MODEL).unwrap();

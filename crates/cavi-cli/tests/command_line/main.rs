@@ -9,3 +9,4 @@ mod heldout;
 mod options;
 mod project;
 mod terminal;
+mod texts;

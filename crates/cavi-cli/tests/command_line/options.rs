@@ -97,9 +97,9 @@ fn files_that_are_no_data_are_called_what_they_are() {
     fs::write(directory.join("x.csv.zst"), "1,2\n").unwrap();
     fs::write(directory.join("x.parquet"), "PAR1").unwrap();
     for (file, wanted) in [
-        ("folder", "a directory"),
-        ("folder.csv", "a directory"),
-        ("x.csv.zst", "this version of Cavi does not read .zst"),
+        ("folder", "a folder without files"),
+        ("folder.csv", "a folder without files"),
+        ("x.csv.zst", "a file that is not compressed"),
         ("x.parquet", "this version of Cavi does not read .parquet"),
         ("none.csv", "no such file"),
     ] {

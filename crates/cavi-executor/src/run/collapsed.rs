@@ -1,6 +1,9 @@
 //! The pass over the entries of a site whose allocations leave their own shares out (`cavi_derivation::collapsed`).
 //!
-//! Before it, means and masses are laid out row beside row, so that what an entry gathers of a mode stands in one place.
+//! What a unit adds to a mean is found by dividing means by masses. Where it is the same for all rows of a mode, which then have
+//! their means alone, it is kept once; where not, it stands beside the means, so that what an entry gathers stands in one place.
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cavi_algebra::SiteId;
 use cavi_numerics::kernels::log_sum::{self, Factor, LEAST, LogSum, Outputs, Own, Values, log_sum, width_of};
@@ -14,8 +17,10 @@ use crate::plan::site::{AddendPlan, ModePlan, OwnPlan, SitePlan};
 
 /// What a pass has of all modes by categories.
 struct ByCategory {
-    /// For each mode the negatives of the priors.
+    /// For each mode what of its masses stays.
     priors: Vec<Vec<f64>>,
+    /// For each mode what a unit adds to its means; empty where that differs by row.
+    scales: Vec<Vec<f64>>,
     /// For each mode the reciprocals of the totals and the greatest parts of them that are left out; or nothing.
     totals: Vec<Vec<f64>>,
 }
@@ -34,21 +39,27 @@ impl State<'_> {
         let addend = &plan.addends[0];
         let width = width_of(addend.categories);
         let by_category = self.by_category(addend, own, width);
+        let strides: SmallVec<[usize; 4]> =
+            by_category.scales.iter().map(|own| if own.is_empty() { 2 * width } else { width }).collect();
         let mut rows = std::mem::take(&mut state.own_rows);
         rows.resize(addend.modes.len(), Vec::new());
-        for ((mode, own), rows) in addend.modes.iter().zip(own).zip(&mut rows) {
-            self.lay_out(addend, mode, own.as_ref(), width, rows);
+        for (((mode, own), stride), rows) in addend.modes.iter().zip(own).zip(&strides).zip(&mut rows) {
+            self.lay_out(addend, mode, own.as_ref().filter(|_| *stride > width), (width, *stride), rows);
         }
         let wanted: SmallVec<[bool; 4]> = addend.modes.iter().map(|mode| mode.is_read_by(targets)).collect();
         let mut sums = std::mem::take(&mut state.own_sums);
         sums.resize(addend.modes.len(), Vec::new());
-        for ((mode, wanted), sums) in addend.modes.iter().zip(&wanted).zip(&mut sums) {
+        for (((mode, wanted), stride), sums) in addend.modes.iter().zip(&wanted).zip(&strides).zip(&mut sums)
+        {
             sums.clear();
-            sums.resize(if *wanted { mode.rows * 2 * width } else { 0 }, 0.0);
+            sums.resize(if *wanted { mode.rows * stride } else { 0 }, 0.0);
         }
-        let factors: SmallVec<[Factor; 4]> =
-            rows.iter().map(|rows| Factor { values: Values::Double(rows), stride: 2 * width }).collect();
+        let of_strides = rows.iter().zip(&strides);
+        let factors: SmallVec<[Factor; 4]> = of_strides
+            .map(|(rows, stride)| Factor { values: Values::Double(rows), stride: *stride })
+            .collect();
         let priors: SmallVec<[&[f64]; 4]> = by_category.priors.iter().map(Vec::as_slice).collect();
+        let scales: SmallVec<[&[f64]; 4]> = by_category.scales.iter().map(Vec::as_slice).collect();
         let totals: SmallVec<[&[f64]; 4]> = by_category.totals.iter().map(Vec::as_slice).collect();
         let input = LogSum {
             pattern: state.patterns[0].as_ref().expect("an addend with modes has a pattern"),
@@ -59,7 +70,7 @@ impl State<'_> {
             offsets: None,
             ratios: None,
             least: LEAST,
-            own: Some(Own { width, priors: &priors, totals: &totals }),
+            own: Some(Own { width, priors: &priors, scales: &scales, totals: &totals }),
         };
         let accumulators =
             sums.iter_mut().zip(&wanted).map(|(sums, wanted)| wanted.then_some(sums.as_mut_slice()));
@@ -69,11 +80,11 @@ impl State<'_> {
         drop(factors);
         state.sort_by_rows(&mut rare);
         let mut counts: SmallVec<[Option<Vec<f64>>; 4]> = SmallVec::new();
-        for ((mode, wanted), sums) in addend.modes.iter().zip(&wanted).zip(&sums) {
+        for (((mode, wanted), stride), sums) in addend.modes.iter().zip(&wanted).zip(&strides).zip(&sums) {
             counts.push(wanted.then(|| {
                 let length = addend.row_length(mode);
                 let mut counts = self.emptied(id, 0, mode.log, mode.rows * length);
-                for (counts, sums) in counts.chunks_exact_mut(length).zip(sums.chunks_exact(2 * width)) {
+                for (counts, sums) in counts.chunks_exact_mut(length).zip(sums.chunks_exact(*stride)) {
                     counts[..addend.categories].copy_from_slice(&sums[..addend.categories]);
                 }
                 counts
@@ -94,36 +105,79 @@ impl State<'_> {
         self.store(id, plan, one(counts), one(scattered));
     }
 
-    /// The means of a mode, and the negative reciprocals of its masses, row beside row; zeros behind the categories.
+    /// The means of a mode, zeros behind the categories; in rows of twice the width with what a unit adds to each of them.
     fn lay_out(
         &self,
         addend: &AddendPlan,
         mode: &ModePlan,
         own: Option<&OwnPlan>,
-        width: usize,
+        (width, stride): (usize, usize),
         rows: &mut Vec<f64>,
     ) {
         let (length, categories) = (addend.row_length(mode), addend.categories);
         let means = self.factor(mode.factor);
         let of_own = own.map(|own| [own.mass, own.prior].map(|node| self.values[node.index()].as_ref()));
-        rows.resize(mode.rows * 2 * width, 0.0);
+        if rows.len() != mode.rows * stride {
+            *rows = vec![0.0; mode.rows * stride];
+        }
         let each = (CHUNK / width).max(1);
-        self.work.threads.for_each_chunk(rows, each * 2 * width, |chunk, rows| {
-            for (place, row) in rows.chunks_exact_mut(2 * width).enumerate() {
+        self.work.threads.for_each_chunk(rows, each * stride, |chunk, rows| {
+            for (place, row) in rows.chunks_exact_mut(stride).enumerate() {
                 let number = chunk * each + place;
-                row[..categories].copy_from_slice(&means[number * length..number * length + categories]);
+                let means = &means[number * length..number * length + categories];
+                row[..categories].copy_from_slice(means);
                 let Some([masses, priors]) = of_own else { continue };
                 let masses = &masses[number * categories..(number + 1) * categories];
-                for ((out, mass), prior) in row[width..].iter_mut().zip(masses).zip(priors) {
-                    *out = -1.0 / mass.max(*prior);
+                for (out, (mean, mass)) in row[width..].iter_mut().zip(scales(means, masses, priors)) {
+                    *out = mean / mass;
                 }
             }
         });
     }
 
+    /// What a unit adds to the means of a mode, where it is the same for all rows, but for rounding. The rows of the first mode, which
+    /// are read once for several entries, always hold it.
+    fn scales(&self, addend: &AddendPlan, place: usize, own: Option<&OwnPlan>, width: usize) -> Vec<f64> {
+        let (mode, categories) = (&addend.modes[place], addend.categories);
+        let mut common = vec![0.0; width];
+        let Some(own) = own else { return common };
+        if place == 0 || mode.rows == 0 {
+            return Vec::new();
+        }
+        let means = self.factor(mode.factor);
+        let [masses, priors] = [own.mass, own.prior].map(|node| self.values[node.index()].as_ref());
+        let length = addend.row_length(mode);
+        let row = |number: usize| {
+            let (means, masses) = (&means[number * length..], &masses[number * categories..]);
+            scales(&means[..categories], &masses[..categories], priors)
+        };
+        for (out, (mean, mass)) in common.iter_mut().zip(row(0)) {
+            *out = mean / mass;
+        }
+        let is_common = AtomicBool::new(true);
+        let each = (CHUNK / width).max(1);
+        self.work.threads.for_each(mode.rows.div_ceil(each), |chunk| {
+            let mut rows = chunk * each..mode.rows.min((chunk + 1) * each);
+            let agrees = |number: usize| {
+                row(number)
+                    .zip(&common)
+                    .all(|((mean, mass), scale)| (mean - mass * scale).abs() <= ROUNDING * mean.abs())
+            };
+            if is_common.load(Ordering::Relaxed) && !rows.all(agrees) {
+                is_common.store(false, Ordering::Relaxed);
+            }
+        });
+        if is_common.into_inner() { common } else { Vec::new() }
+    }
+
     /// What the modes have by categories.
     fn by_category(&self, addend: &AddendPlan, own: &[Option<OwnPlan>], width: usize) -> ByCategory {
         let (mut priors, mut totals) = (Vec::new(), Vec::new());
+        let scales = own
+            .iter()
+            .enumerate()
+            .map(|(place, own)| self.scales(addend, place, own.as_ref(), width))
+            .collect();
         for own in own {
             let mut prior = vec![0.0; width];
             let mut total = Vec::new();
@@ -138,7 +192,7 @@ impl State<'_> {
                 for (out, (prior, most)) in prior.iter_mut().zip(priors) {
                     // No quotient is less than the least that the rule knows.
                     let least = if most.is_finite() { f64::EPSILON * most } else { 0.0 };
-                    *out = -prior.max(least);
+                    *out = prior.max(least);
                 }
                 if let Some(own) = &own.total {
                     total.resize(2 * width, 0.0);
@@ -153,7 +207,7 @@ impl State<'_> {
             priors.push(prior);
             totals.push(total);
         }
-        ByCategory { priors, totals }
+        ByCategory { priors, scales, totals }
     }
 
     /// The entries whose sums leave the range of doubles, in logarithms. Returns those that have no allocation at all, in ascending order.
@@ -215,6 +269,18 @@ impl State<'_> {
         lost
     }
 }
+
+/// The means of a row with their masses, which are no less than what stays of them.
+fn scales<'v>(
+    means: &'v [f64],
+    masses: &'v [f64],
+    priors: &'v [f64],
+) -> impl Iterator<Item = (f64, f64)> + 'v {
+    means.iter().zip(masses.iter().zip(priors)).map(|(mean, (mass, prior))| (*mean, mass.max(*prior)))
+}
+
+/// So far quotients of a mean and its mass may be apart that are one number: each is rounded a few times.
+const ROUNDING: f64 = 1e-14;
 
 /// `log max(1 - share / mass, min(prior / mass, 1), 2^-52)`
 fn log_left(share: f64, mass: f64, prior: f64) -> f64 {

@@ -45,7 +45,7 @@ impl<'a> Collector<'a> {
 
 /// A hash of short texts that takes eight bytes at a time. The order of labels never depends on it.
 #[derive(Default)]
-struct ShortTextHasher(u64);
+pub(super) struct ShortTextHasher(u64);
 
 impl Hasher for ShortTextHasher {
     fn write(&mut self, bytes: &[u8]) {

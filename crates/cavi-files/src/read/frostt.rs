@@ -50,6 +50,8 @@ pub(crate) fn read(bytes: &[u8], dimensions: &[Dimension<'_>], wanted: Wanted) -
         shape_is_exact: false,
         indices,
         values,
+        labels: Vec::new(),
+        texts: None,
         lines: Some(lines),
     }))
 }

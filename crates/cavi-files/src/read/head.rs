@@ -5,7 +5,7 @@ use std::path::Path;
 use super::number::number;
 use super::records::{Field, Records, is_blank};
 use super::table::is_header;
-use super::{bytes, ids, npy, npz};
+use super::{bytes, ids, npy, npz, texts};
 use crate::error::{FileError, count};
 use crate::format::{self, Format};
 
@@ -25,6 +25,8 @@ pub struct Head {
     pub columns: Vec<HeadColumn>,
     /// How many dimensions the file has, where the format says so.
     pub dimensions: Option<usize>,
+    /// Whether it holds texts and nothing else.
+    pub is_texts: bool,
 }
 
 /// A column of a table with a header.
@@ -44,9 +46,19 @@ pub struct HeadColumn {
 /// A file that cannot be read, or whose name states no format.
 pub fn head(path: &Path) -> Result<Head, FileError> {
     let in_file = |error: FileError| error.in_file(path);
-    let (format, gzip) = format::of_path(path).map_err(in_file)?;
-    let bytes = bytes::load(path).and_then(|bytes| bytes::decompress(bytes, gzip)).map_err(in_file)?;
+    if path.is_dir() && !texts::is_ten_x(path) {
+        return of_folder(path);
+    }
+    let (format, packing) = format::of_path(path).map_err(in_file)?;
+    let bytes = bytes::load(path).and_then(|bytes| bytes::decompress(bytes, packing)).map_err(in_file)?;
     of_bytes(format, &bytes).map_err(in_file)
+}
+
+/// The head of a folder of texts: the names of its first files.
+fn of_folder(path: &Path) -> Result<Head, FileError> {
+    let (files, lines) = texts::first_names(path, LINES)?;
+    let format = format!("folder of {}, one document a file", count(files, "text"));
+    Ok(Head { format, lines, columns: Vec::new(), dimensions: Some(2), is_texts: true })
 }
 
 fn of_bytes(format: Format, bytes: &[u8]) -> Result<Head, FileError> {
@@ -59,6 +71,7 @@ fn of_bytes(format: Format, bytes: &[u8]) -> Result<Head, FileError> {
         lines: Vec::new(),
         columns: Vec::new(),
         dimensions: Some(dimensions),
+        is_texts: false,
     };
     Ok(match format {
         Format::Npy => {
@@ -86,12 +99,24 @@ fn of_bytes(format: Format, bytes: &[u8]) -> Result<Head, FileError> {
             let fields = entry.map_or(0, |line| line.split_whitespace().count());
             text_file("FROSTT tensor: positions from 1, then the value", text, fields.checked_sub(1))
         }
+        Format::Lines => {
+            let text = bytes::text(bytes)?;
+            let documents = text.trim_end_matches(['\n', '\r']).lines().count();
+            let format = format!("texts, one document a line, {}", count(documents, "line"));
+            Head { is_texts: true, ..text_file(&format, text, Some(2)) }
+        }
         Format::Table(separator) => table(bytes::text(bytes)?, separator)?,
     })
 }
 
 fn text_file(format: &str, text: &str, dimensions: Option<usize>) -> Head {
-    Head { format: format.to_owned(), lines: first_lines(text), columns: Vec::new(), dimensions }
+    Head {
+        format: format.to_owned(),
+        lines: first_lines(text),
+        columns: Vec::new(),
+        dimensions,
+        is_texts: false,
+    }
 }
 
 fn first_lines(text: &str) -> Vec<String> {
@@ -112,7 +137,7 @@ fn table(text: &str, separator: u8) -> Result<Head, FileError> {
     let of_columns = count(width, "column");
     if header.is_empty() || !is_header(&header, &records)? {
         let format = format!("table, fields parted by {by}, {of_columns}, no header");
-        return Ok(Head { format, lines: first_lines(text), columns: Vec::new(), dimensions: None });
+        return Ok(text_file(&format, text, None));
     }
     let mut numbers = vec![true; width];
     let mut whole = vec![true; width];
@@ -137,5 +162,5 @@ fn table(text: &str, separator: u8) -> Result<Head, FileError> {
     };
     let columns = header.iter().enumerate().map(column).collect();
     let format = format!("table, fields parted by {by}, a header, {of_columns}, {}", count(rows, "line"));
-    Ok(Head { format, lines: first_lines(text), columns, dimensions: None })
+    Ok(Head { columns, ..text_file(&format, text, None) })
 }

@@ -185,6 +185,8 @@ fn coordinates(
         shape_is_exact: true,
         indices: vec![row_indices, column_indices],
         values,
+        labels: Vec::new(),
+        texts: None,
         lines: Some(lines),
     })
 }

@@ -6,6 +6,8 @@ use crate::content::{Content, Dense, Values};
 use crate::error::{FileError, count, quote};
 use crate::format::{self, Format};
 use npy::DenseArray;
+use texts::TextReading;
+pub use texts::TextReport;
 
 mod bytes;
 mod number;
@@ -22,6 +24,7 @@ pub(crate) mod head;
 mod ids;
 mod records;
 mod table;
+pub(crate) mod texts;
 
 mod labels;
 
@@ -39,6 +42,8 @@ pub struct ReadOptions<'a> {
     pub columns: &'a [ColumnOf<'a>],
     /// Whether a table is rows by columns, whatever its header looks like.
     pub is_wide: bool,
+    /// How texts are read, if the array may hold their counts.
+    pub texts: Option<TextReading<'a>>,
 }
 
 /// A dimension of an array, as the header of a table may name it.
@@ -77,10 +82,10 @@ pub struct ColumnOf<'a> {
 pub fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Content, FileError> {
     let in_file = |error: FileError| error.in_file(path);
     if path.is_dir() {
-        return Err(in_file(FileError::new(
-            "a directory",
-            format!("a file that ends in {}", format::SUFFIXES),
-        )));
+        return folder(path, options).map_err(|error| match error.file.as_os_str().is_empty() {
+            true => in_file(error),
+            false => error,
+        });
     }
     // The suffix is checked before the file is read, since a file of an unknown format cannot be used.
     format::of_path(path).map_err(in_file)?;
@@ -90,18 +95,42 @@ pub fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Content, FileError
 /// Reads the bytes of a data file. Its name states the format and stands in messages; no file is opened.
 pub fn read_from(name: &Path, bytes: Vec<u8>, options: &ReadOptions<'_>) -> Result<Content, FileError> {
     let in_file = |error: FileError| error.in_file(name);
-    let (format, gzip) = format::of_path(name).map_err(in_file)?;
-    let bytes = bytes::decompress(bytes, gzip).map_err(in_file)?;
+    let (format, packing) = format::of_path(name).map_err(in_file)?;
+    let bytes = bytes::decompress(bytes, packing).map_err(in_file)?;
     parse(format, &bytes, options).map_err(in_file)
 }
 
+/// Reads a folder of texts.
+fn folder(path: &Path, options: &ReadOptions<'_>) -> Result<Content, FileError> {
+    if texts::is_ten_x(path) {
+        return Err(FileError::new("a 10x folder", "a file, or a folder of texts").with_help(format!(
+            "its matrix of genes by cells is `--data NAME={}`, with `--transpose NAME` for cells by genes",
+            path.join("matrix.mtx").display()
+        )));
+    }
+    refuse_columns(options)?;
+    texts::folder(path, texts_wanted("a directory", options)?)
+}
+
+/// How texts are read; an error where the array cannot hold their counts.
+fn texts_wanted<'o>(found: &str, options: &'o ReadOptions<'_>) -> Result<&'o TextReading<'o>, FileError> {
+    options.texts.as_ref().ok_or_else(|| {
+        FileError::new(found, format!("a file that ends in {}", format::SUFFIXES))
+            .with_help("texts are read for data of two axes whose values are numbers: documents by words")
+    })
+}
+
+/// Refuses names of columns for a file without columns.
+fn refuse_columns(options: &ReadOptions<'_>) -> Result<(), FileError> {
+    if options.column.is_none() && options.columns.is_empty() {
+        return Ok(());
+    }
+    Err(FileError::new("a file without columns", "a table (.csv or .tsv), since columns are named"))
+}
+
 fn parse(format: Format, bytes: &[u8], options: &ReadOptions<'_>) -> Result<Content, FileError> {
-    let is_table = matches!(format, Format::Table(_));
-    if !is_table && (options.column.is_some() || !options.columns.is_empty()) {
-        return Err(FileError::new(
-            "a file without columns",
-            "a table (.csv or .tsv), since columns are named",
-        ));
+    if !matches!(format, Format::Table(_)) {
+        refuse_columns(options)?;
     }
     if bytes.is_empty() {
         return Err(FileError::new("an empty file", "data"));
@@ -126,6 +155,10 @@ fn parse(format: Format, bytes: &[u8], options: &ReadOptions<'_>) -> Result<Cont
             check_dimensions(2, dimensions)?;
             lda_c::read(bytes).map(Content::Documents)
         }
+        Format::Lines => {
+            let reading = texts_wanted("one document a line", options)?;
+            texts::lines(bytes::text(bytes)?, reading)
+        }
     }
 }
 
@@ -133,8 +166,8 @@ fn parse(format: Format, bytes: &[u8], options: &ReadOptions<'_>) -> Result<Cont
 pub fn read_npy(path: &Path) -> Result<DenseArray, FileError> {
     let in_file = |error: FileError| error.in_file(path);
     match format::of_path(path).map_err(in_file)? {
-        (Format::Npy, gzip) => bytes::load(path)
-            .and_then(|bytes| bytes::decompress(bytes, gzip))
+        (Format::Npy, packing) => bytes::load(path)
+            .and_then(|bytes| bytes::decompress(bytes, packing))
             .and_then(|bytes| npy::read(&bytes))
             .map_err(in_file),
         _ => Err(in_file(FileError::new("a file that is no NumPy array", "a file that ends in .npy"))),
@@ -148,9 +181,8 @@ pub fn read_npz_arrays(path: &Path) -> Result<Vec<(String, DenseArray)>, FileErr
 
 /// Reads a file of labels, one a line. No label may stand twice.
 pub fn read_labels(path: &Path) -> Result<Vec<String>, FileError> {
-    let gzip = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
     bytes::load(path)
-        .and_then(|bytes| bytes::decompress(bytes, gzip))
+        .and_then(|bytes| bytes::decompress(bytes, format::packing(path)))
         .and_then(|bytes| labels::read(bytes::text(&bytes)?))
         .map_err(|error| error.in_file(path))
 }

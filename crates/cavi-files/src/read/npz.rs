@@ -137,6 +137,8 @@ fn sparse(members: &[(String, Vec<u8>)], format: &str) -> Result<Coordinates, Fi
         shape_is_exact: true,
         indices: indices.into(),
         values,
+        labels: Vec::new(),
+        texts: None,
         lines: None,
     })
 }

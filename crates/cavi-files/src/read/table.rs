@@ -14,7 +14,7 @@ use super::collector::Collector;
 use super::ids;
 use super::number::{is_missing, number};
 use super::records::{Field, Records, is_blank};
-use super::{Dimension, ReadOptions, Wanted, expected_dimensions};
+use super::{Dimension, ReadOptions, Wanted, expected_dimensions, texts};
 use crate::content::{Categories, Content, Dense, Lines, Long, MISSING, Values};
 use crate::error::{FileError, count, list, quote};
 
@@ -33,15 +33,18 @@ enum Layout {
 }
 
 /// The first line of a table, and where its entries start.
-struct Table<'a> {
+pub(super) struct Table<'a> {
     header: Option<Vec<Field<'a>>>,
-    width: usize,
+    pub(super) width: usize,
     /// Stands at the first entry.
-    records: Records<'a>,
+    pub(super) records: Records<'a>,
 }
 
 pub(crate) fn read(text: &str, separator: u8, options: &ReadOptions<'_>) -> Result<Content, FileError> {
     let table = Table::open(text, separator)?;
+    if let Some(texts) = texts::column::read(&table, options)? {
+        return Ok(texts);
+    }
     let layout = layout(&table, options)?;
     let (labels, values): (Vec<usize>, Vec<usize>) = match &layout {
         Layout::Matrix { row_labels: true } => (vec![0], (1..table.width).collect()),
@@ -71,7 +74,7 @@ impl<'a> Table<'a> {
     }
 
     /// The name of a column: that of the header, or its position.
-    fn name(&self, column: usize) -> String {
+    pub(super) fn name(&self, column: usize) -> String {
         match &self.header {
             Some(header) => header[column].text().into_owned(),
             None => (column + 1).to_string(),
@@ -104,7 +107,7 @@ impl<'a> Table<'a> {
     }
 
     /// The column that the caller named.
-    fn require(&self, name: &str) -> Result<usize, FileError> {
+    pub(super) fn require(&self, name: &str) -> Result<usize, FileError> {
         self.find(name)?.ok_or_else(|| {
             let found = match &self.header {
                 Some(_) => format!("the columns {}", list(&self.names(0..self.width))),
@@ -379,7 +382,7 @@ fn columns_line(table: &Table<'_>, options: &ReadOptions<'_>, positions: &[Optio
 }
 
 /// The column that the header gives to a dimension: the name of its axis, or its letter if the axis has several.
-fn named_column(
+pub(super) fn named_column(
     table: &Table<'_>,
     dimension: &Dimension<'_>,
     dimensions: &[Dimension<'_>],
@@ -517,7 +520,7 @@ fn is_one_line(table: &Table<'_>) -> Result<bool, FileError> {
 }
 
 /// Whether no entry of a column is empty or stands twice.
-fn can_be_labels(table: &Table<'_>, column: usize) -> Result<bool, FileError> {
+pub(super) fn can_be_labels(table: &Table<'_>, column: usize) -> Result<bool, FileError> {
     let mut records = table.records.clone();
     let mut fields = Vec::new();
     let mut collector = Collector::default();
@@ -615,7 +618,7 @@ fn cell(field: &Field<'_>) -> Option<f64> {
 }
 
 /// Refuses empty labels and labels with line breaks, since labels are written one a line.
-fn check_label(label: &str) -> Result<(), FileError> {
+pub(super) fn check_label(label: &str) -> Result<(), FileError> {
     if label.is_empty() {
         return Err(FileError::new("an empty field", "a label"));
     }

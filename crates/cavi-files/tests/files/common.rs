@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use cavi_files::{
-    Categories, ColumnOf, Content, Dimension, FileError, ReadOptions, Values, Wanted, read_from,
+    Categories, ColumnOf, Content, Dimension, FileError, ReadOptions, TextOptions, TextReading, Values,
+    Wanted, read_from,
 };
 
 /// Reads text as a file of this name, bound to an array over these axes.
@@ -29,7 +30,10 @@ pub fn read_with(
         .collect();
     let columns: Vec<ColumnOf<'_>> =
         columns.iter().map(|&(role, column)| ColumnOf { role, column }).collect();
-    let options = ReadOptions { dimensions: &dimensions, wanted, column, columns: &columns, is_wide: false };
+    let words = TextOptions::default();
+    let texts = (dimensions.len() == 2).then_some(TextReading { options: &words, vocabulary: None });
+    let options =
+        ReadOptions { dimensions: &dimensions, wanted, column, columns: &columns, is_wide: false, texts };
     read_from(Path::new(name), bytes.as_ref().to_vec(), &options)
 }
 

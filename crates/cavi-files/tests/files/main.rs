@@ -5,4 +5,5 @@ mod numpy;
 mod properties;
 mod tables;
 mod text_formats;
+mod texts;
 mod writing;

@@ -6,9 +6,21 @@ use crate::common::{read, read_with};
 use cavi_files::{Content, Values, Wanted};
 use proptest::prelude::*;
 
-const NAMES: [&str; 12] = [
-    "a.mtx", "a.tns", "a.npy", "a.npz", "a.csv", "a.tsv", "a.ldac", "a.mtx.gz", "a.csv.gz", "a.npy.gz", "a",
+const NAMES: [&str; 14] = [
+    "a.mtx",
+    "a.tns",
+    "a.npy",
+    "a.npz",
+    "a.csv",
+    "a.tsv",
+    "a.ldac",
+    "a.mtx.gz",
+    "a.csv.gz",
+    "a.npy.gz",
+    "a",
     "a.txt",
+    "lines:a.txt",
+    "a.csv.zst",
 ];
 
 /// Entries of a matrix: position and value.

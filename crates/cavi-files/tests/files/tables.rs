@@ -215,8 +215,8 @@ fn columns_are_chosen() {
     );
     check_error(
         pick(ratings, "user item", "rating"),
-        "a.csv, line 1: found the columns `userId`, `movieId`, `rating`, `time`; expected a long table, with a column \
-         for each axis; missing: `user`, `item` (`--columns NAME=axis:column,...` says which columns are which axes)",
+        "a.csv, line 1: found numbers in the column `rating`, beside `userId`, `movieId`, `time`; expected texts, one document \
+         a row, or a long table with columns `user` and `item` (`--columns NAME=axis:column,...` says which columns are which axes)",
     );
     check_error(pick("1,2\n", "user", "y"), "a.csv, line 1: found no header; expected a column `y`");
     check_error(
@@ -342,10 +342,14 @@ fn wrong_tables_are_refused() {
 #[test]
 fn bytes_that_are_no_text_are_refused() {
     let bytes = |bytes: &[u8]| read("a.csv", bytes, "a b");
-    check_error(bytes(b"1,2\n3,\0\n"), "a.csv, line 2: found a NUL byte; expected text");
+    check_error(bytes(b"1,2\n3,\0\n"), "a.csv, line 2: found a NUL byte (byte 6); expected text");
     check_error(
         bytes(b"x,y\nr\xe9s,2\n"),
-        "a.csv, line 2: found bytes that are not UTF-8, after `r\u{fffd}`; expected text in UTF-8",
+        "a.csv, line 2: found byte 5 (0xe9), which is no UTF-8, after `r`; expected text in UTF-8 (if it is Latin-1 or \
+         Windows-1252, `iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW` makes it so)",
     );
-    check_error(bytes(b"\xff\xfe1\0,\0"), "a.csv: found text in UTF-16; expected text in UTF-8");
+    check_error(
+        bytes(b"\xff\xfe1\0,\0"),
+        "a.csv: found text in UTF-16; expected text in UTF-8 (`iconv -f UTF-16 -t UTF-8 FILE > NEW` makes it so)",
+    );
 }

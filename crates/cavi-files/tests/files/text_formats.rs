@@ -321,20 +321,15 @@ fn broken_gzip_is_refused() {
 #[test]
 fn formats_that_cannot_be_read_are_named() {
     check_error(
-        read("a.csv.zst", "", "a b"),
-        "a.csv.zst: found a file compressed by Zstandard; expected a plain file, or one compressed by gzip (this \
-         version of Cavi does not read .zst; `unzstd` makes `a.csv` of it)",
-    );
-    check_error(
         read("a.parquet", "", "a b"),
         "a.parquet: found a Parquet file; expected a file that ends in .mtx, .tns, .csv, .tsv, .ldac, .npy (each also \
-         with .gz) or .npz (this version of Cavi does not read .parquet; write the table as .csv, or the array as \
+         with .gz or .zst) or .npz (this version of Cavi does not read .parquet; write the table as .csv, or the array as \
          .npy)",
     );
     check_error(
         read("labels.txt", "", "a b"),
         "labels.txt: found a file name that states no format; expected one that ends in .mtx, .tns, .csv, .tsv, .ldac, \
-         .npy (each also with .gz) or .npz",
+         .npy (each also with .gz or .zst) or .npz (`--data NAME=lines:labels.txt` reads texts, one document a line)",
     );
     check_error(
         read_with("a.mtx", "", "a b", Wanted::Numbers, Some("y"), &[]),
@@ -375,4 +370,39 @@ fn files_that_cannot_be_opened_are_named() {
     assert!(message("d").starts_with("/d: found a directory; expected a file that ends in .mtx"));
     assert_eq!(message("c.csv"), "/c.csv: found 0 rows; expected a single number");
     assert!(message("none.txt").starts_with("/none.txt: found a file name that states no format"));
+}
+
+/// Written by `zstd -19 --check` from the lines that the test writes again.
+const ZSTANDARD: &[u8] = include_bytes!("../data/counts.tns.zst");
+
+#[test]
+fn zstandard_is_undone() {
+    let line = |i: u32| format!("{} {} {}\n", i * 7919 % 97 + 1, i * 104_729 % 89 + 1, i % 7 + 1);
+    let text: String = (0..1000).map(line).collect();
+    let plain = read("a.tns", &text, "a b").unwrap();
+    assert_eq!(read("a.tns.zst", ZSTANDARD, "a b").unwrap(), plain);
+    // Frames one after another are one file, and frames that are to be skipped are skipped.
+    let skipped = [&[0x5e, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 7, 7, 7], ZSTANDARD, ZSTANDARD].concat();
+    assert_eq!(read("A.TNS.ZST", skipped, "a b").unwrap(), read("a.tns", text.repeat(2), "a b").unwrap());
+}
+
+#[test]
+fn broken_zstandard_is_refused() {
+    for length in (1..ZSTANDARD.len()).step_by(7) {
+        let error = read("a.tns.zst", &ZSTANDARD[..length], "a b").unwrap_err().to_string();
+        assert!(error.contains("Zstandard"), "{length}: {error}");
+    }
+    for place in (4..ZSTANDARD.len()).step_by(11) {
+        let mut damaged = ZSTANDARD.to_vec();
+        damaged[place] ^= 0x55;
+        let error = read("a.tns.zst", damaged, "a b").unwrap_err().to_string();
+        assert!(error.contains("a damaged Zstandard file"), "{place}: {error}");
+    }
+    let error = read("a.tns.zst", [ZSTANDARD, b"rest"].concat(), "a b").unwrap_err().to_string();
+    assert!(error.contains("other bytes after its end"), "{error}");
+    check_error(
+        read("a.tns.zst", "1 1 1\n", "a b"),
+        "a.tns.zst: found a file that is not compressed; expected a Zstandard file, since its name ends in .zst",
+    );
+    check_error(read("a.tns.zst", "", "a b"), "a.tns.zst: found an empty file; expected data");
 }

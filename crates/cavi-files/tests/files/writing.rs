@@ -61,10 +61,11 @@ fn files_of_labels() {
         "l.txt, line 3: found the label `a`, which also stands in line 1; expected a label of its own for each line",
     );
     refused(b"a\n\nb\n", "l.txt, line 2: found an empty line; expected a label");
-    refused(b"a\n\0\n", "l.txt, line 2: found a NUL byte; expected text");
+    refused(b"a\n\0\n", "l.txt, line 2: found a NUL byte (byte 2); expected text");
     refused(
         b"a\nb\xff\n",
-        "l.txt, line 2: found bytes that are not UTF-8, after `b\u{fffd}`; expected text in UTF-8",
+        "l.txt, line 2: found byte 3 (0xff), which is no UTF-8, after `b`; expected text in UTF-8 (if it is Latin-1 or \
+         Windows-1252, `iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW` makes it so)",
     );
     refused(
         b"a\rb\n",

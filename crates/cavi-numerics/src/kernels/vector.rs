@@ -31,8 +31,6 @@ pub(super) trait Vector: Copy {
     unsafe fn times_plus(self, b: Self, c: Self) -> Self;
     /// The greater of the two in each lane.
     unsafe fn max(self, b: Self) -> Self;
-    /// The lesser of the two in each lane.
-    unsafe fn min(self, b: Self) -> Self;
     /// `self / b` for `b` from 1e-250 to 1e300, to a unit in the last place.
     unsafe fn over(self, b: Self) -> Self;
     /// The sums over the lanes of four vectors.
@@ -178,11 +176,6 @@ impl Vector for Portable {
     }
 
     #[inline(always)]
-    unsafe fn min(self, b: Self) -> Self {
-        Self(std::array::from_fn(|lane| self.0[lane].min(b.0[lane])))
-    }
-
-    #[inline(always)]
     unsafe fn over(self, b: Self) -> Self {
         Self(std::array::from_fn(|lane| self.0[lane] / b.0[lane]))
     }
@@ -288,11 +281,6 @@ mod x86 {
         }
 
         #[inline(always)]
-        unsafe fn min(self, b: Self) -> Self {
-            unsafe { Self(_mm256_min_pd(self.0, b.0)) }
-        }
-
-        #[inline(always)]
         unsafe fn over(self, b: Self) -> Self {
             unsafe { Self(_mm256_div_pd(self.0, b.0)) }
         }
@@ -391,11 +379,6 @@ mod x86 {
         #[inline(always)]
         unsafe fn max(self, b: Self) -> Self {
             unsafe { Self(_mm512_max_pd(self.0, b.0)) }
-        }
-
-        #[inline(always)]
-        unsafe fn min(self, b: Self) -> Self {
-            unsafe { Self(_mm512_min_pd(self.0, b.0)) }
         }
 
         /// A division takes as long as eight products. With `r` the reciprocal to 14 bits, `r (2 - b r)` has 28, the quotient `q`

@@ -403,10 +403,13 @@ impl Axes {
                 Some(labels) => facts[group].headers.push(Listed { labels: labels.clone(), from }),
                 None => facts[group].claims.push(claim(dense.shape[dimension], true)),
             },
-            (Content::Coordinates(coordinates), Some(group)) => {
-                let size = coordinates.shape[dimension];
-                facts[group].claims.push(claim(size, coordinates.shape_is_exact));
-            }
+            (Content::Coordinates(coordinates), Some(group)) => match coordinates.labels(dimension) {
+                Some(labels) => facts[group].headers.push(Listed { labels: labels.to_vec(), from }),
+                None => {
+                    let size = coordinates.shape[dimension];
+                    facts[group].claims.push(claim(size, coordinates.shape_is_exact));
+                }
+            },
             (Content::Long(long), Some(group)) => {
                 let labels = long.positions[dimension].names.clone();
                 facts[group].distinct.push(Listed { labels, from });
@@ -565,7 +568,12 @@ impl Axes {
                             Content::Long(long) => {
                                 long.positions[dimension].names.iter().any(|other| other == label)
                             }
-                            Content::Coordinates(_) | Content::Documents(_) => false,
+                            Content::Coordinates(coordinates) => coordinates
+                                .labels(dimension)
+                                .into_iter()
+                                .flatten()
+                                .any(|other| other == label),
+                            Content::Documents(_) => false,
                         }
                 })
         };

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use cavi_algebra::{ArrayId, AxisId, Support, Symbols};
 use cavi_executor::BoundArray;
-use cavi_files::{Categories, Content, Dense, Long, Values};
+use cavi_files::{Categories, Content, Coordinates, Dense, Long, Values};
 use cavi_model::Model;
 
 use super::axes::Axes;
 use super::pieces::Piece;
-use super::place::Coordinates;
+use super::place::Coordinates as Columns;
 use super::standardise::Standardised;
 use super::values::UNKNOWN;
 
@@ -109,7 +109,7 @@ impl Frozen {
         model: &Model,
         axes: &mut Axes,
         arrays: &mut [Option<BoundArray>],
-        listed: &mut [Option<Coordinates>],
+        listed: &mut [Option<Columns>],
     ) -> usize {
         let symbols = &model.symbols;
         let mut keep: Vec<Option<Vec<bool>>> = vec![None; axes.bound.len()];
@@ -201,7 +201,16 @@ impl Frozen {
                         .collect();
                     dropped += entries_left_out(long, &keep);
                 }
-                Content::Coordinates(_) | Content::Documents(_) => {}
+                Content::Coordinates(coordinates) => {
+                    // Texts were read by the words of the fit, if they are those of this axis.
+                    dropped +=
+                        coordinates.texts.as_ref().filter(|_| dimension == 1).map_or(0, |own| own.unknown);
+                    let Some(known) = known.get(if parent.is_some() { path.as_str() } else { "" }) else {
+                        continue;
+                    };
+                    dropped += listed_left_out(coordinates, dimension, known);
+                }
+                Content::Documents(_) => {}
             }
         }
         dropped
@@ -271,6 +280,39 @@ fn positions_left_out(dense: &mut Dense, dimension: usize, known: &HashSet<Strin
     dense.shape[dimension] = labels.len();
     dense.lines = None;
     before - dense.values.len()
+}
+
+/// Keeps the listed entries whose labels are known; how many entries go.
+fn listed_left_out(listed: &mut Coordinates, dimension: usize, known: &HashSet<String>) -> usize {
+    let Some(labels) = listed.labels.get_mut(dimension).and_then(Option::as_mut) else { return 0 };
+    let mut next = 0;
+    let places: Vec<Option<u32>> = labels
+        .iter()
+        .map(|label| {
+            let place = known.contains(label).then_some(next);
+            next += u32::from(place.is_some());
+            place
+        })
+        .collect();
+    if places.iter().all(Option::is_some) {
+        return 0;
+    }
+    let mut own = places.iter();
+    labels.retain(|_| own.next().is_some_and(Option::is_some));
+    listed.shape[dimension] = labels.len();
+    let keep: Vec<bool> =
+        listed.indices[dimension].iter().map(|position| places[*position as usize].is_some()).collect();
+    for column in &mut listed.indices {
+        let mut keep = keep.iter();
+        column.retain(|_| keep.next().copied().unwrap_or(false));
+    }
+    for position in &mut listed.indices[dimension] {
+        *position = places[*position as usize].unwrap_or_default();
+    }
+    let mut keep_value = keep.iter();
+    listed.values.retain(|_| keep_value.next().copied().unwrap_or(false));
+    listed.lines = None;
+    keep.len() - listed.values.len()
 }
 
 /// Whether data stand on the left of their statement alone, and may miss entries.
@@ -344,7 +386,7 @@ fn is_kept(columns: &[Vec<u32>], entry: usize, keep: &[Option<&[bool]>]) -> bool
 }
 
 /// The coordinates of the entries that stay, counted along what is kept.
-fn renumbered(columns: &[Vec<u32>], stays: &[usize], keep: &[Option<&[bool]>]) -> Coordinates {
+fn renumbered(columns: &[Vec<u32>], stays: &[usize], keep: &[Option<&[bool]>]) -> Columns {
     let renumber = |(column, keep): (&Vec<u32>, &Option<&[bool]>)| -> Vec<u32> {
         let own = stays.iter().map(|entry| column[*entry]);
         let Some(keep) = keep else { return own.collect() };

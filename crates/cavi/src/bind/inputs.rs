@@ -3,7 +3,10 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use cavi_files::{ColumnOf, Content, Coordinates, Dense, Dimension, FileError, ReadOptions, Values, Wanted};
+use cavi_files::{
+    ColumnOf, Content, Coordinates, Dense, Dimension, FileError, ReadOptions, TextOptions, TextReading,
+    Values, Wanted,
+};
 use cavi_model::Set;
 
 use super::arithmetic;
@@ -25,6 +28,10 @@ pub struct Inputs {
     pub labels: Vec<LabelsInput>,
     /// `--set`
     pub set: Vec<SetInput>,
+    /// Which words of texts count.
+    pub texts: TextOptions,
+    /// The options that ask for it, to be refused where there are no texts.
+    pub asked_of_texts: Vec<&'static str>,
     /// Whether the covariances of Gaussian processes stay zeros: a plan reads their sizes alone.
     pub sizes_of_covariances: bool,
 }
@@ -169,8 +176,15 @@ impl ArrayInput {
                 .possible(format!("positions count from 0 and are less than {size}")));
             }
         }
-        let content =
-            Coordinates { shape: shape.to_vec(), shape_is_exact: true, indices, values, lines: None };
+        let content = Coordinates {
+            shape: shape.to_vec(),
+            shape_is_exact: true,
+            indices,
+            values,
+            labels: Vec::new(),
+            texts: None,
+            lines: None,
+        };
         Ok(ArrayInput::in_memory(name, Content::Coordinates(content)))
     }
 
@@ -344,8 +358,9 @@ impl Source {
         wanted: Wanted,
         columns: &[ColumnOf<'_>],
         is_wide: bool,
+        texts: Option<TextReading<'_>>,
     ) -> Result<Content, FileError> {
-        let options = ReadOptions { dimensions, wanted, column: None, columns, is_wide };
+        let options = ReadOptions { dimensions, wanted, column: None, columns, is_wide, texts };
         match self {
             Source::File { path, column } => {
                 cavi_files::read(path, &ReadOptions { column: column.as_deref(), ..options })

@@ -1,6 +1,6 @@
 //! Listed entries: coordinates and long tables, sorted, without duplicates.
 
-use cavi_algebra::{ArrayKind, Support};
+use cavi_algebra::{ArrayKind, AxisId, Support};
 use cavi_executor::BoundArray;
 use cavi_files::Content;
 
@@ -283,33 +283,45 @@ pub(super) fn positions(target: &Target<'_>, piece: &Piece) -> Result<Vec<Vec<u3
         columns[own] = match &piece.content {
             Content::Long(_) => target.axes.column(target.symbols, piece, dimension)?,
             Content::Coordinates(coordinates) => {
-                coordinates.indices[dimension].iter().map(|position| start + position).collect()
+                let own = coordinates.indices[dimension].iter();
+                match coordinates.labels(dimension) {
+                    None => own.map(|position| start + position).collect(),
+                    Some(labels) => {
+                        let map = positions_of(target, piece, axis, group, labels)?;
+                        own.map(|position| map[*position as usize]).collect()
+                    }
+                }
             }
             Content::Dense(dense) => {
                 let before: usize = dense.shape[dimension + 1..].iter().product::<usize>().max(1);
                 let size = dense.shape[dimension].max(1);
-                let mut map = Vec::with_capacity(size);
-                for position in 0..dense.shape[dimension] {
-                    map.push(match &dense.labels[dimension] {
-                        None => start + position as u32,
-                        Some(labels) => {
-                            target.axes.find(axis, group, &labels[position]).ok_or_else(|| {
-                                let expected = target.axes.expected_label(target.symbols, axis);
-                                let label = &labels[position];
-                                DataError::new(format!(
-                                    "{}: found the label `{label}`; expected {expected}",
-                                    piece.name()
-                                ))
-                            })?
-                        }
-                    });
-                }
+                let map: Vec<u32> = match &dense.labels[dimension] {
+                    None => (0..dense.shape[dimension]).map(|position| start + position as u32).collect(),
+                    Some(labels) => positions_of(target, piece, axis, group, labels)?,
+                };
                 (0..dense.values.len()).map(|entry| map[entry / before % size]).collect()
             }
             Content::Documents(_) => unreachable!("documents of a ragged axis are placed on their own"),
         };
     }
     Ok(columns)
+}
+
+/// The positions of the labels of a file.
+fn positions_of(
+    target: &Target<'_>,
+    piece: &Piece,
+    axis: AxisId,
+    group: usize,
+    labels: &[String],
+) -> Result<Vec<u32>, DataError> {
+    let position = |label: &String| {
+        target.axes.find(axis, group, label).ok_or_else(|| {
+            let expected = target.axes.expected_label(target.symbols, axis);
+            DataError::new(format!("{}: found the label `{label}`; expected {expected}", piece.name()))
+        })
+    };
+    labels.iter().map(position).collect()
 }
 
 fn retain<T: Copy>(column: &mut Vec<T>, keep: &[bool]) {

@@ -34,6 +34,7 @@ mod hide;
 
 mod read_back;
 mod suspicions;
+mod texts;
 
 #[cfg(test)]
 mod tests;
@@ -53,6 +54,8 @@ pub(crate) use inputs::number;
 pub use inputs::{ArrayInput, ColumnsInput, Inputs, LabelSource, LabelsInput, SetInput, SetValue, Source};
 pub use labels::Labels;
 pub use standardise::Standardised;
+pub(crate) use texts::of_json as texts_of_json;
+pub use texts::{Words, json as texts_json};
 
 use crate::prepare::EntryAxis;
 use crate::prepare::entries::components;
@@ -69,6 +72,8 @@ pub struct Binding {
     pub labels: Labels,
     /// What was understood of each array that is given, a line each: axes with sizes and labels, entries, what they come to.
     pub read: Vec<String>,
+    /// The words of texts, for each file or folder of them.
+    pub words: Vec<Words>,
     /// What a user may want to know.
     pub notes: Vec<String>,
     /// What is most likely a mistake.
@@ -143,6 +148,7 @@ pub(crate) fn bind_in_part(
     let mut problems = Vec::new();
 
     let mut pieces = pieces::read(symbols, inputs, &mut problems);
+    problems.extend(texts::refuse_without_texts(inputs, &pieces));
     stop(&mut problems)?;
     let mut own_inputs = None;
     let mut dropped = 0;
@@ -170,6 +176,12 @@ pub(crate) fn bind_in_part(
     let given: BTreeSet<ArrayId> = pieces.iter().map(|piece| piece.array).collect();
     stop(&mut problems)?;
     let suspicions = suspicions::warnings(symbols, inputs, &pieces, &axes);
+    let name = |piece: &pieces::Piece| symbols.array(piece.array).name.as_str();
+    let words: Vec<Words> = pieces.iter().filter_map(|piece| Words::of(piece, name(piece))).collect();
+    let of_texts: Vec<(ArrayId, String)> = pieces
+        .iter()
+        .filter_map(|piece| Some((piece.array, texts::line(name(piece), piece.texts()?))))
+        .collect();
     drop(pieces);
     for id in part.unobserved {
         arrays[id.index()].get_or_insert_with(|| no_entry(symbols.array(*id).letters.len()));
@@ -181,6 +193,7 @@ pub(crate) fn bind_in_part(
     for (id, bound) in given.iter().filter_map(|id| Some((*id, arrays[id.index()].as_ref()?))) {
         let target = Target::new(symbols, &axes, id);
         read.push(read_back::line(&target, bound));
+        read.extend(of_texts.iter().filter(|own| own.0 == id).map(|own| own.1.clone()));
         // New rows need not have every column.
         if part.frozen.is_none() && symbols.array(id).kind == ArrayKind::Data {
             poor.extend(read_back::poor_positions(&target, &axes, bound));
@@ -246,6 +259,7 @@ pub(crate) fn bind_in_part(
         bound,
         labels,
         read,
+        words,
         notes,
         warnings,
         jitters,

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use cavi_algebra::{ArrayId, ArrayKind, AxisId, LetterId, Support, Symbols, dedup};
-use cavi_files::{ColumnOf, Content, Dimension, FileError, Values, Wanted};
+use cavi_files::{
+    ColumnOf, Content, Dimension, FileError, TextReading, TextReport, Values, Vocabulary, Wanted,
+};
 
 use super::data_error::DataError;
 use super::inputs::{Inputs, SetValue, Source};
@@ -26,6 +28,14 @@ impl Piece {
     /// The file as messages name it.
     pub fn name(&self) -> String {
         self.file.display().to_string()
+    }
+
+    /// How texts were read, where it holds their counts.
+    pub fn texts(&self) -> Option<&TextReport> {
+        match &self.content {
+            Content::Coordinates(coordinates) => coordinates.texts.as_deref(),
+            Content::Dense(_) | Content::Long(_) | Content::Documents(_) => None,
+        }
     }
 
     /// Whether it holds rows of index and count for an index array over a ragged axis.
@@ -122,8 +132,17 @@ pub(super) fn read_one(
     }
     let asked = || inputs.columns.iter().filter(|columns| columns.name == array.name);
     let is_wide = asked().any(|columns| columns.columns.is_empty());
+    let may_be_texts = wanted == Wanted::Numbers && array.kind == ArrayKind::Data;
+    let words = match letters[..] {
+        [_, words] if may_be_texts => Some(given_words(symbols, inputs, words, group.as_deref())?),
+        _ => None,
+    };
+    let texts = words.as_ref().map(|words| TextReading {
+        options: &inputs.texts,
+        vocabulary: words.as_ref().map(|(from, words)| Vocabulary { words, from }),
+    });
     let read = |dimensions: &[Dimension<'_>], columns: &[ColumnOf<'_>]| {
-        source.read(dimensions, wanted, columns, is_wide).map_err(|error| named(error, &array.name))
+        source.read(dimensions, wanted, columns, is_wide, texts).map_err(|error| named(error, &array.name))
     };
     let columns: Vec<ColumnOf<'_>> = asked()
         .flat_map(|columns| &columns.columns)
@@ -182,11 +201,27 @@ pub(super) fn read_one(
     Ok(Piece { array: id, file, content, letters, group })
 }
 
+/// The words that texts are read by: the labels that are given for the axis of words, and where they stand.
+fn given_words(
+    symbols: &Symbols,
+    inputs: &Inputs,
+    words: LetterId,
+    group: Option<&[String]>,
+) -> Result<Option<(String, Vec<String>)>, DataError> {
+    let letter = symbols.letter(words);
+    let name = &symbols.axis(letter.axis).name;
+    let group = group.filter(|_| letter.parent.is_some()).map(|path| path.join("/"));
+    let given = inputs.labels.iter().find(|own| own.axis == *name && own.group == group);
+    given.map(|given| Ok((given.source.name(), given.source.read()?))).transpose()
+}
+
 /// An error whose advice is a line to type, with the name of the array in it: the reader of a file does not know the name.
 fn named(mut error: FileError, name: &str) -> FileError {
-    error.help = error
-        .help
-        .map(|help| help.replace("--columns NAME=", &format!("--columns {name}=")).into_boxed_str());
+    error.help = error.help.map(|help| {
+        let help = help.replace("--columns NAME=", &format!("--columns {name}="));
+        let help = help.replace("--data NAME=", &format!("--data {name}="));
+        help.replace("--transpose NAME", &format!("--transpose {name}")).into_boxed_str()
+    });
     error
 }
 
@@ -202,7 +237,7 @@ fn names_documents(source: &Source) -> bool {
         return matches!(content, Content::Documents(_));
     }
     let name = source.name().to_string_lossy().to_ascii_lowercase();
-    name.ends_with(".ldac") || name.ends_with(".ldac.gz")
+    [".ldac", ".ldac.gz", ".ldac.zst"].iter().any(|suffix| name.ends_with(suffix))
 }
 
 fn ragged_needs_groups(symbols: &Symbols, id: ArrayId, file: &str) -> DataError {

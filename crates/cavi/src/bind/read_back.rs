@@ -170,7 +170,7 @@ fn values(target: &Target<'_>, tally: &Tally) -> String {
     }
 }
 
-fn counted(count: usize, one: &str, many: &str) -> String {
+pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count as f64), if count == 1 { one } else { many })
 }
 
@@ -188,7 +188,7 @@ fn number(value: f64) -> String {
 }
 
 /// `183,916`
-fn grouped(value: f64) -> String {
+pub(super) fn grouped(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {

@@ -57,7 +57,10 @@ fn labels_of(content: &Content, dimension: usize) -> Vec<&str> {
     match content {
         Content::Dense(dense) => dense.labels[dimension].iter().flatten().map(String::as_str).collect(),
         Content::Long(long) => long.positions[dimension].names.iter().map(String::as_str).collect(),
-        Content::Coordinates(_) | Content::Documents(_) => Vec::new(),
+        Content::Coordinates(coordinates) => {
+            coordinates.labels(dimension).into_iter().flatten().map(String::as_str).collect()
+        }
+        Content::Documents(_) => Vec::new(),
     }
 }
 

@@ -102,17 +102,17 @@ pub struct Resolved {
 impl Resolved {
     pub(super) fn of(settings: &Settings, model: &Model) -> Resolved {
         let stop = model.fit.stop;
+        let allocations =
+            settings.allocations.or(model.fit.allocations.map(|(rule, _)| rule)).unwrap_or_default();
         Resolved {
             sweeps: settings.sweeps.or(model.fit.sweeps).unwrap_or(SWEEPS),
             tolerance: settings.tolerance.or(stop.map(|(tolerance, _)| tolerance)).unwrap_or(TOLERANCE),
             patience: stop.map_or(PATIENCE, |(_, sweeps)| sweeps),
             seed: settings.seed.or(model.fit.seed).unwrap_or(0),
             restarts: settings.restarts.or(model.fit.restarts).unwrap_or(1).max(1),
-            accelerates: settings.accelerate.unwrap_or(model.fit.accelerate),
-            allocations: settings
-                .allocations
-                .or(model.fit.allocations.map(|(rule, _)| rule))
-                .unwrap_or_default(),
+            accelerates: settings.accelerate.unwrap_or(model.fit.accelerate)
+                && allocations == Allocations::Ordinary,
+            allocations,
         }
     }
 }

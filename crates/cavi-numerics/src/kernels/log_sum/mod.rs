@@ -307,16 +307,18 @@ fn check(input: &LogSum, outputs: &Outputs) {
         assert!(!of_sums && input.ratios.is_none() && input.addends.is_none(), "counts alone");
         assert!((1..=collapsed::MOST_MODES).contains(&modes), "a few modes");
         assert!(own.width == width_of(input.length), "rows of whole vectors");
-        assert!(own.priors.len() == modes && own.totals.len() == modes, "one a mode");
+        let lists = [own.priors, own.scales, own.totals];
+        assert!(lists.iter().all(|list| list.len() == modes), "one a mode");
         assert!(own.priors.iter().all(|prior| prior.len() >= own.width), "a prior for each category");
-        let whole = |total: &&[f64]| total.is_empty() || total.len() >= 2 * own.width;
-        assert!(own.totals.iter().all(whole), "a total for each category");
+        let whole = |values: &&[f64], times: usize| values.is_empty() || values.len() >= times * own.width;
+        assert!(own.scales.iter().all(|scales| whole(scales, 1)), "a scale for each category");
+        assert!(own.totals.iter().all(|total| whole(total, 2)), "a total for each category");
         for (mode, factor) in input.factors.iter().enumerate() {
-            let whole = pattern.size(mode) * 2 * own.width;
-            let is_long = factor.values.is_double() && factor.values.len() >= whole;
-            assert!(factor.stride == 2 * own.width && is_long, "means and masses");
+            let needed = pattern.size(mode) * own.stride(mode);
+            let is_long = factor.values.is_double() && factor.values.len() >= needed;
+            assert!(factor.stride == own.stride(mode) && is_long, "means, and scales where they are by row");
             let accumulator = outputs.accumulators[mode].as_ref();
-            assert!(accumulator.is_none_or(|own| own.len() >= whole), "an accumulator has whole rows");
+            assert!(accumulator.is_none_or(|own| own.len() >= needed), "an accumulator has whole rows");
         }
     }
     for (mode, factor) in input.factors.iter().enumerate() {

@@ -30,8 +30,8 @@ pub(super) struct Task<'a> {
     first_row: usize,
     /// Whether whole vectors may be read and written in the rows of every mode but the first.
     pub(super) is_padded: bool,
-    /// Of allocations that leave their own shares out, once it is known, whether these are small parts of all totals.
-    pub(super) is_small: Option<bool>,
+    /// Of allocations that leave their own shares out, once it is known, whether modes are alike by category.
+    pub(super) is_by_category: Option<bool>,
     pub(super) totals: Totals,
     pub(super) desk: Desk,
 }
@@ -47,6 +47,8 @@ pub(super) struct Desk {
     pub products: products::Scratch,
     /// The products of the categories of a few entries.
     pub shares: Vec<f64>,
+    /// What all entries share of allocations that leave their own shares out.
+    pub table: Vec<f64>,
 }
 
 /// What one chunk writes for each of its entries, and whether it takes the total.
@@ -85,7 +87,7 @@ impl<'a> Task<'a> {
             written,
             first_row: 0,
             is_padded: false,
-            is_small: None,
+            is_by_category: None,
             totals: Totals::default(),
             desk,
         }

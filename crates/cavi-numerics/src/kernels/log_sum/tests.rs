@@ -543,10 +543,19 @@ struct OwnCase {
     priors: Vec<Vec<f64>>,
     /// Totals and what of them stays; empty for means that are over none.
     totals: Vec<[Vec<f64>; 2]>,
+    /// For each mode what a unit adds to its means, where that is the same for all rows.
+    scales: Vec<Option<Vec<f64>>>,
 }
 
 impl OwnCase {
-    fn new(numbers: &mut Numbers, sizes: &[usize], length: usize, least_total: f64) -> OwnCase {
+    /// With modes whose units add the same to the means of all rows, or without.
+    fn new(
+        numbers: &mut Numbers,
+        sizes: &[usize],
+        length: usize,
+        least_total: f64,
+        by_category: bool,
+    ) -> OwnCase {
         let mut each = |size: usize, least: f64| -> Vec<f64> {
             numbers.units(size * length).into_iter().map(|own| least + own).collect()
         };
@@ -558,11 +567,22 @@ impl OwnCase {
             [own(numbers, least_total), own(numbers, 0.1)]
         };
         let means = sizes.iter().map(|size| each(*size, 0.0)).collect();
-        let masses = sizes.iter().map(|size| each(*size, 0.3)).collect();
+        let masses: Vec<Vec<f64>> = sizes.iter().map(|size| each(*size, 0.3)).collect();
+        let mut means: Vec<Vec<f64>> = means;
+        let scale = |mode: usize| (by_category && mode != 2).then(|| each(1, 0.2));
+        let scales: Vec<Option<Vec<f64>>> = (0..sizes.len()).map(scale).collect();
+        for (mode, scales) in scales.iter().enumerate() {
+            let Some(scales) = scales else { continue };
+            for (means, masses) in means[mode].chunks_mut(length).zip(masses[mode].chunks(length)) {
+                for (k, mean) in means.iter_mut().enumerate() {
+                    *mean = masses[k].max(priors[mode][k]) * scales[k];
+                }
+            }
+        }
         let totals = (0..sizes.len())
             .map(|mode| if mode % 2 == 1 { totals(numbers) } else { [Vec::new(), Vec::new()] })
             .collect();
-        OwnCase { means, masses, priors, totals }
+        OwnCase { means, masses, priors, totals, scales }
     }
 
     /// The counts of every mode.
@@ -603,16 +623,19 @@ impl OwnCase {
         let rows = |i: usize| -> Vec<f64> {
             let each = self.means[i].chunks(length).zip(self.masses[i].chunks(length));
             each.flat_map(|(means, masses)| {
-                let inverse: Vec<f64> =
-                    masses.iter().zip(&self.priors[i]).map(|(own, prior)| -1.0 / own.max(*prior)).collect();
-                [padded(means), padded(&inverse)].concat()
+                let masses = masses.iter().zip(&self.priors[i]).map(|(own, prior)| own.max(*prior));
+                let scales: Vec<f64> = means.iter().zip(masses).map(|(mean, mass)| mean / mass).collect();
+                let by_row = if self.scales[i].is_none() { padded(&scales) } else { Vec::new() };
+                [padded(means), by_row].concat()
             })
             .collect()
         };
         let modes = self.means.len();
         let values: Vec<Vec<f64>> = (0..modes).map(rows).collect();
-        let priors: Vec<Vec<f64>> =
-            self.priors.iter().map(|own| padded(&own.iter().map(|own| -own).collect::<Vec<f64>>())).collect();
+        let priors: Vec<Vec<f64>> = self.priors.iter().map(|own| padded(own)).collect();
+        let scales: Vec<Vec<f64>> =
+            self.scales.iter().map(|own| own.as_ref().map_or(Vec::new(), |own| padded(own))).collect();
+        let stride = |i: usize| if scales[i].is_empty() { 2 * width } else { width };
         let total = |[totals, kept]: &[Vec<f64>; 2]| -> Vec<f64> {
             if totals.is_empty() {
                 return Vec::new();
@@ -622,8 +645,11 @@ impl OwnCase {
             [padded(&inverse), padded(&most)].concat()
         };
         let totals: Vec<Vec<f64>> = self.totals.iter().map(total).collect();
-        let factors: Vec<Factor> =
-            values.iter().map(|own| Factor { values: Values::Double(own), stride: 2 * width }).collect();
+        let factors: Vec<Factor> = values
+            .iter()
+            .enumerate()
+            .map(|(i, own)| Factor { values: Values::Double(own), stride: stride(i) })
+            .collect();
         let input = LogSum {
             pattern: &case.pattern,
             factors: &factors,
@@ -636,6 +662,7 @@ impl OwnCase {
             own: Some(Own {
                 width,
                 priors: &priors.iter().map(Vec::as_slice).collect::<Vec<_>>(),
+                scales: &scales.iter().map(Vec::as_slice).collect::<Vec<_>>(),
                 totals: &totals.iter().map(Vec::as_slice).collect::<Vec<_>>(),
             }),
         };
@@ -644,8 +671,10 @@ impl OwnCase {
         let outputs = Outputs { accumulators, ..Outputs::default() };
         let totals = log_sum_on(set, &input, outputs, &mut Scratch::default(), &Threads::new(threads));
         assert!(totals.rare.is_empty());
-        let short = |own: &Vec<f64>| own.chunks(2 * width).flat_map(|row| row[..length].to_vec()).collect();
-        sums.iter().map(short).collect()
+        let short = |(i, own): (usize, &Vec<f64>)| {
+            own.chunks(stride(i)).flat_map(|row| row[..length].to_vec()).collect()
+        };
+        sums.iter().enumerate().map(short).collect()
     }
 }
 
@@ -670,7 +699,7 @@ fn shares_are_left_out_as_the_formula_says() {
         let value = |numbers: &mut Numbers| [0.0, 0.3, 1.0, 4.0][numbers.below(4)];
         case.weights.iter_mut().for_each(|own| *own = value(&mut numbers));
         // Totals of which a unit is a large part, and a small one.
-        let own = OwnCase::new(&mut numbers, sizes, length, [0.2, 500.0][number % 2]);
+        let own = OwnCase::new(&mut numbers, sizes, length, [0.2, 500.0][number % 2], number % 3 > 0);
         let expected = own.naive(&case);
         for set in available() {
             let found = own.run(&case, set, 1);
