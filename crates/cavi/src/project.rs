@@ -22,14 +22,14 @@ use cavi_model::{InitSpec, Model, Start};
 use cavi_syntax::Diagnostic;
 
 use crate::bind::grown::{Seen, seen};
-use crate::bind::{DataError, Inputs, Part, SetInput, bind_in_part};
+use crate::bind::{Binding, DataError, Inputs, Part, bind_in_part};
 use crate::compile::Compiled;
 use crate::directory::Stored;
 use crate::error::Error;
 use crate::fit::{Control, Fit, Progress, SWEEPS, Settings};
 use crate::posterior::NamedArray;
-use crate::prepare::{Problem, derive_again, prepare};
-use crate::rows::{self, Earlier, RowAxes, fit_own};
+use crate::prepare::{Problem, derive_again, masks, prepare};
+use crate::rows::{self, Earlier, RowAxes, fit_own, with_constants};
 
 mod tables;
 
@@ -104,24 +104,17 @@ pub fn bind(
         not_given.iter().map(|id| compiled.model.symbols.array(*id).name.clone()).collect();
 
     let rows = RowAxes { model: &compiled.model, axes };
-    let is_of_rows = |name: &str| {
-        let symbols = &rows.model.symbols;
-        let id = symbols.axes.iter().position(|axis| axis.name == name).map(AxisId::from);
-        id.is_some_and(|id| rows.is_row(id))
-    };
-    // The sizes of rows in the fit are not those of new rows.
-    let inputs = with_constants(inputs, earlier, |own| !is_of_rows(&own.name));
+    let inputs = rows.with_constants(inputs, earlier);
     let Earlier { inputs, frozen, .. } = rows.frozen(&inputs, directory)?;
     let fitted: BTreeSet<ArrayId> = own.iter().copied().chain(rows.own_data()).collect();
-    let axes = rows.axes;
+    let (model, axes) = (rows.without_sizes(), rows.axes);
+    compiled.model = model;
     // Starts from data were computed from the data of the fit.
     let kept = |line: &InitSpec| own.contains(&line.target) && !matches!(line.start, Start::FromData { .. });
     compiled.model.init.retain(kept);
     let part = Part { frozen: Some(&frozen), unobserved: &not_given, ..Part::default() };
     let bound = bind_in_part(&compiled.model, &inputs, &part)?;
-    let mut binding = bound.binding;
-    binding.new_rows = true;
-    let problem = prepare(compiled, binding)?;
+    let problem = prepared(compiled, bound.binding, &fitted, directory)?;
     let name = problem.model.symbols.axis(axis).name.clone();
     let count = problem.binding.bound.axes[axis.index()].size;
     let rows = NewRows {
@@ -139,14 +132,27 @@ pub fn bind(
     Ok(rows)
 }
 
-/// The inputs with some of the constants of the fit, where they give no others.
-fn with_constants(inputs: &Inputs, earlier: &[SetInput], keep: impl Fn(&SetInput) -> bool) -> Inputs {
-    let mut inputs = inputs.clone();
-    let more =
-        earlier.iter().filter(|own| inputs.set.iter().all(|other| other.name != own.name) && keep(own));
-    let more: Vec<SetInput> = more.cloned().collect();
-    inputs.set.extend(more);
-    inputs
+/// The problem of new rows. Where none of their entries are missing, one covariance serves all of them; but if entries of the fit were, its
+/// covariances of what is shared may differ from position to position, and the layout of these is kept.
+fn prepared(
+    compiled: Compiled,
+    binding: Binding,
+    own: &BTreeSet<ArrayId>,
+    directory: &Path,
+) -> Result<Problem, Error> {
+    let masked = Binding { new_rows: true, ..binding };
+    if !masks(&compiled.model.symbols, &masked.bound) {
+        return prepare(compiled, masked);
+    }
+    let problem = prepare(compiled.clone(), Binding { new_rows: false, ..masked.clone() })?;
+    let shared = |id: BlockId| {
+        let block = problem.as_given().equations.block(id);
+        block.mode != Mode::Implicit && !block.members.iter().any(|member| own.contains(member))
+    };
+    match crate::init::read_blocks(&problem, directory, &shared) {
+        Ok(_) => Ok(problem),
+        Err(_) => prepare(compiled, masked),
+    }
 }
 
 /// The program in which data that are not given may be missing, and which data these are.

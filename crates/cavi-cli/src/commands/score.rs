@@ -18,12 +18,13 @@ use crate::{interrupt, scores, terminal};
 pub fn run(arguments: &ScoreArguments) -> Result<(), Failure> {
     let directories: Vec<&Path> = arguments.directories.iter().map(|path| path.as_path()).collect();
     let stored = Stored::open_all(&directories)?;
-    let inputs = stored.with_earlier(fit::inputs_as_fitted(&arguments.inputs, &stored)?);
+    let inputs = fit::inputs_as_fitted(&arguments.inputs, &stored)?;
     let requests: Result<Vec<Request>, DataError> =
         arguments.given.iter().map(|text| Request::parse_file("--given", text)).collect();
     let requests = requests.map_err(|error| Error::Usage(vec![error]))?;
     // The warnings about the program were shown when it was fitted.
-    let (compiled, _) = cavi::session::open(&stored.text, &stored.file_name, &inputs)?;
+    let (compiled, _) =
+        cavi::session::open(&stored.text, &stored.file_name, &stored.with_earlier(inputs.clone()))?;
     compiled.refuse_unbound(&inputs)?;
 
     let seed = compiled.seed(arguments.seed);
@@ -38,7 +39,7 @@ pub fn run(arguments: &ScoreArguments) -> Result<(), Failure> {
     };
     interrupt::listen();
     let mut display = Display::new(arguments.progress, arguments.quiet);
-    let fitted = rows::fit(compiled, &inputs, &directories, &requests, &settings, &mut |progress| {
+    let fitted = rows::fit(compiled, &inputs, &stored, &directories, &requests, &settings, &mut |progress| {
         display.show(progress);
         if interrupt::asked() { Control::Stop } else { Control::Continue }
     });

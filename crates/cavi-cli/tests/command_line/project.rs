@@ -120,6 +120,28 @@ fn rows_of_the_fit_come_back() {
     assert!(notes.contains("`row` is taken (else `--axis column`)"), "{notes}");
 }
 
+/// New rows have their own number, whatever the text of the program or `--set` said of those of the fit.
+#[test]
+fn sizes_of_rows_are_those_of_the_new_rows() {
+    let directory = prepared("project_sizes");
+    let sized = [
+        "fit", "m.cavi", "--data", "x=x.csv", "--out", "sized", "--quiet", "--set", "row=12", "--set",
+        "column=8",
+    ];
+    succeed(&directory, &sized);
+    fs::write(directory.join("text.cavi"), MODEL.replace("axis row[i]", "axis row[i] = 12")).unwrap();
+    succeed(&directory, &["fit", "text.cavi", "--data", "x=x.csv", "--out", "text", "--quiet"]);
+    for fit in ["sized", "text"] {
+        succeed(&directory, &["project", fit, "--data", "x=rows.csv", "--out", "p", "--quiet"]);
+        assert_eq!(rows(&directory, "p/w.csv").len(), 4);
+        succeed(&directory, &["score", fit, "--data", "x=rows.csv", "--quiet"]);
+    }
+    // A size that is asked for now holds: a row without entries.
+    let asked = ["project", "sized", "--data", "x=rows.csv", "--out", "p", "--axis", "row", "--set", "row=3"];
+    succeed(&directory, &asked);
+    assert_eq!(rows(&directory, "p/w.csv").len(), 4);
+}
+
 #[test]
 fn a_row_without_a_known_label_is_a_row() {
     let directory = prepared("project_lost");
@@ -175,6 +197,56 @@ fn a_view_may_be_missing() {
     }
     // Numbers of the fit, whose samples were centred together: of two samples alone the mean would be 0.
     assert!((found[2][0] + found[2][1]).abs() > 0.5, "{found:?}");
+}
+
+/// One covariance serves rows without missing entries, as in a fit; where the fit had missing entries, its covariances are read
+/// into rows that have none.
+#[test]
+fn covariances_are_shared_where_a_fit_shares_them() {
+    let directory = scratch("project_shared");
+    let model = "axis sample[n]\naxis gene[g]\naxis factor[k] = 2\ndata x[n, g] : real, absent = NA\n\
+        z[n, k] ~ Normal(0, sd = 1)\na[g, k] ~ Normal(0, sd = 1)\n\
+        x[n, g] ~ Normal(sum[k](a[g, k] * z[n, k]), sd = 0.5)\nposterior {\n  q(z[n, :k])\n  q(a[g, :k])\n}\n";
+    fs::write(directory.join("m.cavi"), model).unwrap();
+    let table = |missing: bool| {
+        let cell = |i: usize, j: usize| match (missing, i, j) {
+            (true, 1, 2) => ",".to_owned(),
+            _ => format!(",{}", ((i * 5 + j * 3) % 7) as f64 - 3.0 + ((i * j) % 3) as f64),
+        };
+        let row = |i: usize| format!("\nn{i}{}", (0..5).map(|j| cell(i, j)).collect::<String>());
+        format!(",a,b,c,d,e{}\n", (0..8).map(row).collect::<String>())
+    };
+    fs::write(directory.join("all.csv"), table(false)).unwrap();
+    fs::write(directory.join("some.csv"), table(true)).unwrap();
+    for (fitted, projected, covariances) in [
+        ("all.csv", "all.csv", 1),
+        ("some.csv", "all.csv", 8),
+        ("all.csv", "some.csv", 8),
+        ("some.csv", "some.csv", 8),
+    ] {
+        let fitted_to = format!("x={fitted}");
+        let fit = [
+            "fit", "m.cavi", "--data", &fitted_to, "--out", "fit", "--quiet", "--tol", "0", "--sweeps",
+            "3000",
+        ];
+        succeed(&directory, &fit);
+        let new = format!("x={projected}");
+        succeed(&directory, &["project", "fit", "--data", &new, "--out", "p", "--axis", "sample", "--quiet"]);
+        let read = |place: &str, file: &str| {
+            cavi_files::read_npy(&directory.join(place).join("posterior").join(file)).unwrap()
+        };
+        assert_eq!(read("p", "z.cov.npy").shape, [covariances, 2, 2], "{fitted}, {projected}");
+        let (before, after) = (read("fit", "z.mean.npy").values, read("p", "z.mean.npy").values);
+        for (row, (before, after)) in before.chunks(2).zip(after.chunks(2)).enumerate() {
+            let apart =
+                before.iter().zip(after).map(|(before, after)| (before - after).abs()).fold(0.0, f64::max);
+            // The row with a missing entry is another where that is given.
+            assert!(
+                apart < 1e-7 || row == 1 && fitted != projected,
+                "{fitted}, {projected}, row {row}: {apart:e}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -25,6 +25,7 @@ use cavi_syntax::Diagnostic;
 use super::{Asking, HeldOut, Request, Score, Split, Way, bind_split, hiding, requested, way_of};
 use crate::bind::{DataError, Hide, Inputs, Part, What};
 use crate::compile::Compiled;
+use crate::directory::Stored;
 use crate::error::Error;
 use crate::fit::{Control, Fit, Progress, Settings};
 use crate::prepare::Problem;
@@ -62,7 +63,8 @@ impl Rows {
 /// What is hidden of each array, and how it is split; of rows of weight with the share.
 type Splits = (Vec<Hide>, Vec<(Way, f64)>);
 
-/// Binds new rows to the program of earlier fits, splits them and fits their own latents given each.
+/// Binds new rows to the program of earlier fits, splits them and fits their own latents given each. `compiled` is this program, with
+/// the constants of the fits (`stored`) where `inputs` give no others.
 ///
 /// # Errors
 /// Programs without rows, data that do not fit the axes of the earlier fits, fits along other axes than the first, a fit that
@@ -73,6 +75,7 @@ type Splits = (Vec<Hide>, Vec<(Way, f64)>);
 pub fn fit(
     mut compiled: Compiled,
     inputs: &Inputs,
+    stored: &Stored,
     directories: &[&Path],
     given: &[Request],
     settings: &Settings,
@@ -85,6 +88,7 @@ pub fn fit(
     let asked = requested(&compiled.model, "--given", given)?;
     let (hide, ways) = rows.split(&own, asked)?;
     let (first, others) = directories.split_first().expect("rows are those of at least one fit");
+    let inputs = &rows.with_constants(inputs, &stored.set);
     let earlier = rows.frozen(inputs, first)?;
     for other in others {
         let other = rows.frozen(inputs, other)?;
@@ -92,6 +96,8 @@ pub fn fit(
         rows.refuse_other_scales(&earlier, &other)?;
     }
     let Earlier { inputs, frozen, .. } = earlier;
+    let model = rows.without_sizes();
+    compiled.model = model;
     let seed = settings.seed.or(compiled.model.fit.seed).unwrap_or(0);
     // Only starts of the latents that are fitted here are kept, and no start from data, since those were computed
     // from the data of the earlier fit.

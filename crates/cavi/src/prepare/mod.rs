@@ -30,6 +30,7 @@ use crate::start::Given;
 pub(crate) use derive::{derive_again, derive_alike};
 pub use entries::EntryAxis;
 pub(crate) use modes::reads_constants;
+pub(crate) use new_rows::masks;
 use origin::Shift;
 
 /// A program with its data, as it is run.

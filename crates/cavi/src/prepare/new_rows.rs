@@ -4,8 +4,8 @@
 //! for each row: its files are read into that layout, which a mask of what is observed asks for even where nothing is
 //! missing.
 
-use cavi_algebra::ArrayKind;
-use cavi_executor::BoundArray;
+use cavi_algebra::{Array, ArrayKind, Symbols};
+use cavi_executor::{Bound, BoundArray};
 
 use super::Problem;
 
@@ -16,12 +16,23 @@ pub(super) fn restate(problem: &Problem) -> Option<Problem> {
     }
     let mut next = problem.clone();
     for (array, bound) in next.model.symbols.arrays.iter().zip(&mut next.binding.bound.arrays) {
-        if let Some(BoundArray::Dense { values, observed: observed @ None }) = bound
-            && array.absent.missing
-            && array.kind == ArrayKind::Data
+        if let Some(bound) = bound.as_mut().filter(|bound| is_unmasked(array, bound))
+            && let BoundArray::Dense { values, observed } = bound
         {
             *observed = Some(vec![true; values.len()]);
         }
     }
     Some(next)
+}
+
+/// Whether new rows would get a mask for any of their data.
+pub(crate) fn masks(symbols: &Symbols, bound: &Bound) -> bool {
+    let arrays = symbols.arrays.iter().zip(&bound.arrays);
+    arrays.into_iter().any(|(array, bound)| bound.as_ref().is_some_and(|bound| is_unmasked(array, bound)))
+}
+
+/// Whether an array has all entries of data that may have missing ones.
+fn is_unmasked(array: &Array, bound: &BoundArray) -> bool {
+    let is_dense = matches!(bound, BoundArray::Dense { observed: None, .. });
+    is_dense && array.absent.missing && array.kind == ArrayKind::Data
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use cavi_algebra::{ArrayId, AxisId, LetterId};
+use cavi_model::Model;
 
 use super::RowAxes;
 use crate::bind::{DataError, Frozen, Inputs, LabelSource, LabelsInput, SetInput, SetValue, Standardised};
@@ -19,7 +20,41 @@ pub(crate) struct Earlier {
     pub axes: BTreeMap<AxisId, Vec<String>>,
 }
 
+/// The inputs with some of the constants of a fit, where they give no others.
+pub(crate) fn with_constants(
+    inputs: &Inputs,
+    earlier: &[SetInput],
+    keep: impl Fn(&SetInput) -> bool,
+) -> Inputs {
+    let mut inputs = inputs.clone();
+    let is_kept = |own: &&SetInput| inputs.set.iter().all(|other| other.name != own.name) && keep(own);
+    let more: Vec<SetInput> = earlier.iter().filter(is_kept).cloned().collect();
+    inputs.set.extend(more);
+    inputs
+}
+
 impl RowAxes<'_> {
+    /// The inputs with the constants of the fit, where they give no others; but without the sizes of its rows, for new rows have
+    /// their own number.
+    pub fn with_constants(&self, inputs: &Inputs, earlier: &[SetInput]) -> Inputs {
+        let is_of_rows = |name: &str| {
+            let place = self.model.symbols.axes.iter().position(|axis| axis.name == name);
+            place.is_some_and(|place| self.is_row(AxisId::from(place)))
+        };
+        with_constants(inputs, earlier, |own| !is_of_rows(&own.name))
+    }
+
+    /// The program without sizes of rows, which are those of the rows of the fit.
+    pub fn without_sizes(&self) -> Model {
+        let mut model = self.model.clone();
+        for (index, axis) in model.symbols.axes.iter_mut().enumerate() {
+            if self.is_row(AxisId::from(index)) {
+                axis.size = None;
+            }
+        }
+        model
+    }
+
     /// The axes that keep their positions, as labels and sizes of the earlier fit, and the scale of its data.
     ///
     /// # Errors
@@ -29,7 +64,7 @@ impl RowAxes<'_> {
         let mut inputs = inputs.clone();
         let mut frozen = Frozen::default();
         let mut problems = Vec::new();
-        // Sizes of rows were those of the rows of the fit.
+        // Sizes of other axes are those of the fit.
         inputs.set.retain(|own| {
             let axis = symbols.axes.iter().position(|axis| axis.name == own.name).map(AxisId::from);
             axis.is_none_or(|axis| self.is_row(axis))

@@ -8,6 +8,6 @@ mod own;
 mod start;
 
 pub(crate) use axes::RowAxes;
-pub(crate) use earlier::Earlier;
+pub(crate) use earlier::{Earlier, with_constants};
 pub(crate) use own::fit_own;
 pub(crate) use start::start;
