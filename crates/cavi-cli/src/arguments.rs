@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Factor models as text: their variational inference derived, shown and run.
 #[derive(Debug, Parser)]
-#[command(name = "cavi", version, arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(name = "cavi", version, arg_required_else_help = true)]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]

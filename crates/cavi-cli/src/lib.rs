@@ -10,6 +10,7 @@ mod difference;
 mod failure;
 mod findings;
 mod interrupt;
+mod other_names;
 mod program;
 mod progress;
 mod scores;
@@ -76,7 +77,7 @@ fn usage(error: &clap::Error) -> ExitCode {
         error.render().to_string()
     };
     if error.use_stderr() {
-        terminal::note(&wrong_value(error).unwrap_or(text));
+        terminal::note(&wrong_value(error).or_else(|| other_names::answer(error)).unwrap_or(text));
         return ExitCode::from(2);
     }
     match terminal::print(&text) {

@@ -82,6 +82,10 @@ pub(crate) fn of_path(path: &Path) -> Result<(Format, Packing), FileError> {
                     "`--data NAME={LINES}{}` reads texts, one document a line",
                     path.display()
                 )),
+                false if path.extension().is_none() && !path.exists() => error.with_help(format!(
+                    "a folder of texts may stand here, but there is no folder `{}`",
+                    path.display()
+                )),
                 false => error,
             })
         }

@@ -59,7 +59,41 @@ const WRONG: &[(&[&str], i32, &[&str])] = &[
     (&["--warmup", "menas 3"], 2, &["--warmup"]),
     (&["--allocations", "colapsed"], 2, &["`--allocations colapsed`", "`ordinary`, `means` or `collapsed`"]),
     (&["--out", ""], 2, &["--out"]),
+    // As other programs name them.
+    (&["--max_iter", "10"], 2, &["no option `--max_iter`", "`--sweeps N`"]),
+    (&["--iters=10"], 2, &["no option `--iters`", "`--sweeps N`"]),
+    (&["-k", "5"], 2, &["no option `-k`", "`--set AXIS=N`"]),
+    (&["--n-components", "5"], 2, &["no option `--n-components`", "`--set AXIS=N`"]),
+    (&["--alpha", "0.1"], 2, &["no option `--alpha`", "`--set NAME=VALUE`"]),
+    (&["--random-state", "1"], 2, &["`--seed S`"]),
+    (&["--n-init", "5"], 2, &["`--restarts R`"]),
+    (&["--burn-in", "50"], 2, &["`--warmup 'means N'`"]),
+    (&["--test-size", "0.2"], 2, &["`--heldout NAME=FRACTION`"]),
+    (&["-v"], 2, &["`--quiet`"]),
+    (&["x.csv"], 2, &["`x.csv` stands alone", "`--data NAME=x.csv`"]),
+    (&["--set", "k=5"], 1, &["`k` is an index of the axis `part`", "`--set part=...`"]),
+    (&["--data", "x=nowhere/"], 1, &["there is no folder `nowhere/`"]),
 ];
+
+#[test]
+fn commands_of_other_programs_are_answered_with_those_of_this_one() {
+    let directory = scratch("commands");
+    for (given, wanted) in [
+        ("train", "`cavi fit MODEL"),
+        ("transform", "`cavi project DIR"),
+        ("evaluate", "`cavi score DIR"),
+        ("lint", "`cavi check MODEL`"),
+        ("ls", "`cavi list`"),
+        ("latex", "`cavi derive MODEL`"),
+    ] {
+        let output = cavi(&directory, &[given, "m.cavi"]);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{given}: {message}");
+        assert!(message.contains("no command") && message.contains(wanted), "{given}: {message}");
+    }
+    let help = cavi(&directory, &["help", "fit"]);
+    assert!(help.status.success() && text(&help.stdout).contains("--sweeps"), "{}", text(&help.stderr));
+}
 
 #[test]
 fn wrong_values_are_explained_and_nothing_is_written() {

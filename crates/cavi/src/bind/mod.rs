@@ -277,7 +277,16 @@ pub fn unknown_set(symbols: &Symbols, name: &str) -> Option<DataError> {
     let axes = symbols.axes.iter().map(|axis| axis.name.as_str());
     let known: Vec<&str> = constants.map(|own| own.name.as_str()).chain(axes).collect();
     let message = format!("`--set {name}`: the program has no constant and no axis of this name");
-    (!known.contains(&name)).then(|| DataError::unknown(message, name, &known))
+    // An index is a likely name for its axis.
+    let index = symbols.letters.iter().find(|letter| letter.name == name);
+    (!known.contains(&name)).then(|| match index {
+        Some(letter) => {
+            let axis = &symbols.axis(letter.axis).name;
+            DataError::new(message)
+                .help(format!("`{name}` is an index of the axis `{axis}`: `--set {axis}=...`"))
+        }
+        None => DataError::unknown(message, name, &known),
+    })
 }
 
 /// What is wrong with a value of `--set` as the size of an axis, if the program has one of this name.

@@ -133,6 +133,7 @@ impl<const M: usize> Group<M> for Shared<M> {
 /// # Safety
 /// As [`Group::group`].
 #[inline(always)]
+#[allow(clippy::needless_range_loop)] // n and i are the indices of the formula
 unsafe fn left_out<V: Vector, const M: usize, const N: usize, const T: bool>(
     shared: &Shared<M>,
     means: &[[*const f64; N]; M],
