@@ -68,23 +68,22 @@ fn check_all(
     assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.join("\n"));
 }
 
+/// A sum over pairs that differ is taken as that over all less that over equal ones. Where there is one position no pair differs:
+/// what should be 0 is then the rounding of the two, 3e-13 of a standard deviation.
+const OF_NO_PAIR: [&str; 1] = ["pairs_without_squares"];
+
 #[test]
 fn one_cell_and_one_factor() {
     let shape = Shape { smallest: 1, largest: 1, missing: 0.0, ..Shape::small(false) };
     let mut all = programs();
     all.retain(|program| program.schedule().items.iter().all(|item| !item.reset));
-    check_all(
-        &all,
-        |_, bound| {
-            // One factor as well, where the text has a number.
-            for axis in &mut bound.axes {
-                assert!(axis.size <= 3);
-            }
-        },
-        shape,
-        41,
-        1e-10,
-    );
+    // One factor as well, where the text has a number.
+    let small = |_: &Program, bound: &mut Bound| assert!(bound.axes.iter().all(|axis| axis.size <= 3));
+    let (of_no_pair, others): (Vec<Program>, Vec<Program>) =
+        all.into_iter().partition(|program| OF_NO_PAIR.contains(&program.name.as_str()));
+    assert_eq!(of_no_pair.len(), OF_NO_PAIR.len());
+    check_all(&others, small, shape, 41, 1e-10);
+    check_all(&of_no_pair, small, shape, 41, 1e-9);
 }
 
 /// The programs of this crate with every axis of the text of size one.

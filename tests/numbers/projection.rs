@@ -14,6 +14,8 @@ use cavi_tests::support::{
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
+use crate::straight_line::digamma;
+
 /// A relative difference of parameters within which rows have come back.
 const CLOSE: f64 = 1e-8;
 /// Sweeps of a fit between two looks at whether it still moves, and how many looks there are at most. Every other look is at
@@ -216,18 +218,6 @@ fn rows_of_a_fit_come_back() {
 
 fn is_among(all: &[(&str, &str, &str)], own: (&str, &str)) -> bool {
     all.iter().any(|(program, axis, _)| own == (program, axis))
-}
-
-/// `psi(x)`: the recurrence up to 15, then the asymptotic series.
-fn digamma(x: f64) -> f64 {
-    let (mut x, mut shift) = (x, 0.0);
-    while x < 15.0 {
-        shift -= 1.0 / x;
-        x += 1.0;
-    }
-    let y = 1.0 / (x * x);
-    let series = y * (1.0 / 12.0 - y * (1.0 / 120.0 - y * (1.0 / 252.0 - y * (1.0 / 240.0 - y / 132.0))));
-    shift + x.ln() - 0.5 / x - series
 }
 
 /// Counts of some rows over 12 columns: two kinds of rows.

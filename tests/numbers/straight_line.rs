@@ -13,7 +13,7 @@ const TOLERANCE: f64 = 1e-10;
 type Matrix = Vec<Vec<f64>>;
 
 /// `psi(x)`: the recurrence up to 15, then the asymptotic series.
-fn digamma(x: f64) -> f64 {
+pub(crate) fn digamma(x: f64) -> f64 {
     let (mut x, mut shift) = (x, 0.0);
     while x < 15.0 {
         shift -= 1.0 / x;

@@ -65,8 +65,8 @@ pub fn distance(a: &[f64], b: &[f64], floor: f64) -> f64 {
 const POINT: f64 = 1e-4;
 
 /// The largest distance between the columns of two states, with its block and column. The mean of a Normal is compared to a
-/// hundredth of its standard deviation: as a component dies out, its mean goes to 0 faster than any power, and keeps no
-/// relative digit; and a sum over pairs that differ, taken over all less the equal, leaves its rounding where none differ.
+/// thousandth of its standard deviation: as a component dies out, its mean goes to 0 faster than any power, and keeps no
+/// relative digit.
 pub fn farthest(equations: &Equations, a: &Parameters, b: &Parameters) -> (f64, usize, usize) {
     let mut farthest = (0.0, 0, 0);
     assert_eq!(a.blocks.len(), b.blocks.len());
@@ -81,7 +81,7 @@ pub fn farthest(equations: &Equations, a: &Parameters, b: &Parameters) -> (f64, 
         for (column, (a, b)) in a.iter().zip(b).enumerate() {
             let floor = match own.is_point() {
                 true => POINT,
-                false if column == 0 => 1e-2 * spread,
+                false if column == 0 => 1e-3 * spread,
                 false => 0.0,
             };
             let own = distance(a, b, floor);

@@ -39,3 +39,10 @@ pub fn scratch(name: &str) -> PathBuf {
     fs::create_dir_all(&directory).expect("the scratch directory can be made");
     directory
 }
+
+/// The status of a fit of one sweep, and what it says on standard error.
+pub fn fit(directory: &Path, program: &str, arguments: &[&str]) -> (i32, String) {
+    let fixed = ["fit", program, "--sweeps", "1", "--progress", "none", "--out", "o"];
+    let output = cavi(directory, &[&fixed[..], arguments].concat());
+    (output.status.code().unwrap_or(-1), text(&output.stderr))
+}

@@ -1,9 +1,9 @@
 //! What is said of the data that were read: the line of each array, what looks like a mistake, and `cavi data`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::common::{MODEL, cavi, scratch, text};
+use crate::common::{MODEL, cavi, fit, scratch, text};
 
 const COUNTS: &str = "axis user[u]\naxis item[i]\naxis part[k] = 2\ndata y[u, i] : count, absent = 0\n\
     w[u, k] ~ Gamma(1, rate = 1)\nh[i, k] ~ Gamma(1, rate = 1)\ny[u, i] ~ Poisson(sum[k](w[u, k] * h[i, k]))\n";
@@ -19,13 +19,6 @@ fn prepared(name: &str, files: &[(&str, &str)]) -> PathBuf {
         fs::write(directory.join(file), text).unwrap();
     }
     directory
-}
-
-/// The status of a fit of one sweep, and what it says on standard error.
-fn fit(directory: &Path, program: &str, arguments: &[&str]) -> (i32, String) {
-    let fixed = ["fit", program, "--sweeps", "1", "--progress", "none", "--out", "o"];
-    let output = cavi(directory, &[&fixed[..], arguments].concat());
-    (output.status.code().unwrap_or(-1), text(&output.stderr))
 }
 
 const RATINGS: &str = "userId,movieId,rating,timestamp\n1,1,4,964982703\n1,3,4,964981247\n2,1,3,964982224\n";

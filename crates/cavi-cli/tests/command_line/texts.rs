@@ -1,9 +1,9 @@
 //! Texts on the command line: what is read of them is said, and options and mistakes are answered.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::common::{cavi, scratch, text};
+use crate::common::{cavi, fit, scratch, text};
 
 const COUNTS: &str = "axis page[p]\naxis term[t]\naxis part[k] = 2\ndata c[p, t] : count, absent = 0\n\
     w[p, k] ~ Gamma(1, rate = 1)\nh[t, k] ~ Gamma(1, rate = 1)\nc[p, t] ~ Poisson(sum[k](w[p, k] * h[t, k]))\n";
@@ -19,13 +19,6 @@ fn prepared(name: &str, files: &[(&str, &str)]) -> PathBuf {
         fs::write(directory.join(file), text).unwrap();
     }
     directory
-}
-
-/// The status of a fit of one sweep, and what it says on standard error.
-fn fit(directory: &Path, program: &str, arguments: &[&str]) -> (i32, String) {
-    let fixed = ["fit", program, "--sweeps", "1", "--progress", "none", "--out", "o"];
-    let output = cavi(directory, &[&fixed[..], arguments].concat());
-    (output.status.code().unwrap_or(-1), text(&output.stderr))
 }
 
 const PAGES: [(&str, &str); 3] = [
