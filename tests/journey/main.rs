@@ -2,6 +2,7 @@
 
 mod cases;
 mod examples;
+mod formats;
 mod heldout;
 mod texts;
 mod written;

@@ -47,7 +47,7 @@ const TEXTS: [(&str, &str); 8] = [
 ];
 
 /// Runs the command line in a directory; what it printed.
-fn cavi(directory: &Path, arguments: &[&str]) -> (String, String) {
+pub fn cavi(directory: &Path, arguments: &[&str]) -> (String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_cavi-tested"))
         .args(arguments)
         .current_dir(directory)

@@ -193,6 +193,9 @@ pub struct ReadingArguments {
     /// Labels of an axis, one a line
     #[arg(long, value_name = "AXIS=FILE")]
     pub labels: Vec<String>,
+    /// Keep genes or cells of one name apart, as `TBCE`, `TBCE-1` (.h5ad, 10x)
+    #[arg(long)]
+    pub unique: bool,
     /// Which words of texts count
     #[command(flatten)]
     pub texts: TextArguments,

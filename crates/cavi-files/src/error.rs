@@ -101,8 +101,8 @@ pub(crate) fn list<T: AsRef<str>>(entries: &[T]) -> String {
 pub(crate) fn count(n: usize, noun: &str) -> String {
     match noun.strip_suffix('y') {
         _ if n == 1 => format!("1 {noun}"),
-        Some(stem) => format!("{n} {stem}ies"),
-        None => format!("{n} {noun}s"),
+        Some(stem) if !stem.ends_with(['a', 'e', 'o']) => format!("{n} {stem}ies"),
+        Some(_) | None => format!("{n} {noun}s"),
     }
 }
 

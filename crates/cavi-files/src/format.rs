@@ -9,7 +9,7 @@ const LINES: &str = "lines:";
 
 /// The suffixes of readable data files, as a message lists them.
 pub const SUFFIXES: &str =
-    ".mtx, .tns, .csv, .tsv, .ldac, .npy (each also with .gz or .zst), .npz or .parquet";
+    ".mtx, .tns, .csv, .tsv, .ldac, .npy (each also with .gz or .zst), .npz, .parquet, .h5ad, .h5 or .db";
 
 /// The format of a data file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub(crate) enum Format {
     Table(u8),
     LdaC,
     Parquet,
+    Hdf5,
+    Sqlite,
     /// Texts, one document a line.
     Lines,
 }
@@ -34,7 +36,7 @@ pub(crate) enum Packing {
     Zstandard,
 }
 
-const FORMATS: [(&str, Format); 8] = [
+const FORMATS: [(&str, Format); 14] = [
     (".mtx", Format::MatrixMarket),
     (".tns", Format::Frostt),
     (".npy", Format::Npy),
@@ -43,7 +45,18 @@ const FORMATS: [(&str, Format); 8] = [
     (".tsv", Format::Table(b'\t')),
     (".ldac", Format::LdaC),
     (".parquet", Format::Parquet),
+    (".h5ad", Format::Hdf5),
+    (".h5", Format::Hdf5),
+    (".hdf5", Format::Hdf5),
+    (".db", Format::Sqlite),
+    (".sqlite", Format::Sqlite),
+    (".sqlite3", Format::Sqlite),
 ];
+
+/// Whether a name stands for the standard input: `-` with the suffix of a format, `-.csv`.
+pub(crate) fn is_standard_input(path: &Path) -> bool {
+    path.to_str().is_some_and(|name| name.starts_with("-."))
+}
 
 /// The file that holds one document a line, if a name says so.
 pub(crate) fn file_of_lines(path: &Path) -> Option<&Path> {
@@ -69,11 +82,19 @@ pub(crate) fn of_path(path: &Path) -> Result<(Format, Packing), FileError> {
     let name = file_name(path);
     let plain = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
     match FORMATS.iter().find(|(suffix, _)| plain.ends_with(suffix)) {
-        Some((suffix, Format::Npz | Format::Parquet)) if packing != Packing::Plain => Err(FileError::new(
-            format!("a {suffix} file within a compressed file"),
-            format!("a {suffix} file as it is, for it is already compressed"),
-        )),
+        Some((suffix, Format::Npz | Format::Parquet | Format::Hdf5 | Format::Sqlite))
+            if packing != Packing::Plain =>
+        {
+            Err(FileError::new(
+                format!("a {suffix} file within a compressed file"),
+                format!("a {suffix} file as it is, for it is already compressed"),
+            ))
+        }
         Some(&(_, format)) => Ok((format, packing)),
+        None if path == Path::new("-") => {
+            Err(FileError::new("the standard input without a format", format!("`-` and one of {SUFFIXES}"))
+                .with_help("`--data NAME=-.csv` reads a table from it"))
+        }
         None => {
             let error =
                 FileError::new("a file name that states no format", format!("one that ends in {SUFFIXES}"));
@@ -92,8 +113,9 @@ pub(crate) fn of_path(path: &Path) -> Result<(Format, Packing), FileError> {
     }
 }
 
-/// Takes `FILE:COLUMN` apart; a column is named only after a file whose suffix is that of a table. The file ends at the
-/// first such suffix that a colon follows, so that the name of the column may itself hold colons.
+/// Takes `FILE:COLUMN` apart; a column (or a query, or a part) is named only after a file whose suffix is that of a format that
+/// has some, or after a folder as 10x pipelines write it. The file ends at the first such suffix that a colon follows, so that the
+/// name of the column may itself hold colons.
 ///
 /// ```
 /// use cavi_files::split_column;
@@ -102,10 +124,14 @@ pub(crate) fn of_path(path: &Path) -> Result<(Format, Packing), FileError> {
 /// assert_eq!(split_column("counts.mtx").1, None);
 /// ```
 pub fn split_column(text: &str) -> (PathBuf, Option<String>) {
-    const TABLES: [&str; 7] = [".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst", ".parquet"];
     for (colon, _) in text.match_indices(':') {
         let file = text[..colon].to_ascii_lowercase();
-        if TABLES.iter().any(|suffix| file.ends_with(suffix)) {
+        let plain = file.strip_suffix(".gz").or_else(|| file.strip_suffix(".zst")).unwrap_or(&file);
+        let has_parts = |own: &(&str, Format)| {
+            let format = matches!(own.1, Format::Table(_) | Format::Parquet | Format::Hdf5 | Format::Sqlite);
+            format && plain.ends_with(own.0)
+        };
+        if FORMATS.iter().any(has_parts) || crate::read::is_ten_x(Path::new(&text[..colon])) {
             return (PathBuf::from(&text[..colon]), Some(text[colon + 1..].to_owned()));
         }
     }

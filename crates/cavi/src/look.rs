@@ -8,7 +8,7 @@ use std::path::Path;
 use cavi_files::{Head, HeadColumn};
 use cavi_model::Model;
 
-use crate::bind::{ArrayInput, Binding, ColumnsInput, DataError, Inputs, Source, bind};
+use crate::bind::{ArrayInput, Binding, ColumnsInput, DataError, Inputs, Source, bind, with_name};
 
 /// A file, and what was understood of it.
 #[derive(Clone, Debug)]
@@ -122,9 +122,10 @@ fn guesses(head: &Head, inputs: &Inputs) -> Vec<Reading> {
         shapes.push((axes, (!is_plain).then(|| columns.join(","))));
     }
     let plain = |count: usize| -> (Vec<String>, Option<String>) {
-        let axes: &[&str] = match count {
-            1 => &["row"],
-            2 => &["row", "column"],
+        let axes: &[&str] = match (count, &head.axes) {
+            (1 | 2, Some(axes)) => &axes[..count],
+            (1, None) => &["row"],
+            (2, None) => &["row", "column"],
             _ => &[],
         };
         let others = (axes.len()..count).map(|place| format!("axis{}", place + 1));
@@ -141,6 +142,11 @@ fn guesses(head: &Head, inputs: &Inputs) -> Vec<Reading> {
         ["count, absent = NA", "real, absent = NA"]
     } else {
         ["count, absent = 0", "real, absent = NA"]
+    };
+    // What has one label for each row is an index, where it is text.
+    let of: &[&str] = match head.dimensions {
+        Some(1) => &["count, absent = 0", "real, absent = NA", "index class, absent = NA"],
+        _ => &of,
     };
     let reading = |(axes, columns): &(Vec<String>, Option<String>), of: &&str| Reading {
         declared: format!("{name}{} : {of}", subscripts(axes)),
@@ -278,7 +284,7 @@ impl Declared {
 /// # Errors
 /// A file that cannot be read, or whose name states no format.
 pub fn head(text: &str) -> Result<Head, DataError> {
-    let (path, _) = cavi_files::split_column(text);
+    let (path, part) = cavi_files::split_column(text);
     let path: &Path = &path;
-    Ok(cavi_files::head(path)?)
+    Ok(cavi_files::head(path, part.as_deref()).map_err(|error| with_name(error, "y"))?)
 }

@@ -12,7 +12,7 @@ use crate::terminal;
 pub fn run(arguments: &DataArguments) -> Result<(), Failure> {
     let DataArguments { file, declaration, reading } = arguments;
     let inputs = fit::inputs(&InputArguments { reading: reading.clone(), ..InputArguments::default() })?;
-    let ReadingArguments { columns, transpose, labels, texts } = reading;
+    let ReadingArguments { columns, transpose, labels, unique, texts } = reading;
     let head = look::head(file).map_err(Error::from)?;
     let mut text = format!("{file}: {}\n", head.format);
     for (number, line) in head.lines.iter().enumerate() {
@@ -29,6 +29,7 @@ pub fn run(arguments: &DataArguments) -> Result<(), Failure> {
     options.extend(look.columns.iter().chain(columns).map(|own| format!("--columns {}", quoted(own))));
     options.extend(transpose.iter().map(|own| format!("--transpose {own}")));
     options.extend(labels.iter().map(|own| format!("--labels {}", quoted(own))));
+    options.extend(unique.then(|| "--unique".to_owned()));
     options.extend(texts.given().iter().map(|(option, value)| format!("{option} {}", quoted(value))));
     text += &format!("bound by\n  cavi fit MODEL {} --out DIR\n", options.join(" "));
     terminal::print(&text)

@@ -168,8 +168,9 @@ pub fn fit(problem: &Problem, settings: &Settings, arguments: &RunArguments) -> 
 /// What `--data`, `--columns`, `--transpose`, `--labels` and `--set` say.
 pub fn inputs(arguments: &InputArguments) -> Result<Inputs, Failure> {
     let InputArguments { data, reading, set } = arguments;
-    let ReadingArguments { columns, transpose, labels, texts } = reading;
+    let ReadingArguments { columns, transpose, labels, unique, texts } = reading;
     let mut inputs = Inputs::parse(data, columns, transpose, labels, set).map_err(Error::Usage)?;
+    inputs.unique = *unique;
     inputs.texts = texts.over(inputs.texts).map_err(|error| Error::from(DataError::from(error)))?;
     inputs.asked_of_texts = texts.given().into_iter().map(|(option, _)| option).collect();
     Ok(inputs)
@@ -253,7 +254,7 @@ pub fn settings(problem: &Problem, arguments: &RunArguments) -> Result<Settings,
 /// What `summary.json` keeps of the options.
 fn asked(arguments: &FitArguments) -> Asked {
     let InputArguments { data, reading, set } = arguments.inputs.clone();
-    let ReadingArguments { columns, transpose, labels, texts: _ } = reading;
+    let ReadingArguments { columns, transpose, labels, unique: _, texts: _ } = reading;
     Asked {
         schedule: arguments.run.schedule.clone(),
         data,

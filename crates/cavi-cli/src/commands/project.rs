@@ -94,6 +94,6 @@ fn refuse_same(fit: &Path, out: &Path) -> Result<(), Failure> {
 /// What `summary.json` keeps of the options.
 fn asked(arguments: &ProjectArguments) -> Asked {
     let InputArguments { data, reading, set } = arguments.inputs.clone();
-    let ReadingArguments { columns, transpose, labels, texts: _ } = reading;
+    let ReadingArguments { columns, transpose, labels, unique: _, texts: _ } = reading;
     Asked { data, columns, transpose, labels, set, ..Asked::default() }
 }

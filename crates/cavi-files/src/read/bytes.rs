@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, Read};
 use std::path::Path;
+use std::sync::OnceLock;
 
 use flate2::read::MultiGzDecoder;
 use ruzstd::decoding::StreamingDecoder;
@@ -12,15 +13,32 @@ use crate::format::{self, Packing};
 /// The bytes of a file as they are.
 pub(crate) fn load(path: &Path) -> Result<Vec<u8>, FileError> {
     let path = format::file_of_lines(path).unwrap_or(path);
-    std::fs::read(path).map_err(|error| {
-        let found = match error.kind() {
-            ErrorKind::NotFound => "no such file".to_owned(),
-            ErrorKind::PermissionDenied => "a file that may not be read".to_owned(),
-            ErrorKind::IsADirectory => "a directory".to_owned(),
-            _ => format!("an error of the system, \"{error}\""),
-        };
-        FileError::new(found, "a readable file")
-    })
+    if format::is_standard_input(path) {
+        return standard_input();
+    }
+    std::fs::read(path).map_err(|error| refused(&error))
+}
+
+/// Why a file cannot be read, as the system says.
+pub(crate) fn refused(error: &std::io::Error) -> FileError {
+    let found = match error.kind() {
+        ErrorKind::NotFound => "no such file".to_owned(),
+        ErrorKind::PermissionDenied => "a file that may not be read".to_owned(),
+        ErrorKind::IsADirectory => "a directory".to_owned(),
+        _ => format!("an error of the system, \"{error}\""),
+    };
+    FileError::new(found, "a readable file")
+}
+
+/// The bytes of the standard input. They can be read once, and are kept for who asks again.
+fn standard_input() -> Result<Vec<u8>, FileError> {
+    static INPUT: OnceLock<Result<Vec<u8>, FileError>> = OnceLock::new();
+    let read = || {
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| refused(&error))?;
+        Ok(bytes)
+    };
+    INPUT.get_or_init(read).clone()
 }
 
 /// The bytes that a compressed file holds, or the bytes themselves. Memory grows with what is really decompressed, whatever

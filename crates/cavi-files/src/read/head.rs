@@ -5,9 +5,9 @@ use std::path::Path;
 use super::columns::Columns;
 use super::records::{Field, Records, is_blank};
 use super::table::is_header;
-use super::{bytes, ids, npy, npz, parquet, texts};
+use super::{bytes, hdf5, ids, npy, npz, parquet, sqlite, ten_x, texts};
 use crate::error::{FileError, count};
-use crate::format::{self, Format};
+use crate::format::{self, Format, Packing};
 
 /// So many lines are shown.
 const LINES: usize = 4;
@@ -25,6 +25,8 @@ pub struct Head {
     pub columns: Vec<HeadColumn>,
     /// How many dimensions the file has, where the format says so.
     pub dimensions: Option<usize>,
+    /// What the rows and the columns are called where such files come from.
+    pub axes: Option<[&'static str; 2]>,
     /// Whether it holds texts and nothing else.
     pub is_texts: bool,
 }
@@ -40,25 +42,41 @@ pub struct HeadColumn {
     pub is_number: bool,
 }
 
-/// Reads the head of a data file.
+/// Reads the head of a data file, or of the part of it that is named after a colon.
 ///
 /// # Errors
 /// A file that cannot be read, or whose name states no format.
-pub fn head(path: &Path) -> Result<Head, FileError> {
+pub fn head(path: &Path, part: Option<&str>) -> Result<Head, FileError> {
     let in_file = |error: FileError| error.in_file(path);
-    if path.is_dir() && !texts::is_ten_x(path) {
-        return of_folder(path);
+    if path.is_dir() {
+        return match ten_x::is_one(path) {
+            true => ten_x::summary_of_folder(path).map(of_summary).map_err(in_file),
+            false => of_folder(path),
+        };
     }
-    let (format, packing) = format::of_path(path).map_err(in_file)?;
+    let (format, packing) = match format::of_path(path).map_err(in_file)? {
+        (Format::Hdf5, Packing::Plain) => return hdf5::summary(path, part).map(of_summary).map_err(in_file),
+        (Format::Sqlite, _) => {
+            let answer = sqlite::answer(path, part).map_err(in_file)?;
+            return of_columns("SQLite: a query with", &answer).map_err(in_file);
+        }
+        other => other,
+    };
     let bytes = bytes::load(path).and_then(|bytes| bytes::decompress(bytes, packing)).map_err(in_file)?;
     of_bytes(format, &bytes).map_err(in_file)
+}
+
+/// The head of a file that says what it holds, its parts as lines.
+fn of_summary(summary: hdf5::Summary) -> Head {
+    let hdf5::Summary { format, parts, axes, dimensions } = summary;
+    Head { format, lines: parts, columns: Vec::new(), dimensions, axes, is_texts: false }
 }
 
 /// The head of a folder of texts: the names of its first files.
 fn of_folder(path: &Path) -> Result<Head, FileError> {
     let (files, lines) = texts::first_names(path, LINES)?;
     let format = format!("folder of {}, one document a file", count(files, "text"));
-    Ok(Head { format, lines, columns: Vec::new(), dimensions: Some(2), is_texts: true })
+    Ok(Head { format, lines, columns: Vec::new(), dimensions: Some(2), axes: None, is_texts: true })
 }
 
 fn of_bytes(format: Format, bytes: &[u8]) -> Result<Head, FileError> {
@@ -71,6 +89,7 @@ fn of_bytes(format: Format, bytes: &[u8]) -> Result<Head, FileError> {
         lines: Vec::new(),
         columns: Vec::new(),
         dimensions: Some(dimensions),
+        axes: None,
         is_texts: false,
     };
     Ok(match format {
@@ -106,7 +125,10 @@ fn of_bytes(format: Format, bytes: &[u8]) -> Result<Head, FileError> {
             Head { is_texts: true, ..text_file(&format, text, Some(2)) }
         }
         Format::Table(separator) => table(bytes::text(bytes)?, separator)?,
-        Format::Parquet => of_columns(&parquet::read(bytes)?)?,
+        Format::Hdf5 | Format::Sqlite => {
+            return Err(FileError::new("a file of many parts that is not in a file of its own", "its path"));
+        }
+        Format::Parquet => of_columns("Parquet table,", &parquet::read(bytes)?)?,
     })
 }
 
@@ -116,6 +138,7 @@ fn text_file(format: &str, text: &str, dimensions: Option<usize>) -> Head {
         lines: first_lines(text),
         columns: Vec::new(),
         dimensions,
+        axes: None,
         is_texts: false,
     }
 }
@@ -146,7 +169,7 @@ fn table(text: &str, separator: u8) -> Result<Head, FileError> {
 }
 
 /// The head of a table of columns in memory, shown as lines parted by commas.
-fn of_columns(columns: &Columns) -> Result<Head, FileError> {
+fn of_columns(format: &str, columns: &Columns) -> Result<Head, FileError> {
     let mut records = Records::Columns(columns, 0);
     let (mut fields, mut lines) = (Vec::new(), String::new());
     while lines.lines().count() < LINES && records.next(&mut fields)?.is_some() {
@@ -157,7 +180,7 @@ fn of_columns(columns: &Columns) -> Result<Head, FileError> {
     let mut header = Vec::new();
     records.next(&mut header)?;
     let (heads, rows) = columns_of(&header, records)?;
-    let format = format!("Parquet table, {}, {}", count(heads.len(), "column"), count(rows, "row"));
+    let format = format!("{format} {}, {}", count(heads.len(), "column"), count(rows, "row"));
     Ok(Head { columns: heads, ..text_file(&format, &lines, None) })
 }
 

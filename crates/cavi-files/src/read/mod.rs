@@ -4,8 +4,9 @@ use std::path::Path;
 
 use crate::content::{Content, Dense, Values};
 use crate::error::{FileError, count, quote};
-use crate::format::{self, Format};
+use crate::format::{self, Format, Packing};
 use npy::DenseArray;
+pub(crate) use ten_x::is_one as is_ten_x;
 use texts::TextReading;
 pub use texts::TextReport;
 
@@ -14,6 +15,7 @@ mod number;
 mod words;
 
 mod frostt;
+pub(crate) mod hdf5;
 mod lda_c;
 mod matrix_market;
 pub(crate) mod npy;
@@ -25,10 +27,13 @@ pub(crate) mod head;
 mod ids;
 mod parquet;
 mod records;
+mod sqlite;
 mod table;
+mod ten_x;
 pub(crate) mod texts;
 
 mod labels;
+mod unique;
 
 /// What the caller knows about the array that a file is bound to. Only text tables need more than the number of
 /// dimensions.
@@ -38,12 +43,15 @@ pub struct ReadOptions<'a> {
     pub dimensions: &'a [Dimension<'a>],
     /// What the cells of a table are.
     pub wanted: Wanted,
-    /// The column of `FILE:COLUMN`.
+    /// What stands after the name of the file and a colon: a column of a table, a matrix of an annotated one, a query of a
+    /// database, a kind of features.
     pub column: Option<&'a str>,
     /// Which columns of a table are which dimensions, and which is the value, as in `--columns`.
     pub columns: &'a [ColumnOf<'a>],
     /// Whether a table is rows by columns, whatever its header looks like.
     pub is_wide: bool,
+    /// Whether labels of genes and cells that stand twice are kept apart.
+    pub unique: bool,
     /// How texts are read, if the array may hold their counts.
     pub texts: Option<TextReading<'a>>,
 }
@@ -90,7 +98,13 @@ pub fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Content, FileError
         });
     }
     // The suffix is checked before the file is read, since a file of an unknown format cannot be used.
-    format::of_path(path).map_err(in_file)?;
+    match format::of_path(path).map_err(in_file)? {
+        (Format::Hdf5, Packing::Plain) => return hdf5::read(path, options).map_err(in_file),
+        (Format::Sqlite, _) if !format::is_standard_input(path) => {
+            return sqlite::read(path, options).map_err(in_file);
+        }
+        _ => {}
+    }
     read_from(path, bytes::load(path).map_err(in_file)?, options)
 }
 
@@ -102,13 +116,10 @@ pub fn read_from(name: &Path, bytes: Vec<u8>, options: &ReadOptions<'_>) -> Resu
     parse(format, &bytes, options).map_err(in_file)
 }
 
-/// Reads a folder of texts.
+/// Reads a folder of texts, or one as 10x pipelines write it.
 fn folder(path: &Path, options: &ReadOptions<'_>) -> Result<Content, FileError> {
-    if texts::is_ten_x(path) {
-        return Err(FileError::new("a 10x folder", "a file, or a folder of texts").with_help(format!(
-            "its matrix of genes by cells is `--data NAME={}`, with `--transpose NAME` for cells by genes",
-            path.join("matrix.mtx").display()
-        )));
+    if ten_x::is_one(path) {
+        return ten_x::read(path, options);
     }
     refuse_columns(options)?;
     texts::folder(path, texts_wanted("a directory", options)?)
@@ -127,11 +138,14 @@ fn refuse_columns(options: &ReadOptions<'_>) -> Result<(), FileError> {
     if options.column.is_none() && options.columns.is_empty() {
         return Ok(());
     }
-    Err(FileError::new("a file without columns", "a table (.csv, .tsv or .parquet), since columns are named"))
+    Err(FileError::new(
+        "a file without columns",
+        "a table (.csv, .tsv, .parquet or the answer of a database), since columns are named",
+    ))
 }
 
 fn parse(format: Format, bytes: &[u8], options: &ReadOptions<'_>) -> Result<Content, FileError> {
-    if !matches!(format, Format::Table(_) | Format::Parquet) {
+    if !matches!(format, Format::Table(_) | Format::Parquet | Format::Hdf5) {
         refuse_columns(options)?;
     }
     if bytes.is_empty() {
@@ -154,6 +168,8 @@ fn parse(format: Format, bytes: &[u8], options: &ReadOptions<'_>) -> Result<Cont
         },
         Format::Table(separator) => table::read(bytes::text(bytes)?, separator, options),
         Format::Parquet => table::read_columns(&parquet::read(bytes)?, options),
+        Format::Hdf5 => hdf5::read_bytes(bytes, options),
+        Format::Sqlite => Err(FileError::new("a database that is no file", "a database in a file")),
         Format::LdaC => {
             check_dimensions(2, dimensions)?;
             lda_c::read(bytes).map(Content::Documents)

@@ -32,8 +32,15 @@ pub fn read_with(
         columns.iter().map(|&(role, column)| ColumnOf { role, column }).collect();
     let words = TextOptions::default();
     let texts = (dimensions.len() == 2).then_some(TextReading { options: &words, vocabulary: None });
-    let options =
-        ReadOptions { dimensions: &dimensions, wanted, column, columns: &columns, is_wide: false, texts };
+    let options = ReadOptions {
+        dimensions: &dimensions,
+        wanted,
+        column,
+        columns: &columns,
+        is_wide: false,
+        unique: false,
+        texts,
+    };
     read_from(Path::new(name), bytes.as_ref().to_vec(), &options)
 }
 

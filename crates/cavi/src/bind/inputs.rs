@@ -3,10 +3,7 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use cavi_files::{
-    ColumnOf, Content, Coordinates, Dense, Dimension, FileError, ReadOptions, TextOptions, TextReading,
-    Values, Wanted,
-};
+use cavi_files::{Content, Coordinates, Dense, FileError, ReadOptions, TextOptions, Values};
 use cavi_model::Set;
 
 use super::arithmetic;
@@ -28,6 +25,8 @@ pub struct Inputs {
     pub labels: Vec<LabelsInput>,
     /// `--set`
     pub set: Vec<SetInput>,
+    /// `--unique`: labels of genes and cells that stand twice are kept apart.
+    pub unique: bool,
     /// Which words of texts count.
     pub texts: TextOptions,
     /// The options that ask for it, to be refused where there are no texts.
@@ -351,21 +350,13 @@ impl Source {
         }
     }
 
-    /// Reads it.
-    pub(super) fn read(
-        &self,
-        dimensions: &[Dimension<'_>],
-        wanted: Wanted,
-        columns: &[ColumnOf<'_>],
-        is_wide: bool,
-        texts: Option<TextReading<'_>>,
-    ) -> Result<Content, FileError> {
-        let options = ReadOptions { dimensions, wanted, column: None, columns, is_wide, texts };
+    /// Reads it; the column of the options is that of the source.
+    pub(super) fn read(&self, options: &ReadOptions<'_>) -> Result<Content, FileError> {
         match self {
             Source::File { path, column } => {
-                cavi_files::read(path, &ReadOptions { column: column.as_deref(), ..options })
+                cavi_files::read(path, &ReadOptions { column: column.as_deref(), ..*options })
             }
-            Source::Bytes { name, bytes } => cavi_files::read_from(name, bytes.to_vec(), &options),
+            Source::Bytes { name, bytes } => cavi_files::read_from(name, bytes.to_vec(), options),
             Source::Content { content, .. } => Ok(content.clone()),
         }
     }

@@ -53,6 +53,7 @@ pub(crate) use hide::{Hide, What};
 pub(crate) use inputs::number;
 pub use inputs::{ArrayInput, ColumnsInput, Inputs, LabelSource, LabelsInput, SetInput, SetValue, Source};
 pub use labels::Labels;
+pub(crate) use pieces::with_name;
 pub use standardise::Standardised;
 pub(crate) use texts::of_json as texts_of_json;
 pub use texts::{Words, json as texts_json};

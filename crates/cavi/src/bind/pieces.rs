@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use cavi_algebra::{ArrayId, ArrayKind, AxisId, LetterId, Support, Symbols, dedup};
 use cavi_files::{
-    ColumnOf, Content, Dimension, FileError, TextReading, TextReport, Values, Vocabulary, Wanted,
+    ColumnOf, Content, Dimension, FileError, ReadOptions, TextReading, TextReport, Values, Vocabulary, Wanted,
 };
 
 use super::data_error::DataError;
@@ -142,7 +142,9 @@ pub(super) fn read_one(
         vocabulary: words.as_ref().map(|(from, words)| Vocabulary { words, from }),
     });
     let read = |dimensions: &[Dimension<'_>], columns: &[ColumnOf<'_>]| {
-        source.read(dimensions, wanted, columns, is_wide, texts).map_err(|error| named(error, &array.name))
+        let unique = inputs.unique;
+        let options = ReadOptions { dimensions, wanted, column: None, columns, is_wide, unique, texts };
+        source.read(&options).map_err(|error| with_name(error, &array.name))
     };
     let columns: Vec<ColumnOf<'_>> = asked()
         .flat_map(|columns| &columns.columns)
@@ -216,10 +218,13 @@ fn given_words(
 }
 
 /// An error whose advice is a line to type, with the name of the array in it: the reader of a file does not know the name.
-fn named(mut error: FileError, name: &str) -> FileError {
+pub(crate) fn with_name(mut error: FileError, name: &str) -> FileError {
     error.help = error.help.map(|help| {
         let help = help.replace("--columns NAME=", &format!("--columns {name}="));
+        let file = error.file.display().to_string();
+        let help = help.replace("NAME=FILE:", &format!("NAME={file}:"));
         let help = help.replace("--data NAME=", &format!("--data {name}="));
+        let help = help.replace("--data 'NAME=", &format!("--data '{name}="));
         help.replace("--transpose NAME", &format!("--transpose {name}")).into_boxed_str()
     });
     error

@@ -40,11 +40,6 @@ pub(crate) fn folder(path: &Path, reading: &TextReading<'_>) -> Result<Content, 
     counter.finish("file", Some(labels)).map_err(|error| error.in_file(path))
 }
 
-/// Whether a folder is what the 10x pipeline writes: a Matrix Market file of genes by cells, and labels.
-pub(crate) fn is_ten_x(path: &Path) -> bool {
-    ["matrix.mtx", "matrix.mtx.gz"].iter().any(|name| path.join(name).is_file())
-}
-
 /// The number of files of a folder, and the names of the first.
 pub(crate) fn first_names(path: &Path, names: usize) -> Result<(usize, Vec<String>), FileError> {
     let members = members(path)?;

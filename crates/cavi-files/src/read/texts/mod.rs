@@ -18,7 +18,7 @@ mod folder;
 pub(crate) mod options;
 mod report;
 
-pub(crate) use folder::{first_names, folder, is_ten_x};
+pub(crate) use folder::{first_names, folder};
 pub use options::{LanguageName, MostDocuments, StopWords, TextOptions};
 pub use report::{TextReport, TextTally, WordCount};
 
