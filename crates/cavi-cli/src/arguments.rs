@@ -190,8 +190,8 @@ pub struct ReadingArguments {
     /// The file of this array holds the transpose of the declared order
     #[arg(long, value_name = "NAME")]
     pub transpose: Vec<String>,
-    /// Labels of an axis, one a line
-    #[arg(long, value_name = "AXIS=FILE")]
+    /// Labels of an axis, one a line, or a column of a table by name or number
+    #[arg(long, value_name = "AXIS=FILE[:COLUMN]")]
     pub labels: Vec<String>,
     /// Keep genes or cells of one name apart, as `TBCE`, `TBCE-1` (.h5ad, 10x)
     #[arg(long)]

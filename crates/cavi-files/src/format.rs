@@ -8,8 +8,7 @@ use crate::error::FileError;
 const LINES: &str = "lines:";
 
 /// The suffixes of readable data files, as a message lists them.
-pub const SUFFIXES: &str =
-    ".mtx, .tns, .csv, .tsv, .ldac, .npy (each also with .gz or .zst), .npz, .parquet, .h5ad, .h5 or .db";
+pub const SUFFIXES: &str = ".mtx, .tns, .csv, .tsv, .txt, .all, .ldac, .npy (each also with .gz or .zst), .npz, .parquet, .h5ad, .h5 or .db";
 
 /// The format of a data file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +19,8 @@ pub(crate) enum Format {
     Npz,
     /// A table with this separator.
     Table(u8),
+    /// A table with fields parted by tabs, or by blanks.
+    Blanks,
     LdaC,
     Parquet,
     Hdf5,
@@ -36,13 +37,15 @@ pub(crate) enum Packing {
     Zstandard,
 }
 
-const FORMATS: [(&str, Format); 14] = [
+const FORMATS: [(&str, Format); 16] = [
     (".mtx", Format::MatrixMarket),
     (".tns", Format::Frostt),
     (".npy", Format::Npy),
     (".npz", Format::Npz),
     (".csv", Format::Table(b',')),
     (".tsv", Format::Table(b'\t')),
+    (".txt", Format::Blanks),
+    (".all", Format::Blanks),
     (".ldac", Format::LdaC),
     (".parquet", Format::Parquet),
     (".h5ad", Format::Hdf5),
@@ -98,16 +101,12 @@ pub(crate) fn of_path(path: &Path) -> Result<(Format, Packing), FileError> {
         None => {
             let error =
                 FileError::new("a file name that states no format", format!("one that ends in {SUFFIXES}"));
-            Err(match plain.ends_with(".txt") {
-                true => error.with_help(format!(
-                    "`--data NAME={LINES}{}` reads texts, one document a line",
-                    path.display()
-                )),
-                false if path.extension().is_none() && !path.exists() => error.with_help(format!(
+            Err(match () {
+                () if path.extension().is_none() && !path.exists() => error.with_help(format!(
                     "a folder of texts may stand here, but there is no folder `{}`",
                     path.display()
                 )),
-                false => error,
+                () => error,
             })
         }
     }
@@ -128,7 +127,10 @@ pub fn split_column(text: &str) -> (PathBuf, Option<String>) {
         let file = text[..colon].to_ascii_lowercase();
         let plain = file.strip_suffix(".gz").or_else(|| file.strip_suffix(".zst")).unwrap_or(&file);
         let has_parts = |own: &(&str, Format)| {
-            let format = matches!(own.1, Format::Table(_) | Format::Parquet | Format::Hdf5 | Format::Sqlite);
+            let format = matches!(
+                own.1,
+                Format::Table(_) | Format::Blanks | Format::Parquet | Format::Hdf5 | Format::Sqlite
+            );
             format && plain.ends_with(own.0)
         };
         if FORMATS.iter().any(has_parts) || crate::read::is_ten_x(Path::new(&text[..colon])) {
@@ -157,7 +159,7 @@ mod tests {
         assert_eq!(of("x.csv.ZST"), Some((Format::Table(b','), Packing::Zstandard)));
         assert_eq!(of("lines:a/x.txt"), Some((Format::Lines, Packing::Plain)));
         assert_eq!(of("lines:x.csv.gz"), Some((Format::Lines, Packing::Gzip)));
-        for name in ["x", "x.txt", "x.npz.gz", "x.npz.zst", "x.parquet.gz", "x.gz", "x.zst", "", "/"] {
+        for name in ["x", "x.dat", "x.npz.gz", "x.npz.zst", "x.parquet.gz", "x.gz", "x.zst", "", "/"] {
             assert_eq!(of(name), None, "{name}");
         }
     }

@@ -411,3 +411,93 @@ fn a_parquet_table_is_that_of_csv() {
     let said = text(&output.stderr);
     assert!(said.contains("rated.parquet, column `when`: found dates or times"), "{said}");
 }
+
+/// What was once done or left silently.
+#[test]
+fn entries_that_were_added_up_and_data_of_one_value_are_said() {
+    let directory = prepared(
+        "data_silent",
+        &[
+            ("twice.csv", "user,item,n\na,x,1\nb,x,2\na,x,3\na,y,1\nb,y,1\nb,y,1\n"),
+            ("zeros.csv", ",a,b,c\nr,0,0,0\ns,0,0,0\n"),
+            ("fours.csv", ",a,b,c\nr,4,4,4\ns,4,4,4\n"),
+            ("poor.mtx", "%%MatrixMarket matrix coordinate integer general\n3 2 2\n1 1 4\n3 2 1\n"),
+        ],
+    );
+    let fit = |data: &str| fit(&directory, "counts.cavi", &["--data", data]);
+    let (status, said) = fit("y=twice.csv");
+    assert_eq!(status, 0, "{said}");
+    assert!(
+        said.starts_with(
+            "y: 2 user (a, b) x 2 item (x, y), 4 entries, 0 zeros, 0 missing, sum 9 (2 lines stand a second"
+        ),
+        "{said}"
+    );
+    let (_, said) = fit("y=zeros.csv");
+    assert!(said.contains("warning: `y`: all entries are 0\n"), "{said}");
+    let (_, said) = fit("y=fours.csv");
+    assert!(said.contains("warning: `y`: all 6 entries are 4\n"), "{said}");
+    let (_, said) = fit("y=poor.mtx");
+    assert!(said.contains("axis `user` has zeros alone: 1 (counted from 0)"), "{said}");
+}
+
+#[test]
+fn the_standard_input_is_a_file_of_the_format_that_is_named() {
+    let directory = prepared("data_stdin", &[]);
+    let with = |input: &str, arguments: &[&str]| {
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_cavi"))
+            .args(arguments)
+            .current_dir(&directory)
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+    };
+    let table = "user;item;n\na;x;1\nb;y;2\n";
+    let fit =
+        |data: &str| with(table, &["fit", "counts.cavi", "--data", data, "--out", "o", "--progress", "none"]);
+    let (status, _, said) = fit("y=-.csv");
+    assert_eq!(
+        (status, said.as_str()),
+        (0, "y: 2 user (a, b) x 2 item (x, y), 2 entries, 2 zeros, 0 missing, sum 3\n")
+    );
+    let (status, _, said) = fit("y=-");
+    assert!(status == 1 && said.contains("`--data y=-.csv` reads a table from it"), "{said}");
+    let (status, shown, said) =
+        with(table, &["data", "--as", "y[user, item] : count, absent = 0", "--", "-.csv"]);
+    assert_eq!(status, 0, "{said}");
+    assert!(
+        shown.starts_with("-.csv: table, fields parted by semicolons, a header, 3 columns, 2 lines\n"),
+        "{shown}"
+    );
+    assert!(shown.contains("sum 3") && shown.contains("--data y=-.csv"), "{shown}");
+}
+
+#[test]
+fn genes_of_one_name_and_queries_lead_to_the_line_to_type() {
+    let directory = prepared("data_genes", &[]);
+    let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../cavi-files/tests/data");
+    fs::copy(data.join("hdf5/twice.h5ad"), directory.join("twice.h5ad")).unwrap();
+    fs::copy(data.join("sqlite/shop.db"), directory.join("shop.db")).unwrap();
+    let (status, said) = fit(&directory, "counts.cavi", &["--data", "y=twice.h5ad"]);
+    assert!(status == 1 && said.contains("`TBCE`") && said.contains("`--unique`"), "{said}");
+    let (status, said) = fit(&directory, "counts.cavi", &["--data", "y=twice.h5ad", "--unique"]);
+    assert!(
+        status == 0 && said.starts_with("y: 10 user (CELL0-1, CELL1-1, ...) x 6 item (CD3E, TBCE, "),
+        "{said}"
+    );
+    let shown = cavi(&directory, &["data", "twice.h5ad", "--unique"]);
+    assert!(text(&shown.stdout).ends_with("cavi fit MODEL --data y=twice.h5ad --unique --out DIR\n"));
+    let (status, said) = fit(&directory, "counts.cavi", &["--data", "y=shop.db"]);
+    assert!(
+        status == 1 && said.contains("`--data 'y=shop.db:SELECT user, track, plays FROM plays'`"),
+        "{said}"
+    );
+    let query = "y=shop.db:SELECT user, track AS item, plays FROM plays";
+    let (status, said) = fit(&directory, "counts.cavi", &["--data", query]);
+    assert!(status == 0 && said.contains("37 entries"), "{said}");
+}

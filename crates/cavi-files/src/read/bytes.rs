@@ -1,5 +1,6 @@
 //! A file as bytes, and bytes as text.
 
+use std::borrow::Cow;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -136,6 +137,15 @@ pub(crate) fn text(bytes: &[u8]) -> Result<&str, FileError> {
         FileError::new(found, "text in UTF-8").at_line(line_at(bytes, at)).with_help(
             "if it is Latin-1 or Windows-1252, `iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW` makes it so",
         )
+    })
+}
+
+/// The text that the bytes are, its lines ended by line feeds also where they ended in carriage returns alone.
+pub(crate) fn text_of_lines(bytes: &[u8]) -> Result<Cow<'_, str>, FileError> {
+    let text = text(bytes)?;
+    Ok(match text.contains('\r') && !text.contains('\n') {
+        true => Cow::Owned(text.replace('\r', "\n")),
+        false => Cow::Borrowed(text),
     })
 }
 

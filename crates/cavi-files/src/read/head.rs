@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::columns::Columns;
 use super::records::{Field, Records, is_blank};
-use super::table::is_header;
+use super::table::{blanks, is_header};
 use super::{bytes, hdf5, ids, npy, npz, parquet, sqlite, ten_x, texts};
 use crate::error::{FileError, count};
 use crate::format::{self, Format, Packing};
@@ -124,7 +124,12 @@ fn of_bytes(format: Format, bytes: &[u8]) -> Result<Head, FileError> {
             let format = format!("texts, one document a line, {}", count(documents, "line"));
             Head { is_texts: true, ..text_file(&format, text, Some(2)) }
         }
-        Format::Table(separator) => table(bytes::text(bytes)?, separator)?,
+        Format::Table(separator) => table(&bytes::text_of_lines(bytes)?, separator, "")?,
+        Format::Blanks => {
+            let text = bytes::text_of_lines(bytes)?;
+            let by_blanks = !text.lines().next().unwrap_or_default().contains('\t');
+            table(&blanks::tabbed(&text), b'\t', if by_blanks { "blanks" } else { "" })?
+        }
         Format::Hdf5 | Format::Sqlite => {
             return Err(FileError::new("a file of many parts that is not in a file of its own", "its path"));
         }
@@ -152,8 +157,15 @@ fn first_lines(text: &str) -> Vec<String> {
     text.lines().take(LINES).map(shown).collect()
 }
 
-fn table(text: &str, separator: u8) -> Result<Head, FileError> {
-    let by = if separator == b',' { "commas" } else { "tabs" };
+/// The head of a table; `by` says what parts its fields, if that is not the separator.
+fn table(text: &str, separator: u8, by: &str) -> Result<Head, FileError> {
+    let separator = super::table::separator(text, separator);
+    let by = match separator {
+        _ if !by.is_empty() => by,
+        b',' => "commas",
+        b';' => "semicolons",
+        _ => "tabs",
+    };
     let mut records = Records::new(text, separator);
     let mut header: Vec<Field<'_>> = Vec::new();
     records.next(&mut header)?;

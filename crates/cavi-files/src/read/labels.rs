@@ -1,8 +1,10 @@
-//! Files of labels, one a line.
+//! Files of labels, one a line, and labels in a column of a table.
 
 use std::collections::HashMap;
 
-use crate::error::{FileError, quote};
+use super::records::{Records, is_blank};
+use super::table;
+use crate::error::{FileError, count, list, quote};
 
 pub(crate) fn read(text: &str) -> Result<Vec<String>, FileError> {
     let mut labels = Vec::new();
@@ -28,6 +30,52 @@ pub(crate) fn read(text: &str) -> Result<Vec<String>, FileError> {
             .at_line(line));
         }
         labels.push(label.to_owned());
+    }
+    Ok(labels)
+}
+
+/// The labels of a column: by its name in the first line, or by its number from 1, where there is no header.
+pub(crate) fn column(text: &str, separator: u8, column: &str) -> Result<Vec<String>, FileError> {
+    let mut records = Records::new(text, table::separator(text, separator));
+    let mut fields = Vec::new();
+    let start = records.clone();
+    if records.next(&mut fields)?.is_none() {
+        return Err(FileError::new("an empty file", "labels"));
+    }
+    let place = match column.parse::<usize>() {
+        Ok(number) if (1..=fields.len()).contains(&number) => {
+            records = start;
+            number - 1
+        }
+        Ok(_) => {
+            return Err(
+                FileError::new(count(fields.len(), "column"), format!("a column {column}")).at_line(1)
+            );
+        }
+        Err(_) => fields.iter().position(|field| field.text().trim() == column).ok_or_else(|| {
+            let names: Vec<String> = fields.iter().map(|field| field.text().into_owned()).collect();
+            FileError::new(
+                format!("the columns {}", list(&names)),
+                format!("a column {}, or its number from 1", quote(column.as_bytes())),
+            )
+            .at_line(1)
+        })?,
+    };
+    let (mut labels, mut line_of) = (Vec::new(), HashMap::new());
+    while let Some(line) = records.next(&mut fields)? {
+        if is_blank(&fields) {
+            continue;
+        }
+        let label = fields.get(place).map(|field| field.text().trim().to_owned()).unwrap_or_default();
+        table::check_label(&label).map_err(|error| error.at_line(line))?;
+        if let Some(first) = line_of.insert(label.clone(), line) {
+            return Err(FileError::new(
+                format!("the label {}, which also stands in line {first}", quote(label.as_bytes())),
+                "a label of its own for each line",
+            )
+            .at_line(line));
+        }
+        labels.push(label);
     }
     Ok(labels)
 }

@@ -145,7 +145,7 @@ fn refuse_columns(options: &ReadOptions<'_>) -> Result<(), FileError> {
 }
 
 fn parse(format: Format, bytes: &[u8], options: &ReadOptions<'_>) -> Result<Content, FileError> {
-    if !matches!(format, Format::Table(_) | Format::Parquet | Format::Hdf5) {
+    if !matches!(format, Format::Table(_) | Format::Blanks | Format::Parquet | Format::Hdf5) {
         refuse_columns(options)?;
     }
     if bytes.is_empty() {
@@ -166,7 +166,14 @@ fn parse(format: Format, bytes: &[u8], options: &ReadOptions<'_>) -> Result<Cont
             }
             npz::Archive::Array(array) => dense(array, dimensions),
         },
-        Format::Table(separator) => table::read(bytes::text(bytes)?, separator, options),
+        Format::Table(separator) => table::read(&bytes::text_of_lines(bytes)?, separator, options),
+        Format::Blanks => {
+            let text = bytes::text_of_lines(bytes)?;
+            table::read(&table::blanks::tabbed(&text), b'\t', options).map_err(|error| match error.help {
+                Some(_) => error,
+                None => error.with_help("`--data NAME=lines:FILE` reads texts, one document a line"),
+            })
+        }
         Format::Parquet => table::read_columns(&parquet::read(bytes)?, options),
         Format::Hdf5 => hdf5::read_bytes(bytes, options),
         Format::Sqlite => Err(FileError::new("a database that is no file", "a database in a file")),
@@ -176,7 +183,7 @@ fn parse(format: Format, bytes: &[u8], options: &ReadOptions<'_>) -> Result<Cont
         }
         Format::Lines => {
             let reading = texts_wanted("one document a line", options)?;
-            texts::lines(bytes::text(bytes)?, reading)
+            texts::lines(&bytes::text_of_lines(bytes)?, reading)
         }
     }
 }
@@ -198,12 +205,33 @@ pub fn read_npz_arrays(path: &Path) -> Result<Vec<(String, DenseArray)>, FileErr
     bytes::load(path).and_then(|bytes| npz::read_arrays(&bytes)).map_err(|error| error.in_file(path))
 }
 
-/// Reads a file of labels, one a line. No label may stand twice.
+/// Reads a file of labels, one a line, or those of a column of a table, `FILE:COLUMN`. No label may stand twice.
+///
+/// A column is named as in the first line, or by its number from 1; of a number, the first line is no header.
 pub fn read_labels(path: &Path) -> Result<Vec<String>, FileError> {
+    if let (file, Some(column)) = format::split_column(&path.to_string_lossy())
+        && !path.exists()
+    {
+        return labels_of_column(&file, &column).map_err(|error| error.in_file(&file));
+    }
     bytes::load(path)
         .and_then(|bytes| bytes::decompress(bytes, format::packing(path)))
-        .and_then(|bytes| labels::read(bytes::text(&bytes)?))
+        .and_then(|bytes| labels::read(&bytes::text_of_lines(&bytes)?))
         .map_err(|error| error.in_file(path))
+}
+
+/// The labels in a column of a table.
+fn labels_of_column(path: &Path, column: &str) -> Result<Vec<String>, FileError> {
+    let (format, packing) = format::of_path(path)?;
+    let bytes = bytes::load(path).and_then(|bytes| bytes::decompress(bytes, packing))?;
+    match format {
+        Format::Table(separator) => labels::column(&bytes::text_of_lines(&bytes)?, separator, column),
+        Format::Blanks => labels::column(&bytes::text_of_lines(&bytes)?, b'\t', column),
+        _ => Err(FileError::new(
+            "labels in a file that is no table of text",
+            "one that ends in .csv, .tsv or .txt",
+        )),
+    }
 }
 
 /// An array of a binary file, which has no labels.

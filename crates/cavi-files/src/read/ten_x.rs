@@ -61,10 +61,9 @@ fn load(path: &Path) -> Result<Vec<u8>, FileError> {
 fn labels(folder: &Path) -> Result<(Features, Vec<String>), FileError> {
     let need = |names: &[&str]| {
         file(folder, names).ok_or_else(|| {
-            FileError::new(
-                format!("a 10x folder without {}", names[0]),
-                format!("{} beside matrix.mtx", names[0]),
-            )
+            let matrix = file(folder, &["matrix.mtx"]).unwrap_or_default();
+            FileError::new(format!("a 10x folder without {}", names[0]), "it beside the matrix")
+                .with_help(format!("`--data NAME={}` reads the matrix alone", matrix.display()))
         })
     };
     let path = need(&["features.tsv", "genes.tsv"])?;

@@ -1,6 +1,6 @@
 //! Text tables: dense and long, their labels, and what is refused.
 
-use crate::common::{check, check_error, lines, read, read_with};
+use crate::common::{check, check_error, describe, lines, read, read_with};
 use cavi_files::{Content, FileError, Wanted};
 
 fn csv(text: &str) -> Result<Content, FileError> {
@@ -320,10 +320,6 @@ fn wrong_tables_are_refused() {
         "a.csv, line 1: found a column of row labels and nothing else; expected columns of values beside it",
     );
     check_error(
-        csv("a;b\n1;2\n"),
-        "a.csv, line 1: found fields parted by semicolons; expected commas, by the suffix of the file",
-    );
-    check_error(
         csv("a\tb\n1\t2\n"),
         "a.csv, line 1: found fields parted by tabs; expected commas, by the suffix of the file",
     );
@@ -337,6 +333,74 @@ fn wrong_tables_are_refused() {
          `a`, `b`, `c` (`--columns NAME=axis:column,...` says which columns are which axes)",
     );
     check_error(csv("\u{feff}"), "a.csv: found an empty file; expected a table");
+}
+
+#[test]
+fn semicolons_part_fields_where_commas_do_not() {
+    let csv = |text: &str| read("a.csv", text, "row col");
+    check(csv("a;b\n1;2\n"), "dense [1, 2] - [a|b] = 1 2");
+    check(csv(";b, c;\"d;e\"\nx;2;3\n"), "dense [1, 2] [x] [b, c|d;e] = 2 3");
+    // A comma in the first line, and one field a line.
+    check(csv("a;x,b\n1,2\n"), "dense [1, 2] - [a;x|b] = 1 2");
+    check_error(
+        csv(";a;b\nx;1,5;2\n"),
+        "a.csv, line 2, column `a`: found `1,5`; expected a number, or `NA` or nothing if it is missing (numbers have a point: \
+         write `1.5`, and nothing between thousands)",
+    );
+    assert!(csv("1,5;2,5\n1,5;3,0\n").unwrap_err().to_string().contains("write `1.5`"));
+    assert!(read("a.tsv", "a\tb\n1\t0,25\n", "row col").unwrap_err().to_string().contains("write `0.25`"));
+}
+
+#[test]
+fn other_words_for_a_missing_value_are_told_apart_from_mistakes() {
+    for word in ["N/A", "null", "#N/A", "-", ".", "None"] {
+        let error = read("a.csv", format!("a,b\n1,{word}\n"), "row col").unwrap_err().to_string();
+        assert!(
+            error.contains(&format!("where `{word}` is a missing value, write `NA` or nothing")),
+            "{error}"
+        );
+    }
+}
+
+/// One mistyped number in the first column once made all of it labels.
+#[test]
+fn a_first_column_of_measured_numbers_is_no_labels() {
+    let rows = |last: &str| {
+        let rows: String = (0..12).map(|row| format!("{}.5,{row}\n", row % 4)).collect();
+        format!("a,b\n{rows}{last},1\n")
+    };
+    check_error(
+        read("a.csv", rows("1.2x"), "row col"),
+        "a.csv, line 14, column `a`: found `1.2x`; expected a number, or `NA` or nothing if it is missing (nearly all entries \
+         of `a` are numbers; if they are labels, leave its name in the header empty)",
+    );
+    assert!(
+        read("a.csv", rows("N/A"), "row col")
+            .unwrap_err()
+            .to_string()
+            .contains("where `N/A` is a missing value")
+    );
+    // Chromosomes.
+    let text: String = (1..23).map(|row| format!("{row},1\n")).collect();
+    let content = read("a.csv", format!("chromosome,b\n{text}X,2\nY,3\n"), "c b").unwrap();
+    assert!(describe(&content).starts_with("dense [24, 1] [1|2|3|"), "{}", describe(&content));
+}
+
+#[test]
+fn lines_may_end_in_carriage_returns_alone() {
+    check(read("a.csv", ",a,b\rx,1,2\ry,3,4\r", "row col"), "dense [2, 2] [x|y] [a|b] = 1 2 3 4");
+}
+
+/// Catalogues of mutations, and what R's `write.table` writes.
+#[test]
+fn tables_of_blanks_are_read() {
+    let expected = "dense [2, 2] [A[C>A]A|A[C>A]C] [PD1|PD2] = 1 2 3 4";
+    check(read("c.all", "MutationType\tPD1\tPD2\nA[C>A]A\t1\t2\nA[C>A]C\t3\t4\n", "type genome"), expected);
+    check(read("c.txt", "type  PD1 PD2\nA[C>A]A   1 2\nA[C>A]C 3  4\n", "type genome"), expected);
+    check(read("c.txt", "\"PD1\" \"PD2\"\n\"A[C>A]A\" 1 2\n\"A[C>A]C\" 3 4\n", "type genome"), expected);
+    let error =
+        read("posts.txt", "the whale and\nthe sea and the ship\n", "doc word").unwrap_err().to_string();
+    assert!(error.contains("lines:FILE"), "{error}");
 }
 
 #[test]

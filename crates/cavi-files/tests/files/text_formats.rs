@@ -321,13 +321,13 @@ fn broken_gzip_is_refused() {
 #[test]
 fn formats_that_cannot_be_read_are_named() {
     check_error(
-        read("labels.txt", "", "a b"),
-        "labels.txt: found a file name that states no format; expected one that ends in .mtx, .tns, .csv, .tsv, .ldac, \
-         .npy (each also with .gz or .zst), .npz or .parquet (`--data NAME=lines:labels.txt` reads texts, one document a line)",
+        read("labels.dat", "", "a b"),
+        "labels.dat: found a file name that states no format; expected one that ends in .mtx, .tns, .csv, .tsv, .txt, \
+         .all, .ldac, .npy (each also with .gz or .zst), .npz, .parquet, .h5ad, .h5 or .db",
     );
     check_error(
         read_with("a.mtx", "", "a b", Wanted::Numbers, Some("y"), &[]),
-        "a.mtx: found a file without columns; expected a table (.csv, .tsv or .parquet), since columns are named",
+        "a.mtx: found a file without columns; expected a table (.csv, .tsv, .parquet or the answer of a database), since columns are named",
     );
     for name in ["a.mtx", "a.tns", "a.npy", "a.npz", "a.csv", "a.tsv", "a.ldac"] {
         check_error(read(name, "", "a b"), &format!("{name}: found an empty file; expected data"));
@@ -363,7 +363,7 @@ fn files_that_cannot_be_opened_are_named() {
     std::fs::create_dir(directory.path().join("d")).unwrap();
     assert!(message("d").starts_with("/d: found a directory; expected a file that ends in .mtx"));
     assert_eq!(message("c.csv"), "/c.csv: found 0 rows; expected a single number");
-    assert!(message("none.txt").starts_with("/none.txt: found a file name that states no format"));
+    assert!(message("none.dat").starts_with("/none.dat: found a file name that states no format"));
 }
 
 /// Written by `zstd -19 --check` from the lines that the test writes again.

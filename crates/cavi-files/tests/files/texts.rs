@@ -218,8 +218,8 @@ fn a_column_that_is_no_text_is_refused() {
             b"aa".to_vec(),
             &ReadOptions { dimensions: &AXES[..1], ..ReadOptions::default() },
         ),
-        "lines:t.txt: found one document a line; expected a file that ends in .mtx, .tns, .csv, .tsv, .ldac, .npy (each \
-         also with .gz or .zst), .npz or .parquet (texts are read for data of two axes whose values are numbers: documents by words)",
+        "lines:t.txt: found one document a line; expected a file that ends in .mtx, .tns, .csv, .tsv, .txt, .all, .ldac, \
+         .npy (each also with .gz or .zst), .npz, .parquet, .h5ad, .h5 or .db (texts are read for data of two axes whose values are numbers: documents by words)",
     );
 }
 
@@ -293,8 +293,8 @@ fn what_is_no_folder_of_texts_is_refused() {
     );
     refused(
         &[("matrix.mtx", b""), ("genes.tsv", b"")],
-        "texts: found a 10x folder; expected a file, or a folder of texts (its matrix of genes by cells is `--data \
-         NAME=texts/matrix.mtx`, with `--transpose NAME` for cells by genes)",
+        "texts: found a 10x folder without barcodes.tsv; expected it beside the matrix (`--data NAME=texts/matrix.mtx` reads the matrix \
+         alone)",
     );
 }
 

@@ -120,3 +120,24 @@ proptest! {
         prop_assert!(text.len() <= 24);
     }
 }
+
+#[test]
+fn labels_may_be_a_column_of_a_table() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("features.tsv");
+    std::fs::write(&file, "ENSG1\tCD3E\tGene Expression\nENSG2\tMS4A1\tGene Expression\n").unwrap();
+    let of = |column: &str| {
+        let path = format!("{}:{column}", file.display());
+        read_labels(path.as_ref())
+            .map_err(|error| error.to_string().replace(&directory.path().display().to_string(), ""))
+    };
+    assert_eq!(of("2").unwrap(), ["CD3E", "MS4A1"]);
+    assert_eq!(of("CD3E").unwrap(), ["MS4A1"]);
+    assert_eq!(of("4").unwrap_err(), "/features.tsv, line 1: found 3 columns; expected a column 4");
+    assert!(of("name").unwrap_err().contains("expected a column `name`, or its number from 1"));
+    assert_eq!(
+        of("3").unwrap_err(),
+        "/features.tsv, line 2: found the label `Gene Expression`, which also stands in line 1; expected a label of its own \
+         for each line"
+    );
+}

@@ -6,7 +6,7 @@ use cavi_files::Content;
 
 use super::data_error::DataError;
 use super::pieces::Piece;
-use super::place::{Coordinates, Target, needs_absent, too_large};
+use super::place::{Coordinates, Listed, Target, needs_absent, too_large};
 use super::values::values;
 
 /// The entries of all files of an array, one after another.
@@ -26,20 +26,16 @@ pub(super) struct Listing {
 impl Listing {
     /// Reads the listed entries of an array into the form that suits it; where it is asked for, with their coordinates in
     /// the order of the file.
-    pub fn read(
-        target: &Target<'_>,
-        own: &[&Piece],
-        in_file_order: bool,
-    ) -> Result<(BoundArray, Option<Coordinates>), DataError> {
+    pub fn read(target: &Target<'_>, own: &[&Piece], in_file_order: bool) -> Result<Listed, DataError> {
         let mut listing = Listing { columns: vec![Vec::new(); target.shape.len()], ..Listing::default() };
         for piece in own {
             listing.append(target, piece)?;
         }
         listing.restrict(target, own)?;
         listing.sort(target);
-        listing.merge(target, own)?;
-        let listed = in_file_order.then(|| listing.in_file_order());
-        Ok((listing.finish(target, own)?, listed))
+        let added = listing.merge(target, own)?;
+        let in_file_order = in_file_order.then(|| listing.in_file_order());
+        Ok(Listed { array: listing.finish(target, own)?, in_file_order, added })
     }
 
     /// The coordinates of the entries in the order of the file.
@@ -147,12 +143,12 @@ impl Listing {
         });
     }
 
-    /// Adds up counts at one place; refuses other entries that stand twice.
-    fn merge(&mut self, target: &Target<'_>, own: &[&Piece]) -> Result<(), DataError> {
+    /// Adds up counts at one place, and says how many were added; refuses other entries that stand twice.
+    fn merge(&mut self, target: &Target<'_>, own: &[&Piece]) -> Result<usize, DataError> {
         let length = self.values.len();
         let mut keep: Vec<bool> = Vec::with_capacity(length);
         let mut first = 0;
-        let mut merged = false;
+        let mut added = 0;
         for entry in 0..length {
             keep.push(entry == 0 || self.compare(first, entry).is_ne());
             if keep[entry] {
@@ -171,16 +167,16 @@ impl Listing {
                 return Err(piece.content.error_at(&piece.file, place, found, expected).into());
             }
             self.values[first] += self.values[entry];
-            merged = true;
+            added += 1;
         }
-        if merged {
+        if added > 0 {
             retain(&mut self.values, &keep);
             self.columns.iter_mut().for_each(|column| retain(column, &keep));
             if let Some(sources) = &mut self.sources {
                 retain(sources, &keep);
             }
         }
-        Ok(())
+        Ok(added)
     }
 
     fn finish(mut self, target: &Target<'_>, own: &[&Piece]) -> Result<BoundArray, DataError> {

@@ -173,7 +173,8 @@ pub(crate) fn bind_in_part(
 
     let with_latents: Vec<ArrayId> =
         components(model).iter().flat_map(|own| own.data.iter().map(|member| member.array)).collect();
-    let (mut arrays, mut listed) = place::place(symbols, &axes, &pieces, &with_latents, &mut problems);
+    let place::Placed { mut arrays, mut listed, added } =
+        place::place(symbols, &axes, &pieces, &with_latents, &mut problems);
     let given: BTreeSet<ArrayId> = pieces.iter().map(|piece| piece.array).collect();
     stop(&mut problems)?;
     let suspicions = suspicions::warnings(symbols, inputs, &pieces, &axes);
@@ -193,7 +194,7 @@ pub(crate) fn bind_in_part(
     let (mut read, mut poor) = (Vec::new(), Vec::new());
     for (id, bound) in given.iter().filter_map(|id| Some((*id, arrays[id.index()].as_ref()?))) {
         let target = Target::new(symbols, &axes, id);
-        read.push(read_back::line(&target, bound));
+        read.push(read_back::line(&target, bound, added[id.index()]));
         read.extend(of_texts.iter().filter(|own| own.0 == id).map(|own| own.1.clone()));
         // New rows need not have every column.
         if part.frozen.is_none() && symbols.array(id).kind == ArrayKind::Data {

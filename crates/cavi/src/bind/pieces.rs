@@ -223,6 +223,7 @@ pub(crate) fn with_name(mut error: FileError, name: &str) -> FileError {
         let help = help.replace("--columns NAME=", &format!("--columns {name}="));
         let file = error.file.display().to_string();
         let help = help.replace("NAME=FILE:", &format!("NAME={file}:"));
+        let help = help.replace("NAME=lines:FILE", &format!("NAME=lines:{file}"));
         let help = help.replace("--data NAME=", &format!("--data {name}="));
         let help = help.replace("--data 'NAME=", &format!("--data '{name}="));
         help.replace("--transpose NAME", &format!("--transpose {name}")).into_boxed_str()

@@ -173,6 +173,25 @@ impl<'a> Target<'a> {
 /// Coordinates of entries, a column a dimension.
 pub(super) type Coordinates = Vec<Vec<u32>>;
 
+/// The arrays of the files.
+pub(super) struct Placed {
+    /// The arrays, where there are files.
+    pub arrays: Vec<Option<BoundArray>>,
+    /// The coordinates of what the files list, where they were asked for.
+    pub listed: Vec<Option<Coordinates>>,
+    /// How many entries stood a second time, and were added to the first.
+    pub added: Vec<usize>,
+}
+
+/// One array from its files.
+pub(super) struct Listed {
+    pub array: BoundArray,
+    /// The coordinates of what the files list, in their order, where they were asked for.
+    pub in_file_order: Option<Coordinates>,
+    /// How many entries stood a second time, and were added to the first.
+    pub added: usize,
+}
+
 /// The arrays that files are bound to; `None` for the others. For those `with_latents` that list their entries also the
 /// coordinates of these in the order of the file.
 pub(super) fn place(
@@ -181,9 +200,10 @@ pub(super) fn place(
     pieces: &[Piece],
     with_latents: &[ArrayId],
     problems: &mut Vec<DataError>,
-) -> (Vec<Option<BoundArray>>, Vec<Option<Coordinates>>) {
+) -> Placed {
     let mut arrays: Vec<Option<BoundArray>> = vec![None; symbols.arrays.len()];
     let mut listed: Vec<Option<Coordinates>> = vec![None; symbols.arrays.len()];
+    let mut added = vec![0; symbols.arrays.len()];
     for id in (0..symbols.arrays.len()).map(ArrayId::from) {
         let own: Vec<&Piece> = pieces.iter().filter(|piece| piece.array == id).collect();
         let [first, ..] = own.as_slice() else { continue };
@@ -209,14 +229,15 @@ pub(super) fn place(
             continue;
         }
         match placed(&target, &own, pieces, with_latents.contains(&id)) {
-            Ok((array, coordinates)) => {
-                arrays[id.index()] = Some(array);
-                listed[id.index()] = coordinates;
+            Ok(own) => {
+                arrays[id.index()] = Some(own.array);
+                listed[id.index()] = own.in_file_order;
+                added[id.index()] = own.added;
             }
             Err(problem) => problems.push(problem),
         }
     }
-    (arrays, listed)
+    Placed { arrays, listed, added }
 }
 
 /// One array from its files, and if asked for the coordinates of what they list.
@@ -225,16 +246,16 @@ fn placed(
     own: &[&Piece],
     pieces: &[Piece],
     in_file_order: bool,
-) -> Result<(BoundArray, Option<Coordinates>), DataError> {
+) -> Result<Listed, DataError> {
     match own.iter().all(|piece| matches!(piece.content, Content::Dense(_))) {
-        true => dense(target, own, pieces).map(|array| (array, None)),
+        true => dense(target, own, pieces).map(|array| Listed { array, in_file_order: None, added: 0 }),
         false => Listing::read(target, own, in_file_order),
     }
 }
 
 /// One array from files of its own.
 pub(super) fn one(target: &Target<'_>, own: &[&Piece], pieces: &[Piece]) -> Result<BoundArray, DataError> {
-    placed(target, own, pieces, false).map(|(array, _)| array)
+    placed(target, own, pieces, false).map(|own| own.array)
 }
 
 /// The rows of documents: the index of each, and its count.

@@ -19,11 +19,16 @@ const LONGEST: usize = 32;
 /// So many groups of a ragged axis are shown.
 const GROUPS: usize = 6;
 
-/// The line of an array.
-pub(super) fn line(target: &Target<'_>, bound: &BoundArray) -> String {
+/// The line of an array, of whose entries so many stood a second time and were added to the first.
+pub(super) fn line(target: &Target<'_>, bound: &BoundArray, added: usize) -> String {
     let axes: Vec<String> = target.array.letters.iter().map(|letter| axis(target, *letter)).collect();
     let what = if axes.is_empty() { "one number".to_owned() } else { axes.join(" x ") };
-    format!("{}: {what}, {}", target.array.name, entries(target, bound))
+    let again = match added {
+        0 => String::new(),
+        1 => " (1 line stands a second time, and is added to the first)".to_owned(),
+        _ => format!(" ({} lines stand a second time, and are added to the first)", grouped(added as f64)),
+    };
+    format!("{}: {what}, {}{again}", target.array.name, entries(target, bound))
 }
 
 /// `96 type (A[C>A]A, A[C>A]C, ...)`; of a ragged axis `30 feature in view (rna 20, protein 10)`.
@@ -212,6 +217,9 @@ pub(super) fn poor_positions(target: &Target<'_>, axes: &Axes, bound: &BoundArra
     if array.letters.len() < 2 || distinct.len() < array.letters.len() || target.shape.contains(&0) {
         return warnings;
     }
+    if let Some(warning) = of_one_value(target, bound) {
+        return vec![warning];
+    }
     for (dimension, letter) in array.letters.iter().enumerate() {
         let mut counts = vec![0usize; target.shape[dimension]];
         let mut ranges = vec![(f64::INFINITY, f64::NEG_INFINITY); target.shape[dimension]];
@@ -230,7 +238,12 @@ pub(super) fn poor_positions(target: &Target<'_>, axes: &Axes, bound: &BoundArra
                 .take(3)
                 .map(|position| shortened(&axes.path(target.symbols, axis, *position).join("/")))
                 .collect();
-            let more = if positions.len() > 3 { ", ..." } else { "" };
+            let more = match (positions.len() > 3, axes.labels[axis.index()].is_none()) {
+                (true, true) => ", ... (counted from 0)",
+                (false, true) => " (counted from 0)",
+                (true, false) => ", ...",
+                (false, false) => "",
+            };
             format!(
                 "`{}`: {} of {} positions of axis `{name}` {what}: {}{more}",
                 array.name,
@@ -262,6 +275,23 @@ pub(super) fn poor_positions(target: &Target<'_>, axes: &Axes, bound: &BoundArra
         }
     }
     warnings
+}
+
+/// Data all of whose entries are 0, or one number: no model finds anything in them.
+fn of_one_value(target: &Target<'_>, bound: &BoundArray) -> Option<String> {
+    let tally = Tally::of(target, bound);
+    let name = &target.array.name;
+    let counts = matches!(target.array.support, Support::Count | Support::Binary);
+    if tally.entries == 0 && tally.zeros > 1 {
+        return Some(format!("`{name}`: all entries are 0"));
+    }
+    let measures =
+        counts || matches!(target.array.support, Support::Real | Support::Positive | Support::Nonnegative);
+    // Where only what happened is listed, every entry may be 1.
+    let whole = tally.zeros + tally.missing == 0;
+    (measures && whole && tally.entries > 1 && tally.least == tally.most).then(|| {
+        format!("`{name}`: all {} entries are {}", grouped(tally.entries as f64), number(tally.least))
+    })
 }
 
 /// Calls `see` with the position in one dimension and the value of every observed entry that is held.

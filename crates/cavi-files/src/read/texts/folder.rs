@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{Counter, TextReading};
 use crate::content::Content;
 use crate::error::{FileError, quote};
-use crate::format;
+use crate::format::{self, Format};
 use crate::read::bytes;
 
 /// Folders within folders beyond this depth are taken for a mistake.
@@ -54,7 +54,10 @@ fn members(path: &Path) -> Result<Vec<Member>, FileError> {
     if members.is_empty() {
         return Err(FileError::new("a folder without files", "texts, one document a file").in_file(path));
     }
-    if let Some(data) = members.iter().find(|member| format::of_path(&member.path).is_ok()) {
+    // A text may be a table of numbers by its name.
+    let is_data =
+        |member: &&Member| !matches!(format::of_path(&member.path), Err(_) | Ok((Format::Blanks, _)));
+    if let Some(data) = members.iter().find(is_data) {
         return Err(FileError::new(
             format!("the data file {} in a folder", quote(data.label.as_bytes())),
             "a folder of texts, one document a file",

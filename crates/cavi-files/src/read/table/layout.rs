@@ -1,0 +1,358 @@
+//! Which columns of a table are what: rows by columns, a column for each dimension, or a vector.
+
+use super::{Table, can_be_labels};
+use crate::error::{FileError, count, list, quote};
+use crate::read::records::is_blank;
+use crate::read::{Dimension, ReadOptions, Wanted, ids};
+
+/// Which columns of a table are what.
+#[derive(Debug)]
+pub(super) enum Layout {
+    /// Rows by columns.
+    Matrix { row_labels: bool },
+    /// One column is an array of one dimension, and possibly another one its labels. Where the header or the caller
+    /// names the labels as the axis, the table is as well a long one, whose entries may repeat.
+    Vector { labels: Option<usize>, value: usize, may_repeat: bool },
+    /// One line is an array of one dimension.
+    Row,
+    /// A column for each dimension, and one for the value unless only positions are wanted.
+    Long { positions: Vec<usize>, value: Option<usize> },
+}
+
+/// The layout of a table.
+pub(super) fn layout(table: &Table<'_>, options: &ReadOptions<'_>) -> Result<Layout, FileError> {
+    let dimensions = options.dimensions;
+    let mut positions = dimensions
+        .iter()
+        .map(|dimension| named_column(table, dimension, dimensions))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut value = options.column.map(|name| table.require(name)).transpose()?;
+    let mut maps_positions = false;
+    for entry in options.columns {
+        let column = table.require(entry.column)?;
+        let role = dimensions.iter().position(|dimension| match dimension.letter {
+            Some(letter) => {
+                letter == entry.role || (entry.role == dimension.axis && is_unique(dimension, dimensions))
+            }
+            None => dimension.axis == entry.role,
+        });
+        match role {
+            // `FILE:COLUMN` takes precedence over `--columns`, because it is more specific.
+            None if entry.role == "value" => value = value.or(Some(column)),
+            Some(dimension) => {
+                positions[dimension] = Some(column);
+                maps_positions = true;
+            }
+            None => {
+                return Err(FileError::new(
+                    format!("{} among the names of `--columns`", quote(entry.role.as_bytes())),
+                    format!("{} or `value`", list(&header_names(dimensions))),
+                ));
+            }
+        }
+    }
+    if let [label] = positions[..] {
+        return vector(table, options, label, value, maps_positions);
+    }
+    if !dimensions.is_empty() {
+        if options.is_wide {
+            return wide(table, dimensions, value.is_some() || maps_positions);
+        }
+        if let Some(positions) = positions.iter().copied().collect::<Option<Vec<usize>>>() {
+            let value = long_value(table, options, &positions, value)?;
+            return Ok(Layout::Long { positions, value });
+        }
+        let must_be_long = maps_positions || value.is_some() || dimensions.len() > 2;
+        if must_be_long
+            || options.wanted == Wanted::Positions
+                && table.header.is_some()
+                && positions.iter().any(Option::is_some)
+        {
+            return Err(missing_columns(table, dimensions, &positions));
+        }
+        refuse_nearly_long(table, dimensions)?;
+        if let Some(layout) = long_by_ids(table, options, &positions)? {
+            return Ok(layout);
+        }
+        return Ok(Layout::Matrix { row_labels: table.has_row_labels(dimensions)? });
+    }
+    vector(table, options, None, value, false)
+}
+
+/// Refuses a table whose header names every axis but for the case of letters: it was meant to be long, and would be read as
+/// rows by columns.
+fn refuse_nearly_long(table: &Table<'_>, dimensions: &[Dimension<'_>]) -> Result<(), FileError> {
+    let names = header_names(dimensions);
+    let is_named = |name: &&str| {
+        (0..table.width).any(|column| table.name(column).trim().to_lowercase() == name.to_lowercase())
+    };
+    if table.header.is_none() || table.width <= names.len() || !names.iter().all(is_named) {
+        return Ok(());
+    }
+    let found = format!("the columns {}", list(&table.names(0..table.width)));
+    let expected = format!("a long table, whose header names the axes as the program does: {}", list(&names));
+    Err(FileError::new(found, expected)
+        .at_line(1)
+        .with_help("write them so, or `--columns NAME=axis:column,...` says which columns are which axes"))
+}
+
+/// A table that is rows by columns since the caller says so.
+fn wide(table: &Table<'_>, dimensions: &[Dimension<'_>], names_columns: bool) -> Result<Layout, FileError> {
+    if names_columns || dimensions.len() != 2 {
+        return Err(FileError::new(
+            "`wide` for a table of named columns, or of another number of dimensions than two",
+            "`wide` alone, for an array of two dimensions",
+        ));
+    }
+    Ok(Layout::Matrix { row_labels: table.has_row_labels(dimensions)? })
+}
+
+/// The layout of a table in whose header as many columns are ids as there are dimensions: a long one. `None` if there are fewer.
+///
+/// It is read where the ids say which axis each identifies, and one column remains for the value.
+///
+/// # Errors
+/// A table of ids that do not say so, with the line to type for each way in which it may be read.
+fn long_by_ids(
+    table: &Table<'_>,
+    options: &ReadOptions<'_>,
+    named: &[Option<usize>],
+) -> Result<Option<Layout>, FileError> {
+    let dimensions = options.dimensions;
+    if table.header.is_none() {
+        return Ok(None);
+    }
+    let identified = |column: usize| ids::identified(table.name(column).trim(), table.width);
+    let mut columns: Vec<usize> = (0..table.width)
+        .filter(|column| named.contains(&Some(*column)) || identified(*column).is_some())
+        .collect();
+    if columns.len() < dimensions.len() {
+        return Ok(None);
+    }
+    let whole = whole_columns(table)?;
+    columns.retain(|column| named.contains(&Some(*column)) || whole[*column]);
+    if columns.len() < dimensions.len() {
+        return Ok(None);
+    }
+    let mut positions = named.to_vec();
+    for place in 0..dimensions.len() {
+        let taken = |column: &usize| positions.contains(&Some(*column));
+        let name = header_names(dimensions)[place];
+        let mut same = columns
+            .iter()
+            .copied()
+            .filter(|column| !taken(column))
+            .filter(|column| identified(*column).is_some_and(|own| ids::is_same(name, &own)));
+        if positions[place].is_none()
+            && let (Some(column), None) = (same.next(), same.next())
+        {
+            positions[place] = Some(column);
+        }
+    }
+    let told: Option<Vec<usize>> = positions.iter().copied().collect();
+    let is_rest = |column: &usize| !columns.contains(column) && !is_row_index(&table.name(*column));
+    let rest: Vec<usize> = (0..table.width).filter(is_rest).collect();
+    if let Some(positions) = told.filter(|_| columns.len() == dimensions.len()) {
+        match (options.wanted, rest.as_slice()) {
+            (Wanted::Positions, _) => return Ok(Some(Layout::Long { positions, value: None })),
+            (_, [value]) => return Ok(Some(Layout::Long { positions, value: Some(*value) })),
+            (Wanted::Numbers | Wanted::Text, _) => {}
+        }
+    }
+    let found = format!(
+        "the columns {}, of which {} are ids",
+        list(&table.names(0..table.width)),
+        list(&table.names(columns))
+    );
+    let wide = if dimensions.len() == 2 { ", or `--columns NAME=wide` if it is rows by columns" } else { "" };
+    let line = columns_line(table, options, &positions);
+    Err(FileError::new(found, "a header that names the axes, or which columns are which")
+        .at_line(1)
+        .with_help(format!("`--columns NAME={line}` if each line is one entry{wide}")))
+}
+
+/// For each column whether all of its entries are whole numbers, 0 or greater.
+fn whole_columns(table: &Table<'_>) -> Result<Vec<bool>, FileError> {
+    let mut whole = vec![true; table.width];
+    let mut records = table.records.clone();
+    let mut fields = Vec::new();
+    while records.next(&mut fields)?.is_some() {
+        if is_blank(&fields) {
+            continue;
+        }
+        for (whole, field) in whole.iter_mut().zip(&fields) {
+            *whole = *whole && field.cell().is_some_and(|value| value >= 0.0 && value.fract() == 0.0);
+        }
+    }
+    Ok(whole)
+}
+
+/// What `--columns` may say of a table: the columns of these dimensions, the first ids that remain for the others, and for the
+/// value the first column that remains.
+fn columns_line(table: &Table<'_>, options: &ReadOptions<'_>, positions: &[Option<usize>]) -> String {
+    let names = header_names(options.dimensions);
+    let free = |column: &usize| !positions.contains(&Some(*column));
+    let is_id = |column: &usize| ids::identified(table.name(*column).trim(), table.width).is_some();
+    let (ids, others): (Vec<usize>, Vec<usize>) = (0..table.width).filter(free).partition(is_id);
+    let mut left = ids.into_iter().chain(others);
+    let mut parts = Vec::new();
+    for (name, position) in names.iter().zip(positions) {
+        let column =
+            position.or_else(|| left.next()).map_or("COLUMN".to_owned(), |column| table.name(column));
+        parts.push(format!("{name}:{column}"));
+    }
+    if options.wanted != Wanted::Positions {
+        let named = options.column.map(str::to_owned);
+        let value = named.or_else(|| left.next().map(|column| table.name(column)));
+        parts.push(format!("value:{}", value.unwrap_or_else(|| "COLUMN".to_owned())));
+    }
+    parts.join(",")
+}
+
+/// The column that the header gives to a dimension: the name of its axis, or its letter if the axis has several.
+pub(crate) fn named_column(
+    table: &Table<'_>,
+    dimension: &Dimension<'_>,
+    dimensions: &[Dimension<'_>],
+) -> Result<Option<usize>, FileError> {
+    if let Some(letter) = dimension.letter
+        && let Some(column) = table.find(letter)?
+    {
+        return Ok(Some(column));
+    }
+    if is_unique(dimension, dimensions) { table.find(dimension.axis) } else { Ok(None) }
+}
+
+/// Whether no other dimension has the same axis.
+fn is_unique(dimension: &Dimension<'_>, dimensions: &[Dimension<'_>]) -> bool {
+    dimensions.iter().filter(|other| other.axis == dimension.axis).count() == 1
+}
+
+/// What the header of a long table calls the dimensions.
+pub(super) fn header_names<'a>(dimensions: &[Dimension<'a>]) -> Vec<&'a str> {
+    dimensions
+        .iter()
+        .map(|dimension| match dimension.letter {
+            Some(letter) if !is_unique(dimension, dimensions) => letter,
+            _ => dimension.axis,
+        })
+        .collect()
+}
+
+fn missing_columns(
+    table: &Table<'_>,
+    dimensions: &[Dimension<'_>],
+    positions: &[Option<usize>],
+) -> FileError {
+    let missing: Vec<&str> = header_names(dimensions)
+        .into_iter()
+        .zip(positions)
+        .filter(|(_, position)| position.is_none())
+        .map(|(name, _)| name)
+        .collect();
+    let found = match &table.header {
+        Some(_) => format!("the columns {}", list(&table.names(0..table.width))),
+        None => "a table without a header".to_owned(),
+    };
+    FileError::new(found, format!("a long table, with a column for each axis; missing: {}", list(&missing)))
+        .at_line(1)
+        .with_help("`--columns NAME=axis:column,...` says which columns are which axes")
+}
+
+/// The value column of a long table: the one that is named, or the one that remains.
+fn long_value(
+    table: &Table<'_>,
+    options: &ReadOptions<'_>,
+    positions: &[usize],
+    named: Option<usize>,
+) -> Result<Option<usize>, FileError> {
+    if options.wanted == Wanted::Positions || named.is_some() {
+        return Ok(named);
+    }
+    only_value(table, |column| positions.contains(&column)).map(Some)
+}
+
+/// Whether a column is the index of a data frame, which has no name where it was written, and this one where that was read and
+/// written again.
+pub(super) fn is_row_index(name: &str) -> bool {
+    let name = name.trim();
+    name.is_empty() || name == "Unnamed: 0"
+}
+
+/// The one column that is not taken, the index of a data frame apart.
+fn only_value(table: &Table<'_>, is_taken: impl Fn(usize) -> bool) -> Result<usize, FileError> {
+    let mut remaining: Vec<usize> = (0..table.width).filter(|&column| !is_taken(column)).collect();
+    if remaining.len() > 1 && table.header.is_some() {
+        remaining.retain(|&column| !is_row_index(&table.name(column)));
+    }
+    match remaining[..] {
+        [value] => Ok(value),
+        [] => Err(FileError::new(
+            format!("no column of values beside {}", list(&table.names(0..table.width))),
+            "one",
+        )
+        .at_line(1)),
+        _ if table.header.is_none() => {
+            Err(FileError::new(count(table.width, "column"), "one column of values").at_line(1))
+        }
+        _ => Err(FileError::new(
+            format!(
+                "{} that may hold the values: {}",
+                count(remaining.len(), "column"),
+                list(&table.names(remaining))
+            ),
+            "one",
+        )
+        .at_line(1)
+        .with_help("`FILE:COLUMN` or `--columns NAME=...,value:COLUMN` says which")),
+    }
+}
+
+/// An array of one dimension, or of none.
+fn vector(
+    table: &Table<'_>,
+    options: &ReadOptions<'_>,
+    label: Option<usize>,
+    value: Option<usize>,
+    is_mapped: bool,
+) -> Result<Layout, FileError> {
+    if options.wanted == Wanted::Positions
+        && let Some(label) = label
+    {
+        return Ok(Layout::Long { positions: vec![label], value });
+    }
+    // The only column holds the values, whatever its name.
+    if table.width == 1 && !is_mapped {
+        return Ok(Layout::Vector { labels: None, value: 0, may_repeat: false });
+    }
+    if options.dimensions.len() == 1 && table.header.is_none() && table.width > 1 && is_one_line(table)? {
+        return Ok(Layout::Row);
+    }
+    let labels = match label {
+        Some(_) if label == value => None,
+        Some(_) => label,
+        None if options.dimensions.is_empty() || value == Some(0) => None,
+        None if !table.first_column_is_labels(options.dimensions)? => None,
+        // Where the value is picked by name, the first column may be anything: it is labels only if it can be.
+        None if value.is_some() && !table.first_name_marks_labels(options.dimensions) => {
+            can_be_labels(table, 0)?.then_some(0)
+        }
+        None => Some(0),
+    };
+    let value = match value {
+        Some(value) => value,
+        None => only_value(table, |column| Some(column) == labels)?,
+    };
+    Ok(Layout::Vector { labels, value, may_repeat: label.is_some() && labels == label })
+}
+
+/// Whether a table without a header has one line.
+fn is_one_line(table: &Table<'_>) -> Result<bool, FileError> {
+    let mut records = table.records.clone();
+    let mut fields = Vec::new();
+    let mut lines = 0;
+    while lines < 2 && records.next(&mut fields)?.is_some() {
+        lines += usize::from(!is_blank(&fields));
+    }
+    Ok(lines == 1)
+}

@@ -1,0 +1,82 @@
+//! How the fields of a text table are parted, and whether its first line is a header.
+
+use super::unreadable::is_decimal_comma;
+use crate::error::FileError;
+use crate::read::records::{Field, Records, is_blank};
+
+/// Whether a first line is a header: one of its fields is neither a number nor missing, or it counts the columns 0, 1, 2, ... behind
+/// an empty field, and the first column the rows, as data frames without names are written.
+pub(crate) fn is_header(first: &[Field<'_>], rest: &Records<'_>) -> Result<bool, FileError> {
+    if !first.iter().all(Field::is_number_or_missing) {
+        return Ok(true);
+    }
+    let is = |field: &Field<'_>, count: usize| field.cell() == Some(count as f64);
+    let (corner, columns) = first.split_first().expect("a line has a field");
+    let counts_columns = columns.iter().enumerate().all(|(count, field)| is(field, count));
+    if !corner.text().trim_ascii().is_empty() || columns.is_empty() || !counts_columns {
+        return Ok(false);
+    }
+    let (mut records, mut fields, mut rows) = (rest.clone(), Vec::new(), 0);
+    while records.next(&mut fields)?.is_some() {
+        if is_blank(&fields) {
+            continue;
+        }
+        if !is(&fields[0], rows) {
+            return Ok(false);
+        }
+        rows += 1;
+    }
+    Ok(rows > 0)
+}
+
+/// The character that parts fields: that of the suffix, or semicolons in a .csv file whose lines are parted by them.
+///
+/// They are where the first lines have the same number of semicolons, one or more, and not so of commas, or commas within numbers
+/// alone (`1,5;2,5`).
+pub(crate) fn separator(text: &str, stated: u8) -> u8 {
+    const LOOKED_AT: usize = 10;
+    if stated != b',' {
+        return stated;
+    }
+    let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).take(LOOKED_AT).collect();
+    let Some(first) = lines.first() else { return stated };
+    // How often a character stands in each line, if that is as often in all of them.
+    let times = |own: char| {
+        let times = outside_of_quotes(first, own).count();
+        lines.iter().all(|line| outside_of_quotes(line, own).count() == times).then_some(times)
+    };
+    let (semicolons, commas) = (times(';').unwrap_or(0), times(',').unwrap_or(0));
+    let in_numbers =
+        || first.split(';').all(|field| is_decimal_comma(field) || field.trim().parse::<f64>().is_ok());
+    if semicolons > 0 && (commas == 0 || in_numbers()) { b';' } else { stated }
+}
+
+/// Where a character stands outside of quotation marks.
+fn outside_of_quotes(line: &str, wanted: char) -> impl Iterator<Item = usize> {
+    let mut quoted = false;
+    line.char_indices().filter_map(move |(place, own)| {
+        quoted ^= own == '"';
+        (own == wanted && !quoted).then_some(place)
+    })
+}
+
+/// Refuses a .csv file whose fields are parted by something else, which would otherwise be read as one column.
+pub(super) fn refuse_other_separator(text: &str, separator: u8) -> Result<(), FileError> {
+    let mut lines = text.lines().filter(|line| !line.is_empty());
+    let (first, second) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    if first.as_bytes().contains(&separator) || first.starts_with('"') {
+        return Ok(());
+    }
+    for (other, name) in [(';', "semicolons"), ('\t', "tabs"), (',', "commas")] {
+        let times = first.matches(other).count();
+        if times > 0 && second.matches(other).count() == times && !second.as_bytes().contains(&separator) {
+            let expected = if separator == b',' { "commas" } else { "tabs" };
+            return Err(FileError::new(
+                format!("fields parted by {name}"),
+                format!("{expected}, by the suffix of the file"),
+            )
+            .at_line(1));
+        }
+    }
+    Ok(())
+}

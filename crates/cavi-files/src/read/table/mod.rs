@@ -1,0 +1,337 @@
+//! Tables, dense or long: `.csv` and `.tsv`, and the columns of `.parquet`.
+//!
+//! A first line with a field that is neither a number nor missing is a header, and so is one that counts its columns behind an
+//! empty field, above a first column that counts the rows; with a header, the first column holds row labels if its header cell is empty or the axis's name, or if any entry is neither a number nor missing. A table is
+//! long if its header names every axis.
+//!
+//! The layout of a table is decided first, from its header and what the caller asks for; all layouts are then read by
+//! the same loop, which takes some columns as labels and some as values.
+
+use super::collector::Collector;
+use super::columns::Columns;
+use super::records::{Field, Records, is_blank};
+use super::{Dimension, ReadOptions, Wanted, texts};
+use crate::content::{Categories, Content, Lines, Values};
+use crate::error::{FileError, count, list, quote};
+use assemble::{assemble, first_repeated};
+pub(crate) use layout::named_column;
+use layout::{Layout, header_names, is_row_index, layout};
+use lines::refuse_other_separator;
+pub(crate) use lines::{is_header, separator};
+
+mod assemble;
+pub(crate) mod blanks;
+mod layout;
+mod lines;
+mod unreadable;
+
+/// The first line of a table, and where its entries start.
+pub(super) struct Table<'a> {
+    header: Option<Vec<Field<'a>>>,
+    pub(super) width: usize,
+    /// Stands at the first entry.
+    pub(super) records: Records<'a>,
+}
+
+pub(crate) fn read(text: &str, separator: u8, options: &ReadOptions<'_>) -> Result<Content, FileError> {
+    read_table(&Table::open(text, lines::separator(text, separator))?, options)
+}
+
+/// Reads a table of columns in memory, with a header.
+pub(crate) fn read_columns(columns: &Columns, options: &ReadOptions<'_>) -> Result<Content, FileError> {
+    let mut records = Records::Columns(columns, 0);
+    let mut header = Vec::new();
+    records.next(&mut header)?;
+    read_table(&Table { width: header.len(), header: Some(header), records }, options)
+}
+
+fn read_table(table: &Table<'_>, options: &ReadOptions<'_>) -> Result<Content, FileError> {
+    if let Some(texts) = texts::column::read(table, options)? {
+        return Ok(texts);
+    }
+    let layout = layout(table, options)?;
+    let (labels, values): (Vec<usize>, Vec<usize>) = match &layout {
+        Layout::Matrix { row_labels: true } => (vec![0], (1..table.width).collect()),
+        Layout::Matrix { row_labels: false } | Layout::Row => (vec![], (0..table.width).collect()),
+        Layout::Vector { labels, value, .. } => (labels.iter().copied().collect(), vec![*value]),
+        Layout::Long { positions, value } => (positions.clone(), value.iter().copied().collect()),
+    };
+    table.refuse_unreadable(labels.iter().chain(&values).copied())?;
+    let body = body(table, &labels, &values, options)
+        .map_err(|error| advise(error, &layout, table, options.dimensions))?;
+    assemble(layout, body, table, options)
+}
+
+impl<'a> Table<'a> {
+    fn open(text: &'a str, separator: u8) -> Result<Table<'a>, FileError> {
+        let mut records = Records::new(text, separator);
+        let mut first = Vec::new();
+        let start = records.clone();
+        if records.next(&mut first)?.is_none() {
+            return Err(FileError::new("an empty file", "a table"));
+        }
+        refuse_other_separator(text, separator)?;
+        let width = first.len();
+        if !is_header(&first, &records)? {
+            return Ok(Table { header: None, width, records: start });
+        }
+        Ok(Table { header: Some(first), width, records })
+    }
+
+    /// The name of a column: that of the header, or its position.
+    pub(super) fn name(&self, column: usize) -> String {
+        match &self.header {
+            Some(header) => header[column].text().into_owned(),
+            None => (column + 1).to_string(),
+        }
+    }
+
+    /// Refuses columns that hold neither numbers nor text.
+    pub(super) fn refuse_unreadable(
+        &self,
+        mut columns: impl Iterator<Item = usize>,
+    ) -> Result<(), FileError> {
+        let Records::Columns(all, _) = self.records else { return Ok(()) };
+        let refused = columns.find_map(|column| all.refused(column).map(|what| (column, what)));
+        refused.map_or(Ok(()), |(column, what)| {
+            Err(FileError::new(what, "numbers or text").in_column(quote(self.name(column).as_bytes())))
+        })
+    }
+
+    fn names(&self, columns: impl IntoIterator<Item = usize>) -> Vec<String> {
+        columns.into_iter().map(|column| self.name(column)).collect()
+    }
+
+    /// The column of this name, if there is one.
+    fn find(&self, name: &str) -> Result<Option<usize>, FileError> {
+        let Some(header) = &self.header else { return Ok(None) };
+        let mut found = (0..self.width).filter(|&column| header[column].text() == name);
+        let mut column = found.next();
+        let mut again = found.next();
+        if column.is_none() {
+            // Blanks around the names of a header are no part of the name that was asked for.
+            let mut found = (0..self.width).filter(|&column| header[column].text().trim() == name);
+            (column, again) = (found.next(), found.next());
+        }
+        match again {
+            None => Ok(column),
+            Some(_) => Err(FileError::new(
+                format!("two columns named {}", quote(name.as_bytes())),
+                "names of their own for the columns that are read",
+            )
+            .at_line(1)),
+        }
+    }
+
+    /// The column that the caller named.
+    pub(super) fn require(&self, name: &str) -> Result<usize, FileError> {
+        self.find(name)?.ok_or_else(|| {
+            let found = match &self.header {
+                Some(_) => format!("the columns {}", list(&self.names(0..self.width))),
+                None => "no header".to_owned(),
+            };
+            FileError::new(found, format!("a column {}", quote(name.as_bytes()))).at_line(1)
+        })
+    }
+
+    /// Whether the first column of a table with a header holds labels.
+    fn first_column_is_labels(&self, dimensions: &[Dimension<'_>]) -> Result<bool, FileError> {
+        if self.first_name_marks_labels(dimensions) {
+            return Ok(true);
+        }
+        if self.header.is_none() {
+            return Ok(false);
+        }
+        let mut records = self.records.clone();
+        while let Some(field) = records.next_first()? {
+            if !field.is_number_or_missing() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether the first column of rows by columns holds labels; refused where nearly all of its entries are measured numbers,
+    /// or all that are none have a comma for their point.
+    fn has_row_labels(&self, dimensions: &[Dimension<'_>]) -> Result<bool, FileError> {
+        if self.first_name_marks_labels(dimensions) || !self.first_column_is_labels(dimensions)? {
+            return self.first_column_is_labels(dimensions);
+        }
+        let mut records = self.records.clone();
+        let mut others = 0_usize;
+        let mut are_decimals = true;
+        let mut numbers = Vec::new();
+        while let Some(field) = records.next_first()? {
+            match field.cell() {
+                Some(number) => numbers.push(number),
+                None => {
+                    others += 1;
+                    are_decimals &= unreadable::is_decimal_comma(&field.text());
+                }
+            }
+        }
+        match are_decimals || others * 10 <= others + numbers.len() && !are_ids(numbers) {
+            true => Err(self.unlike_the_others()),
+            false => Ok(true),
+        }
+    }
+
+    /// The error of the first entry of the first column that is no number, where nearly all of the others are measured ones.
+    fn unlike_the_others(&self) -> FileError {
+        let (mut records, mut fields) = (self.records.clone(), Vec::new());
+        while let Ok(Some(line)) = records.next(&mut fields) {
+            if is_blank(&fields) || fields[0].is_number_or_missing() {
+                continue;
+            }
+            let name = self.name(0);
+            let error = unreadable::error(&fields[0]).at_line(line).in_column(quote(name.as_bytes()));
+            return match error.help {
+                Some(_) => error,
+                None => error.with_help(format!(
+                    "nearly all entries of {} are numbers; if they are labels, leave its name in the header empty",
+                    quote(name.as_bytes())
+                )),
+            };
+        }
+        FileError::new("a first column of numbers and text", "one of them")
+    }
+
+    /// Whether the first name of the header is empty or that of the first axis.
+    fn first_name_marks_labels(&self, dimensions: &[Dimension<'_>]) -> bool {
+        let Some(header) = &self.header else { return false };
+        let name = header[0].text();
+        let name = name.trim();
+        is_row_index(name)
+            || dimensions
+                .first()
+                .is_some_and(|dimension| name == dimension.axis || Some(name) == dimension.letter)
+    }
+}
+
+/// Whether no entry of a column is empty or stands twice.
+pub(super) fn can_be_labels(table: &Table<'_>, column: usize) -> Result<bool, FileError> {
+    let mut records = table.records.clone();
+    let mut fields = Vec::new();
+    let mut collector = Collector::default();
+    while records.next(&mut fields)?.is_some() {
+        let Some(field) = fields.get(column).filter(|_| !is_blank(&fields)) else { continue };
+        let text = field.text();
+        if check_label(&text).is_err() {
+            return Ok(false);
+        }
+        collector.push(text);
+    }
+    Ok(first_repeated(&collector.finish()).is_none())
+}
+
+/// Whether numbers are whole and different from each other, as labels are.
+fn are_ids(mut numbers: Vec<f64>) -> bool {
+    numbers.sort_by(f64::total_cmp);
+    numbers.iter().all(|number| number.fract() == 0.0) && numbers.windows(2).all(|pair| pair[0] != pair[1])
+}
+
+/// The entries of a table.
+struct Body {
+    labels: Vec<Categories>,
+    values: Values,
+    lines: Lines,
+    rows: usize,
+}
+
+/// Reads the columns `labels` as labels, and the columns `values`, row by row, as values.
+fn body(
+    table: &Table<'_>,
+    labels: &[usize],
+    values: &[usize],
+    options: &ReadOptions<'_>,
+) -> Result<Body, FileError> {
+    let mut records = table.records.clone();
+    let mut fields = Vec::new();
+    let mut label_columns: Vec<Collector<'_>> = labels.iter().map(|_| Collector::default()).collect();
+    let mut numbers = Vec::new();
+    let mut texts = Collector::default();
+    let mut lines = Lines::new(if values.is_empty() { 1 } else { values.len() });
+    let mut rows = 0;
+    while let Some(line) = records.next(&mut fields)? {
+        if fields.len() != table.width {
+            // An empty line in a table of several columns carries nothing.
+            if is_blank(&fields) {
+                continue;
+            }
+            return Err(FileError::new(
+                count(fields.len(), "field"),
+                format!("{}, as in the first line", table.width),
+            )
+            .at_line(line));
+        }
+        for (collector, &column) in label_columns.iter_mut().zip(labels) {
+            let text = fields[column].text();
+            check_label(&text)
+                .map_err(|error| error.at_line(line).in_column(quote(table.name(column).as_bytes())))?;
+            collector.push(text);
+        }
+        for &column in values {
+            let field = &fields[column];
+            if options.wanted == Wanted::Text {
+                let text = field.text();
+                if field.is_missing() {
+                    texts.push_missing();
+                } else {
+                    check_label(&text)
+                        .map_err(|error| error.at_line(line).in_column(column_name(table, column)))?;
+                    texts.push(text);
+                }
+            } else {
+                numbers.push(field.cell().ok_or_else(|| {
+                    unreadable::error(field).at_line(line).in_column(column_name(table, column))
+                })?);
+            }
+        }
+        lines.push(line);
+        rows += 1;
+    }
+    let values = match options.wanted {
+        Wanted::Text => Values::Text(texts.finish()),
+        Wanted::Numbers | Wanted::Positions => Values::Numbers(numbers),
+    };
+    Ok(Body { labels: label_columns.into_iter().map(Collector::finish).collect(), values, lines, rows })
+}
+
+/// Refuses empty labels and labels with line breaks, since labels are written one a line.
+pub(super) fn check_label(label: &str) -> Result<(), FileError> {
+    if label.is_empty() {
+        return Err(FileError::new("an empty field", "a label"));
+    }
+    if label.contains(['\n', '\r']) {
+        return Err(FileError::new(
+            format!("a line break within {}", quote(label.as_bytes())),
+            "a label of one line",
+        ));
+    }
+    Ok(())
+}
+
+/// A column as a message names it.
+fn column_name(table: &Table<'_>, column: usize) -> String {
+    match &table.header {
+        Some(header) => quote(header[column].text().as_bytes()),
+        None => (column + 1).to_string(),
+    }
+}
+
+/// Adds to an error how the table was read, if an entry suggests that another layout was meant.
+fn advise(error: FileError, layout: &Layout, table: &Table<'_>, dimensions: &[Dimension<'_>]) -> FileError {
+    if error.column.is_none() || error.help.is_some() {
+        return error;
+    }
+    match (&table.header, layout) {
+        (Some(_), Layout::Matrix { .. }) => error.with_help(format!(
+            "the header of a long table names every axis: {}",
+            list(&header_names(dimensions))
+        )),
+        (None, _) if error.found.starts_with('`') => {
+            error.with_help("a first line of numbers and empty fields is no header")
+        }
+        _ => error,
+    }
+}
