@@ -268,7 +268,8 @@ impl TextArguments {
 /// What a program is run on.
 #[derive(Args, Clone, Debug, Default)]
 pub struct InputArguments {
-    /// Bind a data array: a file, one column of a table (FILE:COLUMN), or one file a group ('x[rna]=rna.csv')
+    /// Bind a data array: a file or folder, one column of a table (FILE:COLUMN), a part of an .h5ad (FILE.h5ad:layers/counts), the
+    /// answer to a query (FILE.db:SELECT ...), the standard input (-.csv), or one file a group ('x[rna]=rna.csv')
     #[arg(long, value_name = "NAME=FILE")]
     pub data: Vec<String>,
     /// How files are read
@@ -282,7 +283,7 @@ pub struct InputArguments {
 /// `cavi data`
 #[derive(Args, Debug)]
 pub struct DataArguments {
-    /// A data file, or one column of a table (FILE:COLUMN)
+    /// A data file or folder, or a part of one as `--data` takes it (FILE:COLUMN); the standard input is `-- -.csv`
     pub file: String,
     /// What it is to be read as: a name, its axes, what its values are [default: the first that the file allows]
     #[arg(long = "as", value_name = "'y[u, i] : count'")]

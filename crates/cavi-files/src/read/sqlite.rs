@@ -49,7 +49,7 @@ pub(crate) fn answer(path: &Path, asked: Option<&str>) -> Result<Columns, FileEr
             "a query that only reads, `SELECT ...`",
         ));
     }
-    let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut cells: Vec<Cells> = names.iter().map(|_| Cells::default()).collect();
     let mut rows = statement.query([]).map_err(refuse)?;
     let mut length = 0;

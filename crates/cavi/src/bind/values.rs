@@ -86,7 +86,14 @@ pub(super) fn values<'a>(
             && !outside(entry)
             && !(*value == UNKNOWN && axes.leaves_out[piece.array.index()])
         {
-            return Err(piece.content.error_at(&piece.file, entry, format!("{value}"), expected).into());
+            let error = piece.content.error_at(&piece.file, entry, format!("{value}"), expected);
+            return Err(match value.is_infinite() && array.kind == ArrayKind::Data {
+                true => {
+                    error.with_help("where a value is not known, write `NA` or nothing, with `absent = NA`")
+                }
+                false => error,
+            }
+            .into());
         }
     }
     Ok(values)

@@ -77,7 +77,10 @@ fn unknown(store: &Store, part: &str) -> Result<FileError, FileError> {
 }
 
 /// What may be read, with its shape where that is known.
-fn parts(store: &Store) -> Result<Vec<(String, Option<Vec<usize>>)>, FileError> {
+type Part = (String, Option<Vec<usize>>);
+
+/// The parts of a file.
+fn parts(store: &Store) -> Result<Vec<Part>, FileError> {
     let mut found = Vec::new();
     let mut see = |path: String| -> Result<(), FileError> {
         match store.node(&path)? {
@@ -114,7 +117,7 @@ fn parts(store: &Store) -> Result<Vec<(String, Option<Vec<usize>>)>, FileError> 
 pub(super) fn summary(store: &Store, part: Option<&str>) -> Result<Summary, FileError> {
     let parts = parts(store)?;
     let (cells, genes) = (frame::index(store, "obs")?.len(), frame::index(store, "var")?.len());
-    let shown = |(name, shape): &(String, Option<Vec<usize>>)| match shape {
+    let shown = |(name, shape): &Part| match shape {
         Some(shape) => format!("{name}: {}", sizes(shape)),
         None => name.clone(),
     };

@@ -56,8 +56,9 @@ pub(super) fn held(
     let (outer, inner) = if by_rows { (rows, columns) } else { (columns, rows) };
     let data = format!("{path}/data");
     let (_, values) = store.numbers(&*store.dataset(&data)?, &data)?;
-    let across = positions(&store.whole(&format!("{path}/indices"))?, inner, values.len())
-        .map_err(|error| at(&format!("{path}/indices"), error))?;
+    let indices = format!("{path}/indices");
+    let across =
+        positions(store.positions(&indices)?, inner, values.len()).map_err(|error| at(&indices, error))?;
     let along = pointers(&store.whole(&format!("{path}/indptr"))?, outer, values.len())
         .map_err(|error| at(&format!("{path}/indptr"), error))?;
     Ok(Coordinates {
@@ -78,20 +79,21 @@ pub(super) fn transposed(mut matrix: Coordinates) -> Coordinates {
     matrix
 }
 
-fn positions(found: &[i64], length: usize, entries: usize) -> Result<Vec<u32>, FileError> {
+/// Positions as they are, if there is one for each entry and all are inside.
+fn positions(found: Vec<u32>, length: usize, entries: usize) -> Result<Vec<u32>, FileError> {
     if found.len() != entries {
         return Err(FileError::new(
             count(found.len(), "position"),
             format!("{entries}, one for each entry of `data`"),
         ));
     }
-    let position = |value: &i64| {
-        let inside = usize::try_from(*value).ok().filter(|value| *value < length);
-        inside.map(|value| value as u32).ok_or_else(|| {
-            FileError::new(format!("the position {value}"), format!("positions from 0 to less than {length}"))
-        })
-    };
-    found.iter().map(position).collect()
+    match found.iter().find(|position| **position as usize >= length) {
+        None => Ok(found),
+        Some(position) => Err(FileError::new(
+            format!("the position {position}"),
+            format!("positions from 0 to less than {length}"),
+        )),
+    }
 }
 
 /// The row of each entry, given where each row starts, or the column, given where each column does.

@@ -188,6 +188,22 @@ impl Store {
 
     /// A list of whole numbers.
     pub(super) fn whole(&self, path: &str) -> Result<Vec<i64>, FileError> {
+        self.list(path, |dataset, from, rows| dataset.read_i64_rows(from, rows))
+    }
+
+    /// A list of positions; one that is none becomes the greatest number, which no matrix has a place for.
+    pub(super) fn positions(&self, path: &str) -> Result<Vec<u32>, FileError> {
+        self.list(path, |dataset, from, rows| {
+            let own = dataset.read_i64_rows(from, rows)?;
+            Ok(own.into_iter().map(|position| u32::try_from(position).unwrap_or(u32::MAX)).collect())
+        })
+    }
+
+    fn list<T>(
+        &self,
+        path: &str,
+        read: impl Fn(&Dataset, u64, u64) -> Result<Vec<T>, Error>,
+    ) -> Result<Vec<T>, FileError> {
         let dataset = self.dataset(path)?;
         let shape = self.shape(&dataset, path)?;
         if shape.len() != 1 {
@@ -196,7 +212,7 @@ impl Store {
                 "a list of whole numbers",
             ));
         }
-        self.blocks(&dataset, path, &shape, |from, rows| dataset.read_i64_rows(from, rows))
+        self.blocks(&dataset, path, &shape, |from, rows| read(&dataset, from, rows))
     }
 
     /// All of an array, some rows at a time, so that only a part of it is held twice. Rows are those of whole chunks.
