@@ -136,6 +136,7 @@ fn guesses(head: &Head, inputs: &Inputs) -> Vec<Reading> {
         None if head.columns.len() == 1 => shapes.extend([plain(1), plain(2)]),
         None => shapes.extend([plain(2), plain(1)]),
     }
+    shapes.extend(long_at_last(head, inputs));
     // What nobody has rated is not rated 0.
     let rated = asked.is_none() && values.first().is_some_and(|own| is_rating(own)) && ids.len() > 1;
     let of = if rated {
@@ -153,6 +154,23 @@ fn guesses(head: &Head, inputs: &Inputs) -> Vec<Reading> {
         columns: columns.clone(),
     };
     shapes.iter().flat_map(|shape| of.iter().map(move |of| reading(shape, of))).collect()
+}
+
+/// A long table whose header names no id: its last column of numbers is the value, and all others are axes.
+fn long_at_last(head: &Head, inputs: &Inputs) -> Option<(Vec<String>, Option<String>)> {
+    let columns: Vec<&HeadColumn> = head.columns.iter().filter(|own| !is_time(own)).collect();
+    let value = columns.iter().rposition(|own| own.is_number && own.identifies.is_none())?;
+    if columns.len() < 3 || !inputs.columns.is_empty() || columns.iter().all(|own| own.is_number) {
+        return None;
+    }
+    let others: Vec<&str> =
+        columns.iter().enumerate().filter(|own| own.0 != value).map(|own| own.1.name.as_str()).collect();
+    let axes = names(others.iter().copied());
+    let mut line: Vec<String> = axes.iter().zip(&others).map(|(axis, own)| format!("{axis}:{own}")).collect();
+    line.push(format!("value:{}", columns[value].name));
+    let is_plain =
+        axes.iter().zip(&others).all(|(axis, own)| axis == own) && columns.len() == head.columns.len();
+    Some((axes, (!is_plain).then(|| line.join(","))))
 }
 
 /// Whether a column says when an entry came about, and not what it is.

@@ -500,4 +500,17 @@ fn genes_of_one_name_and_queries_lead_to_the_line_to_type() {
     let query = "y=shop.db:SELECT user, track AS item, plays FROM plays";
     let (status, said) = fit(&directory, "counts.cavi", &["--data", query]);
     assert!(status == 0 && said.contains("37 entries"), "{said}");
+    // Neither `user` nor `track` says that it is an id, and `track` is text.
+    let shown = text(&cavi(&directory, &["data", "shop.db:SELECT user, track, plays FROM plays"]).stdout);
+    assert!(
+        shown.starts_with(
+            "shop.db:SELECT user, track, plays FROM plays: SQLite: a query with 3 columns, 37 rows"
+        ),
+        "{shown}"
+    );
+    assert!(shown.contains("\n  data y[u, t] : count, absent = 0\n"), "{shown}");
+    assert!(
+        shown.ends_with("--data 'y=shop.db:SELECT user, track, plays FROM plays' --out DIR\n"),
+        "{shown}"
+    );
 }
