@@ -160,6 +160,15 @@ fn features_of_several_kinds_are_taken_one_kind_at_a_time() {
     }
 }
 
+/// Groups that hold each other have no end of paths.
+#[test]
+fn groups_in_a_circle_end() {
+    let of = |part| read_with("x.h5", bytes("loop.h5"), "i", Wanted::Numbers, part, &[]);
+    assert_eq!(of(Some("numbers")).unwrap().numbers().unwrap(), [0.0, 1.0, 2.0]);
+    assert!(of(Some("a/numbers")).is_err());
+    assert_eq!(cavi_files::head(&path("loop.h5"), None).unwrap().lines, ["numbers: 3"]);
+}
+
 /// Files that break off, and files with single bytes changed, are read or refused; nothing panics, nothing runs away.
 #[test]
 fn damage_ends_in_a_message() {
@@ -173,7 +182,7 @@ fn damage_ends_in_a_message() {
             assert!(read_from(Path::new("x.h5"), cut, &options).is_err(), "{name} cut at {part}");
         }
         let mut state = 12_345_u64;
-        for _ in 0..300 {
+        for _ in 0..600 {
             let mut damaged = whole.clone();
             for _ in 0..4 {
                 // Knuth's linear congruential generator.

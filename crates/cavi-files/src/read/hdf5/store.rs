@@ -16,7 +16,7 @@ const MOST_INFLATED: u64 = 1032;
 const ALWAYS: u64 = 1 << 24;
 /// Groups within groups beyond this depth are not listed.
 const DEEPEST: usize = 16;
-/// So many arrays are listed.
+/// So many arrays are listed, of so many groups.
 const MOST_LISTED: usize = 1000;
 
 /// An open file.
@@ -276,7 +276,9 @@ impl Store {
     /// The arrays of numbers of the file, with their shapes.
     pub(super) fn arrays(&self) -> Result<Vec<(String, Vec<usize>)>, FileError> {
         let mut found = Vec::new();
-        self.gather(&self.file.root(), "", DEEPEST, &mut found)?;
+        // A group may hold itself, so that depth alone does not end the walk.
+        let mut groups = 0;
+        self.gather(&self.file.root(), "", DEEPEST, &mut groups, &mut found)?;
         Ok(found)
     }
 
@@ -285,15 +287,20 @@ impl Store {
         group: &Group,
         above: &str,
         depth: usize,
+        groups: &mut usize,
         found: &mut Vec<(String, Vec<usize>)>,
     ) -> Result<(), FileError> {
+        *groups += 1;
+        if *groups > MOST_LISTED {
+            return Ok(());
+        }
         for name in self.names(group, above)? {
             let path = format!("{above}{name}");
             if found.len() >= MOST_LISTED || depth == 0 {
                 return Ok(());
             }
             match self.node(&path)? {
-                Node::Group(group) => self.gather(&group, &format!("{path}/"), depth - 1, found)?,
+                Node::Group(group) => self.gather(&group, &format!("{path}/"), depth - 1, groups, found)?,
                 Node::Dataset(dataset) => {
                     let is_text = matches!(
                         dataset.dtype().map_err(|error| damaged(&path, &error))?,

@@ -71,6 +71,14 @@ with h5py.File(here / "plain.h5", "w") as file:
     file.create_dataset("one", data=2.5)
     file.create_dataset("text", data=np.array([b"a", b"b"]))
 
+# Groups that hold each other, so that paths have no end.
+with h5py.File(here / "loop.h5", "w") as file:
+    for name in ("a", "b"):
+        file.create_group(name)
+        file[name]["own"] = file[name]
+    file["a/b"], file["b/a"] = file["b"], file["a"]
+    file.create_dataset("numbers", data=np.arange(3.0))
+
 
 def ten_x(path, names, kinds, version):
     """What Cell Ranger writes: genes by cells, by columns."""
