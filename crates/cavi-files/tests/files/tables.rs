@@ -382,7 +382,7 @@ fn a_first_column_of_measured_numbers_is_no_labels() {
     );
     // Chromosomes.
     let text: String = (1..23).map(|row| format!("{row},1\n")).collect();
-    let content = read("a.csv", format!("chromosome,b\n{text}X,2\nY,3\n"), "c b").unwrap();
+    let content = read("a.csv", format!("chromosome,b\n{text}X,2\nY,3\n\n\n"), "c b").unwrap();
     assert!(describe(&content).starts_with("dense [24, 1] [1|2|3|"), "{}", describe(&content));
 }
 

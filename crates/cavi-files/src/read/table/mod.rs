@@ -154,8 +154,11 @@ impl<'a> Table<'a> {
     /// Whether the first column of rows by columns holds labels; refused where nearly all of its entries are measured numbers,
     /// or all that are none have a comma for their point.
     fn has_row_labels(&self, dimensions: &[Dimension<'_>]) -> Result<bool, FileError> {
-        if self.first_name_marks_labels(dimensions) || !self.first_column_is_labels(dimensions)? {
-            return self.first_column_is_labels(dimensions);
+        if self.first_name_marks_labels(dimensions) {
+            return Ok(true);
+        }
+        if !self.first_column_is_labels(dimensions)? {
+            return Ok(false);
         }
         let mut records = self.records.clone();
         let mut others = 0_usize;
@@ -163,6 +166,8 @@ impl<'a> Table<'a> {
         let mut numbers = Vec::new();
         while let Some(field) = records.next_first()? {
             match field.cell() {
+                // A missing entry, or an empty line.
+                Some(number) if number.is_nan() => {}
                 Some(number) => numbers.push(number),
                 None => {
                     others += 1;
