@@ -2,7 +2,7 @@
 //!
 //! A component is a position on an axis that no data have (topics, factors, signatures, clusters). It is compared by the mean of one
 //! latent that runs along this axis, over the labels that both sides have: of latents that rows share rather than of those
-//! that are a row's own, where there are any. Components are assigned one to one, so that the sum of their
+//! that are a row's own, and of those that data are made from rather than of their scales and precisions, where there are any. Components are assigned one to one, so that the sum of their
 //! cosines is greatest. A component of a latent that may be negative has no sign of its own: the size of the cosine counts, and
 //! its sign is told.
 //!
@@ -128,6 +128,15 @@ pub fn chosen(
         }
     }
     let rows = RowAxes::of(model).ok();
+    // What data are made from comes before what that is made from.
+    let is_read = |array: ArrayId| {
+        let observed = model.statements.iter().filter(|own| own.observed);
+        let mut found = false;
+        observed
+            .flat_map(|own| own.arguments.iter().flatten())
+            .for_each(|own| own.value.visit_values(&mut |other, _| found |= other == array));
+        found
+    };
     // For each axis the latents along it and others, those that rows share before those of rows.
     let mut found: BTreeMap<AxisId, (bool, Vec<ArrayId>)> = BTreeMap::new();
     for array in latents {
@@ -139,7 +148,7 @@ pub fn chosen(
         for axis in axes.iter().filter(|axis| own.iter().filter(|own| own == axis).count() == 1) {
             let of_data =
                 own.iter().filter(|own| *own != axis).all(|own| !component_axes(symbols).contains(own));
-            let is_better = !of_rows && of_data;
+            let is_better = !of_rows && of_data && is_read(array);
             let entry = found.entry(*axis).or_insert((is_better, Vec::new()));
             if is_better && !entry.0 {
                 *entry = (true, Vec::new());
@@ -374,7 +383,9 @@ fn mixture(a: usize, cosines: &[f64], between: &[f64], signed: bool) -> Option<M
             }
         }
     }
-    best
+    // What one of them does alone is no mixture.
+    let alone = cosines.iter().map(|own| if signed { own.abs() } else { *own }).fold(0.0, f64::max);
+    best.filter(|own| own.cosine > alone + 1e-6)
 }
 
 /// How alike the components of several fits are: the mean stability over all pairs of them; `None` with fewer than two.

@@ -17,16 +17,17 @@ use crate::terminal;
 /// Writes the tables.
 pub fn run(arguments: &ImputeArguments) -> Result<(), Failure> {
     let directory = &arguments.directory;
-    let given = given(&arguments.inputs, directory)?;
-    let fit = reopen::open(directory, given.as_ref())?;
     let only = arguments.only.iter().map(|text| match text.split_once('=') {
         Some((axis, label)) if !axis.is_empty() => Ok((axis.to_owned(), label.to_owned())),
         _ => Err(Failure::usage(format!("`--for {text}` is not of the form `AXIS=LABEL`"))),
     });
+    let only = only.collect::<Result<_, Failure>>()?;
+    let given = given(&arguments.inputs, directory)?;
+    let fit = reopen::open(directory, given.as_ref())?;
     let asked = Asked {
         all: arguments.all,
         arrays: arguments.of.clone(),
-        only: only.collect::<Result<_, Failure>>()?,
+        only,
         draws: arguments.draws,
         threads: arguments.threads.unwrap_or_else(fit::all_threads),
     };

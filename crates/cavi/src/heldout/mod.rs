@@ -446,7 +446,7 @@ pub(crate) fn by_entry(
 ///
 /// # Errors
 /// Data whose entries have no expected value, at their statement.
-pub(crate) fn expected(
+pub fn expected(
     problem: &Problem,
     parameters: &Parameters,
     array: ArrayId,
