@@ -179,6 +179,8 @@ pub fn by_entry(fits: &[Reopened], threads: usize) -> Result<Vec<Vec<ByEntry>>, 
 
 #[cfg(test)]
 mod tests {
+    use std::slice::from_ref;
+
     use super::*;
 
     fn entries(counts: &[f64], logs: &[f64], rest: f64, of_rates: bool) -> ByEntry {
@@ -189,11 +191,11 @@ mod tests {
     fn differences_are_paired() {
         let one = entries(&[1.0; 3], &[-1.0, -2.0, -3.0], 0.0, false);
         let other = entries(&[1.0; 3], &[-1.5, -2.0, -4.0], 0.0, false);
-        let found = difference(&[one.clone()], &[other]).unwrap();
+        let found = difference(from_ref(&one), from_ref(&other)).unwrap();
         // 0.5, 0 and 1: their mean is 0.5, their variance 0.25, that of the sum 3 times this.
         assert!((found.value - 1.5).abs() < 1e-15);
         assert!((found.standard_error - 0.75_f64.sqrt()).abs() < 1e-15);
-        assert_eq!(difference(&[one.clone()], &[one]).unwrap().standard_error, 0.0);
+        assert_eq!(difference(from_ref(&one), from_ref(&one)).unwrap().standard_error, 0.0);
         // Of counts at rates of 2 and 1 in one cell with 4 units: 4 log 2 - (2 - 1), and a Poisson sum.
         let one = entries(&[4.0], &[2.0_f64.ln()], 2.0, true);
         let other = entries(&[4.0], &[0.0], 1.0, true);
@@ -202,6 +204,6 @@ mod tests {
         assert!((found.standard_error - 2.0 * 2.0_f64.ln()).abs() < 1e-15);
         // An entry that neither allows is no difference.
         let never = entries(&[1.0, 1.0], &[f64::NEG_INFINITY, -1.0], 0.0, false);
-        assert_eq!(difference(&[never.clone()], &[never]).unwrap().value, 0.0);
+        assert_eq!(difference(from_ref(&never), from_ref(&never)).unwrap().value, 0.0);
     }
 }

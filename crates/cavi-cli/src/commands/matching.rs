@@ -25,7 +25,7 @@ pub fn run(arguments: &MatchArguments) -> Result<(), Failure> {
 }
 
 /// The components of one side without a partner.
-fn alone<'c>(own: &'c Components, is_paired: impl Fn(usize) -> bool) -> Vec<&'c str> {
+fn alone(own: &Components, is_paired: impl Fn(usize) -> bool) -> Vec<&str> {
     (0..own.names.len()).filter(|place| !is_paired(*place)).map(|place| own.names[place].as_str()).collect()
 }
 
