@@ -64,6 +64,14 @@ pub fn tables(fit: &Reopened, asked: &Asked) -> Result<Vec<Table>, Error> {
     let mut tables = Vec::new();
     for array in arrays(problem, &asked.arrays)? {
         let cells = Cells { problem, array, only: &only };
+        if !asked.all && cells.is_of_entries() {
+            let name = &problem.equations.symbols.array(array).name;
+            return Err(DataError::new(format!(
+                "entries of `{name}` that are not listed cannot be predicted: the program has latents of its own at each listed entry"
+            ))
+            .help("--all predicts those that are listed")
+            .into());
+        }
         if !asked.all && !problem.binding.bound.array(array).has_missing() {
             continue;
         }
@@ -167,13 +175,6 @@ impl Cells<'_> {
         let own = symbols.array(self.array);
         let bound = &self.problem.binding.bound;
         let (data, shape) = (bound.array(self.array), bound.shape(symbols, self.array));
-        if !asked.all && matches!(data, BoundArray::Sparse { .. }) && self.is_of_entries() {
-            return Err(DataError::new(format!(
-                "entries of `{}` that are not listed cannot be predicted: the program has latents of their own at listed entries",
-                own.name
-            ))
-            .into());
-        }
         let dimensions = Dimension::of(self.problem, self.array);
         let names: Vec<String> = dimensions.iter().flat_map(Dimension::names).collect();
         let is_class = matches!(own.support, Support::Index(_));

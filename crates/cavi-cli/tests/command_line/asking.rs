@@ -311,3 +311,51 @@ fn other_data_are_not_compared() {
     refuse(&directory, &["impute", "fit", "--columns", "x=row:a"], 2, &["`--columns`", "--data"]);
     refuse(&directory, &["impute", "fit", "--for", "row"], 2, &["AXIS=LABEL"]);
 }
+
+#[test]
+fn entries_with_latents_of_their_own_are_told_apart() {
+    let directory = scratch("asking_entries");
+    let model = "axis row[i]\naxis column[j]\ndata x[i, j] : real, absent = NA\nm[j] ~ Normal(0, sd = 3)\n\
+        s[i, j] ~ Gamma(2, rate = 2)\nx[i, j] ~ Normal(m[j], prec = s[i, j])\n";
+    fs::write(directory.join("m.cavi"), model).unwrap();
+    fs::write(
+        directory.join("x.csv"),
+        "row,column,value\np,a,1\np,b,2\nq,a,1.5\nr,b,2.5\nr,a,1\nq,b,2\ns,a,1\n",
+    )
+    .unwrap();
+    fit(&directory, "m.cavi", "x=x.csv", "o", &["--heldout", "x=0.2"]);
+    refuse(&directory, &["impute", "o"], 1, &["latents of its own at each listed entry", "--all"]);
+    refuse(&directory, &["score", "o", "--metrics", "auc"], 1, &["cannot be ranked", "`rmse`"]);
+    let own = json(&directory, &["score", "o", "--metrics", "rmse"]);
+    assert!(own["metrics"]["x"]["rmse"]["value"].as_f64().unwrap() < 1.5);
+    succeed(&directory, &["impute", "o", "--all", "--quiet"]);
+    let all = lines(&directory, "o/imputed/x.csv");
+    assert_eq!((all[0].join(",").as_str(), all.len()), ("row,column,mean,sd,value", 8));
+}
+
+#[test]
+fn classes_come_back_by_their_labels() {
+    let directory = scratch("asking_classes");
+    let model = "axis row[i]\naxis column[j]\naxis kind[c]\naxis group[g] = 2\ndata y[i, j] : index kind, absent = NA\n\
+        pi[:g] ~ Dirichlet(1)\np[g, j, :c] ~ Dirichlet(1)\nz[i] ~ Categorical(pi)\n\
+        y[i, j] ~ Categorical(p[z[i], j])\n";
+    fs::write(directory.join("m.cavi"), model).unwrap();
+    let mut text = ",a,b,c\n".to_owned();
+    for i in 0..12 {
+        let own = if i % 2 == 0 { "red" } else { "blue" };
+        text += &format!("r{i},{own},{},{own}\n", if i == 4 { "" } else { own });
+    }
+    fs::write(directory.join("y.csv"), text).unwrap();
+    fit(&directory, "m.cavi", "y=y.csv", "o", &["--restarts", "3"]);
+    succeed(&directory, &["impute", "o", "--quiet"]);
+    let found = lines(&directory, "o/imputed/y.csv");
+    assert_eq!(found[0], ["row", "column", "class", "prob"]);
+    assert_eq!(found[1][..3], ["r4", "b", "red"]);
+    assert!(found[1][3].parse::<f64>().unwrap() > 0.7, "{found:?}");
+    refuse(
+        &directory,
+        &["top", "o", "--rank", "column", "--for", "row"],
+        1,
+        &["classes, which have no order"],
+    );
+}

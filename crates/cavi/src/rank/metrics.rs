@@ -376,6 +376,18 @@ impl Measuring<'_> {
     fn ranked(&self, rank: Option<&str>) -> Result<usize, DataError> {
         let dimensions = Dimension::of(self.given, self.hidden.array);
         let name = &self.given.equations.symbols.array(self.hidden.array).name;
+        if self
+            .given
+            .binding
+            .entries
+            .iter()
+            .any(|own| own.data.iter().any(|own| own.array == self.hidden.array))
+        {
+            return Err(DataError::new(format!(
+                "`--metrics`: the program has latents of its own at each listed entry of `{name}`, and others cannot be ranked"
+            ))
+            .possible("`rmse` and `mae`, of the held-out entries themselves"));
+        }
         match rank {
             None if dimensions.is_empty() => {
                 Err(DataError::new(format!("`--metrics`: `{name}` is one number, and is not ranked")))
