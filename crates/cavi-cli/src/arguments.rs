@@ -197,27 +197,29 @@ pub struct ReadingArguments {
     pub texts: TextArguments,
 }
 
+/// The heading of the options of texts.
+const TEXTS: &str = "Texts (a folder, lines:FILE, or FILE.csv:COLUMN of text)";
+
 /// Which words of texts count.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Texts (a folder, lines:FILE, or FILE.csv:COLUMN of text)")]
 pub struct TextArguments {
     /// Leave out words of fewer documents [default: 2]
-    #[arg(long, value_name = "N", value_parser = entries, allow_hyphen_values = true)]
+    #[arg(long, help_heading = TEXTS, value_name = "N", value_parser = entries, allow_hyphen_values = true)]
     pub min_docs: Option<usize>,
     /// Leave out words of more documents: a share, `0.5`, or a number [default: none]
-    #[arg(long, value_name = "SHARE|N", value_parser = most_documents, allow_hyphen_values = true)]
+    #[arg(long, help_heading = TEXTS, value_name = "SHARE|N", value_parser = most_documents, allow_hyphen_values = true)]
     pub max_docs: Option<MostDocuments>,
     /// Keep the N most frequent words [default: all]
-    #[arg(long, value_name = "N", value_parser = entries, allow_hyphen_values = true)]
+    #[arg(long, help_heading = TEXTS, value_name = "N", value_parser = entries, allow_hyphen_values = true)]
     pub words: Option<usize>,
     /// Count sequences of up to N words too [default: 1]
-    #[arg(long, value_name = "N", value_parser = sequences, allow_hyphen_values = true)]
+    #[arg(long, help_heading = TEXTS, value_name = "N", value_parser = sequences, allow_hyphen_values = true)]
     pub ngrams: Option<usize>,
     /// Cut words to their stems by the rules of a language: `english`, `german`, ...
-    #[arg(long, value_name = "LANGUAGE", value_parser = LanguageName::with_stems)]
+    #[arg(long, help_heading = TEXTS, value_name = "LANGUAGE", value_parser = LanguageName::with_stems)]
     pub stem: Option<LanguageName>,
     /// Words to leave out: the list of a language, a file with one word a line, or none [default: english]
-    #[arg(long, value_name = "LANGUAGE|FILE|none")]
+    #[arg(long, help_heading = TEXTS, value_name = "LANGUAGE|FILE|none")]
     pub stop_words: Option<String>,
 }
 
