@@ -101,7 +101,7 @@ pub struct Candidate {
     pub coherence: Option<f64>,
 }
 
-/// What is known of a fit, of the values of the grids.
+/// What is known of a fit, of the values of the grids. `settings` are the seed of draws and the number of threads.
 ///
 /// # Errors
 /// Data that cannot be scored.

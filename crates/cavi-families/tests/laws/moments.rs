@@ -4,6 +4,16 @@ use cavi_families::{families, family};
 use statrs::distribution as of;
 use statrs::statistics::Distribution;
 
+/// Mean and variance of a density on the positive numbers, up to a constant, by the trapezoid rule over the logarithm.
+fn integrated(density: impl Fn(f64) -> f64) -> (f64, f64) {
+    let power = |power: i32| -> f64 {
+        let at = |step: i32| (f64::from(step) * 0.01).exp();
+        (-4000..=700).map(at).map(|x| x.powi(power + 1) * density(x)).sum()
+    };
+    let (mass, mean, square) = (power(0), power(1), power(2));
+    (mean / mass, square / mass - mean * mean / (mass * mass))
+}
+
 #[test]
 fn moments_are_those_of_the_distribution() {
     let pair = |own: &dyn Distribution<f64>| (own.mean().unwrap(), own.variance().unwrap());
@@ -18,6 +28,8 @@ fn moments_are_those_of_the_distribution() {
         ("Beta", vec![2.0, 5.0], pair(&of::Beta::new(2.0, 5.0).unwrap())),
         ("InverseGamma", vec![3.5, 2.0], pair(&of::InverseGamma::new(3.5, 2.0).unwrap())),
         ("HalfNormal", vec![4.0], (half, 0.25 - half * half)),
+        ("TruncatedNormal", vec![0.0, 4.0], (half, 0.25 - half * half)),
+        ("TruncatedNormal", vec![-1.5, 4.0], integrated(|x| (-2.0 * (x + 1.5) * (x + 1.5)).exp())),
     ];
     for (name, parameters, (mean, variance)) in cases {
         let found = family(name).unwrap().moments(&parameters).unwrap();

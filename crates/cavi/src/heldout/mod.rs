@@ -442,7 +442,8 @@ pub(crate) fn by_entry(
 }
 
 /// What entries of an array are expected to be under the q of a fit, in the units in which the data were given, at coordinates that have a column for
-/// each dimension of the array; over so many draws where an expectation has no closed form.
+/// each dimension of the array; over so many draws where an expectation has no closed form. The pair is the seed of the draws and the number of
+/// threads.
 ///
 /// # Errors
 /// Data whose entries have no expected value, at their statement.
@@ -452,10 +453,10 @@ pub fn expected(
     array: ArrayId,
     coordinates: &[Vec<u32>],
     draws: usize,
-    settings: (u64, usize),
+    (seed, threads): (u64, usize),
 ) -> Result<Expected, Error> {
     let Problem { source, model, equations, binding, .. } = problem.as_given();
-    let (seed, threads) = (settings.0, Threads::new(settings.1));
+    let threads = Threads::new(threads);
     let bound = &binding.bound;
     let predictor =
         Predictor { model, equations, bound, parameters, seed, threads, written_out: OnceLock::new() };

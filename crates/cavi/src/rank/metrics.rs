@@ -211,6 +211,7 @@ pub struct Measured {
 }
 
 /// Metrics of what is held out of an array, for the average of the expectations of several fits; ranked along an axis, the last where none is named.
+/// `settings` are the seed of draws and the number of threads.
 ///
 /// # Errors
 /// Data whose entries have no order or no expected value; negative gains; data without such an axis.
