@@ -20,6 +20,7 @@ mod acceleration;
 mod ascent;
 mod elbo_monte_carlo;
 mod evidence;
+mod expected;
 mod gradients;
 mod projection;
 mod rotations;

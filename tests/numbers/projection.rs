@@ -126,6 +126,7 @@ fn stored(program: &Program) -> Stored {
         allocations: None,
         model_hash: None,
         texts: None,
+        summary: Default::default(),
     }
 }
 
@@ -258,6 +259,7 @@ fn fitted_and_projected(name: &str, array: &str, set: &[(&str, f64)]) -> (Ready,
         allocations: None,
         model_hash: None,
         texts: None,
+        summary: Default::default(),
     };
     let (compiled, _) = cavi::session::open(program, name, &inputs).expect("it compiles");
     let rows = project::bind(compiled, &inputs, &stored, directory.path(), None).expect("rows");

@@ -1,7 +1,10 @@
 //! The arguments of every command.
 
+mod asking;
+
 use std::path::PathBuf;
 
+pub use asking::{ChooseArguments, CompareArguments, ImputeArguments, MatchArguments, RankArguments};
 use cavi::Precision;
 use cavi_files::{FileError, LanguageName, MostDocuments, StopWords, TextOptions};
 use cavi_syntax::ast::Allocations;
@@ -52,24 +55,20 @@ pub enum Command {
     /// A self-contained page about a fit (later)
     #[command(hide = true)]
     Report(Anything),
-    /// Fill in missing entries (later)
-    #[command(hide = true)]
-    Impute(Anything),
-    /// Choose the number of factors (later)
-    #[command(hide = true)]
-    Choose(Anything),
-    /// Compare fits (later)
-    #[command(hide = true)]
-    Compare(Anything),
+    /// What missing entries, or all, are expected to be by a fit: means and standard deviations in the units of the data
+    Impute(ImputeArguments),
+    /// Fit with several numbers of components, and suggest one: held-out score, stability over restarts, coherence
+    Choose(Box<ChooseArguments>),
+    /// Compare fits by what they say of the same held-out entries, with the standard error of the difference
+    Compare(CompareArguments),
     /// Write the latents of a fit as tables: labels, means, standard deviations and quantiles
     Export(ExportArguments),
     /// Summarise a fit: how it ended, and its variables; or the values of one variable at their labels
     Summary(SummaryArguments),
-    /// The largest entries of a variable of a fit, for each factor
+    /// The largest entries of a variable of a fit, for each factor; or what comes first for whom, by what entries are expected to be
     Top(TopArguments),
-    /// Match the factors of two fits (later)
-    #[command(hide = true)]
-    Match(Anything),
+    /// Match the components of two fits, or of a fit and a table of reference signatures, by cosine
+    Match(MatchArguments),
     /// Explain a code of a diagnostic (later)
     #[command(hide = true)]
     Explain(Anything),
@@ -201,27 +200,29 @@ pub struct ReadingArguments {
     pub texts: TextArguments,
 }
 
+/// The heading of the options of texts.
+const TEXTS: &str = "Texts (a folder, lines:FILE, or FILE.csv:COLUMN of text)";
+
 /// Which words of texts count.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Texts (a folder, lines:FILE, or FILE.csv:COLUMN of text)")]
 pub struct TextArguments {
     /// Leave out words of fewer documents [default: 2]
-    #[arg(long, value_name = "N", value_parser = entries, allow_hyphen_values = true)]
+    #[arg(long, help_heading = TEXTS, value_name = "N", value_parser = entries, allow_hyphen_values = true)]
     pub min_docs: Option<usize>,
     /// Leave out words of more documents: a share, `0.5`, or a number [default: none]
-    #[arg(long, value_name = "SHARE|N", value_parser = most_documents, allow_hyphen_values = true)]
+    #[arg(long, help_heading = TEXTS, value_name = "SHARE|N", value_parser = most_documents, allow_hyphen_values = true)]
     pub max_docs: Option<MostDocuments>,
     /// Keep the N most frequent words [default: all]
-    #[arg(long, value_name = "N", value_parser = entries, allow_hyphen_values = true)]
+    #[arg(long, help_heading = TEXTS, value_name = "N", value_parser = entries, allow_hyphen_values = true)]
     pub words: Option<usize>,
     /// Count sequences of up to N words too [default: 1]
-    #[arg(long, value_name = "N", value_parser = sequences, allow_hyphen_values = true)]
+    #[arg(long, help_heading = TEXTS, value_name = "N", value_parser = sequences, allow_hyphen_values = true)]
     pub ngrams: Option<usize>,
     /// Cut words to their stems by the rules of a language: `english`, `german`, ...
-    #[arg(long, value_name = "LANGUAGE", value_parser = LanguageName::with_stems)]
+    #[arg(long, help_heading = TEXTS, value_name = "LANGUAGE", value_parser = LanguageName::with_stems)]
     pub stem: Option<LanguageName>,
     /// Words to leave out: the list of a language, a file with one word a line, or none [default: english]
-    #[arg(long, value_name = "LANGUAGE|FILE|none")]
+    #[arg(long, help_heading = TEXTS, value_name = "LANGUAGE|FILE|none")]
     pub stop_words: Option<String>,
 }
 
@@ -470,6 +471,16 @@ Several directories of fits of one program average their predictions: each fits 
 is the sum of the log of the average of their probabilities (or densities) of each entry, of each row that is one observation,
 or of each unit of counts. It is at least the mean of their own scores.";
 
+/// What `cavi score --help` says of metrics.
+const METRICS: &str = "\
+How well held-out entries are ranked and met, beside popularity: `ndcg@20,precision@20,recall@20,map,auc,rmse,mae`.
+
+For each row the positions of one axis are ranked by what their entry is expected to be, without those that the row was given. The gain of a
+position is its held-out value, and it is relevant where that is above 0. ndcg, map and auc are those of scikit-learn, ties
+included; precision and recall are in expectation over the order of ties. They are averaged over rows with a relevant position, with their standard
+error. rmse and mae are those of the held-out entries themselves. Popularity ranks by how much the other rows were given at a
+position, and predicts its mean.";
+
 /// `cavi score`
 #[derive(Args, Debug)]
 #[command(after_long_help = ROWS)]
@@ -477,12 +488,18 @@ pub struct ScoreArguments {
     /// The directory of a fit, or several of one program, whose predictions are averaged
     #[arg(required = true, value_name = "DIR")]
     pub directories: Vec<PathBuf>,
-    /// The new rows
+    /// The new rows; without data, what was held out of the fit itself is scored
     #[command(flatten)]
     pub inputs: InputArguments,
     /// The part of these data that rows are fitted to: a file of entries, or of the counts of this part
     #[arg(long, value_name = "NAME=FILE")]
     pub given: Vec<String>,
+    /// How well held-out entries are ranked and met, beside popularity: `ndcg@20,precision@20,recall@20,map,auc,rmse,mae`
+    #[arg(long, value_name = "LIST", long_help = METRICS)]
+    pub metrics: Option<String>,
+    /// With --metrics: the axis that is ranked [default: the last of the data]
+    #[arg(long, value_name = "AXIS", requires = "metrics")]
+    pub rank: Option<String>,
     /// At most so many sweeps for the rows [default: as for `fit`]
     #[arg(long, value_name = "N", value_parser = whole, allow_hyphen_values = true)]
     pub sweeps: Option<u64>,
@@ -585,13 +602,17 @@ pub struct TopArguments {
     /// The directory of a fit
     pub directory: PathBuf,
     /// A latent variable
-    pub variable: String,
+    #[arg(required_unless_present = "rank")]
+    pub variable: Option<String>,
     /// How many entries
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = entries, allow_hyphen_values = true)]
     pub n: usize,
     /// The axis along which entries are listed [default: the longest]
     #[arg(long, value_name = "AXIS")]
     pub over: Option<String>,
+    /// What comes first for whom
+    #[command(flatten)]
+    pub ranking: RankArguments,
 }
 
 /// `cavi demo`

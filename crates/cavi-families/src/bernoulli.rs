@@ -13,7 +13,7 @@ use rand::{Rng, RngCore};
 
 use crate::categorical::require_probability;
 use crate::density::{PROBABILITIES, log_complement};
-use crate::family::{Argument, DataKind, Extent, Family, Parameter, Prediction, Target};
+use crate::family::{Argument, DataKind, Extent, Family, Moments, Parameter, Prediction, Target};
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior};
 use crate::standard::Formulas;
 use crate::standard::build::{apply, eta, log, minus, number, parameter, product, sum};
@@ -42,6 +42,15 @@ impl Family for Bernoulli {
 
     fn prediction(&self) -> Prediction {
         Prediction::Trial
+    }
+
+    fn mean_is(&self) -> &'static [usize] {
+        &[0]
+    }
+
+    fn moments(&self, parameters: &[f64]) -> Option<Moments> {
+        let [p] = parameters else { return None };
+        Some(Moments { mean: *p, variance: p * (1.0 - p) })
     }
 
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {

@@ -15,7 +15,7 @@ use rand::{Rng, RngCore};
 
 use crate::density::log_complement;
 use crate::dirichlet::{inside, log_gamma_draw, total_of_log_coefficients};
-use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Spelling, Target};
+use crate::family::{Argument, DataKind, Domain, Extent, Family, Moments, Parameter, Spelling, Target};
 use crate::observed;
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_positive};
 use crate::standard::Formulas;
@@ -44,6 +44,12 @@ impl Family for Beta {
 
     fn latent(&self) -> Option<Support> {
         Some(Support::Unit)
+    }
+
+    fn moments(&self, parameters: &[f64]) -> Option<Moments> {
+        let [a, b] = parameters else { return None };
+        let total = a + b;
+        Some(Moments { mean: a / total, variance: a * b / (total * total * (total + 1.0)) })
     }
 
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {

@@ -9,7 +9,7 @@ use cavi_algebra::rules::{multiply, push_log_into_product};
 use cavi_algebra::{Sum, Support, Symbols};
 
 use crate::density::{PROBABILITIES, log_complement, log_factorial};
-use crate::family::{Argument, DataKind, Domain, Family, Parameter, Spelling, Target};
+use crate::family::{Argument, DataKind, Domain, Family, Moments, Parameter, Spelling, Target};
 
 /// `Binomial(total; p)`; it has no q.
 pub struct Binomial;
@@ -34,6 +34,15 @@ impl Family for Binomial {
 
     fn latent(&self) -> Option<Support> {
         None
+    }
+
+    fn mean_is(&self) -> &'static [usize] {
+        &[0, 1]
+    }
+
+    fn moments(&self, parameters: &[f64]) -> Option<Moments> {
+        let [total, p] = parameters else { return None };
+        Some(Moments { mean: total * p, variance: total * p * (1.0 - p) })
     }
 
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {

@@ -6,7 +6,7 @@
 use cavi_algebra::rules::{multiply, power, push_log_into_product};
 use cavi_algebra::{Sum, Support, Symbols};
 
-use crate::family::{Argument, DataKind, Domain, Family, Parameter, Spelling, Target};
+use crate::family::{Argument, DataKind, Domain, Family, Moments, Parameter, Spelling, Target};
 
 /// `Exponential(rate, mean)`; as a factor of q it is a Gamma.
 pub struct Exponential;
@@ -36,6 +36,11 @@ impl Family for Exponential {
 
     fn latent(&self) -> Option<Support> {
         Some(Support::Nonnegative)
+    }
+
+    fn moments(&self, parameters: &[f64]) -> Option<Moments> {
+        let [rate] = parameters else { return None };
+        Some(Moments { mean: 1.0 / rate, variance: 1.0 / (rate * rate) })
     }
 
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {

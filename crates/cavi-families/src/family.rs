@@ -186,6 +186,15 @@ pub enum Prediction {
     Rate,
 }
 
+/// Mean and variance of an entry.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moments {
+    /// The mean.
+    pub mean: f64,
+    /// The variance.
+    pub variance: f64,
+}
+
 /// How a density moves with its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Location {
@@ -240,6 +249,17 @@ pub trait Family: Sync {
     /// What of new data it predicts.
     fn prediction(&self) -> Prediction {
         Prediction::Density
+    }
+
+    /// Parameters whose product is the mean of an entry; none where the mean is no such product.
+    fn mean_is(&self) -> &'static [usize] {
+        &[]
+    }
+
+    /// Mean and variance of an entry that is one number, given its parameters under their first spellings; `None` where they are not known in closed
+    /// form, or do not belong to one number. They are NaN or infinite where they do not exist.
+    fn moments(&self, _parameters: &[f64]) -> Option<Moments> {
+        None
     }
 
     /// `log p(target | parameters)` for one copy, all constants included. Optional parameters left out are `None`.

@@ -13,7 +13,7 @@ use cavi_numerics::special::{digamma_and_log_gamma_into, digamma_into, ln_into, 
 use rand::{Rng, RngCore};
 
 use crate::dirichlet::inside;
-use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Spelling, Target};
+use crate::family::{Argument, DataKind, Domain, Extent, Family, Moments, Parameter, Spelling, Target};
 use crate::observed;
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_positive};
 use crate::standard::Formulas;
@@ -58,6 +58,11 @@ impl Family for Gamma {
 
     fn latent(&self) -> Option<Support> {
         Some(Support::Positive)
+    }
+
+    fn moments(&self, parameters: &[f64]) -> Option<Moments> {
+        let [shape, rate] = parameters else { return None };
+        Some(Moments { mean: shape / rate, variance: shape / (rate * rate) })
     }
 
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {

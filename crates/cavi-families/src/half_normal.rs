@@ -6,7 +6,7 @@
 use cavi_algebra::rules::{multiply, power, push_log_into_product};
 use cavi_algebra::{Sum, Support, Symbols};
 
-use crate::family::{Argument, DataKind, Family, Parameter, Target};
+use crate::family::{Argument, DataKind, Family, Moments, Parameter, Target};
 use crate::normal::SCALES;
 
 /// `HalfNormal(prec, var, sd)`; as a factor of q it is a truncated Normal.
@@ -29,6 +29,12 @@ impl Family for HalfNormal {
 
     fn latent(&self) -> Option<Support> {
         Some(Support::Nonnegative)
+    }
+
+    fn moments(&self, parameters: &[f64]) -> Option<Moments> {
+        let [precision] = parameters else { return None };
+        let mean = (2.0 / (std::f64::consts::PI * precision)).sqrt();
+        Some(Moments { mean, variance: 1.0 / precision - mean * mean })
     }
 
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {

@@ -12,7 +12,7 @@ use cavi_algebra::{Elementary, Function, Statistic, Sum, Support, Symbols};
 use cavi_numerics::special::{digamma_into, ln, log_gamma_into};
 use rand::{Rng, RngCore};
 
-use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Spelling, Target};
+use crate::family::{Argument, DataKind, Domain, Extent, Family, Moments, Parameter, Spelling, Target};
 use crate::observed;
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_positive};
 use crate::standard::Formulas;
@@ -41,6 +41,13 @@ impl Family for InverseGamma {
 
     fn latent(&self) -> Option<Support> {
         Some(Support::Positive)
+    }
+
+    fn moments(&self, parameters: &[f64]) -> Option<Moments> {
+        let [shape, scale] = parameters else { return None };
+        let mean = if *shape > 1.0 { scale / (shape - 1.0) } else { f64::INFINITY };
+        let variance = if *shape > 2.0 { mean * mean / (shape - 2.0) } else { f64::INFINITY };
+        Some(Moments { mean, variance })
     }
 
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {

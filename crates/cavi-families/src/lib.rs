@@ -46,8 +46,8 @@ mod truncated_normal;
 mod wishart;
 
 pub use family::{
-    Argument, DataKind, Domain, Extent, Family, Location, Parameter, Prediction, Rewrite, Slices, Spelling,
-    Target,
+    Argument, DataKind, Domain, Extent, Family, Location, Moments, Parameter, Prediction, Rewrite, Slices,
+    Spelling, Target,
 };
 pub use posterior::{Batch, Descriptor, Expectation, Improper, Posterior, Views, ViewsMut, views, views_mut};
 pub use standard::{Formulas, standard};

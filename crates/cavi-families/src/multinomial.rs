@@ -47,6 +47,10 @@ impl Family for Multinomial {
         Prediction::Units
     }
 
+    fn mean_is(&self) -> &'static [usize] {
+        &[0]
+    }
+
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {
         let [Some(p), _total] = parameters else { unreachable!("p is mandatory") };
         let letter = target.slices[0];

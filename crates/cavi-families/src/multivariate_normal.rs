@@ -55,6 +55,10 @@ impl Family for MultivariateNormal {
         Location::Parameter(0)
     }
 
+    fn mean_is(&self) -> &'static [usize] {
+        &[0]
+    }
+
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {
         let [Some(mean), Some(precision)] = parameters else { unreachable!("both parameters are mandatory") };
         let [row, column] = precision.letters[..] else { unreachable!("a matrix has two letters") };

@@ -11,7 +11,9 @@ use cavi_numerics::special::ln;
 use rand::{Rng, RngCore};
 use rand_distr::StandardNormal;
 
-use crate::family::{Argument, DataKind, Domain, Extent, Family, Location, Parameter, Spelling, Target};
+use crate::family::{
+    Argument, DataKind, Domain, Extent, Family, Location, Moments, Parameter, Spelling, Target,
+};
 use crate::posterior::{
     Batch, Descriptor, Expectation, Improper, Posterior, require_finite, require_positive,
 };
@@ -70,6 +72,15 @@ impl Family for Normal {
 
     fn location(&self) -> Location {
         Location::Parameter(0)
+    }
+
+    fn mean_is(&self) -> &'static [usize] {
+        &[0]
+    }
+
+    fn moments(&self, parameters: &[f64]) -> Option<Moments> {
+        let [mean, precision] = parameters else { return None };
+        Some(Moments { mean: *mean, variance: 1.0 / precision })
     }
 
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {

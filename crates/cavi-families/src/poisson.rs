@@ -8,7 +8,7 @@ use cavi_algebra::rules::{multiply, push_log_into_product};
 use cavi_algebra::{Sum, Support, Symbols};
 
 use crate::density::log_factorial;
-use crate::family::{Argument, DataKind, Domain, Family, Parameter, Prediction, Spelling, Target};
+use crate::family::{Argument, DataKind, Domain, Family, Moments, Parameter, Prediction, Spelling, Target};
 
 /// `Poisson(rate)`; it has no q.
 pub struct Poisson;
@@ -34,6 +34,15 @@ impl Family for Poisson {
 
     fn prediction(&self) -> Prediction {
         Prediction::Rate
+    }
+
+    fn mean_is(&self) -> &'static [usize] {
+        &[0]
+    }
+
+    fn moments(&self, parameters: &[f64]) -> Option<Moments> {
+        let [rate] = parameters else { return None };
+        Some(Moments { mean: *rate, variance: *rate })
     }
 
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {

@@ -25,7 +25,7 @@ use cavi_numerics::special::{exp, ln, log1p};
 use rand::{Rng, RngCore};
 use rand_distr::{Exp1, StandardNormal};
 
-use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Spelling, Target};
+use crate::family::{self, Argument, DataKind, Domain, Extent, Family, Parameter, Spelling, Target};
 use crate::normal::{SCALES, log_normal_density};
 use crate::observed;
 use crate::posterior::{
@@ -55,6 +55,12 @@ impl Family for TruncatedNormal {
 
     fn latent(&self) -> Option<Support> {
         Some(Support::Nonnegative)
+    }
+
+    fn moments(&self, parameters: &[f64]) -> Option<family::Moments> {
+        let [mean, precision] = parameters else { return None };
+        let Moments { mean, variance, .. } = moments(mean * precision, *precision);
+        Some(family::Moments { mean, variance })
     }
 
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {

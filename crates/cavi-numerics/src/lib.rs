@@ -25,11 +25,13 @@ pub mod starts;
 pub mod reduce;
 
 mod allocator;
+mod assignment;
 mod instruction_set;
 mod scratch;
 mod threads;
 
 pub use allocator::CacheAligned;
+pub use assignment::assignment;
 pub use instruction_set::{InstructionSet, instruction_set};
 pub use scratch::{Kept, KeptScratch, Scratch, release_scratch};
 pub use threads::Threads;

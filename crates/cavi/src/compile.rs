@@ -32,7 +32,7 @@ impl Source {
 
     /// A hash of the canonical text, 16 hexadecimal digits: the same for programs that differ in layout only.
     pub fn hash(&self) -> String {
-        format!("{:016x}", fnv1a(self.canonical().as_bytes()))
+        format!("{:016x}", fnv1a(FNV_START, self.canonical().as_bytes()))
     }
 }
 
@@ -132,11 +132,12 @@ fn on_a_deep_stack(text: &str, file_name: &str, set: &[Set]) -> Checked {
     Checked { source, diagnostics, compiled }
 }
 
-/// The 64-bit FNV-1a hash.
-fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+/// Where an FNV-1a hash starts.
+pub(crate) const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// The 64-bit FNV-1a hash of what a hash is already that of, followed by these bytes.
+pub(crate) fn fnv1a(hash: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(hash, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]
@@ -145,8 +146,8 @@ mod tests {
 
     #[test]
     fn the_hash_is_that_of_fowler_noll_and_vo() {
-        assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
-        assert_eq!(fnv1a(b"foobar"), 0x8594_4171_f739_67e8);
+        assert_eq!(fnv1a(FNV_START, b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1a(FNV_START, b"foobar"), 0x8594_4171_f739_67e8);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! Every file is written beside its final name and renamed; `summary.json` is the last one.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -48,6 +49,10 @@ pub struct Asked {
     pub heldout: Vec<String>,
     /// `--init`
     pub init: Option<String>,
+    /// The files of the data, each with the hash of its bytes.
+    pub data_files: BTreeMap<String, String>,
+    /// The seed by which data are held out.
+    pub seed: Option<u64>,
 }
 
 /// A fit and what there is to say about it in `summary.json`.
@@ -295,6 +300,8 @@ impl Summary<'_> {
                 "set": asked.set,
                 "heldout": asked.heldout,
                 "init": asked.init,
+                "data_files": crate::data_files::json(&asked.data_files),
+                "seed": asked.seed,
                 "texts": given.binding.words.first().map(|own| texts_json(&own.options)),
                 "keep": if kept.is_empty() { "best" } else { "all" },
             },
@@ -407,6 +414,8 @@ pub struct Stored {
     pub model_hash: Option<String>,
     /// How it read texts, if it read any.
     pub texts: Option<TextOptions>,
+    /// All of its `summary.json`.
+    pub summary: Value,
 }
 
 impl Stored {
@@ -485,7 +494,8 @@ impl Stored {
         let path = directory.join("model.cavi");
         let text = read(&path)?;
         let texts = texts_of_json(&summary["settings"]["texts"]);
-        Ok(Stored { file_name: path.display().to_string(), text, set, allocations, model_hash, texts })
+        let file_name = path.display().to_string();
+        Ok(Stored { file_name, text, set, allocations, model_hash, texts, summary })
     }
 
     /// The inputs with what the earlier fit had set and these do not.

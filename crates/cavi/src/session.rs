@@ -87,6 +87,12 @@ impl Compiled {
         crate::heldout::bind(self, inputs, requests, seed)
     }
 
+    /// The names of the data that the program predicts.
+    pub fn predicted_data(&self) -> Vec<&str> {
+        let observed = self.model.statements.iter().filter(|own| own.observed);
+        observed.map(|own| self.model.symbols.array(own.target).name.as_str()).collect()
+    }
+
     /// The seed that is asked for, else that of the program, else 0.
     pub fn seed(&self, asked: Option<u64>) -> u64 {
         asked.or(self.model.fit.seed).unwrap_or(0)

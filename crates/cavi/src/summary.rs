@@ -42,14 +42,7 @@ pub struct Variable {
 /// # Errors
 /// A directory that holds no fit; a name that its program does not have, or that has no factor of q of its own.
 pub fn variables(directory: &Path, wanted: Option<&str>) -> Result<Vec<Variable>, Error> {
-    let stored = Stored::open(directory)?;
-    let (program, _) = cavi_syntax::parse(&stored.text);
-    let set: Vec<cavi_model::Set<'_>> =
-        stored.set.iter().map(|own| cavi_model::Set { name: &own.name, value: None }).collect();
-    let model = cavi_model::resolve_with(&program, &set).0;
-    let model = model.ok_or_else(|| {
-        DataError::new(format!("`{}` is no program that this version compiles", stored.file_name))
-    })?;
+    let model = model(directory)?;
     let reader = Reader { directory, model: &model };
     let symbols = &model.symbols;
     let latents: Vec<&str> = symbols.latents().map(|own| symbols.array(own).name.as_str()).collect();
@@ -67,6 +60,20 @@ pub fn variables(directory: &Path, wanted: Option<&str>) -> Result<Vec<Variable>
             .into());
     }
     Ok(found)
+}
+
+/// The program of a fit, its names resolved.
+///
+/// # Errors
+/// A directory that holds no fit.
+pub(crate) fn model(directory: &Path) -> Result<Model, Error> {
+    let stored = Stored::open(directory)?;
+    let (program, _) = cavi_syntax::parse(&stored.text);
+    let set: Vec<cavi_model::Set<'_>> =
+        stored.set.iter().map(|own| cavi_model::Set { name: &own.name, value: None }).collect();
+    let model = cavi_model::resolve_with(&program, &set).0;
+    let what = || DataError::new(format!("`{}` is no program that this version compiles", stored.file_name));
+    Ok(model.ok_or_else(what)?)
 }
 
 struct Reader<'a> {

@@ -1,6 +1,7 @@
 //! `cavi fit MODEL --data ... --out DIR`: the main job.
 
 use cavi::bind::{DataError, Inputs};
+use cavi::data_files;
 use cavi::directory::{Asked, Directory, OwnRun, Stored, Summary};
 use cavi::heldout::{HeldOut, Request, Score};
 use cavi::{Control, Error, Fit, Kind, Problem, Settings};
@@ -41,10 +42,11 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
         settings.given = Some(given);
     }
     let directory = Directory::prepare(&arguments.out, &problem)?;
+    let data_files = data_files::hashes(&inputs);
     show_notes(&problem, quiet);
     let fit = fit(&problem, &settings, &arguments.run).map_err(&without_a_part)?;
     let Scored { best, runs, averaged, failure } = scored(&problem, &fit, &held, seed, settings.threads);
-    let asked = asked(arguments);
+    let asked = Asked { data_files, seed: Some(seed), ..asked(arguments) };
     let summary = Summary {
         problem: &problem,
         fit: &fit,
@@ -264,6 +266,7 @@ fn asked(arguments: &FitArguments) -> Asked {
         set,
         heldout: arguments.heldout.clone(),
         init: arguments.init.as_ref().map(|init| init.display().to_string()),
+        ..Asked::default()
     }
 }
 

@@ -1,6 +1,8 @@
 //! One file a command.
 
 mod check;
+mod choose;
+mod compare;
 mod data;
 mod demo;
 mod derive;
@@ -8,7 +10,9 @@ mod export;
 mod fit;
 mod fmt;
 mod graph;
+mod impute;
 mod list;
+mod matching;
 mod plan;
 mod project;
 mod score;
@@ -36,13 +40,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Project(arguments) => project::run(arguments),
         Command::Simulate(_) => Err(Failure::later("`cavi simulate`")),
         Command::Report(_) => Err(Failure::later("`cavi report`")),
-        Command::Impute(_) => Err(Failure::later("`cavi impute`")),
-        Command::Choose(_) => Err(Failure::later("`cavi choose`")),
-        Command::Compare(_) => Err(Failure::later("`cavi compare`")),
+        Command::Impute(arguments) => impute::run(arguments),
+        Command::Choose(arguments) => choose::run(arguments),
+        Command::Compare(arguments) => compare::run(arguments),
         Command::Export(arguments) => export::run(arguments),
         Command::Summary(arguments) => summary::run(arguments),
         Command::Top(arguments) => top::run(arguments),
-        Command::Match(_) => Err(Failure::later("`cavi match`")),
+        Command::Match(arguments) => matching::run(arguments),
         Command::Explain(_) => Err(Failure::later("`cavi explain`")),
     }
 }

@@ -25,6 +25,7 @@ pub fn run(arguments: &ProjectArguments) -> Result<(), Failure> {
     let seed = compiled.seed(arguments.seed);
     let rows = project::bind(compiled, &inputs, &stored, &arguments.directory, arguments.axis.as_deref())?;
     let directory = Directory::prepare(&arguments.out, &rows.problem)?;
+    let data_files = cavi::data_files::hashes(&inputs);
     show_notes(&rows, arguments.quiet);
     let settings = Settings {
         sweeps: arguments.sweeps,
@@ -45,7 +46,11 @@ pub fn run(arguments: &ProjectArguments) -> Result<(), Failure> {
     let projection = projected?;
     let (rows, fit) = (&projection.rows, &projection.fit);
     terminal::note(&program::text_of(&rows.problem.source, &fit.warnings));
-    let json = directory.write_projection(&projection, &settings, &asked(arguments))?;
+    let json = directory.write_projection(
+        &projection,
+        &settings,
+        &Asked { data_files, seed: Some(seed), ..asked(arguments) },
+    )?;
     if arguments.json {
         terminal::print(&format!("{json:#}\n"))?;
     } else if !arguments.quiet {

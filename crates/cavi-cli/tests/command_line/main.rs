@@ -3,6 +3,7 @@
 mod common;
 mod data;
 
+mod asking;
 mod commands;
 mod export;
 mod heldout;

@@ -13,6 +13,7 @@ mod accuracy;
 mod densities;
 mod formulas;
 mod modes;
+mod moments;
 
 fn generator() -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(20_240_817)

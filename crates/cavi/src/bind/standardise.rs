@@ -38,6 +38,41 @@ impl Standardised {
         let given = parts.into_iter().filter_map(|(name, part)| Some((name, part.as_ref()?)));
         given.map(|(name, (letter, values))| (name, shape(*letter), values.as_slice())).collect()
     }
+
+    /// Takes means of entries at these coordinates, and their standard deviations, back to the units in which the data were given.
+    pub(crate) fn undo(
+        &self,
+        symbols: &Symbols,
+        bound: &Bound,
+        coordinates: &[Vec<u32>],
+        means: &mut [f64],
+        mut deviations: Option<&mut [f64]>,
+    ) {
+        let letters = &symbols.array(self.array).letters;
+        let groups = |over: LetterId| {
+            let dimension = letters.iter().position(|own| *own == over).unwrap_or(0);
+            let axis = &bound.axes[symbols.letter(over).axis.index()];
+            let mut sizes: Vec<usize> = letters.iter().map(|own| bound.size_of(symbols, *own)).collect();
+            sizes[dimension] = axis.starts.as_ref().map_or(1, |starts| starts.len() - 1);
+            Groups { dimension, parent: axis.parent.clone(), sizes }
+        };
+        let at =
+            |groups: &Groups, entry: usize| groups.of(|dimension| coordinates[dimension][entry] as usize);
+        if let Some((over, scales)) = &self.scale {
+            let groups = groups(*over);
+            for (entry, mean) in means.iter_mut().enumerate() {
+                let scale = scales[at(&groups, entry)];
+                *mean *= scale;
+                if let Some(deviations) = deviations.as_deref_mut() {
+                    deviations[entry] *= scale;
+                }
+            }
+        }
+        if let Some((over, centres)) = &self.centre {
+            let groups = groups(*over);
+            means.iter_mut().enumerate().for_each(|(entry, mean)| *mean += centres[at(&groups, entry)]);
+        }
+    }
 }
 
 /// Standardises an array as its declaration says, by `fixed` numbers where there are any; `None` where it says nothing.

@@ -13,6 +13,7 @@ use cavi_syntax::Diagnostic;
 use super::averages::LogAverage;
 use super::predict::{Predictor, Score, weighted};
 use crate::bind::Hidden;
+use crate::compare::ByEntry;
 
 /// What a posterior predicts of the held-out part of an array.
 pub(super) struct Predicted {
@@ -44,6 +45,15 @@ pub(super) fn score(predictors: &[Predictor<'_>], hidden: &Hidden) -> Result<Sco
 }
 
 impl Predicted {
+    /// The log of the prediction of each entry, and what is subtracted beside.
+    pub fn by_entry(self) -> ByEntry {
+        let Predicted { name, counts, of_nothing, batches, rests, .. } = self;
+        let mut average = LogAverage::new(counts.len());
+        batches.iter().for_each(|batch| average.add(batch));
+        let rest = rests.iter().sum::<f64>() / rests.len().max(1) as f64;
+        ByEntry { array: name, counts, logs: average.finish(), rest, of_rates: of_nothing }
+    }
+
     /// Averages the prediction with those of other posteriors, batch by batch: a batch has the same draws' numbers in each.
     fn mix(&mut self, others: &[Predictor<'_>], hidden: &Hidden) -> Result<(), Box<Diagnostic>> {
         let of = |logs: &Vec<f64>| {

@@ -11,6 +11,7 @@
 mod averages;
 mod batch;
 mod draws;
+mod expected;
 mod mixture;
 mod predict;
 pub mod rows;
@@ -28,11 +29,14 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Binomial, Distribution};
 
 use crate::bind::{Binding, DataError, Hidden, Hide, Inputs, Part, Source, What, bind_in_part};
+use crate::compare::ByEntry;
 use crate::compile::Compiled;
 use crate::error::Error;
 use crate::prepare::{EntryAxis, Problem, prepare};
+pub use expected::Expected;
 use predict::Predictor;
 pub use predict::{BATCHES, DRAWS, Score};
+pub(crate) use predict::{exists as is_there, unflat};
 
 /// The first of the streams of random numbers that splits of rows of weight use.
 const FIRST_STREAM: u64 = 3 << 40;
@@ -416,6 +420,52 @@ pub fn score_averaged(
         .collect();
     let scores = held.parts.iter().map(|part| mixture::score(&predictors, part));
     scores.map(|score| score.map_err(|diagnostic| Error::at(*diagnostic, source))).collect()
+}
+
+/// What a fit says of each held-out entry, one list an array.
+///
+/// # Errors
+/// As [`score`].
+pub(crate) fn by_entry(
+    problem: &Problem,
+    parameters: &Parameters,
+    held: &HeldOut,
+    seed: u64,
+    threads: usize,
+) -> Result<Vec<ByEntry>, Error> {
+    let Problem { source, model, equations, binding, .. } = problem.as_given();
+    let (bound, threads) = (&binding.bound, Threads::new(threads));
+    let predictor =
+        Predictor { model, equations, bound, parameters, seed, threads, written_out: OnceLock::new() };
+    let each = held.parts.iter().map(|part| predictor.predict(part).map(mixture::Predicted::by_entry));
+    each.map(|own| own.map_err(|diagnostic| Error::at(*diagnostic, source))).collect()
+}
+
+/// What entries of an array are expected to be under the q of a fit, in the units in which the data were given, at coordinates that have a column for
+/// each dimension of the array; over so many draws where an expectation has no closed form. The pair is the seed of the draws and the number of
+/// threads.
+///
+/// # Errors
+/// Data whose entries have no expected value, at their statement.
+pub fn expected(
+    problem: &Problem,
+    parameters: &Parameters,
+    array: ArrayId,
+    coordinates: &[Vec<u32>],
+    draws: usize,
+    (seed, threads): (u64, usize),
+) -> Result<Expected, Error> {
+    let Problem { source, model, equations, binding, .. } = problem.as_given();
+    let threads = Threads::new(threads);
+    let bound = &binding.bound;
+    let predictor =
+        Predictor { model, equations, bound, parameters, seed, threads, written_out: OnceLock::new() };
+    let mut expected =
+        predictor.expect(array, coordinates, draws).map_err(|diagnostic| Error::at(*diagnostic, source))?;
+    if let Some(standardised) = binding.standardised.iter().find(|own| own.array == array) {
+        standardised.undo(&model.symbols, bound, coordinates, &mut expected.mean, expected.sd.as_deref_mut());
+    }
+    Ok(expected)
 }
 
 /// The scores of several arrays as one.

@@ -15,7 +15,7 @@ use cavi_algebra::evaluate::Accumulator;
 use cavi_algebra::{ArrayId, ArrayKind, Atom, BlockId, Equations, Function, LetterId, Mode, Sum, Support};
 use cavi_derivation::copy::{Copy, Selection, copy};
 use cavi_executor::{Bound, BoundArray, Executor, Item, Parameters, Schedule};
-use cavi_families::{Prediction, Slices, functions};
+use cavi_families::{Argument, Prediction, Slices, functions};
 use cavi_model::{Model, Statement};
 use cavi_numerics::Threads;
 use cavi_numerics::special::{exp, ln};
@@ -37,9 +37,9 @@ pub const DRAWS: usize = 200;
 /// Into how many batches they fall.
 pub const BATCHES: usize = 10;
 /// Entries evaluated at once.
-const CHUNK: usize = 512;
+pub(super) const CHUNK: usize = 512;
 /// The first of the streams of random numbers that draws use.
-const FIRST_STREAM: u64 = 1 << 41;
+pub(super) const FIRST_STREAM: u64 = 1 << 41;
 /// More entries than these are not written out to be scored one by one.
 const LARGEST: usize = 1 << 26;
 
@@ -84,7 +84,7 @@ pub(super) struct Predictor<'a> {
 
 /// What an entry has in a world.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     /// The probability of the class of the value.
     Class,
     /// The probability of 0 or 1.
@@ -98,7 +98,7 @@ enum Kind {
 }
 
 /// What weighs the classes of an index latent.
-enum Weights {
+pub(super) enum Weights {
     /// Its factor of q, in C order of its dimensions, the classes last.
     Factor { sizes: Vec<usize>, values: Vec<f64>, classes: usize },
     /// Its own statement: its letters, and the probabilities over the letter of the class.
@@ -106,16 +106,16 @@ enum Weights {
 }
 
 /// A held-out part, ready to be evaluated.
-struct Part<'a> {
-    copy: &'a Copy,
-    weights: Vec<Weights>,
-    kind: Kind,
-    letters: Vec<LetterId>,
-    hidden: &'a Hidden,
+pub(super) struct Part<'a> {
+    pub copy: &'a Copy,
+    pub weights: Vec<Weights>,
+    pub kind: Kind,
+    pub letters: Vec<LetterId>,
+    pub hidden: &'a Hidden,
     /// Numbers of a slice.
-    width: usize,
+    pub width: usize,
     /// For each dimension of the array the size of a slice that stands in the values.
-    slices: Vec<Option<usize>>,
+    pub slices: Vec<Option<usize>>,
 }
 
 impl Predictor<'_> {
@@ -155,13 +155,7 @@ impl Predictor<'_> {
             }
             false => hidden,
         };
-        let mut weights: Vec<Weights> = Vec::new();
-        for selection in copy.selections.clone() {
-            let own = self.weights(statement, &mut copy, &selection);
-            weights.push(
-                own.ok_or_else(|| refuse("an index latent of it has no factor of q that could be read"))?,
-            );
-        }
+        let weights = self.all_weights(statement, &mut copy).map_err(|reason| refuse(&reason))?;
         let whole = kind == Kind::Density && statement.family.slices() != Slices::None;
         let size = |letter: &LetterId| self.bound.size_of(&self.model.symbols, *letter);
         let slices: Vec<Option<usize>> = array
@@ -170,13 +164,7 @@ impl Predictor<'_> {
             .zip(&array.slice)
             .map(|(letter, slice)| (whole && *slice).then(|| size(letter)))
             .collect();
-        // The letters of the statement, in the order of the dimensions that have a column.
-        let (mut plates, mut own) = (statement.plates.iter(), statement.slices.iter());
-        let mut letters: Vec<LetterId> = Vec::new();
-        for slice in &array.slice {
-            let letter = if *slice { own.next() } else { plates.next() };
-            letters.extend(letter.filter(|_| !(whole && *slice)));
-        }
+        let letters = placed_letters(statement, &array.slice, whole);
         let width = slices.iter().flatten().product();
         let part = Part { copy: &copy, weights, kind, letters, hidden, width, slices };
         let (batches, rests) = self.evaluate(&part);
@@ -211,6 +199,19 @@ impl Predictor<'_> {
         Some(out)
     }
 
+    /// The weights of all index latents that select what an entry reads.
+    ///
+    /// # Errors
+    /// In words, why there are none.
+    pub(super) fn all_weights(&self, statement: &Statement, copy: &mut Copy) -> Result<Vec<Weights>, String> {
+        let mut weights: Vec<Weights> = Vec::new();
+        for selection in copy.selections.clone() {
+            let own = self.weights(statement, copy, &selection);
+            weights.push(own.ok_or("an index latent of it has no factor of q that could be read")?);
+        }
+        Ok(weights)
+    }
+
     /// The weights of an index latent; `None` where there are none.
     fn weights(&self, statement: &Statement, copy: &mut Copy, selection: &Selection) -> Option<Weights> {
         if self.belongs_to_entry(statement, copy, selection)
@@ -232,7 +233,7 @@ impl Predictor<'_> {
     }
 
     /// The equations and factors of the program with nothing implicit: what was is at its optimum for the others.
-    fn write_out(&self) -> Option<(Equations, Parameters)> {
+    pub(super) fn write_out(&self) -> Option<(Equations, Parameters)> {
         let equations = written_out(self.model)?;
         let mut parameters = cavi_executor::start(&equations, self.bound, self.seed);
         let mut items = Vec::new();
@@ -250,7 +251,7 @@ impl Predictor<'_> {
     }
 
     /// Whether a prediction reads a latent that has no factor of q among the parameters.
-    fn reads_implicit(&self, statement: &Statement, copy: &Copy) -> bool {
+    pub(super) fn reads_implicit(&self, statement: &Statement, copy: &Copy) -> bool {
         let is_implicit = |array: ArrayId| {
             let stored = self.equations.block_of(array);
             self.model.symbols.array(array).kind == ArrayKind::Latent
@@ -283,7 +284,7 @@ impl Predictor<'_> {
     }
 
     /// The latents that a prediction reads.
-    fn read(&self, part: &Part<'_>) -> BTreeSet<ArrayId> {
+    pub(super) fn read(&self, part: &Part<'_>) -> BTreeSet<ArrayId> {
         let mut read = BTreeSet::new();
         let mut visit = |sum: &Sum| {
             latents_in(sum, &mut |array| {
@@ -309,12 +310,22 @@ impl Predictor<'_> {
                 part.copy.arguments.iter().flatten().next().map(|argument| &argument.value)
             }
         };
+        self.is_product_of_independent(part, value)
+    }
+
+    /// Whether the product of some arguments, and of the weights of classes, is a sum of products of latents that are independent
+    /// under q.
+    pub(super) fn is_product_of_independent<'s>(
+        &self,
+        part: &'s Part<'_>,
+        values: impl IntoIterator<Item = &'s Sum>,
+    ) -> bool {
         let statements = part.weights.iter().filter_map(|weights| match weights {
             Weights::Statement { probabilities, .. } => Some(probabilities),
             Weights::Factor { .. } => None,
         });
         let mut seen: BTreeSet<BlockId> = BTreeSet::new();
-        for sum in value.into_iter().chain(statements) {
+        for sum in values.into_iter().chain(statements) {
             let mut own: BTreeSet<BlockId> = BTreeSet::new();
             for term in &sum.terms {
                 let mut in_term: BTreeSet<BlockId> = BTreeSet::new();
@@ -349,15 +360,7 @@ impl Predictor<'_> {
         let blocks: BTreeSet<BlockId> =
             read.iter().filter_map(|array| self.equations.block_of(*array)).collect();
         let certain = blocks.iter().all(|block| is_certain(self.equations, *block));
-        let means: Option<Vec<(ArrayId, BoundArray)>> = (certain || self.is_linear(part))
-            .then(|| {
-                let own = |array: &ArrayId| {
-                    let own = mean(self.equations, self.bound, self.parameters, *array)?;
-                    Some((*array, self.observed_in(*array, own.values)))
-                };
-                read.iter().map(own).collect()
-            })
-            .flatten();
+        let means = (certain || self.is_linear(part)).then(|| self.means(&read)).flatten();
         let shapes = self.shapes();
         if let Some(means) = means {
             let world = self.world(part, &means, &shapes);
@@ -373,13 +376,7 @@ impl Predictor<'_> {
             let mut rest = 0.0;
             let size = DRAWS / BATCHES;
             for draw in batch * size..(batch + 1) * size {
-                let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
-                rng.set_stream(FIRST_STREAM + draw as u64);
-                let mut drawn: Vec<(ArrayId, BoundArray)> = Vec::new();
-                for source in &sources {
-                    let own = source.draw(self.equations, self.parameters, &mut rng);
-                    drawn.extend(own.into_iter().map(|(array, own)| (array, self.observed_in(array, own))));
-                }
+                let drawn = self.drawn(&sources, draw);
                 let world = self.world(part, &drawn, &shapes);
                 average.add(&self.logs(part, &world));
                 rest += self.rest(part, &world) / size as f64;
@@ -388,6 +385,27 @@ impl Predictor<'_> {
             rests.push(rest);
         }
         (batches, rests)
+    }
+
+    /// The means of latents; `None` where one has none of its own.
+    pub(super) fn means(&self, read: &BTreeSet<ArrayId>) -> Option<Vec<(ArrayId, BoundArray)>> {
+        let own = |array: &ArrayId| {
+            let own = mean(self.equations, self.bound, self.parameters, *array)?;
+            Some((*array, self.observed_in(*array, own.values)))
+        };
+        read.iter().map(own).collect()
+    }
+
+    /// The draw of this number of all variables of some blocks.
+    pub(super) fn drawn(&self, sources: &[Source], draw: usize) -> Vec<(ArrayId, BoundArray)> {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        rng.set_stream(FIRST_STREAM + draw as u64);
+        let mut drawn: Vec<(ArrayId, BoundArray)> = Vec::new();
+        for source in sources {
+            let own = source.draw(self.equations, self.parameters, &mut rng);
+            drawn.extend(own.into_iter().map(|(array, own)| (array, self.observed_in(array, own))));
+        }
+        drawn
     }
 
     /// How often each entry counts: the units of a count, the units of a row, or its multiplicity.
@@ -420,13 +438,13 @@ impl Predictor<'_> {
         weights
     }
 
-    fn shapes(&self) -> Vec<Vec<usize>> {
+    pub(super) fn shapes(&self) -> Vec<Vec<usize>> {
         let symbols = &self.equations.symbols;
         (0..symbols.arrays.len()).map(|index| self.bound.shape(symbols, ArrayId::from(index))).collect()
     }
 
     /// Data and constants, and these values of latents.
-    fn world<'w>(
+    pub(super) fn world<'w>(
         &'w self,
         part: &'w Part<'_>,
         latents: &'w [(ArrayId, BoundArray)],
@@ -438,7 +456,7 @@ impl Predictor<'_> {
     }
 
     /// What is observed of a variable stays as it is.
-    fn observed_in(&self, array: ArrayId, mut values: Vec<f64>) -> BoundArray {
+    pub(super) fn observed_in(&self, array: ArrayId, mut values: Vec<f64>) -> BoundArray {
         if let Some(bound) = &self.bound.arrays[array.index()] {
             let shape = self.bound.shape(&self.model.symbols, array);
             for (cell, value) in values.iter_mut().enumerate() {
@@ -452,7 +470,7 @@ impl Predictor<'_> {
     }
 
     /// Some entries in a world.
-    fn batch<'w>(
+    pub(super) fn batch<'w>(
         &self,
         part: &'w Part<'_>,
         world: &'w World<'w>,
@@ -485,23 +503,10 @@ impl Predictor<'_> {
 
     fn logs_of(&self, part: &Part<'_>, batch: &mut Batch<'_>, entries: std::ops::Range<usize>) -> Vec<f64> {
         let count = batch.count();
-        let sizes: Vec<usize> = part
-            .copy
-            .selections
-            .iter()
-            .map(|selection| self.bound.size_of(&part.copy.symbols, selection.class))
-            .collect();
         let values = &part.hidden.values[entries.start * part.width..entries.end * part.width];
         let argument = part.copy.arguments.iter().flatten().next();
         let mut sum = LogSum::new(count);
-        for combination in 0..sizes.iter().product() {
-            let classes = unflat(&sizes, combination);
-            let mut weight = vec![1.0; count];
-            for ((selection, weights), class) in part.copy.selections.iter().zip(&part.weights).zip(classes) {
-                let own = self.weight(batch, selection, weights, class);
-                weight.iter_mut().zip(own).for_each(|(weight, own)| *weight *= own);
-                batch.place(selection.class, Place::One(class));
-            }
+        self.each_selection(part, batch, &mut |batch, weight| {
             let logs: Vec<f64> = match (part.kind, argument) {
                 (Kind::Density, _) | (_, None) => batch.sum(&part.copy.log_density).spread(count),
                 (Kind::Class, Some(argument)) => {
@@ -515,23 +520,53 @@ impl Predictor<'_> {
                     p.into_iter().zip(values).map(of).collect()
                 }
                 (Kind::Unit, Some(argument)) => {
-                    let slice = part.letters.iter().zip(&part.hidden.coordinates);
-                    let own = self.model.statement_of(part.hidden.array).map(|own| own.slices.as_slice());
-                    for (letter, column) in
-                        slice.filter(|(letter, _)| own.is_some_and(|own| own.contains(letter)))
-                    {
-                        if argument.letters.first().is_some_and(|own| own != letter) {
-                            let column = column[entries.clone()].to_vec();
-                            batch.place(argument.letters[0], Place::Each(Rc::new(column)));
-                        }
-                    }
+                    self.place_slice(part, batch, argument, &entries);
                     log(batch.sum(&argument.value), count)
                 }
                 (Kind::Rate, Some(argument)) => log(batch.sum(&argument.value), count),
             };
-            sum.add(&weight, &logs);
-        }
+            sum.add(weight, &logs);
+        });
         sum.finish()
+    }
+
+    /// Calls `visit` with every choice of the classes that select what entries read, and the weight of that choice at each entry.
+    pub(super) fn each_selection(
+        &self,
+        part: &Part<'_>,
+        batch: &mut Batch<'_>,
+        visit: &mut dyn FnMut(&mut Batch<'_>, &[f64]),
+    ) {
+        let size = |selection: &Selection| self.bound.size_of(&part.copy.symbols, selection.class);
+        let sizes: Vec<usize> = part.copy.selections.iter().map(size).collect();
+        for combination in 0..sizes.iter().product() {
+            let classes = unflat(&sizes, combination);
+            let mut weight = vec![1.0; batch.count()];
+            for ((selection, weights), class) in part.copy.selections.iter().zip(&part.weights).zip(classes) {
+                let own = self.weight(batch, selection, weights, class);
+                weight.iter_mut().zip(own).for_each(|(weight, own)| *weight *= own);
+                batch.place(selection.class, Place::One(class));
+            }
+            visit(batch, &weight);
+        }
+    }
+
+    /// Places the letter of a vector parameter at the elements of the slice that the entries are.
+    pub(super) fn place_slice(
+        &self,
+        part: &Part<'_>,
+        batch: &mut Batch<'_>,
+        argument: &Argument,
+        entries: &std::ops::Range<usize>,
+    ) {
+        let slice = part.letters.iter().zip(&part.hidden.coordinates);
+        let own = self.model.statement_of(part.hidden.array).map(|own| own.slices.as_slice());
+        for (letter, column) in slice.filter(|(letter, _)| own.is_some_and(|own| own.contains(letter))) {
+            if argument.letters.first().is_some_and(|own| own != letter) {
+                let column = column[entries.clone()].to_vec();
+                batch.place(argument.letters[0], Place::Each(Rc::new(column)));
+            }
+        }
     }
 
     /// The weight of a class at each entry.
@@ -672,6 +707,17 @@ fn log(value: Value, count: usize) -> Vec<f64> {
     value.spread(count).into_iter().map(ln).collect()
 }
 
+/// The letters of a statement, in the order of the dimensions that have a column: of a slice that is `whole` none.
+pub(super) fn placed_letters(statement: &Statement, slice: &[bool], whole: bool) -> Vec<LetterId> {
+    let (mut plates, mut own) = (statement.plates.iter(), statement.slices.iter());
+    let mut letters: Vec<LetterId> = Vec::new();
+    for slice in slice {
+        let letter = if *slice { own.next() } else { plates.next() };
+        letters.extend(letter.filter(|_| !(whole && *slice)));
+    }
+    letters
+}
+
 /// Calls `visit` with every array that a sum reads.
 fn latents_in(sum: &Sum, visit: &mut dyn FnMut(ArrayId)) {
     for factor in sum.terms.iter().flat_map(|term| &term.factors) {
@@ -691,7 +737,7 @@ fn inside(subscript: &cavi_algebra::Subscript, visit: &mut dyn FnMut(ArrayId)) {
 }
 
 /// Whether a restriction of an array leaves an entry.
-fn exists(array: &cavi_algebra::Array, place: &[usize]) -> bool {
+pub(crate) fn exists(array: &cavi_algebra::Array, place: &[usize]) -> bool {
     let at = |letter: LetterId| {
         array.letters.iter().position(|own| *own == letter).map_or(0, |dimension| place[dimension])
     };
@@ -703,7 +749,7 @@ fn exists(array: &cavi_algebra::Array, place: &[usize]) -> bool {
 }
 
 /// The positions of a place in C order.
-fn unflat(sizes: &[usize], place: usize) -> Vec<usize> {
+pub(crate) fn unflat(sizes: &[usize], place: usize) -> Vec<usize> {
     let mut rest = place;
     let mut positions = vec![0; sizes.len()];
     for (position, size) in positions.iter_mut().zip(sizes).rev() {

@@ -1,51 +1,12 @@
 //! The means of the latents of rows as tables: a row of the table for each row of the data.
 
-use cavi_algebra::{ArrayId, AxisId, Symbols};
-use cavi_executor::Bound;
+use cavi_algebra::{ArrayId, AxisId};
 use cavi_files::{Cell, CsvText};
 
 use super::Projection;
-use crate::bind::Labels;
+use crate::dimensions::Dimension;
 use crate::means::{Mean, mean};
 use crate::prepare::{EntryAxis, Problem};
-
-/// A dimension of the means of a latent.
-struct Dimension<'a> {
-    symbols: &'a Symbols,
-    bound: &'a Bound,
-    labels: &'a Labels,
-    entries: Option<&'a EntryAxis>,
-    axis: AxisId,
-}
-
-impl Dimension<'_> {
-    /// The names of its columns: the axis, after those that it is ragged in; of listed entries all of theirs.
-    fn names(&self) -> Vec<String> {
-        let axes = |axis: AxisId| {
-            let mut axes: Vec<AxisId> =
-                std::iter::successors(Some(axis), |own| self.symbols.axis(*own).parent).collect();
-            axes.reverse();
-            axes
-        };
-        let own = match self.entries {
-            Some(entries) => entries.coordinates.iter().flat_map(|axis| axes(*axis)).collect(),
-            None => axes(self.axis),
-        };
-        own.into_iter().map(|axis| self.symbols.axis(axis).name.clone()).collect()
-    }
-
-    /// The labels of a position, one for each of its columns.
-    fn labels(&self, position: usize) -> Vec<String> {
-        let path = |axis: AxisId, position: usize| self.labels.path(self.symbols, self.bound, axis, position);
-        match self.entries {
-            None => path(self.axis, position),
-            Some(entries) => {
-                let each = entries.coordinates.iter().zip(&entries.columns);
-                each.flat_map(|(axis, column)| path(*axis, column[position] as usize)).collect()
-            }
-        }
-    }
-}
 
 impl Projection {
     /// The name of each latent of rows, and its means as the text of a table: the labels of the row, then a mean for each position
@@ -60,16 +21,12 @@ impl Projection {
     /// The table of a latent; `None` for one without a mean of its own.
     fn table(&self, array: ArrayId) -> Option<String> {
         let Problem { equations, binding, .. } = self.rows.problem.as_given();
-        let (symbols, bound, labels) = (&equations.symbols, &binding.bound, &binding.labels);
-        let Mean { axes, shape, values } = mean(equations, bound, &self.fit.parameters, array)?;
-        let dimension = |axis: AxisId| {
-            let entries = binding.entries.iter().find(|own| own.axis == axis);
-            Dimension { symbols, bound, labels, entries, axis }
-        };
+        let Mean { axes, shape, values } = mean(equations, &binding.bound, &self.fit.parameters, array)?;
         let is_key: Vec<bool> = axes.iter().map(|axis| self.is_key(&binding.entries, *axis)).collect();
         let some = |key: bool| (0..axes.len()).filter(|place| is_key[*place] == key).collect::<Vec<usize>>();
         let (keys, others) = (some(true), some(false));
-        let dimensions: Vec<Dimension<'_>> = axes.iter().map(|axis| dimension(*axis)).collect();
+        let dimensions: Vec<Dimension<'_>> =
+            axes.iter().map(|axis| Dimension::new(self.rows.problem.as_given(), *axis)).collect();
 
         let size = |places: &[usize]| places.iter().map(|place| shape[*place]).product::<usize>();
         // The positions of a cell of the table along some dimensions, the last the fastest.

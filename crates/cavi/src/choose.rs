@@ -1,0 +1,289 @@
+//! Which value of a constant, or which size of an axis: a grid of fits, and what is known of each.
+//!
+//! **Held-out score.** The same entries are held out of all fits. A fit is compared with the best one by their paired difference
+//! ([`crate::compare`]); suggested is the smallest value whose score is within one standard error, of that difference, of the
+//! best (Breiman and others, Classification and Regression Trees, 1984, section 3.4.3).
+//!
+//! **Stability.** The mean cosine of components that are matched over all pairs of restarts ([`crate::matching`]).
+//!
+//! **Coherence** of the components of counts of words in documents: the normalised pointwise mutual information of their ten largest
+//! words, `log(p_ij / (p_i p_j)) / -log p_ij`, over pairs of words, p the share of documents that have both or one of them; -1 where
+//! none has both. Averaged over pairs, then over components (Bouma, 2009; Lau, Newman and Baldwin, 2014).
+
+use std::collections::BTreeSet;
+
+use cavi_algebra::{ArrayId, AxisId, Support};
+use cavi_executor::BoundArray;
+
+use crate::bind::{DataError, SetInput, SetValue};
+use crate::compare::{ByEntry, Difference, difference};
+use crate::error::Error;
+use crate::fit::Fit;
+use crate::heldout::HeldOut;
+use crate::matching::{self, Components};
+use crate::prepare::Problem;
+
+/// How many words of a component its coherence is that of.
+const WORDS: usize = 10;
+/// More values than these are no grid that is meant.
+const MOST: usize = 1000;
+
+/// Values to be tried of a constant or of the size of an axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grid {
+    /// Its name.
+    pub name: String,
+    /// The values.
+    pub values: Vec<f64>,
+}
+
+impl Grid {
+    /// Reads `topic=5..50` (every whole number), `topic=5..50:5` (every fifth) or `topic=4,8,16`; `None` for a single value.
+    ///
+    /// # Errors
+    /// A range that is none, or has more than 1000 values.
+    pub fn parse(text: &str) -> Option<Result<Grid, DataError>> {
+        let (name, value) = text.split_once('=')?;
+        let is_list = value.contains(',') && value.split(',').all(|own| own.trim().parse::<f64>().is_ok());
+        if !(value.contains("..") && !value.contains('/') || is_list) {
+            return None;
+        }
+        let wrong = |what: &str| {
+            DataError::new(format!("`--set {text}`: {what}"))
+                .possible("`5..50` for every whole number, `5..50:5` for every fifth, or a list `4,8,16`")
+        };
+        let values = if is_list {
+            value.split(',').filter_map(|own| own.trim().parse().ok()).collect()
+        } else {
+            let (first, rest) = value.split_once("..")?;
+            let (last, step) = rest.split_once(':').unwrap_or((rest, "1"));
+            let number = |own: &str| own.trim().parse::<f64>().ok().filter(|own| own.is_finite());
+            let (Some(first), Some(last), Some(step)) = (number(first), number(last), number(step)) else {
+                return Some(Err(wrong("this is no range of numbers")));
+            };
+            if step <= 0.0 || last < first {
+                return Some(Err(wrong("the range is empty")));
+            }
+            // A last value that rounding puts just beyond the range belongs to it.
+            let count = ((last - first) / step + 1e-9).floor() as usize + 1;
+            if count > MOST {
+                return Some(Err(wrong(&format!("these are {count} values; at most {MOST} are tried"))));
+            }
+            (0..count).map(|place| first + place as f64 * step).collect::<Vec<f64>>()
+        };
+        let distinct: BTreeSet<u64> = values.iter().map(|own: &f64| own.to_bits()).collect();
+        if distinct.len() < values.len() {
+            return Some(Err(wrong("a value stands twice")));
+        }
+        Some(Ok(Grid { name: name.trim().to_owned(), values }))
+    }
+
+    /// A value as `--set` gives it.
+    pub fn set(&self, value: f64) -> SetInput {
+        SetInput { name: self.name.clone(), group: None, value: SetValue::Number(value) }
+    }
+}
+
+/// What is known of a fit of the grid.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The value of each grid.
+    pub values: Vec<(String, f64)>,
+    /// What the fit says of the held-out entries.
+    pub entries: Vec<ByEntry>,
+    /// Its evidence lower bound.
+    pub elbo: f64,
+    /// Whether it converged.
+    pub converged: bool,
+    /// How alike the components of its restarts are.
+    pub stability: Option<f64>,
+    /// How often the words of its components stand together.
+    pub coherence: Option<f64>,
+}
+
+/// What is known of a fit, of the values of the grids. `settings` are the seed of draws and the number of threads.
+///
+/// # Errors
+/// Data that cannot be scored.
+pub fn candidate(
+    values: Vec<(String, f64)>,
+    problem: &Problem,
+    fit: &Fit,
+    held: &HeldOut,
+    settings: (u64, usize),
+) -> Result<Candidate, Error> {
+    let (seed, threads) = settings;
+    let entries = crate::heldout::by_entry(problem, &fit.parameters, held, seed, threads)?;
+    let chosen = matching::chosen(&problem.as_given().model, None, None).ok();
+    let of = |fit: &Fit| {
+        let (array, axis) = chosen?;
+        Components::of_parameters(problem, &fit.parameters, array, axis)
+    };
+    let runs: Vec<Components> = fit.kept.iter().filter_map(|(_, own)| of(own)).collect();
+    let coherence = chosen.and_then(|(array, axis)| coherence(problem, array, axis, &of(fit)?));
+    let run = fit.run();
+    Ok(Candidate {
+        values,
+        entries,
+        elbo: run.elbo,
+        converged: run.converged,
+        stability: matching::stability(&runs),
+        coherence,
+    })
+}
+
+impl Candidate {
+    /// The held-out score and its standard error, a unit.
+    pub fn score(&self) -> (f64, f64) {
+        let units: f64 = self.entries.iter().map(ByEntry::units).sum();
+        let total: f64 = self.entries.iter().map(ByEntry::total).sum();
+        let variance: f64 = self.entries.iter().map(|own| own.standard_error().powi(2)).sum();
+        (total / units, variance.sqrt() / units)
+    }
+
+    /// How much it is below another, a unit.
+    ///
+    /// # Errors
+    /// Entries that are not the same.
+    pub fn below(&self, best: &Candidate) -> Result<Difference, DataError> {
+        let units: f64 = self.entries.iter().map(ByEntry::units).sum();
+        let found = difference(&best.entries, &self.entries)?;
+        Ok(Difference { value: found.value / units, standard_error: found.standard_error / units })
+    }
+
+    /// How large it is, to find the smallest: the product of the values.
+    fn size(&self) -> f64 {
+        self.values.iter().map(|(_, value)| value).product()
+    }
+}
+
+/// The place of the best candidate, that of the one suggested, and for each how much it is below the best.
+///
+/// # Errors
+/// Candidates of which other entries were held out: a value that changes the data.
+pub fn suggest(candidates: &[Candidate]) -> Result<(usize, usize, Vec<Difference>), DataError> {
+    let score = |place: &usize| {
+        let own = candidates[*place].score().0;
+        if own.is_nan() { f64::NEG_INFINITY } else { own }
+    };
+    let best = (0..candidates.len()).rev().max_by(|one, other| score(one).total_cmp(&score(other)));
+    let Some(best) = best else { return Err(DataError::new("there is no value to choose from")) };
+    let below: Vec<Difference> =
+        candidates.iter().map(|own| own.below(&candidates[best])).collect::<Result<_, _>>()?;
+    let within = |place: &usize| *place == best || below[*place].value <= below[*place].standard_error;
+    let size = |place: &usize| candidates[*place].size();
+    let suggested = (0..candidates.len())
+        .filter(within)
+        .min_by(|one, other| size(one).total_cmp(&size(other)))
+        .unwrap_or(best);
+    Ok((best, suggested, below))
+}
+
+/// The coherence of components over the columns of counts; `None` where these are no words in documents.
+fn coherence(problem: &Problem, array: ArrayId, axis: AxisId, components: &Components) -> Option<f64> {
+    let given = problem.as_given();
+    let symbols = &given.equations.symbols;
+    let letters = |array: ArrayId| -> Vec<AxisId> {
+        symbols.array(array).letters.iter().map(|letter| symbols.letter(*letter).axis).collect()
+    };
+    let others: Vec<AxisId> = letters(array).into_iter().filter(|own| *own != axis).collect();
+    let [words] = others.as_slice() else { return None };
+    let counts =
+        given.model.statements.iter().filter(|own| own.observed).map(|own| own.target).find(|own| {
+            let array = symbols.array(*own);
+            array.support == Support::Count
+                && matches!(letters(*own).as_slice(), [_, column] if column == words)
+        })?;
+    let shape = given.binding.bound.shape(symbols, counts);
+    let top: Vec<Vec<usize>> = components
+        .values
+        .iter()
+        .map(|values| {
+            let mut order: Vec<usize> = (0..values.len()).collect();
+            order.sort_by(|one, other| values[*other].total_cmp(&values[*one]));
+            order.truncate(WORDS);
+            order
+        })
+        .collect();
+    let wanted: BTreeSet<usize> = top.iter().flatten().copied().collect();
+    let mut documents: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); shape[1]];
+    let mut keep = |row: usize, column: usize, value: f64| {
+        if value > 0.0 && wanted.contains(&column) {
+            documents[column].insert(row as u32);
+        }
+    };
+    match given.binding.bound.array(counts) {
+        BoundArray::Dense { values, .. } => {
+            values
+                .iter()
+                .enumerate()
+                .for_each(|(cell, value)| keep(cell / shape[1], cell % shape[1], *value));
+        }
+        BoundArray::Sparse { indices, values, .. } => {
+            let places = indices[0].iter().zip(&indices[1]);
+            places
+                .zip(values)
+                .for_each(|((row, column), value)| keep(*row as usize, *column as usize, *value));
+        }
+    }
+    let total = shape[0] as f64;
+    let of_pair = |one: usize, other: usize| {
+        let both = documents[one].intersection(&documents[other]).count() as f64 / total;
+        let share = |word: usize| documents[word].len() as f64 / total;
+        match both {
+            0.0 => -1.0,
+            1.0 => 1.0,
+            both => (both / (share(one) * share(other))).ln() / -both.ln(),
+        }
+    };
+    let of_component = |words: &Vec<usize>| {
+        let pairs: Vec<f64> = (0..words.len())
+            .flat_map(|place| words[place + 1..].iter().map(move |other| (words[place], *other)))
+            .map(|(one, other)| of_pair(one, other))
+            .collect();
+        (!pairs.is_empty()).then(|| pairs.iter().sum::<f64>() / pairs.len() as f64)
+    };
+    let each: Vec<f64> = top.iter().filter_map(of_component).collect();
+    (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grids_are_ranges_and_lists() {
+        let values = |text: &str| Grid::parse(text).and_then(Result::ok).map(|grid| grid.values);
+        assert_eq!(values("k=2..4"), Some(vec![2.0, 3.0, 4.0]));
+        assert_eq!(values("k=5..20:5"), Some(vec![5.0, 10.0, 15.0, 20.0]));
+        assert_eq!(values("a=0.1..0.3:0.1").map(|own| own.len()), Some(3));
+        assert_eq!(values("k=4, 8,16"), Some(vec![4.0, 8.0, 16.0]));
+        assert!(Grid::parse("k=4").is_none() && Grid::parse("k=../a.csv").is_none());
+        for wrong in ["k=4..2", "k=1..9:0", "k=a..b", "k=1..5000", "k=2,2", "k=..4"] {
+            assert!(Grid::parse(wrong).is_some_and(|own| own.is_err()), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_smallest_within_one_standard_error_is_suggested() {
+        let of = |value: f64, logs: &[f64]| Candidate {
+            values: vec![("k".to_owned(), value)],
+            entries: vec![ByEntry {
+                array: "x".to_owned(),
+                counts: vec![1.0; logs.len()],
+                logs: logs.to_vec(),
+                rest: 0.0,
+                of_rates: false,
+            }],
+            elbo: 0.0,
+            converged: true,
+            stability: None,
+            coherence: None,
+        };
+        // Against the last, 2 is worse everywhere, and 3 is now better and now worse.
+        let all = [of(2.0, &[-3.0, -3.1, -2.9]), of(3.0, &[-1.0, -2.0, -1.1]), of(4.0, &[-1.5, -1.0, -1.5])];
+        let (best, suggested, below) = suggest(&all).unwrap();
+        assert_eq!((best, suggested), (2, 1));
+        assert!(below[0].value > below[0].standard_error && below[1].value < below[1].standard_error);
+    }
+}

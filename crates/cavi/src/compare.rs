@@ -1,0 +1,209 @@
+//! Which of several fits predicts better: the same held-out entries, and the differences of what each says of them.
+//!
+//! Of entries e with weights c_e (units of a count, or 1) and log predictive probabilities `l_e` and `m_e` under two fits, the
+//! difference is `D = sum c_e (l_e - m_e)`, and its standard error `sqrt(N / (N - 1) sum c_e (d_e - D / N)^2)` with `d_e = l_e - m_e` and
+//! `N = sum c_e`: that of a sum of N independent differences. Counts at a rate have what the rates sum to subtracted as well, a number
+//! of each fit; as units arrive by chance, the standard error is then that of a Poisson sum, `sqrt(sum c_e d_e^2)`. Both are given the
+//! fits: they do not hold what another split, or other data, would change.
+
+use std::path::Path;
+
+use crate::bind::{DataError, Hidden, Inputs};
+use crate::data_files;
+use crate::error::Error;
+use crate::heldout::HeldOut;
+use crate::prepare::Problem;
+use crate::reopen::{self, Reopened};
+
+/// What a fit says of the held-out entries of an array.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ByEntry {
+    /// The array.
+    pub array: String,
+    /// How often each entry counts.
+    pub counts: Vec<f64>,
+    /// The log of the prediction of each.
+    pub logs: Vec<f64>,
+    /// What is subtracted beside.
+    pub rest: f64,
+    /// Whether they are counts at a rate.
+    pub of_rates: bool,
+}
+
+impl ByEntry {
+    /// The score: the sum of the logs, each as often as it counts, less what is subtracted beside.
+    pub fn total(&self) -> f64 {
+        let own = self.counts.iter().zip(&self.logs).filter(|(count, _)| **count != 0.0);
+        own.map(|(count, log)| count * log).sum::<f64>() - self.rest
+    }
+
+    /// How many units.
+    pub fn units(&self) -> f64 {
+        self.counts.iter().sum()
+    }
+
+    /// The standard error of the score, as that of a sum of independent entries.
+    pub fn standard_error(&self) -> f64 {
+        spread(&self.counts, &self.logs, self.of_rates)
+    }
+}
+
+/// A difference and its standard error.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Difference {
+    /// One score less the other.
+    pub value: f64,
+    /// Its standard error.
+    pub standard_error: f64,
+}
+
+/// The difference of two fits over all arrays, in the same order in both.
+///
+/// # Errors
+/// Entries that differ in what is predicted of them.
+pub fn difference(one: &[ByEntry], other: &[ByEntry]) -> Result<Difference, DataError> {
+    let (mut value, mut variance) = (0.0, 0.0);
+    for (one, other) in one.iter().zip(other) {
+        if one.counts != other.counts || one.of_rates != other.of_rates {
+            return Err(DataError::new(format!(
+                "`{}` is not scored alike: as units of its rows by one program, and as counts at a rate by the other",
+                one.array
+            ))
+            .possible("programs whose data have the same kind of distribution"));
+        }
+        // Where neither can be, they do not differ.
+        let of = |(one, other): (&f64, &f64)| if one == other { 0.0 } else { one - other };
+        let logs: Vec<f64> = one.logs.iter().zip(&other.logs).map(of).collect();
+        let own = one.counts.iter().zip(&logs).filter(|(count, _)| **count != 0.0);
+        value += own.map(|(count, log)| count * log).sum::<f64>() - (one.rest - other.rest);
+        variance += spread(&one.counts, &logs, one.of_rates).powi(2);
+    }
+    Ok(Difference { value, standard_error: variance.sqrt() })
+}
+
+/// The standard error of a sum of entries.
+fn spread(counts: &[f64], logs: &[f64], of_rates: bool) -> f64 {
+    let pairs = || counts.iter().zip(logs).filter(|(count, _)| **count > 0.0);
+    let units: f64 = pairs().map(|(count, _)| count).sum();
+    if of_rates {
+        return pairs().map(|(count, log)| count * log * log).sum::<f64>().sqrt();
+    }
+    if units <= 1.0 {
+        return f64::NAN;
+    }
+    let mean = pairs().map(|(count, log)| count * log).sum::<f64>() / units;
+    let squares: f64 = pairs().map(|(count, log)| count * (log - mean) * (log - mean)).sum();
+    (units / (units - 1.0) * squares).sqrt()
+}
+
+/// Fits with the same data, of which the same entries were held out.
+///
+/// # Errors
+/// Fits to different data, or with different held-out entries, with the two directories; a fit of which nothing was held out.
+pub fn open(directories: &[&Path], given: Option<&Inputs>) -> Result<Vec<Reopened>, Error> {
+    let fits: Vec<Reopened> =
+        directories.iter().map(|own| reopen::open(own, given)).collect::<Result<_, Error>>()?;
+    for (fit, directory) in fits.iter().zip(directories) {
+        if fit.held.parts.is_empty() {
+            return Err(DataError::new(format!(
+                "nothing was held out of the fit in `{}`",
+                directory.display()
+            ))
+            .help("cavi fit ... --heldout NAME=0.1")
+            .into());
+        }
+    }
+    let Some((first, others)) = fits.split_first() else { return Ok(fits) };
+    for (other, directory) in others.iter().zip(&directories[1..]) {
+        let (one, two) = (directories[0].display(), directory.display());
+        let hashes = |fit: &Reopened| {
+            let mut own: Vec<String> = data_files::stored(&fit.stored.summary).into_values().collect();
+            own.sort();
+            own
+        };
+        if hashes(first) != hashes(other) {
+            return Err(DataError::new(format!(
+                "`{one}` and `{two}` are fits to different data: the hashes of their files differ"
+            ))
+            .possible("fits whose `settings.data_files` in `summary.json` have the same hashes")
+            .into());
+        }
+        if let Some(name) = differs(first, other) {
+            return Err(DataError::new(format!(
+                "other entries of `{name}` were held out of `{two}` than of `{one}`"
+            ))
+            .possible("fits with the same `--heldout` and the same `--seed`")
+            .into());
+        }
+    }
+    Ok(fits)
+}
+
+/// The first array of which other entries were held out.
+fn differs(one: &Reopened, other: &Reopened) -> Option<String> {
+    let parts = |fit: &Reopened| -> Vec<(String, Hidden)> {
+        let symbols = &fit.problem.as_given().equations.symbols;
+        fit.held.parts.iter().map(|part| (symbols.array(part.array).name.clone(), part.clone())).collect()
+    };
+    let (one, other) = (parts(one), parts(other));
+    let same = |one: &Hidden, other: &Hidden| {
+        one.coordinates == other.coordinates && one.values == other.values && one.weights == other.weights
+    };
+    let find = |name: &str| other.iter().find(|(own, _)| own == name);
+    let missing = one.iter().find(|(name, own)| find(name).is_none_or(|(_, theirs)| !same(own, theirs)));
+    let more = other.iter().find(|(name, _)| one.iter().all(|(own, _)| own != name));
+    missing.or(more).map(|(name, _)| name.clone())
+}
+
+/// What each of several fits says of what was held out of all of them, arrays in the order of the first.
+///
+/// # Errors
+/// As [`crate::heldout::score`].
+pub fn by_entry(fits: &[Reopened], threads: usize) -> Result<Vec<Vec<ByEntry>>, Error> {
+    let name = |problem: &Problem, part: &Hidden| {
+        problem.as_given().equations.symbols.array(part.array).name.clone()
+    };
+    let order: Vec<String> = fits
+        .first()
+        .map(|fit| fit.held.parts.iter().map(|part| name(&fit.problem, part)).collect())
+        .unwrap_or_default();
+    fits.iter()
+        .map(|fit| {
+            let mut parts = fit.held.parts.clone();
+            parts.sort_by_key(|part| order.iter().position(|own| *own == name(&fit.problem, part)));
+            let held = HeldOut { parts };
+            crate::heldout::by_entry(&fit.problem, &fit.parameters, &held, fit.seed, threads)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::slice::from_ref;
+
+    use super::*;
+
+    fn entries(counts: &[f64], logs: &[f64], rest: f64, of_rates: bool) -> ByEntry {
+        ByEntry { array: "x".to_owned(), counts: counts.to_vec(), logs: logs.to_vec(), rest, of_rates }
+    }
+
+    #[test]
+    fn differences_are_paired() {
+        let one = entries(&[1.0; 3], &[-1.0, -2.0, -3.0], 0.0, false);
+        let other = entries(&[1.0; 3], &[-1.5, -2.0, -4.0], 0.0, false);
+        let found = difference(from_ref(&one), from_ref(&other)).unwrap();
+        // 0.5, 0 and 1: their mean is 0.5, their variance 0.25, that of the sum 3 times this.
+        assert!((found.value - 1.5).abs() < 1e-15);
+        assert!((found.standard_error - 0.75_f64.sqrt()).abs() < 1e-15);
+        assert_eq!(difference(from_ref(&one), from_ref(&one)).unwrap().standard_error, 0.0);
+        // Of counts at rates of 2 and 1 in one cell with 4 units: 4 log 2 - (2 - 1), and a Poisson sum.
+        let one = entries(&[4.0], &[2.0_f64.ln()], 2.0, true);
+        let other = entries(&[4.0], &[0.0], 1.0, true);
+        let found = difference(&[one], &[other]).unwrap();
+        assert!((found.value - (4.0 * 2.0_f64.ln() - 1.0)).abs() < 1e-15);
+        assert!((found.standard_error - 2.0 * 2.0_f64.ln()).abs() < 1e-15);
+        // An entry that neither allows is no difference.
+        let never = entries(&[1.0, 1.0], &[f64::NEG_INFINITY, -1.0], 0.0, false);
+        assert_eq!(difference(from_ref(&never), from_ref(&never)).unwrap().value, 0.0);
+    }
+}

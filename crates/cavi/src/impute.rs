@@ -1,0 +1,324 @@
+//! What entries of the data are expected to be, as long tables with labels: those that are missing, or all of them.
+//!
+//! A table has a column of labels for each axis, then `mean` and `sd` of the entry in the units in which the data were given ([`Expected`]);
+//! of an entry that is a class, `class` and `prob`. With all entries, `value` is what the data have. Entries are worked out and
+//! handed on some thousand at a time, never held as a dense array.
+//!
+//! What an entry is expected to be is as good as what is known of its row. A row without a single observed entry of an array
+//! ([`Table::bare_rows`]) is predicted by what it shares with other arrays alone. The joint fit lets such rows bend factors that other
+//! arrays do not support; a fit to the rows that have all arrays, and `cavi project` for the others, does not.
+
+use std::collections::BTreeSet;
+
+use cavi_algebra::{ArrayId, Support};
+use cavi_executor::BoundArray;
+use cavi_files::{Cell, CsvText};
+
+use crate::bind::DataError;
+use crate::dimensions::Dimension;
+use crate::error::Error;
+use crate::heldout::{Expected, expected, is_there};
+use crate::prepare::Problem;
+use crate::reopen::Reopened;
+
+/// Entries that are worked out together.
+const BLOCK: usize = 1 << 16;
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// All entries; else those that are missing.
+    pub all: bool,
+    /// These arrays alone; all data that are predicted where there is none.
+    pub arrays: Vec<String>,
+    /// Entries with these labels alone: an axis with one of its labels, several of one axis being alternatives.
+    pub only: Vec<(String, String)>,
+    /// Draws from q for what has no closed form; 0 gives no standard deviations.
+    pub draws: usize,
+    /// How many threads.
+    pub threads: usize,
+}
+
+/// A table of one array.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// The array.
+    pub name: String,
+    /// How many entries it has a line for.
+    pub entries: usize,
+    /// How many of these are missing in the data that the fit saw.
+    pub missing: usize,
+    /// How many rows (positions on the first axis) have no observed entry at all.
+    pub bare_rows: usize,
+    /// The text.
+    pub text: String,
+}
+
+/// The tables of all arrays that are asked for and have such entries.
+///
+/// # Errors
+/// A name, an axis or a label that the fit does not have; data whose entries have no expected value.
+pub fn tables(fit: &Reopened, asked: &Asked) -> Result<Vec<Table>, Error> {
+    let problem = fit.problem.as_given();
+    let only = labels(problem, &asked.only)?;
+    let mut tables = Vec::new();
+    for array in arrays(problem, &asked.arrays)? {
+        let cells = Cells { problem, array, only: &only };
+        if !asked.all && cells.is_of_entries() {
+            let name = &problem.equations.symbols.array(array).name;
+            return Err(DataError::new(format!(
+                "entries of `{name}` that are not listed cannot be predicted: the program has latents of its own at each listed entry"
+            ))
+            .help("--all predicts those that are listed")
+            .into());
+        }
+        if !asked.all && !problem.binding.bound.array(array).has_missing() {
+            continue;
+        }
+        tables.push(cells.table(fit, asked)?);
+    }
+    Ok(tables)
+}
+
+/// The data that are predicted: those of these names, else all.
+///
+/// # Errors
+/// A name of no such data.
+pub(crate) fn arrays(problem: &Problem, names: &[String]) -> Result<Vec<ArrayId>, DataError> {
+    let symbols = &problem.model.symbols;
+    let observed: Vec<ArrayId> =
+        problem.model.statements.iter().filter(|own| own.observed).map(|own| own.target).collect();
+    let known: Vec<&str> = observed.iter().map(|array| symbols.array(*array).name.as_str()).collect();
+    if names.is_empty() {
+        return Ok(observed);
+    }
+    let find = |name: &String| {
+        let place = known.iter().position(|own| own == name);
+        place.map(|place| observed[place]).ok_or_else(|| {
+            DataError::unknown(
+                format!("`--of {name}`: the program predicts no data of this name"),
+                name,
+                &known,
+            )
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+/// For each axis that is named its labels.
+pub(crate) type Only = Vec<(String, BTreeSet<String>)>;
+
+/// Labels by their axis.
+///
+/// # Errors
+/// An axis or a label that the fit does not have.
+pub(crate) fn labels(problem: &Problem, wanted: &[(String, String)]) -> Result<Only, DataError> {
+    let symbols = &problem.equations.symbols;
+    let known: Vec<&str> = symbols.axes.iter().map(|axis| axis.name.as_str()).collect();
+    let mut only: Only = Vec::new();
+    for (axis, label) in wanted {
+        let Some(place) = known.iter().position(|own| own == axis) else {
+            let message = format!("`--for {axis}={label}`: the program has no axis of this name");
+            return Err(DataError::unknown(message, axis, &known));
+        };
+        let dimension = Dimension::new(problem, cavi_algebra::AxisId::from(place));
+        let own: Vec<String> = (0..problem.binding.bound.axes[place].size)
+            .filter_map(|position| dimension.labels(position).pop())
+            .collect();
+        if !own.contains(label) {
+            let own: Vec<&str> = own.iter().map(String::as_str).take(1000).collect();
+            let message = format!("`--for {axis}={label}`: the fit has no such label on axis `{axis}`");
+            return Err(DataError::unknown(message, label, &own));
+        }
+        match only.iter_mut().find(|(own, _)| own == axis) {
+            Some((_, labels)) => _ = labels.insert(label.clone()),
+            None => only.push((axis.clone(), BTreeSet::from([label.clone()]))),
+        }
+    }
+    Ok(only)
+}
+
+/// The entries of an array.
+pub(crate) struct Cells<'a> {
+    pub problem: &'a Problem,
+    pub array: ArrayId,
+    pub only: &'a Only,
+}
+
+impl Cells<'_> {
+    /// For each dimension the positions that are asked for.
+    pub fn positions(&self) -> Vec<Vec<u32>> {
+        let bound = &self.problem.binding.bound;
+        let shape = bound.shape(&self.problem.equations.symbols, self.array);
+        let dimensions = Dimension::of(self.problem, self.array);
+        let wanted = |dimension: &Dimension<'_>, position: usize| {
+            let mut own = dimension.names().into_iter().zip(dimension.labels(position));
+            own.all(|(name, label)| {
+                self.only.iter().filter(|(axis, _)| *axis == name).all(|(_, labels)| labels.contains(&label))
+            })
+        };
+        let of = |(dimension, size): (&Dimension<'_>, &usize)| -> Vec<u32> {
+            let all = 0..*size;
+            match self.only.is_empty() {
+                true => all.map(|position| position as u32).collect(),
+                false => all
+                    .filter(|position| wanted(dimension, *position))
+                    .map(|position| position as u32)
+                    .collect(),
+            }
+        };
+        dimensions.iter().zip(&shape).map(of).collect()
+    }
+
+    fn table(&self, fit: &Reopened, asked: &Asked) -> Result<Table, Error> {
+        let symbols = &self.problem.equations.symbols;
+        let own = symbols.array(self.array);
+        let bound = &self.problem.binding.bound;
+        let (data, shape) = (bound.array(self.array), bound.shape(symbols, self.array));
+        let dimensions = Dimension::of(self.problem, self.array);
+        let names: Vec<String> = dimensions.iter().flat_map(Dimension::names).collect();
+        let is_class = matches!(own.support, Support::Index(_));
+        let mut header: Vec<&str> = names.iter().map(String::as_str).collect();
+        header.extend(if is_class { ["class", "prob"] } else { ["mean", "sd"] });
+        header.extend(asked.all.then_some("value"));
+        let mut table = CsvText::new(&header);
+        let positions = self.positions();
+        let mut writer =
+            Writer { cells: self, fit, asked, dimensions: &dimensions, table: &mut table, missing: 0 };
+        let mut entries = 0;
+        let mut block: Vec<Vec<u32>> = vec![Vec::new(); shape.len()];
+        let count: usize = positions.iter().map(Vec::len).product();
+        for cell in 0..count {
+            let mut rest = cell;
+            let mut place = vec![0_usize; shape.len()];
+            for (dimension, own) in positions.iter().enumerate().rev() {
+                place[dimension] = own[rest % own.len()] as usize;
+                rest /= own.len();
+            }
+            if !is_there(own, &place) || !asked.all && data.entry(&shape, &place).1 {
+                continue;
+            }
+            entries += 1;
+            block.iter_mut().zip(&place).for_each(|(column, own)| column.push(*own as u32));
+            if block.first().is_some_and(|column| column.len() == BLOCK) {
+                writer.write(&block)?;
+                block.iter_mut().for_each(Vec::clear);
+            }
+        }
+        if entries > 0 {
+            writer.write(&block)?;
+        }
+        let missing = writer.missing;
+        let (name, bare_rows) = (own.name.clone(), self.bare_rows());
+        Ok(Table { name, entries, missing, bare_rows, text: table.as_str().to_owned() })
+    }
+
+    /// Whether the entries are those of an axis of listed entries.
+    pub fn is_of_entries(&self) -> bool {
+        self.problem.binding.entries.iter().any(|own| own.data.iter().any(|own| own.array == self.array))
+    }
+
+    /// How many positions on the first axis have no observed entry.
+    fn bare_rows(&self) -> usize {
+        let bound = &self.problem.binding.bound;
+        let shape = bound.shape(&self.problem.equations.symbols, self.array);
+        let [rows, others @ ..] = shape.as_slice() else { return 0 };
+        if others.is_empty() {
+            return 0;
+        }
+        let mut seen = vec![false; *rows];
+        match bound.array(self.array) {
+            BoundArray::Dense { observed: None, .. } | BoundArray::Sparse { unlisted_zero: true, .. } => {
+                return 0;
+            }
+            BoundArray::Dense { observed: Some(observed), .. } => {
+                let width = others.iter().product::<usize>().max(1);
+                for (row, cells) in observed.chunks(width).enumerate() {
+                    seen[row] = cells.contains(&true);
+                }
+            }
+            BoundArray::Sparse { indices, observed, .. } => {
+                for (entry, row) in indices[0].iter().enumerate() {
+                    seen[*row as usize] |= observed.as_ref().is_none_or(|own| own[entry]);
+                }
+            }
+        }
+        seen.iter().filter(|seen| !**seen).count()
+    }
+}
+
+/// Writes lines for blocks of entries.
+struct Writer<'a> {
+    cells: &'a Cells<'a>,
+    fit: &'a Reopened,
+    asked: &'a Asked,
+    dimensions: &'a [Dimension<'a>],
+    table: &'a mut CsvText,
+    missing: usize,
+}
+
+impl Writer<'_> {
+    fn write(&mut self, coordinates: &[Vec<u32>]) -> Result<(), Error> {
+        let Cells { problem, array, .. } = *self.cells;
+        let settings = (self.fit.seed, self.asked.threads);
+        let Expected { mut mean, sd, class } = expected(
+            &self.fit.problem,
+            &self.fit.parameters,
+            array,
+            coordinates,
+            self.asked.draws,
+            settings,
+        )?;
+        let bound = &problem.binding.bound;
+        let (data, shape) = (bound.array(array), bound.shape(&problem.equations.symbols, array));
+        let mut values: Vec<(f64, bool)> = Vec::with_capacity(mean.len());
+        for entry in 0..mean.len() {
+            let place: Vec<usize> = coordinates.iter().map(|column| column[entry] as usize).collect();
+            values.push(data.entry(&shape, &place));
+        }
+        let mut given: Vec<f64> = values.iter().map(|(value, _)| *value).collect();
+        if let Some(own) = problem.binding.standardised.iter().find(|own| own.array == array) {
+            own.undo(&problem.equations.symbols, bound, coordinates, &mut given, None);
+        }
+        let classes = class.as_ref().and_then(|_| self.class_labels());
+        for entry in 0..mean.len() {
+            let each = self.dimensions.iter().zip(coordinates);
+            let labels: Vec<String> =
+                each.flat_map(|(dimension, column)| dimension.labels(column[entry] as usize)).collect();
+            let label = |place: usize| classes.as_ref().map_or("", |labels| labels[place].as_str());
+            let mut row: Vec<Cell<'_>> = labels.iter().map(|label| Cell::Text(label)).collect();
+            if let Some(class) = &class {
+                row.push(Cell::Text(label(class[entry] as usize)));
+            }
+            row.push(Cell::Number(std::mem::take(&mut mean[entry])));
+            if class.is_none() {
+                row.push(sd.as_ref().map_or(Cell::Empty, |sd| number(sd[entry])));
+            }
+            let seen = values[entry].1;
+            self.missing += usize::from(!seen);
+            if self.asked.all {
+                row.push(match (seen, &class) {
+                    (false, _) => Cell::Empty,
+                    (true, Some(_)) => Cell::Text(label(given[entry] as usize)),
+                    (true, None) => Cell::Number(given[entry]),
+                });
+            }
+            self.table.row(&row);
+        }
+        Ok(())
+    }
+
+    /// The labels of the classes of the array.
+    fn class_labels(&self) -> Option<Vec<String>> {
+        let Cells { problem, array, .. } = *self.cells;
+        let Support::Index(axis) = problem.equations.symbols.array(array).support else { return None };
+        let dimension = Dimension::new(problem, axis);
+        let size = problem.binding.bound.size(axis);
+        Some((0..size).map(|position| dimension.labels(position).join("/")).collect())
+    }
+}
+
+/// A number; nothing where there is none.
+fn number(value: f64) -> Cell<'static> {
+    if value.is_nan() { Cell::Empty } else { Cell::Number(value) }
+}

@@ -1,0 +1,440 @@
+//! Which components of two fits are the same: an assignment by cosine.
+//!
+//! A component is a position on an axis that no data have (topics, factors, signatures, clusters). It is compared by the mean of one
+//! latent that runs along this axis, over the labels that both sides have: of latents that rows share rather than of those
+//! that are a row's own, and of those that data are made from rather than of their scales and precisions, where there are any. Components are assigned one to one, so that the sum of their
+//! cosines is greatest. A component of a latent that may be negative has no sign of its own: the size of the cosine counts, and
+//! its sign is told.
+//!
+//! A component of A may be a mixture of two of B. Of unit vectors a, b, c with `g = a'b`, `h = a'c`, `r = b'c`, the combination
+//! `u b + v c` that is closest to a has `u = (g - r h) / (1 - r^2)`, `v = (h - r g) / (1 - r^2)` and the cosine
+//! `sqrt(g u + h v)`. Where components are non-negative, u and v must be.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use cavi_algebra::{ArrayId, ArrayKind, AxisId, Support, Symbols};
+use cavi_executor::Parameters;
+use cavi_files::{Content, ReadOptions, Values};
+use cavi_model::Model;
+use cavi_numerics::assignment;
+
+use crate::bind::DataError;
+use crate::dimensions::Dimension;
+use crate::error::Error;
+use crate::prepare::Problem;
+use crate::rows::RowAxes;
+use crate::summary::{Variable, variables};
+
+/// The components of a latent, or of a table.
+#[derive(Clone, Debug)]
+pub struct Components {
+    /// The latent; of a table its file.
+    pub variable: String,
+    /// The axis of the components.
+    pub axis: String,
+    /// The names of the components.
+    pub names: Vec<String>,
+    /// What they are compared over.
+    pub labels: Vec<String>,
+    /// For each component its numbers.
+    pub values: Vec<Vec<f64>>,
+    /// Whether they may be negative.
+    pub signed: bool,
+}
+
+/// A pair of components.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// That of A, by its place.
+    pub a: usize,
+    /// That of B.
+    pub b: usize,
+    /// Their cosine; negative where they agree but for their signs.
+    pub cosine: f64,
+}
+
+/// A component of A as a combination of two of B.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mixture {
+    /// That of A.
+    pub a: usize,
+    /// Those of B.
+    pub parts: [usize; 2],
+    /// Their weights, of components of length 1.
+    pub weights: [f64; 2],
+    /// The cosine of the combination.
+    pub cosine: f64,
+}
+
+/// How the components of A and of B match.
+#[derive(Clone, Debug)]
+pub struct Matching {
+    /// The pairs, in the order of A.
+    pub pairs: Vec<Pair>,
+    /// For each component of A the best combination of two of B, where one is closer than each alone.
+    pub mixtures: Vec<Mixture>,
+    /// How many labels both have.
+    pub common: usize,
+    /// The mean size of the cosines of the pairs; NaN without one.
+    pub stability: f64,
+}
+
+/// The axes of components: those that no data have, nor index, and along which a latent runs.
+fn component_axes(symbols: &Symbols) -> Vec<AxisId> {
+    let is_of_data = |axis: AxisId| {
+        let data = symbols.arrays.iter().filter(|array| array.kind == ArrayKind::Data);
+        data.into_iter().any(|array| {
+            let letters = array.letters.iter().flat_map(|letter| symbols.lineage(*letter));
+            array.support == Support::Index(axis)
+                || letters.into_iter().any(|letter| symbols.letter(letter).axis == axis)
+        })
+    };
+    (0..symbols.axes.len()).map(AxisId::from).filter(|axis| !is_of_data(*axis)).collect()
+}
+
+/// The axes of an array.
+fn axes_of(symbols: &Symbols, array: ArrayId) -> Vec<AxisId> {
+    symbols.array(array).letters.iter().map(|letter| symbols.letter(*letter).axis).collect()
+}
+
+/// The latent by which components are compared, and their axis: those that are named, else what the program says.
+///
+/// # Errors
+/// Names that the program does not have; a program without such an axis, or with several.
+pub fn chosen(
+    model: &Model,
+    variable: Option<&str>,
+    axis: Option<&str>,
+) -> Result<(ArrayId, AxisId), DataError> {
+    let symbols = &model.symbols;
+    let latents: Vec<ArrayId> = symbols.latents().collect();
+    let axes = match axis {
+        None => component_axes(symbols),
+        Some(name) => match symbols.axes.iter().position(|own| own.name == name) {
+            Some(place) => vec![AxisId::from(place)],
+            None => {
+                let known: Vec<&str> = symbols.axes.iter().map(|own| own.name.as_str()).collect();
+                let message = format!("`--axis {name}`: the program has no axis of this name");
+                return Err(DataError::unknown(message, name, &known));
+            }
+        },
+    };
+    if let Some(name) = variable {
+        let known: Vec<&str> = latents.iter().map(|own| symbols.array(*own).name.as_str()).collect();
+        if !known.contains(&name) {
+            let message = format!("`--variable {name}`: the program has no latent of this name");
+            return Err(DataError::unknown(message, name, &known));
+        }
+    }
+    let rows = RowAxes::of(model).ok();
+    // What data are made from comes before what that is made from.
+    let is_read = |array: ArrayId| {
+        let observed = model.statements.iter().filter(|own| own.observed);
+        let mut found = false;
+        observed
+            .flat_map(|own| own.arguments.iter().flatten())
+            .for_each(|own| own.value.visit_values(&mut |other, _| found |= other == array));
+        found
+    };
+    // For each axis the latents along it and others, those that rows share before those of rows.
+    let mut found: BTreeMap<AxisId, (bool, Vec<ArrayId>)> = BTreeMap::new();
+    for array in latents {
+        let own = axes_of(symbols, array);
+        if variable.is_some_and(|name| symbols.array(array).name != name) || own.len() < 2 {
+            continue;
+        }
+        let of_rows = rows.as_ref().is_some_and(|rows| rows.has_rows(array));
+        for axis in axes.iter().filter(|axis| own.iter().filter(|own| own == axis).count() == 1) {
+            let of_data =
+                own.iter().filter(|own| *own != axis).all(|own| !component_axes(symbols).contains(own));
+            let is_better = !of_rows && of_data && is_read(array);
+            let entry = found.entry(*axis).or_insert((is_better, Vec::new()));
+            if is_better && !entry.0 {
+                *entry = (true, Vec::new());
+            }
+            if is_better == entry.0 {
+                entry.1.push(array);
+            }
+        }
+    }
+    let name_of = |axis: &AxisId| symbols.axis(*axis).name.as_str();
+    let best = found.values().any(|(better, _)| *better);
+    found.retain(|_, (better, _)| *better == best);
+    match found.iter().next() {
+        None => Err(DataError::new("there is no latent along an axis of components and another one")
+            .possible("an axis that no data have, such as topics or factors, along which a latent runs")
+            .help("--variable and --axis name them")),
+        Some((axis, (_, latents))) if found.len() == 1 => Ok((latents[0], *axis)),
+        Some(_) => {
+            let names: Vec<&str> = found.keys().map(name_of).collect();
+            Err(DataError::new(format!("components may run along {}", crate::bind::list(&names)))
+                .help(format!("--axis {}", names[0])))
+        }
+    }
+}
+
+impl Components {
+    /// Those of a fit.
+    ///
+    /// # Errors
+    /// A directory that holds no fit, and as [`chosen`].
+    pub fn of_fit(directory: &Path, variable: Option<&str>, axis: Option<&str>) -> Result<Components, Error> {
+        let model = crate::summary::model(directory)?;
+        let (array, axis) = chosen(&model, variable, axis)?;
+        let name = &model.symbols.array(array).name;
+        let axis = &model.symbols.axis(axis).name;
+        let mut found: Option<Components> = None;
+        for own in variables(directory, Some(name))? {
+            let own = Components::of_variable(&own, name, axis);
+            match &mut found {
+                None => found = Some(own),
+                Some(all) => {
+                    all.labels.extend(own.labels);
+                    all.values.iter_mut().zip(own.values).for_each(|(all, own)| all.extend(own));
+                }
+            }
+        }
+        found.ok_or_else(|| DataError::new(format!("`{name}` has no mean of its own")).into())
+    }
+
+    fn of_variable(variable: &Variable, name: &str, axis: &str) -> Components {
+        let place = variable.axes.iter().position(|(own, _)| own == axis).unwrap_or(0);
+        let shape: Vec<usize> = variable.axes.iter().map(|(_, labels)| labels.len()).collect();
+        let label = |dimension: usize, position: usize| vec![variable.axes[dimension].1[position].clone()];
+        let group: Vec<String> = variable.group.iter().map(|(_, label)| label.clone()).collect();
+        let names = variable.axes[place].1.clone();
+        let (labels, values) = split(&variable.values, &shape, place, &group, &label);
+        Components {
+            variable: name.to_owned(),
+            axis: axis.to_owned(),
+            names,
+            labels,
+            values,
+            signed: variable.signed,
+        }
+    }
+
+    /// Those of a fit in memory; `None` where the latent has no mean of its own.
+    pub fn of_parameters(
+        problem: &Problem,
+        parameters: &Parameters,
+        array: ArrayId,
+        axis: AxisId,
+    ) -> Option<Components> {
+        let given = problem.as_given();
+        let symbols = &given.equations.symbols;
+        let mean = crate::means::mean(&given.equations, &given.binding.bound, parameters, array)?;
+        let dimensions: Vec<Dimension<'_>> =
+            mean.axes.iter().map(|axis| Dimension::new(given, *axis)).collect();
+        let place = mean.axes.iter().position(|own| *own == axis)?;
+        let label = |dimension: usize, position: usize| dimensions[dimension].labels(position);
+        let names = (0..mean.shape[place]).map(|position| label(place, position).join("/")).collect();
+        let (labels, values) = split(&mean.values, &mean.shape, place, &[], &label);
+        let own = symbols.array(array);
+        let signed = mean.values.iter().any(|value| *value < 0.0);
+        let (variable, axis) = (own.name.clone(), symbols.axis(axis).name.clone());
+        Some(Components { variable, axis, names, labels, values, signed })
+    }
+
+    /// Those of a table, a column or a row each: the labels of the other side are those of `like`.
+    ///
+    /// # Errors
+    /// A file that cannot be read, without labels, or of which none is among those of `like`.
+    pub fn of_table(path: &Path, like: &Components) -> Result<Components, Error> {
+        let dimensions = ["label", &like.axis].map(|axis| cavi_files::Dimension { axis, letter: None });
+        let options = ReadOptions { dimensions: &dimensions, is_wide: true, ..ReadOptions::default() };
+        let content = cavi_files::read(path, &options)?;
+        let wrong = |what: &str| {
+            DataError::new(format!("{}: {what}", path.display())).possible(
+                "a table of numbers with the names of its rows and columns: a component a column, or a row",
+            )
+        };
+        let Content::Dense(dense) = content else {
+            return Err(wrong("found no table of rows and columns").into());
+        };
+        let (Values::Numbers(values), [Some(rows), Some(columns)]) = (&dense.values, dense.labels.as_slice())
+        else {
+            return Err(wrong("found a table without the names of its rows and columns").into());
+        };
+        let known = |labels: &[String]| labels.iter().filter(|label| like.labels.contains(label)).count();
+        let (of_rows, of_columns) = (known(rows), known(columns));
+        if of_rows == 0 && of_columns == 0 {
+            return Err(wrong(&format!(
+                "no label is one of `{}`, such as `{}`",
+                like.variable,
+                like.labels.first().map_or("", String::as_str)
+            ))
+            .into());
+        }
+        let place = usize::from(of_rows >= of_columns);
+        let both = [rows, columns];
+        let label = |dimension: usize, position: usize| vec![both[dimension][position].clone()];
+        let (labels, split) = split(values, &dense.shape, place, &[], &label);
+        Ok(Components {
+            variable: path.display().to_string(),
+            axis: like.axis.clone(),
+            names: both[place].clone(),
+            labels,
+            signed: split.iter().flatten().any(|value| *value < 0.0),
+            values: split,
+        })
+    }
+}
+
+/// The labels of the positions on all dimensions but one, and the numbers of each position on that.
+fn split(
+    values: &[f64],
+    shape: &[usize],
+    place: usize,
+    group: &[String],
+    label: &dyn Fn(usize, usize) -> Vec<String>,
+) -> (Vec<String>, Vec<Vec<f64>>) {
+    let mut labels = Vec::new();
+    let mut components = vec![Vec::new(); shape[place]];
+    for (cell, value) in values.iter().enumerate() {
+        let position = crate::heldout::unflat(shape, cell);
+        if position[place] == 0 {
+            let others = (0..shape.len()).filter(|dimension| *dimension != place);
+            let own = others.flat_map(|dimension| label(dimension, position[dimension]));
+            labels.push(group.iter().cloned().chain(own).collect::<Vec<_>>().join("/"));
+        }
+        components[position[place]].push(*value);
+    }
+    (labels, components)
+}
+
+/// Matches components.
+///
+/// # Errors
+/// Components without a common label.
+pub fn matching(a: &Components, b: &Components) -> Result<Matching, DataError> {
+    let places: HashMap<&str, usize> =
+        b.labels.iter().enumerate().map(|(place, label)| (label.as_str(), place)).collect();
+    let common: Vec<(usize, usize)> = a
+        .labels
+        .iter()
+        .enumerate()
+        .filter_map(|(place, label)| Some((place, *places.get(label.as_str())?)))
+        .collect();
+    if common.is_empty() {
+        let first = |own: &Components| own.labels.first().cloned().unwrap_or_default();
+        return Err(DataError::new(format!(
+            "`{}` and `{}` have no label in common: one has `{}`, the other `{}`",
+            a.variable,
+            b.variable,
+            first(a),
+            first(b)
+        ))
+        .help("--variable names a latent over an axis that both have"));
+    }
+    let unit = |values: &[f64], places: &mut dyn Iterator<Item = usize>| -> Vec<f64> {
+        let own: Vec<f64> = places.map(|place| values[place]).collect();
+        let length = own.iter().map(|value| value * value).sum::<f64>().sqrt();
+        own.into_iter().map(|value| if length > 0.0 { value / length } else { 0.0 }).collect()
+    };
+    let of_a: Vec<Vec<f64>> =
+        a.values.iter().map(|own| unit(own, &mut common.iter().map(|pair| pair.0))).collect();
+    let of_b: Vec<Vec<f64>> =
+        b.values.iter().map(|own| unit(own, &mut common.iter().map(|pair| pair.1))).collect();
+    let signed = a.signed || b.signed;
+    let cosines: Vec<f64> =
+        of_a.iter().flat_map(|one| of_b.iter().map(move |other| dot(one, other))).collect();
+    let weights: Vec<f64> = cosines.iter().map(|own| if signed { own.abs() } else { *own }).collect();
+    let (rows, columns) = (of_a.len(), of_b.len());
+    let assigned = assignment(&weights, rows, columns);
+    let pair = |(a, b): (usize, Option<usize>)| {
+        let b = b?;
+        Some(Pair { a, b, cosine: cosines[a * columns + b] })
+    };
+    let pairs: Vec<Pair> = assigned.into_iter().enumerate().filter_map(pair).collect();
+    let between: Vec<f64> =
+        of_b.iter().flat_map(|one| of_b.iter().map(move |other| dot(one, other))).collect();
+    let mixtures = (0..rows)
+        .filter_map(|a| mixture(a, &cosines[a * columns..(a + 1) * columns], &between, signed))
+        .collect();
+    let stability = pairs.iter().map(|pair| pair.cosine.abs()).sum::<f64>() / pairs.len() as f64;
+    Ok(Matching { pairs, mixtures, common: common.len(), stability })
+}
+
+fn dot(one: &[f64], other: &[f64]) -> f64 {
+    one.iter().zip(other).map(|(one, other)| one * other).sum()
+}
+
+/// The best combination of two components, by their cosines with one and with each other.
+fn mixture(a: usize, cosines: &[f64], between: &[f64], signed: bool) -> Option<Mixture> {
+    let count = cosines.len();
+    let mut best: Option<Mixture> = None;
+    for first in 0..count {
+        for second in first + 1..count {
+            let (g, h, r) = (cosines[first], cosines[second], between[first * count + second]);
+            let rest = 1.0 - r * r;
+            // Of the same direction they are one.
+            if rest < 1e-12 {
+                continue;
+            }
+            let weights = [(g - r * h) / rest, (h - r * g) / rest];
+            if weights.contains(&0.0) || !signed && weights.iter().any(|weight| *weight < 0.0) {
+                continue;
+            }
+            let cosine = (g * weights[0] + h * weights[1]).max(0.0).sqrt();
+            if best.as_ref().is_none_or(|own| cosine > own.cosine) {
+                best = Some(Mixture { a, parts: [first, second], weights, cosine });
+            }
+        }
+    }
+    // What one of them does alone is no mixture.
+    let alone = cosines.iter().map(|own| if signed { own.abs() } else { *own }).fold(0.0, f64::max);
+    best.filter(|own| own.cosine > alone + 1e-6)
+}
+
+/// How alike the components of several fits are: the mean stability over all pairs of them; `None` with fewer than two.
+pub fn stability(all: &[Components]) -> Option<f64> {
+    let pairs = all
+        .iter()
+        .enumerate()
+        .flat_map(|(place, one)| all[place + 1..].iter().map(move |other| (one, other)));
+    let each: Vec<f64> =
+        pairs.filter_map(|(one, other)| Some(matching(one, other).ok()?.stability)).collect();
+    (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn components(values: &[&[f64]], labels: &[&str], signed: bool) -> Components {
+        Components {
+            variable: "h".to_owned(),
+            axis: "part".to_owned(),
+            names: (0..values.len()).map(|place| place.to_string()).collect(),
+            labels: labels.iter().map(|label| (*label).to_owned()).collect(),
+            values: values.iter().map(|own| own.to_vec()).collect(),
+            signed,
+        }
+    }
+
+    #[test]
+    fn components_are_matched_by_label() {
+        let a = components(&[&[1.0, 0.0, 0.0], &[0.0, 1.0, 1.0]], &["x", "y", "z"], false);
+        // The same, in another order, of other lengths, and with a label more.
+        let b = components(&[&[3.0, 3.0, 9.0, 0.0], &[0.0, 0.0, 9.0, 2.0]], &["z", "y", "u", "x"], false);
+        let found = matching(&a, &b).unwrap();
+        assert_eq!(found.pairs.iter().map(|own| (own.a, own.b)).collect::<Vec<_>>(), [(0, 1), (1, 0)]);
+        assert!((found.stability - 1.0).abs() < 1e-15 && found.common == 3);
+        assert!(matching(&a, &components(&[&[1.0]], &["other"], false)).is_err());
+    }
+
+    #[test]
+    fn signs_and_mixtures_are_told() {
+        let a = components(&[&[-1.0, 0.0], &[3.0, 4.0]], &["x", "y"], true);
+        let b = components(&[&[2.0, 0.0], &[0.0, 1.0]], &["x", "y"], true);
+        let found = matching(&a, &b).unwrap();
+        assert_eq!(found.pairs[0], Pair { a: 0, b: 0, cosine: -1.0 });
+        assert!((found.pairs[1].cosine - 0.8).abs() < 1e-15);
+        let mixture = &found.mixtures[0];
+        assert_eq!((mixture.a, mixture.parts), (1, [0, 1]));
+        assert!((mixture.cosine - 1.0).abs() < 1e-12);
+        assert!((mixture.weights[0] - 0.6).abs() < 1e-12 && (mixture.weights[1] - 0.8).abs() < 1e-12);
+    }
+}

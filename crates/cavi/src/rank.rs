@@ -1,0 +1,284 @@
+//! What comes first: the positions of one axis in the order of what entries are expected to be, for each position of the others.
+//!
+//! Positions with the same expected entry stand in the order of their axis. Left out are entries that a file lists, or those that the
+//! fit's own data do.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use cavi_algebra::{ArrayId, Support};
+use cavi_executor::BoundArray;
+use cavi_files::{Content, MISSING, ReadOptions, Values, Wanted};
+
+use crate::bind::DataError;
+use crate::dimensions::Dimension;
+use crate::error::Error;
+use crate::heldout::{expected, is_there};
+use crate::impute::{Cells, arrays, labels};
+use crate::prepare::Problem;
+use crate::reopen::Reopened;
+
+pub mod metrics;
+
+/// Entries that are worked out together.
+const BLOCK: usize = 1 << 16;
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Asked<'a> {
+    /// The axis whose positions are ranked.
+    pub rank: &'a str,
+    /// The other axes, each with one of its labels or for all of them.
+    pub each: Vec<(String, Option<String>)>,
+    /// The array; else the one that has these axes.
+    pub of: Option<&'a str>,
+    /// How many positions.
+    pub count: usize,
+    /// A file of entries that are left out.
+    pub not_in: Option<&'a Path>,
+    /// Whether entries that the data of the fit have are left out.
+    pub unseen: bool,
+    /// How many threads.
+    pub threads: usize,
+}
+
+/// Rankings, and what was left out on the way.
+#[derive(Clone, Debug)]
+pub struct Rankings {
+    /// The array.
+    pub array: String,
+    /// The names of the labels of each ranking.
+    pub names: Vec<String>,
+    /// The rankings.
+    pub rankings: Vec<Ranking>,
+    /// How many entries of the file have a label that the fit does not know.
+    pub unknown: usize,
+}
+
+/// A ranking.
+#[derive(Clone, Debug)]
+pub struct Ranking {
+    /// For whom: the labels on the other axes.
+    pub labels: Vec<String>,
+    /// Label and expected entry, the greatest first.
+    pub items: Vec<(String, f64)>,
+}
+
+/// The rankings.
+///
+/// # Errors
+/// Axes that no data of the program have, or more than one array; labels that the fit does not know; a file that cannot be read.
+pub fn rankings(fit: &Reopened, asked: &Asked<'_>) -> Result<Rankings, Error> {
+    let problem = fit.problem.as_given();
+    let array = array(problem, asked)?;
+    let wanted: Vec<(String, String)> =
+        asked.each.iter().filter_map(|(axis, label)| Some((axis.clone(), label.clone()?))).collect();
+    let only = labels(problem, &wanted)?;
+    let own = problem.equations.symbols.array(array);
+    let bound = &problem.binding.bound;
+    let (data, shape) = (bound.array(array), bound.shape(&problem.equations.symbols, array));
+    let dimensions = Dimension::of(problem, array);
+    let ranked = dimension_of(&dimensions, asked.rank).unwrap_or(0);
+    let (excluded, unknown) = match asked.not_in {
+        None => (HashSet::new(), 0),
+        Some(path) => listed(problem, array, path)?,
+    };
+    let positions = Cells { problem, array, only: &only }.positions();
+    let others: Vec<usize> = (0..shape.len()).filter(|dimension| *dimension != ranked).collect();
+    let names = others.iter().flat_map(|dimension| dimensions[*dimension].names()).collect();
+    let rows: usize = others.iter().map(|dimension| positions[*dimension].len()).product();
+    let mut rankings = Vec::with_capacity(rows);
+    let together = (BLOCK / shape[ranked].max(1)).max(1);
+    for start in (0..rows).step_by(together) {
+        let mut coordinates: Vec<Vec<u32>> = vec![Vec::new(); shape.len()];
+        let mut ends = Vec::new();
+        for row in start..rows.min(start + together) {
+            let mut place = vec![0_u32; shape.len()];
+            let mut rest = row;
+            for dimension in others.iter().rev() {
+                let own = &positions[*dimension];
+                place[*dimension] = own[rest % own.len()];
+                rest /= own.len();
+            }
+            for item in &positions[ranked] {
+                place[ranked] = *item;
+                let at: Vec<usize> = place.iter().map(|own| *own as usize).collect();
+                if is_there(own, &at)
+                    && !excluded.contains(&place)
+                    && !(asked.unseen && is_seen(data, &shape, &at))
+                {
+                    coordinates.iter_mut().zip(&place).for_each(|(column, own)| column.push(*own));
+                }
+            }
+            ends.push((place, coordinates[ranked].len()));
+        }
+        let found =
+            expected(&fit.problem, &fit.parameters, array, &coordinates, 0, (fit.seed, asked.threads))?;
+        let mut first = 0;
+        for (place, end) in ends {
+            let mut order: Vec<usize> = (first..end).collect();
+            order.sort_by(|one, other| found.mean[*other].total_cmp(&found.mean[*one]));
+            let label = |entry: &usize| {
+                let item = coordinates[ranked][*entry] as usize;
+                (dimensions[ranked].labels(item).join("/"), found.mean[*entry])
+            };
+            let items = order.iter().take(asked.count).map(label).collect();
+            let labels =
+                others.iter().flat_map(|own| dimensions[*own].labels(place[*own] as usize)).collect();
+            rankings.push(Ranking { labels, items });
+            first = end;
+        }
+    }
+    Ok(Rankings { array: own.name.clone(), names, rankings, unknown })
+}
+
+/// Whether the data have an entry: one that is observed, and is not 0 where what is not listed is 0.
+pub(crate) fn is_seen(data: &BoundArray, shape: &[usize], place: &[usize]) -> bool {
+    let (value, seen) = data.entry(shape, place);
+    seen && (value != 0.0 || data.has_missing())
+}
+
+/// The dimension of an axis, by its innermost name.
+pub(crate) fn dimension_of(dimensions: &[Dimension<'_>], axis: &str) -> Option<usize> {
+    dimensions.iter().position(|own| own.names().last().is_some_and(|name| name == axis))
+}
+
+/// The data whose entries are ranked.
+fn array(problem: &Problem, asked: &Asked<'_>) -> Result<ArrayId, DataError> {
+    let symbols = &problem.equations.symbols;
+    let given: Vec<&str> =
+        std::iter::once(asked.rank).chain(asked.each.iter().map(|(axis, _)| axis.as_str())).collect();
+    let known: Vec<&str> = symbols.axes.iter().map(|axis| axis.name.as_str()).collect();
+    for (place, axis) in given.iter().enumerate() {
+        let option = if place == 0 { "--rank" } else { "--for" };
+        if !known.contains(axis) {
+            let message = format!("`{option} {axis}`: the program has no axis of this name");
+            return Err(DataError::unknown(message, axis, &known));
+        }
+        if given[..place].contains(axis) && place > 0 && *axis == asked.rank {
+            return Err(DataError::new(format!("`--for {axis}` is the axis that is ranked")));
+        }
+    }
+    let names: Vec<String> = asked.of.iter().map(|name| (*name).to_owned()).collect();
+    let has = |array: &ArrayId| {
+        let dimensions = Dimension::of(problem, *array);
+        let own: Vec<String> = dimensions.iter().flat_map(Dimension::names).collect();
+        own.len() == dimensions.len()
+            && given.iter().all(|axis| own.iter().any(|own| own == axis))
+            && own.iter().all(|axis| given.contains(&axis.as_str()))
+    };
+    let found: Vec<ArrayId> = arrays(problem, &names)?.into_iter().filter(has).collect();
+    let axes = |array: ArrayId| {
+        let names: Vec<String> = Dimension::of(problem, array).iter().flat_map(Dimension::names).collect();
+        format!("`{}` over {}", symbols.array(array).name, names.join(", "))
+    };
+    match found.as_slice() {
+        [array] if matches!(symbols.array(*array).support, Support::Index(_)) => {
+            Err(DataError::new(format!(
+                "`{}` cannot be ranked: its entries are classes, which have no order",
+                symbols.array(*array).name
+            )))
+        }
+        [array] => Ok(*array),
+        [] => {
+            let all: Vec<String> = arrays(problem, &[])?.into_iter().map(axes).collect();
+            Err(DataError::new(format!("no data of the program have exactly the axes {}", given.join(", ")))
+                .possible(format!(
+                    "the axes of one array, `--rank` one of them and `--for` each of the others: {}",
+                    all.join("; ")
+                )))
+        }
+        [first, ..] => {
+            let all: Vec<String> = found.iter().map(|array| axes(*array)).collect();
+            Err(DataError::new(format!("several data have these axes: {}", all.join("; ")))
+                .help(format!("--of {}", symbols.array(*first).name)))
+        }
+    }
+}
+
+/// Entries by their positions.
+type Places = HashSet<Vec<u32>>;
+
+/// The entries that a file lists, of a dense one those that are not 0; and how many have a label that the fit does not know.
+fn listed(problem: &Problem, array: ArrayId, path: &Path) -> Result<(Places, usize), Error> {
+    let dimensions = Dimension::of(problem, array);
+    let names: Vec<String> = dimensions.iter().flat_map(Dimension::names).collect();
+    let axes: Vec<cavi_files::Dimension<'_>> =
+        names.iter().map(|axis| cavi_files::Dimension { axis, letter: None }).collect();
+    let options = ReadOptions { dimensions: &axes, wanted: Wanted::Positions, ..ReadOptions::default() };
+    let content = cavi_files::read(path, &options).map_err(|error| Error::from(error.in_file(path)))?;
+    let shape = problem.binding.bound.shape(&problem.equations.symbols, array);
+    let known: Vec<std::collections::HashMap<String, u32>> = dimensions
+        .iter()
+        .zip(&shape)
+        .map(|(own, size)| {
+            (0..*size).map(|position| (own.labels(position).join("/"), position as u32)).collect()
+        })
+        .collect();
+    let by_label = |dimension: usize, label: &str| known[dimension].get(label).copied();
+    let by_place =
+        |dimension: usize, position: usize| (position < shape[dimension]).then_some(position as u32);
+    let columns: Vec<Vec<Option<u32>>> = match &content {
+        Content::Long(long) => long
+            .positions
+            .iter()
+            .enumerate()
+            .map(|(dimension, own)| {
+                let of: Vec<Option<u32>> = own.names.iter().map(|name| by_label(dimension, name)).collect();
+                own.codes
+                    .iter()
+                    .map(|code| if *code == MISSING { None } else { of[*code as usize] })
+                    .collect()
+            })
+            .collect(),
+        Content::Coordinates(own) => (0..shape.len())
+            .map(|dimension| {
+                let place = |position: &u32| match &own.labels[dimension] {
+                    Some(labels) => by_label(dimension, &labels[*position as usize]),
+                    None => by_place(dimension, *position as usize),
+                };
+                own.indices[dimension].iter().map(place).collect()
+            })
+            .collect(),
+        Content::Dense(own) => {
+            let Values::Numbers(values) = &own.values else {
+                return Err(
+                    DataError::new(format!("{}: found text; expected entries", path.display())).into()
+                );
+            };
+            let there: Vec<usize> =
+                (0..values.len()).filter(|cell| values[*cell] != 0.0 && !values[*cell].is_nan()).collect();
+            (0..shape.len())
+                .map(|dimension| {
+                    let after: usize = own.shape[dimension + 1..].iter().product::<usize>().max(1);
+                    let place = |cell: &usize| {
+                        let position = cell / after % own.shape[dimension].max(1);
+                        match &own.labels[dimension] {
+                            Some(labels) => by_label(dimension, &labels[position]),
+                            None => by_place(dimension, position),
+                        }
+                    };
+                    there.iter().map(place).collect()
+                })
+                .collect()
+        }
+        Content::Documents(own) => {
+            let rows = own
+                .offsets
+                .windows(2)
+                .enumerate()
+                .flat_map(|(row, pair)| std::iter::repeat_n(by_place(0, row), pair[1] - pair[0]));
+            vec![rows.collect(), own.ids.iter().map(|id| by_place(1, *id as usize)).collect()]
+        }
+    };
+    let count = columns.first().map_or(0, Vec::len);
+    let mut places = Places::new();
+    let mut unknown = 0;
+    for entry in 0..count {
+        match columns.iter().map(|column| column[entry]).collect::<Option<Vec<u32>>>() {
+            Some(place) => _ = places.insert(place),
+            None => unknown += 1,
+        }
+    }
+    Ok((places, unknown))
+}

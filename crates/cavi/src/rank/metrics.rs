@@ -1,0 +1,512 @@
+//! How well held-out entries are ranked, or met, by what they are expected to be; beside what popularity does.
+//!
+//! A row is a position on all axes of the data but the one that is ranked. Its candidates are the positions whose entry the fit was not given: those
+//! that it was given (observed, and not 0 where what is not listed is 0) are left out. The gain of a candidate is its held-out value, 0
+//! where there is none; it is relevant where that is above 0. Rows without a relevant candidate are left out, and the metrics of
+//! the others averaged:
+//!
+//! - `ndcg@k`: `DCG = sum_r gain_r / log2(r + 1)` over the first k ranks, over that of the best order. Candidates of the same score share
+//!   the discounts of their ranks, as in scikit-learn's `ndcg_score`.
+//! - `precision@k`, `recall@k`: the relevant among the first k, over k and over all relevant ones; in expectation over the order of
+//!   candidates of the same score.
+//! - `map`: the mean of average precision, `sum_n (R_n - R_(n-1)) P_n` over thresholds of the score, as in scikit-learn's
+//!   `average_precision_score`.
+//! - `auc`: the probability that a relevant candidate is above another, ties counting half, as in `roc_auc_score`.
+//! - `rmse`, `mae`: of the held-out entries themselves, against what they are expected to be; of thinned counts against the
+//!   expected number of held-out units.
+//!
+//! Popularity ranks by how much the fit was given along the ranked axis (units of counts, else entries); for `rmse` and `mae` it is the mean
+//! of what was given there.
+
+use std::collections::BTreeMap;
+
+use cavi_algebra::Support;
+use cavi_executor::{BoundArray, Parameters};
+
+use crate::bind::{DataError, Hidden};
+use crate::dimensions::Dimension;
+use crate::error::Error;
+use crate::heldout::{expected, is_there};
+use crate::prepare::Problem;
+
+use super::{dimension_of, is_seen};
+
+/// A metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metric {
+    /// Normalised discounted cumulative gain, of the first so many.
+    Ndcg(Option<usize>),
+    /// The share of the first so many that is relevant.
+    Precision(usize),
+    /// The share of the relevant ones that is among the first so many.
+    Recall(usize),
+    /// Mean average precision.
+    Map,
+    /// Area under the receiver operating characteristic.
+    Auc,
+    /// Root of the mean squared error.
+    Rmse,
+    /// Mean absolute error.
+    Mae,
+}
+
+/// What is known, for messages.
+const KNOWN: &str =
+    "`ndcg`, `ndcg@K`, `precision@K`, `recall@K`, `map`, `auc`, `rmse`, `mae`, K a whole number from 1";
+
+impl Metric {
+    /// Reads `ndcg@20,recall@20,map,auc,rmse`.
+    ///
+    /// # Errors
+    /// A name of no metric.
+    pub fn parse_all(text: &str) -> Result<Vec<Metric>, DataError> {
+        text.split(',').map(str::trim).map(Metric::parse).collect()
+    }
+
+    fn parse(text: &str) -> Result<Metric, DataError> {
+        let unknown = || DataError::new(format!("`--metrics`: there is no metric `{text}`")).possible(KNOWN);
+        let (name, at) = match text.split_once('@') {
+            None => (text, None),
+            Some((name, at)) => {
+                (name, Some(at.parse().ok().filter(|at: &usize| *at > 0).ok_or_else(unknown)?))
+            }
+        };
+        Ok(match (name, at) {
+            ("ndcg", at) => Metric::Ndcg(at),
+            ("precision", Some(at)) => Metric::Precision(at),
+            ("recall", Some(at)) => Metric::Recall(at),
+            ("map", None) => Metric::Map,
+            ("auc", None) => Metric::Auc,
+            ("rmse", None) => Metric::Rmse,
+            ("mae", None) => Metric::Mae,
+            _ => return Err(unknown()),
+        })
+    }
+
+    /// As [`Metric::parse_all`] reads it.
+    pub fn name(self) -> String {
+        match self {
+            Metric::Ndcg(None) => "ndcg".to_owned(),
+            Metric::Ndcg(Some(at)) => format!("ndcg@{at}"),
+            Metric::Precision(at) => format!("precision@{at}"),
+            Metric::Recall(at) => format!("recall@{at}"),
+            Metric::Map => "map".to_owned(),
+            Metric::Auc => "auc".to_owned(),
+            Metric::Rmse => "rmse".to_owned(),
+            Metric::Mae => "mae".to_owned(),
+        }
+    }
+
+    fn is_of_entries(self) -> bool {
+        matches!(self, Metric::Rmse | Metric::Mae)
+    }
+
+    /// Of one row, whose candidates have these gains and scores; `None` where it is not defined.
+    pub fn of_row(self, gains: &[f64], scores: &[f64]) -> Option<f64> {
+        let groups = tied(gains, scores);
+        let relevant = gains.iter().filter(|gain| **gain > 0.0).count() as f64;
+        let others = gains.len() as f64 - relevant;
+        if relevant == 0.0 {
+            return None;
+        }
+        match self {
+            Metric::Ndcg(at) => {
+                let at = at.unwrap_or(gains.len());
+                let mut best = gains.to_vec();
+                best.sort_by(|one, other| other.total_cmp(one));
+                let ideal: f64 =
+                    best.iter().take(at).enumerate().map(|(rank, gain)| gain * discount(rank)).sum();
+                let mut rank = 0;
+                let mut gained = 0.0;
+                for group in &groups {
+                    let discounts: f64 = (rank..(rank + group.count).min(at.max(rank))).map(discount).sum();
+                    gained += group.gain / group.count as f64 * discounts;
+                    rank += group.count;
+                }
+                Some(gained / ideal)
+            }
+            Metric::Precision(at) => Some(hits(&groups, at) / at as f64),
+            Metric::Recall(at) => Some(hits(&groups, at) / relevant),
+            Metric::Map => {
+                let (mut found, mut seen, mut sum) = (0.0, 0.0, 0.0);
+                for group in &groups {
+                    found += group.relevant as f64;
+                    seen += group.count as f64;
+                    sum += group.relevant as f64 / relevant * (found / seen);
+                }
+                Some(sum)
+            }
+            Metric::Auc if others == 0.0 => None,
+            Metric::Auc => {
+                let (mut above, mut pairs) = (0.0, 0.0);
+                for group in &groups {
+                    let (own, rest) = (group.relevant as f64, (group.count - group.relevant) as f64);
+                    pairs += rest * (above + own / 2.0);
+                    above += own;
+                }
+                Some(pairs / (relevant * others))
+            }
+            Metric::Rmse | Metric::Mae => None,
+        }
+    }
+}
+
+/// Candidates of the same score.
+struct Tied {
+    count: usize,
+    gain: f64,
+    relevant: usize,
+}
+
+/// Groups of candidates of the same score, the greatest first.
+fn tied(gains: &[f64], scores: &[f64]) -> Vec<Tied> {
+    let mut order: Vec<usize> = (0..scores.len()).collect();
+    order.sort_by(|one, other| scores[*other].total_cmp(&scores[*one]));
+    let mut groups: Vec<Tied> = Vec::new();
+    let mut before = None;
+    for place in order {
+        if before != Some(scores[place]) {
+            groups.push(Tied { count: 0, gain: 0.0, relevant: 0 });
+        }
+        before = Some(scores[place]);
+        let group = groups.last_mut().expect("just pushed");
+        group.count += 1;
+        group.gain += gains[place];
+        group.relevant += usize::from(gains[place] > 0.0);
+    }
+    groups
+}
+
+/// `1 / log2(r + 1)` of a rank that counts from 0.
+fn discount(rank: usize) -> f64 {
+    1.0 / (rank as f64 + 2.0).log2()
+}
+
+/// How many relevant candidates are expected among the first so many.
+fn hits(groups: &[Tied], at: usize) -> f64 {
+    let (mut rank, mut hits) = (0, 0.0);
+    for group in groups {
+        let inside = group.count.min(at.saturating_sub(rank));
+        hits += group.relevant as f64 * inside as f64 / group.count as f64;
+        rank += group.count;
+    }
+    hits
+}
+
+/// The value of a metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// The array.
+    pub array: String,
+    /// The metric.
+    pub metric: Metric,
+    /// Over how many rows, or entries, it is averaged.
+    pub count: usize,
+    /// Its value; NaN where nothing has one.
+    pub value: f64,
+    /// The standard error of an average over rows.
+    pub standard_error: Option<f64>,
+    /// The value for popularity.
+    pub popularity: f64,
+}
+
+/// Metrics of what is held out of an array, for the average of the expectations of several fits; ranked along an axis, the last where none is named.
+/// `settings` are the seed of draws and the number of threads.
+///
+/// # Errors
+/// Data whose entries have no order or no expected value; negative gains; data without such an axis.
+pub fn measure(
+    problem: &Problem,
+    fits: &[&Parameters],
+    hidden: &Hidden,
+    rank: Option<&str>,
+    metrics: &[Metric],
+    settings: (u64, usize),
+) -> Result<Vec<Measured>, Error> {
+    let given = problem.as_given();
+    let array = given.equations.symbols.array(hidden.array);
+    if matches!(array.support, Support::Index(_)) {
+        return Err(DataError::new(format!(
+            "`--metrics`: entries of `{}` are classes, which have no order",
+            array.name
+        ))
+        .into());
+    }
+    if hidden.coordinates.len() != array.letters.len() {
+        return Err(DataError::new(format!(
+            "`--metrics`: whole rows of `{}` are held out, and nothing of them is ranked",
+            array.name
+        ))
+        .into());
+    }
+    let measuring = Measuring { problem, given, fits, hidden, settings };
+    let rows = metrics.iter().any(|metric| !metric.is_of_entries());
+    let by_row = if rows { measuring.rows(rank, metrics)? } else { BTreeMap::new() };
+    let entries = metrics.iter().any(|metric| metric.is_of_entries());
+    let errors = if entries { Some(measuring.errors()?) } else { None };
+    let each = metrics.iter().enumerate().map(|(place, metric)| match (&errors, metric.is_of_entries()) {
+        (Some((own, popularity)), true) => {
+            let of = |errors: &[f64]| match metric {
+                Metric::Rmse => {
+                    (errors.iter().map(|own| own * own).sum::<f64>() / errors.len() as f64).sqrt()
+                }
+                _ => errors.iter().map(|own| own.abs()).sum::<f64>() / errors.len() as f64,
+            };
+            Measured {
+                array: array.name.clone(),
+                metric: *metric,
+                count: own.len(),
+                value: of(own),
+                standard_error: None,
+                popularity: of(popularity),
+            }
+        }
+        _ => {
+            let (own, popularity) = by_row.get(&place).cloned().unwrap_or_default();
+            let (value, standard_error) = averaged(&own);
+            Measured {
+                array: array.name.clone(),
+                metric: *metric,
+                count: own.len(),
+                value,
+                standard_error,
+                popularity: averaged(&popularity).0,
+            }
+        }
+    });
+    Ok(each.collect())
+}
+
+/// The mean of numbers and its standard error.
+fn averaged(values: &[f64]) -> (f64, Option<f64>) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|own| (own - mean) * (own - mean)).sum();
+    (mean, (values.len() > 1).then(|| (squares / (count * (count - 1.0))).sqrt()))
+}
+
+/// Values of each metric by its place: of the fit, and of popularity.
+type ByMetric = BTreeMap<usize, (Vec<f64>, Vec<f64>)>;
+
+struct Measuring<'a> {
+    problem: &'a Problem,
+    given: &'a Problem,
+    fits: &'a [&'a Parameters],
+    hidden: &'a Hidden,
+    settings: (u64, usize),
+}
+
+impl Measuring<'_> {
+    fn data(&self) -> (&BoundArray, Vec<usize>) {
+        let bound = &self.given.binding.bound;
+        (bound.array(self.hidden.array), bound.shape(&self.given.equations.symbols, self.hidden.array))
+    }
+
+    /// What entries are expected to be, on average over the fits.
+    fn expected(&self, coordinates: &[Vec<u32>]) -> Result<Vec<f64>, Error> {
+        let mut sum: Vec<f64> = Vec::new();
+        for parameters in self.fits {
+            let own =
+                expected(self.problem, parameters, self.hidden.array, coordinates, 0, self.settings)?.mean;
+            if sum.is_empty() {
+                sum = vec![0.0; own.len()];
+            }
+            sum.iter_mut().zip(own).for_each(|(sum, own)| *sum += own / self.fits.len() as f64);
+        }
+        Ok(sum)
+    }
+
+    /// Numbers of entries in the units in which the data were given.
+    fn in_units(&self, coordinates: &[Vec<u32>], values: &[f64]) -> Vec<f64> {
+        let mut values = values.to_vec();
+        let Problem { equations, binding, .. } = self.given;
+        if let Some(own) = binding.standardised.iter().find(|own| own.array == self.hidden.array) {
+            own.undo(&equations.symbols, &binding.bound, coordinates, &mut values, None);
+        }
+        values
+    }
+
+    /// What was given along a dimension: how much, and its mean over entries.
+    fn popularity(&self, dimension: usize) -> (Vec<f64>, Vec<f64>) {
+        let (data, shape) = self.data();
+        let array = self.given.equations.symbols.array(self.hidden.array);
+        let is_count = array.support == Support::Count;
+        let mut sums = vec![0.0; shape[dimension]];
+        let mut counts = vec![0.0; shape[dimension]];
+        let mut entries: Vec<Vec<u32>> = vec![Vec::new(); shape.len()];
+        let mut values = Vec::new();
+        let mut keep = |place: &dyn Fn(usize) -> u32, value: f64| {
+            entries.iter_mut().enumerate().for_each(|(dimension, column)| column.push(place(dimension)));
+            values.push(value);
+        };
+        match data {
+            BoundArray::Dense { values, observed } => {
+                for (cell, value) in values.iter().enumerate() {
+                    if observed.as_ref().is_none_or(|own| own[cell]) {
+                        let place = crate::heldout::unflat(&shape, cell);
+                        keep(&|dimension| place[dimension] as u32, *value);
+                    }
+                }
+            }
+            BoundArray::Sparse { indices, values, observed, .. } => {
+                for (entry, value) in values.iter().enumerate() {
+                    if observed.as_ref().is_none_or(|own| own[entry]) {
+                        keep(&|dimension| indices[dimension][entry], *value);
+                    }
+                }
+            }
+        }
+        let values = self.in_units(&entries, &values);
+        for (position, value) in entries[dimension].iter().zip(values) {
+            sums[*position as usize] += value;
+            counts[*position as usize] += 1.0;
+        }
+        let zeros = matches!(data, BoundArray::Sparse { unlisted_zero: true, .. });
+        let others: usize = (0..shape.len()).filter(|own| *own != dimension).map(|own| shape[own]).product();
+        let overall = sums.iter().sum::<f64>() / counts.iter().sum::<f64>().max(1.0);
+        let mean = |(sum, count): (&f64, &f64)| match zeros {
+            true => sum / others.max(1) as f64,
+            false if *count > 0.0 => sum / count,
+            false => overall,
+        };
+        let means = sums.iter().zip(&counts).map(mean).collect();
+        (if is_count { sums } else { counts }, means)
+    }
+
+    /// The dimension that is ranked.
+    fn ranked(&self, rank: Option<&str>) -> Result<usize, DataError> {
+        let dimensions = Dimension::of(self.given, self.hidden.array);
+        let name = &self.given.equations.symbols.array(self.hidden.array).name;
+        if self
+            .given
+            .binding
+            .entries
+            .iter()
+            .any(|own| own.data.iter().any(|own| own.array == self.hidden.array))
+        {
+            return Err(DataError::new(format!(
+                "`--metrics`: the program has latents of its own at each listed entry of `{name}`, and others cannot be ranked"
+            ))
+            .possible("`rmse` and `mae`, of the held-out entries themselves"));
+        }
+        match rank {
+            None if dimensions.is_empty() => {
+                Err(DataError::new(format!("`--metrics`: `{name}` is one number, and is not ranked")))
+            }
+            None => Ok(dimensions.len() - 1),
+            Some(axis) => dimension_of(&dimensions, axis)
+                .ok_or_else(|| DataError::new(format!("`--rank {axis}`: `{name}` has no axis `{axis}`"))),
+        }
+    }
+
+    /// The metrics of each row.
+    fn rows(&self, rank: Option<&str>, metrics: &[Metric]) -> Result<ByMetric, Error> {
+        let ranked = self.ranked(rank)?;
+        let (data, shape) = self.data();
+        let array = self.given.equations.symbols.array(self.hidden.array);
+        let (popularity, _) = self.popularity(ranked);
+        let gains = self.in_units(&self.hidden.coordinates, &self.hidden.values);
+        if metrics.iter().any(|metric| matches!(metric, Metric::Ndcg(_)))
+            && gains.iter().any(|gain| *gain < 0.0)
+        {
+            return Err(DataError::new(format!(
+                "`--metrics ndcg`: a held-out entry of `{}` is negative, and gains are not",
+                array.name
+            ))
+            .into());
+        }
+        let mut rows: BTreeMap<Vec<u32>, BTreeMap<u32, f64>> = BTreeMap::new();
+        for (entry, gain) in gains.iter().enumerate() {
+            let mut row: Vec<u32> = self.hidden.coordinates.iter().map(|column| column[entry]).collect();
+            let item = std::mem::take(&mut row[ranked]);
+            *rows.entry(row).or_default().entry(item).or_default() += gain;
+        }
+        let mut found = ByMetric::new();
+        let rows: Vec<(Vec<u32>, BTreeMap<u32, f64>)> = rows.into_iter().collect();
+        for chunk in rows.chunks((super::BLOCK / shape[ranked].max(1)).max(1)) {
+            let mut coordinates: Vec<Vec<u32>> = vec![Vec::new(); shape.len()];
+            let mut gains: Vec<f64> = Vec::new();
+            let mut ends = Vec::new();
+            for (row, own) in chunk {
+                let mut place: Vec<usize> = row.iter().map(|own| *own as usize).collect();
+                for item in 0..shape[ranked] {
+                    place[ranked] = item;
+                    if is_there(array, &place) && !is_seen(data, &shape, &place) {
+                        coordinates.iter_mut().zip(&place).for_each(|(column, own)| column.push(*own as u32));
+                        gains.push(own.get(&(item as u32)).copied().unwrap_or(0.0));
+                    }
+                }
+                ends.push(gains.len());
+            }
+            let scores = self.expected(&coordinates)?;
+            let popular: Vec<f64> =
+                coordinates[ranked].iter().map(|item| popularity[*item as usize]).collect();
+            let mut first = 0;
+            for end in ends {
+                for (number, metric) in metrics.iter().enumerate() {
+                    let own = metric.of_row(&gains[first..end], &scores[first..end]);
+                    let theirs = metric.of_row(&gains[first..end], &popular[first..end]);
+                    if let (Some(own), Some(theirs)) = (own, theirs) {
+                        let both = found.entry(number).or_default();
+                        both.0.push(own);
+                        both.1.push(theirs);
+                    }
+                }
+                first = end;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Held-out entries less what they are expected to be: by the fits, and by the mean of what was given along the last axis.
+    fn errors(&self) -> Result<(Vec<f64>, Vec<f64>), Error> {
+        let Hidden { coordinates, values, odds, .. } = self.hidden;
+        let values = self.in_units(coordinates, values);
+        let odds = odds.unwrap_or(1.0);
+        let means = self.expected(coordinates)?;
+        let own = values.iter().zip(means).map(|(value, mean)| value - odds * mean).collect();
+        let Ok(last) = self.ranked(None) else { return Ok((own, vec![f64::NAN; values.len()])) };
+        let (_, popular) = self.popularity(last);
+        let each = values.iter().zip(&coordinates[last]);
+        let theirs = each.map(|(value, item)| value - odds * popular[*item as usize]).collect();
+        Ok((own, theirs))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Metric;
+
+    /// scikit-learn 1.5 on the same numbers: `ndcg_score([g], [s], k=..)`, `average_precision_score(g > 0, s)`,
+    /// `roc_auc_score(g > 0, s)`.
+    #[test]
+    fn rows_are_measured_as_scikit_learn_does() {
+        let gains = [0.0, 3.0, 1.0, 0.0, 2.0];
+        let scores = [0.5, 0.5, 0.9, 0.1, 0.3];
+        let check = |text: &str, value: f64| {
+            let metric = Metric::parse_all(text).expect("a metric")[0];
+            let found = metric.of_row(&gains, &scores).expect("it is defined");
+            assert!((found - value).abs() < 1e-12, "{text}: {found}, not {value}");
+        };
+        let log2 = f64::log2;
+        let ideal = 3.0 + 2.0 / log2(3.0) + 1.0 / 2.0;
+        // The tie of the first two shares ranks 2 and 3.
+        check("ndcg", (1.0 + 1.5 * (1.0 / log2(3.0) + 0.5) + 2.0 / log2(5.0)) / ideal);
+        check("ndcg@2", (1.0 + 1.5 / log2(3.0)) / (3.0 + 2.0 / log2(3.0)));
+        check("map", 1.0 / 3.0 * (1.0 + 2.0 / 3.0 + 3.0 / 4.0));
+        // Pairs: against the first (tied with one, above another, below the last) and against the fourth (all above).
+        check("auc", (0.5 + 1.0 + 0.0 + 3.0) / 6.0);
+        check("recall@2", 1.5 / 3.0);
+        check("precision@2", 1.5 / 2.0);
+        check("recall@10", 1.0);
+        assert_eq!(Metric::Map.of_row(&[0.0, 0.0], &[1.0, 2.0]), None);
+        assert_eq!(Metric::Auc.of_row(&[1.0, 2.0], &[1.0, 2.0]), None);
+    }
+
+    #[test]
+    fn unknown_metrics_are_refused() {
+        for text in ["ndgc", "recall", "ndcg@0", "map@3", "", "auc,"] {
+            assert!(Metric::parse_all(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! A fit read back from its directory together with its data, to be asked about.
+//!
+//! The data are those that are given, else the files that the fit was made from, if they are unchanged. What was held out of the fit is held
+//! out again: the same entries, since they follow from the seed. Of new rows that were projected, what is theirs is read from their own
+//! directory, and what they share from that of the fit.
+
+use std::path::{Path, PathBuf};
+
+use cavi_algebra::{BlockId, Mode};
+use cavi_executor::Parameters;
+
+use crate::bind::{DataError, Inputs};
+use crate::data_files;
+use crate::directory::Stored;
+use crate::error::Error;
+use crate::heldout::{HeldOut, Request};
+use crate::prepare::Problem;
+use crate::project;
+use crate::start::Given;
+
+/// A fit with its data.
+#[derive(Debug)]
+pub struct Reopened {
+    /// What its directory says of it.
+    pub stored: Stored,
+    /// The program with the data that the fit saw.
+    pub problem: Problem,
+    /// What was held out of it.
+    pub held: HeldOut,
+    /// The factors of q, in the coordinates of the data.
+    pub parameters: Parameters,
+    /// The seed of the split.
+    pub seed: u64,
+}
+
+/// Reads a fit, or the latents of new rows, with the data that are `given`, else with those that it was made from.
+///
+/// # Errors
+/// A directory that holds no fit; files that have changed or are gone; data that are not those of the fit.
+pub fn open(directory: &Path, given: Option<&Inputs>) -> Result<Reopened, Error> {
+    let stored = Stored::open(directory)?;
+    let inputs = match given {
+        Some(inputs) => inputs.clone(),
+        None => {
+            let inputs = stored.inputs()?;
+            data_files::refuse_changed(&inputs, &data_files::stored(&stored.summary), directory)?;
+            inputs
+        }
+    };
+    let inputs = stored.with_earlier(inputs);
+    let (compiled, _) = crate::session::open(&stored.text, &stored.file_name, &inputs)?;
+    let seed = stored.split_seed();
+    if let Some(fit) = stored.projected_by() {
+        let earlier = Stored::open(&fit)?;
+        let axis = stored.summary["projected"]["axis"].as_str();
+        let rows = project::bind(compiled, &inputs, &earlier, &fit, axis)?;
+        let parameters = parameters(&rows.problem, seed, &|wanted| {
+            let own = |id: BlockId| rows.is_own(id) && wanted(id);
+            let shared = |id: BlockId| !rows.is_own(id) && wanted(id);
+            let mut given = crate::init::read_blocks(&rows.problem, &fit, &shared)?;
+            let theirs = crate::init::read_blocks(&rows.problem, directory, &own)?;
+            given.blocks.iter_mut().zip(theirs.blocks).for_each(|(one, other)| *one = one.take().or(other));
+            Ok(given)
+        })?;
+        return Ok(Reopened { stored, problem: rows.problem, held: HeldOut::default(), parameters, seed });
+    }
+    let requests: Result<Vec<Request>, DataError> = texts(&stored.summary["settings"]["heldout"])
+        .iter()
+        .map(|text| Request::parse("--heldout", text))
+        .collect();
+    let (problem, held) = compiled.bind_without(&inputs, &requests?, Some(seed))?;
+    let read = |wanted: &dyn Fn(BlockId) -> bool| crate::init::read_blocks(&problem, directory, wanted);
+    let parameters = parameters(&problem, seed, &read)?;
+    Ok(Reopened { stored, problem, held, parameters, seed })
+}
+
+/// Reads the files of some blocks.
+type Read<'a> = dyn Fn(&dyn Fn(BlockId) -> bool) -> Result<Given, Vec<DataError>> + 'a;
+
+/// The factors of q of all blocks that are stored.
+fn parameters(problem: &Problem, seed: u64, read: &Read<'_>) -> Result<Parameters, Vec<DataError>> {
+    let Problem { equations, binding, .. } = problem.as_given();
+    let given = read(&|id| equations.block(id).mode != Mode::Implicit)?;
+    let mut parameters = cavi_executor::start(equations, &binding.bound, seed);
+    for (own, given) in parameters.blocks.iter_mut().zip(given.blocks) {
+        if let Some(given) = given {
+            *own = given;
+        }
+    }
+    Ok(parameters)
+}
+
+/// A list of texts in JSON.
+fn texts(value: &serde_json::Value) -> Vec<String> {
+    value.as_array().into_iter().flatten().filter_map(|own| own.as_str().map(str::to_owned)).collect()
+}
+
+impl Stored {
+    /// The inputs that the fit had.
+    ///
+    /// # Errors
+    /// A line of `summary.json` that is no such option.
+    pub fn inputs(&self) -> Result<Inputs, Vec<DataError>> {
+        let of = |name: &str| texts(&self.summary["settings"][name]);
+        let mut inputs =
+            Inputs::parse(&of("data"), &of("columns"), &of("transpose"), &of("labels"), &of("set"))?;
+        inputs.texts = self.texts.clone().unwrap_or_default();
+        Ok(inputs)
+    }
+
+    /// The seed by which data were held out of the fit.
+    pub fn split_seed(&self) -> u64 {
+        let settings = self.summary["settings"]["seed"].as_u64();
+        settings.or_else(|| self.summary["seed"].as_u64()).unwrap_or(0)
+    }
+
+    /// The directory of the fit by which these rows were projected.
+    fn projected_by(&self) -> Option<PathBuf> {
+        self.summary["projected"]["fit"].as_str().map(PathBuf::from)
+    }
+}
