@@ -8,5 +8,6 @@ mod export;
 mod heldout;
 mod options;
 mod project;
+mod replacing;
 mod terminal;
 mod texts;
