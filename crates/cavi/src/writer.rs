@@ -45,6 +45,9 @@ impl Writer {
         if path.exists() && !path.is_dir() {
             return Err(usage(format!("`--out {shown}` is a file; expected a directory")));
         }
+        if path.is_symlink() && !path.exists() {
+            return Err(usage(format!("`--out {shown}` is a link to nothing; expected a directory")));
+        }
         let parent = match path.parent() {
             Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
             Some(parent) => parent,
@@ -72,6 +75,7 @@ impl Writer {
             Err(error) => return Err(cannot("written to", error)),
         };
         let writer = Writer { target, shown: shown.clone(), made, lock };
+        probe(&writer.target).map_err(|error| cannot("written to", error))?;
         writer.clean().map_err(|error| cannot("cleared of what a killed run left beside it", error))?;
         if writer.target.join(MARKER).exists() && marker::state(&writer.target).is_none() {
             return Err(usage(format!(
@@ -115,20 +119,32 @@ impl Writer {
             return Err(error);
         }
         self.made = None;
-        self.swap(&staged).map_err(|error| {
+        let retired = self.swap(&staged).map_err(|error| {
+            // A name that the next writer does not take away.
             let kept = self.beside("whole");
-            let at = if fs::rename(&staged, &kept).is_ok() { kept } else { staged };
+            let at = if fs::rename(&staged, &kept).is_ok() { kept } else { staged.clone() };
             DataError::new(format!(
                 "`--out {}` cannot be replaced: {error}; the result stands whole in `{}`",
                 self.shown,
                 at.display()
             ))
+        })?;
+        let Some(retired) = retired else { return Ok(()) };
+        marker::retire(&retired, &self.target).map_err(|error| {
+            DataError::new(format!(
+                "`--out {}` is written, but what stood there cannot be taken away from `{}`: {error}",
+                self.shown,
+                retired.display()
+            ))
             .into()
         })
     }
 
-    /// Exchanges the finished directory with what stands at the place, and takes that away.
-    fn swap(&self, staged: &Path) -> io::Result<()> {
+    /// Exchanges the finished directory with what stands at the place, and says where that is now.
+    fn swap(&self, staged: &Path) -> io::Result<Option<PathBuf>> {
+        if let Ok(earlier) = fs::metadata(&self.target) {
+            fs::set_permissions(staged, earlier.permissions())?;
+        }
         let retired = match exchange(staged, &self.target) {
             Ok(()) => Some(staged.to_owned()),
             Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -145,7 +161,7 @@ impl Writer {
             }
         };
         sync_directory(self.parent())?;
-        retired.map_or(Ok(()), |old| marker::retire(&old, &self.target))
+        Ok(retired)
     }
 
     /// Takes away what killed writers left beside the directory. Nobody else writes there, since the lock is held.
@@ -305,6 +321,15 @@ fn is_left(own: &str, name: &str) -> bool {
     numbers
         .and_then(|text| text.split_once('-'))
         .is_some_and(|(process, time)| is_number(process) && is_number(time))
+}
+
+/// Finds whether a directory that stands can be written to.
+fn probe(directory: &Path) -> io::Result<()> {
+    if !directory.exists() {
+        return Ok(());
+    }
+    let file = directory.join(format!(".cavi-{}.probe", std::process::id()));
+    fs::write(&file, "").and_then(|()| fs::remove_file(&file))
 }
 
 /// Whether a directory has no entries, or is none.

@@ -246,7 +246,12 @@ fn every_command_that_writes_a_directory_writes_so() {
         fs::remove_dir_all(directory.join("mine")).unwrap();
         fs::remove_dir_all(directory.join("p")).unwrap();
     }
-    for out in [".", "..", "/"] {
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("nowhere", directory.join("link")).unwrap();
+    for out in [".", "..", "/", "link", "m.cavi"] {
+        if cfg!(not(unix)) && out == "link" {
+            continue;
+        }
         let output = cavi(&directory, &["export", "o", "--csv", "--out", out]);
         assert_eq!(output.status.code(), Some(2), "{out}: {}", text(&output.stderr));
     }
