@@ -115,7 +115,7 @@ impl Writer {
             .and_then(|()| sync(&staged).and_then(|()| marker::finish(&staged)).map_err(cannot));
         if let Err(error) = whole {
             // The error that stopped the writing is the one to report; the next writer takes away what cannot be taken away now.
-            let _ = fs::remove_dir_all(&staged);
+            let _ = marker::discard(&staged);
             return Err(error);
         }
         self.made = None;
@@ -323,13 +323,20 @@ fn is_left(own: &str, name: &str) -> bool {
         .is_some_and(|(process, time)| is_number(process) && is_number(time))
 }
 
-/// Finds whether a directory that stands can be written to.
+/// Asks whether a directory that stands can be written to, and leaves nothing in it.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 fn probe(directory: &Path) -> io::Result<()> {
-    if !directory.exists() {
-        return Ok(());
+    use rustix::fs::{Access, access};
+    match directory.exists() {
+        true => Ok(access(directory, Access::WRITE_OK | Access::EXEC_OK)?),
+        false => Ok(()),
     }
-    let file = directory.join(format!(".cavi-{}.probe", std::process::id()));
-    fs::write(&file, "").and_then(|()| fs::remove_file(&file))
+}
+
+/// The lock beside the directory has shown as much as such systems say.
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn probe(_: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 /// Whether a directory has no entries, or is none.

@@ -256,3 +256,20 @@ fn every_command_that_writes_a_directory_writes_so() {
         assert_eq!(output.status.code(), Some(2), "{out}: {}", text(&output.stderr));
     }
 }
+
+/// The limit of the shell stands for that of a container: the parameters take 9.6 GB.
+#[cfg(target_os = "linux")]
+#[test]
+fn parameters_beyond_the_limit_of_the_process_are_refused() {
+    let directory = prepare("replace-limit");
+    let line = "ulimit -v 4000000; exec \"$0\" \"$@\"";
+    let mut shell = std::process::Command::new("bash");
+    shell.args(["-c", line, env!("CARGO_BIN_EXE_cavi")]).args(arguments("1", &["--set", "part=100000000"]));
+    let output = shell.current_dir(&directory).output().unwrap();
+    let message = text(&output.stderr);
+    assert!(output.status.code() == Some(1) && message.contains("E0804"), "{:?} {message}", output.status);
+    let before = message.split(" GB are available").next().unwrap();
+    let available: f64 = before.rsplit(' ').next().unwrap().parse().unwrap();
+    assert!(available < 4.1, "{message}");
+    assert_eq!(names(&directory), ["m.cavi", "x.csv"]);
+}

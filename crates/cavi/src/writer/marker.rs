@@ -77,7 +77,7 @@ pub fn state(directory: &Path) -> Option<State> {
 /// of Cavi is left as it is.
 pub fn retire(directory: &Path, target: &Path) -> io::Result<()> {
     match state(directory) {
-        Some(State::Begun) => return fs::remove_dir_all(directory),
+        Some(State::Begun) => return discard(directory),
         Some(_) => {}
         None if earlier_summary(directory).is_some() => {}
         // Killed before the marker had its text.
@@ -98,13 +98,28 @@ pub fn retire(directory: &Path, target: &Path) -> io::Result<()> {
     if target.is_dir() {
         move_rest(directory, target, true)?;
     }
-    // The marker goes last: a process that is killed before leaves what the next one can end.
     let rest: Result<Vec<_>, _> = fs::read_dir(directory)?.collect();
-    if rest?.iter().all(|own| own.file_name() == MARKER) {
-        remove_file(&directory.join(MARKER))?;
-        fs::remove_dir(directory)?;
+    if rest?.iter().all(|own| own.file_name() == MARKER) { remove_marked(directory) } else { Ok(()) }
+}
+
+/// Removes a directory that was never finished, with all that is in it.
+pub fn discard(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        match entry.file_type()?.is_dir() {
+            true => fs::remove_dir_all(entry.path())?,
+            false if entry.file_name() == MARKER => {}
+            false => fs::remove_file(entry.path())?,
+        }
     }
-    Ok(())
+    remove_marked(directory)
+}
+
+/// Removes a directory that has its marker alone. The marker goes last of all: a process that is killed before leaves what the next one
+/// knows and can end.
+fn remove_marked(directory: &Path) -> io::Result<()> {
+    remove_file(&directory.join(MARKER))?;
+    fs::remove_dir(directory)
 }
 
 /// Moves the files of a directory into another, below the same names.
