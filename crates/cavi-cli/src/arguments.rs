@@ -344,6 +344,9 @@ pub struct FitArguments {
     /// The directory that the posterior is written to
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
+    /// Replace a directory of others
+    #[command(flatten)]
+    pub force: ForceArguments,
     /// Initial parameters: a fit's directory, one laid out as its posterior/, or an .npz
     #[arg(long, value_name = "FILE_OR_DIR")]
     pub init: Option<PathBuf>,
@@ -438,6 +441,14 @@ pub enum ProgressMode {
     Plain,
     /// Nothing
     None,
+}
+
+/// What happens to an `--out` that Cavi did not write.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct ForceArguments {
+    /// Write to a directory that is not empty and that Cavi did not write; its files stay
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Options that are known and not built yet: they are refused by name.
@@ -545,6 +556,9 @@ pub struct ProjectArguments {
     /// The directory that the latents of the rows are written to
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
+    /// Replace a directory of others
+    #[command(flatten)]
+    pub force: ForceArguments,
     /// The axis that grew [default: what the data say, else the first one of the data that can]
     #[arg(long, value_name = "AXIS")]
     pub axis: Option<String>,
@@ -591,6 +605,9 @@ pub struct ExportArguments {
     /// The directory that the tables are written to [default: DIR/export]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replace a directory of others
+    #[command(flatten)]
+    pub force: ForceArguments,
     /// No summary
     #[arg(long)]
     pub quiet: bool,
@@ -623,6 +640,9 @@ pub struct DemoArguments {
     /// Also write the fit to a directory
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replace a directory of others
+    #[command(flatten)]
+    pub force: ForceArguments,
     /// A constant or the size of an axis
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,

@@ -163,7 +163,7 @@ pub fn fit(
             told.extend(warnings);
             settings.given = Some(given);
         }
-        let directory = Directory::prepare(&out, &problem)?;
+        let directory = Directory::prepare(&out, &problem, false)?;
         told.extend(problem.binding.warnings.iter().cloned());
         let fit = problem.fit(&settings, report)?;
         told.extend(

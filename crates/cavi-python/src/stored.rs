@@ -105,7 +105,7 @@ pub fn project(
             cavi::session::open(&stored.text, &stored.file_name, &stored.with_earlier(inputs.clone()))?;
         let seed = compiled.seed(options.seed());
         let rows = cavi::project::bind(compiled, &inputs, &stored, &directory, axis.as_deref())?;
-        let target = Directory::prepare(&out, &rows.problem)?;
+        let target = Directory::prepare(&out, &rows.problem, false)?;
         let mut told = rows.problem.binding.warnings.clone();
         told.extend(dropped(rows.dropped));
         let settings = options.of_rows(stored.allocations, seed, &stop);

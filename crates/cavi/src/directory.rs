@@ -1,10 +1,10 @@
 //! The directory of a fit: the program, the posterior, the trace and the summary as files.
 //!
-//! Every file is written beside its final name and renamed; `summary.json` is the last one.
+//! A directory is written beside its place and takes it as a whole, see `writer.rs`.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use cavi_executor::Precision;
 use cavi_files::{Cell, CsvText, TextOptions, write_text_atomically};
@@ -17,17 +17,15 @@ use crate::fit::{Fit, Settings};
 use crate::heldout::Score;
 use crate::prepare::Problem;
 use crate::project::Projection;
+use crate::writer::Writer;
 
 /// Where the runs of a fit that keeps all of them are, each in a directory named by its number from 1.
 pub const RUNS: &str = "runs";
 
-/// A directory that can be written to.
+/// The place of a directory that is to be written.
 #[derive(Debug)]
 pub struct Directory {
-    path: PathBuf,
-    /// The outermost directory that had to be made; taken away again if nothing is written.
-    made: Option<PathBuf>,
-    written: bool,
+    writer: Writer,
 }
 
 /// What was asked for, in the words of the command line: `summary.json` keeps it, and [`Stored::open`] reads it again.
@@ -86,62 +84,23 @@ pub struct OwnRun<'a> {
 }
 
 impl Directory {
-    /// Makes the directory before a long fit, so that a mistake shows at once.
+    /// Takes the place of the directory before a long fit, so that a mistake shows at once. With `force` a directory that Cavi did not
+    /// write is replaced too; its files stay.
     ///
     /// # Errors
-    /// A path that is a file, or that cannot be written to; labels that make no file name.
-    pub fn prepare(path: &Path, problem: &Problem) -> Result<Directory, Error> {
+    /// A path that is a file, that cannot be written to, that another process writes to, or that holds files of others; labels that
+    /// make no file name.
+    pub fn prepare(path: &Path, problem: &Problem, force: bool) -> Result<Directory, Error> {
         crate::posterior::check_names(problem, path)?;
-        let shown = path.display();
-        if path.exists() && !path.is_dir() {
-            let found = DataError::new(format!("`--out {shown}` is a file; expected a directory"));
-            return Err(Error::Usage(vec![found]));
-        }
-        let missing = path.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists());
-        let made = missing.last().map(Path::to_owned);
-        let cannot = |what: &str, error: std::io::Error| {
-            DataError::new(format!("`--out {shown}` cannot be {what}: {error}"))
-        };
-        fs::create_dir_all(path).map_err(|error| cannot("made", error))?;
-        let directory = Directory { path: path.to_owned(), made, written: false };
-        let probe = path.join(format!(".cavi-{}.probe", std::process::id()));
-        fs::write(&probe, "")
-            .and_then(|()| fs::remove_file(&probe))
-            .map_err(|error| cannot("written to", error))?;
-        Ok(directory)
+        Ok(Directory { writer: Writer::open(path, force)? })
     }
 
-    /// Writes everything. What an earlier fit left in its place is taken away first.
+    /// Writes everything. It takes the place of an earlier fit when it is whole.
     ///
     /// # Errors
     /// A file that cannot be written or taken away.
-    pub fn write(mut self, summary: &Summary<'_>) -> Result<(), Error> {
-        self.written = true;
-        self.clear().map_err(|error| {
-            let path = self.path.display();
-            DataError::new(format!("the earlier fit in `{path}` cannot be replaced: {error}"))
-        })?;
-        let Summary { problem, fit, .. } = summary;
-        crate::posterior::write(problem, &fit.parameters, &self.path)?;
-        write_text_atomically(&self.path.join("model.cavi"), &problem.source.text)?;
-        write_text_atomically(&self.path.join("trace.csv"), &trace(fit))?;
-        for run in summary.runs {
-            let path = self.path.join(RUNS).join(run.number.to_string());
-            // Only the first run has the start that was given.
-            let init = summary.asked.init.clone().filter(|_| run.number == 1);
-            let asked = Asked { init, ..summary.asked.clone() };
-            let own = Summary {
-                fit: run.fit,
-                scores: &run.scores,
-                asked: &asked,
-                runs: &[],
-                averaged: None,
-                ..*summary
-            };
-            Directory { path, made: None, written: false }.write(&own)?;
-        }
-        write_text_atomically(&self.path.join("summary.json"), &format!("{:#}\n", summary.json()))?;
-        Ok(())
+    pub fn write(self, summary: &Summary<'_>) -> Result<(), Error> {
+        self.writer.write(|path| fill(path, summary))
     }
 
     /// Writes the latents of new rows, as those of a fit: `posterior/` with what is theirs, `axes/`, the program and the summary. With
@@ -150,24 +109,14 @@ impl Directory {
     /// # Errors
     /// As [`Directory::write`]; the directory of the fit that the rows were projected by.
     pub fn write_projection(
-        mut self,
+        self,
         projection: &Projection,
         settings: &Settings,
         asked: &Asked,
     ) -> Result<Value, Error> {
         let Projection { rows, fit } = projection;
-        self.written = true;
-        self.clear().map_err(|error| {
-            let path = self.path.display();
-            DataError::new(format!("what is in `{path}` cannot be replaced: {error}"))
-        })?;
         let problem = &rows.problem;
-        crate::posterior::write_blocks(problem, &fit.parameters, &self.path, &|block| rows.is_own(block))?;
         let tables = projection.tables();
-        for (name, text) in &tables {
-            write_text_atomically(&self.path.join(table(name)), text)?;
-        }
-        write_text_atomically(&self.path.join("model.cavi"), &problem.source.text)?;
         let summary = Summary { problem, fit, settings, asked, scores: &[], runs: &[], averaged: None };
         let mut json = summary.json();
         json["projected"] = json!({
@@ -178,80 +127,44 @@ impl Directory {
             "not_given": rows.not_given,
             "tables": tables.iter().map(|(name, _)| table(name)).collect::<Vec<_>>(),
         });
-        write_text_atomically(&self.path.join("summary.json"), &format!("{json:#}\n"))?;
+        self.writer.write(|path| {
+            crate::posterior::write_blocks(problem, &fit.parameters, path, &|block| rows.is_own(block))?;
+            for (name, text) in &tables {
+                write_text_atomically(&path.join(table(name)), text)?;
+            }
+            write_text_atomically(&path.join("model.cavi"), &problem.source.text)?;
+            Ok(write_text_atomically(&path.join("summary.json"), &format!("{json:#}\n"))?)
+        })?;
         Ok(json)
     }
+}
 
-    /// Removes what an earlier fit wrote. A directory without `summary.json` holds no fit, and is left as it is.
-    fn clear(&self) -> std::io::Result<()> {
-        let summary = self.path.join("summary.json");
-        if !summary.is_file() {
-            return Ok(());
-        }
-        let earlier: Value = serde_json::from_str(&fs::read_to_string(&summary)?).unwrap_or_default();
-        fs::remove_file(summary)?;
-        for name in ["posterior", "axes", "standardised", "vocabulary"] {
-            let directory = self.path.join(name);
-            if directory.is_dir() {
-                fs::remove_dir_all(directory)?;
-            }
-        }
-        let tables =
-            earlier["projected"]["tables"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        for name in tables.filter(|name| !name.contains(['/', '\\'])) {
-            let file = self.path.join(name);
-            if file.is_file() {
-                fs::remove_file(file)?;
-            }
-        }
-        match (earlier["settings"]["keep"].as_str(), earlier["runs"].as_array()) {
-            (Some("all"), Some(runs)) => clear_runs(&self.path.join(RUNS), runs.len()),
-            _ => Ok(()),
-        }
+/// Writes the files of a fit, and those of its runs that are kept.
+fn fill(path: &Path, summary: &Summary<'_>) -> Result<(), Error> {
+    let Summary { problem, fit, .. } = summary;
+    crate::posterior::write(problem, &fit.parameters, path)?;
+    write_text_atomically(&path.join("model.cavi"), &problem.source.text)?;
+    write_text_atomically(&path.join("trace.csv"), &trace(fit))?;
+    for run in summary.runs {
+        // Only the first run has the start that was given.
+        let init = summary.asked.init.clone().filter(|_| run.number == 1);
+        let asked = Asked { init, ..summary.asked.clone() };
+        let own = Summary {
+            fit: run.fit,
+            scores: &run.scores,
+            asked: &asked,
+            runs: &[],
+            averaged: None,
+            ..*summary
+        };
+        fill(&path.join(RUNS).join(run.number.to_string()), &own)?;
     }
+    Ok(write_text_atomically(&path.join("summary.json"), &format!("{:#}\n", summary.json()))?)
 }
 
 /// The file of the means of a latent of new rows.
 fn table(name: &str) -> String {
     format!("{name}.csv")
-}
-
-/// Removes the runs that an earlier fit kept, of so many: all of their files, and directories that are empty then. What it did not
-/// write stays.
-fn clear_runs(runs: &Path, count: usize) -> std::io::Result<()> {
-    if !runs.is_dir() {
-        return Ok(());
-    }
-    for number in 1..=count {
-        let path = runs.join(number.to_string());
-        if !path.join("summary.json").is_file() {
-            continue;
-        }
-        Directory { path: path.clone(), made: None, written: true }.clear()?;
-        for name in ["model.cavi", "trace.csv"] {
-            let file = path.join(name);
-            if file.is_file() {
-                fs::remove_file(file)?;
-            }
-        }
-        remove_if_empty(&path)?;
-    }
-    remove_if_empty(runs)
-}
-
-/// Removes a directory without entries.
-fn remove_if_empty(path: &Path) -> std::io::Result<()> {
-    if fs::read_dir(path)?.next().is_none() { fs::remove_dir(path) } else { Ok(()) }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        if let (false, Some(made)) = (self.written, &self.made) {
-            // The innermost directory is removed first, and only directories that are empty are removed.
-            let own = self.path.ancestors().take_while(|path| path.starts_with(made));
-            own.for_each(|path| drop(fs::remove_dir(path)));
-        }
-    }
 }
 
 impl Summary<'_> {

@@ -8,10 +8,11 @@
 
 use std::path::Path;
 
-use cavi_files::{Cell, CsvText};
+use cavi_files::{Cell, CsvText, write_text_atomically};
 
 use crate::error::Error;
 use crate::summary::{Variable, place, variables};
+use crate::writer::Writer;
 
 /// The levels of the quantiles, with the names of their columns.
 pub const LEVELS: [(f64, &str); 3] = [(0.05, "q05"), (0.5, "q50"), (0.95, "q95")];
@@ -46,6 +47,33 @@ pub fn tables(directory: &Path) -> Result<Vec<Table>, Error> {
         rest = others;
     }
     Ok(tables)
+}
+
+/// The place of the directory that tables are written to.
+#[derive(Debug)]
+pub struct Export {
+    writer: Writer,
+}
+
+impl Export {
+    /// Takes the place. With `force` a directory that Cavi did not write is replaced too; its files stay.
+    ///
+    /// # Errors
+    /// A path that is a file, that cannot be written to, that another process writes to, or that holds files of others.
+    pub fn prepare(path: &Path, force: bool) -> Result<Export, Error> {
+        Ok(Export { writer: Writer::open(path, force)? })
+    }
+
+    /// Writes the tables. They take the place of an earlier export when all are there.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn write(self, tables: &[Table]) -> Result<(), Error> {
+        self.writer.write(|path| {
+            let mut each = tables.iter();
+            Ok(each.try_for_each(|own| write_text_atomically(&path.join(&own.file), &own.text))?)
+        })
+    }
 }
 
 /// The names of the columns of labels.

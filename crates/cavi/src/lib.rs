@@ -2,7 +2,7 @@
 //!
 //! [`compile()`] goes from text to equations, [`bind`] puts data to a program, [`prepare()`] restates both as they are run, [`fit()`] runs
 //! them, and [`heldout`] says how well a fit predicts data that it was not given. [`session`] has the whole journey as methods: what the
-//! command line and every other client call. Everything happens in memory but what [`directory`], [`init`] and [`posterior`]
+//! command line and every other client call. Everything happens in memory but what [`directory`], [`export`], [`init`] and [`posterior`]
 //! read and write; this crate never prints, exits, handles signals or touches a global thread pool.
 //!
 //! # Example
@@ -57,6 +57,7 @@ pub mod start;
 mod stuck;
 pub mod summary;
 pub mod warmup;
+mod writer;
 
 pub use cavi_executor::{Parameters, Precision, Schedule};
 pub use cavi_model::Set;

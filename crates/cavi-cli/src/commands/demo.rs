@@ -30,7 +30,11 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
     let source = program::find(name)?;
     let problem = program::open(&source, &inputs, &[])?.bind(&inputs)?;
     let settings = fit::settings(&problem, &arguments.run)?;
-    let directory = arguments.out.as_deref().map(|out| Directory::prepare(out, &problem)).transpose()?;
+    let directory = arguments
+        .out
+        .as_deref()
+        .map(|out| Directory::prepare(out, &problem, arguments.force.force))
+        .transpose()?;
     fit::show_notes(&problem, quiet);
 
     let fit = fit::fit(&problem, &settings, &arguments.run)?;

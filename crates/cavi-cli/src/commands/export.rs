@@ -1,8 +1,6 @@
 //! `cavi export DIR --csv`: the latents of a fit as tables.
 
-use cavi::Error;
-use cavi::bind::DataError;
-use cavi_files::write_text_atomically;
+use cavi::export::Export;
 
 use crate::arguments::ExportArguments;
 use crate::failure::Failure;
@@ -12,13 +10,7 @@ use crate::terminal;
 pub fn run(arguments: &ExportArguments) -> Result<(), Failure> {
     let tables = cavi::export::tables(&arguments.directory)?;
     let out = arguments.out.clone().unwrap_or_else(|| arguments.directory.join("export"));
-    if out.exists() && !out.is_dir() {
-        let found = DataError::new(format!("`--out {}` is a file; expected a directory", out.display()));
-        return Err(Error::Usage(vec![found]).into());
-    }
-    for table in &tables {
-        write_text_atomically(&out.join(&table.file), &table.text).map_err(Error::from)?;
-    }
+    Export::prepare(&out, arguments.force.force)?.write(&tables)?;
     if arguments.quiet {
         return Ok(());
     }

@@ -41,7 +41,7 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
         warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}\n")));
         settings.given = Some(given);
     }
-    let directory = Directory::prepare(&arguments.out, &problem)?;
+    let directory = Directory::prepare(&arguments.out, &problem, arguments.force.force)?;
     let data_files = data_files::hashes(&inputs);
     show_notes(&problem, quiet);
     let fit = fit(&problem, &settings, &arguments.run).map_err(&without_a_part)?;

@@ -24,7 +24,7 @@ pub fn run(arguments: &ProjectArguments) -> Result<(), Failure> {
         cavi::session::open(&stored.text, &stored.file_name, &stored.with_earlier(inputs.clone()))?;
     let seed = compiled.seed(arguments.seed);
     let rows = project::bind(compiled, &inputs, &stored, &arguments.directory, arguments.axis.as_deref())?;
-    let directory = Directory::prepare(&arguments.out, &rows.problem)?;
+    let directory = Directory::prepare(&arguments.out, &rows.problem, arguments.force.force)?;
     let data_files = cavi::data_files::hashes(&inputs);
     show_notes(&rows, arguments.quiet);
     let settings = Settings {

@@ -449,9 +449,9 @@ fn runs_are_kept_and_averaged() {
     // A fit that somebody put there is none of them.
     let own = [&FIT[..], &["--out", "p/runs/1", "--quiet"]].concat();
     assert_eq!(cavi(&directory, &own).status.code(), Some(0));
-    for _ in 0..2 {
-        let over = [&FIT[..], &["--out", "p", "--quiet"]].concat();
-        assert_eq!(cavi(&directory, &over).status.code(), Some(0));
+    for (more, status) in [(&[][..], 2), (&["--force"][..], 0), (&[][..], 0)] {
+        let over = [&FIT[..], &["--out", "p", "--quiet"], more].concat();
+        assert_eq!(cavi(&directory, &over).status.code(), Some(status));
         assert!(directory.join("p/runs/1/posterior/h.rate.npy").is_file());
     }
 }

@@ -9,5 +9,6 @@ mod export;
 mod heldout;
 mod options;
 mod project;
+mod replacing;
 mod terminal;
 mod texts;
