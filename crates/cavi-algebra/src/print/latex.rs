@@ -19,6 +19,21 @@ pub fn term(scope: Scope<'_>, term: &Term) -> String {
     sum(scope, &Sum::term(term.clone()))
 }
 
+/// A name of a program with subscripts as they are written (`:k` is a slice), as a formula without dollars: `\theta_{d}`.
+pub fn written(own: &str, subscripts: &[&str]) -> String {
+    let subscript = |text: &&str| match text.strip_prefix(':') {
+        Some(letter) => Node::Slice(letter.to_owned()),
+        None => Node::Letter((*text).to_owned()),
+    };
+    let subscripts = subscripts.iter().map(subscript).collect();
+    element(&Element { name: own.to_owned(), number: None, of: None, subscripts })
+}
+
+/// Plain words in LaTeX.
+pub fn plain(text: &str) -> String {
+    super::words::escape(text)
+}
+
 /// A node as a formula.
 pub(crate) fn node(node: &Node) -> String {
     match node {
