@@ -76,6 +76,7 @@ impl<'a> Page<'a> {
             run: &RUN,
             schedule: None,
             level: Level::default(),
+            about: &[],
         }
     }
 

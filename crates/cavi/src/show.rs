@@ -102,6 +102,7 @@ impl Compiled {
             run: &run_of(model, &source.program),
             schedule: Some(&schedule),
             level: Level::default(),
+            about: &about(&source.program),
         })
     }
 }
@@ -168,6 +169,15 @@ fn sweep_item(item: &cavi_executor::Item) -> SweepItem {
         cavi_executor::Step::Sequence(items) => SweepStep::Sequence(all(items)),
     };
     SweepItem { step, repeat: item.repeat, reset: item.reset }
+}
+
+/// The comment that opens a program.
+fn about(program: &Program) -> Vec<String> {
+    let above = program.statements.first().map(|first| first.trivia.above.as_slice()).unwrap_or_default();
+    // What stands behind an empty line is about what follows it.
+    let opening =
+        above.iter().enumerate().take_while(|(place, comment)| *place == 0 || !comment.blank_before);
+    opening.map(|(_, comment)| comment.text.trim().to_owned()).filter(|text| !text.is_empty()).collect()
 }
 
 /// The lines that state the model, in canonical form and without comments.

@@ -33,6 +33,8 @@ pub struct Derivation<'a> {
     pub schedule: Option<&'a [SweepItem]>,
     /// How much of it is printed.
     pub level: Level,
+    /// What the program says about itself, a line of its opening comment each.
+    pub about: &'a [String],
 }
 
 /// How a program says that it is run, beside the order of its sweep.
@@ -61,7 +63,8 @@ pub fn derivation(
 ) -> String {
     let run = &Run::default();
     let level = Level::default();
-    Derivation { equations, program, stated: &[], standard, run, schedule: None, level }.print(format)
+    Derivation { equations, program, stated: &[], standard, run, schedule: None, level, about: &[] }
+        .print(format)
 }
 
 impl Derivation<'_> {
@@ -82,7 +85,9 @@ impl Derivation<'_> {
 
     fn document(&self, format: Format) -> Vec<Item> {
         let mut items = vec![Item::Title(format!("Derivation of {}", self.equations.name))];
+        items.extend(self.about_the_program());
         items.extend(self.model(format));
+        items.extend(self.quantities());
         items.extend(self.data());
         if !self.symbols().axes.is_empty() {
             items.extend([Item::Heading("Indices"), Item::List(self.indices(format))]);

@@ -26,6 +26,7 @@ mod number;
 mod page;
 mod principle;
 mod processes;
+mod quantities;
 mod raises;
 mod scope;
 mod squares;

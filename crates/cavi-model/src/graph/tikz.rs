@@ -19,10 +19,13 @@ pub fn tikz(graph: &FactorGraph) -> String {
     let drawing = Drawing::new(graph);
     let mut out = String::from("% needs \\usepackage{tikz,amsmath}\n");
     let scale = (COLUMN / (UNIT * drawing.frame.width)).min(1.0);
+    // Nodes are scaled with the picture, corners are not.
+    let corners = 11.0 * scale;
     let scale = if scale < 1.0 { format!("scale = {scale:.2}, transform shape, ") } else { String::new() };
     let _ = writeln!(
         out,
-        "\\begin{{tikzpicture}}[{scale}x = {UNIT}pt, y = -{UNIT}pt, line width = 0.6pt, >=stealth]"
+        "\\begin{{tikzpicture}}[{scale}x = {UNIT}pt, y = -{UNIT}pt, line width = 0.6pt, >=stealth,\n    \
+         quantity/.style = {{draw, rounded corners = {corners:.1}pt, minimum height = 22.5pt, minimum width = 26pt}}]"
     );
     write_plates(&mut out, graph, &drawing);
     for edge in graph.graph.edge_references() {
@@ -108,10 +111,7 @@ fn write_unit(out: &mut String, graph: &FactorGraph, drawing: &Drawing, place: u
         );
     } else {
         let fill = if node.kind == NodeKind::Observed { "black!15" } else { "white" };
-        let _ = writeln!(
-            out,
-            "  \\node[draw, fill = {fill}, rounded corners = 11pt, minimum height = 22.5pt, minimum width = 26pt] at ({x:.1}, {y:.1}) {{${label}$}};"
-        );
+        let _ = writeln!(out, "  \\node[quantity, fill = {fill}] at ({x:.1}, {y:.1}) {{${label}$}};");
     }
     if let Some(factor) = unit.factor {
         let (top, half) = (y - RISE, SQUARE / 2.0);

@@ -135,6 +135,7 @@ fn one_block_is_explained_alone() {
         run: &crate::print::Run::default(),
         schedule: None,
         level: crate::print::Level::Full,
+        about: &[],
     }
     .explain(BlockId(1), Format::Text);
     assert_eq!(shown, EXPLAINED, "{shown}");
