@@ -289,19 +289,28 @@ fn signed(node: &Node, room: f64) -> Vec<String> {
     pieces
 }
 
-/// The factors of a product as pieces; what it is divided by stands in front.
+/// The factors of a product as pieces; what it is divided by stands in front, or behind as an inverse where it is too wide.
 fn factors(product: &Product, room: f64) -> Option<Vec<String>> {
-    if product.above.is_empty() || product.number.named.is_some() {
+    if product.number.named.is_some() {
+        return None;
+    }
+    let below = |inner: &Node| width(&latex::node(inner)) > room - INDENT;
+    // A fraction does not break, a product with an inverse does.
+    let inverted = product.below.iter().any(below);
+    if product.above.is_empty() && !inverted {
         return None;
     }
     let mut pieces: Vec<String> = Vec::new();
-    let number = Product { above: Vec::new(), ..product.clone() };
+    let mut number = Product { above: Vec::new(), ..product.clone() };
+    if inverted {
+        number.below.clear();
+    }
     let mut open = match latex::product(&number).as_str() {
         "1" => String::new(),
         "-1" => "-".to_owned(),
         other => format!("{other} \\, "),
     };
-    let last = product.above.len() - 1;
+    let last = product.above.len().saturating_sub(1);
     for (at, factor) in product.above.iter().enumerate() {
         let shown = latex::factor(factor, at == last);
         let mut own = if width(&shown) <= room {
@@ -318,6 +327,11 @@ fn factors(product: &Product, room: f64) -> Option<Vec<String>> {
         if at > 0 {
             own[0] = format!("\\, {}", own[0]);
         }
+        pieces.extend(own);
+    }
+    for inner in product.below.iter().filter(|_| inverted) {
+        let mut own = around("\\bigl(", broken(inner, room - INDENT), "\\bigr)^{-1}");
+        own[0] = if pieces.is_empty() { format!("{open}{}", own[0]) } else { format!("\\, {}", own[0]) };
         pieces.extend(own);
     }
     Some(pieces)
