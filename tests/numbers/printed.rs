@@ -362,6 +362,7 @@ impl<'a> Page<'a> {
             Ok((after - before, before.abs().max(after.abs()).max(1.0)))
         };
         let mut last: Vec<(usize, f64)> = Vec::new();
+        let mut bounded: Vec<usize> = Vec::new();
         let mut scale = 1.0_f64;
         let mut checked = 0;
         for row in &rows {
@@ -380,6 +381,8 @@ impl<'a> Page<'a> {
                 last.iter().rev().find(|(known, _)| *known == statement).map_or(density, |own| own.1);
             let holds = match row.sign {
                 "=" => (own - before).abs() <= slack,
+                // Of one bound the steps are worth the same.
+                ">=" if bounded.contains(&statement) => (own - before).abs() <= slack,
                 ">=" => own <= before + slack,
                 _ => false,
             };
@@ -389,6 +392,9 @@ impl<'a> Page<'a> {
                 return Err(at_row(row, &format!("it gains {own}, the step before {before}")));
             }
             last.push((statement, own));
+            if row.sign == ">=" {
+                bounded.push(statement);
+            }
             checked += 1;
         }
         Ok(checked)

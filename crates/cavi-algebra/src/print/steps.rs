@@ -31,7 +31,7 @@ impl Derivation<'_> {
         if all {
             let last = " in them; all others are part of the constant:";
             items.push(self.about(block, "Of the log joint, the terms with ", last));
-            items.push(self.step(contributions, Sign::Equal, alone, |own| &own.selected));
+            items.push(self.step(contributions, alone, |own| &own.selected));
         }
         let (bounded, shared): (Vec<Contribution>, Vec<Contribution>) = contributions
             .iter()
@@ -41,14 +41,14 @@ impl Derivation<'_> {
         if !bounded.is_empty() {
             items.extend(alone.then_some(Item::Heading("Bounds")));
             items.extend(self.allocations(block, &bounded, alone));
-            items.push(self.step(&bounded, Sign::AtLeast, alone, |own| &own.bounded));
+            items.push(self.step(&bounded, alone, |own| &own.bounded));
         }
         if !shared.is_empty() {
             items.extend(alone.then_some(Item::Heading("Implicit factors")));
             let first =
                 "Only under the factors that are always at their optimum, the expectation of the terms with ";
             items.push(self.about(block, first, ":"));
-            items.push(self.step(&shared, Sign::Equal, alone, |own| &own.bounded));
+            items.push(self.step(&shared, alone, |own| &own.bounded));
         }
         let opened: Vec<Contribution> = contributions
             .iter()
@@ -59,7 +59,7 @@ impl Derivation<'_> {
             items.extend(alone.then_some(Item::Heading("Products of statistics")));
             let first = "Multiplied out, the terms with ";
             items.push(self.about(block, first, ":"));
-            items.push(self.step(&opened, Sign::Equal, alone, |own| &own.monomials));
+            items.push(self.step(&opened, alone, |own| &own.monomials));
         }
         items.extend(alone.then_some(Item::Heading("Expectation")));
         items.extend(self.expectation(id, contributions, alone));
@@ -85,14 +85,8 @@ impl Derivation<'_> {
         Item::Paragraph(line)
     }
 
-    /// One step of each statement: `log p(x | z) = terms + const`.
-    fn step(
-        &self,
-        contributions: &[Contribution],
-        relation: Sign,
-        lines: bool,
-        sum: impl Fn(&Contribution) -> &Sum,
-    ) -> Item {
+    /// One step of each statement: `log p(x | z) = terms + const`, and `>=` where a bound stands in the terms.
+    fn step(&self, contributions: &[Contribution], lines: bool, sum: impl Fn(&Contribution) -> &Sum) -> Item {
         let row = |own: &Contribution| {
             let statement = &self.equations.statements[own.statement.index()];
             let log = Node::log(self.density(statement));
@@ -100,6 +94,7 @@ impl Derivation<'_> {
             let mut right = Builder::new(self.scope(), &[]).sum(sum(own));
             right = Node::add(vec![right, Node::name("const")]);
             let note = self.line(own.statement).filter(|_| lines).map(|line| (line, Vec::new()));
+            let relation = if self.bounds_of(sum(own)).is_some() { Sign::AtLeast } else { Sign::Equal };
             Row { left, relation, parts: vec![Part { node: right, note }], label: None }
         };
         Item::Rows(contributions.iter().map(row).collect())
