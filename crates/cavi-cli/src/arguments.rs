@@ -127,9 +127,27 @@ pub struct DeriveArguments {
     /// Compare with a stored derivation: status 1 where it differs, and the lines that do
     #[arg(long, value_name = "FILE")]
     pub check: Option<PathBuf>,
+    /// How much of it: the formulas for an appendix, a reason at each step, or every line with the principle at length
+    /// (default: full; `--explain` and JSON hold every line)
+    #[arg(long, value_enum, conflicts_with = "explain")]
+    pub level: Option<DerivationLevel>,
+    /// With `--format latex`, a document of its own that compiles as it is (default: a fragment to include)
+    #[arg(long)]
+    pub standalone: bool,
     /// A constant or a size given outside of the program, as for `fit`
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
+}
+
+/// How much of a derivation is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DerivationLevel {
+    /// The formulas alone, for an appendix
+    Paper,
+    /// With the principle and a reason at each step
+    Full,
+    /// With the principle at length and every line that leads to an update
+    Lecture,
 }
 
 impl DeriveArguments {
@@ -178,6 +196,8 @@ pub enum GraphFormat {
     Dot,
     /// A drawing, plates as boxes, observed nodes shaded
     Svg,
+    /// The same drawing for LaTeX, as a picture for a document that loads tikz and amsmath
+    Tikz,
 }
 
 /// How data files are read.

@@ -10,7 +10,7 @@ mod print;
 mod resolve;
 mod stated;
 
-pub use graph::{Edge, FactorGraph, Node, NodeKind, Plate, dot, factor_graph, svg};
+pub use graph::{Edge, FactorGraph, Node, NodeKind, Plate, dot, factor_graph, svg, tikz};
 pub use model::{
     ArgumentSpec, BlockKind, BlockSpec, FitSpec, InitSpec, Model, ReportSpec, ScheduleItem, ScheduleKind,
     Start, Statement,

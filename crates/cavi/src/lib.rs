@@ -66,4 +66,4 @@ pub use compile::{Checked, Compiled, Source, compile, compile_with};
 pub use error::{Error, Kind};
 pub use fit::{Control, Fit, Progress, Run, Settings, TraceRow, fit, plan};
 pub use prepare::{Problem, prepare};
-pub use show::Format;
+pub use show::{Format, Level};

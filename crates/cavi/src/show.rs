@@ -8,7 +8,7 @@ use cavi_syntax::ast::{Allocations, Program, Statement, StatementKind, Warmup};
 
 use crate::compile::Compiled;
 
-pub use cavi_algebra::print::Format;
+pub use cavi_algebra::print::{Format, Level};
 
 impl Compiled {
     /// The factor graph as Graphviz text.
@@ -21,9 +21,19 @@ impl Compiled {
         cavi_model::svg(&cavi_model::factor_graph(&self.model))
     }
 
-    /// The whole derivation.
+    /// The factor graph as a TikZ picture.
+    pub fn tikz(&self) -> String {
+        cavi_model::tikz(&cavi_model::factor_graph(&self.model))
+    }
+
+    /// The whole derivation, with a reason at each step.
     pub fn derivation(&self, format: Format) -> String {
-        self.with_derivation(|derivation| derivation.print(format))
+        self.derivation_at(Level::default(), format)
+    }
+
+    /// The whole derivation, in less detail or in more.
+    pub fn derivation_at(&self, level: Level, format: Format) -> String {
+        self.with_derivation(|derivation| Derivation { level, ..*derivation }.print(format))
     }
 
     /// How one variable comes by its update; `None` if there is no latent of this name.
@@ -91,6 +101,8 @@ impl Compiled {
             standard: &cavi_families::standard(),
             run: &run_of(model, &source.program),
             schedule: Some(&schedule),
+            level: Level::default(),
+            about: &about(&source.program),
         })
     }
 }
@@ -123,26 +135,26 @@ fn warmups(model: &Model) -> Vec<String> {
     let sentence = |(line, _): &(Warmup, Span)| match line {
         Warmup::Means(sweeps) => format!(
             "Before the first sweep come {sweeps} others as a warm-up, in which allocations are proportional to the expectations of \
-             the addends and not to the exponentials of their expected logs; they raise no bound."
+             the addends and not to the exponentials of their expected logs; they need not raise the bound."
         ),
         Warmup::Collapsed(sweeps) => format!(
             "Before the first sweep come {sweeps} others as a warm-up, in which allocations are proportional to the expectations of \
-             the addends, each unit's own share left out of the counts that these follow from; they raise no bound."
+             the addends, what each observation itself adds to them left out of the counts that these follow from; they need not raise the bound."
         ),
         Warmup::Shapes(least, sweeps) => format!(
             "Before the first sweep come {sweeps} others as a warm-up, in which constant prior shapes and concentrations below \
-             {least} fall from {least} to their values in equal ratios; they raise no bound."
+             {least} fall from {least} to their values in equal ratios; they need not raise the bound."
         ),
     };
     let rule = model.fit.allocations.and_then(|(rule, _)| {
         let how = match rule {
             Allocations::Ordinary => return None,
             Allocations::Means => "",
-            Allocations::Collapsed => ", each unit's own share left out of the counts that these follow from",
+            Allocations::Collapsed => ", what each observation itself adds to them left out of the counts that these follow from",
         };
         Some(format!(
             "In the sweeps of the fit allocations are proportional to the expectations of the addends and not to the exponentials of their \
-             expected logs{how}; they raise no bound."
+             expected logs{how}; they need not raise the bound."
         ))
     });
     model.fit.warmup.iter().map(sentence).chain(rule).collect()
@@ -157,6 +169,15 @@ fn sweep_item(item: &cavi_executor::Item) -> SweepItem {
         cavi_executor::Step::Sequence(items) => SweepStep::Sequence(all(items)),
     };
     SweepItem { step, repeat: item.repeat, reset: item.reset }
+}
+
+/// The comment that opens a program.
+fn about(program: &Program) -> Vec<String> {
+    let above = program.statements.first().map(|first| first.trivia.above.as_slice()).unwrap_or_default();
+    // What stands behind an empty line is about what follows it.
+    let opening =
+        above.iter().enumerate().take_while(|(place, comment)| *place == 0 || !comment.blank_before);
+    opening.map(|(_, comment)| comment.text.trim().to_owned()).filter(|text| !text.is_empty()).collect()
 }
 
 /// The lines that state the model, in canonical form and without comments.

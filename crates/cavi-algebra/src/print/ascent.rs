@@ -16,17 +16,21 @@ impl Derivation<'_> {
     pub(super) fn ascent(&self, block: &Block, ascent: &Ascent) -> Vec<Item> {
         let name = self.scope().objective();
         let text = match (&ascent.curvature, &ascent.tight) {
-            (Some(_), _) => "It takes the maximiser of its terms in the expected log joint,".to_owned(),
-            (None, None) => "It moves up its terms in the expected log joint,".to_owned(),
+            (Some(_), _) => {
+                "It takes the value at which its terms in the expected log joint are largest,".to_owned()
+            }
+            (None, None) => "It is moved so that its terms in the expected log joint rise,".to_owned(),
             (None, Some(_)) => {
                 let shared = self.refreshed().unwrap_or("allocations");
                 format!(
-                    "It moves up its terms in the bound, {shared} at their optimum; its slopes hold them there:"
+                    "It is moved so that its terms in the bound rise, {shared} at their optimum; by the envelope theorem the derivatives \
+                     are those with these held there:"
                 )
             }
         };
         let whole = ascent.tight.as_ref().unwrap_or(&ascent.objective);
-        let mut rows = vec![Row::equal(Node::name(&name), self.written(&[], whole))];
+        let objective = Row::equal(Node::name(&name), self.written(&[], whole));
+        let mut rows = vec![objective.labelled(self.label_of(block))];
         let members = block.members.iter().zip(&block.slices).zip(&ascent.gradient);
         for ((member, slices), gradient) in members {
             let letters: Vec<LetterId> = block.plates.iter().chain(slices).copied().collect();
@@ -62,11 +66,11 @@ impl Derivation<'_> {
     /// Why it ascends, by which method, and in which coordinates.
     pub(super) fn method(&self, block: &Block, ascent: &Ascent) -> Vec<Span> {
         let how = match ascent.curvature {
-            Some(_) if block.plates.is_empty() => "it moves by Newton's method",
+            Some(_) if block.plates.is_empty() => "it is found by Newton's method",
             Some(_) => {
-                "its copies meet, if at all, in sums over themselves, so that each moves by Newton's method"
+                "its elements share terms, if at all, in sums over themselves, so that each is found by Newton's method"
             }
-            None => "all of it moves together, by L-BFGS",
+            None => "all elements are moved together, by L-BFGS",
         };
         let mut line = vec![words(format!(
             "A maximiser in closed form is not known for these terms: {how} on the derivatives below, in "

@@ -13,7 +13,8 @@ use super::model::Stated;
 use super::node::{Call, Node};
 use super::standard::{Formula, Shown, Standard, StandardParameter, resolve, slots};
 use super::sweep::SweepItem;
-use super::{Format, Scope};
+use super::words::plain;
+use super::{Format, Level, Scope};
 
 /// What a derivation is printed from.
 #[derive(Clone, Copy)]
@@ -30,6 +31,10 @@ pub struct Derivation<'a> {
     pub run: &'a Run,
     /// The items of a sweep, where the program has a schedule of its own; else the default order is printed.
     pub schedule: Option<&'a [SweepItem]>,
+    /// How much of it is printed.
+    pub level: Level,
+    /// What the program says about itself, a line of its opening comment each.
+    pub about: &'a [String],
 }
 
 /// How a program says that it is run, beside the order of its sweep.
@@ -56,7 +61,9 @@ pub fn derivation(
     standard: &dyn Standard,
     format: Format,
 ) -> String {
-    Derivation { equations, program, stated: &[], standard, run: &Run::default(), schedule: None }
+    let run = &Run::default();
+    let level = Level::default();
+    Derivation { equations, program, stated: &[], standard, run, schedule: None, level, about: &[] }
         .print(format)
 }
 
@@ -78,12 +85,16 @@ impl Derivation<'_> {
 
     fn document(&self, format: Format) -> Vec<Item> {
         let mut items = vec![Item::Title(format!("Derivation of {}", self.equations.name))];
+        items.extend(self.about_the_program());
         items.extend(self.model(format));
+        items.extend(self.quantities());
         items.extend(self.data());
         if !self.symbols().axes.is_empty() {
             items.extend([Item::Heading("Indices"), Item::List(self.indices(format))]);
         }
-        items.extend(self.principle());
+        if self.level != Level::Paper {
+            items.extend(self.principle());
+        }
         items.push(Item::Heading("Log joint"));
         items.push(Item::Rows(
             self.equations.statements.iter().map(|statement| self.log_density(statement)).collect(),
@@ -103,8 +114,10 @@ impl Derivation<'_> {
         for index in 0..self.equations.blocks.len() {
             let id = BlockId::from(index);
             items.extend(self.heading(id, format));
-            if format != Format::Text {
-                items.extend(self.steps(id, false));
+            match self.level {
+                Level::Paper => {}
+                Level::Full => items.extend(self.steps(id, false, false)),
+                Level::Lecture => items.extend(self.steps(id, true, false)),
             }
             items.extend(self.update(id));
         }
@@ -114,6 +127,9 @@ impl Derivation<'_> {
             items.extend(self.sweep().into_iter().map(Item::Paragraph));
         } else {
             items.extend([Item::Heading("Algorithm"), self.algorithm()]);
+        }
+        if self.level != Level::Paper {
+            items.extend(self.why_it_rises());
         }
         items.push(Item::Heading(if self.has_distribution() { "Evidence lower bound" } else { "Objective" }));
         items.extend(self.elbo());
@@ -174,7 +190,7 @@ impl Derivation<'_> {
     fn statement(&self, stated: &Stated) -> Row {
         let (left, node, plates) = stated.nodes(self.scope());
         let note = if plates.is_empty() { None } else { Some(("for each".to_owned(), plates)) };
-        Row { left, relation: Sign::Distributed, parts: vec![Part { node, note }] }
+        Row { left, relation: Sign::Distributed, parts: vec![Part { node, note }], label: None }
     }
 
     /// How one block comes by its update, step by step: the statements that hold it, their bounds, the products of
@@ -185,12 +201,18 @@ impl Derivation<'_> {
 
     fn explained(&self, id: BlockId, format: Format) -> Vec<Item> {
         let mut items = vec![Item::Paragraph(self.factor(self.equations.block(id), format))];
-        items.extend(self.steps(id, true));
+        items.extend(self.steps(id, true, true));
         items.extend(self.expected_squares(Some(id)));
         items.push(Item::Heading("Update"));
         items.extend(self.heading(id, format));
         items.extend(self.update(id));
         self.one_meaning(&mut items);
+        // Labels belong to the whole page, which may stand in the same document.
+        for item in &mut items {
+            if let Item::Rows(rows) = item {
+                rows.iter_mut().for_each(|row| row.label = None);
+            }
+        }
         items
     }
 
@@ -262,7 +284,19 @@ impl Derivation<'_> {
 
     pub(super) fn log_density(&self, statement: &StatementEquation) -> Row {
         let right = Builder::new(self.scope(), &[]).sum(&statement.log_density);
-        Row::equal(Node::log(self.density(statement)), right)
+        let target = &self.symbols().array(statement.target).name;
+        Row::equal(Node::log(self.density(statement)), right).labelled(self.label(&format!("p:{target}")))
+    }
+
+    /// `eq:lda:theta`. What is no variable has one more colon in it, so that no two labels are the same.
+    pub(super) fn label(&self, name: &str) -> String {
+        plain(&format!("eq:{}:{name}", self.equations.name))
+    }
+
+    /// The label of the update of a block.
+    pub(super) fn label_of(&self, block: &Block) -> String {
+        let names = block.members.iter().map(|member| self.symbols().array(*member).name.as_str());
+        self.label(&names.collect::<Vec<_>>().join("-"))
     }
 
     /// `, for each d, k`
@@ -357,7 +391,9 @@ impl Derivation<'_> {
             (_, Format::Text) => format!(" = {}", self.standard.name(block.family)),
             (_, Format::Latex | Format::Markdown) => String::new(),
         }));
-        vec![Item::Subheading(line), Item::Paragraph(self.order(block))]
+        let mut items = vec![Item::Subheading(line)];
+        items.extend(self.order(block).map(Item::Paragraph));
+        items
     }
 
     fn update(&self, id: BlockId) -> Vec<Item> {
@@ -370,29 +406,50 @@ impl Derivation<'_> {
             items.extend(self.ascent(block, ascent));
             return items;
         }
-        let rows = (0..block.natural.len()).map(|index| self.natural(id, block, index)).collect();
-        items.extend([Item::Paragraph(vec![words("Natural parameters:")]), Item::Rows(rows)]);
+        if self.level != Level::Paper || self.needs_natural(block) {
+            let rows = (0..block.natural.len()).map(|index| self.natural(id, block, index)).collect();
+            let what = if block.is_point() { "Coefficients:" } else { "Natural parameters:" };
+            items.extend([Item::Paragraph(vec![words(what)]), Item::Rows(rows)]);
+        }
         items.extend(self.standard_form(id, block));
         items
     }
 
-    fn order(&self, block: &Block) -> Vec<Span> {
+    /// Whether something else on the page is written in its natural parameters: the bound, where the entropy is paired with
+    /// the prior, or a standard form that is told in words.
+    fn needs_natural(&self, block: &Block) -> bool {
+        match block.is_point() {
+            true => self.standard.mode(block.family).is_none(),
+            false => {
+                let told = block.members.len() > 1 && self.standard.one_vector(block.family);
+                let plain = self.standard.standard(block.family).is_empty();
+                told || plain || self.standard.paired(block.family)
+            }
+        }
+    }
+
+    fn order(&self, block: &Block) -> Option<Vec<Span>> {
         match block.mode {
-            Mode::Fixed => return vec![words("It keeps its start.")],
-            Mode::Implicit => return vec![words("It is at its optimum whenever it is read.")],
+            Mode::Fixed => return Some(vec![words("It keeps its start.")]),
+            Mode::Implicit => return Some(vec![words("It is at its optimum whenever it is read.")]),
             Mode::Distribution | Mode::Point => {}
         }
-        if block.in_order.is_empty() {
-            return vec![words(if block.copies(self.symbols()).is_empty() {
-                "There is one copy."
-            } else {
-                "All copies move at once."
-            })];
+        if !block.in_order.is_empty() {
+            let mut line = vec![words("One after another along ")];
+            line.extend(self.along(block));
+            line.push(words(", each with the newest values of the others, because they share terms."));
+            return Some(line);
         }
-        let mut line = vec![words("Copies move in order along ")];
-        line.extend(self.along(block));
-        line.push(words(", each seeing the newest values of the others."));
-        line
+        let plates = self.with_ancestors(&block.copies(self.symbols()));
+        // How a point without a closed form moves is said with its derivatives.
+        if block.ascent.is_some() || plates.is_empty() {
+            return None;
+        }
+        let shown = Builder::new(self.scope(), &plates).subscripts_of(&plates);
+        let mut line = vec![words("For all ")];
+        line.extend(separated(shown.into_iter().map(Span::Math).collect()));
+        line.push(words(" at once."));
+        Some(line)
     }
 
     /// The letters along which copies move in order, and those of the groups within which they do.
@@ -457,7 +514,7 @@ impl Derivation<'_> {
         if parts.is_empty() {
             parts.push(Part { node: Node::Add(Vec::new()), note: None });
         }
-        Row { left, relation: Sign::Equal, parts }
+        Row { left, relation: Sign::Equal, parts, label: None }
     }
 
     /// The variables whose values in the coefficients of a block are those before the update: its own, where a bound that
@@ -532,8 +589,9 @@ impl Derivation<'_> {
             let left = Node::Entropy(Box::new(builder.q(block)));
             rows.push(Row::equal(left, value.node(&mut builder, &shown)));
         }
-        if rows.is_empty() {
-            return Vec::new();
+        match rows.first_mut() {
+            Some(first) => first.label = Some(self.label_of(block)),
+            None => return Vec::new(),
         }
         let mut items = vec![Item::Paragraph(vec![words("Standard form:")]), Item::Rows(rows)];
         if !over.is_empty() {
@@ -607,6 +665,19 @@ impl Derivation<'_> {
         (left, builder.with_old(self.old(block), |builder| value.node(builder, &[])))
     }
 
+    /// Why the maximiser of a point stands where it does.
+    fn largest_at(&self, block: &Block, formula: &Formula) -> &'static str {
+        if matches!(formula, Formula::Normalised(_)) {
+            return "Under the constraint that the elements sum to 1 (a Lagrange multiplier), the derivative is zero at:";
+        }
+        let supports = block.members.iter().map(|member| self.symbols().array(*member).support);
+        if block.clamp || supports.into_iter().any(|support| support == Support::Nonnegative) {
+            "It is largest where the derivative is zero, or at the boundary where that lies outside:"
+        } else {
+            "It is largest where the derivative is zero:"
+        }
+    }
+
     fn mode(&self, id: BlockId, block: &Block) -> Vec<Item> {
         let Some(formula) = self.standard.mode(block.family) else {
             let line = vec![words(format!(
@@ -621,11 +692,12 @@ impl Derivation<'_> {
         let mut builder = Builder::new(self.scope(), &letters);
         let normalised = matches!(formula, Formula::Normalised(_));
         let row = if normalised { Row::proportional(left, right) } else { Row::equal(left, right) };
+        let row = row.labelled(self.label_of(block));
         let mut items =
-            vec![Item::Paragraph(vec![words("It moves to the maximiser:")]), Item::Rows(vec![row])];
+            vec![Item::Paragraph(vec![words(self.largest_at(block, &formula))]), Item::Rows(vec![row])];
         if block.by.is_some() {
-            let text =
-                "The bound touches the objective at the values before the update, so that it cannot fall.";
+            let text = "There the bound is at least what it was at the values before the update, where it equals the \
+                        objective; the objective is nowhere below it and cannot fall.";
             items.push(Item::Paragraph(vec![words(text)]));
         }
         if let (true, Some(slot)) = (normalised, slots.last()) {

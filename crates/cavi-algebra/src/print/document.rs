@@ -43,6 +43,8 @@ pub(crate) struct Row {
     pub left: Node,
     pub relation: Sign,
     pub parts: Vec<Part>,
+    /// What it is referred to by in LaTeX.
+    pub label: Option<String>,
 }
 
 /// A part of a right side.
@@ -139,7 +141,12 @@ pub(crate) fn words(text: impl Into<String>) -> Span {
 impl Row {
     /// `left = right`
     pub fn equal(left: Node, right: Node) -> Row {
-        Row { left, relation: Sign::Equal, parts: vec![Part { node: right, note: None }] }
+        Row { left, relation: Sign::Equal, parts: vec![Part { node: right, note: None }], label: None }
+    }
+
+    /// The row with a label.
+    pub fn labelled(self, label: String) -> Row {
+        Row { label: Some(label), ..self }
     }
 
     /// `left` proportional to `right`
@@ -159,7 +166,9 @@ pub(crate) fn render(items: &[Item], format: Format) -> String {
         })
         .collect();
     let mut out = match format {
-        Format::Latex => "% needs \\usepackage{amsmath,mathtools}\n".to_owned(),
+        Format::Latex => {
+            "% needs \\usepackage{amsmath,mathtools}\n\\begingroup\\allowdisplaybreaks\n".to_owned()
+        }
         Format::Text | Format::Markdown => String::new(),
     };
     for (position, (item, block)) in items.iter().zip(&blocks).enumerate() {
@@ -173,6 +182,9 @@ pub(crate) fn render(items: &[Item], format: Format) -> String {
             out.push('\n');
         }
         out.push_str(block);
+    }
+    if format == Format::Latex {
+        out.push_str("\n\\endgroup\n");
     }
     out
 }

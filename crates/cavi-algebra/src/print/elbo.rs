@@ -40,6 +40,7 @@ impl Derivation<'_> {
         let bounded = (0..statements.len()).any(|index| self.relation_of(index) == Sign::AtLeast);
         let relation = if bounded { Sign::AtMost } else { Sign::Equal };
         let whole = Row { relation, ..Row::equal(Node::name(name), Node::add(summary)) };
+        let whole = whole.labelled(self.label("bound:elbo"));
         let mut items = vec![Item::Rows(vec![whole])];
         let terms_of = |index: usize| {
             let of = |all: &[(StatementId, Sum)]| {

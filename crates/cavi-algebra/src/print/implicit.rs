@@ -79,7 +79,7 @@ impl Derivation<'_> {
     pub fn explain_implicit(&self, array: ArrayId, format: Format) -> Option<String> {
         let id = self.equations.site_of(array)?;
         let mut items = vec![Item::Paragraph(self.implicit_factor(id))];
-        items.push(Item::Heading("Statements that hold it"));
+        items.push(Item::Heading("Terms of the log joint"));
         let statements = self.equations.statements.iter();
         let holding = statements.filter(|own| own.target == array || own.log_density.mentions(array));
         items.push(Item::Rows(holding.map(|own| self.log_density(own)).collect()));

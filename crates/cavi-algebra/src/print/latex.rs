@@ -7,7 +7,11 @@ use super::Scope;
 use super::build::Builder;
 use super::node::{Call, Element, Node, Product, Range, Relation};
 use super::number::{Named, Number, in_latex};
+use super::width::width;
 use super::words::{Name, letter, name, upright};
+
+/// The widest conditions under a sum that stand beside each other, in points of the size of the line.
+const CONDITIONS: f64 = 90.0;
 
 /// A sum as a formula, without dollars.
 pub fn sum(scope: Scope<'_>, sum: &Sum) -> String {
@@ -17,6 +21,21 @@ pub fn sum(scope: Scope<'_>, sum: &Sum) -> String {
 /// A term as a formula, without dollars.
 pub fn term(scope: Scope<'_>, term: &Term) -> String {
     sum(scope, &Sum::term(term.clone()))
+}
+
+/// A name of a program with subscripts as they are written (`:k` is a slice), as a formula without dollars: `\theta_{d}`.
+pub fn written(own: &str, subscripts: &[&str]) -> String {
+    let subscript = |text: &&str| match text.strip_prefix(':') {
+        Some(letter) => Node::Slice(letter.to_owned()),
+        None => Node::Letter((*text).to_owned()),
+    };
+    let subscripts = subscripts.iter().map(subscript).collect();
+    element(&Element { name: own.to_owned(), number: None, of: None, subscripts })
+}
+
+/// Plain words in LaTeX.
+pub fn plain(text: &str) -> String {
+    super::words::escape(text)
 }
 
 /// A node as a formula.
@@ -360,7 +379,12 @@ pub(crate) fn range(range: &Range) -> String {
     for (folds, condition) in &conditions {
         if *folds { shown.push(relation(condition)) } else { rest.push(relation(condition)) }
     }
-    let colon = if rest.is_empty() { String::new() } else { format!(" :\\, {}", rest.join(",\\, ")) };
+    // Several conditions below each other.
+    let beside = rest.join(",\\, ");
+    if rest.len() > 1 && width(&beside) > CONDITIONS {
+        return format!("\\substack{{{} \\\\ {}}}", shown.join(","), rest.join(" \\\\ "));
+    }
+    let colon = if rest.is_empty() { String::new() } else { format!(" :\\, {beside}") };
     format!("{}{colon}", shown.join(","))
 }
 

@@ -42,7 +42,11 @@ impl Derivation<'_> {
             "is an entropy, the expectation of -log q under q",
         );
         let natural = Node::call(Call::Named(self.scope().natural()), Node::name("t"));
-        line(used.natural, natural, "is the natural parameter that multiplies the statistic t in log q");
+        let of_natural = match self.has_distribution() {
+            true => "is the natural parameter that multiplies the statistic t in log q",
+            false => "is the coefficient of the statistic t in the objective",
+        };
+        line(used.natural, natural, of_natural);
         let normaliser = Node::call(Call::Named(self.scope().normaliser()), Node::name("q"));
         line(used.normaliser, normaliser, "is the log-normaliser of q");
         let digamma =

@@ -19,8 +19,6 @@ const INDENT: f64 = 20.0;
 const LEFT: f64 = 105.0;
 /// The space before a remark.
 const GAP: f64 = 22.0;
-/// The longest display that does not break between pages.
-const LINES: usize = 9;
 
 fn span_in_latex(span: &Span) -> String {
     match span {
@@ -60,7 +58,7 @@ pub(crate) fn in_latex(item: &Item) -> String {
             let shown: Vec<String> = lines.iter().filter(|line| !line.trim().is_empty()).map(line).collect();
             format!("\\begin{{flushleft}}\\small\\ttfamily\n{}\n\\end{{flushleft}}\n", shown.join(" \\\\\n"))
         }
-        Item::Rows(rows) => displayed(rows, "\\[", "\\]"),
+        Item::Rows(rows) => aligned(rows),
         Item::Algorithm(lines) => {
             let boxed = nested(lines, 0, &mut 0);
             format!(
@@ -95,10 +93,10 @@ fn nested(lines: &[Line], depth: usize, place: &mut usize) -> String {
     out
 }
 
-/// Rows as displays: neighbours share one, except for those with a wide left side, and those that are long.
-fn displayed(rows: &[Row], open: &str, close: &str) -> String {
+/// Rows in groups that share a display: neighbours, except for those with a wide left side. For each its rows, each in lines.
+fn grouped(rows: &[Row]) -> Vec<Vec<(&Row, Vec<String>)>> {
     let left = |row: &Row| width(&latex::node(&row.left));
-    let mut out = String::new();
+    let mut out = Vec::new();
     let mut start = 0;
     while start < rows.len() {
         let alone = left(&rows[start]) > LEFT;
@@ -108,19 +106,38 @@ fn displayed(rows: &[Row], open: &str, close: &str) -> String {
         }
         let together = &rows[start..end];
         let widest = together.iter().map(left).fold(0.0, f64::max);
-        let lines: Vec<Vec<String>> = together.iter().map(|row| row_in_latex(row, widest)).collect();
-        let display = |lines: &[String]| {
-            format!("{open}\n\\begin{{aligned}}\n{}\n\\end{{aligned}}\n{close}\n", lines.join(" \\\\\n"))
-        };
-        // What is long may break between pages.
-        if lines.iter().map(Vec::len).sum::<usize>() > LINES {
-            out.extend(lines.iter().map(|lines| display(lines)));
-        } else {
-            out.push_str(&display(&lines.concat()));
-        }
+        out.push(together.iter().map(|row| (row, row_in_latex(row, widest))).collect());
         start = end;
     }
     out
+}
+
+/// Rows as displays that may break between pages; those with a label have a number.
+fn aligned(rows: &[Row]) -> String {
+    let display = |group: Vec<(&Row, Vec<String>)>| {
+        let numbered = group.iter().any(|(row, _)| row.label.is_some());
+        let mut lines: Vec<String> = Vec::new();
+        for (row, own) in group {
+            let last = own.len().saturating_sub(1);
+            lines.extend(own.into_iter().enumerate().map(|(place, line)| match &row.label {
+                Some(label) if place == last => format!("{line} \\label{{{label}}}"),
+                _ if numbered => format!("{line} \\notag"),
+                _ => line,
+            }));
+        }
+        let name = if numbered { "align" } else { "align*" };
+        format!("\\begin{{{name}}}\n{}\n\\end{{{name}}}\n", lines.join(" \\\\\n"))
+    };
+    grouped(rows).into_iter().map(display).collect()
+}
+
+/// Rows as displays between dollars.
+fn displayed(rows: &[Row]) -> String {
+    let display = |group: Vec<(&Row, Vec<String>)>| {
+        let lines: Vec<String> = group.into_iter().flat_map(|(_, lines)| lines).collect();
+        format!("$$\n\\begin{{aligned}}\n{}\n\\end{{aligned}}\n$$\n", lines.join(" \\\\\n"))
+    };
+    grouped(rows).into_iter().map(display).collect()
 }
 
 /// The lines of a row in a display whose widest left side is given.
@@ -272,19 +289,28 @@ fn signed(node: &Node, room: f64) -> Vec<String> {
     pieces
 }
 
-/// The factors of a product as pieces; what it is divided by stands in front.
+/// The factors of a product as pieces; what it is divided by stands in front, or behind as an inverse where it is too wide.
 fn factors(product: &Product, room: f64) -> Option<Vec<String>> {
-    if product.above.is_empty() || product.number.named.is_some() {
+    if product.number.named.is_some() {
+        return None;
+    }
+    let below = |inner: &Node| width(&latex::node(inner)) > room - INDENT;
+    // A fraction does not break, a product with an inverse does.
+    let inverted = product.below.iter().any(below);
+    if product.above.is_empty() && !inverted {
         return None;
     }
     let mut pieces: Vec<String> = Vec::new();
-    let number = Product { above: Vec::new(), ..product.clone() };
+    let mut number = Product { above: Vec::new(), ..product.clone() };
+    if inverted {
+        number.below.clear();
+    }
     let mut open = match latex::product(&number).as_str() {
         "1" => String::new(),
         "-1" => "-".to_owned(),
         other => format!("{other} \\, "),
     };
-    let last = product.above.len() - 1;
+    let last = product.above.len().saturating_sub(1);
     for (at, factor) in product.above.iter().enumerate() {
         let shown = latex::factor(factor, at == last);
         let mut own = if width(&shown) <= room {
@@ -301,6 +327,11 @@ fn factors(product: &Product, room: f64) -> Option<Vec<String>> {
         if at > 0 {
             own[0] = format!("\\, {}", own[0]);
         }
+        pieces.extend(own);
+    }
+    for inner in product.below.iter().filter(|_| inverted) {
+        let mut own = around("\\bigl(", broken(inner, room - INDENT), "\\bigr)^{-1}");
+        own[0] = if pieces.is_empty() { format!("{open}{}", own[0]) } else { format!("\\, {}", own[0]) };
         pieces.extend(own);
     }
     Some(pieces)
@@ -321,7 +352,7 @@ pub(crate) fn in_markdown(item: &Item) -> String {
         Item::Paragraph(line) => format!("{}\n", spans(line)),
         Item::List(lines) => lines.iter().map(|line| format!("- {}\n", spans(line))).collect(),
         Item::Program(lines) => format!("```cavi\n{}\n```\n", lines.join("\n")),
-        Item::Rows(rows) => displayed(rows, "$$", "$$"),
+        Item::Rows(rows) => displayed(rows),
         Item::Algorithm(lines) => {
             let line = |line: &Line| format!("{}1. {}\n", "   ".repeat(line.depth), spans(&line.text));
             lines.iter().map(line).collect()

@@ -122,7 +122,7 @@ impl Derivation<'_> {
             let slope = Node::call(Call::Named(format!("{objective}'")), slice.clone());
             Item::Paragraph(vec![
                 Span::Math(slice),
-                words(" moves in "),
+                words(" is updated in "),
                 Span::Math(Node::name(&format!("delta_{name}"))),
                 words(", with the derivative "),
                 Span::Math(Node::times(vec![factor(""), slope])),

@@ -14,8 +14,9 @@ use super::number::Number;
 use super::sweep::refreshed;
 
 impl Derivation<'_> {
-    /// The steps of a block; the first of them, which only picks terms of the log joint, where `all` are wanted.
-    pub(super) fn steps(&self, id: BlockId, all: bool) -> Vec<Item> {
+    /// The steps of a block; the first of them, which only picks terms of the log joint, where `all` are wanted. Where they
+    /// stand alone they have headings, lines of the program and the optima of bounds beside them.
+    pub(super) fn steps(&self, id: BlockId, all: bool, alone: bool) -> Vec<Item> {
         let Some(contributions) = self.equations.contributions.get(id.index()).filter(|own| !own.is_empty())
         else {
             return Vec::new();
@@ -26,10 +27,11 @@ impl Derivation<'_> {
             return Vec::new();
         }
         let mut items = Vec::new();
+        items.extend(alone.then_some(Item::Heading("Terms of the log joint")));
         if all {
-            items.push(Item::Heading("Statements that hold it"));
-            items.push(self.remark("The log joint"));
-            items.push(self.step(contributions, Sign::Equal, all, |own| &own.selected));
+            let last = " in them; all others are part of the constant:";
+            items.push(self.about(block, "Of the log joint, the terms with ", last));
+            items.push(self.step(contributions, alone, |own| &own.selected));
         }
         let (bounded, shared): (Vec<Contribution>, Vec<Contribution>) = contributions
             .iter()
@@ -37,14 +39,16 @@ impl Derivation<'_> {
             .cloned()
             .partition(|own| self.bounds_of(&own.bounded).is_some());
         if !bounded.is_empty() {
-            items.extend(all.then_some(Item::Heading("Bounds")));
-            items.extend(self.allocations(&bounded, all));
-            items.push(self.step(&bounded, Sign::AtLeast, all, |own| &own.bounded));
+            items.extend(alone.then_some(Item::Heading("Bounds")));
+            items.extend(self.allocations(block, &bounded, alone));
+            items.push(self.step(&bounded, alone, |own| &own.bounded));
         }
         if !shared.is_empty() {
-            items.extend(all.then_some(Item::Heading("Implicit factors")));
-            items.push(self.remark("The expectation under the implicit factors alone"));
-            items.push(self.step(&shared, Sign::Equal, all, |own| &own.bounded));
+            items.extend(alone.then_some(Item::Heading("Implicit factors")));
+            let first =
+                "Only under the factors that are always at their optimum, the expectation of the terms with ";
+            items.push(self.about(block, first, ":"));
+            items.push(self.step(&shared, alone, |own| &own.bounded));
         }
         let opened: Vec<Contribution> = contributions
             .iter()
@@ -52,37 +56,37 @@ impl Derivation<'_> {
             .cloned()
             .collect();
         if !opened.is_empty() {
-            items.extend(all.then_some(Item::Heading("Products of statistics")));
-            items.push(self.remark("Squares opened, and copies that may coincide set apart"));
-            items.push(self.step(&opened, Sign::Equal, all, |own| &own.monomials));
+            items.extend(alone.then_some(Item::Heading("Products of statistics")));
+            let first = "Multiplied out, the terms with ";
+            items.push(self.about(block, first, ":"));
+            items.push(self.step(&opened, alone, |own| &own.monomials));
         }
-        items.extend(all.then_some(Item::Heading("Expectation")));
-        items.extend(self.expectation(id, contributions, all));
+        items.extend(alone.then_some(Item::Heading("Expectation")));
+        items.extend(self.expectation(id, contributions, alone));
         match &block.ascent {
             Some(ascent) => {
                 items.push(Item::Heading("Method"));
                 items.push(Item::Paragraph(self.method(block, ascent)));
             }
             None => {
-                items.extend(all.then_some(Item::Heading("Family")));
+                items.extend(alone.then_some(Item::Heading("Family")));
                 items.push(Item::Paragraph(self.recognised(id, block)));
             }
         }
         items
     }
 
-    fn remark(&self, what: &str) -> Item {
-        Item::Paragraph(vec![words(format!("{what}, up to terms that do not hold it:"))])
+    /// A sentence about the variables of a block.
+    fn about(&self, block: &Block, first: &str, last: &str) -> Item {
+        let members = block.members.iter().map(|member| Span::Math(self.name(*member)));
+        let mut line = vec![words(first)];
+        line.extend(separated(members.collect()));
+        line.push(words(last));
+        Item::Paragraph(line)
     }
 
-    /// One step of each statement: `log p(x | z) = terms + const`.
-    fn step(
-        &self,
-        contributions: &[Contribution],
-        relation: Sign,
-        lines: bool,
-        sum: impl Fn(&Contribution) -> &Sum,
-    ) -> Item {
+    /// One step of each statement: `log p(x | z) = terms + const`, and `>=` where a bound stands in the terms.
+    fn step(&self, contributions: &[Contribution], lines: bool, sum: impl Fn(&Contribution) -> &Sum) -> Item {
         let row = |own: &Contribution| {
             let statement = &self.equations.statements[own.statement.index()];
             let log = Node::log(self.density(statement));
@@ -90,7 +94,8 @@ impl Derivation<'_> {
             let mut right = Builder::new(self.scope(), &[]).sum(sum(own));
             right = Node::add(vec![right, Node::name("const")]);
             let note = self.line(own.statement).filter(|_| lines).map(|line| (line, Vec::new()));
-            Row { left, relation, parts: vec![Part { node: right, note }] }
+            let relation = if self.bounds_of(sum(own)).is_some() { Sign::AtLeast } else { Sign::Equal };
+            Row { left, relation, parts: vec![Part { node: right, note }], label: None }
         };
         Item::Rows(contributions.iter().map(row).collect())
     }
@@ -117,7 +122,7 @@ impl Derivation<'_> {
     }
 
     /// What is bounded, with the allocations where they are not stated elsewhere.
-    fn allocations(&self, bounded: &[Contribution], all: bool) -> Vec<Item> {
+    fn allocations(&self, block: &Block, bounded: &[Contribution], alone: bool) -> Vec<Item> {
         let (mut sites, mut tangents) = (Vec::new(), Vec::new());
         for (own_sites, own_tangents) in bounded.iter().filter_map(|own| self.bounds_of(&own.bounded)) {
             sites.extend(own_sites);
@@ -127,19 +132,20 @@ impl Derivation<'_> {
         let of_sites = sites.iter().map(|site| self.equations.site(*site).bound);
         let of_tangents = tangents.iter().map(|own| self.equations.auxiliary(*own).bound);
         let bounds = dedup(of_sites.chain(of_tangents).collect());
-        let mut steps: Vec<&str> =
+        let steps: Vec<&str> =
             bounds.into_iter().map(|bound| self.equations.bound(bound).words.step).collect();
-        if bounded.iter().any(|own| self.shares(&own.bounded)) {
-            steps.push("in expectation under the implicit factors");
-        }
         let held = refreshed(!sites.is_empty(), !tangents.is_empty()).unwrap_or_default();
         let mut items = Vec::new();
-        if all {
+        if alone {
             items.extend(sites.into_iter().flat_map(|site| self.site(site)));
             items.extend(tangents.into_iter().flat_map(|own| self.auxiliary(own)));
         }
-        let line = format!("{}, {held} held, up to terms that do not hold it:", steps.join(" and "));
-        items.push(Item::Paragraph(vec![words(capitalised(&line))]));
+        let also = match bounded.iter().any(|own| self.shares(&own.bounded)) {
+            true => " and in expectation under the factors that are always at their optimum",
+            false => "",
+        };
+        let first = format!("By {}, for any {held}{also}, the terms with ", steps.join(" and "));
+        items.push(self.about(block, &first, ":"));
         items
     }
 
@@ -181,23 +187,32 @@ impl Derivation<'_> {
         }
         parts.push(Part { node: Node::name("const"), note: None });
         let random = self.equations.blocks.iter().any(|other| !other.is_point());
+        let bounded = contributions.iter().any(|own| self.bounds_of(&own.bounded).is_some());
+        let joint = if bounded { "the log joint, bounded as above," } else { "the log joint" };
         let words_of = match (block.by, random) {
             (Some(bound), _) => {
                 let name = self.equations.bound(bound).name;
                 format!(
-                    "By the bound {name} at the values before the update, marked ~, for one copy; the bounds of all \
-                     copies add up:"
+                    "By the bound {name} at the values before the update, marked ~; it separates the elements, so that each \
+                     is a problem of its own:"
                 )
             }
             (None, _) if block.ascent.is_some() => {
-                let copies = if block.plates.is_empty() { "" } else { ", for all copies" };
+                let all = if block.plates.is_empty() { "" } else { ", of all elements together" };
                 match random {
-                    true => format!("The expectation under all other factors{copies}:"),
-                    false => format!("The objective as a function of it, all else held{copies}:"),
+                    true => {
+                        format!("Its objective{all}: the expectation of {joint} under all other factors:")
+                    }
+                    false => format!("The objective as a function of it, all else held{all}:"),
                 }
             }
-            (None, true) => "The expectation under all other factors, for one copy:".to_owned(),
-            (None, false) => "The objective as a function of one copy, all else held:".to_owned(),
+            (None, true) if block.is_point() => {
+                format!("Its objective is the expectation of {joint} under all other factors:")
+            }
+            (None, true) => {
+                format!("The log of the best factor is the expectation of {joint} under all other factors:")
+            }
+            (None, false) => "The objective as a function of it, all else held:".to_owned(),
         };
         vec![
             Item::Paragraph(vec![words(words_of)]),
@@ -205,6 +220,7 @@ impl Derivation<'_> {
                 left,
                 relation: if block.by.is_some() { Sign::AtLeast } else { Sign::Equal },
                 parts,
+                label: None,
             }]),
         ]
     }
@@ -229,19 +245,24 @@ impl Derivation<'_> {
         Node::add(terms.collect())
     }
 
-    /// `The statistics log x, x are those of the Gamma family.`
+    /// `It is linear in log x and x, as the log of a Gamma density is.`
     fn recognised(&self, id: BlockId, block: &Block) -> Vec<Span> {
         let statistics = block.natural.iter().map(|natural| {
             let letters: Vec<LetterId> = block.plates.iter().chain(&natural.slots).copied().collect();
             let mut builder = Builder::new(self.scope(), &letters);
             Span::Math(builder.statistic(block, &self.moment(id, &natural.statistic, &natural.slots)))
         });
-        let mut line = vec![words("The statistics ")];
+        let family = self.standard.name(block.family);
+        let family = family.split(" over ").next().unwrap_or(family);
+        let mut line = vec![words("This is linear in ")];
         line.extend(separated(statistics.collect()));
-        line.push(words(format!(
-            " are those of {}; their coefficients are its natural parameters",
-            self.standard.name(block.family)
-        )));
+        line.push(words(match block.is_point() {
+            true => ", so that these coefficients say where it is largest".to_owned(),
+            false => format!(
+                ", as the log of the {family} density is: the best factor is of this family, and the coefficients are its natural \
+                 parameters"
+            ),
+        }));
         let mut less = Vec::new();
         for (natural, base) in block.natural.iter().zip(self.standard.base(block.family)) {
             if base != 0.0 && !block.is_point() {
@@ -278,10 +299,4 @@ fn holds_site(sum: &Sum, site: SiteId) -> bool {
 /// Whether an auxiliary variable stands in a sum.
 fn holds_auxiliary(sum: &Sum, id: AuxiliaryId) -> bool {
     sum.any_atom(&|atom| matches!(atom, Atom::Auxiliary { id: own, .. } if *own == id))
-}
-
-/// The text with its first letter as a capital.
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

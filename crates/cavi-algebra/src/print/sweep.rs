@@ -67,7 +67,7 @@ impl Derivation<'_> {
         }
         line.push(words(", in this order"));
         if let Some(shared) = self.refreshed() {
-            let how = if self.run.other_allocations { "taken anew" } else { "at their optimum" };
+            let how = if self.run.other_allocations { "computed" } else { "at their optimum" };
             line.push(words(format!("; {shared} are {how} before each")));
         }
         line.push(words("."));
@@ -75,7 +75,7 @@ impl Derivation<'_> {
         let mut groups = Vec::new();
         items.iter().for_each(|item| item.groups(&mut groups));
         for (group, shared) in groups.into_iter().flat_map(|group| Some((group, self.refreshed()?))) {
-            lines.push(vec![words(format!("{} share one refresh of the {shared}.", self.sweep_item(group)))]);
+            lines.push(vec![words(format!("{} are updated at the same {shared}.", self.sweep_item(group)))]);
         }
         let updated: Vec<BlockId> = items.iter().flat_map(SweepItem::blocks).collect();
         let left_out = (0..self.equations.blocks.len()).map(BlockId::from).filter(|id| {
@@ -179,7 +179,7 @@ impl Derivation<'_> {
         vec![words(text)]
     }
 
-    fn objective(&self) -> &'static str {
+    pub(super) fn objective(&self) -> &'static str {
         if self.has_distribution() { "ELBO" } else { "objective" }
     }
 
@@ -264,7 +264,7 @@ impl Derivation<'_> {
         } else {
             text.push(words(" for all "));
             text.extend(separated(letters.into_iter().map(Span::Math).collect()));
-            text.push(words(" at once."));
+            text.push(words(" (independent of each other, in parallel)."));
         }
         text
     }

@@ -47,6 +47,24 @@ fn argument(chars: &mut Peekable<Chars<'_>>, scale: f64) -> f64 {
     }
 }
 
+/// What stands in the braces that follow.
+fn braced(chars: &mut Peekable<Chars<'_>>) -> String {
+    let mut depth = 0usize;
+    let mut inside = String::new();
+    for c in chars.by_ref() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        inside.push(c);
+        if depth == 0 {
+            break;
+        }
+    }
+    inside.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(&inside).to_owned()
+}
+
 fn symbol(c: char) -> f64 {
     match c {
         ' ' | '&' | '$' => 0.0,
@@ -76,6 +94,10 @@ fn command(chars: &mut Peekable<Chars<'_>>, scale: f64) -> f64 {
         // A bracket that grows; its own character follows.
         "left" | "right" | "bigl" | "bigr" => 2.5,
         "mathrm" => argument(chars, scale),
+        "substack" => {
+            let lines = braced(chars);
+            lines.split("\\\\").map(|line| group(&mut line.chars().peekable(), scale)).fold(0.0, f64::max)
+        }
         "text" => argument(chars, scale) + 3.0,
         "frac" => argument(chars, scale).max(argument(chars, scale)) + 2.4,
         "tfrac" => argument(chars, 0.7 * scale).max(argument(chars, 0.7 * scale)) + 2.4,

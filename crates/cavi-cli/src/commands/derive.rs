@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use cavi::{Compiled, Format};
+use cavi::{Compiled, Format, Level};
 use cavi_syntax::nearest;
 
-use crate::arguments::{DerivationFormat, DeriveArguments};
+use crate::arguments::{DerivationFormat, DerivationLevel, DeriveArguments};
 use crate::difference::difference;
 use crate::failure::Failure;
 use crate::{program, terminal};
@@ -28,17 +28,48 @@ fn derivation(compiled: &Compiled, arguments: &DeriveArguments) -> Result<String
         DerivationFormat::Latex => Format::Latex,
         DerivationFormat::Markdown => Format::Markdown,
         DerivationFormat::Json => {
+            if arguments.standalone {
+                return Err(Failure::usage(STANDALONE));
+            }
+            if arguments.level.is_some() {
+                return Err(Failure::usage(
+                    "JSON holds every line of a derivation: `--level` is for the other formats",
+                ));
+            }
             let variable = arguments.explain.as_deref();
             let json = compiled.derivation_json(variable);
             return json.ok_or_else(|| no_latent(compiled, variable.unwrap_or_default()));
         }
     };
     let text = match &arguments.explain {
-        None => compiled.derivation(format),
+        None => compiled.derivation_at(level(arguments), format),
         Some(variable) => compiled.explain(variable, format).ok_or_else(|| no_latent(compiled, variable))?,
     };
     let end = if text.ends_with('\n') { "" } else { "\n" };
-    Ok(format!("{text}{end}"))
+    let text = format!("{text}{end}");
+    match (arguments.standalone, format) {
+        (false, _) => Ok(text),
+        (true, Format::Latex) => Ok(document(&text)),
+        (true, Format::Text | Format::Markdown) => Err(Failure::usage(STANDALONE)),
+    }
+}
+
+const STANDALONE: &str = "`--standalone` makes a document of LaTeX: add `--format latex`";
+
+/// A fragment as a document of its own.
+fn document(fragment: &str) -> String {
+    format!(
+        "\\documentclass{{article}}\n\\usepackage[T1]{{fontenc}}\n\\usepackage[utf8]{{inputenc}}\n\
+         \\usepackage{{amsmath,amssymb,mathtools}}\n\\begin{{document}}\n{fragment}\\end{{document}}\n"
+    )
+}
+
+fn level(arguments: &DeriveArguments) -> Level {
+    match arguments.level {
+        None | Some(DerivationLevel::Full) => Level::Full,
+        Some(DerivationLevel::Paper) => Level::Paper,
+        Some(DerivationLevel::Lecture) => Level::Lecture,
+    }
 }
 
 /// Compares a derivation with a stored one.

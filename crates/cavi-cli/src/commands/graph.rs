@@ -11,6 +11,7 @@ pub fn run(arguments: &GraphArguments) -> Result<(), Failure> {
     let text = match arguments.format {
         GraphFormat::Dot => compiled.dot(),
         GraphFormat::Svg => compiled.svg(),
+        GraphFormat::Tikz => compiled.tikz(),
     };
     let end = if text.ends_with('\n') { "" } else { "\n" };
     terminal::print(&format!("{text}{end}"))

@@ -238,6 +238,35 @@ fn a_stored_derivation_is_compared() {
 }
 
 /// An implicit factor has no block, and is explained all the same.
+/// A shorter and a longer page, a document of its own, and the combinations that mean nothing.
+#[test]
+fn a_derivation_has_levels() {
+    let derived = |arguments: &[&str]| {
+        let output = cavi(&root(), &[&["derive", "gmm"], arguments].concat());
+        (output.status.code(), text(&output.stdout) + &text(&output.stderr))
+    };
+    let [paper, full, lecture] = ["paper", "full", "lecture"].map(|level| derived(&["--level", level]).1);
+    assert_eq!(full, derived(&[]).1);
+    assert!(paper.len() < full.len() && full.len() < lecture.len(), "{paper}");
+    assert!(!paper.contains("Jensen") && full.contains("Jensen") && lecture.contains("Kullback-Leibler"));
+    let (status, document) = derived(&["--format", "latex", "--standalone"]);
+    assert_eq!(status, Some(0), "{document}");
+    assert!(document.starts_with("\\documentclass") && document.ends_with("\\end{document}\n"), "{document}");
+    for (wrong, said) in [
+        (&["--level", "short"][..], "paper"),
+        (&["--level", "paper", "--explain", "mu"], "--explain"),
+        (&["--level", "paper", "--format", "json"], "JSON holds every line"),
+        (&["--standalone"], "--format latex"),
+        (&["--standalone", "--format", "json"], "--format latex"),
+    ] {
+        let (status, message) = derived(wrong);
+        assert_eq!(status, Some(2), "{wrong:?}: {message}");
+        assert!(message.contains(said), "{wrong:?}: {message}");
+    }
+    let picture = cavi(&root(), &["graph", "gmm", "--format", "tikz"]);
+    assert!(text(&picture.stdout).contains("\\begin{tikzpicture}"), "{}", text(&picture.stderr));
+}
+
 #[test]
 fn an_implicit_factor_is_explained() {
     let explained = cavi(&root(), &["derive", "lda_tokens", "--explain", "z"]);

@@ -83,7 +83,7 @@ impl Bound for JaakkolaJordan {
             best: Some(
                 "Under q the argument is random, and the expected bound is best where the square is its expectation:",
             ),
-            step: "softplus bounded by its tangent",
+            step: "the tangent of softplus",
         }
     }
 

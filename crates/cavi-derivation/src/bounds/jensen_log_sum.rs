@@ -55,13 +55,13 @@ impl Bound for JensenLogSum {
 
     fn words(&self) -> BoundWords {
         BoundWords {
-            holds: "The log of a sum is bounded below for any shares that sum to 1,",
-            equal: "with equality at shares proportional to the addends:",
+            holds: "By Jensen's inequality the log of a sum is bounded below, for any probabilities of its addends:",
+            equal: "with equality where these are proportional to the addends:",
             best: Some(
-                "Under q the addends are random, and the expected bound is largest at shares proportional to the exponential of \
-                 the expected log:",
+                "Under q the addends are random. The expected bound is largest where these probabilities, the allocations, are \
+                 proportional to the exponential of the expected log:",
             ),
-            step: "logs of sums bounded",
+            step: "Jensen's inequality",
         }
     }
 

@@ -43,10 +43,11 @@ impl Bound for LeeSeung {
 
     fn words(&self) -> BoundWords {
         BoundWords {
-            holds: "The square of a sum of numbers that are not negative is bounded above for any shares that sum to 1,",
-            equal: "with equality at shares proportional to the numbers; in an update they are those of the old values:",
+            holds: "As the square is convex, the square of a sum of numbers that are not negative is bounded above, for any \
+                    probabilities of the addends:",
+            equal: "with equality where these are proportional to the numbers; an update takes those of the values before it:",
             best: None,
-            step: "squares of sums bounded",
+            step: "the bound on squares of sums",
         }
     }
 

@@ -1,8 +1,10 @@
 //! The factor graph: variables, factors and the plates that they stand in.
 
 mod dot;
+mod frame;
 mod layout;
 mod svg;
+mod tikz;
 
 use std::collections::BTreeMap;
 
@@ -14,6 +16,7 @@ use crate::print;
 
 pub use dot::dot;
 pub use svg::svg;
+pub use tikz::tikz;
 
 /// A program as a graph: an edge runs from what is read to the factor that reads it, and from a factor to its variable.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! What programs mean: the statements of the printed model, and what is said about them.
 
-use cavi_model::{dot, factor_graph, print, resolve, resolve_schedule, svg};
+use cavi_model::{dot, factor_graph, print, resolve, resolve_schedule, svg, tikz};
 use cavi_syntax::{Diagnostic, parse, render};
 
 fn rendered(text: &str, diagnostics: &[Diagnostic]) -> String {
@@ -215,6 +215,14 @@ fn drawings_are_the_same_whatever_the_names_are() {
     for plate in &graph.plates {
         assert!(text.contains(&format!("label = \"{}\"; labelloc", plate.label())), "{}", plate.label());
     }
+    let for_latex = tikz(&graph);
+    assert!(for_latex.contains("{$w_{mjk}$}") && for_latex.contains("{factor $k$ = 15}"), "{for_latex}");
+    assert!(for_latex.contains("{$\\alpha_{mk}$}"), "{for_latex}");
+    assert_eq!(
+        for_latex.matches(" rectangle ").count(),
+        graph.plates.len() + picture.matches("fill=\"#111\"").count(),
+        "{for_latex}"
+    );
     // Another name of the same width: the same picture but for the name.
     let renamed = GFA.replace("alpha", "alpho");
     let (program, _) = parse(&renamed);

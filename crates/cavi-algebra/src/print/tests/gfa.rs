@@ -215,7 +215,8 @@ fn complete_data_share_a_covariance() {
 #[test]
 fn latex() {
     let shown = derivation(&gfa(false), &[], &Families, Format::Latex);
-    let line = "\\mathrm{shape}^{\\alpha}_{m} &= a_{\\alpha} + \\tfrac{1}{2} \\, J_{m} \\\\\n";
+    let line =
+        "\\mathrm{shape}^{\\alpha}_{m} &= a_{\\alpha} + \\tfrac{1}{2} \\, J_{m} \\label{eq:gfa:alpha} \\\\\n";
     assert!(shown.contains(line), "{line}{shown}");
     keep("gfa_full", &shown);
     keep("gfa", &derivation(&gfa(true), &[], &Families, Format::Latex));

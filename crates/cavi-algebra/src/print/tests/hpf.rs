@@ -134,6 +134,8 @@ fn one_block_is_explained_alone() {
         standard: &Families,
         run: &crate::print::Run::default(),
         schedule: None,
+        level: crate::print::Level::Full,
+        about: &[],
     }
     .explain(BlockId(1), Format::Text);
     assert_eq!(shown, EXPLAINED, "{shown}");
@@ -141,25 +143,26 @@ fn one_block_is_explained_alone() {
 
 const EXPLAINED: &str = "  q(xi[u]): Gamma, for each u
 
-Statements that hold it
------------------------
-  The log joint, up to terms that do not hold it:
+Terms of the log joint
+----------------------
+  Of the log joint, the terms with xi in them; all others are part of the constant:
     log p(xi) = sum[u](log xi[u]) + const
 
 Expectation
 -----------
-  The expectation under all other factors, for one copy:
+  The log of the best factor is the expectation of the log joint under all other factors:
     log q(xi[u]) = log xi[u]    (prior)
                  + const
 
 Family
 ------
-  The statistics log xi[u], xi[u] are those of Gamma; their coefficients are its natural parameters.
+  This is linear in log xi[u], xi[u], as the log of the Gamma density is: the best factor is of this family,
+    and the coefficients are its natural parameters.
 
 Update
 ------
 q(xi[u]) = Gamma
-  All copies move at once.
+  For all u at once.
   Natural parameters:
     eta(log xi[u]) = a_prime - 1     (prior)
                    + |factor| * a    (from theta)

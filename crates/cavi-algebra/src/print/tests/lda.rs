@@ -127,7 +127,7 @@ fn latex() {
     for line in [
         "theta[d, :k] \\ensuremath{\\sim} Dirichlet(alpha)~~~~~~~~~~\\# one vector over k for each d \\\\\n",
         "  \\phi_{dvk} &\\propto \\exp(\\mathrm{E}[\\ln \\theta_{dk}] + \\mathrm{E}[\\ln \\beta_{kv}])\n",
-        "  \\mathrm{concentration}^{\\theta}_{dk} &= \\alpha + \\sum_{v} n_{dv} \\, \\phi_{dvk} \\\\\n",
+        "  \\mathrm{concentration}^{\\theta}_{dk} &= \\alpha + \\sum_{v} n_{dv} \\, \\phi_{dvk} \\label{eq:lda:theta} \\\\\n",
     ] {
         assert!(shown.contains(line), "{line}{shown}");
     }
