@@ -40,6 +40,7 @@ mod memory;
 mod points;
 pub mod prepare;
 pub mod project;
+mod python;
 mod rows;
 pub mod schedule;
 pub mod session;
