@@ -7,11 +7,12 @@ use cavi_tests::corpus::{compile, examples, models};
 fn every_update_of_a_derivation_has_its_code() {
     let mut written = 0;
     for text in examples().iter().chain(&models()) {
-        let Some(compiled) = compile(text).compiled else { continue };
+        let stages = compile(&text.text);
+        let (Some(compiled), Some(equations)) = (stages.compiled, stages.equations) else { continue };
         let Ok(code) = compiled.python() else { continue };
         written += 1;
-        for block in &compiled.equations.blocks {
-            let name = &compiled.equations.symbols.array(block.members[0]).name;
+        for block in &equations.blocks {
+            let name = &equations.symbols.array(block.members[0]).name;
             for part in
                 [format!("def update_{name}("), format!("def prior_{name}("), format!("MOMENTS[\"{name}\"]")]
             {
