@@ -97,7 +97,8 @@ pub fn entries(folder: &Path) -> Vec<PathBuf> {
 /// If a folder cannot be read.
 pub fn files_below(folder: &Path, end: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for path in entries(folder) {
+    // What a build leaves is no source.
+    for path in entries(folder).into_iter().filter(|path| !path.ends_with("target")) {
         if path.is_dir() {
             found.extend(files_below(&path, end));
         } else if path.extension().is_some_and(|own| own == end) {

@@ -1,7 +1,5 @@
 //! Why a command ends without success, and with which status.
 
-use std::process::ExitCode;
-
 use cavi::{Error, Kind};
 
 use crate::terminal;
@@ -49,23 +47,16 @@ impl Failure {
         Failure::usage(format!("{what} is not in this version of Cavi"))
     }
 
-    /// Shows the message and gives the status.
-    pub fn report(self) -> ExitCode {
-        match self {
-            Failure::Wrong(message) => {
-                terminal::note(&message);
-                ExitCode::from(1)
-            }
-            Failure::Usage(message) => {
-                terminal::note(&message);
-                ExitCode::from(2)
-            }
-            Failure::Broken(message) => {
-                terminal::note(&message);
-                ExitCode::from(3)
-            }
-            Failure::Interrupted => ExitCode::from(130),
-            Failure::Closed => ExitCode::SUCCESS,
-        }
+    /// Shows the message and gives the exit status.
+    pub fn report(self) -> u8 {
+        let (message, status) = match self {
+            Failure::Wrong(message) => (message, 1),
+            Failure::Usage(message) => (message, 2),
+            Failure::Broken(message) => (message, 3),
+            Failure::Interrupted => return 130,
+            Failure::Closed => return 0,
+        };
+        terminal::note(&message);
+        status
     }
 }

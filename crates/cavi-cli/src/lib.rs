@@ -16,6 +16,7 @@ mod progress;
 mod scores;
 mod terminal;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -29,7 +30,12 @@ const STACK: usize = 256 << 20;
 
 /// Runs the program on the arguments of the process.
 pub fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    ExitCode::from(run(std::env::args_os()))
+}
+
+/// Runs the program on these arguments, its name first, and gives its exit status.
+pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
+    let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(error) => return usage(&error),
     };
@@ -42,7 +48,7 @@ pub fn main() -> ExitCode {
         }
     };
     match joined {
-        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Ok(())) => 0,
         Ok(Err(failure)) => failure.report(),
         Err(_) => Failure::Broken(terminal::last_panic()).report(),
     }
@@ -70,7 +76,7 @@ fn wrong_value(error: &clap::Error) -> Option<String> {
 }
 
 /// Help and version go to standard output with status 0, mistakes to standard error with status 2.
-fn usage(error: &clap::Error) -> ExitCode {
+fn usage(error: &clap::Error) -> u8 {
     let text = if terminal::colors(error.use_stderr()) {
         error.render().ansi().to_string()
     } else {
@@ -78,10 +84,10 @@ fn usage(error: &clap::Error) -> ExitCode {
     };
     if error.use_stderr() {
         terminal::note(&wrong_value(error).or_else(|| other_names::answer(error)).unwrap_or(text));
-        return ExitCode::from(2);
+        return 2;
     }
     match terminal::print(&text) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(failure) => failure.report(),
     }
 }

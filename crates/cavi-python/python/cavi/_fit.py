@@ -1,0 +1,608 @@
+"""Fits: the main job, and what comes of it.
+
+A ``Fit`` is a directory as the command line writes it, so that either reads what the other wrote. Without ``out`` it is a temporary one,
+which goes with the object; ``save`` keeps it.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from . import _core, _data
+from ._program import CaviWarning, Program, opened, tell
+
+__all__ = ["CaviWarning", "Fit", "Variable", "fit", "load", "plan", "read", "score"]
+
+
+def _split(program, arrays, data, settings):
+    """Sort arguments by name: data of the program, or its constants and sizes."""
+    names = {own[0] for own in program._core.data}
+    settable = set(program._core.settable)
+    data, settings = dict(data or {}), dict(settings or {})
+    for name, value in arrays.items():
+        if name in names:
+            data[name] = value
+        elif name in settable:
+            settings[name] = value
+        else:
+            raise _core.UsageError(
+                f"{program.file_name} has neither data nor a constant nor an axis {name!r}; its data are {', '.join(sorted(names))}, "
+                f"and {', '.join(sorted(settable))} can be set. Options of a fit are those of `help(cavi.fit)`."
+            )
+    return data, settings
+
+
+def _opened(model, set_, arrays):
+    """The program with what is set of it, for the names of its data."""
+    program = opened(model, {})
+    settable = set(program._core.settable)
+    # Names that are not its own are refused where data and settings are sorted.
+    values = {name: value for name, value in {**(set_ or {}), **arrays}.items() if name in settable}
+    return opened(program, values) if values else program
+
+
+def _inputs(program, arrays, data, set_, **reading):
+    own_data, settings = _split(program, arrays, data, set_)
+    return _data.inputs(program._core, own_data, settings, **reading), settings
+
+
+class _Bar:
+    """Progress on standard error: that of tqdm, where it is installed."""
+
+    def __init__(self, callback):
+        self._callback = callback
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            tqdm = None
+        self._bar = tqdm(unit=" sweeps") if tqdm else None
+
+    def __call__(self, report):
+        bound = "" if report["elbo"] is None else f"ELBO {report['elbo']:.6g}"
+        if self._bar is not None:
+            self._bar.total = report["sweeps"]
+            self._bar.n = report["sweep"]
+            self._bar.set_postfix_str(bound, refresh=False)
+            self._bar.update(0)
+        else:
+            print(f"\rsweep {report['sweep']} of at most {report['sweeps']}  {bound}", end="", file=sys.stderr)
+        return self._callback(report) if self._callback else None
+
+    def close(self):
+        """End the line."""
+        if self._bar is not None:
+            self._bar.close()
+        else:
+            print(file=sys.stderr)
+
+
+def _watched(callback, progress, call):
+    """Call with a callback, and progress where that is wanted."""
+    if not progress:
+        return call(callback)
+    bar = _Bar(callback)
+    try:
+        return call(bar)
+    finally:
+        bar.close()
+
+
+def fit(
+    model,
+    data=None,
+    *,
+    set=None,
+    columns=None,
+    labels=None,
+    transpose=None,
+    heldout=None,
+    init=None,
+    sweeps=None,
+    tol=None,
+    schedule=None,
+    warmup=None,
+    accelerate=None,
+    allocations=None,
+    seed=None,
+    restarts=None,
+    keep="best",
+    threads=None,
+    precision="f64",
+    elbo_every=1,
+    verify=False,
+    out=None,
+    callback=None,
+    progress=False,
+    **arrays,
+) -> "Fit":
+    """Fit a program to data.
+
+    Parameters
+    ----------
+    model
+        A text, a path, the name of a built-in program, or a ``Program``.
+    data, **arrays
+        The data by name: NumPy arrays (NaN is missing), SciPy sparse matrices, frames of pandas or polars (labels from index and columns,
+        or one row for each entry), AnnData, MuData, nested lists, or paths of files. Of a ragged array a dictionary, one for each
+        group. A keyword that is a constant or an axis of the program is set, as in ``topic=20``. A name that is also an option goes into
+        ``data`` or ``set``.
+    set
+        Constants, sizes of axes.
+    columns
+        Which columns of a table are which axes: ``{"y": {"user": "userId", "item": "movieId", "value": "rating"}}``, or ``{"y": "wide"}``.
+    labels
+        Labels of axes: a list, or a file with one a line.
+    transpose
+        The data (or a list of them) whose files hold the transpose.
+    heldout
+        Hides a part of the data and scores it: ``{"n": 0.1}``, or a file with the entries.
+    init
+        Initial parameters: a ``Fit``, a directory, an ``.npz``, or a dictionary of arrays by ``VAR.PARAM``.
+    sweeps, tol, schedule, warmup, allocations, seed, restarts, threads, precision, elbo_every, verify
+        As the options of ``cavi fit``. ``accelerate`` is ``True``, ``False`` or ``None`` for what the program says.
+    keep
+        ``"all"`` keeps every restart, in ``fit.runs``.
+    out
+        The directory to write; without it a temporary one.
+    callback
+        Called after each sweep with a dictionary (``sweep``, ``sweeps``, ``elbo``, ``rel_change``, ``seconds``, ``restart``, ``restarts``,
+        ``warming``); ``False`` ends the fit and keeps it.
+    progress
+        Show progress on standard error.
+
+    Raises
+    ------
+    ProgramError, DataError, UsageError
+        What is wrong, where, and what to do; all are a ``CaviError`` and a ``ValueError``.
+    KeyboardInterrupt
+        On Ctrl-C, after the present sweep at the latest.
+    """
+    if keep not in ("best", "all"):
+        raise _core.UsageError(f"keep={keep!r}: expected 'best' or 'all'")
+    if precision not in ("f64", "f32"):
+        raise _core.UsageError(f"precision={precision!r}: expected 'f64' or 'f32'")
+    program = _opened(model, set, arrays)
+    inputs, settings = _inputs(
+        program, arrays, data, set, columns=columns, labels=labels, transpose=transpose, heldout=heldout
+    )
+    with tempfile.TemporaryDirectory(prefix="cavi-") as scratch:
+        options = {
+            "sweeps": sweeps,
+            "tol": tol,
+            "schedule": schedule,
+            "warmup": warmup,
+            "accelerate": accelerate,
+            "allocations": allocations,
+            "seed": _seed(seed),
+            "restarts": restarts,
+            "keep_all": keep == "all",
+            "threads": threads,
+            "single": precision == "f32",
+            "elbo_every": elbo_every,
+            "verify": verify,
+            "init": _init(init, scratch),
+        }
+        home, path = _home(out)
+        _, told, understood = _watched(
+            callback, progress, lambda own: _core.fit(program.text, program.file_name, inputs, options, str(path), own)
+        )
+    tell(told, stacklevel=2)
+    return Fit(path, _home=home, _settings=_in_memory(settings), _understood=understood)
+
+
+def _seed(seed):
+    """A seed as a number: that of NumPy's generators is drawn from them."""
+    if isinstance(seed, np.random.Generator):
+        return int(seed.integers(2**31))
+    if isinstance(seed, np.random.RandomState):
+        return int(seed.randint(2**31 - 1))
+    return None if seed is None else int(seed)
+
+
+def _init(init, scratch):
+    """Initial parameters as a path."""
+    if init is None:
+        return None
+    if isinstance(init, Fit):
+        return str(init.path)
+    if isinstance(init, dict):
+        path = os.path.join(scratch, "init.npz")
+        np.savez(path, **{name: np.asarray(own, dtype=np.float64) for name, own in init.items()})
+        return path
+    return os.fspath(init)
+
+
+def _home(out):
+    """The directory to write, and what keeps a temporary one."""
+    if out is not None:
+        return None, Path(out)
+    home = tempfile.TemporaryDirectory(prefix="cavi-")
+    return home, Path(home.name) / "fit"
+
+
+def _number(text):
+    """A number, where a text is one; else the text, which is an expression or a file."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _in_memory(settings):
+    """Constants that are arrays in memory, which the directory of a fit does not hold."""
+    return {name: own for name, own in settings.items() if not (np.isscalar(own) or isinstance(own, (str, os.PathLike)))}
+
+
+def plan(model, data=None, *, set=None, columns=None, labels=None, transpose=None, threads=None, **arrays) -> str:
+    """How a fit of these data will run: steps, memory, seconds a sweep. Nothing is run."""
+    program = _opened(model, set, arrays)
+    inputs, _ = _inputs(program, arrays, data, set, columns=columns, labels=labels, transpose=transpose)
+    return _core.plan(program.text, program.file_name, inputs, threads)
+
+
+def read(model, data=None, *, set=None, columns=None, labels=None, transpose=None, **arrays) -> str:
+    """What is understood of the data, a line for each array: axes with labels, entries, missing ones, sums."""
+    program = _opened(model, set, arrays)
+    inputs, _ = _inputs(program, arrays, data, set, columns=columns, labels=labels, transpose=transpose)
+    lines, warned = _core.read(program.text, program.file_name, inputs)
+    tell(warned, stacklevel=2)
+    return "\n".join(lines)
+
+
+def load(directory) -> "Fit":
+    """Open the directory of a fit, which this package or the command line wrote."""
+    path = Path(directory)
+    if not (path / "summary.json").is_file():
+        raise _core.DataError(
+            f"`{path}` holds no `summary.json`; expected the directory of a fit, which `fit.save(directory)` or `cavi fit ... --out` wrote"
+        )
+    return Fit(path)
+
+
+def score(fits, data=None, *, given=None, **options):
+    """How well the average of several fits of one program predicts new rows; arguments as those of ``Fit.score``."""
+    fits = [fits] if isinstance(fits, Fit) else list(fits)
+    if not fits:
+        raise _core.UsageError("no fit to score")
+    return fits[0]._score(fits, data, given=given, **options)
+
+
+class Fit:
+    """A fit: the factors of the approximate posterior with labels, the bound, and what can be asked of it.
+
+    ``fit["beta"]`` is a latent (see ``Variable``); ``fit.array("beta.concentration")`` a file of ``posterior/`` as an array.
+    """
+
+    def __init__(self, path, _home=None, _settings=None, _understood=None):
+        self.path = Path(path)
+        self._home = _home
+        self._settings = _settings or {}
+        self._understood = _understood or []
+        self.summary = json.loads((self.path / "summary.json").read_text(encoding="utf-8"))
+
+    # What the fit says of itself.
+
+    @property
+    def program(self) -> Program:
+        """The program as it was run."""
+        return opened(self.path / "model.cavi", self._set_values())
+
+    def _set_values(self):
+        texts = self.summary["settings"].get("set") or []
+        pairs = [text.partition("=")[::2] for text in texts]
+        return {name.strip(): _number(value) for name, value in pairs if "[" not in name}
+
+    @property
+    def elbo(self) -> float:
+        """The evidence lower bound at its end."""
+        return float(self.summary["elbo"])
+
+    @property
+    def sweeps(self) -> int:
+        """How many sweeps it took."""
+        return self.summary["sweeps"]
+
+    @property
+    def converged(self) -> bool:
+        """Whether it stopped by itself."""
+        return self.summary["converged"]
+
+    @property
+    def heldout(self):
+        """The scores of what was held out, by array; ``None`` without such a part."""
+        return self.summary.get("heldout")
+
+    @property
+    def understood(self) -> list[str]:
+        """What was understood of the data, a line for each array."""
+        return list(self._understood)
+
+    @property
+    def trace(self) -> dict[str, np.ndarray]:
+        """The columns of ``trace.csv``: ``sweep``, ``elbo``, ``rel_change``, ``seconds``, ``phase``."""
+        lines = (self.path / "trace.csv").read_text(encoding="utf-8").splitlines()
+        names = lines[0].split(",")
+        columns = list(zip(*(line.split(",") for line in lines[1:]))) or [()] * len(names)
+        kinds = {"sweep": int, "phase": str}
+        number = lambda text: float(text) if text else np.nan  # noqa: E731
+        return {name: np.array([kinds.get(name, number)(own) for own in column]) for name, column in zip(names, columns)}
+
+    @property
+    def runs(self) -> list["Fit"]:
+        """Every run as a fit, where ``keep="all"`` kept them."""
+        directory = self.path / "runs"
+        if not directory.is_dir():
+            return []
+        return [Fit(own) for own in sorted(directory.iterdir(), key=lambda own: int(own.name))]
+
+    # The latents.
+
+    @property
+    def variables(self) -> list[str]:
+        """The names of the latents that have values on their axes."""
+        names = [own.name.split("[")[0] for own in _core.variables(str(self.path), None)]
+        return list(dict.fromkeys(names))
+
+    def __getitem__(self, name: str) -> "Variable":
+        return Variable(name, _core.variables(str(self.path), name))
+
+    def array(self, name: str):
+        """A file of ``posterior/`` by its name, as ``beta.concentration``; of a ragged variable a dictionary, one for each group."""
+        path = self.path / "posterior" / name
+        if path.is_dir():
+            return {own.stem: np.load(own) for own in sorted(path.glob("*.npy"))}
+        file = path.with_name(path.name + ".npy")
+        if not file.is_file():
+            there = sorted({own.name.removesuffix(".npy") for own in (self.path / "posterior").iterdir()})
+            raise KeyError(f"{name!r}; there are {', '.join(there)}")
+        return np.load(file)
+
+    def axis(self, name: str):
+        """The labels of an axis; of a ragged one a dictionary, one list for each group."""
+        path = self.path / "axes" / name
+        if path.is_dir():
+            return {own.stem: own.read_text(encoding="utf-8").splitlines() for own in sorted(path.rglob("*.txt"))}
+        file = path.with_name(path.name + ".txt")
+        if not file.is_file():
+            raise KeyError(f"{name!r}; there are {', '.join(sorted(own.stem for own in (self.path / 'axes').iterdir()))}")
+        return file.read_text(encoding="utf-8").splitlines()
+
+    def top(self, name: str, n: int = 10):
+        """The largest entries of a latent over its last axis: for each position on the others a list of labels and values."""
+        found = {}
+        for own in _core.variables(str(self.path), name):
+            if not own.axes:
+                raise _core.UsageError(f"`{name}` is one number")
+            _, labels = own.axes[-1]
+            table = own.values.reshape(-1, len(labels))
+            outer = [labels for _, labels in own.axes[:-1]]
+            places = np.ndindex(*(len(labels) for labels in outer))
+            group = "/".join(label for _, label in own.group)
+            for row, place in zip(table, places):
+                key = tuple(([group] if group else []) + [outer[dim][at] for dim, at in enumerate(place)])
+                order = np.argsort(-np.abs(row), kind="stable")[:n]
+                found[key[0] if len(key) == 1 else key] = [(labels[at], float(row[at])) for at in order]
+        return found
+
+    # New rows.
+
+    def transform(
+        self,
+        data=None,
+        *,
+        axis=None,
+        set=None,
+        columns=None,
+        labels=None,
+        transpose=None,
+        sweeps=None,
+        tol=None,
+        seed=None,
+        threads=None,
+        out=None,
+        callback=None,
+        progress=False,
+        **arrays,
+    ) -> "Fit":
+        """The latents of new rows, everything that rows share as in this fit.
+
+        ``axis`` is the one that grew, where the data do not say it. Gives a ``Fit`` with the latents of the new rows.
+        """
+        inputs = self._new_inputs(data, set, arrays, columns, labels, transpose, None)
+        options = {"sweeps": sweeps, "tol": tol, "seed": _seed(seed), "threads": threads}
+        home, path = _home(out)
+        _, told = _watched(
+            callback,
+            progress,
+            lambda own: _core.project(str(self.path), inputs, axis, options, str(path), own),
+        )
+        tell(told, stacklevel=2)
+        return Fit(path, _home=home, _settings=self._settings)
+
+    def score(self, data=None, *, given=None, **options) -> dict:
+        """How well this fit predicts new rows: each row is split, its latents are fitted to one part, the other is scored.
+
+        ``given`` names files of the first part. The options are those of ``transform`` but for ``out`` and ``axis``.
+        """
+        return self._score([self], data, given=given, **options)
+
+    def _score(
+        self,
+        fits,
+        data,
+        *,
+        given=None,
+        set=None,
+        columns=None,
+        labels=None,
+        transpose=None,
+        sweeps=None,
+        tol=None,
+        seed=None,
+        threads=None,
+        callback=None,
+        progress=False,
+        **arrays,
+    ):
+        inputs = self._new_inputs(data, set, arrays, columns, labels, transpose, given)
+        options = {"sweeps": sweeps, "tol": tol, "seed": _seed(seed), "threads": threads}
+        paths = [str(own.path) for own in fits]
+        text, told = _watched(callback, progress, lambda own: _core.score(paths, inputs, options, own))
+        tell(told, stacklevel=3)
+        return json.loads(text)
+
+    def _new_inputs(self, data, set_, arrays, columns, labels, transpose, given):
+        program = self.program
+        settings = {**self._settings, **(set_ or {})}
+        inputs, _ = _inputs(
+            program,
+            arrays,
+            data,
+            settings,
+            columns=columns,
+            labels=labels,
+            transpose=transpose,
+            heldout=given,
+            given=True,
+        )
+        return inputs
+
+    # Keeping it.
+
+    def save(self, directory) -> Path:
+        """Copy the fit to a directory, which must not exist or be empty."""
+        target = Path(directory)
+        if target.exists() and any(target.iterdir()):
+            raise FileExistsError(f"{target} is not empty")
+        shutil.copytree(self.path, target, dirs_exist_ok=True)
+        return target
+
+    def __getstate__(self):
+        files = {
+            own.relative_to(self.path).as_posix(): own.read_bytes() for own in self.path.rglob("*") if own.is_file()
+        }
+        return {"files": files, "settings": self._settings, "understood": self._understood}
+
+    def __setstate__(self, state):
+        home, path = _home(None)
+        for name, content in state["files"].items():
+            file = path / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+        self.__init__(path, _home=home, _settings=state["settings"], _understood=state["understood"])
+
+    def __repr__(self) -> str:
+        how = "converged" if self.converged else "not converged"
+        sizes = ", ".join(f"{axis} {size}" for axis, size in self.summary["sizes"].items())
+        return f"<cavi.Fit of {self.summary['model']} ({sizes}): {how} after {self.sweeps} sweeps, ELBO {self.elbo:.6f}>"
+
+    def _repr_html_(self) -> str:
+        text = io.StringIO()
+        text.write(f"<p>{self.summary['model']}: {'converged' if self.converged else 'not converged'} after {self.sweeps} sweeps, ")
+        text.write(f"ELBO {self.elbo:.6f}</p>")
+        return text.getvalue()
+
+
+class Variable:
+    """A latent of a fit.
+
+    ``mean``, ``sd``, ``interval`` and ``quantile`` are frames of pandas with labels where pandas is installed (a series for one axis, an
+    array for more than two), else arrays; of a ragged variable they are dictionaries, one for each group. ``array`` is always that of
+    NumPy.
+    """
+
+    def __init__(self, name, parts):
+        self.name = name
+        self._parts = parts
+
+    @property
+    def axes(self) -> list[str]:
+        """The names of its axes."""
+        return [axis for axis, _ in self._parts[0].axes]
+
+    @property
+    def parameter(self) -> str:
+        """What ``mean`` holds: ``mean``, ``prob`` (of a class) or ``value`` (of a point)."""
+        return self._parts[0].parameter
+
+    @property
+    def mean(self):
+        """Means under q: of an index the probability of each class, of a point its value."""
+        return self._each(lambda own: own.values)
+
+    @property
+    def array(self):
+        """As ``mean``, without labels."""
+        return self._each(lambda own: own.values, labelled=False)
+
+    @property
+    def sd(self):
+        """Standard deviations under q; ``None`` where q has none of one number alone."""
+        return self._each(lambda own: own.deviations)
+
+    @property
+    def var(self):
+        """Variances under q."""
+        return self._each(lambda own: None if own.deviations is None else own.deviations**2)
+
+    def quantile(self, probability: float):
+        """Quantiles under q at a probability between 0 and 1; ``None`` where q has none."""
+        if not 0 <= probability <= 1:
+            raise _core.UsageError(f"quantile({probability!r}): expected a number between 0 and 1")
+        return self._each(lambda own: own.quantile(probability))
+
+    def interval(self, level: float = 0.9):
+        """The lower and the upper end of the central interval that holds this much of q.
+
+        q is narrower than the posterior: it leaves out how latents move together.
+        """
+        if not 0 < level < 1:
+            raise _core.UsageError(f"interval({level!r}): expected a number between 0 and 1")
+        return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
+
+    def _each(self, values, labelled=True):
+        shaped = {}
+        for own in self._parts:
+            numbers = values(own)
+            if numbers is None:
+                return None
+            axes = own.axes
+            array = numbers.reshape([len(labels) for _, labels in axes])
+            group = "/".join(label for _, label in own.group)
+            shaped[group] = _labelled(array, axes) if labelled else array
+        return shaped[""] if list(shaped) == [""] else shaped
+
+    def __repr__(self) -> str:
+        return f"<cavi.Variable {self.name} over {', '.join(self.axes) or 'no axis'}>"
+
+
+def _labelled(array, axes):
+    """An array with its labels."""
+    if array.ndim == 0:
+        return float(array)
+    try:
+        import pandas
+    except ImportError:
+        return array
+    index = [pandas.Index(labels, name=axis) for axis, labels in axes]
+    if array.ndim == 1:
+        return pandas.Series(array, index=index[0])
+    if array.ndim == 2:
+        return pandas.DataFrame(array, index=index[0], columns=index[1])
+    try:
+        import xarray
+    except ImportError:
+        return array
+    names = [axis for axis, _ in axes]
+    if len(dict.fromkeys(names)) < len(names):
+        return array
+    return xarray.DataArray(array, dims=names, coords={axis: labels for axis, labels in axes})
+

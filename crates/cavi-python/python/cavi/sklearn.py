@@ -1,0 +1,498 @@
+"""Cavi's models as estimators of scikit-learn: pipelines, grid searches, ``set_output("pandas")``.
+
+Each class is a program (``cavi._programs``) and a thin shell around ``cavi.fit`` and ``Fit.transform``; ``estimator.fit_`` is the fit, with
+everything that it can be asked. ``Model`` takes any program of one matrix whose first axis can grow.
+
+``transform`` fits the latents of the rows with everything that rows share at the fit's posterior, so that it is the same for rows that
+were in the fit and for new ones. ``score`` is the log probability of one half of the entries (or units) of each row given the other,
+for one unit of data: larger is better, and models of the same data compare.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, DensityMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import _programs
+from ._core import UsageError
+from ._fit import fit as _fit
+from ._program import opened
+
+__all__ = [
+    "FactorAnalysis",
+    "GaussianMixture",
+    "GroupFactorAnalysis",
+    "LatentDirichletAllocation",
+    "Model",
+    "NMF",
+    "PoissonFactorization",
+]
+
+#: New rows have this seed, so that they come out the same each time.
+SEED_OF_ROWS = 0
+
+
+class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What the classes have in common. A subclass says which program it is and what its latents are."""
+
+    _data = "x"
+    _rows = "z"
+    #: Whether data must not be negative, may be sparse, may have missing entries.
+    _nonnegative = False
+    _sparse = False
+    _missing = False
+
+    def _program(self):
+        raise NotImplementedError
+
+    def _set(self):
+        """Constants and sizes of axes."""
+        return {"component": self._components()}
+
+    def _components(self):
+        count = self.n_components
+        if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < 1:
+            raise ValueError(f"n_components={count!r}: expected a whole number, 1 or more")
+        return int(count)
+
+    def _options(self):
+        """How the fit is run."""
+        return {}
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = self._nonnegative
+        tags.input_tags.sparse = self._sparse
+        tags.input_tags.allow_nan = self._missing
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _validated(self, X, reset):
+        from scipy import sparse
+
+        X = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse=("csr", "csc", "coo") if self._sparse else False,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan" if self._missing else True,
+        )
+        smallest = X.data if sparse.issparse(X) else X
+        if self._nonnegative and smallest.size and smallest.min() < 0:
+            raise ValueError(f"Negative values in data passed to {type(self).__name__}: its data are counts or amounts")
+        return X
+
+    def fit(self, X, y=None):
+        """Fit to the rows of ``X``; ``y`` is not used."""
+        X = self._validated(X, reset=True)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self.fit_ = _fit(
+            self._program(),
+            {self._data: X},
+            set=self._set(),
+            seed=seed,
+            sweeps=self.max_iter,
+            tol=self.tol,
+            restarts=self.n_init,
+            threads=_threads(self.n_jobs),
+            **self._options(),
+        )
+        self.n_iter_ = max(self.fit_.sweeps, 1)
+        self.elbo_ = self.fit_.elbo
+        self._kept(X)
+        return self
+
+    def _kept(self, X):
+        """Sets what the fitted estimator has beside its fit."""
+
+    def _new(self, X):
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        new = self.fit_.transform({self._data: X}, axis="sample", seed=SEED_OF_ROWS, threads=_threads(self.n_jobs))
+        return X, new
+
+    def transform(self, X):
+        """Means of the rows' latents: a row for each row of ``X``, a column for each component."""
+        X, new = self._new(X)
+        return new[self._rows].array.astype(X.dtype, copy=False)
+
+    def fit_transform(self, X, y=None):
+        """``fit``, then ``transform`` of the same rows."""
+        return self.fit(X, y).transform(X)
+
+    def score(self, X, y=None):
+        """Log probability of one half of each row given the other, for one unit of data."""
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        scored = self.fit_.score({self._data: X}, seed=SEED_OF_ROWS, threads=_threads(self.n_jobs))
+        return float(scored["per_unit"])
+
+    @property
+    def _n_features_out(self):
+        return self.components_.shape[0]
+
+
+def _threads(n_jobs):
+    """As scikit-learn counts: ``None`` is 1, -1 all of the machine."""
+    import os
+
+    if n_jobs is None:
+        return 1
+    return max(1, (os.cpu_count() or 1) + 1 + n_jobs) if n_jobs < 0 else max(1, n_jobs)
+
+
+def _is_whole(X):
+    """Whether a matrix, dense or sparse, holds whole numbers alone."""
+    numbers = getattr(X, "data", X) if hasattr(X, "tocoo") else X
+    return bool(np.all(numbers == np.floor(numbers)))
+
+
+class _Linear(_Estimator):
+    """Rows are sums of components."""
+
+    def inverse_transform(self, X):
+        """The expected data of rows with these latents."""
+        check_is_fitted(self)
+        return np.asarray(X) @ self.components_
+
+
+class NMF(_Linear):
+    """Non-negative matrix factorisation: ``X`` is about ``W @ components_``.
+
+    Parameters
+    ----------
+    n_components : number of components.
+    beta_loss : ``"frobenius"`` (least squares; exact non-negative least squares for each number) or ``"kullback-leibler"`` (maximum
+        likelihood of Poisson counts by multiplicative updates).
+    max_iter, tol : at most so many sweeps; stop when the relative change of the objective stays under ``tol``.
+    n_init : so many starts, the best kept.
+    n_jobs, random_state : as everywhere in scikit-learn; the number of threads changes no bit.
+    """
+
+    _rows = "w"
+    _nonnegative = True
+    _sparse = True
+
+    def __init__(
+        self, n_components=2, *, beta_loss="frobenius", max_iter=1000, tol=1e-6, n_init=1, n_jobs=None, random_state=None
+    ):
+        self.n_components = n_components
+        self.beta_loss = beta_loss
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _program(self):
+        programs = {"frobenius": _programs.NMF_FROBENIUS, "kullback-leibler": _programs.NMF_KULLBACK_LEIBLER}
+        if self.beta_loss not in programs:
+            raise ValueError(f"beta_loss={self.beta_loss!r}: expected 'frobenius' or 'kullback-leibler'")
+        return programs[self.beta_loss]
+
+    def _kept(self, X):
+        self.components_ = self.fit_["h"].array
+        self.n_components_ = len(self.components_)
+
+
+class LatentDirichletAllocation(_Estimator):
+    """Topics of counts: each row a mixture of ``components_``, distributions over the columns.
+
+    Parameters
+    ----------
+    n_components : number of topics.
+    doc_topic_prior, topic_word_prior : concentrations; ``None`` is ``1 / n_components``.
+    allocations : ``"collapsed"`` (each unit leaves out its own share; best predictions), ``"ordinary"`` (variational Bayes, whose bound
+        never falls) or ``"means"``.
+    max_iter, tol, n_init, n_jobs, random_state : as of ``NMF``.
+    """
+
+    _rows = "theta"
+    _nonnegative = True
+    _sparse = True
+
+    def __init__(
+        self,
+        n_components=10,
+        *,
+        doc_topic_prior=None,
+        topic_word_prior=None,
+        allocations="collapsed",
+        max_iter=150,
+        tol=1e-6,
+        n_init=1,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.allocations = allocations
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _program(self):
+        return _programs.LATENT_DIRICHLET_ALLOCATION if self._is_counts else _programs.TOPICS_OF_AMOUNTS
+
+    def _validated(self, X, reset):
+        X = super()._validated(X, reset)
+        if reset:
+            self._is_counts = _is_whole(X)
+        return X
+
+    def _set(self):
+        count = self._components()
+        prior = lambda own: 1.0 / count if own is None else own  # noqa: E731
+        return {"component": count, "alpha": prior(self.doc_topic_prior), "eta": prior(self.topic_word_prior)}
+
+    def _options(self):
+        return {"allocations": self.allocations}
+
+    def _kept(self, X):
+        self.components_ = self.fit_.array("beta.concentration")
+        self.topics_ = self.fit_["beta"].array
+
+    def score(self, X, y=None):
+        """Log probability of one half of each row's units given the other half, for one unit.
+
+        Amounts that are no whole numbers have no units to split: theirs is the log probability of each row given itself.
+        """
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        if self._is_counts and _is_whole(X):
+            return super().score(X)
+        from scipy import sparse
+
+        entries = sparse.coo_array(X)
+        rates = np.einsum("ik,ki->i", self.transform(X)[entries.row], self.topics_[:, entries.col])
+        return float(np.sum(entries.data * np.log(rates)) / np.sum(entries.data))
+
+    def perplexity(self, X):
+        """exp(-``score``): perplexity of one half of each row's units given the other half."""
+        return float(np.exp(-self.score(X)))
+
+
+class PoissonFactorization(_Linear):
+    """Hierarchical Poisson factorisation (Gopalan, Hofman and Blei 2015): counts with users and items of unequal activity.
+
+    Parameters
+    ----------
+    n_components : number of components.
+    shape : shape of the Gamma priors; small ones are sparse.
+    max_iter, tol, n_init, n_jobs, random_state : as of ``NMF``.
+    """
+
+    _rows = "theta"
+    _nonnegative = True
+    _sparse = True
+
+    def __init__(self, n_components=10, *, shape=0.3, max_iter=1000, tol=1e-6, n_init=1, n_jobs=None, random_state=None):
+        self.n_components = n_components
+        self.shape = shape
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _program(self):
+        return _programs.POISSON_FACTORIZATION
+
+    def _set(self):
+        return {**super()._set(), "shape": self.shape}
+
+    def _kept(self, X):
+        self.components_ = self.fit_["beta"].array.T
+
+
+class FactorAnalysis(_Linear):
+    """Factor analysis with a noise of each feature, components that the data do not need switched off; NaN is missing.
+
+    ``components_``, ``noise_variance_`` and ``mean_`` are as of scikit-learn's class, posterior means here.
+    """
+
+    _missing = True
+
+    def __init__(self, n_components=2, *, max_iter=1000, tol=1e-6, n_init=1, n_jobs=None, random_state=None):
+        self.n_components = n_components
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _program(self):
+        return _programs.FACTOR_ANALYSIS
+
+    def _kept(self, X):
+        self.components_ = self.fit_["w"].array.T
+        self.mean_ = self.fit_["mu"].array
+        self.noise_variance_ = 1.0 / self.fit_["psi"].array
+
+    def inverse_transform(self, X):
+        """The expected data of rows with these factors."""
+        return super().inverse_transform(X) + self.mean_
+
+    def get_covariance(self):
+        """The covariance of the data by the posterior means."""
+        check_is_fitted(self)
+        return self.components_.T @ self.components_ + np.diag(self.noise_variance_)
+
+
+class GaussianMixture(ClusterMixin, DensityMixin, _Estimator):
+    """A mixture of Gaussians with diagonal covariances and priors on everything (variational Bayes).
+
+    ``weights_``, ``means_`` and ``covariances_`` are in the units of the data; ``transform`` gives the probabilities of the components.
+    """
+
+    def __init__(
+        self, n_components=2, *, weight_concentration_prior=1.0, max_iter=1000, tol=1e-6, n_init=1, n_jobs=None, random_state=None
+    ):
+        self.n_components = n_components
+        self.weight_concentration_prior = weight_concentration_prior
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _program(self):
+        return _programs.GAUSSIAN_MIXTURE
+
+    def _set(self):
+        return {**super()._set(), "alpha": self.weight_concentration_prior}
+
+    def _kept(self, X):
+        scale = np.std(X, axis=0, dtype=np.float64)
+        scale[scale == 0] = 1
+        self.weights_ = self.fit_["pi"].array
+        self.means_ = self.fit_.array("mu.mean") * scale + np.mean(X, axis=0, dtype=np.float64)
+        self.covariances_ = self.fit_.array("tau.rate") / self.fit_.array("tau.shape") * scale**2
+        self.components_ = self.means_
+        self.labels_ = np.argmax(self.fit_["z"].array, axis=1)
+        self.lower_bound_ = self.fit_.elbo
+        self.converged_ = self.fit_.converged
+
+    def predict_proba(self, X):
+        """The probability of each component for each row."""
+        return self.transform(X)
+
+    def predict(self, X):
+        """The most probable component of each row."""
+        return np.argmax(self.transform(X), axis=1)
+
+    def score(self, X, y=None):
+        """Log probability of one half of each row's entries given the other, for one entry."""
+        return _Estimator.score(self, X)
+
+    def fit_predict(self, X, y=None):
+        """``fit``, then ``predict`` of the same rows."""
+        return self.fit(X).predict(X)
+
+
+class GroupFactorAnalysis(BaseEstimator):
+    """Factors that several views of the same samples share, or have for themselves (Virtanen et al. 2012; Klami et al. 2015).
+
+    ``X`` is a dictionary of views: arrays or frames whose rows are samples; frames are matched by their labels, and NaN is missing. So it
+    takes no place in a pipeline of matrices.
+    """
+
+    def __init__(self, n_components=10, *, max_iter=1000, tol=1e-6, n_init=1, n_jobs=None, random_state=None):
+        self.n_components = n_components
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X, y=None):
+        """Fit to a dictionary of views."""
+        if not isinstance(X, dict) or not X:
+            raise UsageError("GroupFactorAnalysis takes a dictionary of views, as in {'rna': rna, 'protein': protein}")
+        self.fit_ = _fit(
+            _programs.GROUP_FACTOR_ANALYSIS,
+            {"x": X},
+            set={"component": self.n_components},
+            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            sweeps=self.max_iter,
+            tol=self.tol,
+            restarts=self.n_init,
+            threads=_threads(self.n_jobs),
+        )
+        self.n_iter_ = max(self.fit_.sweeps, 1)
+        self.elbo_ = self.fit_.elbo
+        self.components_ = {view: own.T for view, own in self.fit_["w"].array.items()}
+        return self
+
+    def transform(self, X):
+        """Means of the factors of samples; views may be left out."""
+        check_is_fitted(self)
+        new = self.fit_.transform({"x": X}, axis="sample", seed=SEED_OF_ROWS, threads=_threads(self.n_jobs))
+        return new["z"].array
+
+    def fit_transform(self, X, y=None):
+        """``fit``, then the factors of its samples."""
+        self.fit(X)
+        return self.fit_["z"].array
+
+
+class Model(_Estimator):
+    """Any program of one matrix whose first axis can grow.
+
+    Parameters
+    ----------
+    program : a text, a path, the name of a built-in program, or a ``cavi.Program``.
+    rows : the latent that ``transform`` gives, one of the matrix's first axis; by default the first such latent.
+    set : constants and sizes of axes.
+    max_iter, tol, n_init, n_jobs, random_state : as of ``NMF``; ``None`` is what the program says.
+    """
+
+    _sparse = True
+    _missing = True
+
+    def __init__(self, program="ppca", *, rows=None, set=None, max_iter=None, tol=None, n_init=None, n_jobs=None, random_state=None):
+        self.program = program
+        self.rows = rows
+        self.set = set
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _program(self):
+        program = opened(self.program, self.set or {})
+        matrices = [(name, axes) for name, axes, _, _, required, _ in program._core.data if required]
+        if len(matrices) != 1 or len(matrices[0][1]) != 2:
+            raise ValueError("the program has to have one data array, a matrix of rows and features")
+        self._data, (self._axis, _) = matrices[0]
+        return program
+
+    def _set(self):
+        return dict(self.set or {})
+
+    def _kept(self, X):
+        over_rows = [name for name in self.fit_.variables if self.fit_[name].axes[:1] == [self._axis]]
+        if not over_rows:
+            raise ValueError(f"the program has no latent along its axis `{self._axis}`")
+        if self.rows is not None and self.rows not in over_rows:
+            raise ValueError(f"rows={self.rows!r}: expected one of {', '.join(over_rows)}")
+        self.rows_ = self.rows or over_rows[0]
+        self._width = int(np.prod(self.fit_[self.rows_].array.shape[1:]))
+
+    def transform(self, X):
+        """Means of the rows' latent: a row for each row of ``X``."""
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        new = self.fit_.transform({self._data: X}, axis=self._axis, seed=SEED_OF_ROWS, threads=_threads(self.n_jobs))
+        return new[self.rows_].array.reshape(X.shape[0], -1).astype(X.dtype, copy=False)
+
+    @property
+    def _n_features_out(self):
+        return self._width

@@ -1,0 +1,258 @@
+//! Fits, and what can be known of one before it is run.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use cavi::directory::{Directory, Summary};
+use cavi::{Error, Fit, Precision, Problem, Settings};
+use cavi_syntax::ast::Allocations;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyDictMethods};
+
+use crate::error::raised;
+use crate::inputs::Inputs;
+use crate::watch::watched;
+
+/// What a fit leaves, beside its directory: the summary as JSON, warnings about the program, and what was understood of the data.
+type Told = (String, Vec<String>, Vec<String>);
+
+/// Options of a fit, by the names that the command line has; what is not given is as the program says.
+pub struct Options {
+    sweeps: Option<u64>,
+    tol: Option<f64>,
+    schedule: Option<String>,
+    warmup: Option<String>,
+    accelerate: Option<bool>,
+    allocations: Option<String>,
+    seed: Option<u64>,
+    restarts: Option<u64>,
+    keep_all: bool,
+    threads: usize,
+    single: bool,
+    elbo_every: u64,
+    verify: bool,
+    init: Option<PathBuf>,
+}
+
+impl Options {
+    /// Reads them from a dictionary, which has a value for each name that it holds.
+    ///
+    /// # Errors
+    /// A value of another type than its option has.
+    pub fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
+        fn value<T>(options: &Bound<'_, PyDict>, name: &str) -> PyResult<Option<T>>
+        where
+            T: for<'a, 'py> FromPyObject<'a, 'py, Error = PyErr>,
+        {
+            let found = options.get_item(name)?.filter(|own| !own.is_none());
+            found.map(|own| own.extract()).transpose().map_err(|_| {
+                pyo3::exceptions::PyTypeError::new_err(format!(
+                    "{name}: a value of this type is not expected here"
+                ))
+            })
+        }
+        Ok(Options {
+            sweeps: value(options, "sweeps")?,
+            tol: value(options, "tol")?,
+            schedule: value(options, "schedule")?,
+            warmup: value(options, "warmup")?,
+            accelerate: value(options, "accelerate")?,
+            allocations: value(options, "allocations")?,
+            seed: value(options, "seed")?,
+            restarts: value(options, "restarts")?,
+            keep_all: value(options, "keep_all")?.unwrap_or(false),
+            threads: value(options, "threads")?.unwrap_or_else(all_threads),
+            single: value(options, "single")?.unwrap_or(false),
+            elbo_every: value(options, "elbo_every")?.unwrap_or(1),
+            verify: value(options, "verify")?.unwrap_or(false),
+            init: value(options, "init")?,
+        })
+    }
+
+    /// The settings of new rows of a fit by these options.
+    pub fn of_rows(&self, allocations: Option<Allocations>, seed: u64, stop: &Arc<AtomicBool>) -> Settings {
+        Settings {
+            sweeps: self.sweeps,
+            tolerance: self.tol,
+            allocations,
+            seed: Some(seed),
+            threads: self.threads,
+            stop: Some(Arc::clone(stop)),
+            ..Settings::default()
+        }
+    }
+
+    /// The seed that is asked for.
+    pub fn seed(&self) -> Option<u64> {
+        self.seed
+    }
+
+    fn settings(&self, problem: &Problem, stop: &Arc<AtomicBool>) -> Result<Settings, Error> {
+        let rule = |text: &String| match Allocations::of_word(text) {
+            Some(rule) => problem.allocations(rule),
+            None => {
+                let found =
+                    cavi::bind::DataError::new(format!("allocations={text:?}: no rule of allocations"));
+                Err(Error::Usage(vec![found.possible("ordinary, means or collapsed")]))
+            }
+        };
+        Ok(Settings {
+            sweeps: self.sweeps,
+            tolerance: self.tol,
+            schedule: self
+                .schedule
+                .as_deref()
+                .map(|text| problem.schedule(text))
+                .transpose()?
+                .map(|own| own.schedule),
+            warmup: self.warmup.as_deref().map(|text| problem.warmups(text)).transpose()?,
+            allocations: self.allocations.as_ref().map(rule).transpose()?,
+            accelerate: self.accelerate,
+            seed: self.seed,
+            restarts: self.restarts,
+            keep_all: self.keep_all,
+            threads: self.threads,
+            precision: if self.single { Precision::Single } else { Precision::Double },
+            elbo_every: self.elbo_every,
+            verify: self.verify,
+            given: None,
+            stop: Some(Arc::clone(stop)),
+        })
+    }
+}
+
+/// As many threads as the machine runs at once.
+fn all_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Fits a program and writes the directory of the fit.
+///
+/// # Errors
+/// Everything that is wrong with program, data and options; what a signal or the callback raised.
+#[pyfunction]
+#[pyo3(signature = (text, file_name, inputs, options, out, callback))]
+pub fn fit(
+    py: Python<'_>,
+    text: &str,
+    file_name: &str,
+    inputs: Inputs,
+    options: &Bound<'_, PyDict>,
+    out: PathBuf,
+    callback: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Told> {
+    let options = Options::read(options)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let done = watched(py, callback, &stop, |report| {
+        let Inputs { inner, heldout, mut asked } = inputs;
+        asked.schedule = options.schedule.clone();
+        asked.init = options.init.as_ref().map(|path| path.display().to_string());
+        let (compiled, warnings) = cavi::session::open(text, file_name, &inner)?;
+        let source = Arc::clone(&compiled.source);
+        let seed = compiled.seed(options.seed);
+        let (problem, held) = compiled.bind_without(&inner, &heldout, options.seed)?;
+        drop(inner);
+        let mut told: Vec<String> = warnings
+            .iter()
+            .map(|own| cavi_syntax::render(own, &source.file_name, &source.text, false))
+            .collect();
+        let mut settings = options.settings(&problem, &stop)?;
+        if let Some(init) = &options.init {
+            let (given, warnings) = problem.given(init)?;
+            told.extend(warnings);
+            settings.given = Some(given);
+        }
+        let directory = Directory::prepare(&out, &problem)?;
+        told.extend(problem.binding.warnings.iter().cloned());
+        let fit = problem.fit(&settings, report)?;
+        told.extend(
+            fit.warnings.iter().map(|own| cavi_syntax::render(own, &source.file_name, &source.text, false)),
+        );
+        let json = write(&problem, &fit, &held, seed, &settings, &asked, directory)?;
+        if let Some(failure) = fit.failure {
+            return Err(problem.error(vec![failure]));
+        }
+        Ok((json, told, problem.binding.read.clone()))
+    })?;
+    raised(py, done)
+}
+
+/// Writes the directory of a fit, its scores in the summary, which is returned.
+fn write(
+    problem: &Problem,
+    fit: &Fit,
+    held: &cavi::heldout::HeldOut,
+    seed: u64,
+    settings: &Settings,
+    asked: &cavi::directory::Asked,
+    directory: Directory,
+) -> Result<String, Error> {
+    let scored = problem.score(fit, held, seed, settings.threads);
+    let mut failed = None;
+    let scores = scored.unwrap_or_else(|error| {
+        failed = Some(error);
+        Vec::new()
+    });
+    let mut runs = Vec::new();
+    for (number, own) in &fit.kept {
+        let scores = problem.score(own, held, seed, settings.threads).unwrap_or_default();
+        runs.push(cavi::directory::OwnRun { number: number + 1, fit: own, scores });
+    }
+    let all: Vec<&Fit> = runs.iter().map(|run| run.fit).collect();
+    let averaged = match all.len() {
+        0 | 1 => None,
+        _ => problem.score_averaged(&all, held, seed, settings.threads).ok(),
+    };
+    let summary = Summary {
+        problem,
+        fit,
+        settings,
+        asked,
+        scores: &scores,
+        runs: &runs,
+        averaged: averaged.as_deref(),
+    };
+    let json = summary.json().to_string();
+    directory.write(&summary)?;
+    failed.map_or(Ok(json), Err)
+}
+
+/// How a program will run on these data: steps, memory, seconds a sweep.
+///
+/// # Errors
+/// Everything that is wrong with program and data; a program that has no plan.
+#[pyfunction]
+#[pyo3(signature = (text, file_name, inputs, threads = None))]
+pub fn plan(
+    py: Python<'_>,
+    text: &str,
+    file_name: &str,
+    inputs: Inputs,
+    threads: Option<usize>,
+) -> PyResult<String> {
+    let planned = py.detach(|| {
+        let (compiled, _) = cavi::session::open(text, file_name, &inputs.inner)?;
+        compiled.bind(&inputs.inner)?.plan(Precision::Double, threads.unwrap_or_else(all_threads))
+    });
+    raised(py, planned)
+}
+
+/// What is understood of the data of a program, a line each, and what is most likely a mistake in them.
+///
+/// # Errors
+/// Everything that is wrong with program and data.
+#[pyfunction]
+pub fn read(
+    py: Python<'_>,
+    text: &str,
+    file_name: &str,
+    inputs: Inputs,
+) -> PyResult<(Vec<String>, Vec<String>)> {
+    let bound = py.detach(|| {
+        let (compiled, _) = cavi::session::open(text, file_name, &inputs.inner)?;
+        let binding = cavi::bind::bind(&compiled.model, &inputs.inner)?;
+        Ok::<_, Error>((binding.read, binding.warnings))
+    });
+    raised(py, bound)
+}

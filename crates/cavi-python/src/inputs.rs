@@ -1,0 +1,218 @@
+//! What a program is run on: arrays of NumPy, and the texts that the options of the command line take.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use cavi::bind::{ArrayInput, DataError, LabelSource, LabelsInput, SetInput, SetValue, Source};
+use cavi::directory::Asked;
+use cavi::heldout::Request;
+use cavi_files::{Categories, Content, Coordinates, Dense, Values};
+use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+use crate::error::raised;
+
+/// The labels of each dimension, where it has some.
+type DimensionLabels = Vec<Option<Vec<String>>>;
+
+/// Data, labels, sizes and constants of a call. What is given as a text is read as the option of the command line is.
+#[pyclass(module = "cavi._core", from_py_object)]
+#[derive(Clone, Default)]
+pub struct Inputs {
+    /// As the library takes them.
+    pub inner: cavi::bind::Inputs,
+    /// The parts of the data that are held out.
+    pub heldout: Vec<Request>,
+    /// What the summary keeps of it.
+    pub asked: Asked,
+}
+
+#[pymethods]
+impl Inputs {
+    /// The texts of `--data`, `--columns`, `--transpose`, `--labels`, `--set` and `--heldout` (for a score: `--given`).
+    #[new]
+    #[pyo3(signature = (data, columns, transpose, labels, set, heldout, given = false))]
+    #[allow(clippy::too_many_arguments, reason = "one for each option, all of them texts")]
+    fn new(
+        py: Python<'_>,
+        data: Vec<String>,
+        columns: Vec<String>,
+        transpose: Vec<String>,
+        labels: Vec<String>,
+        set: Vec<String>,
+        heldout: Vec<String>,
+        given: bool,
+    ) -> PyResult<Inputs> {
+        let inner = cavi::bind::Inputs::parse(&data, &columns, &transpose, &labels, &set);
+        let inner = raised(py, inner.map_err(cavi::Error::Usage))?;
+        let request = |text: &String| match given {
+            true => Request::parse_file("given", text),
+            false => Request::parse("heldout", text),
+        };
+        let requests: Result<Vec<Request>, DataError> = heldout.iter().map(request).collect();
+        let requests = raised(py, requests.map_err(|error| cavi::Error::Usage(vec![error])))?;
+        let asked = Asked { data, columns, transpose, labels, set, heldout, ..Asked::default() };
+        Ok(Inputs { inner, heldout: requests, asked })
+    }
+
+    /// Every entry of an array: numbers in C order, NaN missing.
+    ///
+    /// # Errors
+    /// An array that is not contiguous; labels that are not one for each position, or twice the same.
+    #[pyo3(signature = (name, group, values, labels))]
+    fn dense(
+        &mut self,
+        py: Python<'_>,
+        name: &str,
+        group: Option<String>,
+        values: PyReadonlyArrayDyn<'_, f64>,
+        labels: DimensionLabels,
+    ) -> PyResult<()> {
+        let content = dense(py, name, &values, labels)?;
+        self.push(name, group, content);
+        Ok(())
+    }
+
+    /// The listed entries of an array: a column of positions from 0 for each dimension.
+    ///
+    /// # Errors
+    /// As [`ArrayInput::sparse`]; labels that are not one for each position, or twice the same.
+    #[pyo3(signature = (name, group, shape, indices, values, labels))]
+    #[allow(clippy::too_many_arguments, reason = "the parts of a sparse array")]
+    fn sparse(
+        &mut self,
+        py: Python<'_>,
+        name: &str,
+        group: Option<String>,
+        shape: Vec<usize>,
+        indices: Vec<PyReadonlyArray1<'_, u32>>,
+        values: PyReadonlyArray1<'_, f64>,
+        labels: DimensionLabels,
+    ) -> PyResult<()> {
+        raised(py, refuse_labels(name, &shape, &labels))?;
+        let columns = indices.iter().map(|column| Ok(column.as_array().to_vec()));
+        let columns: PyResult<Vec<Vec<u32>>> = columns.collect();
+        let input = raised(py, ArrayInput::sparse(name, &shape, columns?, values.as_array().to_vec()))?;
+        let content = match input.source {
+            Source::Content { content: Content::Coordinates(entries), .. } => {
+                let own = if labels.iter().any(Option::is_some) { labels } else { entries.labels };
+                Content::Coordinates(Coordinates { labels: own, ..entries })
+            }
+            Source::Content { content, .. } => content,
+            Source::File { .. } | Source::Bytes { .. } => unreachable!("a sparse array is in memory"),
+        };
+        self.push(name, group, content);
+        Ok(())
+    }
+
+    /// Every entry of an array whose values are labels: the distinct ones, and for each entry which one it is (the largest number
+    /// of 32 bits where it is missing).
+    ///
+    /// # Errors
+    /// Labels of positions that are not one for each, or twice the same.
+    #[pyo3(signature = (name, group, shape, names, codes, labels))]
+    #[allow(clippy::too_many_arguments, reason = "the parts of an array of labels")]
+    fn words(
+        &mut self,
+        py: Python<'_>,
+        name: &str,
+        group: Option<String>,
+        shape: Vec<usize>,
+        names: Vec<String>,
+        codes: PyReadonlyArray1<'_, u32>,
+        labels: DimensionLabels,
+    ) -> PyResult<()> {
+        raised(py, refuse_labels(name, &shape, &labels))?;
+        let codes = codes.as_array().to_vec();
+        if codes.len() != shape.iter().product::<usize>()
+            || codes.iter().any(|code| *code as usize >= names.len() && *code != cavi_files::MISSING)
+        {
+            return raised(
+                py,
+                Err(DataError::new(format!("`{name}`: codes that are no positions in the labels"))),
+            );
+        }
+        let values = Values::Text(Categories { names, codes });
+        self.push(name, group, Content::Dense(Dense { shape, values, labels, lines: None }));
+        Ok(())
+    }
+
+    /// Labels of an axis, or of one group of a ragged axis.
+    fn labels(&mut self, axis: &str, group: Option<String>, labels: Vec<String>) {
+        let source = LabelSource::List(format!("labels[{axis:?}]"), labels);
+        self.inner.labels.push(LabelsInput { axis: axis.to_owned(), group, source });
+    }
+
+    /// A constant that is an array.
+    ///
+    /// # Errors
+    /// As [`Inputs::dense`].
+    #[pyo3(signature = (name, group, values, labels))]
+    fn constant(
+        &mut self,
+        py: Python<'_>,
+        name: &str,
+        group: Option<String>,
+        values: PyReadonlyArrayDyn<'_, f64>,
+        labels: DimensionLabels,
+    ) -> PyResult<()> {
+        let content = dense(py, name, &values, labels)?;
+        let value = SetValue::Source(Source::Content { name: PathBuf::from(name), content });
+        self.inner.set.push(SetInput { name: name.to_owned(), group, value });
+        Ok(())
+    }
+}
+
+impl Inputs {
+    fn push(&mut self, name: &str, group: Option<String>, content: Content) {
+        let source = Source::Content { name: PathBuf::from(name), content };
+        self.inner.data.push(ArrayInput { name: name.to_owned(), group, source });
+    }
+}
+
+/// The entries of an array, copied once: the fit owns its data.
+fn dense(
+    py: Python<'_>,
+    name: &str,
+    values: &PyReadonlyArrayDyn<'_, f64>,
+    labels: DimensionLabels,
+) -> PyResult<Content> {
+    let shape = values.shape().to_vec();
+    raised(py, refuse_labels(name, &shape, &labels))?;
+    // An array that is contiguous in another order than that of C would be read transposed.
+    let numbers = match values.is_c_contiguous() {
+        true => values.as_slice()?.to_vec(),
+        false => values.as_array().iter().copied().collect(),
+    };
+    Ok(Content::Dense(Dense { shape, values: Values::Numbers(numbers), labels, lines: None }))
+}
+
+/// Refuses labels that are not one for each position of their dimension, or twice the same.
+fn refuse_labels(name: &str, shape: &[usize], labels: &DimensionLabels) -> Result<(), DataError> {
+    if labels.len() != shape.len() {
+        let (given, have) = (labels.len(), shape.len());
+        return Err(DataError::new(format!("`{name}`: labels of {given} dimensions for {have}")));
+    }
+    for (number, (size, own)) in shape.iter().zip(labels).enumerate() {
+        let Some(own) = own else { continue };
+        let dimension = number + 1;
+        if own.len() != *size {
+            let count = own.len();
+            return Err(DataError::new(format!(
+                "`{name}`: {count} labels along dimension {dimension}, whose size is {size}"
+            ))
+            .possible("one label for each position"));
+        }
+        let mut seen = HashSet::with_capacity(own.len());
+        if let Some(twice) = own.iter().find(|label| !seen.insert(label.as_str())) {
+            return Err(DataError::new(format!(
+                "`{name}`: the label `{twice}` stands twice along dimension {dimension}"
+            ))
+            .possible("each label once")
+            .help(
+                "make the labels distinct, or leave them out: an array without an index is read by position",
+            ));
+        }
+    }
+    Ok(())
+}

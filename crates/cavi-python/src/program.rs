@@ -1,0 +1,188 @@
+//! A program: its text, what it needs, its derivation and its graph.
+
+use cavi::{Compiled, Format, Set};
+use cavi_algebra::{Array, ArrayKind, Support};
+use cavi_examples::Role;
+use cavi_syntax::{Diagnostic, Severity};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::error::{exception, raised};
+
+/// What a data array is: its name, its axes and letters in declared order, whether its values are labels of an axis, whether it has to
+/// be given, and whether an entry that is not listed is an observed zero.
+type DataSymbol = (String, Vec<String>, Vec<String>, bool, bool, bool);
+
+/// A file of a built-in program: whether it holds labels, what it is bound to, its name and its bytes.
+type BundledFile = (bool, &'static str, &'static str, Py<PyBytes>);
+
+/// A program that compiles.
+#[pyclass(module = "cavi._core", frozen)]
+pub struct Program {
+    compiled: Compiled,
+    warnings: Vec<String>,
+    notes: Vec<String>,
+}
+
+/// Compiles a text; `file_name` stands in messages, and `set` are constants and sizes.
+///
+/// # Errors
+/// Everything that is wrong with the program; a value for a name that it does not have.
+#[pyfunction]
+pub fn compile(
+    py: Python<'_>,
+    text: &str,
+    file_name: &str,
+    set: Vec<(String, Option<f64>)>,
+) -> PyResult<Program> {
+    py.detach(|| {
+        let set: Vec<Set<'_>> = set.iter().map(|(name, value)| Set { name, value: *value }).collect();
+        let mut checked = cavi::compile_with(text, file_name, &set);
+        let messages = std::mem::take(&mut checked.diagnostics);
+        let shown = |severity: Severity| -> Vec<String> {
+            let own = messages.iter().filter(|own| own.severity == severity);
+            own.map(|own| cavi_syntax::render(own, file_name, text, false)).collect()
+        };
+        let (warnings, notes) = (shown(Severity::Warning), shown(Severity::Note));
+        checked.diagnostics = messages.into_iter().filter(Diagnostic::is_error).collect();
+        let compiled = checked.into_compiled()?;
+        compiled.refuse_unknown(&set)?;
+        Ok(Program { compiled, warnings, notes })
+    })
+    .map_err(|error: cavi::Error| exception(py, &error))
+}
+
+/// The built-in programs: name, a line that says what each is, and its text.
+#[pyfunction]
+pub fn builtin() -> Vec<(&'static str, &'static str, &'static str)> {
+    cavi_examples::examples().iter().map(|own| (own.name, own.description(), own.text)).collect()
+}
+
+/// The data that a built-in program comes with; nothing for another name.
+#[pyfunction]
+pub fn bundled(py: Python<'_>, name: &str) -> Option<Vec<BundledFile>> {
+    let files = cavi_examples::example(name)?.files.iter().map(|own| {
+        let (is_labels, role) = match own.role {
+            Role::Data(name) => (false, name),
+            Role::Labels(axis) => (true, axis),
+        };
+        (is_labels, role, own.file, PyBytes::new(py, own.bytes).unbind())
+    });
+    Some(files.collect())
+}
+
+#[pymethods]
+impl Program {
+    /// The name that the text gives it.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.compiled.model.name
+    }
+
+    /// The text.
+    #[getter]
+    fn text(&self) -> &str {
+        &self.compiled.source.text
+    }
+
+    /// What is most likely a mistake, though it compiles.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
+    }
+
+    /// What its author may want to know.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.notes.clone()
+    }
+
+    /// The names of its latents.
+    #[getter]
+    fn latents(&self) -> Vec<&str> {
+        self.compiled.latents()
+    }
+
+    /// The factors of q.
+    #[getter]
+    fn factorisation(&self) -> Vec<String> {
+        self.compiled.factorisation()
+    }
+
+    /// The data that it reads.
+    #[getter]
+    fn data(&self) -> Vec<DataSymbol> {
+        let symbols = &self.compiled.model.symbols;
+        let required = self.compiled.required_data();
+        let given = symbols.arrays.iter().filter(|own| own.kind == ArrayKind::Data && own.value.is_none());
+        let symbol = |own: &Array| {
+            let letters: Vec<_> = own.letters.iter().map(|letter| symbols.letter(*letter)).collect();
+            (
+                own.name.clone(),
+                letters.iter().map(|letter| symbols.axis(letter.axis).name.clone()).collect(),
+                letters.iter().map(|letter| letter.name.clone()).collect(),
+                matches!(own.support, Support::Index(_)),
+                required.contains(&own.name.as_str()),
+                own.absent.zero,
+            )
+        };
+        given.map(symbol).collect()
+    }
+
+    /// The names that `set` takes: constants and axes.
+    #[getter]
+    fn settable(&self) -> Vec<String> {
+        let symbols = &self.compiled.model.symbols;
+        let constants = symbols.arrays.iter().filter(|own| own.kind == ArrayKind::Constant);
+        let axes = symbols.axes.iter().map(|own| own.name.clone());
+        constants.map(|own| own.name.clone()).chain(axes).collect()
+    }
+
+    /// The updates and the bound: `text`, `latex`, `markdown` or `json`; of one variable, if it is named.
+    ///
+    /// # Errors
+    /// A format or a variable that there is not.
+    #[pyo3(signature = (format, variable))]
+    fn derive(&self, py: Python<'_>, format: &str, variable: Option<&str>) -> PyResult<String> {
+        let compiled = &self.compiled;
+        let text = py.detach(|| {
+            let form = match format {
+                "json" => return Some(compiled.derivation_json(variable)),
+                "text" => Format::Text,
+                "latex" => Format::Latex,
+                "markdown" => Format::Markdown,
+                _ => return None,
+            };
+            Some(match variable {
+                Some(name) => compiled.explain(name, form),
+                None => Some(compiled.derivation(form)),
+            })
+        });
+        let usage =
+            |text: String| raised(py, Err(cavi::Error::Usage(vec![cavi::bind::DataError::new(text)])));
+        match text {
+            Some(Some(text)) => Ok(text),
+            Some(None) => usage(format!(
+                "there is no latent `{}`; expected one of {}",
+                variable.unwrap_or_default(),
+                compiled.latents().join(", ")
+            )),
+            None => usage(format!("format={format:?}: expected text, latex, markdown or json")),
+        }
+    }
+
+    /// The factor graph: `svg` or `dot`.
+    ///
+    /// # Errors
+    /// Another format.
+    fn graph(&self, py: Python<'_>, format: &str) -> PyResult<String> {
+        match format {
+            "svg" => Ok(self.compiled.svg()),
+            "dot" => Ok(self.compiled.dot()),
+            _ => {
+                let found = cavi::bind::DataError::new(format!("format={format:?}: expected svg or dot"));
+                raised(py, Err(cavi::Error::Usage(vec![found])))
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Fits in directories: their latents, new rows by them, and how well they predict.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use cavi::Error;
+use cavi::directory::{Directory, Stored, score_json, scores_by_name};
+use cavi::heldout;
+use cavi_families::marginal::Marginal;
+use numpy::{PyArray1, ToPyArray};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::error::raised;
+use crate::fit::Options;
+use crate::inputs::Inputs;
+use crate::watch::watched;
+
+/// A latent of a stored fit, or of one group of a ragged axis: numbers in C order over its axes.
+#[pyclass(module = "cavi._core", frozen)]
+pub struct Variable {
+    inner: cavi::summary::Variable,
+}
+
+#[pymethods]
+impl Variable {
+    /// Its name; of a variable over a ragged axis with the group, `w[rna]`.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// The group: each axis with the label.
+    #[getter]
+    fn group(&self) -> Vec<(String, String)> {
+        self.inner.group.clone()
+    }
+
+    /// The axes with their labels.
+    #[getter]
+    fn axes(&self) -> Vec<(String, Vec<String>)> {
+        self.inner.axes.clone()
+    }
+
+    /// What its numbers are: `mean`, `prob` or `value`.
+    #[getter]
+    fn parameter(&self) -> &'static str {
+        self.inner.parameter
+    }
+
+    /// The numbers.
+    #[getter]
+    fn values<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.inner.values.to_pyarray(py)
+    }
+
+    /// Standard deviations under q, where the fit has them.
+    #[getter]
+    fn deviations<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        self.inner.deviations.as_ref().map(|own| own.to_pyarray(py))
+    }
+
+    /// The quantiles of each number under q at this probability, where q has them.
+    fn quantile<'py>(&self, py: Python<'py>, probability: f64) -> Option<Bound<'py, PyArray1<f64>>> {
+        let marginals = self.inner.marginals.as_ref()?;
+        let at = |own: &Marginal| own.quantile(probability);
+        let values: Vec<f64> = py.detach(|| marginals.iter().map(at).collect());
+        Some(values.to_pyarray(py))
+    }
+}
+
+/// The latents of a fit, or one of them by its name.
+///
+/// # Errors
+/// A directory that holds no fit; a name that there is not.
+#[pyfunction]
+#[pyo3(signature = (directory, name = None))]
+pub fn variables(py: Python<'_>, directory: PathBuf, name: Option<String>) -> PyResult<Vec<Variable>> {
+    let found = py.detach(|| cavi::summary::variables(&directory, name.as_deref()));
+    Ok(raised(py, found)?.into_iter().map(|inner| Variable { inner }).collect())
+}
+
+/// Latents of new rows by a fit, written to `out`; gives the summary as JSON and notes.
+///
+/// # Errors
+/// Everything that is wrong with the rows; an axis that cannot grow; what a signal or the callback raised.
+#[pyfunction]
+#[pyo3(signature = (directory, inputs, axis, options, out, callback))]
+pub fn project(
+    py: Python<'_>,
+    directory: PathBuf,
+    inputs: Inputs,
+    axis: Option<String>,
+    options: &Bound<'_, PyDict>,
+    out: PathBuf,
+    callback: Option<&Bound<'_, PyAny>>,
+) -> PyResult<(String, Vec<String>)> {
+    let options = Options::read(options)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let done = watched(py, callback, &stop, |report| {
+        let stored = Stored::open(&directory)?;
+        let (inputs, asked) = as_fitted(inputs, &stored);
+        let (compiled, _) =
+            cavi::session::open(&stored.text, &stored.file_name, &stored.with_earlier(inputs.clone()))?;
+        let seed = compiled.seed(options.seed());
+        let rows = cavi::project::bind(compiled, &inputs, &stored, &directory, axis.as_deref())?;
+        let target = Directory::prepare(&out, &rows.problem)?;
+        let mut told = rows.problem.binding.warnings.clone();
+        told.extend(dropped(rows.dropped));
+        let settings = options.of_rows(stored.allocations, seed, &stop);
+        let projection = rows.fit(&settings, report)?;
+        let json = target.write_projection(&projection, &settings, &asked)?;
+        Ok::<_, Error>((json.to_string(), told))
+    })?;
+    raised(py, done)
+}
+
+/// How well a fit, or the average of several, predicts new rows: the score as JSON, and notes.
+///
+/// # Errors
+/// Everything that is wrong with the rows; what a signal or the callback raised.
+#[pyfunction]
+#[pyo3(signature = (directories, inputs, options, callback))]
+pub fn score(
+    py: Python<'_>,
+    directories: Vec<PathBuf>,
+    inputs: Inputs,
+    options: &Bound<'_, PyDict>,
+    callback: Option<&Bound<'_, PyAny>>,
+) -> PyResult<(String, Vec<String>)> {
+    let options = Options::read(options)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let done = watched(py, callback, &stop, |report| {
+        let paths: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
+        let stored = Stored::open_all(&paths)?;
+        let requests = inputs.heldout.clone();
+        let (inputs, _) = as_fitted(inputs, &stored);
+        let (compiled, _) =
+            cavi::session::open(&stored.text, &stored.file_name, &stored.with_earlier(inputs.clone()))?;
+        compiled.refuse_unbound(&inputs)?;
+        let seed = compiled.seed(options.seed());
+        let settings = options.of_rows(stored.allocations, seed, &stop);
+        let rows = heldout::rows::fit(compiled, &inputs, &stored, &paths, &requests, &settings, report)?;
+        let scores = rows.score(seed, settings.threads)?;
+        let mut json = score_json(&heldout::together(&scores));
+        json.insert("n_dropped".to_owned(), rows.dropped.into());
+        json.insert("seed".to_owned(), seed.into());
+        json.insert("n_fits".to_owned(), rows.parameters.len().into());
+        json.insert("arrays".to_owned(), scores_by_name(&scores));
+        let told = rows.problem.binding.warnings.iter().cloned().chain(dropped(rows.dropped)).collect();
+        Ok::<_, Error>((serde_json::Value::Object(json).to_string(), told))
+    })?;
+    raised(py, done)
+}
+
+/// Inputs of new rows: texts are read as the fit read them.
+fn as_fitted(inputs: Inputs, stored: &Stored) -> (cavi::bind::Inputs, cavi::directory::Asked) {
+    let Inputs { mut inner, asked, .. } = inputs;
+    inner.texts = stored.texts.clone().unwrap_or_default();
+    (inner, asked)
+}
+
+/// What there is to say of entries that were left out.
+fn dropped(count: usize) -> Option<String> {
+    (count > 0).then(|| format!("{count} entries have a label that the fit does not know, and are left out"))
+}
