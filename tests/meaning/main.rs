@@ -4,6 +4,7 @@ mod architecture;
 mod derivation_json;
 mod instead;
 mod literals;
+mod python_format;
 mod rejections;
 mod renaming;
 mod round_trip;

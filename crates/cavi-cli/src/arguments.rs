@@ -159,6 +159,7 @@ impl DeriveArguments {
                 "tex" | "latex" => Some(DerivationFormat::Latex),
                 "md" | "markdown" => Some(DerivationFormat::Markdown),
                 "json" => Some(DerivationFormat::Json),
+                "py" => Some(DerivationFormat::Python),
                 _ => None,
             }
         };
@@ -177,6 +178,8 @@ pub enum DerivationFormat {
     Markdown,
     /// The parts as text, LaTeX and trees, in JSON (its layout stands below)
     Json,
+    /// One file of NumPy and SciPy that runs the updates and the bound
+    Python,
 }
 
 /// `cavi graph`

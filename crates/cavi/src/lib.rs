@@ -46,6 +46,7 @@ mod memory;
 mod points;
 pub mod prepare;
 pub mod project;
+mod python;
 pub mod rank;
 pub mod reopen;
 mod rows;

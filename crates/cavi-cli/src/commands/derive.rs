@@ -10,7 +10,7 @@ use crate::difference::difference;
 use crate::failure::Failure;
 use crate::{program, terminal};
 
-/// The derivation in one of four formats, or how one variable comes by its update; printed, or compared with a file.
+/// The derivation in one of five formats, or how one variable comes by its update; printed, or compared with a file.
 pub fn run(arguments: &DeriveArguments) -> Result<(), Failure> {
     let source = program::find(&arguments.model)?;
     let set = super::check::values(&arguments.set)?;
@@ -27,6 +27,7 @@ fn derivation(compiled: &Compiled, arguments: &DeriveArguments) -> Result<String
         DerivationFormat::Text => Format::Text,
         DerivationFormat::Latex => Format::Latex,
         DerivationFormat::Markdown => Format::Markdown,
+        DerivationFormat::Python => return python(compiled, arguments),
         DerivationFormat::Json => {
             if arguments.standalone {
                 return Err(Failure::usage(STANDALONE));
@@ -70,6 +71,19 @@ fn level(arguments: &DeriveArguments) -> Level {
         Some(DerivationLevel::Paper) => Level::Paper,
         Some(DerivationLevel::Lecture) => Level::Lecture,
     }
+}
+
+/// The whole derivation as code.
+fn python(compiled: &Compiled, arguments: &DeriveArguments) -> Result<String, Failure> {
+    if arguments.explain.is_some() {
+        return Err(Failure::usage(
+            "`--explain` has no `--format python`: a file of code holds the whole derivation",
+        ));
+    }
+    let refused = |why| {
+        Failure::wrong(format!("the derivation of `{}` has no Python code yet: {why}", arguments.model))
+    };
+    compiled.python().map_err(refused)
 }
 
 /// Compares a derivation with a stored one.
