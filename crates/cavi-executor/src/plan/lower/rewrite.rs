@@ -115,6 +115,11 @@ impl<'a> Lowering<'a, '_> {
                 out.terms.extend(done.terms);
                 continue;
             }
+            if let Some((rest, done)) = self.hidden_apart(&term) {
+                queue.push(rest);
+                out.terms.extend(done.terms);
+                continue;
+            }
             out.terms.push(term);
         }
         out
@@ -200,6 +205,38 @@ impl<'a> Lowering<'a, '_> {
             return Some((at_zero, done));
         }
         None
+    }
+
+    /// `[observed] = 1 - [listed] + [listed] [observed]` for a sparse array whose unlisted entries are observed zeros, too large to
+    /// be filled out: what is not observed is listed, so that all entries are summed as if nothing were missing, and the listed
+    /// ones put right. None where the term visits the listed entries alone. The first of the two is looked at again.
+    fn hidden_apart(&mut self, term: &Term) -> Option<(Term, Sum)> {
+        let is_large = |array: ArrayId| {
+            let shape = self.bound.shape(&self.symbols, array);
+            shape.into_iter().fold(1_usize, usize::saturating_mul) > self.limit
+        };
+        let position = term.factors.iter().position(|factor| match &factor.atom {
+            Atom::Observed(array, _) => {
+                matches!(self.bound.array(*array), BoundArray::Sparse { unlisted_zero: true, .. })
+                    && is_large(*array)
+            }
+            _ => false,
+        })?;
+        let Atom::Observed(array, subscripts) = &term.factors[position].atom else { return None };
+        let element = Atom::Value(*array, subscripts.clone());
+        let is_value = |factor: &Factor| factor.atom == element && factor.power > 0;
+        let is_zeroth = |factor: &Factor| {
+            matches!(factor.atom, Atom::Apply(Function::Power, _)) && is_listed(factor, &element)
+        };
+        if term.factors.iter().any(|factor| is_value(factor) || is_zeroth(factor)) {
+            return None;
+        }
+        let listed = Sum::atom(Atom::Apply(Function::Power, vec![Sum::atom(element), Sum::zero()]));
+        let mut rest = term.clone();
+        rest.factors.remove(position);
+        let masked = distribute(&mut self.symbols, term, &listed);
+        let unmasked = distribute(&mut self.symbols, &rest, &listed);
+        Some((rest, masked.minus(unmasked)))
     }
 
     /// `E[x_k x_l] = E x_k E x_l + Cov_kl` where the family does not store the product.
