@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{InputArguments, RunArguments, threads};
+use super::{ForceArguments, InputArguments, RunArguments, threads};
 
 /// What `cavi impute --help` says of entries.
 const IMPUTED: &str = "\
@@ -138,6 +138,9 @@ pub struct ChooseArguments {
     /// Keep the fits, each in DIR/NAME=VALUE, and the table as DIR/choose.csv
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replace a directory of others
+    #[command(flatten)]
+    pub force: ForceArguments,
     /// How to run each; without --restarts 3 runs
     #[command(flatten)]
     pub run: RunArguments,

@@ -80,6 +80,12 @@ fn python(compiled: &Compiled, arguments: &DeriveArguments) -> Result<String, Fa
             "`--explain` has no `--format python`: a file of code holds the whole derivation",
         ));
     }
+    if arguments.standalone {
+        return Err(Failure::usage(STANDALONE));
+    }
+    if arguments.level.is_some() {
+        return Err(Failure::usage("code has no explanations: `--level` is for text, LaTeX and Markdown"));
+    }
     let refused = |why| {
         Failure::wrong(format!("the derivation of `{}` has no Python code yet: {why}", arguments.model))
     };
