@@ -5,4 +5,5 @@ mod examples;
 mod formats;
 mod heldout;
 mod texts;
+mod withheld;
 mod written;
