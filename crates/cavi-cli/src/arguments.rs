@@ -1,6 +1,7 @@
 //! The arguments of every command.
 
 mod asking;
+mod rules;
 
 use std::path::PathBuf;
 
@@ -9,6 +10,7 @@ use cavi::Precision;
 use cavi_files::{FileError, LanguageName, MostDocuments, StopWords, TextOptions};
 use cavi_syntax::ast::Allocations;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+pub use rules::RuleArguments;
 
 /// Factor models as text: their variational inference derived, shown and run.
 #[derive(Debug, Parser)]
@@ -325,6 +327,9 @@ pub struct PlanArguments {
     /// What it is run on
     #[command(flatten)]
     pub inputs: InputArguments,
+    /// What a sweep does
+    #[command(flatten)]
+    pub rules: RuleArguments,
     /// How the arrays that a sweep reads most are stored
     #[arg(long, value_name = "f64|f32", value_parser = precision, default_value = "f64")]
     pub precision: Precision,
@@ -399,15 +404,9 @@ pub struct RunArguments {
     /// Stop when the relative change of the ELBO stays under this for 3 sweeps [default: 1e-6]; 0 runs all sweeps
     #[arg(long, value_name = "T", value_parser = tolerance, allow_hyphen_values = true)]
     pub tol: Option<f64>,
-    /// Replaces the `sweep` line of the program: 'w, (theta, beta) repeat 3'
-    #[arg(long, value_name = "ITEMS")]
-    pub schedule: Option<String>,
-    /// What allocations are proportional to [default: as the program says, else ordinary]
-    #[arg(long, value_parser = allocations, value_name = "ordinary|means|collapsed")]
-    pub allocations: Option<Allocations>,
-    /// Replaces the `warmup` lines of the program: 'means 60, collapsed 60', 'shapes 0.6 over 40, means 20'
-    #[arg(long, value_name = "TEXT|none")]
-    pub warmup: Option<String>,
+    /// What a sweep does
+    #[command(flatten)]
+    pub rules: RuleArguments,
     /// Extrapolate from sweep to sweep; the ELBO still never falls [default: as the program says, else none]
     #[arg(long, value_enum, value_name = "auto|none")]
     pub accelerate: Option<Acceleration>,

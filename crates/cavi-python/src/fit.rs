@@ -233,7 +233,8 @@ pub fn plan(
 ) -> PyResult<String> {
     let planned = py.detach(|| {
         let (compiled, _) = cavi::session::open(text, file_name, &inputs.inner)?;
-        compiled.bind(&inputs.inner)?.plan(Precision::Double, threads.unwrap_or_else(all_threads))
+        let settings = Settings { threads: threads.unwrap_or_else(all_threads), ..Settings::default() };
+        compiled.bind(&inputs.inner)?.plan(&settings)
     });
     raised(py, planned)
 }

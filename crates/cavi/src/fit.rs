@@ -13,7 +13,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cavi_algebra::{ArrayId, AxisId, BlockId, Equations};
-use cavi_executor::{BoundArray, Executor, Item, Parameters, Precision, Schedule, Step, Swept, Trouble};
+use cavi_executor::{
+    BoundArray, Executor, Item, Parameters, Precision, Schedule, Step, Swept, Trouble, Unplanned,
+};
 use cavi_model::Model;
 use cavi_syntax::Diagnostic;
 use cavi_syntax::ast::{Allocations, Warmup as Line};
@@ -25,7 +27,7 @@ use crate::compile::Source;
 use crate::error::Error;
 use crate::prepare::Problem;
 use crate::start::Start;
-use crate::warmup::Warmup;
+use crate::warmup::{self, Warmup};
 use kept::{Attempt, Kept};
 use moved::Moved;
 pub use settings::{PATIENCE, Resolved, SWEEPS, Settings, TOLERANCE};
@@ -321,24 +323,34 @@ fn run(
     Ok(Fit { peak_bytes: count * fit.peak_bytes + kept, ..fit })
 }
 
-/// The plan of a fit as text: how the problem was restated, steps, kernels, memory, and the seconds that a sweep of the program's
-/// own schedule is predicted to take on so many threads of the machine of the benches, with its bound. Nothing is run.
+/// The plan of a fit as text: how the problem was restated, steps, kernels, memory, and the seconds that a sweep is predicted to
+/// take on so many threads of the machine of the benches, with its bound; then each warm-up. Schedule, allocations, warm-ups,
+/// precision and threads are those of the settings, else of the program. Nothing is run.
 ///
 /// # Errors
 /// If there is no plan.
-pub fn plan(problem: &Problem, precision: Precision, threads: usize) -> Result<String, Error> {
+pub fn plan(problem: &Problem, settings: &Settings) -> Result<String, Error> {
     let Problem { source, model, equations, binding, restated, .. } = problem;
-    let schedule = crate::schedule::of_program(model, equations).schedule;
-    let rule = model.fit.allocations.map(|(rule, _)| rule).unwrap_or_default();
+    let schedule = match &settings.schedule {
+        Some(schedule) => schedule.clone(),
+        None => crate::schedule::of_program(model, equations).schedule,
+    };
+    let rule = Resolved::of(settings, model).allocations;
     let swept = allocations::of_fit(equations, rule, &schedule);
-    let equations = swept.as_ref().unwrap_or(equations);
-    let plan = cavi_executor::plan::plan(equations, &binding.bound, precision);
-    let plan = plan.map_err(|unplanned| FitError::Unplanned(unplanned.0).of(source))?;
-    let restated: String = restated
+    let mut text: String = restated
         .iter()
         .map(|step| format!("restated for these data, {}: {}\n", step.name, step.reason))
         .collect();
-    Ok(restated + &plan.text(equations) + &plan.forecast(equations, &schedule, threads).text(equations))
+    let unplanned = |unplanned: Unplanned| FitError::Unplanned(unplanned.0).of(source);
+    let swept = swept.as_ref().unwrap_or(equations);
+    let plan = cavi_executor::plan::plan(swept, &binding.bound, settings.precision).map_err(unplanned)?;
+    text += &plan.text(swept);
+    text += &plan.forecast(swept, &schedule, settings.threads.max(1)).text(swept);
+    for line in warmup::lines(model, settings) {
+        let warmup = Warmup::new(model, equations, binding, &schedule, line);
+        text += &warmup.plan_text(line, binding, &schedule, settings).map_err(unplanned)?;
+    }
+    Ok(text)
 }
 
 /// What the runs of a fit share.
@@ -400,11 +412,7 @@ impl Context<'_> {
 
     /// The warm-ups of every run.
     fn lines(&self) -> Vec<&Line> {
-        match &self.settings.warmup {
-            Some(lines) => lines.iter().collect(),
-            None if self.settings.given.is_some() => Vec::new(),
-            None => self.model.fit.warmup.iter().map(|(line, _)| line).collect(),
-        }
+        warmup::lines(self.model, self.settings)
     }
 
     fn prepared(&self, warnings: &mut Vec<Diagnostic>) -> Vec<Warmup> {

@@ -92,7 +92,7 @@ fn fitted(
         }
         let reading = arguments.inputs.reading.clone();
         let asked = Asked {
-            schedule: arguments.run.schedule.clone(),
+            schedule: arguments.run.rules.schedule.clone(),
             data: arguments.inputs.data.clone(),
             columns: reading.columns,
             transpose: reading.transpose,

@@ -39,7 +39,7 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
 
     let fit = fit::fit(&problem, &settings, &arguments.run)?;
     if let Some(directory) = directory {
-        let asked = Asked { schedule: arguments.run.schedule.clone(), ..Asked::default() };
+        let asked = Asked { schedule: arguments.run.rules.schedule.clone(), ..Asked::default() };
         let scores = &[];
         directory.write(&Summary {
             problem: &problem,

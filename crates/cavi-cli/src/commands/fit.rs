@@ -8,7 +8,8 @@ use cavi::{Control, Error, Fit, Kind, Problem, Settings};
 use cavi_syntax::ast::Allocations;
 
 use crate::arguments::{
-    Acceleration, FitArguments, InputArguments, Keep, LaterArguments, ReadingArguments, RunArguments,
+    Acceleration, FitArguments, InputArguments, Keep, LaterArguments, ReadingArguments, RuleArguments,
+    RunArguments,
 };
 use crate::failure::Failure;
 use crate::progress::{Display, duration};
@@ -27,7 +28,7 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     let quiet = arguments.run.quiet;
     let source = program::find(&arguments.model)?;
     let inputs = inputs(&arguments.inputs)?;
-    let ignored: &[&str] = if arguments.run.schedule.is_some() { &ABOUT_THE_SWEEP } else { &[] };
+    let ignored: &[&str] = if arguments.run.rules.schedule.is_some() { &ABOUT_THE_SWEEP } else { &[] };
     let compiled = program::open(&source, &inputs, ignored)?;
     let requests = requests(&arguments.heldout)?;
     let seed = compiled.seed(arguments.run.seed);
@@ -225,6 +226,23 @@ pub fn all_threads() -> usize {
 
 /// The settings that the options ask for.
 pub fn settings(problem: &Problem, arguments: &RunArguments) -> Result<Settings, Failure> {
+    Ok(Settings {
+        sweeps: arguments.sweeps,
+        tolerance: arguments.tol,
+        accelerate: arguments.accelerate.map(|own| own == Acceleration::Auto),
+        seed: arguments.seed,
+        restarts: arguments.restarts,
+        threads: arguments.threads.unwrap_or_else(all_threads),
+        precision: arguments.precision,
+        elbo_every: arguments.elbo_every,
+        verify: arguments.verify,
+        stop: Some(interrupt::flag()),
+        ..rules(problem, &arguments.rules)?
+    })
+}
+
+/// The settings that say what a sweep does; all else as it is by default.
+pub fn rules(problem: &Problem, arguments: &RuleArguments) -> Result<Settings, Failure> {
     let schedule = match &arguments.schedule {
         None => None,
         Some(text) => {
@@ -235,21 +253,10 @@ pub fn settings(problem: &Problem, arguments: &RunArguments) -> Result<Settings,
         }
     };
     Ok(Settings {
-        sweeps: arguments.sweeps,
-        tolerance: arguments.tol,
         schedule,
         warmup: arguments.warmup.as_deref().map(|text| problem.warmups(text)).transpose()?,
         allocations: arguments.allocations.map(|rule| problem.allocations(rule)).transpose()?,
-        accelerate: arguments.accelerate.map(|own| own == Acceleration::Auto),
-        seed: arguments.seed,
-        restarts: arguments.restarts,
-        keep_all: false,
-        threads: arguments.threads.unwrap_or_else(all_threads),
-        precision: arguments.precision,
-        elbo_every: arguments.elbo_every,
-        verify: arguments.verify,
-        given: None,
-        stop: Some(interrupt::flag()),
+        ..Settings::default()
     })
 }
 
@@ -258,7 +265,7 @@ fn asked(arguments: &FitArguments) -> Asked {
     let InputArguments { data, reading, set } = arguments.inputs.clone();
     let ReadingArguments { columns, transpose, labels, unique: _, texts: _ } = reading;
     Asked {
-        schedule: arguments.run.schedule.clone(),
+        schedule: arguments.run.rules.schedule.clone(),
         data,
         columns,
         transpose,

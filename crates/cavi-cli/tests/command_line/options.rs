@@ -202,3 +202,32 @@ fn sizes_and_constants_are_judged_by_check_as_by_fit() {
         assert!(wanted.iter().all(|part| message.contains(part)), "{options:?}: {message}");
     }
 }
+
+#[test]
+fn a_plan_takes_the_schedule_the_allocations_and_the_warm_ups_that_a_fit_takes() {
+    let directory = scratch("plan_rules");
+    fs::write(directory.join("m.cavi"), MODEL).unwrap();
+    fs::write(directory.join("x.csv"), "1,0,2\n0,3,1\n2,2,0\n").unwrap();
+    let plan = |options: &[&str]| {
+        let all = ["plan", "m.cavi", "--data", "x=x.csv", "--set", "part=2"];
+        let output = cavi(&directory, &[&all, options].concat());
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let (_, ordinary, _) = plan(&[]);
+    assert!(!ordinary.contains("before it"), "{ordinary}");
+    let (status, shown, _) = plan(&["--warmup", "means 10, collapsed 5", "--allocations", "collapsed"]);
+    assert_eq!(status, Some(0));
+    assert!(shown.contains("own share left out"), "{shown}");
+    let warmups: Vec<&str> = shown.lines().filter(|line| line.starts_with("before it `warmup ")).collect();
+    assert!(warmups.len() == 2 && warmups[0].contains("means 10`") && warmups[1].contains("collapsed 5`"));
+    let (_, without, _) = plan(&["--schedule", "w"]);
+    assert!(without.contains("q of w, once") && !without.contains("q of h"), "{without}");
+    for (options, wanted) in [
+        (["--schedule", "w, hh"], "`hh`"),
+        (["--warmup", "menas 3"], "--warmup"),
+        (["--allocations", "colapsed"], "`collapsed`"),
+    ] {
+        let (status, shown, message) = plan(&options);
+        assert!(status == Some(2) && shown.is_empty() && message.contains(wanted), "{options:?}: {message}");
+    }
+}
