@@ -5,6 +5,7 @@
 
 mod kept;
 mod moved;
+mod plan;
 mod settings;
 mod side_by_side;
 mod unobserved;
@@ -13,9 +14,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cavi_algebra::{ArrayId, AxisId, BlockId, Equations};
-use cavi_executor::{
-    BoundArray, Executor, Item, Parameters, Precision, Schedule, Step, Swept, Trouble, Unplanned,
-};
+use cavi_executor::{BoundArray, Executor, Item, Parameters, Precision, Schedule, Step, Swept, Trouble};
 use cavi_model::Model;
 use cavi_syntax::Diagnostic;
 use cavi_syntax::ast::{Allocations, Warmup as Line};
@@ -30,6 +29,7 @@ use crate::start::Start;
 use crate::warmup::{self, Warmup};
 use kept::{Attempt, Kept};
 use moved::Moved;
+pub use plan::plan;
 pub use settings::{PATIENCE, Resolved, SWEEPS, Settings, TOLERANCE};
 
 /// What `trace.csv` calls the sweeps before sweep 0.
@@ -321,36 +321,6 @@ fn run(
     let fit = kept.finish(context.resolved, warmup)?;
     let kept: usize = fit.kept.iter().map(|(_, own)| kept::bytes(&own.parameters)).sum();
     Ok(Fit { peak_bytes: count * fit.peak_bytes + kept, ..fit })
-}
-
-/// The plan of a fit as text: how the problem was restated, steps, kernels, memory, and the seconds that a sweep is predicted to
-/// take on so many threads of the machine of the benches, with its bound; then each warm-up. Schedule, allocations, warm-ups,
-/// precision and threads are those of the settings, else of the program. Nothing is run.
-///
-/// # Errors
-/// If there is no plan.
-pub fn plan(problem: &Problem, settings: &Settings) -> Result<String, Error> {
-    let Problem { source, model, equations, binding, restated, .. } = problem;
-    let schedule = match &settings.schedule {
-        Some(schedule) => schedule.clone(),
-        None => crate::schedule::of_program(model, equations).schedule,
-    };
-    let rule = Resolved::of(settings, model).allocations;
-    let swept = allocations::of_fit(equations, rule, &schedule);
-    let mut text: String = restated
-        .iter()
-        .map(|step| format!("restated for these data, {}: {}\n", step.name, step.reason))
-        .collect();
-    let unplanned = |unplanned: Unplanned| FitError::Unplanned(unplanned.0).of(source);
-    let swept = swept.as_ref().unwrap_or(equations);
-    let plan = cavi_executor::plan::plan(swept, &binding.bound, settings.precision).map_err(unplanned)?;
-    text += &plan.text(swept);
-    text += &plan.forecast(swept, &schedule, settings.threads.max(1)).text(swept);
-    for line in warmup::lines(model, settings) {
-        let warmup = Warmup::new(model, equations, binding, &schedule, line);
-        text += &warmup.plan_text(line, binding, &schedule, settings).map_err(unplanned)?;
-    }
-    Ok(text)
 }
 
 /// What the runs of a fit share.

@@ -204,6 +204,27 @@ fn sizes_and_constants_are_judged_by_check_as_by_fit() {
 }
 
 #[test]
+fn check_and_derive_judge_constants_that_are_set_as_those_of_the_text() {
+    let directory = scratch("judged_set");
+    let program = "axis row[n]\ndata x[n] : real\nconst alpha = 1\nconst share : unit = 0.5\nm ~ Normal(0, prec = alpha)\n\
+        x[n] ~ Normal(share * m, prec = 1)\n";
+    fs::write(directory.join("m.cavi"), program).unwrap();
+    for command in ["check", "derive"] {
+        for (set, code, wanted) in [("alpha=-1", "E0506", "prec"), ("share=2", "E0513", "unit")] {
+            let output = cavi(&directory, &[command, "m.cavi", "--set", set]);
+            let message = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(1), "{command} {set}: {message}");
+            assert!(message.contains(code) && message.contains(wanted), "{command} {set}: {message}");
+        }
+        assert!(cavi(&directory, &[command, "m.cavi", "--set", "alpha=3"]).status.success());
+    }
+    // A value that is set stands in place of a wrong one of the text.
+    fs::write(directory.join("m.cavi"), program.replace("alpha = 1", "alpha = -1")).unwrap();
+    assert_eq!(cavi(&directory, &["check", "m.cavi"]).status.code(), Some(1));
+    assert!(cavi(&directory, &["check", "m.cavi", "--set", "alpha=2"]).status.success());
+}
+
+#[test]
 fn a_plan_takes_the_schedule_the_allocations_and_the_warm_ups_that_a_fit_takes() {
     let directory = scratch("plan_rules");
     fs::write(directory.join("m.cavi"), MODEL).unwrap();
