@@ -355,7 +355,8 @@ Hide a part of these data from the fit and score it: a fraction, or a file of th
 Of counts with `absent = 0` under Poisson or Multinomial each unit is hidden with this probability, and nothing is missing; of
 rows with a multiplicity each unit of weight is. Of anything else that fraction of the observed entries is hidden as missing;
 where unlisted entries are observed zeros, of the listed ones and as many zeros. A file hides the entries that it lists; a
-dense file without a missing entry is a mask, and names what is not 0 in it.
+dense file without a missing entry is a mask, and names what is not 0 in it. A table of test entries gives those that the data do
+not have with their values: `--data y=train.csv --heldout y=test.csv`.
 
 The score is the sum of log E_q p(y | latents) over the hidden entries, or units of counts: exact where the probability
 is a sum of products of independent latents, else over 200 draws from q, with its standard error. Hidden counts of a Poisson

@@ -11,4 +11,5 @@ mod options;
 mod project;
 mod replacing;
 mod terminal;
+mod test_files;
 mod texts;

@@ -8,20 +8,22 @@
 //!
 //! Data are hidden before they are standardised, and before anything is derived from them.
 
+mod named;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use cavi_algebra::{ArrayId, LetterId};
 use cavi_executor::BoundArray;
-use cavi_files::{Content, Values, Wanted};
+use cavi_files::Wanted;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Binomial, Distribution};
 
 use super::data_error::DataError;
 use super::inputs::{Inputs, Source};
-use super::listing::positions;
 use super::pieces::{Piece, read_one};
 use super::place::Target;
+use named::Named;
 
 /// The first of the streams of random numbers that splits use: one for each array.
 const FIRST_STREAM: u64 = 1 << 40;
@@ -37,6 +39,8 @@ pub(crate) struct Hide {
     pub thin: bool,
     /// What is hidden.
     pub what: What,
+    /// The family of the statement, for messages.
+    pub family: &'static str,
     /// A letter of the array, itself or its ancestor on this axis the row: the share is taken in each row.
     pub rows: Option<(LetterId, cavi_algebra::AxisId)>,
 }
@@ -69,6 +73,23 @@ pub struct Hidden {
     pub with_zeros: bool,
     /// Of thinned rows the number of held-out units of each; `None` where a row counts by its multiplicity.
     pub weights: Option<Vec<f64>>,
+    /// What files name of it; `None` where no file says what is held out.
+    pub named: Option<ByFile>,
+}
+
+/// What files that name entries to hold out say beyond the data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ByFile {
+    /// The files, for messages.
+    pub files: String,
+    /// How many entries have the value of the file, since the data have none.
+    pub valued: usize,
+    /// How many are 0 because neither the data nor the file have a value of them.
+    pub zeros: usize,
+    /// How many numbers of the file, which are then no values, differ from what the data list.
+    pub different: usize,
+    /// How many entries were left out: for a label that the data do not have, or because there is no such entry.
+    pub left_out: usize,
 }
 
 /// Takes the held-out part out of an array.
@@ -90,17 +111,22 @@ pub(super) fn hide(
             split.all_but_counts(&given)?
         }
         (What::Share(share), false) => split.share(*share, &mut rng),
-        (What::Entries(files), _) => {
-            let entries = listed(target, inputs, files)?;
-            split.entries(&|place| entries.contains(place), Some(&entries))
+        (What::Entries(files), thin) => {
+            let mut named = Named::read(target, inputs, files)?;
+            if named.entries.is_empty() && named.left_out > 0 {
+                return Err(named.nothing_left(target));
+            }
+            if thin { split.units_beside(&named)? } else { split.named(&mut named) }
         }
         (What::AllBut(files), false) => {
             let entries = listed(target, inputs, files)?;
-            split.entries(&|place| !entries.contains(place), None)
+            split.all_but(&|place| entries.contains(place))
         }
     };
-    let taken = Taken { target, whole: &hide.whole };
-    taken.take(bound, &hidden);
+    // Units that a file gives beside the data are none of theirs.
+    if hidden.odds.is_none() || hidden.named.is_none() {
+        Taken { target, whole: &hide.whole }.take(bound, &hidden);
+    }
     Ok(hidden)
 }
 
@@ -180,6 +206,7 @@ impl Split<'_> {
             odds,
             with_zeros: false,
             weights: None,
+            named: None,
         };
         for (place, value) in entries {
             hidden.coordinates.iter_mut().zip(place).for_each(|(column, position)| column.push(position));
@@ -368,30 +395,80 @@ impl Split<'_> {
         sample(all, count, rng)
     }
 
-    /// The observed entries that are meant; `named` also where they are zeros that the array does not list.
-    fn entries(&self, meant: &dyn Fn(&Vec<u32>) -> bool, named: Option<&BTreeSet<Vec<u32>>>) -> Hidden {
-        let dimensions = self.dimensions();
+    /// The entries that files name: those that the data have, and with the value of the file those that the data lack.
+    fn named(&self, named: &mut Named) -> Hidden {
         let observed = self.observed();
-        let mut held: Vec<Entry> = observed.iter().filter(|(place, _)| meant(place)).cloned().collect();
-        if !self.hide.whole.is_empty() {
-            // A slice of which an element is named.
-            let key = |place: &[u32]| -> Vec<u32> {
-                dimensions.iter().map(|dimension| place[*dimension]).collect()
-            };
-            let keys: BTreeSet<Vec<u32>> = held.iter().map(|(place, _)| key(place)).collect();
-            held = observed.into_iter().filter(|(place, _)| keys.contains(&key(place))).collect();
-        } else if let (true, Some(named)) = (self.lists(), named) {
+        let different = named.judge(&observed);
+        let is_named = |place: &Vec<u32>| named.entries.contains_key(place);
+        let mut held: Vec<Entry> = observed.iter().filter(|(place, _)| is_named(place)).cloned().collect();
+        let (mut valued, mut zeros) = (0, 0);
+        if self.hide.whole.is_empty() {
             let listed: BTreeSet<Vec<u32>> = held.iter().map(|(place, _)| place.clone()).collect();
-            let is_zero = |place: &Vec<u32>| {
+            for (place, given) in named.entries.iter().filter(|(place, _)| !listed.contains(*place)) {
                 let at: Vec<usize> = place.iter().map(|position| *position as usize).collect();
-                let (value, seen) = self.bound.entry(&self.target.shape, &at);
-                seen && value == 0.0 && self.target.exists(|dimension| at[dimension])
-            };
-            let zeros = named.iter().filter(|place| !listed.contains(*place) && is_zero(place));
-            held.extend(zeros.map(|place| (place.clone(), 0.0)));
+                // What is observed and not listed is 0.
+                let (_, is_zero) = self.bound.entry(&self.target.shape, &at);
+                let value = given.or(is_zero.then_some(0.0));
+                zeros += usize::from(is_zero && given.is_none());
+                valued += usize::from(given.is_some_and(|given| !is_zero || given != 0.0));
+                held.extend(value.map(|value| (place.clone(), value)));
+            }
             held.sort_by(|left, right| left.0.cmp(&right.0));
+        } else {
+            held = self.slices_of(observed, &held);
         }
+        let mut hidden = self.hidden(held, None);
+        let files = named.files().to_owned();
+        hidden.named = Some(ByFile { files, valued, zeros, different, left_out: named.left_out });
+        hidden
+    }
+
+    /// All elements of the slices of which one is held.
+    fn slices_of(&self, observed: Vec<Entry>, held: &[Entry]) -> Vec<Entry> {
+        let dimensions = self.dimensions();
+        let key =
+            |place: &[u32]| -> Vec<u32> { dimensions.iter().map(|dimension| place[*dimension]).collect() };
+        let keys: BTreeSet<Vec<u32>> = held.iter().map(|(place, _)| key(place)).collect();
+        observed.into_iter().filter(|(place, _)| keys.contains(&key(place))).collect()
+    }
+
+    /// The observed entries but those that are kept.
+    fn all_but(&self, is_kept: &dyn Fn(&Vec<u32>) -> bool) -> Hidden {
+        let observed = self.observed();
+        let held: Vec<Entry> = observed.iter().filter(|(place, _)| !is_kept(place)).cloned().collect();
+        if self.hide.whole.is_empty() {
+            return self.hidden(held, None);
+        }
+        let held = self.slices_of(observed, &held);
         self.hidden(held, None)
+    }
+
+    /// Units of counts that files give beside those of the data, of which nothing is taken.
+    fn units_beside(&self, named: &Named) -> Result<Hidden, DataError> {
+        let mut held = Vec::new();
+        for (place, value) in &named.entries {
+            let Some(value) = value else {
+                let name = &self.target.array.name;
+                return Err(DataError::new(format!(
+                    "entries of `{name}` cannot be hidden: a row under {} has no missing entries, and {} gives no counts",
+                    self.hide.family,
+                    named.files()
+                ))
+                .possible("the counts of further units, which the data do not have")
+                .help(format!(
+                    "give a fraction, by which the units of each count are drawn: `--heldout {name}=0.1`"
+                )));
+            };
+            held.extend((*value > 0.0).then(|| (place.clone(), *value)));
+        }
+        let kept: f64 = self.observed().iter().map(|(_, count)| count).sum();
+        let total: f64 = held.iter().map(|(_, count)| count).sum();
+        let valued = held.len();
+        let mut hidden = self.hidden(held, Some(if kept > 0.0 { total / kept } else { 1.0 }));
+        hidden.with_zeros = true;
+        let files = named.files().to_owned();
+        hidden.named = Some(ByFile { files, valued, zeros: 0, different: 0, left_out: named.left_out });
+        Ok(hidden)
     }
 }
 
@@ -450,7 +527,10 @@ impl Taken<'_> {
                 for (entry, value) in values.iter().enumerate() {
                     let own = place(entry);
                     while let Some((zero, _)) = elements.next_if(|(place, _)| *place < own) {
-                        keep(zero, 0.0, false);
+                        // What is not listed is missing already, where it is no zero.
+                        if *unlisted_zero {
+                            keep(zero, 0.0, false);
+                        }
                     }
                     let seen = observed.as_ref().is_none_or(|observed| observed[entry]);
                     match (elements.next_if(|(place, _)| *place == own), hidden.odds, *unlisted_zero) {
@@ -461,7 +541,7 @@ impl Taken<'_> {
                         (Some(_), Some(_), _) | (Some(_), None, false) => {}
                     }
                 }
-                elements.for_each(|(zero, _)| keep(zero, 0.0, false));
+                elements.filter(|_| *unlisted_zero).for_each(|(zero, _)| keep(zero, 0.0, false));
                 (*indices, *values) = (columns, kept);
                 *observed = mask.contains(&false).then_some(mask);
             }
@@ -505,44 +585,13 @@ fn pieces(
     files.iter().map(read).collect()
 }
 
-/// The entries that files name. A dense file without a missing entry is a mask, and names what is not 0 in it; one with
-/// missing entries names the others.
+/// The entries that files name.
 fn listed(
     target: &Target<'_>,
     inputs: &Inputs,
     files: &[(Option<String>, Source)],
 ) -> Result<BTreeSet<Vec<u32>>, DataError> {
-    let mut entries = BTreeSet::new();
-    for piece in pieces(target, inputs, files, Some(Wanted::Positions))? {
-        if piece.is_documents() {
-            return Err(DataError::new(format!("{}: documents, which name no entries", piece.name()))
-                .possible("a table with a column for each axis, or a file with an entry for each position"));
-        }
-        let columns = positions(target, &piece)?;
-        let named: Box<dyn Fn(usize) -> bool> = match &piece.content {
-            Content::Dense(dense) => match &dense.values {
-                Values::Numbers(numbers) if numbers.iter().any(|value| value.is_nan()) => {
-                    Box::new(|entry| !numbers[entry].is_nan())
-                }
-                Values::Numbers(numbers) => Box::new(|entry| numbers[entry] != 0.0),
-                Values::Text(text) => Box::new(|entry| text.get(entry).is_some()),
-            },
-            Content::Coordinates(_) | Content::Long(_) | Content::Documents(_) => Box::new(|_| true),
-        };
-        for entry in (0..piece.content.len()).filter(|entry| named(*entry)) {
-            let place: Vec<u32> = columns.iter().map(|column| column[entry]).collect();
-            for (position, (size, letter)) in place.iter().zip(target.shape.iter().zip(&target.array.letters))
-            {
-                if *position as usize >= *size {
-                    let axis = &target.symbols.axis(target.symbols.letter(*letter).axis).name;
-                    let found = format!("{}: the position {position} of axis `{axis}`", piece.name());
-                    return Err(DataError::new(found).possible(format!("a position less than {size}")));
-                }
-            }
-            entries.insert(place);
-        }
-    }
-    Ok(entries)
+    Ok(Named::read(target, inputs, files)?.entries.into_keys().collect())
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ use cavi_model::Model;
 pub use data_error::DataError;
 pub(crate) use data_error::list;
 pub(crate) use frozen::Frozen;
-pub use hide::Hidden;
+pub use hide::{ByFile, Hidden};
 pub(crate) use hide::{Hide, What};
 pub(crate) use inputs::number;
 pub use inputs::{ArrayInput, ColumnsInput, Inputs, LabelSource, LabelsInput, SetInput, SetValue, Source};

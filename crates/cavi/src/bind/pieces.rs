@@ -188,7 +188,7 @@ pub(super) fn read_one(
     }
     if let Content::Long(long) = &content
         && long.values.is_none()
-        && wanted != Wanted::Positions
+        && !wanted.may_lack_values()
     {
         return Err(DataError::new(format!("{}: no column of values for `{}`", file.display(), array.name)));
     }

@@ -95,6 +95,7 @@ impl Predictor<'_> {
             odds: None,
             with_zeros: false,
             weights: None,
+            named: None,
         };
         let letters = placed_letters(statement, &own.slice, false);
         let slices = vec![None; own.letters.len()];

@@ -28,11 +28,11 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Binomial, Distribution};
 
-use crate::bind::{Binding, DataError, Hidden, Hide, Inputs, Part, Source, What, bind_in_part};
+use crate::bind::{Binding, ByFile, DataError, Hidden, Hide, Inputs, Part, Source, What, bind_in_part};
 use crate::compare::ByEntry;
 use crate::compile::Compiled;
 use crate::error::Error;
-use crate::prepare::{EntryAxis, Problem, prepare};
+use crate::prepare::{Problem, prepare};
 pub use expected::Expected;
 use predict::Predictor;
 pub use predict::{BATCHES, DRAWS, Score};
@@ -129,8 +129,13 @@ enum Way {
 fn way_of(model: &Model, statement: &Statement, by_file: bool) -> Way {
     let array = model.symbols.array(statement.target);
     let prediction = statement.family.prediction();
-    let thins = matches!(prediction, Prediction::Units | Prediction::Rate);
-    if !by_file && thins && array.support == Support::Count && array.absent.zero {
+    // Rows have no missing entries: of them a file gives units. Of a count under a rate it names the entry.
+    let thins = match prediction {
+        Prediction::Units => true,
+        Prediction::Rate => !by_file,
+        Prediction::Trial | Prediction::Class | Prediction::Density => false,
+    };
+    if thins && array.support == Support::Count && array.absent.zero {
         return Way::Units;
     }
     let weight = (!by_file && prediction == Prediction::Class).then(|| weight_of(model, statement)).flatten();
@@ -239,7 +244,8 @@ fn hiding(model: &Model, statement: &Statement, what: What, way: Way) -> Result<
             (0..array.slice.len()).filter(|dimension| array.slice[*dimension]).collect()
         }
     };
-    Ok(Hide { array: statement.target, whole, thin: way == Way::Units, what, rows: None })
+    let thin = way == Way::Units;
+    Ok(Hide { array: statement.target, whole, thin, what, family: family.name(), rows: None })
 }
 
 /// A program bound to a part of its data.
@@ -280,7 +286,9 @@ pub fn bind(
         hide.push(hiding(&compiled.model, statement, what, way)?);
     }
     let part = Part { hide: &hide, seed, frozen: None, ..Part::default() };
-    let Split { problem, held, .. } = bind_split(compiled, inputs, &part, &ways)?;
+    let Split { mut problem, held, .. } = bind_split(compiled, inputs, &part, &ways)?;
+    let notes: Vec<String> = held.parts.iter().filter_map(|own| by_file(&problem.model, own)).collect();
+    problem.binding.notes.extend(notes);
     if let Some(empty) = held.parts.iter().find(|part| part.is_empty()) {
         let name = &problem.model.symbols.array(empty.array).name;
         return Err(DataError::new(format!(
@@ -290,6 +298,36 @@ pub fn bind(
         .into());
     }
     Ok((problem, held))
+}
+
+/// What there is to say of entries that files name.
+fn by_file(model: &Model, part: &Hidden) -> Option<String> {
+    let ByFile { files, valued, zeros, different, left_out } = part.named.as_ref()?;
+    let name = &model.symbols.array(part.array).name;
+    let all = part.coordinates.first().map_or(part.values.len(), Vec::len);
+    let entries = |count: usize| if count == 1 { "1 entry".to_owned() } else { format!("{count} entries") };
+    let mut parts = Vec::new();
+    if all > valued + zeros {
+        parts.push(format!("{} with the value that the data have", all - valued - zeros));
+    }
+    if *zeros > 0 {
+        parts.push(format!(
+            "{zeros} as zeros, which the data do not list (`--heldout {name}=FILE:COLUMN` gives other values)"
+        ));
+    }
+    if *valued > 0 {
+        parts.push(format!("{valued} with the value that the file gives"));
+    }
+    let mut note = format!("held out by {files}: {} of `{name}`, {}", entries(all), parts.join(" and "));
+    if *left_out > 0 {
+        note += &format!("; {} left out, for labels or places that the data do not have", entries(*left_out));
+    }
+    if *different > 0 {
+        note += &format!(
+            "; its numbers are no values of `{name}`, since {different} of them differ from those of the data"
+        );
+    }
+    Some(note)
 }
 
 /// Binds a program to a part of its data, and prepares it without the rest.
@@ -315,7 +353,9 @@ fn bind_split(
         .map(|(hide, _)| hide.array)
         .collect();
     let problem = prepare(compiled, binding)?;
-    hidden.iter_mut().for_each(|hidden| at_entries(&problem.binding.entries, hidden));
+    for own in &mut hidden {
+        at_entries(&problem, own)?;
+    }
     Ok(Split { problem, held: HeldOut { parts: hidden }, dropped: bound.dropped })
 }
 
@@ -361,22 +401,33 @@ fn thin_weights(
 }
 
 /// Hidden entries of an array that a program was restated over: their numbers among the listed ones.
-fn at_entries(axes: &[EntryAxis], hidden: &mut Hidden) {
-    let own = axes.iter().find_map(|entries| {
+fn at_entries(problem: &Problem, hidden: &mut Hidden) -> Result<(), DataError> {
+    let own = problem.binding.entries.iter().find_map(|entries| {
         entries.data.iter().find(|own| own.array == hidden.array).map(|member| (entries, member))
     });
-    let Some((entries, member)) = own else { return };
+    let Some((entries, member)) = own else { return Ok(()) };
     let count = entries.columns.first().map_or(0, Vec::len);
     let number: std::collections::BTreeMap<Vec<u32>, u32> = (0..count)
         .map(|entry| (entries.columns.iter().map(|column| column[entry]).collect(), entry as u32))
         .collect();
-    let length = hidden.values.len();
-    let of = |entry: usize| -> u32 {
+    let mut places = Vec::with_capacity(hidden.values.len());
+    for entry in 0..hidden.values.len() {
         let place: Vec<u32> =
             member.places.iter().map(|dimension| hidden.coordinates[*dimension][entry]).collect();
-        *number.get(&place).expect("what is hidden was listed")
-    };
-    hidden.coordinates = vec![(0..length).map(of).collect()];
+        let Some(number) = number.get(&place) else {
+            let name = &problem.model.symbols.array(hidden.array).name;
+            let positions: Vec<String> = place.iter().map(u32::to_string).collect();
+            return Err(DataError::new(format!(
+                "the held-out entry at the positions {} of `{name}` is not listed in the data, and the program has latents for \
+                 listed entries alone",
+                positions.join(", ")
+            ))
+            .possible("entries that the data list"));
+        };
+        places.push(*number);
+    }
+    hidden.coordinates = vec![places];
+    Ok(())
 }
 
 /// How well a fit predicts what it was not given, one score an array.
