@@ -19,8 +19,8 @@ mod total;
 
 use std::sync::OnceLock;
 
-use cavi_algebra::{ArrayId, ArrayKind, Support};
-use cavi_executor::{BoundArray, Parameters};
+use cavi_algebra::{ArrayId, ArrayKind, BlockId, Equations, Support};
+use cavi_executor::{Bound, BoundArray, Parameters};
 use cavi_families::{Prediction, Slices};
 use cavi_model::{Model, Statement};
 use cavi_numerics::Threads;
@@ -33,6 +33,7 @@ use crate::compare::ByEntry;
 use crate::compile::Compiled;
 use crate::error::Error;
 use crate::prepare::{Problem, prepare};
+use draws::Source as Drawn;
 pub use expected::Expected;
 use predict::Predictor;
 pub use predict::{BATCHES, DRAWS, Score};
@@ -40,6 +41,11 @@ pub(crate) use predict::{exists as is_there, unflat};
 
 /// The first of the streams of random numbers that splits of rows of weight use.
 const FIRST_STREAM: u64 = 3 << 40;
+
+/// How a block of q is drawn.
+pub(crate) fn sources(equations: &Equations, bound: &Bound, block: BlockId) -> Drawn {
+    Drawn::new(equations, bound, block)
+}
 
 /// What to hide of one array: `--heldout NAME=FRACTION`, `--heldout NAME=FILE` or `--heldout NAME[GROUP]=FILE`.
 #[derive(Clone, Debug)]
