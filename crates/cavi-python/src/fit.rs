@@ -213,8 +213,7 @@ fn write(
         runs: &runs,
         averaged: averaged.as_deref(),
     };
-    let json = summary.json().to_string();
-    directory.write(&summary)?;
+    let json = directory.write(&summary)?.to_string();
     failed.map_or(Ok(json), Err)
 }
 

@@ -10,7 +10,7 @@ use cavi_examples::{Example, Role};
 use super::fit;
 use crate::arguments::{DemoArguments, InputArguments};
 use crate::failure::Failure;
-use crate::{findings, program, terminal};
+use crate::{explained, findings, program, terminal};
 
 /// Fits and shows what was found.
 pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
@@ -38,23 +38,25 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
     fit::show_notes(&problem, quiet);
 
     let fit = fit::fit(&problem, &settings, &arguments.run)?;
-    if let Some(directory) = directory {
-        let asked = Asked { schedule: arguments.run.rules.schedule.clone(), ..Asked::default() };
-        let scores = &[];
-        directory.write(&Summary {
-            problem: &problem,
-            fit: &fit,
-            settings: &settings,
-            asked: &asked,
-            scores,
-            runs: &[],
-            averaged: None,
-        })?;
-    }
+    let asked = Asked { schedule: arguments.run.rules.schedule.clone(), ..Asked::default() };
+    let summary = Summary {
+        problem: &problem,
+        fit: &fit,
+        settings: &settings,
+        asked: &asked,
+        scores: &[],
+        runs: &[],
+        averaged: None,
+    };
+    let json = match directory {
+        Some(directory) => directory.write(&summary)?,
+        None => summary.json(),
+    };
     let (found, warnings) = problem.findings(&fit);
     warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}\n")));
     let text = findings::text(&found);
-    terminal::print(&format!("{}\n\n{text}\n{}\n", example.description(), fit::outcome(&fit)))?;
+    let explained = explained::lines(&json["explained"]);
+    terminal::print(&format!("{}\n\n{text}\n{explained}{}\n", example.description(), fit::outcome(&fit)))?;
     fit::ending(&problem, &fit)
 }
 

@@ -13,7 +13,7 @@ use crate::arguments::{
 };
 use crate::failure::Failure;
 use crate::progress::{Display, duration};
-use crate::{findings, interrupt, program, scores, terminal};
+use crate::{explained, findings, interrupt, program, scores, terminal};
 
 /// Codes of warnings about the program's own sweep.
 const ABOUT_THE_SWEEP: [&str; 3] = ["W0602", "W0603", "W0604"];
@@ -57,9 +57,9 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
         runs: &runs,
         averaged: averaged.as_deref(),
     };
-    directory.write(&summary)?;
+    let json = directory.write(&summary)?;
     if arguments.json {
-        terminal::print(&format!("{:#}\n", summary.json()))?;
+        terminal::print(&format!("{json:#}\n"))?;
     } else if !quiet {
         let own = best.iter().map(|score| (score, 1));
         let of_all = averaged.iter().flatten().map(|score| (score, runs.len()));
@@ -69,8 +69,9 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
             .collect();
         let found = found(&problem, &fit);
         terminal::print(&format!(
-            "{}\n{lines}{found}written to {}\n",
+            "{}\n{}{lines}{found}written to {}\n",
             outcome(&fit),
+            explained::lines(&json["explained"]),
             arguments.out.display()
         ))?;
     }

@@ -5,6 +5,7 @@ mod data;
 
 mod asking;
 mod commands;
+mod explained;
 mod export;
 mod heldout;
 mod options;
