@@ -6,4 +6,5 @@ mod formats;
 mod heldout;
 mod texts;
 mod withheld;
+mod withheld_parts;
 mod written;

@@ -212,6 +212,7 @@ fn write(
         scores: &scores,
         runs: &runs,
         averaged: averaged.as_deref(),
+        folds: None,
     };
     let json = summary.json().to_string();
     directory.write(&summary)?;

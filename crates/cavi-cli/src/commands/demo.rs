@@ -49,6 +49,7 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
             scores,
             runs: &[],
             averaged: None,
+            folds: None,
         })?;
     }
     let (found, warnings) = problem.findings(&fit);

@@ -6,6 +6,7 @@ mod data;
 mod asking;
 mod commands;
 mod export;
+mod held_out_parts;
 mod heldout;
 mod options;
 mod project;
