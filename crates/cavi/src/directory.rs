@@ -237,6 +237,7 @@ impl Summary<'_> {
                 "n_fits": kept.len(),
                 "arrays": scores_by_name(scores),
             })),
+            "heldout_left_out": (!problem.binding.left_out.is_empty()).then_some(&problem.binding.left_out),
             "folds": folds.map(Folds::json),
             "jitter": jitter(given),
             "runs": runs,

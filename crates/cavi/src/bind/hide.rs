@@ -95,10 +95,19 @@ pub struct ByFile {
     pub valued: usize,
     /// How many are 0 because neither the data nor the file have a value of them.
     pub zeros: usize,
-    /// How many numbers of the file, which are then no values, differ from what the data list.
-    pub different: usize,
+    /// Which numbers of the file, which are then no values, differ from what the data list; `None` where none does.
+    pub different: Option<Different>,
     /// How many entries were left out: for a label that the data do not have, or because there is no such entry.
     pub left_out: usize,
+}
+
+/// Numbers of a file that differ from what the data list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Different {
+    /// How many.
+    pub count: usize,
+    /// The first of them in words, with both values.
+    pub first: String,
 }
 
 /// Takes the held-out part out of an array.
@@ -412,7 +421,7 @@ impl Split<'_> {
     /// The entries that files name: those that the data have, and with the value of the file those that the data lack.
     fn named(&self, named: &mut Named) -> Hidden {
         let observed = self.observed();
-        let different = named.judge(&observed);
+        let different = named.judge(self.target, &observed);
         let is_named = |place: &Vec<u32>| named.entries.contains_key(place);
         let mut held: Vec<Entry> = observed.iter().filter(|(place, _)| is_named(place)).cloned().collect();
         let (mut valued, mut zeros) = (0, 0);
@@ -481,7 +490,7 @@ impl Split<'_> {
         let mut hidden = self.hidden(held, Some(if kept > 0.0 { total / kept } else { 1.0 }));
         hidden.with_zeros = true;
         let files = named.files().to_owned();
-        hidden.named = Some(ByFile { files, valued, zeros: 0, different: 0, left_out: named.left_out });
+        hidden.named = Some(ByFile { files, valued, zeros: 0, different: None, left_out: named.left_out });
         Ok(hidden)
     }
 }

@@ -166,6 +166,11 @@ pub fn bind(
     let part = Part { hide: &hide, seed, frozen: None, ..Part::default() };
     let Split { mut problem, held, .. } = bind_split(compiled, inputs, &part, &ways)?;
     for own in &held.parts {
+        let name = &problem.model.symbols.array(own.array).name;
+        if let Some(named) = own.named.as_ref().filter(|named| named.left_out > 0) {
+            problem.binding.left_out.insert(name.clone(), named.left_out);
+        }
+        problem.binding.warnings.extend(notes::mask(&problem.model, own));
         problem.binding.notes.extend(notes::by_file(&problem.model, own));
         problem.binding.notes.extend(own.notes.iter().cloned());
     }
