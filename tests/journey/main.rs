@@ -7,4 +7,5 @@ mod heldout;
 mod simulated;
 mod texts;
 mod withheld;
+mod withheld_parts;
 mod written;

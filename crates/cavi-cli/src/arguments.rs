@@ -1,6 +1,7 @@
 //! The arguments of every command.
 
 mod asking;
+mod held_out;
 mod rules;
 mod simulate;
 
@@ -11,6 +12,7 @@ use cavi::Precision;
 use cavi_files::{FileError, LanguageName, MostDocuments, StopWords, TextOptions};
 use cavi_syntax::ast::Allocations;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use held_out::{FOLDS, HELD_OUT, folds};
 pub use rules::RuleArguments;
 pub use simulate::SimulateArguments;
 
@@ -349,20 +351,6 @@ without such passes runs as with f64, to the bit. Over 50 sweeps of the built-in
 itself, parameters by at most 8e-6 of the largest. Rows are scaled by powers of two, and entries whose rate would need
 what is then below the range of single precision are treated in logarithms, in double.";
 
-/// What `cavi fit --help` says of held-out data.
-const HELD_OUT: &str = "\
-Hide a part of these data from the fit and score it: a fraction, or a file of the entries.
-
-Of counts with `absent = 0` under Poisson or Multinomial each unit is hidden with this probability, and nothing is missing; of
-rows with a multiplicity each unit of weight is. Of anything else that fraction of the observed entries is hidden as missing;
-where unlisted entries are observed zeros, of the listed ones and as many zeros. A file hides the entries that it lists; a
-dense file without a missing entry is a mask, and names what is not 0 in it. A table of test entries gives those that the data do
-not have with their values: `--data y=train.csv --heldout y=test.csv`.
-
-The score is the sum of log E_q p(y | latents) over the hidden entries, or units of counts: exact where the probability
-is a sum of products of independent latents, else over 200 draws from q, with its standard error. Hidden counts of a Poisson
-have their rate scaled by f / (1 - f), at its posterior mean.";
-
 /// `cavi fit`
 #[derive(Args, Debug)]
 pub struct FitArguments {
@@ -380,9 +368,13 @@ pub struct FitArguments {
     /// Initial parameters: a fit's directory, one laid out as its posterior/, or an .npz
     #[arg(long, value_name = "FILE_OR_DIR")]
     pub init: Option<PathBuf>,
-    /// Hide a part of these data from the fit and score it: a fraction, or a file of the entries
+    /// Hide a part of these data from the fit and score it: a fraction, whole rows, last entries, or a file of the entries
     #[arg(long, value_name = "NAME=FRACTION|FILE", long_help = HELD_OUT, allow_hyphen_values = true)]
     pub heldout: Vec<String>,
+    /// Cross-validation: hide each of K parts of all data in turn and score it, then fit to all data
+    #[arg(long, value_name = "K", long_help = FOLDS, value_parser = folds, allow_hyphen_values = true)]
+    #[arg(conflicts_with_all = ["heldout", "init"])]
+    pub folds: Option<usize>,
     /// How to run it
     #[command(flatten)]
     pub run: RunArguments,

@@ -15,6 +15,7 @@ mod other_names;
 mod program;
 mod progress;
 mod scores;
+mod table;
 mod terminal;
 
 use std::ffi::OsString;

@@ -212,6 +212,7 @@ fn write(
         scores: &scores,
         runs: &runs,
         averaged: averaged.as_deref(),
+        folds: None,
     };
     let json = directory.write(&summary)?.to_string();
     failed.map_or(Ok(json), Err)

@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::explained::{Explained, Measure, explained};
 use crate::fit::{Fit, Settings};
 use crate::heldout::Score;
+use crate::heldout::folds::Folds;
 use crate::prepare::Problem;
 use crate::project::Projection;
 use crate::writer::Writer;
@@ -46,6 +47,8 @@ pub struct Asked {
     pub set: Vec<String>,
     /// `--heldout`
     pub heldout: Vec<String>,
+    /// `--folds`
+    pub folds: Option<usize>,
     /// `--init`
     pub init: Option<String>,
     /// The files of the data, each with the hash of its bytes.
@@ -71,6 +74,8 @@ pub struct Summary<'a> {
     pub runs: &'a [OwnRun<'a>],
     /// How well the average of the predictions of these runs predicts it; `None` where they are not kept.
     pub averaged: Option<&'a [Score]>,
+    /// The cross-validation before it, if there was one.
+    pub folds: Option<&'a Folds>,
 }
 
 /// A run of a fit that is kept, with how well it predicts what it was not given.
@@ -120,7 +125,8 @@ impl Directory {
         let Projection { rows, fit } = projection;
         let problem = &rows.problem;
         let tables = projection.tables();
-        let summary = Summary { problem, fit, settings, asked, scores: &[], runs: &[], averaged: None };
+        let summary =
+            Summary { problem, fit, settings, asked, scores: &[], runs: &[], averaged: None, folds: None };
         let mut json = summary.json();
         json["projected"] = json!({
             "fit": rows.directory().display().to_string(),
@@ -158,6 +164,7 @@ fn fill(path: &Path, summary: &Summary<'_>, json: &Value) -> Result<(), Error> {
             asked: &asked,
             runs: &[],
             averaged: None,
+            folds: None,
             ..*summary
         };
         fill(&path.join(RUNS).join(run.number.to_string()), &own, &own.json())?;
@@ -194,7 +201,7 @@ fn table(name: &str) -> String {
 impl Summary<'_> {
     /// What `summary.json` holds and `--json` prints.
     pub fn json(&self) -> Value {
-        let Summary { problem, fit, settings, asked, scores, runs: kept, averaged } = self;
+        let Summary { problem, fit, settings, asked, scores, runs: kept, averaged, folds } = self;
         let given = problem.as_given();
         let best = fit.run();
         let resolved = &fit.settings;
@@ -236,6 +243,7 @@ impl Summary<'_> {
                 "labels": asked.labels,
                 "set": asked.set,
                 "heldout": asked.heldout,
+                "folds": asked.folds,
                 "init": asked.init,
                 "data_files": crate::data_files::json(&asked.data_files),
                 "seed": asked.seed,
@@ -254,6 +262,8 @@ impl Summary<'_> {
                 "n_fits": kept.len(),
                 "arrays": scores_by_name(scores),
             })),
+            "heldout_left_out": (!problem.binding.left_out.is_empty()).then_some(&problem.binding.left_out),
+            "folds": folds.map(Folds::json),
             "jitter": jitter(given),
             "runs": runs,
             "seconds": number(fit.seconds),

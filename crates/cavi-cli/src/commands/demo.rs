@@ -47,6 +47,7 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
         scores: &[],
         runs: &[],
         averaged: None,
+        folds: None,
     };
     let json = match directory {
         Some(directory) => directory.write(&summary)?,

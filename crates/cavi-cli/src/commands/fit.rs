@@ -1,5 +1,7 @@
 //! `cavi fit MODEL --data ... --out DIR`: the main job.
 
+mod folds;
+
 use cavi::bind::{DataError, Inputs};
 use cavi::data_files;
 use cavi::directory::{Asked, Directory, OwnRun, Stored, Summary};
@@ -30,6 +32,7 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     let inputs = inputs(&arguments.inputs)?;
     let ignored: &[&str] = if arguments.run.rules.schedule.is_some() { &ABOUT_THE_SWEEP } else { &[] };
     let compiled = program::open(&source, &inputs, ignored)?;
+    let for_folds = arguments.folds.map(|of| (compiled.clone(), of));
     let requests = requests(&arguments.heldout)?;
     let seed = compiled.seed(arguments.run.seed);
     let without_a_part = |error: Error| explain_part(error, !requests.is_empty());
@@ -45,6 +48,8 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     let directory = Directory::prepare(&arguments.out, &problem, arguments.force.force)?;
     let data_files = data_files::hashes(&inputs);
     show_notes(&problem, quiet);
+    let folds =
+        for_folds.map(|(compiled, of)| folds::fitted(&compiled, &inputs, of, &arguments.run)).transpose()?;
     let fit = fit(&problem, &settings, &arguments.run).map_err(&without_a_part)?;
     let Scored { best, runs, averaged, failure } = scored(&problem, &fit, &held, seed, settings.threads);
     let asked = Asked { data_files, seed: Some(seed), ..asked(arguments) };
@@ -56,6 +61,7 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
         scores: &best,
         runs: &runs,
         averaged: averaged.as_deref(),
+        folds: folds.as_ref(),
     };
     let json = directory.write(&summary)?;
     if arguments.json {
@@ -67,9 +73,10 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
             .chain(of_all)
             .map(|(score, fits)| format!("{}\n", scores::line("held out", score, fits)))
             .collect();
+        let validated = folds.as_ref().map(folds::text).unwrap_or_default();
         let found = found(&problem, &fit);
         terminal::print(&format!(
-            "{}\n{}{lines}{found}written to {}\n",
+            "{validated}{}\n{}{lines}{found}written to {}\n",
             outcome(&fit),
             explained::lines(&json["explained"]),
             arguments.out.display()
@@ -273,6 +280,7 @@ fn asked(arguments: &FitArguments) -> Asked {
         labels,
         set,
         heldout: arguments.heldout.clone(),
+        folds: arguments.folds,
         init: arguments.init.as_ref().map(|init| init.display().to_string()),
         ..Asked::default()
     }

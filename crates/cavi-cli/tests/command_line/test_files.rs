@@ -117,6 +117,9 @@ fn labels_that_only_the_test_file_has_are_left_out_and_counted() {
     let (with_new, said) = score(&directory, "train.csv", "more.csv");
     assert!(said.contains("; 2 entries left out, for labels or places that the data do not have"), "{said}");
     assert_eq!(with_new, known);
+    let summary: Value =
+        serde_json::from_str(&fs::read_to_string(directory.join("o/summary.json")).unwrap()).unwrap();
+    assert_eq!(summary["heldout_left_out"]["y"], 2);
     fs::write(directory.join("none.csv"), "user,item,rating\n70,71,1\n").unwrap();
     let message = refused(&directory, "train.csv", "none.csv");
     assert!(message.contains("none.csv, line 2") && message.contains("`70`"), "{message}");
@@ -137,8 +140,10 @@ fn values_outside_of_their_type_are_refused_and_those_of_a_mask_are_none() {
     }
     fs::write(directory.join("mask.csv"), format!("{test}0,0,9\n")).unwrap();
     let (_, said) = score(&directory, "train.csv", "mask.csv");
-    let wanted = "its numbers are no values of `y`, since 1 of them differ from those of the data";
+    let wanted = "warning: mask.csv is read as a mask, and its numbers are no values of `y`: y[0, 0] is 9 there and 1 in the data. ";
     assert!(said.contains("15 as zeros") && said.contains(wanted), "{said}");
+    fs::write(directory.join("mask.csv"), format!("{test}0,0,9\n0,1,9\n0,2,9\n")).unwrap();
+    assert!(score(&directory, "train.csv", "mask.csv").1.contains("and 2 more differ"));
     let directory = prepared("test_values_twice", RATINGS, rating);
     fs::write(directory.join("twice.csv"), "user,item,rating\n0,4,1\n0,4,2\n").unwrap();
     let message = refused(&directory, "train.csv", "twice.csv");

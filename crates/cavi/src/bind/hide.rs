@@ -8,7 +8,10 @@
 //!
 //! Data are hidden before they are standardised, and before anything is derived from them.
 
+mod chosen;
+mod draw;
 mod named;
+mod order;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,12 +20,14 @@ use cavi_executor::BoundArray;
 use cavi_files::Wanted;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Binomial, Distribution};
 
 use super::data_error::DataError;
 use super::inputs::{Inputs, Source};
 use super::pieces::{Piece, read_one};
 use super::place::Target;
+pub(crate) use chosen::Chosen;
+pub(crate) use draw::Draw;
+pub use draw::Fold;
 use named::Named;
 
 /// The first of the streams of random numbers that splits use: one for each array.
@@ -48,8 +53,10 @@ pub(crate) struct Hide {
 /// Which part of an array is hidden.
 #[derive(Clone, Debug)]
 pub(crate) enum What {
-    /// This share.
-    Share(f64),
+    /// A part that is drawn at random.
+    Drawn(Draw),
+    /// Whole rows, or the last entry of each; each of one group if it has a label.
+    Chosen(Vec<(Option<String>, Chosen)>),
     /// The entries of files, each with the label of its group if it has one.
     Entries(Vec<(Option<String>, Source)>),
     /// All but the entries (of what is thinned: all but the counts) of files.
@@ -75,6 +82,8 @@ pub struct Hidden {
     pub weights: Option<Vec<f64>>,
     /// What files name of it; `None` where no file says what is held out.
     pub named: Option<ByFile>,
+    /// What there is to say of how it was chosen.
+    pub notes: Vec<String>,
 }
 
 /// What files that name entries to hold out say beyond the data.
@@ -86,10 +95,19 @@ pub struct ByFile {
     pub valued: usize,
     /// How many are 0 because neither the data nor the file have a value of them.
     pub zeros: usize,
-    /// How many numbers of the file, which are then no values, differ from what the data list.
-    pub different: usize,
+    /// Which numbers of the file, which are then no values, differ from what the data list; `None` where none does.
+    pub different: Option<Different>,
     /// How many entries were left out: for a label that the data do not have, or because there is no such entry.
     pub left_out: usize,
+}
+
+/// Numbers of a file that differ from what the data list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Different {
+    /// How many.
+    pub count: usize,
+    /// The first of them in words, with both values.
+    pub first: String,
 }
 
 /// Takes the held-out part out of an array.
@@ -105,12 +123,14 @@ pub(super) fn hide(
     let split = Split { target, hide, bound: &*bound };
     let hidden = match (&hide.what, hide.thin) {
         (What::Nothing, _) => return Ok(split.everything()),
-        (What::Share(share), true) => split.thin(*share, &mut rng),
+        (What::Drawn(draw), true) => split.thin(*draw, &mut rng),
         (What::AllBut(files), true) => {
             let given = split.given_counts(inputs, files)?;
             split.all_but_counts(&given)?
         }
-        (What::Share(share), false) => split.share(*share, &mut rng),
+        (What::Drawn(Draw::Share(share)), false) => split.share(*share, &mut rng),
+        (What::Drawn(Draw::Fold(fold)), false) => split.fold(*fold, &mut rng)?,
+        (What::Chosen(parts), _) => split.chosen(inputs, parts, &mut rng)?,
         (What::Entries(files), thin) => {
             let mut named = Named::read(target, inputs, files)?;
             if named.entries.is_empty() && named.left_out > 0 {
@@ -207,6 +227,7 @@ impl Split<'_> {
             with_zeros: false,
             weights: None,
             named: None,
+            notes: Vec::new(),
         };
         for (place, value) in entries {
             hidden.coordinates.iter_mut().zip(place).for_each(|(column, position)| column.push(position));
@@ -247,14 +268,11 @@ impl Split<'_> {
     }
 
     /// Binomial thinning.
-    fn thin(&self, share: f64, rng: &mut ChaCha8Rng) -> Hidden {
-        let draw = |(place, count): Entry| {
-            let units = Binomial::new(count as u64, share).expect("a share is a probability");
-            (place, units.sample(rng) as f64)
-        };
+    fn thin(&self, draw: Draw, rng: &mut ChaCha8Rng) -> Hidden {
+        let drawn = |(place, count): Entry| (place, draw.units(count as u64, rng) as f64);
         let held: Vec<Entry> =
-            self.observed().into_iter().map(draw).filter(|(_, held)| *held > 0.0).collect();
-        let mut hidden = self.hidden(held, Some(share / (1.0 - share)));
+            self.observed().into_iter().map(drawn).filter(|(_, held)| *held > 0.0).collect();
+        let mut hidden = self.hidden(held, Some(draw.odds()));
         hidden.with_zeros = true;
         hidden
     }
@@ -308,10 +326,8 @@ impl Split<'_> {
         .possible("at most what the data have: `--data` holds both parts, and `--given` the first of them")
     }
 
-    /// A share of the observed entries; of each row where there are rows.
-    fn share(&self, share: f64, rng: &mut ChaCha8Rng) -> Hidden {
-        let observed = self.observed();
-        // What is drawn, by its number: entries, or slices.
+    /// For each entry the number of what is drawn with it: its own, or that of the first entry of its slice. And these numbers by rows.
+    fn numbered(&self, observed: &[Entry]) -> (Vec<usize>, BTreeMap<usize, Vec<usize>>) {
         let mut numbers: Vec<usize> = Vec::with_capacity(observed.len());
         let mut rows: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         let dimensions = self.dimensions();
@@ -327,6 +343,13 @@ impl Split<'_> {
             }
             numbers.push(number);
         }
+        (numbers, rows)
+    }
+
+    /// A share of the observed entries; of each row where there are rows.
+    fn share(&self, share: f64, rng: &mut ChaCha8Rng) -> Hidden {
+        let observed = self.observed();
+        let (numbers, rows) = self.numbered(&observed);
         let mut chosen = vec![false; observed.len()];
         let mut zeros: Vec<Entry> = Vec::new();
         for (row, units) in rows {
@@ -398,7 +421,7 @@ impl Split<'_> {
     /// The entries that files name: those that the data have, and with the value of the file those that the data lack.
     fn named(&self, named: &mut Named) -> Hidden {
         let observed = self.observed();
-        let different = named.judge(&observed);
+        let different = named.judge(self.target, &observed);
         let is_named = |place: &Vec<u32>| named.entries.contains_key(place);
         let mut held: Vec<Entry> = observed.iter().filter(|(place, _)| is_named(place)).cloned().collect();
         let (mut valued, mut zeros) = (0, 0);
@@ -467,7 +490,7 @@ impl Split<'_> {
         let mut hidden = self.hidden(held, Some(if kept > 0.0 { total / kept } else { 1.0 }));
         hidden.with_zeros = true;
         let files = named.files().to_owned();
-        hidden.named = Some(ByFile { files, valued, zeros: 0, different: 0, left_out: named.left_out });
+        hidden.named = Some(ByFile { files, valued, zeros: 0, different: None, left_out: named.left_out });
         Ok(hidden)
     }
 }

@@ -96,6 +96,7 @@ impl Predictor<'_> {
             with_zeros: false,
             weights: None,
             named: None,
+            notes: Vec::new(),
         };
         let letters = placed_letters(statement, &own.slice, false);
         let slices = vec![None; own.letters.len()];

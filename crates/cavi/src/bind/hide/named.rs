@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashSet};
 use cavi_algebra::{AxisId, Support};
 use cavi_files::{Content, Values, Wanted};
 
-use super::{Entry, pieces};
+use super::{Different, Entry, pieces};
 use crate::bind::data_error::DataError;
 use crate::bind::frozen::Frozen;
 use crate::bind::inputs::{Inputs, Source};
@@ -114,16 +114,21 @@ impl Named {
         Ok(())
     }
 
-    /// Forgets numbers that are those of a mask, and says how many of them differ from what the data list.
-    pub fn judge(&mut self, listed: &[Entry]) -> usize {
-        let given = |(place, own): &Entry| Some(((*self.entries.get(place)?)?, *own));
-        let both: Vec<(f64, f64)> = listed.iter().filter_map(given).collect();
-        let different = both.iter().filter(|(value, own)| value != own).count();
+    /// Forgets numbers that are those of a mask, and says how many of them differ from what the data list, and which first.
+    pub fn judge(&mut self, target: &Target<'_>, listed: &[Entry]) -> Option<Different> {
+        let given = |(place, own): &Entry| Some((place.clone(), (*self.entries.get(place)?)?, *own));
+        let both: Vec<(Vec<u32>, f64, f64)> = listed.iter().filter_map(given).collect();
+        let mut different = both.iter().filter(|(_, value, own)| value != own);
+        let first = different.next().map(|(place, value, own)| {
+            let at: Vec<usize> = place.iter().map(|position| *position as usize).collect();
+            format!("{} is {value} there and {own} in the data", target.describe(&at))
+        });
+        let count = different.count() + 1;
         let all_one = self.entries.values().all(|value| *value == Some(1.0));
-        if different > 0 || all_one && !both.is_empty() {
+        if first.is_some() || all_one && !both.is_empty() {
             self.entries.values_mut().for_each(|value| *value = None);
         }
-        if all_one { 0 } else { different }
+        first.filter(|_| !all_one).map(|first| Different { count, first })
     }
 
     /// What names these entries, where nothing is left of them.
