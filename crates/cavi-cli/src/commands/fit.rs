@@ -5,8 +5,10 @@ use cavi::data_files;
 use cavi::directory::{Asked, Directory, OwnRun, Stored, Summary};
 use cavi::heldout::{HeldOut, Request, Score};
 use cavi::{Control, Error, Fit, Kind, Problem, Settings};
+use cavi_report::Options;
 use cavi_syntax::ast::Allocations;
 
+use super::report;
 use crate::arguments::{
     Acceleration, FitArguments, InputArguments, Keep, LaterArguments, ReadingArguments, RunArguments,
 };
@@ -57,6 +59,12 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
         averaged: averaged.as_deref(),
     };
     directory.write(&summary)?;
+    let page = match arguments.report {
+        true => {
+            format!("a page about it: {}\n", report::beside(&arguments.out, &Options::default())?.display())
+        }
+        false => String::new(),
+    };
     if arguments.json {
         terminal::print(&format!("{:#}\n", summary.json()))?;
     } else if !quiet {
@@ -68,7 +76,7 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
             .collect();
         let found = found(&problem, &fit);
         terminal::print(&format!(
-            "{}\n{lines}{found}written to {}\n",
+            "{}\n{lines}{found}written to {}\n{page}",
             outcome(&fit),
             arguments.out.display()
         ))?;
@@ -276,7 +284,6 @@ fn refuse_later(later: &LaterArguments) -> Result<(), Failure> {
         ("--checkpoint-every", later.checkpoint_every.is_some()),
         ("--resume", later.resume.is_some()),
         ("--memory-limit", later.memory_limit.is_some()),
-        ("--report", later.report),
         ("--plots", later.plots.is_some()),
     ];
     match given.iter().find(|(_, given)| *given) {

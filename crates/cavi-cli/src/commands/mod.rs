@@ -15,6 +15,7 @@ mod list;
 mod matching;
 mod plan;
 mod project;
+mod report;
 mod score;
 mod show;
 mod summary;
@@ -39,7 +40,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Demo(arguments) => demo::run(arguments),
         Command::Project(arguments) => project::run(arguments),
         Command::Simulate(_) => Err(Failure::later("`cavi simulate`")),
-        Command::Report(_) => Err(Failure::later("`cavi report`")),
+        Command::Report(arguments) => report::run(arguments),
         Command::Impute(arguments) => impute::run(arguments),
         Command::Choose(arguments) => choose::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
