@@ -7,7 +7,9 @@ mod simulate;
 
 use std::path::PathBuf;
 
-pub use asking::{ChooseArguments, CompareArguments, ImputeArguments, MatchArguments, RankArguments};
+pub use asking::{
+    ChooseArguments, CompareArguments, ImputeArguments, MatchArguments, RankArguments, ReportArguments,
+};
 use cavi::Precision;
 use cavi_files::{FileError, LanguageName, MostDocuments, StopWords, TextOptions};
 use cavi_syntax::ast::Allocations;
@@ -57,9 +59,8 @@ pub enum Command {
     Project(Box<ProjectArguments>),
     /// Draw latents and data: from the prior of a program, or from a fit
     Simulate(SimulateArguments),
-    /// A self-contained page about a fit (later)
-    #[command(hide = true)]
-    Report(Anything),
+    /// A page about a fit, to be opened in any browser: what was found, charts with their tables, the model, its derivation
+    Report(ReportArguments),
     /// What missing entries, or all, are expected to be by a fit: means and standard deviations in the units of the data
     Impute(ImputeArguments),
     /// Fit with several numbers of components, and suggest one: held-out score, stability over restarts, coherence
@@ -384,6 +385,9 @@ pub struct FitArguments {
     /// Print the summary as JSON on standard output
     #[arg(long)]
     pub json: bool,
+    /// Also write a page about the fit, DIR/report.html, as `cavi report DIR` does
+    #[arg(long)]
+    pub report: bool,
     /// Options of later versions
     #[command(flatten)]
     pub later: LaterArguments,
@@ -479,9 +483,6 @@ pub struct LaterArguments {
     /// Later
     #[arg(long, hide = true)]
     pub memory_limit: Option<String>,
-    /// Later
-    #[arg(long, hide = true)]
-    pub report: bool,
     /// Later
     #[arg(long, hide = true)]
     pub plots: Option<String>,
@@ -665,8 +666,8 @@ pub struct DemoArguments {
     /// How to run it
     #[command(flatten)]
     pub run: RunArguments,
-    /// Later
-    #[arg(long, hide = true)]
+    /// Also write a page about the fit: DIR/report.html with --out, else NAME.html
+    #[arg(long)]
     pub report: bool,
 }
 

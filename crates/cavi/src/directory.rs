@@ -21,6 +21,8 @@ use crate::prepare::Problem;
 use crate::project::Projection;
 use crate::writer::Writer;
 
+pub use crate::writer::add_file;
+
 /// Where the runs of a fit that keeps all of them are, each in a directory named by its number from 1.
 pub const RUNS: &str = "runs";
 

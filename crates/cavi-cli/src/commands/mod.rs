@@ -15,6 +15,7 @@ mod list;
 mod matching;
 mod plan;
 mod project;
+mod report;
 mod score;
 mod show;
 mod simulate;
@@ -40,7 +41,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Demo(arguments) => demo::run(arguments),
         Command::Project(arguments) => project::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),
-        Command::Report(_) => Err(Failure::later("`cavi report`")),
+        Command::Report(arguments) => report::run(arguments),
         Command::Impute(arguments) => impute::run(arguments),
         Command::Choose(arguments) => choose::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),

@@ -117,27 +117,12 @@ fn table(variable: &Variable) -> String {
 
 /// Six digits that matter.
 fn number(value: f64) -> String {
-    let size = value.abs();
-    if value == 0.0 || !value.is_finite() {
-        return format!("{value}");
-    }
-    if !(1e-4..1e6).contains(&size) {
-        return format!("{value:.5e}");
-    }
-    let decimals = usize::try_from(5 - size.log10().floor() as i32).unwrap_or(0);
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    summary::digits(value, 6)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_have_six_digits() {
-        let texts = [0.0, 1.0, -12.345678, 1e-7, 123456.0, 2.5e9].map(number);
-        assert_eq!(texts, ["0", "1", "-12.3457", "1.00000e-7", "123456", "2.50000e9"]);
-    }
 
     #[test]
     fn values_stand_at_their_labels() {

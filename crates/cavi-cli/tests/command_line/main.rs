@@ -12,6 +12,7 @@ mod heldout;
 mod options;
 mod project;
 mod replacing;
+mod report;
 mod simulate;
 mod terminal;
 mod test_files;
