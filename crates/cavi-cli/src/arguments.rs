@@ -3,6 +3,7 @@
 mod asking;
 mod held_out;
 mod rules;
+mod simulate;
 
 use std::path::PathBuf;
 
@@ -13,6 +14,7 @@ use cavi_syntax::ast::Allocations;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use held_out::{FOLDS, HELD_OUT, folds};
 pub use rules::RuleArguments;
+pub use simulate::SimulateArguments;
 
 /// Factor models as text: their variational inference derived, shown and run.
 #[derive(Debug, Parser)]
@@ -53,9 +55,8 @@ pub enum Command {
     Demo(DemoArguments),
     /// Latents of new rows of data by a fit, whose shared factors stay as they are: topics of new documents, factors of new users
     Project(Box<ProjectArguments>),
-    /// Draws from the prior (later)
-    #[command(hide = true)]
-    Simulate(Anything),
+    /// Draw latents and data: from the prior of a program, or from a fit
+    Simulate(SimulateArguments),
     /// A self-contained page about a fit (later)
     #[command(hide = true)]
     Report(Anything),

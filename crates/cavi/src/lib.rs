@@ -53,6 +53,7 @@ mod rows;
 pub mod schedule;
 pub mod session;
 pub mod show;
+pub mod simulate;
 mod stack;
 pub mod start;
 mod stuck;

@@ -17,6 +17,7 @@ mod plan;
 mod project;
 mod score;
 mod show;
+mod simulate;
 mod summary;
 mod top;
 
@@ -38,7 +39,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Score(arguments) => score::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Project(arguments) => project::run(arguments),
-        Command::Simulate(_) => Err(Failure::later("`cavi simulate`")),
+        Command::Simulate(arguments) => simulate::run(arguments),
         Command::Report(_) => Err(Failure::later("`cavi report`")),
         Command::Impute(arguments) => impute::run(arguments),
         Command::Choose(arguments) => choose::run(arguments),

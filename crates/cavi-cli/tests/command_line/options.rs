@@ -148,7 +148,7 @@ fn files_that_are_no_data_are_called_what_they_are() {
 #[test]
 fn commands_of_later_versions_say_so() {
     let directory = scratch("later");
-    for command in ["simulate", "report", "explain"] {
+    for command in ["report", "explain"] {
         let output = cavi(&directory, &[command, "lda", "--out", "o", "--data", "x=y.csv"]);
         let message = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{command}: {message}");

@@ -35,6 +35,7 @@ mod hide;
 mod read_back;
 mod suspicions;
 mod texts;
+mod to_draw;
 
 #[cfg(test)]
 mod tests;
@@ -57,6 +58,8 @@ pub(crate) use pieces::with_name;
 pub use standardise::Standardised;
 pub(crate) use texts::of_json as texts_of_json;
 pub use texts::{Words, json as texts_json};
+pub(crate) use to_draw::bind_to_draw;
+pub(crate) use values::misfit;
 
 use crate::prepare::EntryAxis;
 use crate::prepare::entries::components;

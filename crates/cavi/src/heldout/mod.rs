@@ -22,8 +22,8 @@ mod total;
 
 use std::sync::OnceLock;
 
-use cavi_algebra::{ArrayId, Support};
-use cavi_executor::{BoundArray, Parameters};
+use cavi_algebra::{ArrayId, BlockId, Equations, Support};
+use cavi_executor::{Bound, BoundArray, Parameters};
 use cavi_families::{Prediction, Slices};
 use cavi_model::{Model, Statement};
 use cavi_numerics::Threads;
@@ -35,6 +35,7 @@ use crate::compare::ByEntry;
 use crate::compile::Compiled;
 use crate::error::Error;
 use crate::prepare::{Problem, prepare};
+use draws::Source as Drawn;
 pub use expected::Expected;
 use predict::Predictor;
 pub use predict::{BATCHES, DRAWS, Score};
@@ -44,6 +45,11 @@ use request::{Asking, requested};
 
 /// The first of the streams of random numbers that splits of rows of weight use.
 const FIRST_STREAM: u64 = 3 << 40;
+
+/// How a block of q is drawn.
+pub(crate) fn sources(equations: &Equations, bound: &Bound, block: BlockId) -> Drawn {
+    Drawn::new(equations, bound, block)
+}
 
 /// The held-out part of the data.
 #[derive(Clone, Debug, Default)]
