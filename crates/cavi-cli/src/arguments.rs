@@ -3,6 +3,7 @@
 mod asking;
 mod held_out;
 mod rules;
+mod shells;
 mod simulate;
 
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use cavi_syntax::ast::Allocations;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use held_out::{FOLDS, HELD_OUT, folds};
 pub use rules::RuleArguments;
+pub use shells::{CompletionsArguments, ManArguments};
 pub use simulate::SimulateArguments;
 
 /// Factor models as text: their variational inference derived, shown and run.
@@ -57,6 +59,10 @@ pub enum Command {
     Project(Box<ProjectArguments>),
     /// Draw latents and data: from the prior of a program, or from a fit
     Simulate(SimulateArguments),
+    /// Print the completions of options and commands for a shell
+    Completions(CompletionsArguments),
+    /// Write the man pages
+    Man(ManArguments),
     /// A self-contained page about a fit (later)
     #[command(hide = true)]
     Report(Anything),

@@ -3,6 +3,7 @@
 mod check;
 mod choose;
 mod compare;
+mod completions;
 mod data;
 mod demo;
 mod derive;
@@ -12,6 +13,7 @@ mod fmt;
 mod graph;
 mod impute;
 mod list;
+mod man;
 mod matching;
 mod plan;
 mod project;
@@ -40,6 +42,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Demo(arguments) => demo::run(arguments),
         Command::Project(arguments) => project::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),
+        Command::Completions(arguments) => completions::run(arguments),
+        Command::Man(arguments) => man::run(arguments),
         Command::Report(_) => Err(Failure::later("`cavi report`")),
         Command::Impute(arguments) => impute::run(arguments),
         Command::Choose(arguments) => choose::run(arguments),

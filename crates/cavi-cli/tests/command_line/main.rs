@@ -11,6 +11,7 @@ mod heldout;
 mod options;
 mod project;
 mod replacing;
+mod shells;
 mod simulate;
 mod terminal;
 mod test_files;
