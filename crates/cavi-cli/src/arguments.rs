@@ -1,6 +1,7 @@
 //! The arguments of every command.
 
 mod asking;
+mod files;
 mod held_out;
 mod rules;
 mod shells;
@@ -13,6 +14,7 @@ use cavi::Precision;
 use cavi_files::{FileError, LanguageName, MostDocuments, StopWords, TextOptions};
 use cavi_syntax::ast::Allocations;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use files::DATA;
 use held_out::{FOLDS, HELD_OUT, folds};
 pub use rules::RuleArguments;
 pub use shells::{CompletionsArguments, ManArguments};
@@ -305,7 +307,7 @@ impl TextArguments {
 pub struct InputArguments {
     /// Bind a data array: a file or folder, one column of a table (FILE:COLUMN), a part of an .h5ad (FILE.h5ad:layers/counts), the
     /// answer to a query (FILE.db:SELECT ...), the standard input (-.csv), or one file a group ('x[rna]=rna.csv')
-    #[arg(long, value_name = "NAME=FILE")]
+    #[arg(long, value_name = "NAME=FILE", long_help = DATA)]
     pub data: Vec<String>,
     /// How files are read
     #[command(flatten)]
