@@ -1,8 +1,10 @@
 //! The arguments of every command.
 
 mod asking;
+mod files;
 mod held_out;
 mod rules;
+mod shells;
 mod simulate;
 
 use std::path::PathBuf;
@@ -14,8 +16,10 @@ use cavi::Precision;
 use cavi_files::{FileError, LanguageName, MostDocuments, StopWords, TextOptions};
 use cavi_syntax::ast::Allocations;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use files::DATA;
 use held_out::{FOLDS, HELD_OUT, folds};
 pub use rules::RuleArguments;
+pub use shells::{CompletionsArguments, ManArguments};
 pub use simulate::SimulateArguments;
 
 /// Factor models as text: their variational inference derived, shown and run.
@@ -61,6 +65,10 @@ pub enum Command {
     Simulate(SimulateArguments),
     /// A page about a fit, to be opened in any browser: what was found, charts with their tables, the model, its derivation
     Report(ReportArguments),
+    /// Print the completions of options and commands for a shell
+    Completions(CompletionsArguments),
+    /// Write the man pages
+    Man(ManArguments),
     /// What missing entries, or all, are expected to be by a fit: means and standard deviations in the units of the data
     Impute(ImputeArguments),
     /// Fit with several numbers of components, and suggest one: held-out score, stability over restarts, coherence
@@ -300,7 +308,7 @@ impl TextArguments {
 pub struct InputArguments {
     /// Bind a data array: a file or folder, one column of a table (FILE:COLUMN), a part of an .h5ad (FILE.h5ad:layers/counts), the
     /// answer to a query (FILE.db:SELECT ...), the standard input (-.csv), or one file a group ('x[rna]=rna.csv')
-    #[arg(long, value_name = "NAME=FILE")]
+    #[arg(long, value_name = "NAME=FILE", long_help = DATA)]
     pub data: Vec<String>,
     /// How files are read
     #[command(flatten)]

@@ -10,6 +10,7 @@ mod difference;
 mod explained;
 mod failure;
 mod findings;
+mod help;
 mod interrupt;
 mod other_names;
 mod program;
@@ -21,7 +22,7 @@ mod terminal;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use arguments::Arguments;
@@ -37,7 +38,12 @@ pub fn main() -> ExitCode {
 
 /// Runs the program on these arguments, its name first, and gives its exit status.
 pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
-    let arguments = match Arguments::try_parse_from(arguments) {
+    let mut command = help::command();
+    let matches = command.try_get_matches_from_mut(arguments);
+    let parsed = matches.and_then(|matches| {
+        Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    });
+    let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(error) => return usage(&error),
     };

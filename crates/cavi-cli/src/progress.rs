@@ -24,7 +24,12 @@ pub enum Display {
         unwritten: Option<String>,
     },
     /// A bar.
-    Bar(ProgressBar),
+    Bar {
+        /// The bar.
+        bar: ProgressBar,
+        /// The run that it shows, of several side by side, and when that was last heard of.
+        shown: Option<(u64, Instant)>,
+    },
 }
 
 impl Display {
@@ -33,7 +38,7 @@ impl Display {
         match mode {
             _ if quiet => Display::None,
             ProgressMode::None => Display::None,
-            ProgressMode::Auto if stderr().is_terminal() => Display::Bar(bar()),
+            ProgressMode::Auto if stderr().is_terminal() => Display::Bar { bar: bar(), shown: None },
             ProgressMode::Auto | ProgressMode::Plain => Display::Plain { last: None, unwritten: None },
         }
     }
@@ -56,7 +61,13 @@ impl Display {
                     *unwritten = Some(line(progress));
                 }
             }
-            Display::Bar(bar) => {
+            Display::Bar { bar, shown } => {
+                let is_other =
+                    |(run, last): &(u64, Instant)| *run != progress.restart && last.elapsed() < INTERVAL;
+                if shown.as_ref().is_some_and(is_other) {
+                    return;
+                }
+                *shown = Some((progress.restart, Instant::now()));
                 bar.set_prefix(if progress.warming { "warm-up" } else { "sweep" });
                 bar.set_length(progress.sweeps);
                 bar.set_position(progress.sweep);
@@ -74,21 +85,21 @@ impl Display {
                     terminal::note(&text);
                 }
             }
-            Display::Bar(bar) => bar.finish_and_clear(),
+            Display::Bar { bar, .. } => bar.finish_and_clear(),
         }
     }
 }
 
 fn bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(10));
-    let style = ProgressStyle::with_template("{prefix} {pos}/{len} {bar:24} {msg}");
+    let style = ProgressStyle::with_template("{prefix} {pos}/{len} {bar:8} {wide_msg}");
     if let Ok(style) = style {
         bar.set_style(style.progress_chars("=> "));
     }
     bar
 }
 
-/// `run 2/5  sweep 120  ELBO -12345.678  change 1.2e-5  35.1 sweeps/s  at most 25 s left`
+/// `sweep 120/1000  run 2/5  ELBO -12345.678  change 1.2e-5  < 25 s left`: less than the 80 columns of a terminal.
 fn line(progress: &Progress) -> String {
     let what = if progress.warming { "warm-up" } else { "sweep" };
     format!("{what} {}/{}  {}\n", progress.sweep, progress.sweeps, message(progress))
@@ -100,7 +111,7 @@ fn message(progress: &Progress) -> String {
         parts.push(format!("run {}/{}", progress.restart + 1, progress.restarts));
     }
     if let Some(elbo) = progress.elbo {
-        parts.push(format!("ELBO {elbo:.6}"));
+        parts.push(format!("ELBO {elbo:.3}"));
     }
     if let Some(change) = progress.rel_change {
         parts.push(format!("change {change:.1e}"));
@@ -108,8 +119,7 @@ fn message(progress: &Progress) -> String {
     if progress.sweep > 0 && progress.seconds > 0.0 {
         let rate = progress.done as f64 / progress.seconds;
         let left = (progress.sweeps - progress.sweep) as f64 / rate;
-        parts.push(format!("{} sweeps/s", significant(rate)));
-        parts.push(format!("at most {} left", duration(left)));
+        parts.push(format!("< {} left", duration(left)));
     }
     parts.join("  ")
 }
@@ -157,8 +167,19 @@ mod tests {
             rel_change: Some(2e-4),
             seconds: 2.0,
         };
-        let expected =
-            "sweep 20/100  run 2/3  ELBO -12.500000  change 2.0e-4  10.0 sweeps/s  at most 8.00 s left\n";
+        let expected = "sweep 20/100  run 2/3  ELBO -12.500  change 2.0e-4  < 8.00 s left\n";
         assert_eq!(line(&progress), expected);
+        let long = Progress {
+            restart: 9,
+            restarts: 10,
+            sweep: 200,
+            sweeps: 1000,
+            elbo: Some(-12_345_678.901_234),
+            seconds: 200.0,
+            done: 200,
+            ..progress
+        };
+        let text = line(&long);
+        assert!(text.ends_with("< 13 min 20 s left\n") && text.chars().count() <= 80, "{text}");
     }
 }

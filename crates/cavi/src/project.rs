@@ -172,10 +172,8 @@ fn with_missing(compiled: Compiled, inputs: &Inputs) -> Result<(Compiled, Vec<Ar
         .iter()
         .filter(|id| !may_lack(&compiled.model, **id))
         .map(|id| {
-            let name = &symbols.array(*id).name;
-            DataError::new(format!("the data `{name}` are bound to no file"))
+            crate::bind::unbound(symbols, *id)
                 .possible("to leave out data that stand on the left of their statement alone, entry by entry")
-                .help(format!("--data {name}=FILE"))
         })
         .collect();
     if !needed.is_empty() {

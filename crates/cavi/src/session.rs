@@ -105,11 +105,9 @@ impl Compiled {
     pub fn refuse_unbound(&self, inputs: &Inputs) -> Result<(), Error> {
         let required = self.required_data();
         let given = |name: &&str| inputs.data.iter().any(|input| input.name == **name);
+        let symbols = &self.model.symbols;
         let unbound: Vec<DataError> = (required.iter().filter(|name| !given(name)))
-            .map(|name| {
-                DataError::new(format!("the data `{name}` are bound to no file"))
-                    .help(format!("--data {name}=FILE"))
-            })
+            .filter_map(|name| Some(crate::bind::unbound(symbols, symbols.find(name)?)))
             .collect();
         // A misspelt name is explained better by what reads the files.
         let misspelt = inputs.data.len() + unbound.len() > required.len();

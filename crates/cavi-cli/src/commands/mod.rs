@@ -3,6 +3,7 @@
 mod check;
 mod choose;
 mod compare;
+mod completions;
 mod data;
 mod demo;
 mod derive;
@@ -12,6 +13,7 @@ mod fmt;
 mod graph;
 mod impute;
 mod list;
+mod man;
 mod matching;
 mod plan;
 mod project;
@@ -42,6 +44,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Project(arguments) => project::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),
         Command::Report(arguments) => report::run(arguments),
+        Command::Completions(arguments) => completions::run(arguments),
+        Command::Man(arguments) => man::run(arguments),
         Command::Impute(arguments) => impute::run(arguments),
         Command::Choose(arguments) => choose::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),

@@ -169,3 +169,12 @@ fn folds_need_entries_and_no_other_part() {
         assert!(message.contains(wanted), "{more:?}: {message}");
     }
 }
+
+#[test]
+fn ragged_data_are_asked_for_by_group() {
+    let directory = prepared("parts_ragged", VIEWS);
+    let message = refused(&directory, &[], 1);
+    assert!(message.contains("--data 'x[GROUP]=FILE' for each label GROUP of `view`"), "{message}");
+    let message = refused(&directory, &["--data", "x=rna.csv"], 1);
+    assert!(message.contains("`--data 'x[rna]=rna.csv'` if this is the file of one group"), "{message}");
+}

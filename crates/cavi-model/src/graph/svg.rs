@@ -68,14 +68,8 @@ fn write_plate_labels(
     for (plate, cell) in cells.iter().enumerate() {
         let Some(cell) = cell else { continue };
         let [_, _, right, bottom] = frame.rectangle(cell, levels[plate]);
-        let _ = writeln!(
-            out,
-            "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"{SMALL}\" text-anchor=\"end\" fill=\"{}\" stroke=\"white\" stroke-width=\"3\" stroke-linejoin=\"round\" paint-order=\"stroke\">{}</text>",
-            right - 7.0,
-            bottom - 5.0,
-            color(plate),
-            escape(&graph.plates[plate].label())
-        );
+        let label = escape(&graph.plates[plate].label());
+        write_rimmed(out, (right - 7.0, bottom - 5.0), SMALL, "end", color(plate), &label);
     }
 }
 
@@ -165,12 +159,19 @@ fn write_unit(out: &mut String, graph: &FactorGraph, unit: &Unit, spot: Spot) {
     }
 }
 
-/// Text with a white rim, so that a line under it does not disturb.
+/// Text with a white rim.
 fn write_text(out: &mut String, x: f64, y: f64, size: f64, anchor: &str, text: &str) {
-    let _ = writeln!(
-        out,
-        "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" text-anchor=\"{anchor}\" fill=\"#333\" stroke=\"white\" stroke-width=\"3\" stroke-linejoin=\"round\" paint-order=\"stroke\">{text}</text>"
-    );
+    write_rimmed(out, (x, y), size, anchor, "#333", text);
+}
+
+/// Text with a white rim, so that a line under it does not disturb. The rim is a text of its own under the other one: programs that do
+/// not know `paint-order` would draw the rim over the letters.
+fn write_rimmed(out: &mut String, (x, y): (f64, f64), size: f64, anchor: &str, color: &str, text: &str) {
+    let place = format!("x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" text-anchor=\"{anchor}\"");
+    let rim =
+        "fill=\"white\" stroke=\"white\" stroke-width=\"3\" stroke-linejoin=\"round\" aria-hidden=\"true\"";
+    let _ = writeln!(out, "<text {place} {rim}>{text}</text>");
+    let _ = writeln!(out, "<text {place} fill=\"{color}\">{text}</text>");
 }
 
 fn escape(text: &str) -> String {

@@ -182,10 +182,7 @@ fn compute_one(
         (ArrayKind::Data, _, None) if array.support == cavi_algebra::Support::Multiplicity => {
             Some(Ok(BoundArray::full(vec![1.0; cells])))
         }
-        (ArrayKind::Data, _, None) => {
-            Some(Err(DataError::new(format!("the data `{name}` are bound to no file"))
-                .help(format!("`--data {name}=FILE`"))))
-        }
+        (ArrayKind::Data, _, None) => Some(Err(super::pieces::unbound(target.symbols, target.id))),
         (_, _, None) => Some(Err(DataError::new(format!("the constant `{name}` has no value"))
             .help(format!("`--set {name}=VALUE`, a number or a file")))),
         (_, _, Some(value)) => derive(&target, axes, arrays, value, cells, jitters),

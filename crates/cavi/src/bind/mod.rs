@@ -54,7 +54,7 @@ pub(crate) use hide::{Chosen, Draw, Hide, What};
 pub(crate) use inputs::number;
 pub use inputs::{ArrayInput, ColumnsInput, Inputs, LabelSource, LabelsInput, SetInput, SetValue, Source};
 pub use labels::Labels;
-pub(crate) use pieces::with_name;
+pub(crate) use pieces::{unbound, with_name};
 pub use standardise::Standardised;
 pub(crate) use texts::of_json as texts_of_json;
 pub use texts::{Words, json as texts_json};

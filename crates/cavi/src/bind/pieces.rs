@@ -1,6 +1,6 @@
 //! Files to pieces: each file read once, and which dimensions of which array it holds.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cavi_algebra::{ArrayId, ArrayKind, AxisId, LetterId, Support, Symbols, dedup};
 use cavi_files::{
@@ -144,7 +144,14 @@ pub(super) fn read_one(
     let read = |dimensions: &[Dimension<'_>], columns: &[ColumnOf<'_>]| {
         let unique = inputs.unique;
         let options = ReadOptions { dimensions, wanted, column: None, columns, is_wide, unique, texts };
-        source.read(&options).map_err(|error| with_name(error, &array.name))
+        source.read(&options).map_err(|error| {
+            let is_about_columns = error.line == Some(1);
+            let error = DataError::from(with_name(error, &array.name));
+            match ragged.is_some() && group.is_none() && is_about_columns {
+                true => or_of_one_group(symbols, id, error, &file),
+                false => error,
+            }
+        })
     };
     let columns: Vec<ColumnOf<'_>> = asked()
         .flat_map(|columns| &columns.columns)
@@ -263,6 +270,43 @@ fn ragged_needs_groups(symbols: &Symbols, id: ArrayId, file: &str) -> DataError 
             super::data_error::list(&axes)
         ))
         .help(format!("`--data '{name}[GROUP]={file}'`, where GROUP is the label of the group"))
+}
+
+/// Data that no file is given for, with the line to type: of ragged data one file for each group, or one for all.
+pub(crate) fn unbound(symbols: &Symbols, id: ArrayId) -> DataError {
+    let name = &symbols.array(id).name;
+    let problem = DataError::new(format!("the data `{name}` are bound to no file"));
+    match group_axis(symbols, id) {
+        None => problem.help(format!("--data {name}=FILE")),
+        Some(axis) => problem.help(format!(
+            "--data '{name}[GROUP]=FILE' for each label GROUP of `{axis}`, or --data {name}=FILE, a long table of all groups"
+        )),
+    }
+}
+
+/// The axis whose labels name the groups of a ragged array; `None` of any other array, and of one that is ragged in several axes.
+fn group_axis(symbols: &Symbols, id: ArrayId) -> Option<&str> {
+    let letter = ragged_letter(symbols, id)?;
+    let parents = symbols.array(id).letters.iter().filter_map(|own| symbols.letter(*own).parent);
+    let is_one = dedup(parents.collect::<Vec<_>>()).len() == 1;
+    let parent = symbols.axis(symbols.letter(letter).axis).parent?;
+    is_one.then(|| symbols.axis(parent).name.as_str())
+}
+
+/// The same error of a file for all groups, with the line for a file of one group, if its columns are not those that were looked for.
+fn or_of_one_group(symbols: &Symbols, id: ArrayId, mut error: DataError, file: &Path) -> DataError {
+    let (Some(axis), Some(stem)) = (group_axis(symbols, id), file.file_stem()) else { return error };
+    let (name, stem) = (&symbols.array(id).name, stem.to_string_lossy());
+    let group = stem.split('.').next().unwrap_or("GROUP");
+    let own = format!(
+        "`--data '{name}[{group}]={}'` if this is the file of one group, the `{axis}` {group}",
+        file.display()
+    );
+    error.help = Some(match error.help {
+        None => own,
+        Some(help) => format!("{help}; {own}"),
+    });
+    error
 }
 
 /// The labels of a group, outermost first.
