@@ -11,7 +11,7 @@ use cavi_report::Options;
 use super::{fit, report};
 use crate::arguments::{DemoArguments, InputArguments};
 use crate::failure::Failure;
-use crate::{findings, program, terminal};
+use crate::{explained, findings, program, terminal};
 
 /// Fits and shows what was found.
 pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
@@ -34,19 +34,21 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
     fit::show_notes(&problem, quiet);
 
     let fit = fit::fit(&problem, &settings, &arguments.run)?;
-    if let Some(directory) = directory {
-        let asked = Asked { schedule: arguments.run.schedule.clone(), ..Asked::default() };
-        let scores = &[];
-        directory.write(&Summary {
-            problem: &problem,
-            fit: &fit,
-            settings: &settings,
-            asked: &asked,
-            scores,
-            runs: &[],
-            averaged: None,
-        })?;
-    }
+    let asked = Asked { schedule: arguments.run.rules.schedule.clone(), ..Asked::default() };
+    let summary = Summary {
+        problem: &problem,
+        fit: &fit,
+        settings: &settings,
+        asked: &asked,
+        scores: &[],
+        runs: &[],
+        averaged: None,
+        folds: None,
+    };
+    let json = match directory {
+        Some(directory) => directory.write(&summary)?,
+        None => summary.json(),
+    };
     let page = match out.filter(|_| arguments.report) {
         Some(out) => format!("a page about it: {}\n", written(out, arguments)?.display()),
         None => String::new(),
@@ -54,7 +56,12 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
     let (found, warnings) = problem.findings(&fit);
     warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}\n")));
     let text = findings::text(&found);
-    terminal::print(&format!("{}\n\n{text}\n{}\n{page}", example.description(), fit::outcome(&fit)))?;
+    let explained = explained::lines(&json["explained"]);
+    terminal::print(&format!(
+        "{}\n\n{text}\n{explained}{}\n{page}",
+        example.description(),
+        fit::outcome(&fit)
+    ))?;
     fit::ending(&problem, &fit)
 }
 

@@ -18,6 +18,7 @@ mod project;
 mod report;
 mod score;
 mod show;
+mod simulate;
 mod summary;
 mod top;
 
@@ -39,7 +40,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Score(arguments) => score::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Project(arguments) => project::run(arguments),
-        Command::Simulate(_) => Err(Failure::later("`cavi simulate`")),
+        Command::Simulate(arguments) => simulate::run(arguments),
         Command::Report(arguments) => report::run(arguments),
         Command::Impute(arguments) => impute::run(arguments),
         Command::Choose(arguments) => choose::run(arguments),

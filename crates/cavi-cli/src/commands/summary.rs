@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::arguments::SummaryArguments;
 use crate::failure::Failure;
-use crate::terminal;
+use crate::{explained, terminal};
 
 /// So many values of a variable are listed.
 const MOST: usize = 200;
@@ -56,6 +56,7 @@ fn outcome(json: &Value) -> String {
     };
     text +=
         &format!("{how} {} sweeps, seed {}: ELBO {}\n", json["sweeps"], json["seed"], shown(&json["elbo"]));
+    text += &explained::lines(&json["explained"]);
     for (array, score) in json["heldout"].as_object().into_iter().flatten() {
         text +=
             &format!("held out {array}: {} each of {} units\n", shown(&score["per_unit"]), score["n_scored"]);
