@@ -9,7 +9,9 @@ mod simulate;
 
 use std::path::PathBuf;
 
-pub use asking::{ChooseArguments, CompareArguments, ImputeArguments, MatchArguments, RankArguments};
+pub use asking::{
+    ChooseArguments, CompareArguments, ImputeArguments, MatchArguments, RankArguments, ReportArguments,
+};
 use cavi::Precision;
 use cavi_files::{FileError, LanguageName, MostDocuments, StopWords, TextOptions};
 use cavi_syntax::ast::Allocations;
@@ -65,9 +67,8 @@ pub enum Command {
     Completions(CompletionsArguments),
     /// Write the man pages
     Man(ManArguments),
-    /// A self-contained page about a fit (later)
-    #[command(hide = true)]
-    Report(Anything),
+    /// A page about a fit, to be opened in any browser: what was found, charts with their tables, the model, its derivation
+    Report(ReportArguments),
     /// What missing entries, or all, are expected to be by a fit: means and standard deviations in the units of the data
     Impute(ImputeArguments),
     /// Fit with several numbers of components, and suggest one: held-out score, stability over restarts, coherence
@@ -392,6 +393,9 @@ pub struct FitArguments {
     /// Print the summary as JSON on standard output
     #[arg(long)]
     pub json: bool,
+    /// Also write a page about the fit, DIR/report.html, as `cavi report DIR` does
+    #[arg(long)]
+    pub report: bool,
     /// Options of later versions
     #[command(flatten)]
     pub later: LaterArguments,
@@ -487,9 +491,6 @@ pub struct LaterArguments {
     /// Later
     #[arg(long, hide = true)]
     pub memory_limit: Option<String>,
-    /// Later
-    #[arg(long, hide = true)]
-    pub report: bool,
     /// Later
     #[arg(long, hide = true)]
     pub plots: Option<String>,
@@ -673,8 +674,8 @@ pub struct DemoArguments {
     /// How to run it
     #[command(flatten)]
     pub run: RunArguments,
-    /// Later
-    #[arg(long, hide = true)]
+    /// Also write a page about the fit: DIR/report.html with --out, else NAME.html
+    #[arg(long)]
     pub report: bool,
 }
 

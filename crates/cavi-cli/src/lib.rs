@@ -7,6 +7,7 @@
 mod arguments;
 mod commands;
 mod difference;
+mod explained;
 mod failure;
 mod findings;
 mod help;

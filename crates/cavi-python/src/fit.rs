@@ -214,8 +214,7 @@ fn write(
         averaged: averaged.as_deref(),
         folds: None,
     };
-    let json = summary.json().to_string();
-    directory.write(&summary)?;
+    let json = directory.write(&summary)?.to_string();
     failed.map_or(Ok(json), Err)
 }
 

@@ -13,12 +13,15 @@ use serde_json::{Map, Value, json};
 
 use crate::bind::{DataError, Inputs, SetInput, texts_json, texts_of_json};
 use crate::error::Error;
+use crate::explained::{Explained, Measure, explained};
 use crate::fit::{Fit, Settings};
 use crate::heldout::Score;
 use crate::heldout::folds::Folds;
 use crate::prepare::Problem;
 use crate::project::Projection;
 use crate::writer::Writer;
+
+pub use crate::writer::add_file;
 
 /// Where the runs of a fit that keeps all of them are, each in a directory named by its number from 1.
 pub const RUNS: &str = "runs";
@@ -100,12 +103,14 @@ impl Directory {
         Ok(Directory { writer: Writer::open(path, force)? })
     }
 
-    /// Writes everything. It takes the place of an earlier fit when it is whole.
+    /// Writes everything. It takes the place of an earlier fit when it is whole. What `summary.json` holds comes back.
     ///
     /// # Errors
     /// A file that cannot be written or taken away.
-    pub fn write(self, summary: &Summary<'_>) -> Result<(), Error> {
-        self.writer.write(|path| fill(path, summary))
+    pub fn write(self, summary: &Summary<'_>) -> Result<Value, Error> {
+        let json = summary.json();
+        self.writer.write(|path| fill(path, summary, &json))?;
+        Ok(json)
     }
 
     /// Writes the latents of new rows, as those of a fit: `posterior/` with what is theirs, `axes/`, the program and the summary. With
@@ -146,7 +151,7 @@ impl Directory {
 }
 
 /// Writes the files of a fit, and those of its runs that are kept.
-fn fill(path: &Path, summary: &Summary<'_>) -> Result<(), Error> {
+fn fill(path: &Path, summary: &Summary<'_>, json: &Value) -> Result<(), Error> {
     let Summary { problem, fit, .. } = summary;
     crate::posterior::write(problem, &fit.parameters, path)?;
     write_text_atomically(&path.join("model.cavi"), &problem.source.text)?;
@@ -164,9 +169,30 @@ fn fill(path: &Path, summary: &Summary<'_>) -> Result<(), Error> {
             folds: None,
             ..*summary
         };
-        fill(&path.join(RUNS).join(run.number.to_string()), &own)?;
+        fill(&path.join(RUNS).join(run.number.to_string()), &own, &own.json())?;
     }
-    Ok(write_text_atomically(&path.join("summary.json"), &format!("{:#}\n", summary.json()))?)
+    Ok(write_text_atomically(&path.join("summary.json"), &format!("{json:#}\n"))?)
+}
+
+/// How much of each array is explained, by its name.
+fn explained_json(all: &[Explained]) -> Value {
+    let of = |own: &Explained| {
+        let groups =
+            own.groups.iter().map(|(label, share)| (label.clone(), share.map_or(Value::Null, number)));
+        let json = json!({
+            "measure": match own.measure {
+                Measure::Variance => "variance",
+                Measure::Deviance | Measure::Trials => "deviance",
+            },
+            "about": if own.by_column { "column means" } else { "mean" },
+            "share": own.share.map_or(Value::Null, number),
+            "groups": groups.collect::<Map<String, Value>>(),
+            "n_compared": own.compared,
+            "n_entries": own.entries,
+        });
+        (own.name.clone(), json)
+    };
+    Value::Object(all.iter().map(of).collect())
 }
 
 /// The file of the means of a latent of new rows.
@@ -233,6 +259,7 @@ impl Summary<'_> {
             "failure": fit.failure.as_ref().map(|failure| failure.message.clone()),
             "elbo": number(best.elbo),
             "heldout": (!scores.is_empty()).then(|| scores_by_name(scores)),
+            "explained": explained_json(&explained(problem, &fit.parameters, best.seed, settings.threads)),
             "heldout_averaged": averaged.filter(|scores| !scores.is_empty()).map(|scores| json!({
                 "n_fits": kept.len(),
                 "arrays": scores_by_name(scores),

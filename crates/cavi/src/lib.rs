@@ -31,6 +31,7 @@ pub mod data_files;
 mod dimensions;
 pub mod directory;
 mod error;
+pub mod explained;
 pub mod export;
 pub mod init;
 pub mod posterior;

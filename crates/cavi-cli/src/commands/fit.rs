@@ -7,15 +7,17 @@ use cavi::data_files;
 use cavi::directory::{Asked, Directory, OwnRun, Stored, Summary};
 use cavi::heldout::{HeldOut, Request, Score};
 use cavi::{Control, Error, Fit, Kind, Problem, Settings};
+use cavi_report::Options;
 use cavi_syntax::ast::Allocations;
 
+use super::report;
 use crate::arguments::{
     Acceleration, FitArguments, InputArguments, Keep, LaterArguments, ReadingArguments, RuleArguments,
     RunArguments,
 };
 use crate::failure::Failure;
 use crate::progress::{Display, duration};
-use crate::{findings, interrupt, program, scores, terminal};
+use crate::{explained, findings, interrupt, program, scores, terminal};
 
 /// Codes of warnings about the program's own sweep.
 const ABOUT_THE_SWEEP: [&str; 3] = ["W0602", "W0603", "W0604"];
@@ -63,9 +65,15 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
         averaged: averaged.as_deref(),
         folds: folds.as_ref(),
     };
-    directory.write(&summary)?;
+    let json = directory.write(&summary)?;
+    let page = match arguments.report {
+        true => {
+            format!("a page about it: {}\n", report::beside(&arguments.out, &Options::default())?.display())
+        }
+        false => String::new(),
+    };
     if arguments.json {
-        terminal::print(&format!("{:#}\n", summary.json()))?;
+        terminal::print(&format!("{json:#}\n"))?;
     } else if !quiet {
         let own = best.iter().map(|score| (score, 1));
         let of_all = averaged.iter().flatten().map(|score| (score, runs.len()));
@@ -76,8 +84,9 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
         let validated = folds.as_ref().map(folds::text).unwrap_or_default();
         let found = found(&problem, &fit);
         terminal::print(&format!(
-            "{validated}{}\n{lines}{found}written to {}\n",
+            "{validated}{}\n{}{lines}{found}written to {}\n{page}",
             outcome(&fit),
+            explained::lines(&json["explained"]),
             arguments.out.display()
         ))?;
     }
@@ -291,7 +300,6 @@ fn refuse_later(later: &LaterArguments) -> Result<(), Failure> {
         ("--checkpoint-every", later.checkpoint_every.is_some()),
         ("--resume", later.resume.is_some()),
         ("--memory-limit", later.memory_limit.is_some()),
-        ("--report", later.report),
         ("--plots", later.plots.is_some()),
     ];
     match given.iter().find(|(_, given)| *given) {

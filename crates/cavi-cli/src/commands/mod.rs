@@ -17,6 +17,7 @@ mod man;
 mod matching;
 mod plan;
 mod project;
+mod report;
 mod score;
 mod show;
 mod simulate;
@@ -44,7 +45,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Simulate(arguments) => simulate::run(arguments),
         Command::Completions(arguments) => completions::run(arguments),
         Command::Man(arguments) => man::run(arguments),
-        Command::Report(_) => Err(Failure::later("`cavi report`")),
+        Command::Report(arguments) => report::run(arguments),
         Command::Impute(arguments) => impute::run(arguments),
         Command::Choose(arguments) => choose::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),

@@ -5,12 +5,14 @@ mod data;
 
 mod asking;
 mod commands;
+mod explained;
 mod export;
 mod held_out_parts;
 mod heldout;
 mod options;
 mod project;
 mod replacing;
+mod report;
 mod shells;
 mod simulate;
 mod terminal;

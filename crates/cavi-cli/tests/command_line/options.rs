@@ -34,7 +34,6 @@ const WRONG: &[(&[&str], i32, &[&str])] = &[
     (&["--resume", "o"], 2, &["`--resume`", "not in this version"]),
     (&["--checkpoint-every", "5"], 2, &["`--checkpoint-every`", "not in this version"]),
     (&["--memory-limit", "1G"], 2, &["`--memory-limit`", "not in this version"]),
-    (&["--report"], 2, &["`--report`", "not in this version"]),
     (&["--plots", "png"], 2, &["`--plots`", "not in this version"]),
     (&["--set", "part"], 2, &["`--set part`", "NAME=VALUE"]),
     (&["--set", "=3"], 2, &["`--set =3`", "NAME=VALUE"]),
@@ -148,7 +147,7 @@ fn files_that_are_no_data_are_called_what_they_are() {
 #[test]
 fn commands_of_later_versions_say_so() {
     let directory = scratch("later");
-    for command in ["report", "explain"] {
+    for command in ["explain"] {
         let output = cavi(&directory, &[command, "lda", "--out", "o", "--data", "x=y.csv"]);
         let message = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{command}: {message}");

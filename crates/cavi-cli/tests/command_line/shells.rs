@@ -33,7 +33,7 @@ fn man_pages_are_written_for_the_commands_that_there_are() {
     assert!(page("cavi.1").unwrap().contains("cavi\\-fit(1)"));
     assert!(page("cavi-fit.1").unwrap().contains("\\-\\-heldout"));
     // Commands of later versions have none.
-    assert!(page("cavi-report.1").is_err());
+    assert!(page("cavi-explain.1").is_err());
     fs::write(directory.join("file"), "").unwrap();
     let output = cavi(&directory, &["man", "--out", "file"]);
     assert_eq!(output.status.code(), Some(1));
