@@ -35,7 +35,7 @@ def compare(cavi, program, folder):
         data[variable] = rng.poisson(3.0, shape).astype(float)
         np.save(folder / f"{variable}.npy", data[variable])
         given += ["--data", f"{variable}={folder / variable}.npy"]
-    common = ["--seed", "1", "--restarts", "1", "--warmup", "none", "--accelerate", "none", "--tol", "0"]
+    common = ["--seed", "1", "--restarts", "1", "--warmup", "none", "--accelerate", "none", "--tol", "0", "--allocations", "ordinary"]
     one = run(cavi, "fit", program, *given, *common, "--sweeps", "1", "--out", folder / "start")
     if one.returncode not in (0, 3):
         return None, one.stderr.strip().splitlines()[0]

@@ -357,7 +357,8 @@ impl Sum {
         self.any_atom(&|atom| matches!(atom, Atom::Auxiliary { .. }))
     }
 
-    pub(crate) fn any_atom(&self, test: &dyn Fn(&Atom) -> bool) -> bool {
+    /// Whether an atom anywhere in it, those of nested sums included, passes a test.
+    pub fn any_atom(&self, test: &dyn Fn(&Atom) -> bool) -> bool {
         let mut factors = self.terms.iter().flat_map(|term| &term.factors);
         factors.any(|factor| {
             test(&factor.atom) || factor.atom.nested().into_iter().any(|sum| sum.any_atom(test))

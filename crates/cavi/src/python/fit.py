@@ -1,3 +1,20 @@
+def standardised(values, how, axis):
+    """Less the mean of the observed entries along an axis, or divided by their standard deviation (where that is not 0)."""
+    if how == "center":
+        return values - np.nanmean(values, axis=axis, keepdims=True)
+    spread = np.nanstd(values, axis=axis, keepdims=True)
+    return values / np.where(spread == 0.0, 1.0, spread)
+
+
+def replaced(old, new, at):
+    """Parameters with those of some copies taken from others."""
+    found = {}
+    for parameter, values in new.items():
+        found[parameter] = np.broadcast_to(old[parameter], np.shape(values)).copy()
+        found[parameter][at] = values[at]
+    return found
+
+
 def fit(data, init, sizes=None, constants=None, sweeps=20):
     """Coordinate ascent from given parameters.
 
@@ -13,15 +30,18 @@ def fit(data, init, sizes=None, constants=None, sweeps=20):
         raise ValueError(f"no array of data has these axes, so that `sizes` has to give their sizes: {unknown}")
     constants = {**constants_of(size), **(constants or {})}
     observed = {variable: 1.0 - np.isnan(values) for variable, values in data.items()}
+    for (variable, how), dimension in STANDARDISED.items():
+        data = {**data, variable: standardised(data[variable], how, dimension)}
     data = {variable: np.nan_to_num(values) for variable, values in data.items()}
-    q = {}
-    for full, values in init.items():
-        variable, parameter = full.rsplit(".", 1)
-        q.setdefault(variable, {})[parameter] = np.asarray(values, dtype=float)
+    q = {
+        variable: {parameter: np.asarray(init[file], dtype=float) for parameter, file in files.items()}
+        for variable, files in FILES.items()
+    }
     E = {variable: moments(q[variable]) for variable, moments in MOMENTS.items()}
     bounds = []
     for _ in range(sweeps):
-        sweep(size, data, observed, constants, q, E)
-        bounds.append(float(elbo(size, data, observed, constants, q, E)))
-    found = {f"{variable}.{parameter}": q[variable][parameter] for variable in q for parameter in q[variable]}
+        with np.errstate(divide="ignore", invalid="ignore"):
+            sweep(size, data, observed, constants, q, E)
+            bounds.append(float(elbo(size, data, observed, constants, q, E)))
+    found = {file: q[variable][parameter] for variable in q for parameter, file in FILES[variable].items()}
     return found, bounds

@@ -1,43 +1,33 @@
 //! The derivation as one file of NumPy and SciPy: the equations, evaluated densely as they are printed.
 
+mod blocks;
 mod sums;
 
-use cavi_algebra::{ArrayKind, Block, Equations, Expression, Mode};
+use cavi_algebra::{ArrayKind, Block, Equations, Expression};
 use cavi_executor::schedule::{Item, Step};
 use cavi_syntax::ast::Allocations;
 
 use crate::compile::Compiled;
-use sums::{Refusal, Writer, key, name, number};
+use blocks::{GIVEN, named};
+use sums::{Refusal, Writer, name, number};
 
 const PRELUDE: &str = include_str!("prelude.py");
 const FIT: &str = include_str!("fit.py");
 
-/// The prefix and the source of the formulas of a family of q.
-fn family(block: &Block) -> Result<(&'static str, &'static str), Refusal> {
-    match cavi_families::posterior(block.family).name() {
-        "Gamma" => Ok(("gamma", include_str!("families/gamma.py"))),
-        "Dirichlet" => Ok(("dirichlet", include_str!("families/dirichlet.py"))),
-        "Normal" => Ok(("normal", include_str!("families/normal.py"))),
-        "Normal over a slice" => Ok(("joint_normal", include_str!("families/joint_normal.py"))),
-        other => Err(format!("no Python code exists for its family, {other}")),
-    }
-}
-
 impl Compiled {
     /// The derivation as a Python file; what it does not cover is an error that names the variable and the reason.
     pub fn python(&self) -> Result<String, String> {
-        let rule = self.model.fit.allocations.map(|(rule, _)| rule);
-        if rule.is_some_and(|rule| rule != Allocations::Ordinary) {
-            return Err("its allocations follow another rule than `ordinary`".to_owned());
-        }
         let schedule = crate::schedule::of_program(&self.model, &self.equations).schedule;
-        file(&self.equations, &schedule.items, &self.derivation(crate::Format::Text))
+        let mut page = self.derivation(crate::Format::Text);
+        if let Some((rule, _)) = self.model.fit.allocations.filter(|(rule, _)| *rule != Allocations::Ordinary)
+        {
+            let rule = rule.word();
+            page += &format!(
+                "\nThe program's rule of allocation is `{rule}`. This file has the ordinary one, as `cavi fit \\\n--allocations ordinary` has it: each allocation is the optimum of the bound.\n"
+            );
+        }
+        file(&self.equations, &schedule.items, &page)
     }
-}
-
-/// The first name of a block.
-fn named(equations: &Equations, block: &Block) -> String {
-    name(equations.symbols.array(block.members[0]))
 }
 
 fn refuse(equations: &Equations) -> Result<(), Refusal> {
@@ -49,33 +39,22 @@ fn refuse(equations: &Equations) -> Result<(), Refusal> {
         let reason = match array {
             _ if array.value.is_some() => "is derived from other data",
             _ if array.restriction.is_some() => "exists for some pairs only",
-            _ if array.center.is_some() || array.scale.is_some() => "is centred or scaled",
             _ => continue,
         };
         return Err(format!("`{}` {reason}", array.name));
     }
     for block in &equations.blocks {
-        let reason = match block {
-            _ if block.ascent.is_some() => "its update has no closed form",
-            _ if block.mode != Mode::Distribution => "it is not a distribution that is updated",
-            _ if block.members.len() > 1 => "it is a joint block of several variables",
-            _ if !block.multiplicity.is_empty() => "its rows have weights",
-            _ if !block.in_order.is_empty() => "its copies are updated one after another",
-            _ if symbols.array(block.members[0]).kind != ArrayKind::Latent => "it is partly observed",
-            _ => continue,
-        };
-        return Err(format!("the block of `{}`: {reason}", named(equations, block)));
+        blocks::refuse(equations, block).map_err(|why| in_block(equations, block, &why))?;
     }
-    match equations.sites.iter().any(|site| site.collapsed.is_some()) {
-        true => Err("its allocations leave their own shares out".to_owned()),
-        false if !equations.auxiliaries.is_empty() => Err("it is bounded by a tangent".to_owned()),
-        false => Ok(()),
+    match equations.auxiliaries.is_empty() {
+        true => Ok(()),
+        false => Err("it is bounded by a tangent".to_owned()),
     }
 }
 
 fn file(equations: &Equations, items: &[Item], page: &str) -> Result<String, Refusal> {
     refuse(equations)?;
-    let writer = Writer::new(equations)?;
+    let writer = Writer::new(equations);
     let mut out = String::new();
     for line in page.lines() {
         out += format!("# {line}").trim_end();
@@ -84,16 +63,18 @@ fn file(equations: &Equations, items: &[Item], page: &str) -> Result<String, Ref
     out += PRELUDE;
     let mut families: Vec<&str> = Vec::new();
     for block in &equations.blocks {
-        let (_, code) = family(block).map_err(|why| in_block(equations, block, &why))?;
-        if !families.contains(&code) {
-            families.push(code);
+        for code in blocks::sources(block).map_err(|why| in_block(equations, block, &why))? {
+            if !families.contains(&code) {
+                families.push(code);
+            }
         }
     }
     families.iter().for_each(|code| out += &format!("\n\n{code}"));
     out += &program(equations, &writer)?;
     out += &allocations(equations, &writer)?;
     for block in &equations.blocks {
-        let code = update(equations, block, &writer).map_err(|why| in_block(equations, block, &why))?;
+        let code =
+            blocks::update(equations, block, &writer).map_err(|why| in_block(equations, block, &why))?;
         out += &code;
     }
     out += &bound(equations, &writer)?;
@@ -106,8 +87,6 @@ fn file(equations: &Equations, items: &[Item], page: &str) -> Result<String, Ref
 fn in_block(equations: &Equations, block: &Block, why: &str) -> Refusal {
     format!("the block of `{}`: {why}", named(equations, block))
 }
-
-const GIVEN: &str = "size, data, observed, constants, E";
 
 /// The sizes and constants of the program.
 fn program(equations: &Equations, writer: &Writer) -> Result<String, Refusal> {
@@ -133,7 +112,17 @@ fn program(equations: &Equations, writer: &Writer) -> Result<String, Refusal> {
             return Err(format!("the constant `{}` is computed", array.name));
         }
     }
-    Ok(out + "    return constants\n")
+    out += "    return constants\n\n\nSTANDARDISED = {}\n";
+    for array in &symbols.arrays {
+        for (how, letter) in [("center", array.center), ("scale", array.scale)] {
+            let Some(letter) = letter else { continue };
+            let dimension = array.letters.iter().position(|own| *own == letter);
+            let dimension =
+                dimension.ok_or_else(|| format!("`{}` is standardised over another axis", array.name))?;
+            out += &format!("STANDARDISED[\"{}\", \"{how}\"] = {dimension}\n", name(array));
+        }
+    }
+    Ok(out)
 }
 
 /// The shares of each bounded sum.
@@ -157,38 +146,17 @@ fn allocations(equations: &Equations, writer: &Writer) -> Result<String, Refusal
     Ok(out + "    return phi, ln_Z\n")
 }
 
-/// The coefficients of a block, all of them and those of its own statements.
-fn update(equations: &Equations, block: &Block, writer: &Writer) -> Result<String, Refusal> {
-    let variable = named(equations, block);
-    let mut out = String::new();
-    for (which, own) in [("update", false), ("prior", true)] {
-        out += &format!("\n\ndef {which}_{variable}({GIVEN}, phi):\n    eta = {{}}\n");
-        for (index, natural) in block.natural.iter().enumerate() {
-            let letters = [block.plates.as_slice(), &natural.slots].concat();
-            let sum = if own { &block.prior[index] } else { &natural.coefficient };
-            let (key, code) = (key(&natural.statistic)?, writer.sum(sum, &letters)?);
-            out += &format!("    eta[\"{key}\"] = eta.get(\"{key}\", 0.0) + {code}\n");
-        }
-        out += "    return eta\n";
-    }
-    Ok(out)
-}
-
 fn bound(equations: &Equations, writer: &Writer) -> Result<String, Refusal> {
     let mut out = "\n\ndef elbo(size, data, observed, constants, q, E):\n    phi, ln_Z = allocations(size, data, observed, constants, E)\n    total = 0.0\n".to_owned();
     for (_, sum) in &equations.elbo.terms {
         out += &format!("    total += {}\n", writer.sum(sum, &[])?);
     }
     for block in &equations.blocks {
-        let (variable, (family, _)) = (named(equations, block), family(block)?);
-        out += &format!(
-            "    prior = prior_{variable}({GIVEN}, phi)\n    total += {family}_bound(q[\"{variable}\"], prior)\n"
-        );
+        out += &blocks::bound(equations, block)?;
     }
-    out += "    return total\n\n\nMOMENTS = {}\n";
+    out += "    return total\n\n\nMOMENTS, FILES = {}, {}\n";
     for block in &equations.blocks {
-        let (variable, (family, _)) = (named(equations, block), family(block)?);
-        out += &format!("MOMENTS[\"{variable}\"] = {family}_moments\n");
+        out += &blocks::declared(equations, block)?;
     }
     Ok(out)
 }
@@ -205,11 +173,14 @@ fn steps(equations: &Equations, items: &[Item], refreshes: bool, out: &mut Strin
         match &item.step {
             Step::Block(id) => {
                 let block = equations.block(*id);
-                let (variable, (family, _)) = (named(equations, block), family(block)?);
-                *out += &format!(
-                    "    q[\"{variable}\"] = {family}_parameters(update_{variable}({GIVEN}, phi))\n"
-                );
-                *out += &format!("    E[\"{variable}\"] = {family}_moments(q[\"{variable}\"])\n");
+                if !refreshes && blocks::reads_log_of_sum(block) {
+                    return Err(in_block(
+                        equations,
+                        block,
+                        "in a group it reads a log of a sum under held allocations",
+                    ));
+                }
+                *out += &blocks::step(equations, block)?;
             }
             Step::Group(members) => steps(equations, members, false, out)?,
             Step::Sequence(members) => steps(equations, members, refreshes, out)?,

@@ -2,6 +2,22 @@ import numpy as np
 from scipy import special
 
 
+def einsum(letters, *factors):
+    """np.einsum, but a product with a factor 0 is 0 even where another is infinite (0 ln 0)."""
+    if all(np.all(np.isfinite(factor)) for factor in factors):
+        return np.einsum(letters, *factors)
+    inputs, out = letters.split("->")
+    every = "".join(dict.fromkeys(inputs.replace(",", "")))
+    product, zero = 1.0, False
+    for own, factor in zip(inputs.split(","), factors):
+        kept = "".join(letter for letter in every if letter in own)
+        factor = np.einsum(f"{own}->{kept}", factor)
+        lengths = dict(zip(kept, factor.shape))
+        factor = factor.reshape([lengths.get(letter, 1) for letter in every])
+        product, zero = product * factor, zero | (factor == 0.0)
+    return np.einsum(f"{every}->{out}", np.where(zero, 0.0, product))
+
+
 def log_sum_exp(parts, plates):
     """ln of the sum over all categories; each part has the plates first, its categories behind."""
     flat = [part.reshape(part.shape[:plates] + (-1,)) for part in parts]

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use cavi_algebra::{
-    Array, ArrayKind, Atom, Elementary, Equations, Factor, Function, LetterId, Statistic, Subscript, Sum,
-    Term,
+    Array, ArrayKind, Atom, Block, Elementary, Equations, Factor, Function, LetterId, Moment, Statistic,
+    Subscript, Sum, Symbols, Term,
 };
 
 /// Why a part of a derivation has no code, in words.
@@ -13,7 +13,32 @@ pub type Refusal = String;
 /// Writes expressions over arrays whose dimensions are letters.
 pub struct Writer<'a> {
     equations: &'a Equations,
-    characters: BTreeMap<LetterId, char>,
+}
+
+/// A character for each letter of one `einsum`.
+#[derive(Default)]
+struct Spelling(BTreeMap<LetterId, char>);
+
+impl Spelling {
+    /// Of letters: their own name where it is one character, else its first one or the next that is free.
+    fn of(symbols: &Symbols, letters: &[LetterId]) -> Result<Spelling, Refusal> {
+        let mut own = Spelling::default();
+        let primed = |letter: &&LetterId| symbols.letter(**letter).name.len() > 1;
+        let (others, first): (Vec<&LetterId>, Vec<&LetterId>) = letters.iter().partition(primed);
+        for letter in first.into_iter().chain(others) {
+            let initial = symbols.letter(*letter).name.chars().next().filter(char::is_ascii_alphabetic);
+            let upper = initial.map(|own| own.to_ascii_uppercase());
+            let mut candidates =
+                initial.into_iter().chain(upper).chain(('a'..='z').rev()).chain(('A'..='Z').rev());
+            let free = candidates.find(|candidate| !own.0.values().any(|taken| taken == candidate));
+            own.0.insert(*letter, free.ok_or("a term of it has more than 52 letters")?);
+        }
+        Ok(own)
+    }
+
+    fn spelled(&self, letters: &[LetterId]) -> String {
+        letters.iter().map(|letter| self.0[letter]).collect()
+    }
 }
 
 /// A NumPy expression, and the letter of each of its dimensions.
@@ -23,16 +48,34 @@ struct Operand {
 }
 
 /// The key of a statistic among the moments of a block.
-pub fn key(statistic: &Statistic) -> Result<&'static str, Refusal> {
-    use Elementary::{Centred, Log, Power};
-    match statistic.of_one_vector().0.as_slice() {
-        [(_, Log)] => Ok("ln"),
-        [(_, Power(1))] => Ok("1"),
-        [(_, Power(2))] => Ok("2"),
-        [(_, Centred), (_, Centred)] => Ok("cov"),
-        [(_, Power(1)), (_, Power(1))] => Ok("outer"),
-        _ => Err("it needs a statistic that the code has no formula for".to_owned()),
-    }
+pub fn key(block: &Block, statistic: &Statistic) -> Result<String, Refusal> {
+    use Elementary::{Centred, Contracted, Indicator, Log, LogComplement, LogDeterminant, Power};
+    let one_vector = cavi_families::posterior(block.family).one_vector();
+    let statistic = if one_vector { statistic.of_one_vector() } else { statistic.clone() };
+    let key = match statistic.0.as_slice() {
+        [(0, Log)] => "ln",
+        [(0, LogComplement)] => "ln(1-x)",
+        [(0, Indicator)] => "is",
+        [(0, LogDeterminant)] => "ln det",
+        [(0, Power(power))] => return Ok(power.to_string()),
+        [(_, Centred), (_, Centred)] => "cov",
+        [(0, Power(1)), (0, Power(1))] => "outer",
+        // A mean and its precision.
+        [(1, Log)] => "ln tau",
+        [(1, LogDeterminant)] => "ln det tau",
+        [(1, Power(1))] => "tau",
+        [(0, Power(1)), (1, Power(1))] | [(0, Contracted(0)), (1, Contracted(1))] => "tau mu",
+        [(0, Power(2)), (1, Power(1))] | [(0, Contracted(0)), (0, Contracted(0)), (1, Contracted(0))] => {
+            "mu tau mu"
+        }
+        _ => return Err("it needs a statistic that the code has no formula for".to_owned()),
+    };
+    Ok(key.to_owned())
+}
+
+/// An expectation of a variable.
+fn of(variable: String, key: &str) -> String {
+    format!("E[\"{variable}\"][\"{key}\"]")
 }
 
 /// A number that Python reads as the same double.
@@ -46,21 +89,9 @@ pub fn name(array: &Array) -> String {
 }
 
 impl<'a> Writer<'a> {
-    /// A writer with one character for each letter.
-    pub fn new(equations: &'a Equations) -> Result<Writer<'a>, Refusal> {
-        let mut free: Vec<char> = ('a'..='z').chain('A'..='Z').rev().collect();
-        let mut characters = BTreeMap::new();
-        for (index, letter) in equations.symbols.letters.iter().enumerate() {
-            let own = letter.name.chars().next().filter(|own| letter.name.len() == 1 && free.contains(own));
-            let chosen = own.or_else(|| free.last().copied()).ok_or("it has more than 52 letters")?;
-            free.retain(|other| *other != chosen);
-            characters.insert(LetterId::from(index), chosen);
-        }
-        Ok(Writer { equations, characters })
-    }
-
-    fn spelled(&self, letters: &[LetterId]) -> String {
-        letters.iter().map(|letter| self.characters[letter]).collect()
+    /// A writer for these equations.
+    pub fn new(equations: &'a Equations) -> Writer<'a> {
+        Writer { equations }
     }
 
     /// The number of positions of a letter.
@@ -85,8 +116,10 @@ impl<'a> Writer<'a> {
     }
 
     fn term(&self, term: &Term, out: &[LetterId]) -> Result<String, Refusal> {
-        let factors = term.factors.iter().map(|factor| self.factor(factor));
-        let mut operands = factors.collect::<Result<Vec<Operand>, Refusal>>()?;
+        let mut operands = Vec::new();
+        for factor in &term.factors {
+            operands.extend(self.factor(factor)?);
+        }
         for letter in out.iter().chain(&term.sums) {
             if !operands.iter().any(|operand| operand.letters.contains(letter)) {
                 let code = format!("np.ones({})", self.size(*letter));
@@ -97,19 +130,50 @@ impl<'a> Writer<'a> {
         if operands.is_empty() {
             return Ok(coefficient);
         }
-        let inputs: Vec<String> = operands.iter().map(|operand| self.spelled(&operand.letters)).collect();
+        let all: Vec<LetterId> = operands.iter().flat_map(|operand| operand.letters.clone()).collect();
+        let spelling = Spelling::of(&self.equations.symbols, &cavi_algebra::dedup(all))?;
+        let inputs: Vec<String> = operands.iter().map(|operand| spelling.spelled(&operand.letters)).collect();
         let codes: Vec<String> = operands.into_iter().map(|operand| operand.code).collect();
         let product =
-            format!("np.einsum(\"{}->{}\", {})", inputs.join(","), self.spelled(out), codes.join(", "));
+            format!("einsum(\"{}->{}\", {})", inputs.join(","), spelling.spelled(out), codes.join(", "));
         Ok(if term.coefficient.0 == 1.0 { product } else { format!("{coefficient} * {product}") })
     }
 
-    fn factor(&self, factor: &Factor) -> Result<Operand, Refusal> {
-        let mut operand = self.atom(&factor.atom)?;
+    /// The operands whose product a factor is.
+    fn factor(&self, factor: &Factor) -> Result<Vec<Operand>, Refusal> {
+        let mut operands = match &factor.atom {
+            Atom::Moment(moment) if self.equations.block(moment.block).is_point() => self.of_point(moment)?,
+            atom => vec![self.atom(atom)?],
+        };
         if factor.power != 1 {
-            operand.code = format!("{} ** {}.0", operand.code, factor.power);
+            for operand in &mut operands {
+                operand.code = format!("{} ** {}.0", operand.code, factor.power);
+            }
         }
-        Ok(operand)
+        Ok(operands)
+    }
+
+    /// A statistic of a point is that of its value: a product of functions of its elements.
+    fn of_point(&self, moment: &Moment) -> Result<Vec<Operand>, Refusal> {
+        let block = self.equations.block(moment.block);
+        let elements = block.elements(moment);
+        let functions = moment.statistic.0.iter().zip(elements);
+        let operands = functions.map(|((_, elementary), (member, slots))| {
+            let subscripts = [moment.plates.as_slice(), slots].concat();
+            let value = self.at(of(name(self.equations.symbols.array(member)), "1"), &subscripts)?;
+            let code = match elementary {
+                Elementary::Power(1) => value.code,
+                Elementary::Power(power) => format!("{} ** {power}.0", value.code),
+                Elementary::Log => format!("np.log({})", value.code),
+                Elementary::LogComplement => format!("np.log1p(-{})", value.code),
+                Elementary::Centred => format!("np.zeros_like({})", value.code),
+                _ => {
+                    return Err("it needs a statistic of a point that the code has no formula for".to_owned());
+                }
+            };
+            Ok(Operand { code, letters: value.letters })
+        });
+        operands.collect()
     }
 
     fn atom(&self, atom: &Atom) -> Result<Operand, Refusal> {
@@ -117,7 +181,7 @@ impl<'a> Writer<'a> {
             Atom::Value(array, subscripts) => {
                 let own = self.equations.symbols.array(*array);
                 if own.kind == ArrayKind::Latent {
-                    return Err(format!("`{}` is a value, not a distribution", own.name));
+                    return self.at(of(name(own), "1"), subscripts);
                 }
                 let place = if own.kind == ArrayKind::Data { "data" } else { "constants" };
                 self.at(format!("{place}[\"{}\"]", name(own)), subscripts)
@@ -130,7 +194,7 @@ impl<'a> Writer<'a> {
                 let block = self.equations.block(moment.block);
                 let variable = name(self.equations.symbols.array(block.members[0]));
                 let subscripts = [moment.plates.as_slice(), &moment.slots].concat();
-                self.at(format!("E[\"{variable}\"][\"{}\"]", key(&moment.statistic)?), &subscripts)
+                self.at(of(variable, &key(block, &moment.statistic)?), &subscripts)
             }
             Atom::Allocation { site, addend, plates, categories } => {
                 let subscripts = [plates.as_slice(), categories].concat();
@@ -170,11 +234,24 @@ impl<'a> Writer<'a> {
             Function::Sqrt => "np.sqrt",
             Function::LogGamma => "special.gammaln",
             Function::Digamma => "special.digamma",
+            Function::LogDeterminant => return self.log_determinant(arguments),
             other => return Err(format!("it has the function `{}`", other.name())),
         };
         let [argument] = arguments else { return Err(format!("`{called}` has more than one argument")) };
         let inner = self.nested(argument)?;
         Ok(Operand { code: format!("{called}({})", inner.code), letters: inner.letters })
+    }
+
+    /// Of a matrix that is written as the sum of its elements over the letters of its rows and columns.
+    fn log_determinant(&self, arguments: &[Sum]) -> Result<Operand, Refusal> {
+        let [Sum { terms }] = arguments else {
+            return Err("a determinant has more than one argument".to_owned());
+        };
+        let [term] = terms.as_slice() else { return Err("a determinant is of a sum".to_owned()) };
+        let letters = self.free(&arguments[0]);
+        let element = Term { sums: Vec::new(), ..term.clone() };
+        let matrix = self.term(&element, &[letters.as_slice(), &term.sums].concat())?;
+        Ok(Operand { code: format!("np.linalg.slogdet({matrix})[1]"), letters })
     }
 
     fn pair(

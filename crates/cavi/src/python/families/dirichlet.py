@@ -14,3 +14,12 @@ def dirichlet_bound(q, prior):
     a = q["concentration"]
     A = np.sum(special.gammaln(a)) - np.sum(special.gammaln(a.sum(axis=-1)))
     return A + np.sum((prior["ln"] - a) * dirichlet_moments(q)["ln"])
+
+
+def dirichlet_mode(eta, old):
+    """The largest value of sum_v a_v ln x_v on the simplex; a row that no term touches stays."""
+    a = np.asarray(eta["ln"]) + np.zeros(np.shape(old))
+    if np.any(a < 0.0):
+        raise ValueError("the mode is an infinite density at the boundary (a concentration below 1)")
+    total = a.sum(axis=-1, keepdims=True)
+    return np.where(total == 0.0, old, inside(a, a / total))
