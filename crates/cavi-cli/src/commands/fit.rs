@@ -10,6 +10,7 @@ use cavi_syntax::ast::Allocations;
 use crate::arguments::{
     Acceleration, FitArguments, InputArguments, Keep, LaterArguments, ReadingArguments, RunArguments,
 };
+use crate::commands::resume::{self, Beginning};
 use crate::failure::Failure;
 use crate::progress::{Display, duration};
 use crate::{findings, interrupt, program, scores, terminal};
@@ -25,6 +26,8 @@ const WITHOUT_A_PART: &str = "  note: a part of the data was held out. Hidden en
 pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     refuse_later(&arguments.later)?;
     let quiet = arguments.run.quiet;
+    // One of the two is there: the command line is refused without.
+    let out = arguments.out.clone().or_else(|| arguments.checkpoints.resume.clone()).unwrap_or_default();
     let source = program::find(&arguments.model)?;
     let inputs = inputs(&arguments.inputs)?;
     let ignored: &[&str] = if arguments.run.schedule.is_some() { &ABOUT_THE_SWEEP } else { &[] };
@@ -41,10 +44,19 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
         warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}\n")));
         settings.given = Some(given);
     }
-    let directory = Directory::prepare(&arguments.out, &problem, arguments.force.force)?;
+    let earlier = match resume::beginning(&arguments.checkpoints, &problem, &settings, quiet)? {
+        Beginning::At(earlier) => earlier,
+        Beginning::Finished => {
+            let directory = arguments.checkpoints.resume.as_ref().unwrap_or(&out);
+            return resume::say_finished(directory, arguments.json, quiet);
+        }
+    };
+    let directory = Directory::prepare(&out, &problem, arguments.force.force)?;
+    settings.checkpoints = resume::checkpoints(&arguments.checkpoints, &out, earlier, &problem, &settings);
     let data_files = data_files::hashes(&inputs);
     show_notes(&problem, quiet);
     let fit = fit(&problem, &settings, &arguments.run).map_err(&without_a_part)?;
+    resume::warn(&settings);
     let Scored { best, runs, averaged, failure } = scored(&problem, &fit, &held, seed, settings.threads);
     let asked = Asked { data_files, seed: Some(seed), ..asked(arguments) };
     let summary = Summary {
@@ -57,6 +69,9 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
         averaged: averaged.as_deref(),
     };
     directory.write(&summary)?;
+    if !fit.interrupted {
+        cavi::checkpoint::remove(&out)?;
+    }
     if arguments.json {
         terminal::print(&format!("{:#}\n", summary.json()))?;
     } else if !quiet {
@@ -67,11 +82,7 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
             .map(|(score, fits)| format!("{}\n", scores::line("held out", score, fits)))
             .collect();
         let found = found(&problem, &fit);
-        terminal::print(&format!(
-            "{}\n{lines}{found}written to {}\n",
-            outcome(&fit),
-            arguments.out.display()
-        ))?;
+        terminal::print(&format!("{}\n{lines}{found}written to {}\n", outcome(&fit), out.display()))?;
     }
     if let Some(error) = failure {
         return Err(error.into());
@@ -123,6 +134,9 @@ fn scored<'a>(problem: &Problem, fit: &'a Fit, held: &HeldOut, seed: u64, thread
 /// `converged after 57 sweeps in 1.2 s: ELBO -12345.6`
 pub fn outcome(fit: &Fit) -> String {
     let run = fit.run();
+    if fit.interrupted && run.sweeps == 0 {
+        return format!("interrupted before sweep 1: ELBO {:.6} at the start", run.elbo);
+    }
     let how = match (run.converged, fit.interrupted, &fit.failure) {
         (_, true, _) => "interrupted after",
         (_, _, Some(_)) => "ended early after",
@@ -250,6 +264,7 @@ pub fn settings(problem: &Problem, arguments: &RunArguments) -> Result<Settings,
         verify: arguments.verify,
         given: None,
         stop: Some(interrupt::flag()),
+        checkpoints: None,
     })
 }
 
@@ -273,8 +288,6 @@ fn asked(arguments: &FitArguments) -> Asked {
 /// Options of later versions, refused one by one.
 fn refuse_later(later: &LaterArguments) -> Result<(), Failure> {
     let given = [
-        ("--checkpoint-every", later.checkpoint_every.is_some()),
-        ("--resume", later.resume.is_some()),
         ("--memory-limit", later.memory_limit.is_some()),
         ("--report", later.report),
         ("--plots", later.plots.is_some()),

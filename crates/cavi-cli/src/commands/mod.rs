@@ -15,6 +15,7 @@ mod list;
 mod matching;
 mod plan;
 mod project;
+mod resume;
 mod score;
 mod show;
 mod summary;

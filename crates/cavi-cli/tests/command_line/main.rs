@@ -10,5 +10,6 @@ mod heldout;
 mod options;
 mod project;
 mod replacing;
+mod resume;
 mod terminal;
 mod texts;
