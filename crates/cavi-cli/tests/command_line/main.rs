@@ -5,11 +5,16 @@ mod data;
 
 mod asking;
 mod commands;
+mod explained;
 mod export;
+mod held_out_parts;
 mod heldout;
 mod options;
 mod project;
 mod replacing;
+mod report;
 mod resume;
+mod simulate;
 mod terminal;
+mod test_files;
 mod texts;
