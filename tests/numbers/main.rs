@@ -12,6 +12,7 @@ mod precision;
 mod prepared;
 mod printed;
 mod restarts;
+mod resume;
 mod row_wise;
 mod stopping;
 

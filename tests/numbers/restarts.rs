@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 /// All of a fit that does not depend on the clock.
-fn facts(fit: &Fit) -> String {
+pub(crate) fn facts(fit: &Fit) -> String {
     let trace: Vec<_> =
         fit.trace.iter().map(|row| (row.sweep, row.elbo, row.rel_change, row.phase)).collect();
     let warnings: Vec<_> = fit.warnings.iter().map(|warning| (warning.code, &warning.message)).collect();
@@ -21,7 +21,7 @@ fn facts(fit: &Fit) -> String {
     )
 }
 
-fn told(error: &Error) -> String {
+pub(crate) fn told(error: &Error) -> String {
     match error {
         Error::Program { diagnostics, .. } => {
             format!("{:?}", diagnostics.iter().map(|own| &own.message).collect::<Vec<_>>())

@@ -368,9 +368,12 @@ pub struct FitArguments {
     /// What it is run on
     #[command(flatten)]
     pub inputs: InputArguments,
-    /// The directory that the posterior is written to
-    #[arg(long, value_name = "DIR")]
-    pub out: PathBuf,
+    /// The directory that the posterior is written to [default with --resume: that of the fit that is resumed]
+    #[arg(long, value_name = "DIR", required_unless_present = "resume")]
+    pub out: Option<PathBuf>,
+    /// Checkpoints, and a fit that is resumed
+    #[command(flatten)]
+    pub checkpoints: CheckpointArguments,
     /// Replace a directory of others
     #[command(flatten)]
     pub force: ForceArguments,
@@ -479,15 +482,27 @@ pub struct ForceArguments {
     pub force: bool,
 }
 
+/// Checkpoints of a fit.
+#[derive(Args, Clone, Debug, Default)]
+pub struct CheckpointArguments {
+    /// Write a checkpoint every so many seconds, and one at Ctrl-C, from which --resume goes on; 0 writes one after every sweep
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
+    pub checkpoint_every: Option<f64>,
+    /// Go on with the fit whose --out was DIR and that was interrupted; give its program, data and options as they were
+    #[arg(long, value_name = "DIR", long_help = RESUME)]
+    pub resume: Option<PathBuf>,
+}
+
+/// What `cavi fit --help` says of a fit that is resumed.
+const RESUME: &str = "\
+Go on with the fit whose --out was DIR and that was interrupted, from its last checkpoint. The result has the bits of a fit that
+was not interrupted: posterior/, and trace.csv but for its seconds. Give program, data and options as they were; other data, another
+program, seed or number of sweeps are refused. --threads, --progress, --checkpoint-every and --out may be others. A fit that is
+finished stays as it is, and one without a checkpoint starts anew.";
+
 /// Options that are known and not built yet: they are refused by name.
 #[derive(Args, Clone, Debug, Default)]
 pub struct LaterArguments {
-    /// Later
-    #[arg(long, hide = true)]
-    pub checkpoint_every: Option<String>,
-    /// Later
-    #[arg(long, hide = true)]
-    pub resume: Option<String>,
     /// Later
     #[arg(long, hide = true)]
     pub memory_limit: Option<String>,
@@ -725,6 +740,14 @@ fn threads(text: &str) -> Result<usize, String> {
     let number = positive(text).ok().filter(|number| *number <= MOST_THREADS);
     let number = number.ok_or_else(|| format!("expected a whole number from 1 to {MOST_THREADS}"))?;
     Ok(number as usize)
+}
+
+/// A time in seconds.
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value >= 0.0 && value.is_finite() => Ok(value),
+        Ok(_) | Err(_) => Err("expected seconds, 0 or greater, such as `60` or `0.5`".to_owned()),
+    }
 }
 
 fn tolerance(text: &str) -> Result<f64, String> {

@@ -18,6 +18,6 @@ pub use initialise::start;
 pub use interpret::Interpreter;
 pub use layout::{Layout, Parameters};
 pub use plan::{Plan, Precision, Unplanned};
-pub use run::{Executor, Swept};
+pub use run::{Digits, Executor, Swept};
 pub use schedule::{Item, Schedule, Step};
 pub use trouble::Trouble;

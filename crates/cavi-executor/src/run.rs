@@ -8,6 +8,7 @@ mod ascend;
 mod extrapolate;
 mod in_order;
 mod residuals;
+mod resume;
 mod rotate;
 mod row_wise;
 mod settle;
@@ -52,6 +53,7 @@ use crate::reduce::Local;
 use crate::trouble::Trouble;
 pub use ascend::Allocations;
 use bound::Total;
+pub use resume::Digits;
 use site_state::SiteState;
 use sites::Sites;
 use state::State;
@@ -68,6 +70,8 @@ pub struct Executor<'a> {
     reducer: Local,
     /// The most memory that a plan before this one took, in bytes.
     outgrown: usize,
+    /// Whether squares that were multiplied out have lost digits, so that it goes on without them.
+    residuals: bool,
     /// Gives back what the thread keeps for the next sweep.
     _kept: KeptScratch,
 }
@@ -133,6 +137,7 @@ impl<'a> Executor<'a> {
             total: Total::default(),
             reducer: Local,
             outgrown: 0,
+            residuals: false,
             _kept: KeptScratch,
         })
     }

@@ -34,6 +34,16 @@ impl Default for Stride {
 }
 
 impl Stride {
+    /// The stride whose longest step is this one, as [`Stride::longest`] gave it.
+    pub fn of(longest: f64) -> Stride {
+        Stride { longest }
+    }
+
+    /// The longest step that is tried next.
+    pub fn longest(&self) -> f64 {
+        self.longest
+    }
+
     /// The point beyond `x[0]`, `x[1]`, `x[2]`, all of one length; `None` where it is `x[2]`.
     pub fn beyond(&mut self, x: [&[f64]; 3]) -> Option<Beyond> {
         let (mut first, mut second) = (0.0, 0.0);

@@ -21,9 +21,26 @@ pub(crate) struct Accelerator<'e> {
     /// Whether a sweep has changed the bound by less than [`SLOW`] of itself.
     is_slow: bool,
     iterates: Vec<Vec<f64>>,
+    /// Whether a step has been taken from them, and the next sweep begins without any.
+    is_used: bool,
     stride: Stride,
+    /// The stride and the number of states before the last sweep.
+    entered: (Stride, usize),
     /// Where the run was before the last step, and its bound there.
     before: Option<(Parameters, f64)>,
+}
+
+/// What acceleration has learnt between two sweeps: with the parameters it says what the next ones do.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Kept {
+    /// Whether rotations have begun.
+    pub is_slow: bool,
+    /// The longest step that is tried.
+    pub longest: f64,
+    /// The states that the next step is taken from, fewer than three, in coordinates.
+    pub iterates: Vec<Vec<f64>>,
+    /// For each rotation: so many sweeps do without it, and so many did before its last turn.
+    pub turns: Vec<(u32, u32)>,
 }
 
 /// A rotation and when it is next.
@@ -48,9 +65,42 @@ impl<'e> Accelerator<'e> {
             rotations,
             is_slow: false,
             iterates: Vec::new(),
+            is_used: false,
             stride: Stride::default(),
+            entered: (Stride::default(), 0),
             before: None,
         }
+    }
+
+    /// What it has learnt so far; between two sweeps.
+    pub fn kept(&self) -> Kept {
+        Kept {
+            is_slow: self.is_slow,
+            longest: self.stride.longest(),
+            iterates: if self.is_used { Vec::new() } else { self.iterates.clone() },
+            turns: self.rotations.iter().map(|turn| (turn.wait, turn.waited)).collect(),
+        }
+    }
+
+    /// Goes on with what another run of the same program has learnt.
+    pub fn resume(&mut self, kept: &Kept) {
+        self.is_slow = kept.is_slow;
+        self.stride = Stride::of(kept.longest);
+        self.iterates.clone_from(&kept.iterates);
+        for (turn, (wait, waited)) in self.rotations.iter_mut().zip(&kept.turns) {
+            (turn.wait, turn.waited) = (*wait, *waited);
+        }
+    }
+
+    /// After a sweep that was stopped on its way: what it had learnt before it, and the run where it was.
+    pub fn undo(&mut self, executor: &mut Executor<'_>) {
+        if let Some((here, _)) = self.before.take() {
+            executor.restore(here);
+        }
+        let (stride, count) = self.entered;
+        self.stride = stride;
+        self.iterates.truncate(count);
+        self.is_used = false;
     }
 
     /// A sweep that begins at the extrapolated state and ends with rotations. If its bound is not above `elbo`, the
@@ -107,6 +157,10 @@ impl<'e> Accelerator<'e> {
     /// Before a sweep: steps on where three states are known. `elbo` is the bound of the current one.
     fn step(&mut self, executor: &mut Executor<'_>, elbo: f64) {
         self.before = None;
+        if std::mem::take(&mut self.is_used) {
+            self.iterates.clear();
+        }
+        self.entered = (self.stride, self.iterates.len());
         if !elbo.is_finite() {
             self.iterates.clear();
             return;
@@ -123,7 +177,9 @@ impl<'e> Accelerator<'e> {
                 }
             }
         }
-        self.iterates.clear();
+        // The last one is where the run was.
+        self.iterates.pop();
+        self.is_used = true;
     }
 
     /// After the sweep that followed a step: whether it went back, since the bound is no higher than before.

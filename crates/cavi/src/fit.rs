@@ -3,6 +3,7 @@
 //! Nothing here prints, exits, handles signals or touches a global thread pool. Who wants to watch or to stop a fit
 //! passes a callback.
 
+mod attempt;
 mod kept;
 mod moved;
 mod plan;
@@ -11,7 +12,6 @@ mod side_by_side;
 mod unobserved;
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use cavi_algebra::{ArrayId, AxisId, BlockId, Equations};
 use cavi_executor::{BoundArray, Executor, Item, Parameters, Precision, Schedule, Step, Swept, Trouble};
@@ -19,16 +19,13 @@ use cavi_model::Model;
 use cavi_syntax::Diagnostic;
 use cavi_syntax::ast::{Allocations, Warmup as Line};
 
-use crate::accelerate::Accelerator;
 use crate::allocations;
 use crate::bind::{Binding, DataError};
 use crate::compile::Source;
 use crate::error::Error;
 use crate::prepare::Problem;
-use crate::start::Start;
 use crate::warmup::{self, Warmup};
 use kept::{Attempt, Kept};
-use moved::Moved;
 pub use plan::plan;
 pub use settings::{PATIENCE, Resolved, SWEEPS, Settings, TOLERANCE};
 
@@ -172,6 +169,8 @@ pub(crate) enum FitError {
     Fell { block: String, sweep: u64, amount: f64, allowed: f64 },
     /// The bound is no number after this sweep.
     NotANumber { sweep: u64 },
+    /// A checkpoint cannot be read.
+    Unread(DataError),
 }
 
 impl FitError {
@@ -185,6 +184,7 @@ impl FitError {
             FitError::Unplanned(reason) => Error::Unplanned { file_name: source.file_name.clone(), reason },
             FitError::Fell { block, sweep, amount, allowed } => Error::Fell { block, sweep, amount, allowed },
             FitError::NotANumber { sweep } => Error::NotANumber { sweep },
+            FitError::Unread(error) => error.into(),
         }
     }
 }
@@ -403,168 +403,6 @@ impl Context<'_> {
             warmups.push(warmup);
         }
         warmups
-    }
-
-    /// Runs the warm-ups of a run, and writes their rows.
-    fn warm_up(
-        &self,
-        restart: u64,
-        threads: usize,
-        mut parameters: Parameters,
-        trace: &mut Vec<TraceRow>,
-        callback: &mut dyn FnMut(&Progress) -> Control,
-    ) -> Result<(Parameters, usize, bool), Lost> {
-        let total: u64 = self.warmups.iter().map(|warmup| warmup.sweeps).sum();
-        let mut peak_bytes = 0;
-        let begin = Instant::now();
-        for warmup in &self.warmups {
-            let mut after = || {
-                let sweep = trace.len() as i64 - total as i64;
-                let seconds = begin.elapsed().as_secs_f64();
-                trace.push(TraceRow { sweep, elbo: None, rel_change: None, seconds, phase: WARMUP });
-                self.tell(restart, trace, total, callback) == Control::Stop
-            };
-            let warmed = warmup
-                .run(self.binding, &self.schedule, parameters, threads, self.settings, &mut after)
-                .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
-            if let Some(trouble) = warmed.trouble {
-                let sweep = trace.len() as i64 - total as i64;
-                return Err(Lost::Run(FitError::Wrong(vec![self.explain(&trouble, sweep)]), 0));
-            }
-            parameters = warmed.parameters;
-            peak_bytes = peak_bytes.max(warmed.peak_bytes);
-            if warmed.stopped {
-                return Ok((parameters, peak_bytes, true));
-            }
-        }
-        Ok((parameters, peak_bytes, false))
-    }
-
-    fn attempt(
-        &self,
-        restart: u64,
-        threads: usize,
-        warnings: &mut Vec<Diagnostic>,
-        callback: &mut dyn FnMut(&Progress) -> Control,
-    ) -> Result<Attempt, Lost> {
-        let seed = self.seed(restart);
-        let given = if restart == 0 { self.settings.given.as_ref() } else { None };
-        let Start { parameters, warnings: about_start } =
-            crate::start::start(self.problem, given, seed).map_err(FitError::Wrong)?;
-        if restart == 0 {
-            warnings.extend(about_start);
-        }
-        let from =
-            (restart == 0).then(|| crate::points::traces(self.equations, &self.binding.bound, &parameters));
-        let mut trace = Vec::new();
-        let (parameters, warm_bytes, stopped) =
-            self.warm_up(restart, threads, parameters, &mut trace, callback)?;
-        // Before sweep 1 only those of the warm-up take time.
-        let warm = trace.last().map_or(0.0, |row: &TraceRow| row.seconds);
-        let precision = self.settings.precision;
-        let mut executor = Executor::stored(self.swept, &self.binding.bound, parameters, threads, precision)
-            .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
-
-        let plan = executor.plan_text();
-        let mut elbo = executor.elbo();
-        self.judge(elbo, 0, warnings)?;
-        trace.push(TraceRow { sweep: 0, elbo: Some(elbo), rel_change: None, seconds: warm, phase: "fit" });
-        // Where a sweep may fall, higher is no better.
-        let accelerates = self.resolved.accelerates && self.phase == "fit";
-        let mut accelerator = accelerates.then(|| Accelerator::new(&executor, self.schedule.blocks()));
-        let mut moved = self.is_judged_by_means().then(|| Moved::new(self, executor.parameters()));
-        let mut small = 0;
-        let mut converged = false;
-        let mut failure = None;
-        let mut interrupted = self.tell(restart, &trace, 0, callback) == Control::Stop || stopped;
-        let begin = Instant::now();
-        let last = self.resolved.sweeps;
-        for sweep in 1..=last {
-            if interrupted {
-                break;
-            }
-            let mut once = |executor: &mut Executor<'_>| self.sweep(executor, sweep);
-            let outcome = match &mut accelerator {
-                Some(accelerator) => accelerator.sweep(&mut executor, elbo, &mut once),
-                None => once(&mut executor),
-            };
-            match outcome {
-                Ok(()) => {}
-                Err(Halt::Trouble(trouble)) => {
-                    let diagnostic = self.explain(&trouble, sweep as i64);
-                    if sweep == 1 {
-                        return Err(Lost::Run(FitError::Wrong(vec![diagnostic]), 0));
-                    }
-                    failure = Some(diagnostic);
-                    break;
-                }
-                Err(Halt::Lost(lost)) => return Err(lost),
-                Err(Halt::Stopped) => {
-                    interrupted = true;
-                    break;
-                }
-            }
-            let every = if accelerator.is_some() { 1 } else { self.settings.elbo_every.max(1) };
-            let due = sweep % every == 0 || sweep == last;
-            let number = sweep as i64;
-            let mut row =
-                TraceRow { sweep: number, elbo: None, rel_change: None, seconds: 0.0, phase: self.phase };
-            if due {
-                let before = elbo;
-                elbo = executor.elbo();
-                self.judge(elbo, sweep, warnings)?;
-                let change = rel_change(before, elbo);
-                if let Some(accelerator) = &mut accelerator {
-                    accelerator.plan_turns(elbo - before, change);
-                }
-                row.elbo = Some(elbo);
-                row.rel_change = Some(change);
-                let change = moved.as_mut().map_or(change, |moved| moved.by(self, executor.parameters()));
-                small = if change < self.resolved.tolerance && elbo.is_finite() { small + 1 } else { 0 };
-                converged = small >= self.resolved.patience;
-            }
-            row.seconds = warm + begin.elapsed().as_secs_f64();
-            trace.push(row);
-            interrupted =
-                self.tell(restart, &trace, 0, callback) == Control::Stop && sweep < last && !converged;
-            if converged {
-                break;
-            }
-        }
-        // A fit that was stopped between two evaluations of the bound still says where it stands.
-        if let Some(row) = trace.last_mut().filter(|row| row.elbo.is_none()) {
-            let before = elbo;
-            elbo = executor.elbo();
-            self.judge(elbo, row.sweep as u64, warnings)?;
-            row.elbo = Some(elbo);
-            row.rel_change = Some(rel_change(before, elbo));
-        }
-        let sweeps = trace.last().map_or(0, |row| row.sweep as u64);
-        if let Some(from) = from.filter(|_| sweeps > 0 && failure.is_none()) {
-            let bound = &self.binding.bound;
-            warnings.extend(crate::points::undetermined(
-                self.model,
-                self.equations,
-                bound,
-                &mut executor,
-                &from,
-            ));
-        }
-        Ok(Attempt {
-            run: Run {
-                seed,
-                sweeps,
-                converged,
-                elbo,
-                failure: failure.as_ref().map(|own| own.message.clone()),
-            },
-            parameters: executor.parameters().clone(),
-            trace,
-            plan,
-            peak_bytes: executor.peak_bytes().max(warm_bytes),
-            interrupted,
-            failure,
-        })
     }
 
     fn tell(

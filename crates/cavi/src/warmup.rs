@@ -3,7 +3,7 @@
 use cavi_algebra::evaluate::{Assignment, for_each_value};
 use cavi_algebra::{BlockId, Equations};
 use cavi_derivation::warmup::{Shape, shapes, with_free_shapes, with_means};
-use cavi_executor::{Executor, Parameters, Schedule, Swept, Trouble, Unplanned};
+use cavi_executor::{Digits, Executor, Parameters, Schedule, Swept, Trouble, Unplanned};
 use cavi_model::Model;
 use cavi_syntax::ast::{Allocations, Warmup as Line};
 use cavi_syntax::{Diagnostic, Span};
@@ -33,6 +33,25 @@ pub(crate) struct Warmed {
     pub trouble: Option<Trouble>,
     /// Whether it was told to stop.
     pub stopped: bool,
+}
+
+/// A warm-up between two of its sweeps.
+pub(crate) struct Between<'r> {
+    /// It runs these.
+    pub executor: &'r Executor<'r>,
+    /// The program has so many blocks; those behind them stand for shapes, and follow.
+    blocks: usize,
+    /// How many sweeps are done.
+    pub done: u64,
+    /// Whether another one was stopped on its way and undone.
+    pub is_undone: bool,
+}
+
+impl Between<'_> {
+    /// The parameters of the program's blocks.
+    pub fn parameters(&self) -> Parameters {
+        Parameters { blocks: self.executor.parameters().blocks[..self.blocks].to_vec() }
+    }
 }
 
 /// What is wrong with a warm-up of a program, if anything.
@@ -143,7 +162,8 @@ impl Warmup {
         self.least * (value / self.least).powf(along)
     }
 
-    /// Runs its sweeps; `after` is called after each and says whether to stop.
+    /// Runs its sweeps; `after` is called with the number of those that are done and whether the last one was stopped on its way and
+    /// undone, and says whether to stop. With `from` the first of them are done, and the run goes on from the digits that it had.
     ///
     /// # Errors
     /// If there is no plan.
@@ -151,10 +171,10 @@ impl Warmup {
         &self,
         binding: &Binding,
         schedule: &Schedule,
-        mut parameters: Parameters,
+        (mut parameters, from): (Parameters, Option<(u64, Digits)>),
         threads: usize,
         settings: &Settings,
-        after: &mut dyn FnMut() -> bool,
+        after: &mut dyn FnMut(&Between<'_>) -> bool,
     ) -> Result<Warmed, Unplanned> {
         let own = parameters.blocks.len();
         parameters.blocks.extend(self.raised.iter().map(|(_, values)| vec![values.clone()]));
@@ -162,14 +182,24 @@ impl Warmup {
             Executor::stored(&self.equations, &binding.bound, parameters, threads, settings.precision)?;
         let mut trouble = None;
         let mut stopped = false;
-        for sweep in 1..=self.sweeps {
+        if let Some((_, digits)) = from {
+            executor.resume(digits, schedule, false);
+        }
+        let first = from.map_or(0, |(done, _)| done);
+        for sweep in first + 1..=self.sweeps {
             for (block, values) in &self.raised {
                 executor
                     .replace(*block, vec![values.iter().map(|value| self.shape(*value, sweep)).collect()]);
             }
             match executor.sweep_until(schedule, &|| settings.is_stopped()) {
-                Ok(Swept::Whole) => stopped = after(),
-                Ok(Swept::Stopped) => stopped = true,
+                Ok(Swept::Whole) => {
+                    stopped =
+                        after(&Between { executor: &executor, blocks: own, done: sweep, is_undone: false });
+                }
+                Ok(Swept::Stopped) => {
+                    after(&Between { executor: &executor, blocks: own, done: sweep - 1, is_undone: true });
+                    stopped = true;
+                }
                 Err(own) => trouble = Some(own),
             }
             if stopped || trouble.is_some() {

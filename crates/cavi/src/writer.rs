@@ -368,7 +368,7 @@ fn sync(directory: &Path) -> io::Result<()> {
 }
 
 /// Brings the entries of a directory to the disk, where the system opens directories.
-fn sync_directory(directory: &Path) -> io::Result<()> {
+pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
 }
 

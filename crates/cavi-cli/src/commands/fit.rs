@@ -15,6 +15,7 @@ use crate::arguments::{
     Acceleration, FitArguments, InputArguments, Keep, LaterArguments, ReadingArguments, RuleArguments,
     RunArguments,
 };
+use crate::commands::resume::{self, Beginning};
 use crate::failure::Failure;
 use crate::progress::{Display, duration};
 use crate::{explained, findings, interrupt, program, scores, terminal};
@@ -30,6 +31,8 @@ const WITHOUT_A_PART: &str = "  note: a part of the data was held out. Hidden en
 pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     refuse_later(&arguments.later)?;
     let quiet = arguments.run.quiet;
+    // One of the two is there: the command line is refused without.
+    let out = arguments.out.clone().or_else(|| arguments.checkpoints.resume.clone()).unwrap_or_default();
     let source = program::find(&arguments.model)?;
     let inputs = inputs(&arguments.inputs)?;
     let ignored: &[&str] = if arguments.run.rules.schedule.is_some() { &ABOUT_THE_SWEEP } else { &[] };
@@ -47,12 +50,21 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
         warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}\n")));
         settings.given = Some(given);
     }
-    let directory = Directory::prepare(&arguments.out, &problem, arguments.force.force)?;
+    let earlier = match resume::beginning(&arguments.checkpoints, &problem, &settings, quiet)? {
+        Beginning::At(earlier) => earlier,
+        Beginning::Finished => {
+            let directory = arguments.checkpoints.resume.as_ref().unwrap_or(&out);
+            return resume::say_finished(directory, arguments.json, quiet);
+        }
+    };
+    let directory = Directory::prepare(&out, &problem, arguments.force.force)?;
+    settings.checkpoints = resume::checkpoints(&arguments.checkpoints, &out, earlier, &problem, &settings);
     let data_files = data_files::hashes(&inputs);
     show_notes(&problem, quiet);
     let folds =
         for_folds.map(|(compiled, of)| folds::fitted(&compiled, &inputs, of, &arguments.run)).transpose()?;
     let fit = fit(&problem, &settings, &arguments.run).map_err(&without_a_part)?;
+    resume::warn(&settings);
     let Scored { best, runs, averaged, failure } = scored(&problem, &fit, &held, seed, settings.threads);
     let asked = Asked { data_files, seed: Some(seed), ..asked(arguments) };
     let summary = Summary {
@@ -66,9 +78,12 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
         folds: folds.as_ref(),
     };
     let json = directory.write(&summary)?;
+    if !fit.interrupted {
+        cavi::checkpoint::remove(&out)?;
+    }
     let page = match arguments.report {
         true => {
-            format!("a page about it: {}\n", report::beside(&arguments.out, &Options::default())?.display())
+            format!("a page about it: {}\n", report::beside(&out, &Options::default())?.display())
         }
         false => String::new(),
     };
@@ -87,7 +102,7 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
             "{validated}{}\n{}{lines}{found}written to {}\n{page}",
             outcome(&fit),
             explained::lines(&json["explained"]),
-            arguments.out.display()
+            out.display()
         ))?;
     }
     if let Some(error) = failure {
@@ -140,6 +155,9 @@ fn scored<'a>(problem: &Problem, fit: &'a Fit, held: &HeldOut, seed: u64, thread
 /// `converged after 57 sweeps in 1.2 s: ELBO -12345.6`
 pub fn outcome(fit: &Fit) -> String {
     let run = fit.run();
+    if fit.interrupted && run.sweeps == 0 {
+        return format!("interrupted before sweep 1: ELBO {:.6} at the start", run.elbo);
+    }
     let how = match (run.converged, fit.interrupted, &fit.failure) {
         (_, true, _) => "interrupted after",
         (_, _, Some(_)) => "ended early after",
@@ -296,12 +314,7 @@ fn asked(arguments: &FitArguments) -> Asked {
 
 /// Options of later versions, refused one by one.
 fn refuse_later(later: &LaterArguments) -> Result<(), Failure> {
-    let given = [
-        ("--checkpoint-every", later.checkpoint_every.is_some()),
-        ("--resume", later.resume.is_some()),
-        ("--memory-limit", later.memory_limit.is_some()),
-        ("--plots", later.plots.is_some()),
-    ];
+    let given = [("--memory-limit", later.memory_limit.is_some()), ("--plots", later.plots.is_some())];
     match given.iter().find(|(_, given)| *given) {
         Some((option, _)) => Err(Failure::later(&format!("`{option}`"))),
         None => Ok(()),

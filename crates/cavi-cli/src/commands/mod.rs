@@ -18,6 +18,7 @@ mod matching;
 mod plan;
 mod project;
 mod report;
+mod resume;
 mod score;
 mod show;
 mod simulate;

@@ -13,6 +13,7 @@ mod options;
 mod project;
 mod replacing;
 mod report;
+mod resume;
 mod shells;
 mod simulate;
 mod terminal;

@@ -50,6 +50,7 @@ impl Executor<'_> {
     /// Plans anew without squares multiplied out. Whether there is such a plan.
     pub(super) fn take_residuals(&mut self) -> bool {
         self.state.lost = false;
+        self.residuals = true;
         self.state.work.plan.opened.clear();
         let Ok(plan) =
             plan_with(self.state.work.equations, self.state.work.bound, self.state.work.precision, false)
@@ -73,7 +74,7 @@ impl Executor<'_> {
         );
         let again = again.expect("what is observed was a point mass before");
         let sites = again.sites.foreseen_by(&mut self.sites);
-        *self = Executor { sites, outgrown, ..again };
+        *self = Executor { sites, outgrown, residuals: true, ..again };
         true
     }
 }

@@ -180,6 +180,7 @@ fn reason(error: &FitError) -> String {
             format!("the ELBO fell by {amount:e} in sweep {sweep}, at the update of `{block}`")
         }
         FitError::NotANumber { sweep } => format!("the ELBO is not a number after sweep {sweep}"),
+        FitError::Unread(error) => error.to_string(),
     }
 }
 

@@ -20,6 +20,16 @@ impl Moved {
         Moved { arrays, means }
     }
 
+    /// The means after the last evaluation, one list a variable.
+    pub(super) fn means(&self) -> &[Vec<f64>] {
+        &self.means
+    }
+
+    /// Goes on from the means of another run of the same schedule.
+    pub(super) fn resume(&mut self, means: Vec<Vec<f64>>) {
+        self.means = means;
+    }
+
     /// The largest change of a variable since the last call: `sum |new - old| / sum |new|` over its means.
     pub(super) fn by(&mut self, context: &Context, parameters: &Parameters) -> f64 {
         let now = means(context, parameters, &self.arrays);

@@ -7,6 +7,7 @@ use cavi_executor::{Precision, Schedule};
 use cavi_model::Model;
 use cavi_syntax::ast::{Allocations, Warmup as Line};
 
+use crate::checkpoint::Checkpoints;
 use crate::start::Given;
 
 /// How many sweeps a fit has at most, unless told otherwise.
@@ -49,6 +50,8 @@ pub struct Settings {
     /// Stops the fit once it is true: within a long sweep (many repetitions, or copies that move one after another) as well, whose
     /// parameters are then those before it. The callback of a fit is asked between sweeps.
     pub stop: Option<Arc<AtomicBool>>,
+    /// Writes checkpoints, goes on from those of a fit that was interrupted, or both. It changes no bit of the result.
+    pub checkpoints: Option<Checkpoints>,
 }
 
 impl Settings {
@@ -76,6 +79,7 @@ impl Default for Settings {
             verify: false,
             given: None,
             stop: None,
+            checkpoints: None,
         }
     }
 }
@@ -100,7 +104,7 @@ pub struct Resolved {
 }
 
 impl Resolved {
-    pub(super) fn of(settings: &Settings, model: &Model) -> Resolved {
+    pub(crate) fn of(settings: &Settings, model: &Model) -> Resolved {
         let stop = model.fit.stop;
         let allocations =
             settings.allocations.or(model.fit.allocations.map(|(rule, _)| rule)).unwrap_or_default();

@@ -1,0 +1,422 @@
+//! One run of a fit: its start, its warm-ups and its sweeps, from the beginning or from a checkpoint.
+
+use std::borrow::Cow;
+use std::time::Instant;
+
+use cavi_executor::{Digits, Executor, Parameters};
+use cavi_syntax::Diagnostic;
+
+use super::moved::Moved;
+use super::{Attempt, Context, Control, FitError, Halt, Lost, Progress, Run, TraceRow, WARMUP, rel_change};
+use crate::accelerate::Accelerator;
+use crate::checkpoint::{At, Checkpoints, Snapshot};
+use crate::start::Start;
+use crate::warmup::Between;
+
+/// Who watches a run.
+type Watch<'w> = &'w mut dyn FnMut(&Progress) -> Control;
+
+/// A run before its first sweep: at its start, or where a checkpoint has it.
+struct Begun {
+    parameters: Parameters,
+    /// The rows that it has.
+    trace: Vec<TraceRow>,
+    peak_bytes: usize,
+    /// Whether the callback has stopped it.
+    stopped: bool,
+}
+
+/// Where a run's sweeps are, beside the executor.
+struct Sweeps<'e> {
+    trace: Vec<TraceRow>,
+    /// The bound when it was last taken.
+    elbo: f64,
+    /// For how many evaluations of it running it has hardly changed.
+    small: u64,
+    converged: bool,
+    accelerator: Option<Accelerator<'e>>,
+    moved: Option<Moved>,
+    /// The most memory before these sweeps.
+    peak_bytes: usize,
+}
+
+/// When a run last wrote a checkpoint.
+struct Clock<'c> {
+    checkpoints: Option<&'c Checkpoints>,
+    last: Instant,
+}
+
+impl Clock<'_> {
+    /// Writes a checkpoint if one is due, or if this is the last chance.
+    fn tick<'s>(&mut self, restart: u64, is_last: bool, snapshot: impl FnOnce() -> Snapshot<'s>) {
+        let Some(checkpoints) = self.checkpoints else { return };
+        if is_last && checkpoints.are_written() || checkpoints.is_due(self.last.elapsed()) {
+            checkpoints.write(restart, &snapshot());
+            self.last = Instant::now();
+        }
+    }
+}
+
+impl Sweeps<'_> {
+    /// How many sweeps are done.
+    fn done(&self) -> u64 {
+        self.trace.last().map_or(0, |row| u64::try_from(row.sweep).unwrap_or(0))
+    }
+
+    /// The state of the run; [`crate::checkpoint`] says why this is all of it.
+    fn snapshot<'s>(&'s self, executor: &'s Executor<'_>) -> Snapshot<'s> {
+        Snapshot {
+            at: At::Sweeps {
+                elbo: self.elbo,
+                small: self.small,
+                converged: self.converged,
+                accelerator: self.accelerator.as_ref().map(|own| Cow::Owned(own.kept())),
+                moved: self.moved.as_ref().map(|own| Cow::Borrowed(own.means())),
+            },
+            parameters: Some(Cow::Borrowed(executor.parameters())),
+            digits: executor.digits(),
+            trace: Cow::Borrowed(&self.trace),
+            peak_bytes: self.peak_bytes.max(executor.peak_bytes()),
+        }
+    }
+}
+
+impl Context<'_> {
+    /// Runs the warm-ups of a run that are left, and writes their rows.
+    fn warm_up(
+        &self,
+        (restart, threads): (u64, usize),
+        begun: Begun,
+        from: Option<(usize, u64, Digits)>,
+        clock: &mut Clock<'_>,
+        callback: Watch<'_>,
+    ) -> Result<Begun, Lost> {
+        let Begun { mut parameters, mut trace, mut peak_bytes, mut stopped } = begun;
+        let total: u64 = self.warmups.iter().map(|warmup| warmup.sweeps).sum();
+        let earlier = trace.last().map_or(0.0, |row| row.seconds);
+        let begin = Instant::now();
+        let first = from.map_or(0, |(line, ..)| line);
+        for (line, warmup) in self.warmups.iter().enumerate().skip(first) {
+            let mut after = |between: &Between<'_>| {
+                if !between.is_undone {
+                    let sweep = trace.len() as i64 - total as i64;
+                    let seconds = earlier + begin.elapsed().as_secs_f64();
+                    trace.push(TraceRow { sweep, elbo: None, rel_change: None, seconds, phase: WARMUP });
+                }
+                let stops = between.is_undone || self.tell(restart, &trace, total, callback) == Control::Stop;
+                clock.tick(restart, stops, || Snapshot {
+                    at: At::Warmup { line, done: between.done },
+                    parameters: Some(Cow::Owned(between.parameters())),
+                    digits: between.executor.digits(),
+                    trace: Cow::Borrowed(&trace),
+                    peak_bytes: peak_bytes.max(between.executor.peak_bytes()),
+                });
+                stops
+            };
+            let from = from.filter(|(own, ..)| *own == line).map(|(_, done, digits)| (done, digits));
+            let warmed = warmup
+                .run(self.binding, &self.schedule, (parameters, from), threads, self.settings, &mut after)
+                .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
+            if let Some(trouble) = warmed.trouble {
+                let sweep = trace.len() as i64 - total as i64;
+                return Err(Lost::Run(FitError::Wrong(vec![self.explain(&trouble, sweep)]), 0));
+            }
+            parameters = warmed.parameters;
+            peak_bytes = peak_bytes.max(warmed.peak_bytes);
+            stopped = warmed.stopped;
+            if stopped {
+                break;
+            }
+        }
+        Ok(Begun { parameters, trace, peak_bytes, stopped })
+    }
+
+    pub(super) fn attempt(
+        &self,
+        restart: u64,
+        threads: usize,
+        warnings: &mut Vec<Diagnostic>,
+        callback: Watch<'_>,
+    ) -> Result<Attempt, Lost> {
+        let checkpoints = self.settings.checkpoints.as_ref();
+        let earlier = checkpoints.map(|own| own.of_run(restart)).transpose().map_err(FitError::Unread)?;
+        let mut earlier = earlier.flatten();
+        if let Some(Snapshot { parameters: None, trace, at, peak_bytes, .. }) = &earlier {
+            return self.beaten(restart, (at, trace, *peak_bytes), warnings);
+        }
+        let mut clock = Clock { checkpoints, last: Instant::now() };
+        let is_first = restart == 0;
+        let start = match (&earlier, is_first) {
+            // What there is to say about the start is said again.
+            (None, _) | (_, true) => Some(self.start(restart)?),
+            (Some(_), false) => None,
+        };
+        let mut start = start.map(|Start { parameters, warnings: about_start }| {
+            if is_first {
+                warnings.extend(about_start);
+            }
+            parameters
+        });
+        let bound = &self.binding.bound;
+        let from = start.as_ref().filter(|_| is_first);
+        let from = from.map(|parameters| crate::points::traces(self.equations, bound, parameters));
+        let mut begun = Begun {
+            parameters: Parameters { blocks: Vec::new() },
+            trace: Vec::new(),
+            peak_bytes: 0,
+            stopped: false,
+        };
+        let mut place = None;
+        match &mut earlier {
+            None => begun.parameters = start.take().unwrap_or(begun.parameters),
+            Some(own) => {
+                begun.parameters = own.parameters.take().map_or(begun.parameters, Cow::into_owned);
+                begun.trace = own.trace.to_vec();
+                begun.peak_bytes = own.peak_bytes;
+                if let At::Warmup { line, done } = own.at {
+                    place = Some((line, done, own.digits));
+                }
+            }
+        }
+        let is_warm = matches!(&earlier, Some(Snapshot { at: At::Sweeps { .. }, .. }));
+        if !is_warm {
+            begun = self.warm_up((restart, threads), begun, place, &mut clock, callback)?;
+        }
+        let Begun { parameters, trace, peak_bytes, stopped } = begun;
+        let precision = self.settings.precision;
+        let mut executor = Executor::stored(self.swept, bound, parameters, threads, precision)
+            .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
+        let plan = executor.plan_text();
+        let mut sweeps = match earlier.filter(|_| is_warm) {
+            None => self.first(&mut executor, trace, peak_bytes, warnings)?,
+            Some(own) => self.again(&mut executor, own, trace, warnings)?,
+        };
+        let (interrupted, failure) =
+            self.sweeps((restart, stopped), &mut executor, &mut sweeps, &mut clock, warnings, callback)?;
+        let Sweeps { mut trace, mut elbo, converged, peak_bytes, .. } = sweeps;
+        // A fit that was stopped between two evaluations of the bound still says where it stands.
+        if let Some(row) = trace.last_mut().filter(|row| row.elbo.is_none()) {
+            let before = elbo;
+            elbo = executor.elbo();
+            self.judge(elbo, row.sweep as u64, warnings)?;
+            row.elbo = Some(elbo);
+            row.rel_change = Some(rel_change(before, elbo));
+        }
+        let done = trace.last().map_or(0, |row| row.sweep as u64);
+        if let Some(from) = from.filter(|_| done > 0 && failure.is_none()) {
+            let found = crate::points::undetermined(self.model, self.equations, bound, &mut executor, &from);
+            warnings.extend(found);
+        }
+        Ok(Attempt {
+            run: Run {
+                seed: self.seed(restart),
+                sweeps: done,
+                converged,
+                elbo,
+                failure: failure.as_ref().map(|own| own.message.clone()),
+            },
+            parameters: executor.parameters().clone(),
+            trace,
+            plan,
+            peak_bytes: executor.peak_bytes().max(peak_bytes),
+            interrupted,
+            failure,
+        })
+    }
+
+    /// The start of a run.
+    fn start(&self, restart: u64) -> Result<Start, Lost> {
+        let given = if restart == 0 { self.settings.given.as_ref() } else { None };
+        Ok(crate::start::start(self.problem, given, self.seed(restart)).map_err(FitError::Wrong)?)
+    }
+
+    /// A run that ended before the fit was interrupted, and that an earlier one beat.
+    fn beaten(
+        &self,
+        restart: u64,
+        (at, trace, peak_bytes): (&At<'_>, &[TraceRow], usize),
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Attempt, Lost> {
+        self.judge_again(trace, warnings)?;
+        let (elbo, converged) = match at {
+            At::Sweeps { elbo, converged, .. } => (*elbo, *converged),
+            At::Warmup { .. } => (f64::NEG_INFINITY, false),
+        };
+        let sweeps = trace.last().map_or(0, |row| row.sweep as u64);
+        Ok(Attempt {
+            run: Run { seed: self.seed(restart), sweeps, converged, elbo, failure: None },
+            parameters: Parameters { blocks: Vec::new() },
+            trace: trace.to_vec(),
+            plan: String::new(),
+            peak_bytes,
+            interrupted: false,
+            failure: None,
+        })
+    }
+
+    /// The bounds of a trace give the warnings that they gave.
+    fn judge_again(&self, trace: &[TraceRow], warnings: &mut Vec<Diagnostic>) -> Result<(), Lost> {
+        let mut bounds = trace.iter().filter_map(|row| Some((row.elbo?, row.sweep as u64)));
+        bounds.try_for_each(|(elbo, sweep)| self.judge(elbo, sweep, warnings))
+    }
+
+    /// Whether sweeps of this fit are extrapolated: where a sweep may fall, higher is no better.
+    fn accelerator<'e>(&self, executor: &Executor<'e>) -> Option<Accelerator<'e>> {
+        let accelerates = self.resolved.accelerates && self.phase == "fit";
+        accelerates.then(|| Accelerator::new(executor, self.schedule.blocks()))
+    }
+
+    /// Before sweep 1.
+    fn first<'e>(
+        &self,
+        executor: &mut Executor<'e>,
+        mut trace: Vec<TraceRow>,
+        peak_bytes: usize,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Sweeps<'e>, Lost> {
+        // Before sweep 1 only those of the warm-up take time.
+        let seconds = trace.last().map_or(0.0, |row: &TraceRow| row.seconds);
+        let elbo = executor.elbo();
+        self.judge(elbo, 0, warnings)?;
+        trace.push(TraceRow { sweep: 0, elbo: Some(elbo), rel_change: None, seconds, phase: "fit" });
+        Ok(Sweeps {
+            trace,
+            elbo,
+            small: 0,
+            converged: false,
+            accelerator: self.accelerator(executor),
+            moved: self.is_judged_by_means().then(|| Moved::new(self, executor.parameters())),
+            peak_bytes,
+        })
+    }
+
+    /// Where a checkpoint has a run.
+    fn again<'e>(
+        &self,
+        executor: &mut Executor<'e>,
+        snapshot: Snapshot<'_>,
+        trace: Vec<TraceRow>,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Sweeps<'e>, Lost> {
+        let At::Sweeps { elbo, small, converged, accelerator: kept, moved } = snapshot.at else {
+            return self.first(executor, trace, snapshot.peak_bytes, warnings);
+        };
+        self.judge_again(&trace, warnings)?;
+        let took_bound = trace.last().is_some_and(|row| row.elbo.is_some());
+        let now = executor.resume(snapshot.digits, &self.schedule, took_bound);
+        if now.is_some_and(|now| now.to_bits() != elbo.to_bits()) {
+            warnings.push(
+                Diagnostic::warning("W0810", "the ELBO of the checkpoint is another one here, in its last digits")
+                    .possible("the processor, its instruction set and the version of Cavi of the fit that was interrupted")
+                    .help("the fit went on and is a fit of the same quality, but not of the same bits"),
+            );
+        }
+        let mut accelerator = self.accelerator(executor);
+        if let (Some(own), Some(kept)) = (&mut accelerator, &kept) {
+            own.resume(kept);
+        }
+        let mut own = self.is_judged_by_means().then(|| Moved::new(self, executor.parameters()));
+        if let (Some(own), Some(moved)) = (&mut own, moved) {
+            own.resume(moved.into_owned());
+        }
+        Ok(Sweeps { trace, elbo, small, converged, accelerator, moved: own, peak_bytes: snapshot.peak_bytes })
+    }
+
+    /// The sweeps of a run that are left. Returns whether it was interrupted, and what ended it early.
+    fn sweeps(
+        &self,
+        (restart, stopped): (u64, bool),
+        executor: &mut Executor<'_>,
+        own: &mut Sweeps<'_>,
+        clock: &mut Clock<'_>,
+        warnings: &mut Vec<Diagnostic>,
+        callback: Watch<'_>,
+    ) -> Result<(bool, Option<Diagnostic>), Lost> {
+        let last = self.resolved.sweeps;
+        let earlier = own.trace.last().map_or(0.0, |row| row.seconds);
+        let is_over = |own: &Sweeps<'_>| own.converged || own.done() == last;
+        let had_ended = own.done() > 0 && is_over(own);
+        let stops = !had_ended && self.tell(restart, &own.trace, 0, callback) == Control::Stop;
+        let mut interrupted = stops || stopped;
+        let mut failure = None;
+        let begin = Instant::now();
+        while !interrupted && !is_over(own) {
+            let sweep = own.done() + 1;
+            let (elbo, accelerator) = (own.elbo, &mut own.accelerator);
+            let mut once = |executor: &mut Executor<'_>| self.sweep(executor, sweep);
+            let outcome = match accelerator {
+                Some(accelerator) => accelerator.sweep(executor, elbo, &mut once),
+                None => once(executor),
+            };
+            match outcome {
+                Ok(()) => {}
+                Err(Halt::Trouble(trouble)) => {
+                    let diagnostic = self.explain(&trouble, sweep as i64);
+                    if sweep == 1 {
+                        return Err(Lost::Run(FitError::Wrong(vec![diagnostic]), 0));
+                    }
+                    failure = Some(diagnostic);
+                    break;
+                }
+                Err(Halt::Lost(lost)) => return Err(lost),
+                Err(Halt::Stopped) => {
+                    if let Some(accelerator) = accelerator {
+                        accelerator.undo(executor);
+                    }
+                    interrupted = true;
+                    break;
+                }
+            }
+            let seconds = || earlier + begin.elapsed().as_secs_f64();
+            self.note(executor, own, sweep, &seconds, warnings)?;
+            let stops = self.tell(restart, &own.trace, 0, callback) == Control::Stop;
+            interrupted = stops && !is_over(own);
+            if !interrupted && !is_over(own) {
+                clock.tick(restart, false, || own.snapshot(executor));
+            }
+        }
+        // A warm-up that was stopped has written its own; what failed fails again.
+        if failure.is_none() && !stopped && !had_ended {
+            if interrupted {
+                clock.tick(restart, true, || own.snapshot(executor));
+            } else if let Some(checkpoints) = clock.checkpoints {
+                checkpoints.write_ended(restart, own.elbo, &own.snapshot(executor));
+            }
+        }
+        Ok((interrupted, failure))
+    }
+
+    /// What a sweep has led to: its row, its bound where that is due, and whether the run is at rest.
+    fn note(
+        &self,
+        executor: &mut Executor<'_>,
+        own: &mut Sweeps<'_>,
+        sweep: u64,
+        seconds: &dyn Fn() -> f64,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<(), Lost> {
+        let every = if own.accelerator.is_some() { 1 } else { self.settings.elbo_every.max(1) };
+        let due = sweep.is_multiple_of(every) || sweep == self.resolved.sweeps;
+        let number = sweep as i64;
+        let mut row =
+            TraceRow { sweep: number, elbo: None, rel_change: None, seconds: 0.0, phase: self.phase };
+        if due {
+            let before = own.elbo;
+            let elbo = executor.elbo();
+            self.judge(elbo, sweep, warnings)?;
+            let change = rel_change(before, elbo);
+            if let Some(accelerator) = &mut own.accelerator {
+                accelerator.plan_turns(elbo - before, change);
+            }
+            row.elbo = Some(elbo);
+            row.rel_change = Some(change);
+            let change = own.moved.as_mut().map_or(change, |moved| moved.by(self, executor.parameters()));
+            own.small = if change < self.resolved.tolerance && elbo.is_finite() { own.small + 1 } else { 0 };
+            own.converged = own.small >= self.resolved.patience;
+            own.elbo = elbo;
+        }
+        row.seconds = seconds();
+        own.trace.push(row);
+        Ok(())
+    }
+}
