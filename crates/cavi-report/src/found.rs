@@ -12,6 +12,7 @@ pub(crate) fn sentences(fitted: &Fitted, shares: &[Shares]) -> Vec<String> {
     let mut all = vec![fitted_to(fitted), ending(summary)];
     all.extend(runs(summary));
     all.extend(shares.iter().map(components));
+    all.extend(explained(summary));
     all.extend(heldout(summary));
     all
 }
@@ -91,6 +92,16 @@ fn components(shares: &Shares) -> String {
         labels[largest],
         number(100.0 * most)
     )
+}
+
+/// How much of each array of data the fit explains.
+fn explained(summary: &Value) -> Vec<String> {
+    let line = |(array, own): (&String, &Value)| {
+        let (measure, about) = (own["measure"].as_str()?, own["about"].as_str()?);
+        let share = number(100.0 * own["share"].as_f64()?);
+        Some(format!("It explains {share} % of the {measure} of {array} about its {about}."))
+    };
+    summary["explained"].as_object().into_iter().flatten().filter_map(line).collect()
 }
 
 /// How well what was held out is predicted.

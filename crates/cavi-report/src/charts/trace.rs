@@ -67,7 +67,7 @@ fn close_up(traces: &[Trace]) -> Option<[f64; 2]> {
     let (low, high) = range(&mut all());
     let (start, end) = range(&mut late());
     let room = 0.08 * (end - start);
-    (room > 0.0 && end - start < 0.2 * (high - low)).then(|| [start - room, end + room])
+    (room > 0.0 && end - start < 0.2 * (high - low)).then_some([start - room, end + room])
 }
 
 /// A point for the bound of each restart; nothing of a single run.
