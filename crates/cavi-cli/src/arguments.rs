@@ -63,12 +63,12 @@ pub enum Command {
     Project(Box<ProjectArguments>),
     /// Draw latents and data: from the prior of a program, or from a fit
     Simulate(SimulateArguments),
+    /// A page about a fit, to be opened in any browser: what was found, charts with their tables, the model, its derivation
+    Report(ReportArguments),
     /// Print the completions of options and commands for a shell
     Completions(CompletionsArguments),
     /// Write the man pages
     Man(ManArguments),
-    /// A page about a fit, to be opened in any browser: what was found, charts with their tables, the model, its derivation
-    Report(ReportArguments),
     /// What missing entries, or all, are expected to be by a fit: means and standard deviations in the units of the data
     Impute(ImputeArguments),
     /// Fit with several numbers of components, and suggest one: held-out score, stability over restarts, coherence

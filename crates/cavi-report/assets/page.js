@@ -67,10 +67,9 @@
   const SEQUENTIAL = { light: ['fdfdf0', 'edf8b1', 'c7e9b4', '7fcdbb', '41b6c4', '1d91c0', '225ea8', '253494', '081d58'], dark: ['1b1030', '482878', '3e4989', '31688e', '26828e', '1f9e89', '35b779', '6ece58', 'b5de2b', 'fde725'] };
   const DIVERGING = { light: ['7f3b08', 'b35806', 'e08214', 'fdb863', 'f7f7f7', '92c5de', '4393c3', '2166ac', '053061'], dark: ['ffb86b', 'e08214', 'a65a10', '5e3a18', '22262b', '1d4566', '2f78ad', '5cb0e6', 'a8dcff'] };
   const parts = text => [0, 2, 4].map(place => parseInt(text.slice(place, place + 2), 16));
-  function scale(low, high) {
+  function scale(low, size) {
     const stops = (low < 0 ? DIVERGING : SEQUENTIAL)[isDark() ? 'dark' : 'light'].map(parts);
-    const size = Math.max(-low, high);
-    const share = value => (low < 0 ? (value + size) / (2 * size) : high > 0 ? value / high : 0);
+    const share = value => (size > 0 ? (low < 0 ? (value + size) / (2 * size) : value / size) : 0);
     return value => {
       if (value === null) return [128, 128, 128];
       const at = Math.max(0, Math.min(1, share(value))) * (stops.length - 1);
@@ -85,14 +84,14 @@
   const rounded = value => (value === null ? 'none' : Number(value.toPrecision(4)).toString());
 
   function heat(drawing, place, name) {
-    const { rows, columns, low, high } = drawing;
+    const { rows, columns, low, high, full } = drawing;
     const levels = bytes(drawing.values);
     const value = (row, column) => {
       const at = 2 * (row * columns.length + column);
       const level = levels[at] + 256 * levels[at + 1];
       return level === 65535 ? null : low + (high - low) * level / 65534;
     };
-    const colours = scale(low, high);
+    const colours = scale(low, full);
     const font = '12px system-ui, sans-serif';
     const canvas = element('canvas', { className: 'heat' });
     canvas.setAttribute('role', 'img');
@@ -168,12 +167,13 @@
     canvas.addEventListener('pointerleave', event => showTip(event, ''));
     const strip = element('canvas', { width: 100, height: 1 });
     strip.setAttribute('aria-hidden', 'true');
-    const own = strip.getContext('2d'), least = low < 0 ? -Math.max(-low, high) : 0, most = low < 0 ? Math.max(-low, high) : high;
+    const own = strip.getContext('2d'), least = low < 0 ? -full : 0, most = full;
     for (let at = 0; at < 100; at++) {
       own.fillStyle = 'rgb(' + colours(least + (most - least) * at / 99).join(',') + ')';
       own.fillRect(at, 0, 1, 1);
     }
-    place.append(element('div', { className: 'key' }, rounded(least), strip, rounded(most)));
+    const beyond = full < Math.max(-low, high) ? ' and more' : '';
+    place.append(element('div', { className: 'key' }, rounded(least), strip, rounded(most) + beyond));
     return canvas;
   }
 

@@ -5,8 +5,10 @@
 pub(crate) enum Kind {
     /// Substitutions with the bases beside them: `A[C>A]A`.
     Contexts,
-    /// Numbers that rise.
+    /// Numbers that rise, and that measure something: fractions, or whole numbers at equal steps, as years are.
     Numbers,
+    /// Whole numbers that rise: as likely names of users as quantities.
+    Whole,
     /// Days that follow each other: `2020-02-29`.
     Days,
     /// Names.
@@ -22,8 +24,8 @@ impl Kind {
             Kind::Counted
         } else if labels.iter().all(|own| substitution(own).is_some()) {
             Kind::Contexts
-        } else if rising(labels) {
-            Kind::Numbers
+        } else if let Some(numbers) = rising(labels) {
+            measures(&numbers)
         } else if labels.iter().all(|own| is_day(own)) && labels.is_sorted() {
             Kind::Days
         } else {
@@ -35,7 +37,7 @@ impl Kind {
     pub fn is_ordered(self) -> bool {
         match self {
             Kind::Numbers | Kind::Days => true,
-            Kind::Contexts | Kind::Names | Kind::Counted => false,
+            Kind::Contexts | Kind::Whole | Kind::Names | Kind::Counted => false,
         }
     }
 }
@@ -50,11 +52,18 @@ pub(crate) fn substitution(label: &str) -> Option<&str> {
     fits.then(|| &label[2..5])
 }
 
-fn rising(labels: &[String]) -> bool {
-    let numbers: Option<Vec<f64>> = labels.iter().map(|own| own.parse().ok()).collect();
-    numbers.is_some_and(|own| {
-        own.len() > 2 && own.iter().all(|own| own.is_finite()) && own.windows(2).all(|pair| pair[0] < pair[1])
-    })
+fn rising(labels: &[String]) -> Option<Vec<f64>> {
+    let numbers: Vec<f64> = labels.iter().map(|own| own.parse().ok()).collect::<Option<_>>()?;
+    let rises = numbers.iter().all(|own| own.is_finite()) && numbers.windows(2).all(|pair| pair[0] < pair[1]);
+    (rises && numbers.len() > 2).then_some(numbers)
+}
+
+/// Whether numbers that rise are quantities. A list of users has whole numbers too, which start at 0 or 1 or have gaps.
+fn measures(numbers: &[f64]) -> Kind {
+    let whole = numbers.iter().all(|own| own.fract() == 0.0);
+    let equal = numbers.windows(3).all(|three| three[2] - three[1] == three[1] - three[0]);
+    let counts = [0.0, 1.0].contains(&numbers[0]) && numbers[1] - numbers[0] == 1.0;
+    if !whole || equal && !counts { Kind::Numbers } else { Kind::Whole }
 }
 
 fn is_day(label: &str) -> bool {
@@ -81,6 +90,8 @@ mod tests {
         let kind = |all: &[&str]| Kind::of(&all.iter().map(|own| (*own).to_owned()).collect::<Vec<_>>());
         assert_eq!(kind(&["0", "1", "2"]), Kind::Counted);
         assert_eq!(kind(&["0.5", "1", "20"]), Kind::Numbers);
+        assert_eq!(kind(&["1990", "1991", "1992"]), Kind::Numbers);
+        assert_eq!([kind(&["1", "2", "3"]), kind(&["7", "8", "20"])], [Kind::Whole; 2]);
         assert_eq!(kind(&["3", "1", "2"]), Kind::Names);
         assert_eq!(kind(&["A[C>A]A", "T[T>G]C"]), Kind::Contexts);
         assert_eq!(kind(&["A[C>A]A", "é[T>G]"]), Kind::Names);

@@ -6,8 +6,10 @@ use cavi::bind::DataError;
 use cavi::directory::{RUNS, Stored};
 use cavi::summary::{self, Variable};
 use cavi::{Compiled, Error, Set};
-use cavi_algebra::{Array, ArrayKind};
+use cavi_algebra::{Array, ArrayKind, LetterId};
 use serde_json::Value;
+
+use crate::axes::Kind;
 
 /// A fit as its directory holds it.
 pub(crate) struct Fitted {
@@ -58,6 +60,21 @@ impl Fitted {
         let mut all =
             axes.flat_map(|axis| std::iter::successors(Some(axis), |own| symbols.axis(*own).parent));
         all.all(|own| symbols.axis(own).name != axis)
+    }
+}
+
+impl Fitted {
+    /// What the positions of an axis are: whole numbers are quantities where a process runs over them.
+    pub fn kind(&self, axis: &str, labels: &[String]) -> Kind {
+        let model = &self.compiled.model;
+        let is_over = |letter: &LetterId| model.symbols.axis(model.symbols.letter(*letter).axis).name == axis;
+        let has_process =
+            || model.statements.iter().any(|own| own.family.has_kernel() && own.slices.iter().any(is_over));
+        match Kind::of(labels) {
+            Kind::Whole | Kind::Counted if has_process() => Kind::Numbers,
+            Kind::Whole => Kind::Names,
+            other => other,
+        }
     }
 }
 

@@ -90,7 +90,7 @@ fn image(fitted: &Fitted, axis: &str, size: usize) -> Option<(usize, usize)> {
 
 fn one_axis(fitted: &Fitted, variable: &Variable, axis: &str, labels: &[String]) -> Vec<Figure> {
     let rows = || vec![(variable.name.clone(), variable.values.clone())];
-    let kind = Kind::of(labels);
+    let kind = fitted.kind(axis, labels);
     if let Some((height, width)) = image(fitted, axis, labels.len()) {
         return vec![pictures::figure(&variable.name, height, width, &rows())];
     }
@@ -114,7 +114,7 @@ fn one_axis(fitted: &Fitted, variable: &Variable, axis: &str, labels: &[String])
     let interval = |place: &usize| {
         let label = match kind {
             Kind::Counted => format!("{axis} {}", labels[*place]),
-            Kind::Contexts | Kind::Numbers | Kind::Days | Kind::Names => labels[*place].clone(),
+            Kind::Contexts | Kind::Numbers | Kind::Whole | Kind::Days | Kind::Names => labels[*place].clone(),
         };
         Interval { label, mean: variable.values[*place], ends: ends(variable, *place) }
     };
@@ -177,13 +177,13 @@ impl<'a> Components<'a> {
         (0..self.rows().1.len().min(MOST_COMPONENTS)).map(|row| (self.name(row), self.values(row))).collect()
     }
 
-    fn matrix(&self) -> Matrix<'a> {
+    fn matrix(&self, fitted: &Fitted) -> Matrix<'a> {
         let values = (0..self.rows().1.len()).flat_map(|row| self.values(row)).collect();
         Matrix {
             rows: self.rows(),
             columns: self.columns(),
             values,
-            ordered: Kind::of(self.columns().1).is_ordered(),
+            ordered: fitted.kind(self.columns().0, self.columns().1).is_ordered(),
         }
     }
 
@@ -204,7 +204,7 @@ impl<'a> Components<'a> {
 fn two_axes(fitted: &Fitted, variable: &Variable, by: &[Column]) -> Vec<Figure> {
     let own = Components::of(fitted, variable);
     let (axis, labels) = own.columns();
-    let kind = Kind::of(labels);
+    let kind = fitted.kind(axis, labels);
     let reported = reported(fitted, variable);
     let mut figures = Vec::new();
     if let Some((height, width)) = image(fitted, axis, labels.len()) {
@@ -238,7 +238,7 @@ fn two_axes(fitted: &Fitted, variable: &Variable, by: &[Column]) -> Vec<Figure> 
         }));
     }
     let what = if variable.parameter == "mean" { "Means under q." } else { "What q says of it." };
-    figures.push(heat::figure(format!("{} as a heat map", variable.name), what, &own.matrix()));
+    figures.push(heat::figure(format!("{} as a heat map", variable.name), what, &own.matrix(fitted)));
     figures
 }
 

@@ -195,7 +195,12 @@ impl<'a> Parser<'a> {
         let (name, rest) = after.split_at(end);
         self.rest = rest;
         if let Some(letter) = greek(name) {
-            return (format!("<mi>{letter}</mi>"), false);
+            // Capitals stand upright.
+            let upright = if letter.is_uppercase() { " mathvariant=\"normal\"" } else { "" };
+            return (format!("<mi{upright}>{letter}</mi>"), false);
+        }
+        if name == "#" {
+            return ("<mi>#</mi>".to_owned(), false);
         }
         if let Some(sign) = sign(name) {
             return (format!("<mo>{sign}</mo>"), false);
@@ -206,7 +211,11 @@ impl<'a> Parser<'a> {
         let shown = match name {
             "sum" => return ("<mo>\u{2211}</mo>".to_owned(), true),
             "ln" | "exp" | "max" | "min" | "sin" | "cos" | "cosh" | "tanh" => {
-                format!("<mi>{name}</mi><mo>\u{2061}</mo>")
+                // As TeX does, a little room before what is not in brackets.
+                let next = self.rest.trim_start();
+                let bracketed = ["(", "\\left", "^", "_"].iter().any(|own| next.starts_with(own));
+                let room = if bracketed { "" } else { "<mspace width=\"0.17em\"></mspace>" };
+                format!("<mi>{name}</mi><mo>\u{2061}</mo>{room}")
             }
             "tfrac" | "frac" => {
                 let (above, below) = (self.argument(), self.argument());
@@ -256,7 +265,7 @@ impl<'a> Parser<'a> {
 /// Rows and columns as a table.
 fn table(rows: &[Vec<String>], class: &str) -> String {
     let row = |cells: &Vec<String>| {
-        let cells = cells.iter().map(|cell| format!("<mtd><mrow>{cell}</mrow></mtd>"));
+        let cells = cells.iter().map(|cell| format!("<mtd>{cell}</mtd>"));
         format!("<mtr>{}</mtr>", cells.collect::<String>())
     };
     let rows: String = rows.iter().filter(|row| row.iter().any(|cell| !cell.is_empty())).map(row).collect();
@@ -348,7 +357,6 @@ fn sign(name: &str) -> Option<&'static str> {
         "to" | "rightarrow" => "→",
         "ldots" | "dots" => "…",
         "approx" => "≈",
-        "#" => "#",
         "%" => "%",
         "_" => "_",
         "&" => "&amp;",

@@ -147,11 +147,10 @@ fn files_that_are_no_data_are_called_what_they_are() {
 #[test]
 fn commands_of_later_versions_say_so() {
     let directory = scratch("later");
-    let command = "explain";
-    let output = cavi(&directory, &[command, "lda", "--out", "o", "--data", "x=y.csv"]);
+    let output = cavi(&directory, &["explain", "lda", "--out", "o", "--data", "x=y.csv"]);
     let message = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{command}: {message}");
-    assert_eq!(message, format!("error: `cavi {command}` is not in this version of Cavi\n"));
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert_eq!(message, "error: `cavi explain` is not in this version of Cavi\n");
     assert!(output.stdout.is_empty() && !directory.join("o").exists());
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn figure(variable: &str, axis: &str, labels: &[String], kind: Kind, 
     let places = places(labels.len());
     let x = |place: usize| match kind {
         Kind::Numbers => labels[place].parse::<f64>().map_or(Value::Null, |own| json!(own)),
-        Kind::Days | Kind::Contexts | Kind::Names | Kind::Counted => json!(labels[place]),
+        Kind::Days | Kind::Contexts | Kind::Whole | Kind::Names | Kind::Counted => json!(labels[place]),
     };
     let item = |curve: &Curve| {
         let point = |place: &usize| {
@@ -88,7 +88,7 @@ fn template(axis: &str, kind: Kind, has_band: bool) -> Value {
         Kind::Days => {
             json!({ "field": "x", "type": "temporal", "axis": { "title": axis, "labelOverlap": true } })
         }
-        Kind::Numbers | Kind::Contexts | Kind::Names | Kind::Counted => {
+        Kind::Numbers | Kind::Contexts | Kind::Whole | Kind::Names | Kind::Counted => {
             json!({ "field": "x", "type": "quantitative", "scale": { "zero": false }, "axis": { "title": axis, "labelOverlap": true } })
         }
     };

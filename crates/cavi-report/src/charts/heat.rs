@@ -65,6 +65,10 @@ pub(crate) fn figure(title: String, what: &str, matrix: &Matrix<'_>) -> Figure {
     let names = |places: &[usize], labels: &[String]| {
         places.iter().map(|own| labels[*own].clone()).collect::<Vec<_>>()
     };
+    let full = full_colour(&shown);
+    if full < 0.5 * size_of(&shown) {
+        note += " The strongest colour stands for all beyond 99 % of the values.";
+    }
     let (low, high) = shown
         .iter()
         .filter(|own| own.is_finite())
@@ -80,6 +84,7 @@ pub(crate) fn figure(title: String, what: &str, matrix: &Matrix<'_>) -> Figure {
             "columns": names(&columns, column_labels),
             "low": short(low),
             "high": short(high),
+            "full": short(full),
             "values": base64(&levels(&shown, low, high)),
         }),
         table: table(matrix),
@@ -94,6 +99,16 @@ fn levels(values: &[f64], low: f64, high: f64) -> Vec<u8> {
         false => u16::MAX,
     };
     values.iter().flat_map(|own| level(own).to_le_bytes()).collect()
+}
+
+/// The size from which on colours do not change: the 99 % point of the sizes that are not 0, or the largest where that is near.
+fn full_colour(values: &[f64]) -> f64 {
+    let mut sizes: Vec<f64> =
+        values.iter().map(|own| own.abs()).filter(|own| *own > 0.0 && own.is_finite()).collect();
+    sizes.sort_by(f64::total_cmp);
+    let Some(largest) = sizes.last().copied() else { return 0.0 };
+    let point = sizes[(sizes.len() * 99 / 100).min(sizes.len() - 1)];
+    if point < 0.5 * largest { point } else { largest }
 }
 
 fn size_of(values: &[f64]) -> f64 {
@@ -160,6 +175,14 @@ mod tests {
         let matrix = Matrix { rows: ("k", &rows), columns: ("v", &columns), values, ordered: false };
         let drawing = figure("t".to_owned(), "Means.", &matrix).drawing;
         assert_eq!(drawing["columns"], json!(["1", "0", "2"]));
+    }
+
+    #[test]
+    fn one_large_value_does_not_take_all_colours() {
+        let mut values = vec![1.0; 1000];
+        values[0] = 100.0;
+        assert_eq!(full_colour(&values), 1.0);
+        assert_eq!([full_colour(&[0.0, 3.0, -4.0]), full_colour(&[]), full_colour(&[0.0])], [4.0, 0.0, 0.0]);
     }
 
     #[test]

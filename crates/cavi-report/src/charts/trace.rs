@@ -28,14 +28,19 @@ pub(crate) fn figure(traces: &[Trace]) -> Option<Figure> {
     if thinned {
         note += " Of long runs evenly spaced sweeps are shown.";
     }
+    let mut scale = json!({ "zero": false });
+    if let Some(domain) = close_up(traces) {
+        scale["domain"] = json!(domain);
+        note += " The first sweeps are far below what is shown: the table has them.";
+    }
     let spec = json!({
         "data": { "values": rows },
         "width": "container",
         "height": 220,
-        "mark": { "type": "line", "point": { "size": 18 } },
+        "mark": { "type": "line", "point": { "size": 18 }, "clip": true },
         "encoding": {
             "x": { "field": "sweep", "type": "quantitative", "axis": { "title": "sweep" } },
-            "y": { "field": "elbo", "type": "quantitative", "scale": { "zero": false }, "axis": { "title": "ELBO" } },
+            "y": { "field": "elbo", "type": "quantitative", "scale": scale, "axis": { "title": "ELBO" } },
             "color": { "field": "run", "type": "nominal", "legend": if traces.len() > 1 { json!({ "title": null, "orient": "top" }) } else { Value::Null } },
             "tooltip": [{ "field": "run" }, { "field": "sweep" }, { "field": "elbo", "format": ".6~f" }],
         },
@@ -46,6 +51,23 @@ pub(crate) fn figure(traces: &[Trace]) -> Option<Figure> {
         drawing: vega(spec),
         table: Table::new(&["run", "sweep", "ELBO"], 1, cells),
     })
+}
+
+/// The range of the bounds without the first tenth of the sweeps, where that is less than a fifth of the whole range.
+fn close_up(traces: &[Trace]) -> Option<[f64; 2]> {
+    let range = |points: &mut dyn Iterator<Item = f64>| {
+        points.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), own| (low.min(own), high.max(own)))
+    };
+    let all = || traces.iter().flat_map(|own| own.points.iter().map(|(_, elbo)| *elbo));
+    let late = || {
+        traces
+            .iter()
+            .flat_map(|own| own.points.iter().skip((own.points.len() / 10).max(1)).map(|(_, elbo)| *elbo))
+    };
+    let (low, high) = range(&mut all());
+    let (start, end) = range(&mut late());
+    let room = 0.08 * (end - start);
+    (room > 0.0 && end - start < 0.2 * (high - low)).then(|| [start - room, end + room])
 }
 
 /// A point for the bound of each restart; nothing of a single run.
@@ -76,7 +98,7 @@ pub(crate) fn restarts(summary: &Value) -> Option<Figure> {
         "height": 180,
         "mark": { "type": "point", "filled": true, "size": 90, "opacity": 0.9 },
         "encoding": {
-            "x": { "field": "run", "type": "quantitative", "axis": { "title": "run", "tickMinStep": 1 } },
+            "x": { "field": "run", "type": "quantitative", "scale": { "zero": false }, "axis": { "title": "run", "tickMinStep": 1 } },
             "y": { "field": "elbo", "type": "quantitative", "scale": { "zero": false }, "axis": { "title": "ELBO" } },
             "color": { "field": "kept", "type": "nominal", "scale": { "domain": [true, false] }, "legend": null },
             "tooltip": [{ "field": "run" }, { "field": "elbo" }],
@@ -88,4 +110,23 @@ pub(crate) fn restarts(summary: &Value) -> Option<Figure> {
         drawing: vega(spec),
         table: Table::new(&["run", "how it ended", "seed", "sweeps", "ELBO"], 2, cells),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trace(bounds: &[f64]) -> Trace {
+        let points = bounds.iter().enumerate().map(|(sweep, own)| (sweep as f64, *own)).collect();
+        Trace { name: "run".to_owned(), points }
+    }
+
+    #[test]
+    fn a_steep_start_does_not_hide_the_rest() {
+        let [low, high] = close_up(&[trace(&[-1000.0, -10.0, -8.0, -7.0])]).expect("the start is far below");
+        assert!(low > -11.0 && low < -10.0 && high > -7.0, "{low} {high}");
+        assert_eq!(close_up(&[trace(&[-4.0, -3.0, -2.0, -1.0])]), None);
+        assert_eq!(close_up(&[trace(&[-4.0])]), None);
+        assert_eq!(close_up(&[]), None);
+    }
 }
