@@ -99,7 +99,7 @@ fn bar() -> ProgressBar {
     bar
 }
 
-/// `sweep 120/1000  run 2/5  ELBO -12345.678  change 1.2e-5  < 25 s left`: less than the 80 columns of a terminal.
+/// `sweep 120/1000  run 2/5  ELBO -12345.68  change 1.2e-5  < 25 s left`: less than the 80 columns of a terminal.
 fn line(progress: &Progress) -> String {
     let what = if progress.warming { "warm-up" } else { "sweep" };
     format!("{what} {}/{}  {}\n", progress.sweep, progress.sweeps, message(progress))
@@ -111,7 +111,7 @@ fn message(progress: &Progress) -> String {
         parts.push(format!("run {}/{}", progress.restart + 1, progress.restarts));
     }
     if let Some(elbo) = progress.elbo {
-        parts.push(format!("ELBO {elbo:.3}"));
+        parts.push(format!("ELBO {elbo:.2}"));
     }
     if let Some(change) = progress.rel_change {
         parts.push(format!("change {change:.1e}"));
@@ -167,7 +167,7 @@ mod tests {
             rel_change: Some(2e-4),
             seconds: 2.0,
         };
-        let expected = "sweep 20/100  run 2/3  ELBO -12.500  change 2.0e-4  < 8.00 s left\n";
+        let expected = "sweep 20/100  run 2/3  ELBO -12.50  change 2.0e-4  < 8.00 s left\n";
         assert_eq!(line(&progress), expected);
         let long = Progress {
             restart: 9,
