@@ -4,6 +4,8 @@ mod cases;
 mod examples;
 mod formats;
 mod heldout;
+mod simulated;
 mod texts;
 mod withheld;
+mod withheld_parts;
 mod written;

@@ -2,6 +2,7 @@
 
 mod architecture;
 mod derivation_json;
+mod formulas;
 mod instead;
 mod literals;
 mod python_format;

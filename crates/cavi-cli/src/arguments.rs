@@ -1,14 +1,22 @@
 //! The arguments of every command.
 
 mod asking;
+mod held_out;
+mod rules;
+mod simulate;
 
 use std::path::PathBuf;
 
-pub use asking::{ChooseArguments, CompareArguments, ImputeArguments, MatchArguments, RankArguments};
+pub use asking::{
+    ChooseArguments, CompareArguments, ImputeArguments, MatchArguments, RankArguments, ReportArguments,
+};
 use cavi::Precision;
 use cavi_files::{FileError, LanguageName, MostDocuments, StopWords, TextOptions};
 use cavi_syntax::ast::Allocations;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use held_out::{FOLDS, HELD_OUT, folds};
+pub use rules::RuleArguments;
+pub use simulate::SimulateArguments;
 
 /// Factor models as text: their variational inference derived, shown and run.
 #[derive(Debug, Parser)]
@@ -49,12 +57,10 @@ pub enum Command {
     Demo(DemoArguments),
     /// Latents of new rows of data by a fit, whose shared factors stay as they are: topics of new documents, factors of new users
     Project(Box<ProjectArguments>),
-    /// Draws from the prior (later)
-    #[command(hide = true)]
-    Simulate(Anything),
-    /// A self-contained page about a fit (later)
-    #[command(hide = true)]
-    Report(Anything),
+    /// Draw latents and data: from the prior of a program, or from a fit
+    Simulate(SimulateArguments),
+    /// A page about a fit, to be opened in any browser: what was found, charts with their tables, the model, its derivation
+    Report(ReportArguments),
     /// What missing entries, or all, are expected to be by a fit: means and standard deviations in the units of the data
     Impute(ImputeArguments),
     /// Fit with several numbers of components, and suggest one: held-out score, stability over restarts, coherence
@@ -325,6 +331,9 @@ pub struct PlanArguments {
     /// What it is run on
     #[command(flatten)]
     pub inputs: InputArguments,
+    /// What a sweep does
+    #[command(flatten)]
+    pub rules: RuleArguments,
     /// How the arrays that a sweep reads most are stored
     #[arg(long, value_name = "f64|f32", value_parser = precision, default_value = "f64")]
     pub precision: Precision,
@@ -343,19 +352,6 @@ without such passes runs as with f64, to the bit. Over 50 sweeps of the built-in
 itself, parameters by at most 8e-6 of the largest. Rows are scaled by powers of two, and entries whose rate would need
 what is then below the range of single precision are treated in logarithms, in double.";
 
-/// What `cavi fit --help` says of held-out data.
-const HELD_OUT: &str = "\
-Hide a part of these data from the fit and score it: a fraction, or a file of the entries.
-
-Of counts with `absent = 0` under Poisson or Multinomial each unit is hidden with this probability, and nothing is missing; of
-rows with a multiplicity each unit of weight is. Of anything else that fraction of the observed entries is hidden as missing;
-where unlisted entries are observed zeros, of the listed ones and as many zeros. A file hides the entries that it lists; a
-dense file without a missing entry is a mask, and names what is not 0 in it.
-
-The score is the sum of log E_q p(y | latents) over the hidden entries, or units of counts: exact where the probability
-is a sum of products of independent latents, else over 200 draws from q, with its standard error. Hidden counts of a Poisson
-have their rate scaled by f / (1 - f), at its posterior mean.";
-
 /// `cavi fit`
 #[derive(Args, Debug)]
 pub struct FitArguments {
@@ -373,9 +369,13 @@ pub struct FitArguments {
     /// Initial parameters: a fit's directory, one laid out as its posterior/, or an .npz
     #[arg(long, value_name = "FILE_OR_DIR")]
     pub init: Option<PathBuf>,
-    /// Hide a part of these data from the fit and score it: a fraction, or a file of the entries
+    /// Hide a part of these data from the fit and score it: a fraction, whole rows, last entries, or a file of the entries
     #[arg(long, value_name = "NAME=FRACTION|FILE", long_help = HELD_OUT, allow_hyphen_values = true)]
     pub heldout: Vec<String>,
+    /// Cross-validation: hide each of K parts of all data in turn and score it, then fit to all data
+    #[arg(long, value_name = "K", long_help = FOLDS, value_parser = folds, allow_hyphen_values = true)]
+    #[arg(conflicts_with_all = ["heldout", "init"])]
+    pub folds: Option<usize>,
     /// How to run it
     #[command(flatten)]
     pub run: RunArguments,
@@ -385,6 +385,9 @@ pub struct FitArguments {
     /// Print the summary as JSON on standard output
     #[arg(long)]
     pub json: bool,
+    /// Also write a page about the fit, DIR/report.html, as `cavi report DIR` does
+    #[arg(long)]
+    pub report: bool,
     /// Options of later versions
     #[command(flatten)]
     pub later: LaterArguments,
@@ -399,15 +402,9 @@ pub struct RunArguments {
     /// Stop when the relative change of the ELBO stays under this for 3 sweeps [default: 1e-6]; 0 runs all sweeps
     #[arg(long, value_name = "T", value_parser = tolerance, allow_hyphen_values = true)]
     pub tol: Option<f64>,
-    /// Replaces the `sweep` line of the program: 'w, (theta, beta) repeat 3'
-    #[arg(long, value_name = "ITEMS")]
-    pub schedule: Option<String>,
-    /// What allocations are proportional to [default: as the program says, else ordinary]
-    #[arg(long, value_parser = allocations, value_name = "ordinary|means|collapsed")]
-    pub allocations: Option<Allocations>,
-    /// Replaces the `warmup` lines of the program: 'means 60, collapsed 60', 'shapes 0.6 over 40, means 20'
-    #[arg(long, value_name = "TEXT|none")]
-    pub warmup: Option<String>,
+    /// What a sweep does
+    #[command(flatten)]
+    pub rules: RuleArguments,
     /// Extrapolate from sweep to sweep; the ELBO still never falls [default: as the program says, else none]
     #[arg(long, value_enum, value_name = "auto|none")]
     pub accelerate: Option<Acceleration>,
@@ -486,9 +483,6 @@ pub struct LaterArguments {
     /// Later
     #[arg(long, hide = true)]
     pub memory_limit: Option<String>,
-    /// Later
-    #[arg(long, hide = true)]
-    pub report: bool,
     /// Later
     #[arg(long, hide = true)]
     pub plots: Option<String>,
@@ -672,8 +666,8 @@ pub struct DemoArguments {
     /// How to run it
     #[command(flatten)]
     pub run: RunArguments,
-    /// Later
-    #[arg(long, hide = true)]
+    /// Also write a page about the fit: DIR/report.html with --out, else NAME.html
+    #[arg(long)]
     pub report: bool,
 }
 

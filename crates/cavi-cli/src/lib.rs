@@ -7,6 +7,7 @@
 mod arguments;
 mod commands;
 mod difference;
+mod explained;
 mod failure;
 mod findings;
 mod interrupt;
@@ -14,6 +15,7 @@ mod other_names;
 mod program;
 mod progress;
 mod scores;
+mod table;
 mod terminal;
 
 use std::ffi::OsString;

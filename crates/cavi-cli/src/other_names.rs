@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Names of options elsewhere, and what to type here.
-const OPTIONS: [(&[&str], &str); 12] = [
+const OPTIONS: [(&[&str], &str); 13] = [
     (
         &[
             "iter",
@@ -75,6 +75,7 @@ const OPTIONS: [(&[&str], &str); 12] = [
         &["test", "holdout", "held-out", "test-size", "validation", "valid", "test-fraction"],
         "`--heldout NAME=FRACTION`, a part of the data that is hidden from the fit and scored",
     ),
+    (&["cv", "k-fold", "kfold", "n-folds", "cross-validation"], "`--folds K`, a cross-validation"),
     (&["verbose", "v", "progress-bar", "log"], "nothing: progress is shown unless `--quiet` is given"),
 ];
 

@@ -13,6 +13,7 @@ use rand::{Rng, RngCore};
 
 use crate::categorical::require_probability;
 use crate::density::{PROBABILITIES, log_complement};
+use crate::draws::{Value, from_posterior, numbers};
 use crate::family::{Argument, DataKind, Extent, Family, Moments, Parameter, Prediction, Target};
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior};
 use crate::standard::Formulas;
@@ -59,6 +60,17 @@ impl Family for Bernoulli {
         let log_complement = log_complement(symbols, &p.value);
         let failure = Sum::number(1.0).minus(target.value.clone());
         multiply(symbols, &target.value, &log_p).plus(multiply(symbols, &failure, &log_complement))
+    }
+
+    fn draw(
+        &self,
+        parameters: &[Option<Value<'_>>],
+        rng: &mut dyn RngCore,
+        out: &mut [f64],
+    ) -> Result<(), String> {
+        let [p] = numbers(parameters);
+        from_posterior(&BernoulliPosterior, &[&[p]], rng, out);
+        Ok(())
     }
 }
 

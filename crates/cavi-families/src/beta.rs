@@ -15,6 +15,7 @@ use rand::{Rng, RngCore};
 
 use crate::density::log_complement;
 use crate::dirichlet::{inside, log_gamma_draw, total_of_log_coefficients};
+use crate::draws::{Value, from_posterior, numbers};
 use crate::family::{Argument, DataKind, Domain, Extent, Family, Moments, Parameter, Spelling, Target};
 use crate::observed;
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_positive};
@@ -65,6 +66,19 @@ impl Family for Beta {
             .minus(b.clone().apply(Function::LogGamma))
             .plus(multiply(symbols, &a_above, &log_x))
             .plus(multiply(symbols, &b_above, &log_complement))
+    }
+
+    fn draw(
+        &self,
+        parameters: &[Option<Value<'_>>],
+        rng: &mut dyn RngCore,
+        out: &mut [f64],
+    ) -> Result<(), String> {
+        let [a, b] = numbers(parameters);
+        from_posterior(&BetaPosterior, &[&[a], &[b]], rng, out);
+        // Strictly inside, where the density is finite.
+        out[0] = out[0].clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON);
+        Ok(())
     }
 }
 

@@ -7,8 +7,10 @@
 
 use cavi_algebra::rules::{multiply, push_log_into_product};
 use cavi_algebra::{Sum, Support, Symbols};
+use rand::{Rng, RngCore};
 
 use crate::density::{PROBABILITIES, log_complement, log_factorial};
+use crate::draws::{Value, numbers, whole_total};
 use crate::family::{Argument, DataKind, Domain, Family, Moments, Parameter, Spelling, Target};
 
 /// `Binomial(total; p)`; it has no q.
@@ -55,5 +57,18 @@ impl Family for Binomial {
             .minus(log_factorial(&failures))
             .plus(multiply(symbols, &target.value, &log_p))
             .plus(multiply(symbols, &failures, &log_complement))
+    }
+
+    fn draw(
+        &self,
+        parameters: &[Option<Value<'_>>],
+        rng: &mut dyn RngCore,
+        out: &mut [f64],
+    ) -> Result<(), String> {
+        let [total, p] = numbers(parameters);
+        let refused = |_| format!("its probability is {p}");
+        let binomial = rand_distr::Binomial::new(whole_total(total)?, p).map_err(refused)?;
+        out[0] = rng.sample(binomial) as f64;
+        Ok(())
     }
 }

@@ -11,6 +11,7 @@ use cavi_numerics::special::{entropy_rows, ln, softmax_rows};
 use rand::{Rng, RngCore};
 
 use crate::density::sum_over;
+use crate::draws::{Value, from_posterior};
 use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Prediction, Spelling, Target};
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior};
 use crate::standard::Formulas;
@@ -54,6 +55,17 @@ impl Family for Categorical {
         let log_p = push_log_into_product(symbols, &p.value);
         let product = multiply(symbols, &chosen, &log_p);
         sum_over(symbols, letter, &product)
+    }
+
+    fn draw(
+        &self,
+        parameters: &[Option<Value<'_>>],
+        rng: &mut dyn RngCore,
+        out: &mut [f64],
+    ) -> Result<(), String> {
+        let [Some(p)] = parameters else { unreachable!("p is mandatory") };
+        from_posterior(&CategoricalPosterior, &[p.elements], rng, out);
+        Ok(())
     }
 }
 

@@ -17,6 +17,7 @@ use cavi_numerics::{Scratch, reduce};
 use rand::{Rng, RngCore};
 
 use crate::density::sum_over;
+use crate::draws::{Value, from_posterior};
 use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Slices, Spelling, Target};
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_positive};
 use crate::standard::Formulas;
@@ -62,6 +63,17 @@ impl Family for Dirichlet {
             .apply(Function::LogGamma)
             .minus(sum_over(symbols, letter, &each))
             .plus(sum_over(symbols, letter, &product))
+    }
+
+    fn draw(
+        &self,
+        parameters: &[Option<Value<'_>>],
+        rng: &mut dyn RngCore,
+        out: &mut [f64],
+    ) -> Result<(), String> {
+        let [Some(concentration)] = parameters else { unreachable!("the concentration is mandatory") };
+        from_posterior(&DirichletPosterior, &[concentration.elements], rng, out);
+        Ok(())
     }
 }
 

@@ -5,7 +5,10 @@
 
 use cavi_algebra::rules::{multiply, power, push_log_into_product};
 use cavi_algebra::{Sum, Support, Symbols};
+use rand::{Rng, RngCore};
+use rand_distr::Exp1;
 
+use crate::draws::{Value, numbers};
 use crate::family::{Argument, DataKind, Domain, Family, Moments, Parameter, Spelling, Target};
 
 /// `Exponential(rate, mean)`; as a factor of q it is a Gamma.
@@ -46,5 +49,17 @@ impl Family for Exponential {
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {
         let [Some(rate)] = parameters else { unreachable!("the rate is mandatory") };
         push_log_into_product(symbols, &rate.value).minus(multiply(symbols, &rate.value, &target.value))
+    }
+
+    fn draw(
+        &self,
+        parameters: &[Option<Value<'_>>],
+        rng: &mut dyn RngCore,
+        out: &mut [f64],
+    ) -> Result<(), String> {
+        let [rate] = numbers(parameters);
+        let unit: f64 = rng.sample(Exp1);
+        out[0] = unit / rate;
+        Ok(())
     }
 }

@@ -1,6 +1,9 @@
 //! What a statement `target ~ Family(parameters)` assumes.
 
 use cavi_algebra::{LetterId, MatrixFunction, Subscript, Sum, Support, Symbols};
+use rand::RngCore;
+
+use crate::draws::Value;
 
 /// How many slices the left of a statement of this family has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +53,36 @@ pub enum Domain {
     PositiveDefinite,
     /// A symmetric matrix, positive semi-definite up to rounding.
     Covariance,
+}
+
+impl Domain {
+    /// What lies in it, in words.
+    pub fn expected(self) -> &'static str {
+        match self {
+            Domain::Real => "a finite number",
+            Domain::Positive => "a finite number greater than 0",
+            Domain::DegreesOfFreedom => "a finite number greater than the size of the axis less 1",
+            Domain::Nonnegative => "a finite number, 0 or greater",
+            Domain::Unit => "a number from 0 to 1",
+            Domain::Count => "a whole number, 0 or greater",
+            Domain::Simplex => "numbers of 0 or more that sum to 1",
+            Domain::PositiveDefinite => "a symmetric positive definite matrix",
+            Domain::Covariance => "a symmetric positive semi-definite matrix",
+        }
+    }
+
+    /// Whether a number lies in it, or may be an element of a vector or a matrix that does. `size` is that of the statement's slice.
+    pub fn holds(self, value: f64, size: usize) -> bool {
+        value.is_finite()
+            && match self {
+                Domain::Real | Domain::PositiveDefinite | Domain::Covariance => true,
+                Domain::Positive => value > 0.0,
+                Domain::DegreesOfFreedom => value > size as f64 - 1.0,
+                Domain::Nonnegative | Domain::Simplex => value >= 0.0,
+                Domain::Unit => (0.0..=1.0).contains(&value),
+                Domain::Count => value >= 0.0 && value.fract() == 0.0,
+            }
+    }
 }
 
 /// Rewrites a parameter given under another name to the canonical one: `sd = s` to `prec = s^-2`. `others` are the
@@ -241,6 +274,11 @@ pub trait Family: Sync {
         false
     }
 
+    /// Which parameter, if left out, only a draw needs: the total of a row of counts.
+    fn draws_total(&self) -> Option<usize> {
+        None
+    }
+
     /// How its density moves with its target.
     fn location(&self) -> Location {
         Location::None
@@ -264,4 +302,17 @@ pub trait Family: Sync {
 
     /// `log p(target | parameters)` for one copy, all constants included. Optional parameters left out are `None`.
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum;
+
+    /// A draw of one copy, to `out`: a number; the numbers of a slice, of two slices row by row; of an index its position. Parameters
+    /// stand under their first spellings and lie in their domains; of a matrix there is what was given, with what the density reads
+    /// in its place. A draw lies where the density is finite.
+    ///
+    /// # Errors
+    /// In words that follow the name of the variable: why there is no draw.
+    fn draw(
+        &self,
+        parameters: &[Option<Value<'_>>],
+        rng: &mut dyn RngCore,
+        out: &mut [f64],
+    ) -> Result<(), String>;
 }

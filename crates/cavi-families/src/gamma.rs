@@ -9,10 +9,11 @@
 use cavi_algebra::rules::{multiply, power, push_log_into_product};
 use cavi_algebra::{Elementary, Function, Statistic, Sum, Support, Symbols};
 use cavi_numerics::kernels::paired::{add_negative_pairs, add_pairs};
-use cavi_numerics::special::{digamma_and_log_gamma_into, digamma_into, ln_into, log_gamma_into};
+use cavi_numerics::special::{digamma_and_log_gamma_into, digamma_into, exp, ln, ln_into, log_gamma_into};
 use rand::{Rng, RngCore};
 
-use crate::dirichlet::inside;
+use crate::dirichlet::{inside, log_gamma_draw};
+use crate::draws::{Value, numbers};
 use crate::family::{Argument, DataKind, Domain, Extent, Family, Moments, Parameter, Spelling, Target};
 use crate::observed;
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_positive};
@@ -75,6 +76,18 @@ impl Family for Gamma {
             .minus(shape.clone().apply(Function::LogGamma))
             .plus(multiply(symbols, &above, &log_x))
             .minus(multiply(symbols, rate, &target.value))
+    }
+
+    fn draw(
+        &self,
+        parameters: &[Option<Value<'_>>],
+        rng: &mut dyn RngCore,
+        out: &mut [f64],
+    ) -> Result<(), String> {
+        let [shape, rate] = numbers(parameters);
+        // In logarithms, so that a draw of a small shape is no 0.
+        out[0] = exp(log_gamma_draw(shape, rng) - ln(rate)).max(f64::MIN_POSITIVE);
+        Ok(())
     }
 }
 

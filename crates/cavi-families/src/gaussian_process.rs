@@ -14,7 +14,11 @@
 
 use cavi_algebra::rules::{multiply, power, push_log_into_product, substitute};
 use cavi_algebra::{MatrixFunction, Subscript, Sum, Support, Symbols};
+use cavi_numerics::linalg;
+use rand::{Rng, RngCore};
+use rand_distr::StandardNormal;
 
+use crate::draws::Value;
 use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Slices, Spelling, Target};
 use crate::matrix::{over, size};
 
@@ -83,5 +87,20 @@ impl Family for GaussianProcess {
         over(&push_log_into_product(symbols, &diagonal), &[row])
             .plus(over(&square, &[row]).scaled(-0.5))
             .plus(size(row).scaled(-0.5 * (2.0 * std::f64::consts::PI).ln()))
+    }
+
+    fn draw(
+        &self,
+        parameters: &[Option<Value<'_>>],
+        rng: &mut dyn RngCore,
+        out: &mut [f64],
+    ) -> Result<(), String> {
+        // W d is standard normal, with the whitening W of the covariance that a point has too.
+        let Some(covariance) = &parameters[0] else { unreachable!("the covariance is mandatory") };
+        let refused = |_| "its covariance has no Cholesky factor".to_owned();
+        let (whitening, _jitter) = linalg::whitening(covariance.elements).map_err(refused)?;
+        out.fill_with(|| rng.sample(StandardNormal));
+        linalg::solve_lower(out.len(), &whitening, out);
+        Ok(())
     }
 }

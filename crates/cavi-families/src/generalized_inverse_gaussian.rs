@@ -30,6 +30,7 @@ use cavi_numerics::special::{
 use rand::{Rng, RngCore};
 use rand_distr::Exp1;
 
+use crate::draws::{Value, from_posterior, numbers};
 use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Spelling, Target};
 use crate::observed;
 use crate::posterior::{
@@ -81,6 +82,18 @@ impl Family for GeneralizedInverseGaussian {
             .plus(multiply(symbols, &below, &push_log_into_product(symbols, &target.value)))
             .minus(multiply(symbols, a, &target.value).scaled(0.5))
             .minus(multiply(symbols, b, &inverse).scaled(0.5))
+    }
+
+    fn draw(
+        &self,
+        parameters: &[Option<Value<'_>>],
+        rng: &mut dyn RngCore,
+        out: &mut [f64],
+    ) -> Result<(), String> {
+        let [p, a, b] = numbers(parameters);
+        from_posterior(&GeneralizedInverseGaussianPosterior, &[&[p], &[a], &[b]], rng, out);
+        out[0] = out[0].max(f64::MIN_POSITIVE);
+        Ok(())
     }
 }
 

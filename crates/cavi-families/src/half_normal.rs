@@ -5,7 +5,10 @@
 
 use cavi_algebra::rules::{multiply, power, push_log_into_product};
 use cavi_algebra::{Sum, Support, Symbols};
+use rand::{Rng, RngCore};
+use rand_distr::StandardNormal;
 
+use crate::draws::{Value, numbers};
 use crate::family::{Argument, DataKind, Family, Moments, Parameter, Target};
 use crate::normal::SCALES;
 
@@ -44,5 +47,17 @@ impl Family for HalfNormal {
         Sum::number(0.5 * (2.0 / std::f64::consts::PI).ln())
             .plus(push_log_into_product(symbols, &precision.value).scaled(0.5))
             .plus(quadratic.scaled(-0.5))
+    }
+
+    fn draw(
+        &self,
+        parameters: &[Option<Value<'_>>],
+        rng: &mut dyn RngCore,
+        out: &mut [f64],
+    ) -> Result<(), String> {
+        let [precision] = numbers(parameters);
+        let noise: f64 = rng.sample(StandardNormal);
+        out[0] = noise.abs() / precision.sqrt();
+        Ok(())
     }
 }

@@ -9,9 +9,11 @@
 
 use cavi_algebra::rules::{multiply, power, push_log_into_product};
 use cavi_algebra::{Elementary, Function, Statistic, Sum, Support, Symbols};
-use cavi_numerics::special::{digamma_into, ln, log_gamma_into};
+use cavi_numerics::special::{digamma_into, exp, ln, log_gamma_into};
 use rand::{Rng, RngCore};
 
+use crate::dirichlet::log_gamma_draw;
+use crate::draws::{Value, numbers};
 use crate::family::{Argument, DataKind, Domain, Extent, Family, Moments, Parameter, Spelling, Target};
 use crate::observed;
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_positive};
@@ -61,6 +63,17 @@ impl Family for InverseGamma {
             .minus(shape.clone().apply(Function::LogGamma))
             .minus(multiply(symbols, &above, &log_x))
             .minus(multiply(symbols, scale, &inverse))
+    }
+
+    fn draw(
+        &self,
+        parameters: &[Option<Value<'_>>],
+        rng: &mut dyn RngCore,
+        out: &mut [f64],
+    ) -> Result<(), String> {
+        let [shape, scale] = numbers(parameters);
+        out[0] = exp(ln(scale) - log_gamma_draw(shape, rng)).max(f64::MIN_POSITIVE);
+        Ok(())
     }
 }
 

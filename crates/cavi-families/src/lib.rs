@@ -6,6 +6,7 @@
 #![allow(clippy::needless_range_loop, reason = "a row indexes several columns at once")]
 #![allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN must fail every check")]
 
+pub mod draws;
 pub mod family;
 pub mod functions;
 pub mod observed;

@@ -7,10 +7,14 @@
 //! Bishop, Pattern Recognition and Machine Learning (2006), 2.3.
 
 use cavi_algebra::{MatrixFunction, Sum, Support, Symbols};
+use cavi_numerics::linalg;
+use rand::RngCore;
 
+use crate::draws::{Value, from_posterior};
 use crate::family::{
     Argument, DataKind, Domain, Extent, Family, Location, Parameter, Slices, Spelling, Target,
 };
+use crate::joint_normal::JointNormalPosterior;
 use crate::matrix::{log_determinant, quadratic_form, size};
 
 /// `MultivariateNormal(mean; prec, cov)`
@@ -69,5 +73,23 @@ impl Family for MultivariateNormal {
             .scaled(0.5)
             .plus(quadratic_form(symbols, &precision.value, &residual, row, column).scaled(-0.5))
             .plus(size(row).scaled(-0.5 * (2.0 * std::f64::consts::PI).ln()))
+    }
+
+    fn draw(
+        &self,
+        parameters: &[Option<Value<'_>>],
+        rng: &mut dyn RngCore,
+        out: &mut [f64],
+    ) -> Result<(), String> {
+        let [Some(mean), Some(matrix)] = parameters else { unreachable!("both parameters are mandatory") };
+        let mut covariance = matrix.elements.to_vec();
+        if matrix.read_as.is_none() {
+            let refused = |_| "its precision matrix is not positive definite".to_owned();
+            linalg::inverse_of(matrix.elements, &mut covariance).map_err(refused)?;
+        }
+        let refused = |_| "its covariance is not positive definite".to_owned();
+        linalg::cholesky(mean.elements.len(), &mut covariance.clone()).map_err(refused)?;
+        from_posterior(&JointNormalPosterior, &[mean.elements, &covariance], rng, out);
+        Ok(())
     }
 }

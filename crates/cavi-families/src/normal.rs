@@ -11,6 +11,7 @@ use cavi_numerics::special::ln;
 use rand::{Rng, RngCore};
 use rand_distr::StandardNormal;
 
+use crate::draws::{Value, from_posterior, numbers};
 use crate::family::{
     Argument, DataKind, Domain, Extent, Family, Location, Moments, Parameter, Spelling, Target,
 };
@@ -86,6 +87,17 @@ impl Family for Normal {
     fn log_density(&self, symbols: &mut Symbols, target: &Target, parameters: &[Option<Argument>]) -> Sum {
         let [Some(mean), Some(precision)] = parameters else { unreachable!("both parameters are mandatory") };
         log_normal_density(symbols, &target.value, &mean.value, &precision.value)
+    }
+
+    fn draw(
+        &self,
+        parameters: &[Option<Value<'_>>],
+        rng: &mut dyn RngCore,
+        out: &mut [f64],
+    ) -> Result<(), String> {
+        let [mean, precision] = numbers(parameters);
+        from_posterior(&NormalPosterior, &[&[mean], &[1.0 / precision]], rng, out);
+        Ok(())
     }
 }
 

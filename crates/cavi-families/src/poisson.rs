@@ -6,8 +6,10 @@
 
 use cavi_algebra::rules::{multiply, push_log_into_product};
 use cavi_algebra::{Sum, Support, Symbols};
+use rand::{Rng, RngCore};
 
 use crate::density::log_factorial;
+use crate::draws::{Value, numbers};
 use crate::family::{Argument, DataKind, Domain, Family, Moments, Parameter, Prediction, Spelling, Target};
 
 /// `Poisson(rate)`; it has no q.
@@ -51,5 +53,22 @@ impl Family for Poisson {
         multiply(symbols, &target.value, &log_rate)
             .minus(rate.value.clone())
             .minus(log_factorial(&target.value))
+    }
+
+    fn draw(
+        &self,
+        parameters: &[Option<Value<'_>>],
+        rng: &mut dyn RngCore,
+        out: &mut [f64],
+    ) -> Result<(), String> {
+        let [rate] = numbers(parameters);
+        out[0] = match rate {
+            0.0 => 0.0,
+            _ => {
+                let refused = |_| format!("its rate is {rate}, at which no count can be drawn");
+                rng.sample(rand_distr::Poisson::new(rate).map_err(refused)?)
+            }
+        };
+        Ok(())
     }
 }

@@ -25,6 +25,7 @@ use cavi_numerics::special::{exp, ln, log1p};
 use rand::{Rng, RngCore};
 use rand_distr::{Exp1, StandardNormal};
 
+use crate::draws::{Value, from_posterior, numbers};
 use crate::family::{self, Argument, DataKind, Domain, Extent, Family, Parameter, Spelling, Target};
 use crate::normal::{SCALES, log_normal_density};
 use crate::observed;
@@ -69,6 +70,17 @@ impl Family for TruncatedNormal {
         let standardised = multiply(symbols, &mean.value, &root);
         log_normal_density(symbols, &target.value, &mean.value, &precision.value)
             .minus(standardised.apply(Function::StandardNormalLogCdf))
+    }
+
+    fn draw(
+        &self,
+        parameters: &[Option<Value<'_>>],
+        rng: &mut dyn RngCore,
+        out: &mut [f64],
+    ) -> Result<(), String> {
+        let [mean, precision] = numbers(parameters);
+        from_posterior(&TruncatedNormalPosterior, &[&[mean * precision], &[precision]], rng, out);
+        Ok(())
     }
 }
 

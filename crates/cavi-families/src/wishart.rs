@@ -16,6 +16,7 @@ use cavi_numerics::special::{log_multivariate_gamma, multivariate_digamma};
 use rand::{Rng, RngCore};
 use rand_distr::StandardNormal;
 
+use crate::draws::Value;
 use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Slices, Spelling, Target};
 use crate::matrix::{log_determinant, over, size};
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_finite};
@@ -78,6 +79,20 @@ impl Family for Wishart {
             .plus(multiply(symbols, dof, &of_rate).scaled(0.5))
             .plus(multiply(symbols, dof, &size(row)).scaled(-0.5 * std::f64::consts::LN_2))
             .minus(normaliser)
+    }
+
+    fn draw(
+        &self,
+        parameters: &[Option<Value<'_>>],
+        rng: &mut dyn RngCore,
+        out: &mut [f64],
+    ) -> Result<(), String> {
+        let [Some(dof), Some(scale)] = parameters else { unreachable!("both parameters are mandatory") };
+        let n = scale.elements.len().isqrt();
+        let refused = |_| "its scale is not positive definite".to_owned();
+        linalg::cholesky(n, &mut scale.elements.to_vec()).map_err(refused)?;
+        sample(n, dof.number(), scale.elements, rng, out);
+        Ok(())
     }
 }
 

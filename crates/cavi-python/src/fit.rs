@@ -212,9 +212,9 @@ fn write(
         scores: &scores,
         runs: &runs,
         averaged: averaged.as_deref(),
+        folds: None,
     };
-    let json = summary.json().to_string();
-    directory.write(&summary)?;
+    let json = directory.write(&summary)?.to_string();
     failed.map_or(Ok(json), Err)
 }
 
@@ -233,7 +233,8 @@ pub fn plan(
 ) -> PyResult<String> {
     let planned = py.detach(|| {
         let (compiled, _) = cavi::session::open(text, file_name, &inputs.inner)?;
-        compiled.bind(&inputs.inner)?.plan(Precision::Double, threads.unwrap_or_else(all_threads))
+        let settings = Settings { threads: threads.unwrap_or_else(all_threads), ..Settings::default() };
+        compiled.bind(&inputs.inner)?.plan(&settings)
     });
     raised(py, planned)
 }

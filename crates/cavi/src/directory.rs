@@ -13,11 +13,15 @@ use serde_json::{Map, Value, json};
 
 use crate::bind::{DataError, Inputs, SetInput, texts_json, texts_of_json};
 use crate::error::Error;
+use crate::explained::{Explained, Measure, explained};
 use crate::fit::{Fit, Settings};
 use crate::heldout::Score;
+use crate::heldout::folds::Folds;
 use crate::prepare::Problem;
 use crate::project::Projection;
 use crate::writer::Writer;
+
+pub use crate::writer::add_file;
 
 /// Where the runs of a fit that keeps all of them are, each in a directory named by its number from 1.
 pub const RUNS: &str = "runs";
@@ -45,6 +49,8 @@ pub struct Asked {
     pub set: Vec<String>,
     /// `--heldout`
     pub heldout: Vec<String>,
+    /// `--folds`
+    pub folds: Option<usize>,
     /// `--init`
     pub init: Option<String>,
     /// The files of the data, each with the hash of its bytes.
@@ -70,6 +76,8 @@ pub struct Summary<'a> {
     pub runs: &'a [OwnRun<'a>],
     /// How well the average of the predictions of these runs predicts it; `None` where they are not kept.
     pub averaged: Option<&'a [Score]>,
+    /// The cross-validation before it, if there was one.
+    pub folds: Option<&'a Folds>,
 }
 
 /// A run of a fit that is kept, with how well it predicts what it was not given.
@@ -95,12 +103,14 @@ impl Directory {
         Ok(Directory { writer: Writer::open(path, force)? })
     }
 
-    /// Writes everything. It takes the place of an earlier fit when it is whole.
+    /// Writes everything. It takes the place of an earlier fit when it is whole. What `summary.json` holds comes back.
     ///
     /// # Errors
     /// A file that cannot be written or taken away.
-    pub fn write(self, summary: &Summary<'_>) -> Result<(), Error> {
-        self.writer.write(|path| fill(path, summary))
+    pub fn write(self, summary: &Summary<'_>) -> Result<Value, Error> {
+        let json = summary.json();
+        self.writer.write(|path| fill(path, summary, &json))?;
+        Ok(json)
     }
 
     /// Writes the latents of new rows, as those of a fit: `posterior/` with what is theirs, `axes/`, the program and the summary. With
@@ -117,7 +127,8 @@ impl Directory {
         let Projection { rows, fit } = projection;
         let problem = &rows.problem;
         let tables = projection.tables();
-        let summary = Summary { problem, fit, settings, asked, scores: &[], runs: &[], averaged: None };
+        let summary =
+            Summary { problem, fit, settings, asked, scores: &[], runs: &[], averaged: None, folds: None };
         let mut json = summary.json();
         json["projected"] = json!({
             "fit": rows.directory().display().to_string(),
@@ -140,7 +151,7 @@ impl Directory {
 }
 
 /// Writes the files of a fit, and those of its runs that are kept.
-fn fill(path: &Path, summary: &Summary<'_>) -> Result<(), Error> {
+fn fill(path: &Path, summary: &Summary<'_>, json: &Value) -> Result<(), Error> {
     let Summary { problem, fit, .. } = summary;
     crate::posterior::write(problem, &fit.parameters, path)?;
     write_text_atomically(&path.join("model.cavi"), &problem.source.text)?;
@@ -155,11 +166,33 @@ fn fill(path: &Path, summary: &Summary<'_>) -> Result<(), Error> {
             asked: &asked,
             runs: &[],
             averaged: None,
+            folds: None,
             ..*summary
         };
-        fill(&path.join(RUNS).join(run.number.to_string()), &own)?;
+        fill(&path.join(RUNS).join(run.number.to_string()), &own, &own.json())?;
     }
-    Ok(write_text_atomically(&path.join("summary.json"), &format!("{:#}\n", summary.json()))?)
+    Ok(write_text_atomically(&path.join("summary.json"), &format!("{json:#}\n"))?)
+}
+
+/// How much of each array is explained, by its name.
+fn explained_json(all: &[Explained]) -> Value {
+    let of = |own: &Explained| {
+        let groups =
+            own.groups.iter().map(|(label, share)| (label.clone(), share.map_or(Value::Null, number)));
+        let json = json!({
+            "measure": match own.measure {
+                Measure::Variance => "variance",
+                Measure::Deviance | Measure::Trials => "deviance",
+            },
+            "about": if own.by_column { "column means" } else { "mean" },
+            "share": own.share.map_or(Value::Null, number),
+            "groups": groups.collect::<Map<String, Value>>(),
+            "n_compared": own.compared,
+            "n_entries": own.entries,
+        });
+        (own.name.clone(), json)
+    };
+    Value::Object(all.iter().map(of).collect())
 }
 
 /// The file of the means of a latent of new rows.
@@ -170,7 +203,7 @@ fn table(name: &str) -> String {
 impl Summary<'_> {
     /// What `summary.json` holds and `--json` prints.
     pub fn json(&self) -> Value {
-        let Summary { problem, fit, settings, asked, scores, runs: kept, averaged } = self;
+        let Summary { problem, fit, settings, asked, scores, runs: kept, averaged, folds } = self;
         let given = problem.as_given();
         let best = fit.run();
         let resolved = &fit.settings;
@@ -212,6 +245,7 @@ impl Summary<'_> {
                 "labels": asked.labels,
                 "set": asked.set,
                 "heldout": asked.heldout,
+                "folds": asked.folds,
                 "init": asked.init,
                 "data_files": crate::data_files::json(&asked.data_files),
                 "seed": asked.seed,
@@ -225,10 +259,13 @@ impl Summary<'_> {
             "failure": fit.failure.as_ref().map(|failure| failure.message.clone()),
             "elbo": number(best.elbo),
             "heldout": (!scores.is_empty()).then(|| scores_by_name(scores)),
+            "explained": explained_json(&explained(problem, &fit.parameters, best.seed, settings.threads)),
             "heldout_averaged": averaged.filter(|scores| !scores.is_empty()).map(|scores| json!({
                 "n_fits": kept.len(),
                 "arrays": scores_by_name(scores),
             })),
+            "heldout_left_out": (!problem.binding.left_out.is_empty()).then_some(&problem.binding.left_out),
+            "folds": folds.map(Folds::json),
             "jitter": jitter(given),
             "runs": runs,
             "seconds": number(fit.seconds),

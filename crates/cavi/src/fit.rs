@@ -5,6 +5,7 @@
 
 mod kept;
 mod moved;
+mod plan;
 mod settings;
 mod side_by_side;
 mod unobserved;
@@ -25,9 +26,10 @@ use crate::compile::Source;
 use crate::error::Error;
 use crate::prepare::Problem;
 use crate::start::Start;
-use crate::warmup::Warmup;
+use crate::warmup::{self, Warmup};
 use kept::{Attempt, Kept};
 use moved::Moved;
+pub use plan::plan;
 pub use settings::{PATIENCE, Resolved, SWEEPS, Settings, TOLERANCE};
 
 /// What `trace.csv` calls the sweeps before sweep 0.
@@ -321,26 +323,6 @@ fn run(
     Ok(Fit { peak_bytes: count * fit.peak_bytes + kept, ..fit })
 }
 
-/// The plan of a fit as text: how the problem was restated, steps, kernels, memory, and the seconds that a sweep of the program's
-/// own schedule is predicted to take on so many threads of the machine of the benches, with its bound. Nothing is run.
-///
-/// # Errors
-/// If there is no plan.
-pub fn plan(problem: &Problem, precision: Precision, threads: usize) -> Result<String, Error> {
-    let Problem { source, model, equations, binding, restated, .. } = problem;
-    let schedule = crate::schedule::of_program(model, equations).schedule;
-    let rule = model.fit.allocations.map(|(rule, _)| rule).unwrap_or_default();
-    let swept = allocations::of_fit(equations, rule, &schedule);
-    let equations = swept.as_ref().unwrap_or(equations);
-    let plan = cavi_executor::plan::plan(equations, &binding.bound, precision);
-    let plan = plan.map_err(|unplanned| FitError::Unplanned(unplanned.0).of(source))?;
-    let restated: String = restated
-        .iter()
-        .map(|step| format!("restated for these data, {}: {}\n", step.name, step.reason))
-        .collect();
-    Ok(restated + &plan.text(equations) + &plan.forecast(equations, &schedule, threads).text(equations))
-}
-
 /// What the runs of a fit share.
 struct Context<'a> {
     problem: &'a Problem,
@@ -400,11 +382,7 @@ impl Context<'_> {
 
     /// The warm-ups of every run.
     fn lines(&self) -> Vec<&Line> {
-        match &self.settings.warmup {
-            Some(lines) => lines.iter().collect(),
-            None if self.settings.given.is_some() => Vec::new(),
-            None => self.model.fit.warmup.iter().map(|(line, _)| line).collect(),
-        }
+        warmup::lines(self.model, self.settings)
     }
 
     fn prepared(&self, warnings: &mut Vec<Diagnostic>) -> Vec<Warmup> {

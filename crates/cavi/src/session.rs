@@ -25,7 +25,7 @@ use crate::heldout::{HeldOut, Request, Score};
 use crate::posterior::NamedArray;
 use crate::prepare::{Problem, prepare};
 use crate::start::Given;
-use crate::{Precision, Schedule, Set};
+use crate::{Schedule, Set};
 
 /// Opens a program whose constants and sizes may be among the inputs; with it come its warnings.
 ///
@@ -122,8 +122,8 @@ impl Problem {
     ///
     /// # Errors
     /// If there is no plan.
-    pub fn plan(&self, precision: Precision, threads: usize) -> Result<String, Error> {
-        crate::fit::plan(self, precision, threads)
+    pub fn plan(&self, settings: &Settings) -> Result<String, Error> {
+        crate::fit::plan(self, settings)
     }
 
     /// A fit. The callback is called after each sweep, and stops the fit where it says so.

@@ -358,3 +358,24 @@ pub fn json(directory: &Path) -> Result<serde_json::Value, Error> {
     let text = std::fs::read_to_string(&path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     Ok(serde_json::from_str(&text).map_err(|error| wrong(format!("is no JSON: {error}")))?)
 }
+
+/// A number with so many digits that matter, as it is shown to people: tiny and huge ones with an exponent, no zeros behind the point.
+///
+/// # Example
+/// ```
+/// let texts = [0.0, 1.0, -12.345678, 1e-7, 123456.0, 2.5e9].map(|own| cavi::summary::digits(own, 6));
+/// assert_eq!(texts, ["0", "1", "-12.3457", "1.00000e-7", "123456", "2.50000e9"]);
+/// ```
+pub fn digits(value: f64, digits: usize) -> String {
+    let size = value.abs();
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    if !(1e-4..1e6).contains(&size) {
+        return format!("{value:.*e}", digits.saturating_sub(1));
+    }
+    let before_the_point = size.log10().floor() as i32 + 1;
+    let decimals = usize::try_from(i32::try_from(digits).unwrap_or(i32::MAX) - before_the_point).unwrap_or(0);
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}

@@ -71,6 +71,15 @@ pub fn parse(problem: &Problem, text: &str) -> Result<Vec<Line>, Vec<Diagnostic>
     if wrong.is_empty() { Ok(lines) } else { Err(wrong) }
 }
 
+/// The warm-ups of a fit: those of its settings, else of the program; a run from given parameters has none of the program's.
+pub(crate) fn lines<'a>(model: &'a Model, settings: &'a Settings) -> Vec<&'a Line> {
+    match &settings.warmup {
+        Some(lines) => lines.iter().collect(),
+        None if settings.given.is_some() => Vec::new(),
+        None => model.fit.warmup.iter().map(|(line, _)| line).collect(),
+    }
+}
+
 impl Warmup {
     /// A line of a program, or of the option that replaces it.
     pub fn new(
@@ -105,6 +114,23 @@ impl Warmup {
     /// Whether it differs from ordinary sweeps.
     pub fn raises_nothing(&self, line: &Line) -> bool {
         matches!(line, Line::Shapes(..)) && self.raised.is_empty()
+    }
+
+    /// Its line of the plan: the predicted time of a sweep, the number of steps, and the memory.
+    ///
+    /// # Errors
+    /// If there is no plan.
+    pub fn plan_text(
+        &self,
+        line: &Line,
+        binding: &Binding,
+        schedule: &Schedule,
+        settings: &Settings,
+    ) -> Result<String, Unplanned> {
+        let plan = cavi_executor::plan::plan(&self.equations, &binding.bound, settings.precision)?;
+        let forecast = plan.forecast_without_bound(&self.equations, schedule, settings.threads.max(1));
+        let (each, summary) = (forecast.sweep_text(), plan.summary(&self.equations));
+        Ok(format!("before it `warmup {line}`: predicted {each} a sweep; {summary}\n"))
     }
 
     /// A shape in sweep `sweep` of `1..=sweeps`: `least (value / least)^((sweep - 1) / (sweeps - 1))` where the program says

@@ -31,6 +31,17 @@ pub struct Writer {
     lock: Lock,
 }
 
+/// Adds a file to a directory that Cavi wrote: the next fit that takes its place takes the file away.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn add_file(directory: &Path, name: &str, text: &str) -> Result<(), Error> {
+    let path = directory.join(name);
+    cavi_files::write_text_atomically(&path, text)?;
+    let cannot = |error: io::Error| DataError::new(format!("`{}` cannot be listed: {error}", path.display()));
+    Ok(marker::add(directory, name).map_err(cannot)?)
+}
+
 impl Writer {
     /// Takes the place of a directory, before the work whose result goes there. What killed writers left beside it is taken away.
     ///

@@ -172,3 +172,29 @@ pub struct CompareArguments {
     #[arg(long)]
     pub json: bool,
 }
+
+/// What `cavi report --help` says of the page.
+const PAGE: &str = "\
+The page is one HTML file that holds all it shows and loads nothing: it opens offline, on a phone and in print. What is drawn for a latent
+follows from its axes and labels: bars of the largest entries, curves over numbers and days, profiles of substitutions (A[C>A]A), pictures
+of an `image` line, intervals of 90 %, points over two components, heat maps. Each chart has its table; without JavaScript the tables show.
+
+A table of --by has a line for each position of an axis. Where its first column holds labels of the axis, lines are joined by them, else
+by order.";
+
+/// `cavi report`
+#[derive(Args, Debug)]
+#[command(after_long_help = PAGE)]
+pub struct ReportArguments {
+    /// The directory of a fit
+    pub directory: PathBuf,
+    /// The file of the page [default: report.html in the directory of the fit]
+    #[arg(long, value_name = "FILE.html")]
+    pub out: Option<PathBuf>,
+    /// The title of the page [default: that it is a fit of the program]
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+    /// Colour the points of charts by a column of a table, `year=talks.csv:year`; may be given again, for other axes
+    #[arg(long, value_name = "NAME=FILE:COLUMN")]
+    pub by: Vec<String>,
+}

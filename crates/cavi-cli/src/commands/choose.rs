@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use super::fit;
 use crate::arguments::{ChooseArguments, InputArguments};
 use crate::failure::Failure;
-use crate::{interrupt, program, terminal};
+use crate::{interrupt, program, table, terminal};
 
 /// Runs without `--restarts`.
 const RESTARTS: u64 = 3;
@@ -39,7 +39,7 @@ pub fn run(arguments: &ChooseArguments) -> Result<(), Failure> {
         }
     }
     let (best, suggested, below) = choose::suggest(&candidates).map_err(Error::from)?;
-    let text = table(&candidates, &below);
+    let text = csv(&candidates, &below);
     if let Some(out) = &arguments.out {
         write_text_atomically(&out.join("choose.csv"), text.as_str()).map_err(Error::from)?;
     }
@@ -92,7 +92,7 @@ fn fitted(
         }
         let reading = arguments.inputs.reading.clone();
         let asked = Asked {
-            schedule: arguments.run.schedule.clone(),
+            schedule: arguments.run.rules.schedule.clone(),
             data: arguments.inputs.data.clone(),
             columns: reading.columns,
             transpose: reading.transpose,
@@ -100,6 +100,7 @@ fn fitted(
             set: others.iter().chain(set).cloned().collect(),
             heldout: texts,
             init: None,
+            folds: None,
             data_files: data_files::hashes(inputs),
             seed: Some(seed),
         };
@@ -111,6 +112,7 @@ fn fitted(
             scores: &scores,
             runs: &runs,
             averaged: None,
+            folds: None,
         };
         directory.write(&summary)?;
     }
@@ -177,7 +179,7 @@ fn numbers(own: &Candidate, below: &Difference) -> [Option<f64>; 7] {
     ]
 }
 
-fn table(candidates: &[Candidate], below: &[Difference]) -> CsvText {
+fn csv(candidates: &[Candidate], below: &[Difference]) -> CsvText {
     let names = candidates.first().map(|own| own.values.as_slice()).unwrap_or_default();
     let header: Vec<&str> = names.iter().map(|(name, _)| name.as_str()).chain(COLUMNS).collect();
     let mut table = CsvText::new(&header);
@@ -205,14 +207,7 @@ fn shown(candidates: &[Candidate], below: &[Difference]) -> String {
         row.push(if own.converged { "yes" } else { "no" }.to_owned());
         rows.push(row);
     }
-    let widths: Vec<usize> = (0..rows[0].len())
-        .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
-        .collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}"));
-        cells.collect::<Vec<_>>().join("  ") + "\n"
-    };
-    rows.iter().map(line).collect()
+    table::aligned(&rows)
 }
 
 fn reason(candidates: &[Candidate], below: &[Difference], best: usize, suggested: usize) -> String {

@@ -1,22 +1,20 @@
 //! `cavi demo NAME`: a built-in program on the data inside the binary, and what it found.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cavi::bind::{ArrayInput, Inputs, LabelSource, LabelsInput, Source};
 use cavi::directory::{Asked, Directory, Summary};
 use cavi_examples::{Example, Role};
+use cavi_report::Options;
 
-use super::fit;
+use super::{fit, report};
 use crate::arguments::{DemoArguments, InputArguments};
 use crate::failure::Failure;
-use crate::{findings, program, terminal};
+use crate::{explained, findings, program, terminal};
 
 /// Fits and shows what was found.
 pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
-    if arguments.report {
-        return Err(Failure::later("`--report`"));
-    }
     let name = &arguments.name;
     let Some(example) = cavi_examples::example(name) else {
         return Err(Failure::usage(format!(
@@ -30,32 +28,68 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
     let source = program::find(name)?;
     let problem = program::open(&source, &inputs, &[])?.bind(&inputs)?;
     let settings = fit::settings(&problem, &arguments.run)?;
-    let directory = arguments
-        .out
-        .as_deref()
-        .map(|out| Directory::prepare(out, &problem, arguments.force.force))
-        .transpose()?;
+    let scratch = (arguments.report && arguments.out.is_none()).then(Scratch::new);
+    let out = arguments.out.as_deref().or(scratch.as_ref().map(|own| own.0.as_path()));
+    let directory = out.map(|out| Directory::prepare(out, &problem, arguments.force.force)).transpose()?;
     fit::show_notes(&problem, quiet);
 
     let fit = fit::fit(&problem, &settings, &arguments.run)?;
-    if let Some(directory) = directory {
-        let asked = Asked { schedule: arguments.run.schedule.clone(), ..Asked::default() };
-        let scores = &[];
-        directory.write(&Summary {
-            problem: &problem,
-            fit: &fit,
-            settings: &settings,
-            asked: &asked,
-            scores,
-            runs: &[],
-            averaged: None,
-        })?;
-    }
+    let asked = Asked { schedule: arguments.run.rules.schedule.clone(), ..Asked::default() };
+    let summary = Summary {
+        problem: &problem,
+        fit: &fit,
+        settings: &settings,
+        asked: &asked,
+        scores: &[],
+        runs: &[],
+        averaged: None,
+        folds: None,
+    };
+    let json = match directory {
+        Some(directory) => directory.write(&summary)?,
+        None => summary.json(),
+    };
+    let page = match out.filter(|_| arguments.report) {
+        Some(out) => format!("a page about it: {}\n", written(out, arguments)?.display()),
+        None => String::new(),
+    };
     let (found, warnings) = problem.findings(&fit);
     warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}\n")));
     let text = findings::text(&found);
-    terminal::print(&format!("{}\n\n{text}\n{}\n", example.description(), fit::outcome(&fit)))?;
+    let explained = explained::lines(&json["explained"]);
+    terminal::print(&format!(
+        "{}\n\n{text}\n{explained}{}\n{page}",
+        example.description(),
+        fit::outcome(&fit)
+    ))?;
     fit::ending(&problem, &fit)
+}
+
+/// The page about the fit in a directory: beside the fit, or where that is not kept, in a file with the name of the program.
+fn written(directory: &Path, arguments: &DemoArguments) -> Result<PathBuf, Failure> {
+    match arguments.out {
+        Some(_) => report::beside(directory, &Options::default()),
+        None => {
+            let file = PathBuf::from(format!("{}.html", arguments.name));
+            report::to_file(directory, &file, &Options::default())
+        }
+    }
+}
+
+/// A place for a fit that only its page needs; it goes with this value.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Scratch {
+        Scratch(std::env::temp_dir().join(format!("cavi-demo-{}", std::process::id())))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What is left in the folder of temporary files does no harm.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 /// The data that an example carries.

@@ -1,18 +1,23 @@
 //! `cavi fit MODEL --data ... --out DIR`: the main job.
 
+mod folds;
+
 use cavi::bind::{DataError, Inputs};
 use cavi::data_files;
 use cavi::directory::{Asked, Directory, OwnRun, Stored, Summary};
 use cavi::heldout::{HeldOut, Request, Score};
 use cavi::{Control, Error, Fit, Kind, Problem, Settings};
+use cavi_report::Options;
 use cavi_syntax::ast::Allocations;
 
+use super::report;
 use crate::arguments::{
-    Acceleration, FitArguments, InputArguments, Keep, LaterArguments, ReadingArguments, RunArguments,
+    Acceleration, FitArguments, InputArguments, Keep, LaterArguments, ReadingArguments, RuleArguments,
+    RunArguments,
 };
 use crate::failure::Failure;
 use crate::progress::{Display, duration};
-use crate::{findings, interrupt, program, scores, terminal};
+use crate::{explained, findings, interrupt, program, scores, terminal};
 
 /// Codes of warnings about the program's own sweep.
 const ABOUT_THE_SWEEP: [&str; 3] = ["W0602", "W0603", "W0604"];
@@ -27,8 +32,9 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     let quiet = arguments.run.quiet;
     let source = program::find(&arguments.model)?;
     let inputs = inputs(&arguments.inputs)?;
-    let ignored: &[&str] = if arguments.run.schedule.is_some() { &ABOUT_THE_SWEEP } else { &[] };
+    let ignored: &[&str] = if arguments.run.rules.schedule.is_some() { &ABOUT_THE_SWEEP } else { &[] };
     let compiled = program::open(&source, &inputs, ignored)?;
+    let for_folds = arguments.folds.map(|of| (compiled.clone(), of));
     let requests = requests(&arguments.heldout)?;
     let seed = compiled.seed(arguments.run.seed);
     let without_a_part = |error: Error| explain_part(error, !requests.is_empty());
@@ -44,6 +50,8 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     let directory = Directory::prepare(&arguments.out, &problem, arguments.force.force)?;
     let data_files = data_files::hashes(&inputs);
     show_notes(&problem, quiet);
+    let folds =
+        for_folds.map(|(compiled, of)| folds::fitted(&compiled, &inputs, of, &arguments.run)).transpose()?;
     let fit = fit(&problem, &settings, &arguments.run).map_err(&without_a_part)?;
     let Scored { best, runs, averaged, failure } = scored(&problem, &fit, &held, seed, settings.threads);
     let asked = Asked { data_files, seed: Some(seed), ..asked(arguments) };
@@ -55,10 +63,17 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
         scores: &best,
         runs: &runs,
         averaged: averaged.as_deref(),
+        folds: folds.as_ref(),
     };
-    directory.write(&summary)?;
+    let json = directory.write(&summary)?;
+    let page = match arguments.report {
+        true => {
+            format!("a page about it: {}\n", report::beside(&arguments.out, &Options::default())?.display())
+        }
+        false => String::new(),
+    };
     if arguments.json {
-        terminal::print(&format!("{:#}\n", summary.json()))?;
+        terminal::print(&format!("{json:#}\n"))?;
     } else if !quiet {
         let own = best.iter().map(|score| (score, 1));
         let of_all = averaged.iter().flatten().map(|score| (score, runs.len()));
@@ -66,10 +81,12 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
             .chain(of_all)
             .map(|(score, fits)| format!("{}\n", scores::line("held out", score, fits)))
             .collect();
+        let validated = folds.as_ref().map(folds::text).unwrap_or_default();
         let found = found(&problem, &fit);
         terminal::print(&format!(
-            "{}\n{lines}{found}written to {}\n",
+            "{validated}{}\n{}{lines}{found}written to {}\n{page}",
             outcome(&fit),
+            explained::lines(&json["explained"]),
             arguments.out.display()
         ))?;
     }
@@ -225,6 +242,23 @@ pub fn all_threads() -> usize {
 
 /// The settings that the options ask for.
 pub fn settings(problem: &Problem, arguments: &RunArguments) -> Result<Settings, Failure> {
+    Ok(Settings {
+        sweeps: arguments.sweeps,
+        tolerance: arguments.tol,
+        accelerate: arguments.accelerate.map(|own| own == Acceleration::Auto),
+        seed: arguments.seed,
+        restarts: arguments.restarts,
+        threads: arguments.threads.unwrap_or_else(all_threads),
+        precision: arguments.precision,
+        elbo_every: arguments.elbo_every,
+        verify: arguments.verify,
+        stop: Some(interrupt::flag()),
+        ..rules(problem, &arguments.rules)?
+    })
+}
+
+/// The settings that say what a sweep does; all else as it is by default.
+pub fn rules(problem: &Problem, arguments: &RuleArguments) -> Result<Settings, Failure> {
     let schedule = match &arguments.schedule {
         None => None,
         Some(text) => {
@@ -235,21 +269,10 @@ pub fn settings(problem: &Problem, arguments: &RunArguments) -> Result<Settings,
         }
     };
     Ok(Settings {
-        sweeps: arguments.sweeps,
-        tolerance: arguments.tol,
         schedule,
         warmup: arguments.warmup.as_deref().map(|text| problem.warmups(text)).transpose()?,
         allocations: arguments.allocations.map(|rule| problem.allocations(rule)).transpose()?,
-        accelerate: arguments.accelerate.map(|own| own == Acceleration::Auto),
-        seed: arguments.seed,
-        restarts: arguments.restarts,
-        keep_all: false,
-        threads: arguments.threads.unwrap_or_else(all_threads),
-        precision: arguments.precision,
-        elbo_every: arguments.elbo_every,
-        verify: arguments.verify,
-        given: None,
-        stop: Some(interrupt::flag()),
+        ..Settings::default()
     })
 }
 
@@ -258,13 +281,14 @@ fn asked(arguments: &FitArguments) -> Asked {
     let InputArguments { data, reading, set } = arguments.inputs.clone();
     let ReadingArguments { columns, transpose, labels, unique: _, texts: _ } = reading;
     Asked {
-        schedule: arguments.run.schedule.clone(),
+        schedule: arguments.run.rules.schedule.clone(),
         data,
         columns,
         transpose,
         labels,
         set,
         heldout: arguments.heldout.clone(),
+        folds: arguments.folds,
         init: arguments.init.as_ref().map(|init| init.display().to_string()),
         ..Asked::default()
     }
@@ -276,7 +300,6 @@ fn refuse_later(later: &LaterArguments) -> Result<(), Failure> {
         ("--checkpoint-every", later.checkpoint_every.is_some()),
         ("--resume", later.resume.is_some()),
         ("--memory-limit", later.memory_limit.is_some()),
-        ("--report", later.report),
         ("--plots", later.plots.is_some()),
     ];
     match given.iter().find(|(_, given)| *given) {

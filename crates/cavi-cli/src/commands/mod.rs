@@ -15,8 +15,10 @@ mod list;
 mod matching;
 mod plan;
 mod project;
+mod report;
 mod score;
 mod show;
+mod simulate;
 mod summary;
 mod top;
 
@@ -38,8 +40,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Score(arguments) => score::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Project(arguments) => project::run(arguments),
-        Command::Simulate(_) => Err(Failure::later("`cavi simulate`")),
-        Command::Report(_) => Err(Failure::later("`cavi report`")),
+        Command::Simulate(arguments) => simulate::run(arguments),
+        Command::Report(arguments) => report::run(arguments),
         Command::Impute(arguments) => impute::run(arguments),
         Command::Choose(arguments) => choose::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),

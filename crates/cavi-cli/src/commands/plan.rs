@@ -1,5 +1,6 @@
 //! `cavi plan MODEL --data ...`: how a program will run.
 
+use cavi::Settings;
 use cavi::bind::Inputs;
 
 use super::fit;
@@ -13,8 +14,12 @@ pub fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     let inputs = Inputs { sizes_of_covariances: true, ..fit::inputs(&arguments.inputs)? };
     let problem = program::open(&source, &inputs, &[])?.bind(&inputs)?;
     fit::show_notes(&problem, false);
-    let threads = arguments.threads.unwrap_or_else(fit::all_threads);
-    let plan = problem.plan(arguments.precision, threads)?;
+    let settings = Settings {
+        precision: arguments.precision,
+        threads: arguments.threads.unwrap_or_else(fit::all_threads),
+        ..fit::rules(&problem, &arguments.rules)?
+    };
+    let plan = problem.plan(&settings)?;
     let end = if plan.ends_with('\n') { "" } else { "\n" };
     terminal::print(&format!("{plan}{end}"))
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::arguments::SummaryArguments;
 use crate::failure::Failure;
-use crate::terminal;
+use crate::{explained, terminal};
 
 /// So many values of a variable are listed.
 const MOST: usize = 200;
@@ -56,6 +56,7 @@ fn outcome(json: &Value) -> String {
     };
     text +=
         &format!("{how} {} sweeps, seed {}: ELBO {}\n", json["sweeps"], json["seed"], shown(&json["elbo"]));
+    text += &explained::lines(&json["explained"]);
     for (array, score) in json["heldout"].as_object().into_iter().flatten() {
         text +=
             &format!("held out {array}: {} each of {} units\n", shown(&score["per_unit"]), score["n_scored"]);
@@ -116,27 +117,12 @@ fn table(variable: &Variable) -> String {
 
 /// Six digits that matter.
 fn number(value: f64) -> String {
-    let size = value.abs();
-    if value == 0.0 || !value.is_finite() {
-        return format!("{value}");
-    }
-    if !(1e-4..1e6).contains(&size) {
-        return format!("{value:.5e}");
-    }
-    let decimals = usize::try_from(5 - size.log10().floor() as i32).unwrap_or(0);
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    summary::digits(value, 6)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_have_six_digits() {
-        let texts = [0.0, 1.0, -12.345678, 1e-7, 123456.0, 2.5e9].map(number);
-        assert_eq!(texts, ["0", "1", "-12.3457", "1.00000e-7", "123456", "2.50000e9"]);
-    }
 
     #[test]
     fn values_stand_at_their_labels() {

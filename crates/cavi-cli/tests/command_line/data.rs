@@ -272,11 +272,12 @@ fn what_was_found_is_shown_after_a_fit_and_from_its_directory() {
     let lines: Vec<&str> = shown.lines().collect();
     assert!(
         lines[0].starts_with("not converged after 40 sweeps")
-            && lines[1].starts_with("h: the largest entries over item"),
+            && lines[1].starts_with("explains ")
+            && lines[2].starts_with("h: the largest entries over item"),
         "{shown}"
     );
-    assert!(lines[2].contains("apple") && lines[2].contains("bread") != lines[2].contains("dog"), "{shown}");
-    assert_eq!(lines[4], "written to o");
+    assert!(lines[3].contains("apple") && lines[3].contains("bread") != lines[3].contains("dog"), "{shown}");
+    assert_eq!(lines[5], "written to o");
     assert!(cavi(&directory, &[&fit[..], &["--quiet"]].concat()).stdout.is_empty());
 
     let run = |arguments: &[&str]| {
@@ -286,7 +287,7 @@ fn what_was_found_is_shown_after_a_fit_and_from_its_directory() {
     // From the directory alone, the same entries in the same order.
     fs::remove_file(directory.join("y.csv")).unwrap();
     let (status, top, said) = run(&["top", "o", "h", "--n", "2"]);
-    assert_eq!((status, top.lines().collect::<Vec<_>>()), (0, lines[1..4].to_vec()), "{said}");
+    assert_eq!((status, top.lines().collect::<Vec<_>>()), (0, lines[2..5].to_vec()), "{said}");
     let (_, turned, _) = run(&["top", "o", "h", "--over", "part"]);
     assert!(turned.starts_with("h: the largest entries over part\n  item apple  "), "{turned}");
     let (status, shown, said) = run(&["summary", "o"]);

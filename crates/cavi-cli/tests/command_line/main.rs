@@ -5,10 +5,15 @@ mod data;
 
 mod asking;
 mod commands;
+mod explained;
 mod export;
+mod held_out_parts;
 mod heldout;
 mod options;
 mod project;
 mod replacing;
+mod report;
+mod simulate;
 mod terminal;
+mod test_files;
 mod texts;

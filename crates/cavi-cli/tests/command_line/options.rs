@@ -34,7 +34,6 @@ const WRONG: &[(&[&str], i32, &[&str])] = &[
     (&["--resume", "o"], 2, &["`--resume`", "not in this version"]),
     (&["--checkpoint-every", "5"], 2, &["`--checkpoint-every`", "not in this version"]),
     (&["--memory-limit", "1G"], 2, &["`--memory-limit`", "not in this version"]),
-    (&["--report"], 2, &["`--report`", "not in this version"]),
     (&["--plots", "png"], 2, &["`--plots`", "not in this version"]),
     (&["--set", "part"], 2, &["`--set part`", "NAME=VALUE"]),
     (&["--set", "=3"], 2, &["`--set =3`", "NAME=VALUE"]),
@@ -148,13 +147,11 @@ fn files_that_are_no_data_are_called_what_they_are() {
 #[test]
 fn commands_of_later_versions_say_so() {
     let directory = scratch("later");
-    for command in ["simulate", "report", "explain"] {
-        let output = cavi(&directory, &[command, "lda", "--out", "o", "--data", "x=y.csv"]);
-        let message = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{command}: {message}");
-        assert_eq!(message, format!("error: `cavi {command}` is not in this version of Cavi\n"));
-        assert!(output.stdout.is_empty() && !directory.join("o").exists());
-    }
+    let output = cavi(&directory, &["explain", "lda", "--out", "o", "--data", "x=y.csv"]);
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert_eq!(message, "error: `cavi explain` is not in this version of Cavi\n");
+    assert!(output.stdout.is_empty() && !directory.join("o").exists());
 }
 
 #[test]
@@ -200,5 +197,55 @@ fn sizes_and_constants_are_judged_by_check_as_by_fit() {
         let message = text(&output.stderr);
         assert_eq!(output.status.code(), Some(*status), "{options:?}: {message}");
         assert!(wanted.iter().all(|part| message.contains(part)), "{options:?}: {message}");
+    }
+}
+
+#[test]
+fn check_and_derive_judge_constants_that_are_set_as_those_of_the_text() {
+    let directory = scratch("judged_set");
+    let program = "axis row[n]\ndata x[n] : real\nconst alpha = 1\nconst share : unit = 0.5\nm ~ Normal(0, prec = alpha)\n\
+        x[n] ~ Normal(share * m, prec = 1)\n";
+    fs::write(directory.join("m.cavi"), program).unwrap();
+    for command in ["check", "derive"] {
+        for (set, code, wanted) in [("alpha=-1", "E0506", "prec"), ("share=2", "E0513", "unit")] {
+            let output = cavi(&directory, &[command, "m.cavi", "--set", set]);
+            let message = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(1), "{command} {set}: {message}");
+            assert!(message.contains(code) && message.contains(wanted), "{command} {set}: {message}");
+        }
+        assert!(cavi(&directory, &[command, "m.cavi", "--set", "alpha=3"]).status.success());
+    }
+    // A value that is set stands in place of a wrong one of the text.
+    fs::write(directory.join("m.cavi"), program.replace("alpha = 1", "alpha = -1")).unwrap();
+    assert_eq!(cavi(&directory, &["check", "m.cavi"]).status.code(), Some(1));
+    assert!(cavi(&directory, &["check", "m.cavi", "--set", "alpha=2"]).status.success());
+}
+
+#[test]
+fn a_plan_takes_the_schedule_the_allocations_and_the_warm_ups_that_a_fit_takes() {
+    let directory = scratch("plan_rules");
+    fs::write(directory.join("m.cavi"), MODEL).unwrap();
+    fs::write(directory.join("x.csv"), "1,0,2\n0,3,1\n2,2,0\n").unwrap();
+    let plan = |options: &[&str]| {
+        let all = ["plan", "m.cavi", "--data", "x=x.csv", "--set", "part=2"];
+        let output = cavi(&directory, &[&all, options].concat());
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let (_, ordinary, _) = plan(&[]);
+    assert!(!ordinary.contains("before it"), "{ordinary}");
+    let (status, shown, _) = plan(&["--warmup", "means 10, collapsed 5", "--allocations", "collapsed"]);
+    assert_eq!(status, Some(0));
+    assert!(shown.contains("own share left out"), "{shown}");
+    let warmups: Vec<&str> = shown.lines().filter(|line| line.starts_with("before it `warmup ")).collect();
+    assert!(warmups.len() == 2 && warmups[0].contains("means 10`") && warmups[1].contains("collapsed 5`"));
+    let (_, without, _) = plan(&["--schedule", "w"]);
+    assert!(without.contains("q of w, once") && !without.contains("q of h"), "{without}");
+    for (options, wanted) in [
+        (["--schedule", "w, hh"], "`hh`"),
+        (["--warmup", "menas 3"], "--warmup"),
+        (["--allocations", "colapsed"], "`collapsed`"),
+    ] {
+        let (status, shown, message) = plan(&options);
+        assert!(status == Some(2) && shown.is_empty() && message.contains(wanted), "{options:?}: {message}");
     }
 }

@@ -83,6 +83,11 @@ impl Forecast {
         all.into_iter().flatten().map(|taken| taken.effort.seconds(self.threads)).sum()
     }
 
+    /// The time of a sweep with its bound, if it has one.
+    pub fn sweep_text(&self) -> String {
+        time(self.seconds())
+    }
+
     /// The seconds, and of what takes at least a hundredth of them: how often, and its seconds.
     pub fn text(&self, equations: &Equations) -> String {
         let all = self.seconds();
@@ -159,6 +164,27 @@ struct Forecaster<'w> {
 impl Plan<'_> {
     /// Predicts a sweep of this schedule with its bound.
     pub fn forecast(&self, equations: &Equations, schedule: &Schedule, threads: usize) -> Forecast {
+        self.forecast_of(equations, schedule, threads, true)
+    }
+
+    /// Predicts a sweep of this schedule after which no bound is taken. What a bound would leave ready for the next sweep is not
+    /// ready then.
+    pub fn forecast_without_bound(
+        &self,
+        equations: &Equations,
+        schedule: &Schedule,
+        threads: usize,
+    ) -> Forecast {
+        self.forecast_of(equations, schedule, threads, false)
+    }
+
+    fn forecast_of(
+        &self,
+        equations: &Equations,
+        schedule: &Schedule,
+        threads: usize,
+        takes_bound: bool,
+    ) -> Forecast {
         let nodes = self.nodes.len();
         let reads = |site: usize| move |block: BlockId| self.site_is_read_by(SiteId::from(site), block);
         let mut forecaster = Forecaster {
@@ -184,7 +210,9 @@ impl Plan<'_> {
             };
             let Ok(()) = sweep(&mut forecaster, schedule);
             let seconds = forecaster.taken.seconds();
-            forecaster.bound();
+            if takes_bound {
+                forecaster.bound();
+            }
             forecaster.taken.bound = forecaster.taken.seconds() - seconds;
         }
         forecaster.taken

@@ -271,6 +271,11 @@ impl Plan<'_> {
         out
     }
 
+    /// How many steps it has, and how much memory.
+    pub fn summary(&self, equations: &Equations) -> String {
+        format!("{} steps, memory {}", self.nodes.len(), count(self.bytes(equations), "B"))
+    }
+
     /// Which steps sum over an axis of the data, or why it cannot be cut.
     fn cut(&self, equations: &Equations, cut: &Cut) -> String {
         let name = &equations.symbols.axis(cut.axis).name;

@@ -32,7 +32,7 @@ pub(crate) fn read(bytes: &[u8], dimensions: &[Dimension<'_>], wanted: Wanted) -
                 number(field).ok_or_else(|| FileError::new(quote(field), "a number").at_line(line))?
             }
             // A file that lists positions need not give values.
-            None if wanted == Wanted::Positions => 1.0,
+            None if wanted.may_lack_values() => 1.0,
             None => return Err(fields_error(order, order).at_line(line)),
         };
         let more = words.count();

@@ -77,6 +77,16 @@ pub enum Wanted {
     /// No values: the file lists positions. Values are read all the same in formats in which they cannot be told from
     /// positions.
     Positions,
+    /// Positions, and numbers where there are numbers: in a long table the one column more, if it
+    /// begins with a number.
+    Optional,
+}
+
+impl Wanted {
+    /// Whether a file may list positions alone.
+    pub fn may_lack_values(self) -> bool {
+        matches!(self, Wanted::Positions | Wanted::Optional)
+    }
 }
 
 /// One entry of `--columns`: the column of a dimension or of the value.

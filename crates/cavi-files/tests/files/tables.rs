@@ -123,6 +123,17 @@ fn long_tables() {
         read_with("a.csv", "user,item,x,y\nAna,soup,7,z\n", "user item", Wanted::Positions, None, &[]),
         "long (Ana) by (soup)",
     );
+    // A further column of numbers holds values that may be there; one of words, and one of several, do not.
+    for (text, dimensions, found) in [
+        ("user,item,x\nAna,soup,7\n", "user item", "long (Ana) by (soup) x=7"),
+        ("user,item,x\nAna,soup,z\n", "user item", "long (Ana) by (soup)"),
+        ("user,item,x,y\nAna,soup,7,8\n", "user item", "long (Ana) by (soup)"),
+        ("user,item\nAna,soup\n", "user item", "long (Ana) by (soup)"),
+        ("user,x\nAna,7\n", "user", "long (Ana) x=7"),
+        ("user_id,item_id,x\n1,2,7\n", "user item", "long (1) by (2) x=7"),
+    ] {
+        check(read_with("a.csv", text, dimensions, Wanted::Optional, None, &[]), found);
+    }
     check(read_with("a.csv", "user,x\nAna,z\n", "user", Wanted::Positions, None, &[]), "long (Ana)");
     check(text("t,doc,word\n1,x,cat\n2,x,\n", "doc t"), "long (x|x) by (1|2) word=(cat|?)");
     // A header that names the axes in other letters is no header of items.

@@ -326,7 +326,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The value that the text gives to a constant must belong to the type that it declares.
+    /// The value of a constant, which the text gives it or what is set in its place, must belong to the type that it declares.
     fn check_constant(&mut self, id: ArrayId, value: &ast::Expression, resolved: &Expression) {
         let array = self.symbols.array(id);
         if array.kind != ArrayKind::Constant
@@ -336,10 +336,11 @@ impl Resolver<'_> {
             return;
         }
         let (name, support) = (array.name.clone(), array.support);
-        if self.set.contains(&name) {
-            return;
-        }
-        let Some(number) = self.known_number(resolved) else { return };
+        let number = match self.set.get(&name) {
+            Some(given) => *given,
+            None => self.known_number(resolved),
+        };
+        let Some(number) = number else { return };
         let fits = match support {
             Support::Real | Support::Simplex | Support::PositiveDefinite | Support::Index(_) => true,
             Support::Positive => number > 0.0,
@@ -361,14 +362,17 @@ impl Resolver<'_> {
         }
     }
 
-    /// The value of an expression, where the text alone gives it.
+    /// The value of an expression, where the text gives it, or a number that is set in place of a constant.
     pub fn known_number(&mut self, expression: &Expression) -> Option<f64> {
         match expression {
             Expression::Number(value) => Some(*value),
             Expression::Value(id, _) => {
                 let array = self.symbols.array(*id);
-                if array.kind != ArrayKind::Constant || self.set.contains(&array.name) {
+                if array.kind != ArrayKind::Constant {
                     return None;
+                }
+                if let Some(given) = self.set.get(&array.name) {
+                    return *given;
                 }
                 if let Some(known) = self.known.get(id) {
                     return *known;

@@ -61,7 +61,7 @@ pub struct Set<'a> {
 /// `set` have the value given there, or none in the model.
 pub fn resolve_with(program: &Program, set: &[Set]) -> (Option<Model>, Vec<Diagnostic>) {
     let mut resolver = Resolver {
-        set: set.iter().map(|set| set.name.to_owned()).collect(),
+        set: set.iter().map(|set| (set.name.to_owned(), set.value)).collect(),
         diagnostics: Vec::new(),
         symbols: Symbols::default(),
         axis_spans: Vec::new(),
@@ -101,7 +101,7 @@ pub fn resolve_with(program: &Program, set: &[Set]) -> (Option<Model>, Vec<Diagn
     }
     // A value from outside replaces what the text says, so that nothing is concluded from the text.
     for array in &mut resolver.symbols.arrays {
-        if resolver.set.contains(&array.name) {
+        if resolver.set.contains_key(&array.name) {
             array.value = None;
         }
     }
@@ -189,7 +189,8 @@ struct Facts {
 
 /// The state of the resolution: the arenas being filled, and which names have been reported.
 struct Resolver<'a> {
-    set: BTreeSet<String>,
+    /// What is given from outside, with its number where it is one.
+    set: BTreeMap<String, Option<f64>>,
     diagnostics: Vec<Diagnostic>,
     symbols: Symbols,
     axis_spans: Vec<Span>,

@@ -486,27 +486,13 @@ fn outside(
     domain: Domain,
     argument: &ArgumentSpec,
 ) -> Option<DataError> {
-    let expected = match domain {
-        Domain::Real => "a finite number",
-        Domain::Positive => "a finite number greater than 0",
-        Domain::DegreesOfFreedom => "a finite number greater than the size of the axis less 1",
-        Domain::Nonnegative => "a finite number, 0 or greater",
-        Domain::Unit if statement.observed => "a number from 0 to 1",
-        Domain::Unit => "a number from 0 to 1, and less than 1: what is certain needs no statement",
-        Domain::Count => "a whole number, 0 or greater",
-        Domain::Simplex => "numbers of 0 or more that sum to 1",
-        Domain::PositiveDefinite => "a symmetric positive definite matrix",
-        Domain::Covariance => "a symmetric positive semi-definite matrix",
+    let certain = domain == Domain::Unit && !statement.observed;
+    let expected = match certain {
+        true => "a number from 0 to 1, and less than 1: what is certain needs no statement",
+        false => domain.expected(),
     };
-    let least = statement.slices.first().map_or(0.0, |letter| uses.known.size(*letter) as f64 - 1.0);
-    let fits = |value: f64| match domain {
-        Domain::Real | Domain::PositiveDefinite | Domain::Covariance => value.is_finite(),
-        Domain::Positive => value > 0.0 && value.is_finite(),
-        Domain::DegreesOfFreedom => value > least && value.is_finite(),
-        Domain::Nonnegative | Domain::Simplex => value >= 0.0 && value.is_finite(),
-        Domain::Unit => (0.0..1.0).contains(&value) || statement.observed && value == 1.0,
-        Domain::Count => value >= 0.0 && value.fract() == 0.0 && value.is_finite(),
-    };
+    let size = statement.slices.first().map_or(1, |letter| uses.known.size(*letter));
+    let fits = |value: f64| domain.holds(value, size) && !(certain && value == 1.0);
     let (symbols, known) = (&uses.model.symbols, uses.known);
     let mut letters: Vec<LetterId> = free_letters(&argument.value);
     // A ragged letter takes its ancestors along.

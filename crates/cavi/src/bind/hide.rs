@@ -8,20 +8,27 @@
 //!
 //! Data are hidden before they are standardised, and before anything is derived from them.
 
+mod chosen;
+mod draw;
+mod named;
+mod order;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use cavi_algebra::{ArrayId, LetterId};
 use cavi_executor::BoundArray;
-use cavi_files::{Content, Values, Wanted};
+use cavi_files::Wanted;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Binomial, Distribution};
 
 use super::data_error::DataError;
 use super::inputs::{Inputs, Source};
-use super::listing::positions;
 use super::pieces::{Piece, read_one};
 use super::place::Target;
+pub(crate) use chosen::Chosen;
+pub(crate) use draw::Draw;
+pub use draw::Fold;
+use named::Named;
 
 /// The first of the streams of random numbers that splits use: one for each array.
 const FIRST_STREAM: u64 = 1 << 40;
@@ -37,6 +44,8 @@ pub(crate) struct Hide {
     pub thin: bool,
     /// What is hidden.
     pub what: What,
+    /// The family of the statement, for messages.
+    pub family: &'static str,
     /// A letter of the array, itself or its ancestor on this axis the row: the share is taken in each row.
     pub rows: Option<(LetterId, cavi_algebra::AxisId)>,
 }
@@ -44,8 +53,10 @@ pub(crate) struct Hide {
 /// Which part of an array is hidden.
 #[derive(Clone, Debug)]
 pub(crate) enum What {
-    /// This share.
-    Share(f64),
+    /// A part that is drawn at random.
+    Drawn(Draw),
+    /// Whole rows, or the last entry of each; each of one group if it has a label.
+    Chosen(Vec<(Option<String>, Chosen)>),
     /// The entries of files, each with the label of its group if it has one.
     Entries(Vec<(Option<String>, Source)>),
     /// All but the entries (of what is thinned: all but the counts) of files.
@@ -69,6 +80,34 @@ pub struct Hidden {
     pub with_zeros: bool,
     /// Of thinned rows the number of held-out units of each; `None` where a row counts by its multiplicity.
     pub weights: Option<Vec<f64>>,
+    /// What files name of it; `None` where no file says what is held out.
+    pub named: Option<ByFile>,
+    /// What there is to say of how it was chosen.
+    pub notes: Vec<String>,
+}
+
+/// What files that name entries to hold out say beyond the data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ByFile {
+    /// The files, for messages.
+    pub files: String,
+    /// How many entries have the value of the file, since the data have none.
+    pub valued: usize,
+    /// How many are 0 because neither the data nor the file have a value of them.
+    pub zeros: usize,
+    /// Which numbers of the file, which are then no values, differ from what the data list; `None` where none does.
+    pub different: Option<Different>,
+    /// How many entries were left out: for a label that the data do not have, or because there is no such entry.
+    pub left_out: usize,
+}
+
+/// Numbers of a file that differ from what the data list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Different {
+    /// How many.
+    pub count: usize,
+    /// The first of them in words, with both values.
+    pub first: String,
 }
 
 /// Takes the held-out part out of an array.
@@ -84,23 +123,30 @@ pub(super) fn hide(
     let split = Split { target, hide, bound: &*bound };
     let hidden = match (&hide.what, hide.thin) {
         (What::Nothing, _) => return Ok(split.everything()),
-        (What::Share(share), true) => split.thin(*share, &mut rng),
+        (What::Drawn(draw), true) => split.thin(*draw, &mut rng),
         (What::AllBut(files), true) => {
             let given = split.given_counts(inputs, files)?;
             split.all_but_counts(&given)?
         }
-        (What::Share(share), false) => split.share(*share, &mut rng),
-        (What::Entries(files), _) => {
-            let entries = listed(target, inputs, files)?;
-            split.entries(&|place| entries.contains(place), Some(&entries))
+        (What::Drawn(Draw::Share(share)), false) => split.share(*share, &mut rng),
+        (What::Drawn(Draw::Fold(fold)), false) => split.fold(*fold, &mut rng)?,
+        (What::Chosen(parts), _) => split.chosen(inputs, parts, &mut rng)?,
+        (What::Entries(files), thin) => {
+            let mut named = Named::read(target, inputs, files)?;
+            if named.entries.is_empty() && named.left_out > 0 {
+                return Err(named.nothing_left(target));
+            }
+            if thin { split.units_beside(&named)? } else { split.named(&mut named) }
         }
         (What::AllBut(files), false) => {
             let entries = listed(target, inputs, files)?;
-            split.entries(&|place| !entries.contains(place), None)
+            split.all_but(&|place| entries.contains(place))
         }
     };
-    let taken = Taken { target, whole: &hide.whole };
-    taken.take(bound, &hidden);
+    // Units that a file gives beside the data are none of theirs.
+    if hidden.odds.is_none() || hidden.named.is_none() {
+        Taken { target, whole: &hide.whole }.take(bound, &hidden);
+    }
     Ok(hidden)
 }
 
@@ -180,6 +226,8 @@ impl Split<'_> {
             odds,
             with_zeros: false,
             weights: None,
+            named: None,
+            notes: Vec::new(),
         };
         for (place, value) in entries {
             hidden.coordinates.iter_mut().zip(place).for_each(|(column, position)| column.push(position));
@@ -220,14 +268,11 @@ impl Split<'_> {
     }
 
     /// Binomial thinning.
-    fn thin(&self, share: f64, rng: &mut ChaCha8Rng) -> Hidden {
-        let draw = |(place, count): Entry| {
-            let units = Binomial::new(count as u64, share).expect("a share is a probability");
-            (place, units.sample(rng) as f64)
-        };
+    fn thin(&self, draw: Draw, rng: &mut ChaCha8Rng) -> Hidden {
+        let drawn = |(place, count): Entry| (place, draw.units(count as u64, rng) as f64);
         let held: Vec<Entry> =
-            self.observed().into_iter().map(draw).filter(|(_, held)| *held > 0.0).collect();
-        let mut hidden = self.hidden(held, Some(share / (1.0 - share)));
+            self.observed().into_iter().map(drawn).filter(|(_, held)| *held > 0.0).collect();
+        let mut hidden = self.hidden(held, Some(draw.odds()));
         hidden.with_zeros = true;
         hidden
     }
@@ -281,10 +326,8 @@ impl Split<'_> {
         .possible("at most what the data have: `--data` holds both parts, and `--given` the first of them")
     }
 
-    /// A share of the observed entries; of each row where there are rows.
-    fn share(&self, share: f64, rng: &mut ChaCha8Rng) -> Hidden {
-        let observed = self.observed();
-        // What is drawn, by its number: entries, or slices.
+    /// For each entry the number of what is drawn with it: its own, or that of the first entry of its slice. And these numbers by rows.
+    fn numbered(&self, observed: &[Entry]) -> (Vec<usize>, BTreeMap<usize, Vec<usize>>) {
         let mut numbers: Vec<usize> = Vec::with_capacity(observed.len());
         let mut rows: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         let dimensions = self.dimensions();
@@ -300,6 +343,13 @@ impl Split<'_> {
             }
             numbers.push(number);
         }
+        (numbers, rows)
+    }
+
+    /// A share of the observed entries; of each row where there are rows.
+    fn share(&self, share: f64, rng: &mut ChaCha8Rng) -> Hidden {
+        let observed = self.observed();
+        let (numbers, rows) = self.numbered(&observed);
         let mut chosen = vec![false; observed.len()];
         let mut zeros: Vec<Entry> = Vec::new();
         for (row, units) in rows {
@@ -368,30 +418,80 @@ impl Split<'_> {
         sample(all, count, rng)
     }
 
-    /// The observed entries that are meant; `named` also where they are zeros that the array does not list.
-    fn entries(&self, meant: &dyn Fn(&Vec<u32>) -> bool, named: Option<&BTreeSet<Vec<u32>>>) -> Hidden {
-        let dimensions = self.dimensions();
+    /// The entries that files name: those that the data have, and with the value of the file those that the data lack.
+    fn named(&self, named: &mut Named) -> Hidden {
         let observed = self.observed();
-        let mut held: Vec<Entry> = observed.iter().filter(|(place, _)| meant(place)).cloned().collect();
-        if !self.hide.whole.is_empty() {
-            // A slice of which an element is named.
-            let key = |place: &[u32]| -> Vec<u32> {
-                dimensions.iter().map(|dimension| place[*dimension]).collect()
-            };
-            let keys: BTreeSet<Vec<u32>> = held.iter().map(|(place, _)| key(place)).collect();
-            held = observed.into_iter().filter(|(place, _)| keys.contains(&key(place))).collect();
-        } else if let (true, Some(named)) = (self.lists(), named) {
+        let different = named.judge(self.target, &observed);
+        let is_named = |place: &Vec<u32>| named.entries.contains_key(place);
+        let mut held: Vec<Entry> = observed.iter().filter(|(place, _)| is_named(place)).cloned().collect();
+        let (mut valued, mut zeros) = (0, 0);
+        if self.hide.whole.is_empty() {
             let listed: BTreeSet<Vec<u32>> = held.iter().map(|(place, _)| place.clone()).collect();
-            let is_zero = |place: &Vec<u32>| {
+            for (place, given) in named.entries.iter().filter(|(place, _)| !listed.contains(*place)) {
                 let at: Vec<usize> = place.iter().map(|position| *position as usize).collect();
-                let (value, seen) = self.bound.entry(&self.target.shape, &at);
-                seen && value == 0.0 && self.target.exists(|dimension| at[dimension])
-            };
-            let zeros = named.iter().filter(|place| !listed.contains(*place) && is_zero(place));
-            held.extend(zeros.map(|place| (place.clone(), 0.0)));
+                // What is observed and not listed is 0.
+                let (_, is_zero) = self.bound.entry(&self.target.shape, &at);
+                let value = given.or(is_zero.then_some(0.0));
+                zeros += usize::from(is_zero && given.is_none());
+                valued += usize::from(given.is_some_and(|given| !is_zero || given != 0.0));
+                held.extend(value.map(|value| (place.clone(), value)));
+            }
             held.sort_by(|left, right| left.0.cmp(&right.0));
+        } else {
+            held = self.slices_of(observed, &held);
         }
+        let mut hidden = self.hidden(held, None);
+        let files = named.files().to_owned();
+        hidden.named = Some(ByFile { files, valued, zeros, different, left_out: named.left_out });
+        hidden
+    }
+
+    /// All elements of the slices of which one is held.
+    fn slices_of(&self, observed: Vec<Entry>, held: &[Entry]) -> Vec<Entry> {
+        let dimensions = self.dimensions();
+        let key =
+            |place: &[u32]| -> Vec<u32> { dimensions.iter().map(|dimension| place[*dimension]).collect() };
+        let keys: BTreeSet<Vec<u32>> = held.iter().map(|(place, _)| key(place)).collect();
+        observed.into_iter().filter(|(place, _)| keys.contains(&key(place))).collect()
+    }
+
+    /// The observed entries but those that are kept.
+    fn all_but(&self, is_kept: &dyn Fn(&Vec<u32>) -> bool) -> Hidden {
+        let observed = self.observed();
+        let held: Vec<Entry> = observed.iter().filter(|(place, _)| !is_kept(place)).cloned().collect();
+        if self.hide.whole.is_empty() {
+            return self.hidden(held, None);
+        }
+        let held = self.slices_of(observed, &held);
         self.hidden(held, None)
+    }
+
+    /// Units of counts that files give beside those of the data, of which nothing is taken.
+    fn units_beside(&self, named: &Named) -> Result<Hidden, DataError> {
+        let mut held = Vec::new();
+        for (place, value) in &named.entries {
+            let Some(value) = value else {
+                let name = &self.target.array.name;
+                return Err(DataError::new(format!(
+                    "entries of `{name}` cannot be hidden: a row under {} has no missing entries, and {} gives no counts",
+                    self.hide.family,
+                    named.files()
+                ))
+                .possible("the counts of further units, which the data do not have")
+                .help(format!(
+                    "give a fraction, by which the units of each count are drawn: `--heldout {name}=0.1`"
+                )));
+            };
+            held.extend((*value > 0.0).then(|| (place.clone(), *value)));
+        }
+        let kept: f64 = self.observed().iter().map(|(_, count)| count).sum();
+        let total: f64 = held.iter().map(|(_, count)| count).sum();
+        let valued = held.len();
+        let mut hidden = self.hidden(held, Some(if kept > 0.0 { total / kept } else { 1.0 }));
+        hidden.with_zeros = true;
+        let files = named.files().to_owned();
+        hidden.named = Some(ByFile { files, valued, zeros: 0, different: None, left_out: named.left_out });
+        Ok(hidden)
     }
 }
 
@@ -450,7 +550,10 @@ impl Taken<'_> {
                 for (entry, value) in values.iter().enumerate() {
                     let own = place(entry);
                     while let Some((zero, _)) = elements.next_if(|(place, _)| *place < own) {
-                        keep(zero, 0.0, false);
+                        // What is not listed is missing already, where it is no zero.
+                        if *unlisted_zero {
+                            keep(zero, 0.0, false);
+                        }
                     }
                     let seen = observed.as_ref().is_none_or(|observed| observed[entry]);
                     match (elements.next_if(|(place, _)| *place == own), hidden.odds, *unlisted_zero) {
@@ -461,7 +564,7 @@ impl Taken<'_> {
                         (Some(_), Some(_), _) | (Some(_), None, false) => {}
                     }
                 }
-                elements.for_each(|(zero, _)| keep(zero, 0.0, false));
+                elements.filter(|_| *unlisted_zero).for_each(|(zero, _)| keep(zero, 0.0, false));
                 (*indices, *values) = (columns, kept);
                 *observed = mask.contains(&false).then_some(mask);
             }
@@ -505,44 +608,13 @@ fn pieces(
     files.iter().map(read).collect()
 }
 
-/// The entries that files name. A dense file without a missing entry is a mask, and names what is not 0 in it; one with
-/// missing entries names the others.
+/// The entries that files name.
 fn listed(
     target: &Target<'_>,
     inputs: &Inputs,
     files: &[(Option<String>, Source)],
 ) -> Result<BTreeSet<Vec<u32>>, DataError> {
-    let mut entries = BTreeSet::new();
-    for piece in pieces(target, inputs, files, Some(Wanted::Positions))? {
-        if piece.is_documents() {
-            return Err(DataError::new(format!("{}: documents, which name no entries", piece.name()))
-                .possible("a table with a column for each axis, or a file with an entry for each position"));
-        }
-        let columns = positions(target, &piece)?;
-        let named: Box<dyn Fn(usize) -> bool> = match &piece.content {
-            Content::Dense(dense) => match &dense.values {
-                Values::Numbers(numbers) if numbers.iter().any(|value| value.is_nan()) => {
-                    Box::new(|entry| !numbers[entry].is_nan())
-                }
-                Values::Numbers(numbers) => Box::new(|entry| numbers[entry] != 0.0),
-                Values::Text(text) => Box::new(|entry| text.get(entry).is_some()),
-            },
-            Content::Coordinates(_) | Content::Long(_) | Content::Documents(_) => Box::new(|_| true),
-        };
-        for entry in (0..piece.content.len()).filter(|entry| named(*entry)) {
-            let place: Vec<u32> = columns.iter().map(|column| column[entry]).collect();
-            for (position, (size, letter)) in place.iter().zip(target.shape.iter().zip(&target.array.letters))
-            {
-                if *position as usize >= *size {
-                    let axis = &target.symbols.axis(target.symbols.letter(*letter).axis).name;
-                    let found = format!("{}: the position {position} of axis `{axis}`", piece.name());
-                    return Err(DataError::new(found).possible(format!("a position less than {size}")));
-                }
-            }
-            entries.insert(place);
-        }
-    }
-    Ok(entries)
+    Ok(Named::read(target, inputs, files)?.entries.into_keys().collect())
 }
 
 #[cfg(test)]

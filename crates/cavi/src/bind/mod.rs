@@ -35,6 +35,7 @@ mod hide;
 mod read_back;
 mod suspicions;
 mod texts;
+mod to_draw;
 
 #[cfg(test)]
 mod tests;
@@ -48,8 +49,8 @@ use cavi_model::Model;
 pub use data_error::DataError;
 pub(crate) use data_error::list;
 pub(crate) use frozen::Frozen;
-pub use hide::Hidden;
-pub(crate) use hide::{Hide, What};
+pub use hide::{ByFile, Different, Fold, Hidden};
+pub(crate) use hide::{Chosen, Draw, Hide, What};
 pub(crate) use inputs::number;
 pub use inputs::{ArrayInput, ColumnsInput, Inputs, LabelSource, LabelsInput, SetInput, SetValue, Source};
 pub use labels::Labels;
@@ -57,6 +58,8 @@ pub(crate) use pieces::with_name;
 pub use standardise::Standardised;
 pub(crate) use texts::of_json as texts_of_json;
 pub use texts::{Words, json as texts_json};
+pub(crate) use to_draw::bind_to_draw;
+pub(crate) use values::misfit;
 
 use crate::prepare::EntryAxis;
 use crate::prepare::entries::components;
@@ -90,6 +93,8 @@ pub struct Binding {
     pub listed: Vec<Option<Vec<Vec<u32>>>>,
     /// The axes of listed entries that a program was restated over.
     pub entries: Vec<EntryAxis>,
+    /// Of files of entries to hold out, how many entries the data cannot have, by array; none where there are none.
+    pub left_out: BTreeMap<String, usize>,
     /// Data of which entries are held out as missing ones.
     pub withheld: Vec<ArrayId>,
     /// Whether the data are new rows of an earlier fit, whose factors keep the layout that they had there.

@@ -188,7 +188,7 @@ pub(super) fn read_one(
     }
     if let Content::Long(long) = &content
         && long.values.is_none()
-        && wanted != Wanted::Positions
+        && !wanted.may_lack_values()
     {
         return Err(DataError::new(format!("{}: no column of values for `{}`", file.display(), array.name)));
     }
@@ -267,6 +267,15 @@ fn ragged_needs_groups(symbols: &Symbols, id: ArrayId, file: &str) -> DataError 
 
 /// The labels of a group, outermost first.
 fn path(symbols: &Symbols, id: ArrayId, group: &str) -> Result<Vec<String>, DataError> {
+    group_of(symbols, id, group).map(|(_, labels)| labels)
+}
+
+/// The axis that a group of an array is a position of, and the labels of the group, outermost first.
+pub(super) fn group_of(
+    symbols: &Symbols,
+    id: ArrayId,
+    group: &str,
+) -> Result<(AxisId, Vec<String>), DataError> {
     let array = symbols.array(id);
     let Some(letter) = ragged_letter(symbols, id) else {
         return Err(DataError::new(format!(
@@ -285,7 +294,10 @@ fn path(symbols: &Symbols, id: ArrayId, group: &str) -> Result<Vec<String>, Data
         ))
         .possible("one long table with a column for each axis, ancestors included"));
     }
-    split_path(symbols, symbols.letter(letter).axis, group)
+    let axis = symbols.letter(letter).axis;
+    let labels = split_path(symbols, axis, group)?;
+    let parent = symbols.axis(axis).parent.expect("a ragged axis has a parent");
+    Ok((parent, labels))
 }
 
 /// The labels of the ancestors that name a group of a ragged axis, outermost first.

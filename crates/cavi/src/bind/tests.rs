@@ -40,7 +40,10 @@ fn run(program: &str, options: &[&str], files: &[(&str, &str)]) -> Result<(Bindi
     let (tree, diagnostics) = cavi_syntax::parse(program);
     assert!(!diagnostics.iter().any(cavi_syntax::Diagnostic::is_error), "{diagnostics:?}");
     let (model, diagnostics) = cavi_model::resolve_with(&tree, &inputs.set_values());
-    let model = model.unwrap_or_else(|| panic!("{diagnostics:?}"));
+    let messages = |all: &[cavi_syntax::Diagnostic]| {
+        all.iter().map(|own| own.message.clone()).collect::<Vec<String>>().join("\n")
+    };
+    let model = model.ok_or_else(|| messages(&diagnostics))?;
     let binding = bind(&model, &inputs)
         .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
     let mut text = String::new();
@@ -405,8 +408,11 @@ fn constants_are_set_filled_and_computed() {
     );
     check(CONSTANTS, &[x, "--set a=4", "--set s=1"], &files, "item: 0 1\nx: 1 2\na: 4\nb: 2\nc: 2\ns: 1 1");
     refuse(CONSTANTS, &[x], &files, &["the constant `a` has no value", "--set a=VALUE"]);
-    refuse(CONSTANTS, &[x, "--set a=-4"], &files, &["statement `m ~ Normal(...)`: the sd (`b`) is -2"]);
-    refuse(CONSTANTS, &[x, "--set a=4", "--set c=0"], &files, &["the constant `b` is inf"]);
+    refuse(CONSTANTS, &[x, "--set a=-4"], &files, &["the sd of `Normal` is -2"]);
+    let negative = [files[0], ("s.csv", "3\n-4\n")];
+    let options = [x, "--set a=4", "--set s=s.csv"];
+    refuse(CONSTANTS, &options, &negative, &["statement `x ~ Normal(...)`: the sd (`s`) is -4"]);
+    refuse(CONSTANTS, &[x, "--set a=4", "--set c=0"], &files, &["`a / c` is infinite"]);
     refuse(
         CONSTANTS,
         &[x, "--set a=4", "--set s=l.csv"],

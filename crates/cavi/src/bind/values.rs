@@ -13,7 +13,7 @@ use super::pieces::Piece;
 pub(super) const UNKNOWN: f64 = f64::INFINITY;
 
 /// What a type expects, if the value is outside it. NaN is never inside.
-pub(super) fn misfit(support: Support, value: f64) -> Option<&'static str> {
+pub(crate) fn misfit(support: Support, value: f64) -> Option<&'static str> {
     let (fits, expected) = match support {
         Support::Real | Support::PositiveDefinite => (value.is_finite(), "a finite number"),
         Support::Positive => (value > 0.0 && value.is_finite(), "a finite number greater than 0"),

@@ -10,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::posterior::{Role, family, roles};
 
 /// Where a variable of a block is found in a draw of it.
-pub(super) struct Source {
+pub(crate) struct Source {
     block: BlockId,
     layout: Layout,
     /// For each member the variable and, for each of its elements in declared order, the place in a draw.

@@ -95,6 +95,8 @@ impl Predictor<'_> {
             odds: None,
             with_zeros: false,
             weights: None,
+            named: None,
+            notes: Vec::new(),
         };
         let letters = placed_letters(statement, &own.slice, false);
         let slices = vec![None; own.letters.len()];

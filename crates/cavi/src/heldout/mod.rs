@@ -12,53 +12,43 @@ mod averages;
 mod batch;
 mod draws;
 mod expected;
+pub mod folds;
 mod mixture;
+mod notes;
 mod predict;
+mod request;
 pub mod rows;
 mod total;
 
 use std::sync::OnceLock;
 
-use cavi_algebra::{ArrayId, ArrayKind, Support};
-use cavi_executor::{BoundArray, Parameters};
+use cavi_algebra::{ArrayId, BlockId, Equations, Support};
+use cavi_executor::{Bound, BoundArray, Parameters};
 use cavi_families::{Prediction, Slices};
 use cavi_model::{Model, Statement};
 use cavi_numerics::Threads;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Binomial, Distribution};
 
-use crate::bind::{Binding, DataError, Hidden, Hide, Inputs, Part, Source, What, bind_in_part};
+use crate::bind::{Binding, DataError, Draw, Hidden, Hide, Inputs, Part, What, bind_in_part};
 use crate::compare::ByEntry;
 use crate::compile::Compiled;
 use crate::error::Error;
-use crate::prepare::{EntryAxis, Problem, prepare};
+use crate::prepare::{Problem, prepare};
+use draws::Source as Drawn;
 pub use expected::Expected;
 use predict::Predictor;
 pub use predict::{BATCHES, DRAWS, Score};
 pub(crate) use predict::{exists as is_there, unflat};
+pub use request::{Asked, Request};
+use request::{Asking, requested};
 
 /// The first of the streams of random numbers that splits of rows of weight use.
 const FIRST_STREAM: u64 = 3 << 40;
 
-/// What to hide of one array: `--heldout NAME=FRACTION`, `--heldout NAME=FILE` or `--heldout NAME[GROUP]=FILE`.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// The array.
-    pub name: String,
-    /// The label of the group, for one file of a ragged array.
-    pub group: Option<String>,
-    /// How much, or which entries.
-    pub what: Asked,
-}
-
-/// How much is hidden, or which entries.
-#[derive(Clone, Debug)]
-pub enum Asked {
-    /// A share, between 0 and 1.
-    Share(f64),
-    /// The entries that a file names.
-    File(Source),
+/// How a block of q is drawn.
+pub(crate) fn sources(equations: &Equations, bound: &Bound, block: BlockId) -> Drawn {
+    Drawn::new(equations, bound, block)
 }
 
 /// The held-out part of the data.
@@ -66,52 +56,6 @@ pub enum Asked {
 pub struct HeldOut {
     /// One for each array, in the order in which they were asked for.
     pub parts: Vec<Hidden>,
-}
-
-impl Request {
-    /// Reads `NAME=FRACTION`, `NAME=FILE` or `NAME[GROUP]=FILE`.
-    ///
-    /// # Errors
-    /// A text of another form, a fraction that is not between 0 and 1, a name of no file.
-    pub fn parse(option: &str, text: &str) -> Result<Request, DataError> {
-        let form = || {
-            DataError::new(format!("`{option} {text}` is not of the form `NAME=FRACTION` or `NAME=FILE`"))
-                .help(format!("`{option} n=0.1` hides a tenth of `n`"))
-        };
-        let input = crate::bind::ArrayInput::parse(text).ok_or_else(form)?;
-        let value = text.split_once('=').map_or("", |(_, value)| value);
-        let Some(share) = crate::bind::number(value) else {
-            let path = input.source.name().to_owned();
-            if path.extension().is_none() && !path.exists() {
-                let found = format!("`{option} {text}`: `{}` is neither a number nor a file", path.display());
-                return Err(
-                    DataError::new(found).possible("a fraction between 0 and 1, or a file of entries")
-                );
-            }
-            return Ok(Request { name: input.name, group: input.group, what: Asked::File(input.source) });
-        };
-        if !(share > 0.0 && share < 1.0) {
-            return Err(DataError::new(format!("`{option} {text}`: the fraction is {share}"))
-                .possible("a number greater than 0 and less than 1"));
-        }
-        if input.group.is_some() {
-            return Err(DataError::new(format!(
-                "`{option} {text}`: a fraction is that of all groups together"
-            ))
-            .help(format!("`{option} {}={value}`", input.name)));
-        }
-        Ok(Request { name: input.name, group: None, what: Asked::Share(share) })
-    }
-
-    /// Reads `NAME=FILE` or `NAME[GROUP]=FILE`.
-    ///
-    /// # Errors
-    /// A text of another form.
-    pub fn parse_file(option: &str, text: &str) -> Result<Request, DataError> {
-        let form = || DataError::new(format!("`{option} {text}` is not of the form `NAME=FILE`"));
-        let input = crate::bind::ArrayInput::parse(text).ok_or_else(form)?;
-        Ok(Request { name: input.name, group: input.group, what: Asked::File(input.source) })
-    }
 }
 
 /// How an array is split.
@@ -129,8 +73,13 @@ enum Way {
 fn way_of(model: &Model, statement: &Statement, by_file: bool) -> Way {
     let array = model.symbols.array(statement.target);
     let prediction = statement.family.prediction();
-    let thins = matches!(prediction, Prediction::Units | Prediction::Rate);
-    if !by_file && thins && array.support == Support::Count && array.absent.zero {
+    // Rows have no missing entries: of them a file gives units. Of a count under a rate it names the entry.
+    let thins = match prediction {
+        Prediction::Units => true,
+        Prediction::Rate => !by_file,
+        Prediction::Trial | Prediction::Class | Prediction::Density => false,
+    };
+    if thins && array.support == Support::Count && array.absent.zero {
         return Way::Units;
     }
     let weight = (!by_file && prediction == Prediction::Class).then(|| weight_of(model, statement)).flatten();
@@ -154,63 +103,6 @@ fn weight_of(model: &Model, statement: &Statement) -> Option<ArrayId> {
         axes(statement.target).len() == axes(*by).len()
             && observed.map(|own| own.target).eq([statement.target])
     })
-}
-
-/// What was asked for of each array, in order.
-fn requested<'m>(
-    model: &'m Model,
-    option: &str,
-    requests: &[Request],
-) -> Result<Vec<(&'m Statement, Asking)>, Vec<DataError>> {
-    let symbols = &model.symbols;
-    let known: Vec<&str> = model
-        .statements
-        .iter()
-        .filter(|statement| statement.observed)
-        .map(|statement| symbols.array(statement.target).name.as_str())
-        .collect();
-    let mut problems = Vec::new();
-    let mut found: Vec<(&Statement, Asking)> = Vec::new();
-    for request in requests {
-        let name = &request.name;
-        let statement = symbols.find(name).and_then(|id| model.statement_of(id));
-        let Some(statement) = statement.filter(|statement| statement.observed) else {
-            let what = match symbols.find(name).map(|id| symbols.array(id)) {
-                None => "the program has no data of this name",
-                Some(array) if array.kind == ArrayKind::Data => {
-                    "these data stand on the left of no `~`, and are not predicted"
-                }
-                Some(array) if array.kind == ArrayKind::Constant => "this is a constant",
-                Some(_) => "this is a latent variable",
-            };
-            problems.push(DataError::unknown(format!("`{option} {name}`: {what}"), name, &known));
-            continue;
-        };
-        match (found.iter_mut().find(|(own, _)| own.target == statement.target), &request.what) {
-            (None, Asked::Share(share)) => found.push((statement, Asking::Share(*share))),
-            (None, Asked::File(source)) => {
-                found.push((statement, Asking::Files(vec![(request.group.clone(), source.clone())])));
-            }
-            (Some((_, Asking::Files(files))), Asked::File(source))
-                if request.group.is_some()
-                    && files.iter().all(|(group, _)| group.is_some() && *group != request.group) =>
-            {
-                files.push((request.group.clone(), source.clone()));
-            }
-            (Some(_), _) => {
-                problems.push(DataError::new(format!("`{option} {name}` is given twice")).possible(
-                    "one fraction or one file an array, or one file for each group of a ragged array",
-                ))
-            }
-        }
-    }
-    if problems.is_empty() { Ok(found) } else { Err(problems) }
-}
-
-/// What was asked for of one array.
-enum Asking {
-    Share(f64),
-    Files(Vec<(Option<String>, Source)>),
 }
 
 /// What is hidden of the data of a statement, by how they are split.
@@ -239,7 +131,8 @@ fn hiding(model: &Model, statement: &Statement, what: What, way: Way) -> Result<
             (0..array.slice.len()).filter(|dimension| array.slice[*dimension]).collect()
         }
     };
-    Ok(Hide { array: statement.target, whole, thin: way == Way::Units, what, rows: None })
+    let thin = way == Way::Units;
+    Ok(Hide { array: statement.target, whole, thin, what, family: family.name(), rows: None })
 }
 
 /// A program bound to a part of its data.
@@ -265,22 +158,28 @@ pub fn bind(
     let mut ways = Vec::new();
     let mut hide = Vec::new();
     for (statement, asking) in requested(&compiled.model, "--heldout", requests)? {
-        let way = way_of(&compiled.model, statement, matches!(asking, Asking::Files(_)));
-        let what = match (asking, way) {
+        let way = way_of(&compiled.model, statement, !matches!(asking, Asking::Draw(_)));
+        let (what, draw) = match (asking, way) {
             // Their weights are split, and all of them stay.
-            (Asking::Share(share), Way::Weights(_)) => {
-                ways.push((way, share));
-                hide.push(hiding(&compiled.model, statement, What::Nothing, way)?);
-                continue;
-            }
-            (Asking::Share(share), _) => What::Share(share),
-            (Asking::Files(files), _) => What::Entries(files),
+            (Asking::Draw(draw), Way::Weights(_)) => (What::Nothing, Some(draw)),
+            (Asking::Draw(draw), _) => (What::Drawn(draw), None),
+            (Asking::Chosen(chosen), _) => (What::Chosen(chosen), None),
+            (Asking::Files(files), _) => (What::Entries(files), None),
         };
-        ways.push((way, 0.0));
+        ways.push((way, draw));
         hide.push(hiding(&compiled.model, statement, what, way)?);
     }
     let part = Part { hide: &hide, seed, frozen: None, ..Part::default() };
-    let Split { problem, held, .. } = bind_split(compiled, inputs, &part, &ways)?;
+    let Split { mut problem, held, .. } = bind_split(compiled, inputs, &part, &ways)?;
+    for own in &held.parts {
+        let name = &problem.model.symbols.array(own.array).name;
+        if let Some(named) = own.named.as_ref().filter(|named| named.left_out > 0) {
+            problem.binding.left_out.insert(name.clone(), named.left_out);
+        }
+        problem.binding.warnings.extend(notes::mask(&problem.model, own));
+        problem.binding.notes.extend(notes::by_file(&problem.model, own));
+        problem.binding.notes.extend(own.notes.iter().cloned());
+    }
     if let Some(empty) = held.parts.iter().find(|part| part.is_empty()) {
         let name = &problem.model.symbols.array(empty.array).name;
         return Err(DataError::new(format!(
@@ -297,13 +196,13 @@ fn bind_split(
     compiled: Compiled,
     inputs: &Inputs,
     part: &Part<'_>,
-    ways: &[(Way, f64)],
+    ways: &[(Way, Option<Draw>)],
 ) -> Result<Split, Error> {
     let bound = bind_in_part(&compiled.model, inputs, part)?;
     let (mut binding, mut hidden) = (bound.binding, bound.hidden);
-    for ((way, share), hidden) in ways.iter().zip(&mut hidden) {
-        if let Way::Weights(weight) = way {
-            thin_weights(&mut binding, *weight, *share, part.seed, hidden)?;
+    for ((way, draw), hidden) in ways.iter().zip(&mut hidden) {
+        if let (Way::Weights(weight), Some(draw)) = (way, draw) {
+            thin_weights(&mut binding, *weight, *draw, part.seed, hidden)?;
         }
     }
     binding.new_rows = part.frozen.is_some();
@@ -315,7 +214,9 @@ fn bind_split(
         .map(|(hide, _)| hide.array)
         .collect();
     let problem = prepare(compiled, binding)?;
-    hidden.iter_mut().for_each(|hidden| at_entries(&problem.binding.entries, hidden));
+    for own in &mut hidden {
+        at_entries(&problem, own)?;
+    }
     Ok(Split { problem, held: HeldOut { parts: hidden }, dropped: bound.dropped })
 }
 
@@ -323,7 +224,7 @@ fn bind_split(
 fn thin_weights(
     binding: &mut Binding,
     weight: ArrayId,
-    share: f64,
+    draw: Draw,
     seed: u64,
     hidden: &mut Hidden,
 ) -> Result<(), DataError> {
@@ -340,8 +241,7 @@ fn thin_weights(
     }
     let mut held = Vec::with_capacity(values.len());
     for value in values.iter_mut() {
-        let units =
-            Binomial::new(*value as u64, share).expect("a share is a probability").sample(&mut rng) as f64;
+        let units = draw.units(*value as u64, &mut rng) as f64;
         *value -= units;
         held.push(units);
     }
@@ -361,22 +261,33 @@ fn thin_weights(
 }
 
 /// Hidden entries of an array that a program was restated over: their numbers among the listed ones.
-fn at_entries(axes: &[EntryAxis], hidden: &mut Hidden) {
-    let own = axes.iter().find_map(|entries| {
+fn at_entries(problem: &Problem, hidden: &mut Hidden) -> Result<(), DataError> {
+    let own = problem.binding.entries.iter().find_map(|entries| {
         entries.data.iter().find(|own| own.array == hidden.array).map(|member| (entries, member))
     });
-    let Some((entries, member)) = own else { return };
+    let Some((entries, member)) = own else { return Ok(()) };
     let count = entries.columns.first().map_or(0, Vec::len);
     let number: std::collections::BTreeMap<Vec<u32>, u32> = (0..count)
         .map(|entry| (entries.columns.iter().map(|column| column[entry]).collect(), entry as u32))
         .collect();
-    let length = hidden.values.len();
-    let of = |entry: usize| -> u32 {
+    let mut places = Vec::with_capacity(hidden.values.len());
+    for entry in 0..hidden.values.len() {
         let place: Vec<u32> =
             member.places.iter().map(|dimension| hidden.coordinates[*dimension][entry]).collect();
-        *number.get(&place).expect("what is hidden was listed")
-    };
-    hidden.coordinates = vec![(0..length).map(of).collect()];
+        let Some(number) = number.get(&place) else {
+            let name = &problem.model.symbols.array(hidden.array).name;
+            let positions: Vec<String> = place.iter().map(u32::to_string).collect();
+            return Err(DataError::new(format!(
+                "the held-out entry at the positions {} of `{name}` is not listed in the data, and the program has latents for \
+                 listed entries alone",
+                positions.join(", ")
+            ))
+            .possible("entries that the data list"));
+        };
+        places.push(*number);
+    }
+    hidden.coordinates = vec![places];
+    Ok(())
 }
 
 /// How well a fit predicts what it was not given, one score an array.

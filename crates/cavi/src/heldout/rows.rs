@@ -23,7 +23,7 @@ use cavi_model::{InitSpec, Start, Statement};
 use cavi_syntax::Diagnostic;
 
 use super::{Asking, HeldOut, Request, Score, Split, Way, bind_split, hiding, requested, way_of};
-use crate::bind::{DataError, Hide, Inputs, Part, What};
+use crate::bind::{DataError, Draw, Hide, Inputs, Part, What};
 use crate::compile::Compiled;
 use crate::directory::Stored;
 use crate::error::Error;
@@ -60,8 +60,8 @@ impl Rows {
     }
 }
 
-/// What is hidden of each array, and how it is split; of rows of weight with the share.
-type Splits = (Vec<Hide>, Vec<(Way, f64)>);
+/// What is hidden of each array, and how it is split; of rows of weight with what is drawn.
+type Splits = (Vec<Hide>, Vec<(Way, Option<Draw>)>);
 
 /// Binds new rows to the program of earlier fits, splits them and fits their own latents given each. `compiled` is this program, with
 /// the constants of the fits (`stored`) where `inputs` give no others.
@@ -142,12 +142,12 @@ impl RowAxes<'_> {
             let by_file = given.is_some();
             // The counts of the first part may be given for what is thinned.
             let split = way_of(self.model, statement, by_file && !self.thins(statement));
-            let (what, share) = match (reads, given) {
-                (false, _) => (What::Nothing, 0.0),
-                (true, Some(Asking::Files(files))) => (What::AllBut(files), 0.0),
-                (true, None | Some(Asking::Share(_))) => match split {
-                    Way::Weights(_) => (What::Nothing, SHARE),
-                    Way::Units | Way::Entries => (What::Share(SHARE), 0.0),
+            let (what, draw) = match (reads, given) {
+                (false, _) => (What::Nothing, None),
+                (true, Some(Asking::Files(files))) => (What::AllBut(files), None),
+                (true, None | Some(Asking::Draw(_) | Asking::Chosen(_))) => match split {
+                    Way::Weights(_) => (What::Nothing, Some(Draw::Share(SHARE))),
+                    Way::Units | Way::Entries => (What::Drawn(Draw::Share(SHARE)), None),
                 },
             };
             let split = if reads { split } else { Way::Entries };
@@ -159,7 +159,7 @@ impl RowAxes<'_> {
                 axes.into_iter().find(|axis| self.axes.contains(axis)).map(|axis| (*letter, axis))
             });
             hide.push(own);
-            splits.push((split, share));
+            splits.push((split, draw));
         }
         if let Some((statement, _)) = asked.first() {
             let name = &symbols.array(statement.target).name;

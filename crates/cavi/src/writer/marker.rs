@@ -53,6 +53,20 @@ pub fn finish(directory: &Path) -> io::Result<()> {
     put(directory, State::Whole, &files_below(directory)?)
 }
 
+/// Lists one more file of a whole directory as Cavi's; of a directory without a marker there is no list.
+pub fn add(directory: &Path, file: &str) -> io::Result<()> {
+    if state(directory) != Some(State::Whole) {
+        return Ok(());
+    }
+    let mut files = own_files(directory)?;
+    if !files.iter().any(|own| own == file) {
+        files.push(file.to_owned());
+        files.sort();
+        put(directory, State::Whole, &files)?;
+    }
+    Ok(())
+}
+
 /// Marks a directory whose place another is about to take. A whole one of Cavi's keeps its marker.
 pub fn replace(directory: &Path) -> io::Result<()> {
     match state(directory) {

@@ -64,7 +64,7 @@ pub(super) fn layout(table: &Table<'_>, options: &ReadOptions<'_>) -> Result<Lay
         }
         let must_be_long = maps_positions || value.is_some() || dimensions.len() > 2;
         if must_be_long
-            || options.wanted == Wanted::Positions
+            || options.wanted.may_lack_values()
                 && table.header.is_some()
                 && positions.iter().any(Option::is_some)
         {
@@ -155,6 +155,10 @@ fn long_by_ids(
     if let Some(positions) = told.filter(|_| columns.len() == dimensions.len()) {
         match (options.wanted, rest.as_slice()) {
             (Wanted::Positions, _) => return Ok(Some(Layout::Long { positions, value: None })),
+            (Wanted::Optional, _) => {
+                let value = numeric_value(table, &positions)?;
+                return Ok(Some(Layout::Long { positions, value }));
+            }
             (_, [value]) => return Ok(Some(Layout::Long { positions, value: Some(*value) })),
             (Wanted::Numbers | Wanted::Text, _) => {}
         }
@@ -201,7 +205,7 @@ fn columns_line(table: &Table<'_>, options: &ReadOptions<'_>, positions: &[Optio
             position.or_else(|| left.next()).map_or("COLUMN".to_owned(), |column| table.name(column));
         parts.push(format!("{name}:{column}"));
     }
-    if options.wanted != Wanted::Positions {
+    if !options.wanted.may_lack_values() {
         let named = options.column.map(str::to_owned);
         let value = named.or_else(|| left.next().map(|column| table.name(column)));
         parts.push(format!("value:{}", value.unwrap_or_else(|| "COLUMN".to_owned())));
@@ -266,8 +270,11 @@ fn long_value(
     positions: &[usize],
     named: Option<usize>,
 ) -> Result<Option<usize>, FileError> {
-    if options.wanted == Wanted::Positions || named.is_some() {
-        return Ok(named);
+    match (options.wanted, named) {
+        (_, Some(named)) => return Ok(Some(named)),
+        (Wanted::Positions, None) => return Ok(None),
+        (Wanted::Optional, None) => return numeric_value(table, positions),
+        (Wanted::Numbers | Wanted::Text, None) => {}
     }
     only_value(table, |column| positions.contains(&column)).map(Some)
 }
@@ -308,6 +315,19 @@ fn only_value(table: &Table<'_>, is_taken: impl Fn(usize) -> bool) -> Result<usi
     }
 }
 
+/// The one column beside those of positions, if there is one and its first field is a number or missing.
+fn numeric_value(table: &Table<'_>, positions: &[usize]) -> Result<Option<usize>, FileError> {
+    let Ok(value) = only_value(table, |column| positions.contains(&column)) else { return Ok(None) };
+    let mut records = table.records.clone();
+    let mut fields = Vec::new();
+    while records.next(&mut fields)?.is_some() {
+        if !is_blank(&fields) {
+            return Ok(fields.get(value).is_some_and(|field| field.cell().is_some()).then_some(value));
+        }
+    }
+    Ok(None)
+}
+
 /// An array of one dimension, or of none.
 fn vector(
     table: &Table<'_>,
@@ -316,9 +336,13 @@ fn vector(
     value: Option<usize>,
     is_mapped: bool,
 ) -> Result<Layout, FileError> {
-    if options.wanted == Wanted::Positions
+    if options.wanted.may_lack_values()
         && let Some(label) = label
     {
+        let value = match (value, options.wanted) {
+            (None, Wanted::Optional) => numeric_value(table, &[label])?,
+            (value, _) => value,
+        };
         return Ok(Layout::Long { positions: vec![label], value });
     }
     // The only column holds the values, whatever its name.

@@ -297,7 +297,7 @@ fn body(
     }
     let values = match options.wanted {
         Wanted::Text => Values::Text(texts.finish()),
-        Wanted::Numbers | Wanted::Positions => Values::Numbers(numbers),
+        Wanted::Numbers | Wanted::Positions | Wanted::Optional => Values::Numbers(numbers),
     };
     Ok(Body { labels: label_columns.into_iter().map(Collector::finish).collect(), values, lines, rows })
 }

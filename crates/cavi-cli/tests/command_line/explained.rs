@@ -1,0 +1,193 @@
+//! How much of the data a fit explains: by the formulas of the handbooks, from the posterior means that the fit wrote.
+
+use std::fs;
+use std::path::Path;
+
+use crate::common::{cavi, scratch, text};
+use serde_json::Value;
+
+/// Fits, and gives back what `summary.json` says is explained, and what was printed.
+fn fitted(directory: &Path, program: &str, data: &[&str]) -> (Value, String) {
+    fs::write(directory.join("m.cavi"), program).unwrap();
+    let mut arguments =
+        vec!["fit", "m.cavi", "--sweeps", "25", "--progress", "none", "--out", "o", "--force"];
+    data.iter().for_each(|data| arguments.extend(["--data", data]));
+    let output = cavi(directory, &arguments);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let summary = fs::read_to_string(directory.join("o/summary.json")).unwrap();
+    let summary: Value = serde_json::from_str(&summary).unwrap();
+    (summary["explained"].clone(), text(&output.stdout))
+}
+
+fn mean(directory: &Path, name: &str) -> Vec<f64> {
+    cavi_files::read_npy(&directory.join(format!("o/posterior/{name}.npy"))).unwrap().values
+}
+
+fn csv(rows: &[Vec<f64>]) -> String {
+    let line = |row: &Vec<f64>| {
+        let cell = |value: &f64| if value.is_nan() { "NA".to_owned() } else { value.to_string() };
+        row.iter().map(cell).collect::<Vec<String>>().join(",") + "\n"
+    };
+    rows.iter().map(line).collect()
+}
+
+fn close(found: &Value, expected: f64) {
+    let found = found.as_f64().unwrap();
+    assert!((found - expected).abs() < 1e-9, "{found} and {expected}");
+}
+
+/// The means of the observed entries of each column.
+fn columns(rows: &[Vec<f64>]) -> Vec<f64> {
+    let of = |column: usize| {
+        let own: Vec<f64> = rows.iter().map(|row| row[column]).filter(|value| !value.is_nan()).collect();
+        own.iter().sum::<f64>() / own.len() as f64
+    };
+    (0..rows[0].len()).map(of).collect()
+}
+
+/// `1 - sum f(y, fitted) / sum f(y, column)` over the observed entries.
+fn share(rows: &[Vec<f64>], fitted: &dyn Fn(usize, usize) -> f64, f: &dyn Fn(f64, f64) -> f64) -> f64 {
+    let means = columns(rows);
+    let (mut left, mut all) = (0.0, 0.0);
+    for (i, row) in rows.iter().enumerate() {
+        for (j, value) in row.iter().enumerate().filter(|(_, value)| !value.is_nan()) {
+            left += f(*value, fitted(i, j));
+            all += f(*value, means[j]);
+        }
+    }
+    1.0 - left / all
+}
+
+/// Twelve rows and six columns of two patterns, with some noise.
+fn numbers() -> Vec<Vec<f64>> {
+    let cell = |i: usize, j: usize| {
+        let (a, b) = ((i as f64 * 0.9).sin(), (i as f64 * 0.4).cos());
+        3.0 + j as f64
+            + a * (j as f64 - 2.0)
+            + b * ((j * j) as f64 / 9.0)
+            + ((i * 7 + j * 5) % 11) as f64 / 40.0
+    };
+    (0..12).map(|i| (0..6).map(|j| cell(i, j)).collect()).collect()
+}
+
+fn squared(value: f64, mean: f64) -> f64 {
+    (value - mean).powi(2)
+}
+
+fn poisson(value: f64, mean: f64) -> f64 {
+    2.0 * (if value > 0.0 { value * (value / mean).ln() } else { 0.0 } - value + mean)
+}
+
+#[test]
+fn the_variance_that_factors_explain_is_that_about_the_column_means() {
+    let directory = scratch("explained_numbers");
+    let mut rows = numbers();
+    (rows[2][3], rows[7][0]) = (f64::NAN, f64::NAN);
+    fs::write(directory.join("x.csv"), csv(&rows)).unwrap();
+    let program = "axis row[i]\naxis column[j]\naxis part[k] = 2\ndata x[i, j] : real, absent = NA\n\
+        z[i, k] ~ Normal(0, sd = 1)\nw[j, k] ~ Normal(0, sd = 2)\nm[j] ~ Normal(0, sd = 10)\ntau ~ Gamma(1, rate = 0.1)\n\
+        x[i, j] ~ Normal(m[j] + sum[k](z[i, k] * w[j, k]), prec = tau)\n";
+    let (explained, shown) = fitted(&directory, program, &["x=x.csv"]);
+    let (z, w, m) = (mean(&directory, "z.mean"), mean(&directory, "w.mean"), mean(&directory, "m.mean"));
+    let of = |i: usize, j: usize| m[j] + (0..2).map(|k| z[i * 2 + k] * w[j * 2 + k]).sum::<f64>();
+    let expected = share(&rows, &of, &squared);
+    close(&explained["x"]["share"], expected);
+    assert!(expected > 0.8, "{expected}");
+    assert_eq!((&explained["x"]["measure"], &explained["x"]["n_compared"]), (&"variance".into(), &70.into()));
+    let line = format!("explains {:.1} % of the variance of x about its column means", 100.0 * expected);
+    assert!(shown.contains(&line), "{shown}");
+    let summary = cavi(&directory, &["summary", "o"]);
+    assert!(text(&summary.stdout).contains(&line));
+}
+
+#[test]
+fn views_have_shares_of_their_own_and_scaled_data_count_as_the_fit_saw_them() {
+    let directory = scratch("explained_views");
+    let rows = numbers();
+    let part = |columns: std::ops::Range<usize>, times: f64| -> Vec<Vec<f64>> {
+        rows.iter().map(|row| columns.clone().map(|j| row[j] * times).collect()).collect()
+    };
+    let views = [part(0..4, 1.0), part(4..6, 1000.0)];
+    fs::write(directory.join("a.csv"), csv(&views[0])).unwrap();
+    fs::write(directory.join("b.csv"), csv(&views[1])).unwrap();
+    let program = "axis sample[n]\naxis view[m]\naxis feature[j] in view[m]\naxis part[k] = 1\n\
+        data x[n, m, j] : real, center over n, scale over n\nz[n, k] ~ Normal(0, sd = 1)\nw[m, j, k] ~ Normal(0, sd = 1)\n\
+        tau[m] ~ Gamma(1, rate = 1)\nx[n, m, j] ~ Normal(sum[k](z[n, k] * w[m, j, k]), prec = tau[m])\n";
+    let (explained, shown) = fitted(&directory, program, &["x[a]=a.csv", "x[b]=b.csv"]);
+    let z = mean(&directory, "z.mean");
+    // Centred and scaled by columns, the mean of each is 0, and all count alike.
+    let scaled = |rows: &[Vec<f64>]| -> Vec<Vec<f64>> {
+        let means = columns(rows);
+        let sd = |j: usize| {
+            (rows.iter().map(|row| (row[j] - means[j]).powi(2)).sum::<f64>() / rows.len() as f64).sqrt()
+        };
+        let sds: Vec<f64> = (0..means.len()).map(sd).collect();
+        rows.iter().map(|row| (0..row.len()).map(|j| (row[j] - means[j]) / sds[j]).collect()).collect()
+    };
+    for (rows, view) in views.iter().zip(["a", "b"]) {
+        let w = mean(&directory, &format!("w.mean/{view}"));
+        let expected = share(&scaled(rows), &|i, j| z[i] * w[j], &squared);
+        close(&explained["x"]["groups"][view], expected);
+        assert!(shown.contains(&format!("{view} {:.1} %", 100.0 * expected)), "{shown}");
+    }
+}
+
+#[test]
+fn counts_and_outcomes_are_explained_by_their_deviance() {
+    let directory = scratch("explained_counts");
+    let counts: Vec<Vec<f64>> =
+        (0..10).map(|i| (0..7).map(|j| ((i * j + 3 * (i % 2) * (j % 2) * 5) % 6) as f64).collect()).collect();
+    fs::write(directory.join("x.csv"), csv(&counts)).unwrap();
+    let poisson_program = "axis row[i]\naxis column[j]\naxis part[k] = 2\ndata x[i, j] : count, absent = 0\n\
+        w[i, k] ~ Gamma(1, rate = 1)\nh[j, k] ~ Gamma(1, rate = 1)\nx[i, j] ~ Poisson(sum[k](w[i, k] * h[j, k]))\n";
+    let (explained, _) = fitted(&directory, poisson_program, &["x=x.csv"]);
+    let (w, h) = (mean(&directory, "w.mean"), mean(&directory, "h.mean"));
+    let of = |i: usize, j: usize| (0..2).map(|k| w[i * 2 + k] * h[j * 2 + k]).sum::<f64>();
+    close(&explained["x"]["share"], share(&counts, &of, &poisson));
+    assert_eq!((&explained["x"]["measure"], &explained["x"]["n_entries"]), (&"deviance".into(), &70.into()));
+
+    // Of complete rows: their totals times the columns' shares are the deviance of no structure.
+    let topics = "axis row[i]\naxis column[j]\naxis part[k] = 2\ndata x[i, j] : count, absent = 0\n\
+        w[i, :k] ~ Dirichlet(0.5)\nh[k, :j] ~ Dirichlet(0.5)\nx[i, :j] ~ Multinomial(sum[k](w[i, k] * h[k, :j]))\n";
+    let (explained, _) = fitted(&directory, topics, &["x=x.csv"]);
+    let (w, h) = (mean(&directory, "w.mean"), mean(&directory, "h.mean"));
+    let totals: Vec<f64> = counts.iter().map(|row| row.iter().sum()).collect();
+    let of_column = |j: usize| counts.iter().map(|row| row[j]).sum::<f64>();
+    let (mut left, mut all) = (0.0, 0.0);
+    for (i, row) in counts.iter().enumerate() {
+        for (j, value) in row.iter().enumerate() {
+            let share: f64 = (0..2).map(|k| w[i * 2 + k] * h[k * 7 + j]).sum();
+            left += poisson(*value, totals[i] * share);
+            all += poisson(*value, totals[i] * of_column(j) / totals.iter().sum::<f64>());
+        }
+    }
+    close(&explained["x"]["share"], 1.0 - left / all);
+
+    let outcomes: Vec<Vec<f64>> =
+        counts.iter().map(|row| row.iter().map(|own| f64::from(*own > 2.0)).collect()).collect();
+    fs::write(directory.join("x.csv"), csv(&outcomes)).unwrap();
+    let trials =
+        "axis row[i]\naxis column[j]\ndata x[i, j] : binary\np[i] ~ Beta(1, 1)\nx[i, j] ~ Bernoulli(p[i])\n";
+    let (explained, _) = fitted(&directory, trials, &["x=x.csv"]);
+    let p = mean(&directory, "p.mean");
+    let log = |value: f64, mean: f64| -2.0 * if value == 1.0 { mean.ln() } else { (1.0 - mean).ln() };
+    close(&explained["x"]["share"], share(&outcomes, &|i, _| p[i], &log));
+}
+
+#[test]
+fn a_regression_has_the_coefficient_of_determination() {
+    let directory = scratch("explained_regression");
+    let (t, y): (Vec<f64>, Vec<f64>) =
+        (0..20).map(|i| (i as f64 / 4.0, 1.0 + i as f64 / 3.0 + ((i * 13) % 7) as f64 / 5.0)).unzip();
+    fs::write(directory.join("t.csv"), t.iter().map(|own| format!("{own}\n")).collect::<String>()).unwrap();
+    fs::write(directory.join("y.csv"), y.iter().map(|own| format!("{own}\n")).collect::<String>()).unwrap();
+    let program = "axis row[i]\ndata t[i] : real\ndata y[i] : real\na ~ Normal(0, sd = 10)\nb ~ Normal(0, sd = 10)\n\
+        tau ~ Gamma(1, rate = 1)\ny[i] ~ Normal(a + b * t[i], prec = tau)\n";
+    let (explained, shown) = fitted(&directory, program, &["t=t.csv", "y=y.csv"]);
+    let (a, b) = (mean(&directory, "a.mean")[0], mean(&directory, "b.mean")[0]);
+    let centre = y.iter().sum::<f64>() / 20.0;
+    let left: f64 = t.iter().zip(&y).map(|(t, y)| (y - a - b * t).powi(2)).sum();
+    let all: f64 = y.iter().map(|y| (y - centre).powi(2)).sum();
+    close(&explained["y"]["share"], 1.0 - left / all);
+    assert!(shown.contains("of the variance of y about its mean\n"), "{shown}");
+}

@@ -1,0 +1,112 @@
+//! Means with intervals of 90 %, one below the other.
+
+use serde_json::{Value, json};
+
+use super::{key, keyed, vega};
+use crate::figure::{Figure, Table, short};
+use crate::html::{count, number};
+
+/// A number with its interval.
+pub(crate) struct Interval {
+    /// What it belongs to.
+    pub label: String,
+    /// The mean.
+    pub mean: f64,
+    /// The ends of the interval, where q has them.
+    pub ends: Option<(f64, f64)>,
+}
+
+/// A point and a line for each; `more` are left out. Positive numbers of very different sizes stand on a logarithmic scale.
+pub(crate) fn figure(
+    variable: &str,
+    axis: &str,
+    intervals: &[Interval],
+    more: usize,
+    signed: bool,
+) -> Figure {
+    let has_ends = intervals.iter().any(|own| own.ends.is_some());
+    let all = intervals.iter().flat_map(|own| [own.mean, own.ends.unwrap_or((own.mean, own.mean)).0]);
+    let (least, most) = all.fold((f64::INFINITY, 0.0_f64), |(low, high), own| (low.min(own), high.max(own)));
+    let logarithmic = !signed && least > 0.0 && most / least > 1000.0;
+    let row = |(place, own): (usize, &Interval)| {
+        let mut row = json!({ "key": key(place, &own.label), "label": own.label, "value": short(own.mean) });
+        if let Some((low, high)) = own.ends {
+            row["low"] = short(low);
+            row["high"] = short(high);
+        }
+        row
+    };
+    let cells = intervals.iter().map(|own| {
+        let mut cells = vec![own.label.clone(), number(own.mean)];
+        if has_ends {
+            let (low, high) = own.ends.unwrap_or((f64::NAN, f64::NAN));
+            cells.extend([number(low), number(high)]);
+        }
+        cells
+    });
+    let head: &[&str] = if has_ends { &[axis, "mean", "5 %", "95 %"] } else { &[axis, "mean"] };
+    let mut note = match has_ends {
+        true => "A point is the mean under q, the line around it holds 90 % of the probability.".to_owned(),
+        false => "A point is the mean under q.".to_owned(),
+    };
+    if signed && has_ends {
+        let apart = intervals
+            .iter()
+            .filter(|own| own.ends.is_some_and(|(low, high)| low > 0.0 || high < 0.0))
+            .count();
+        note += &format!(" {apart} of {} intervals do not hold 0.", intervals.len());
+    }
+    if logarithmic {
+        note += " The scale is logarithmic.";
+    }
+    if more > 0 {
+        note += &format!(" The largest are shown; {} more are left out.", count(more));
+    }
+    let rows: Vec<Value> = intervals.iter().enumerate().map(row).collect();
+    Figure {
+        title: format!("{variable} by {axis}"),
+        note,
+        drawing: vega(spec(variable, axis, rows, has_ends, signed, logarithmic)),
+        table: Table::new(head, 1, cells),
+    }
+}
+
+fn spec(
+    variable: &str,
+    axis: &str,
+    rows: Vec<Value>,
+    has_ends: bool,
+    signed: bool,
+    logarithmic: bool,
+) -> Value {
+    let count = rows.len();
+    let y = keyed();
+    let scale = if logarithmic { json!({ "type": "log" }) } else { json!({ "zero": signed }) };
+    let x = |field: &str| json!({ "field": field, "type": "quantitative", "scale": scale, "axis": { "title": variable, "format": ".5~g", "labelOverlap": true } });
+    let mut layers = Vec::new();
+    if signed {
+        layers.push(json!({ "mark": { "type": "rule", "strokeDash": [4, 4], "aria": false }, "encoding": { "x": { "datum": 0 } } }));
+    }
+    if has_ends {
+        layers.push(json!({
+            "mark": { "type": "rule", "strokeWidth": 2 },
+            "encoding": { "y": y, "x": x("low"), "x2": { "field": "high" } },
+        }));
+    }
+    let mut tooltip =
+        vec![json!({ "field": "label", "title": axis }), json!({ "field": "value", "title": "mean" })];
+    if has_ends {
+        tooltip
+            .extend([json!({ "field": "low", "title": "5 %" }), json!({ "field": "high", "title": "95 %" })]);
+    }
+    layers.push(json!({
+        "mark": { "type": "point", "filled": true, "size": 60, "opacity": 1 },
+        "encoding": { "y": y, "x": x("value"), "tooltip": tooltip },
+    }));
+    json!({
+        "data": { "values": rows },
+        "width": "container",
+        "height": count * 18,
+        "layer": layers,
+    })
+}

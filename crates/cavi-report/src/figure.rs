@@ -1,0 +1,127 @@
+//! A figure: what is drawn, and the table behind it.
+
+use serde_json::{Value, json};
+
+use crate::html::{count, escape, identifier};
+
+/// A table shows so many rows.
+const MOST_ROWS: usize = 400;
+
+/// A chart with its table.
+#[derive(Debug)]
+pub(crate) struct Figure {
+    /// A heading, without markup.
+    pub title: String,
+    /// What is shown and how to read it: sentences.
+    pub note: String,
+    /// What `page.js` draws.
+    pub drawing: Value,
+    /// The numbers.
+    pub table: Table,
+}
+
+/// Rows of text and numbers.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    /// The names of the columns.
+    pub head: Vec<String>,
+    /// So many columns hold text; those behind them hold numbers.
+    pub labels: usize,
+    /// The rows.
+    pub rows: Vec<Vec<String>>,
+    /// Rows that are not there, because there are too many.
+    pub more: usize,
+}
+
+impl Table {
+    /// A table of these columns; rows behind the first few hundred are counted only.
+    pub fn new<R: IntoIterator<Item = Vec<String>>>(head: &[&str], labels: usize, rows: R) -> Table {
+        let mut table =
+            Table { head: head.iter().map(|own| (*own).to_owned()).collect(), labels, ..Table::default() };
+        for row in rows {
+            match table.rows.len() < MOST_ROWS {
+                true => table.rows.push(row),
+                false => table.more += 1,
+            }
+        }
+        table
+    }
+
+    /// As HTML, in a box that scrolls.
+    pub fn html(&self, caption: &str) -> String {
+        let cell = |(place, text): (usize, &String)| match place < self.labels {
+            true if place == 0 => format!("<th scope=\"row\">{}</th>", escape(text)),
+            true => format!("<td>{}</td>", escape(text)),
+            false => format!("<td class=\"number\">{}</td>", escape(text)),
+        };
+        let head = self.head.iter().map(|own| format!("<th scope=\"col\">{}</th>", escape(own)));
+        let rows = self
+            .rows
+            .iter()
+            .map(|row| format!("<tr>{}</tr>\n", row.iter().enumerate().map(cell).collect::<String>()));
+        let more = match self.more {
+            0 => String::new(),
+            more => format!(
+                "<p class=\"more\">{} more rows are not on this page; <code>cavi export</code> writes all numbers of a fit.</p>",
+                count(more)
+            ),
+        };
+        format!(
+            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\"><table><caption>{caption}</caption>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody></table></div>{more}",
+            head.collect::<String>(),
+            rows.collect::<String>(),
+            caption = escape(caption),
+        )
+    }
+}
+
+impl Figure {
+    /// As HTML, to be drawn by the drawing of this number. Without scripts the table is open.
+    pub fn html(&self, number: usize) -> String {
+        let title = escape(&self.title);
+        format!(
+            "<figure id=\"figure-{number}\" data-name=\"{file}\">\n<figcaption><h3>{title}</h3><p>{note}</p></figcaption>\n\
+             <div class=\"chart\" data-chart=\"{number}\"></div>\n\
+             <details class=\"data\" open><summary>Table: {title}</summary>\n{table}</details>\n</figure>\n",
+            file = identifier(&self.title),
+            note = escape(&self.note),
+            table = self.table.html(&self.title),
+        )
+    }
+}
+
+/// A number with six digits that matter, as JSON; null where it is none.
+pub(crate) fn short(value: f64) -> Value {
+    if !value.is_finite() {
+        return Value::Null;
+    }
+    format!("{value:.5e}").parse::<f64>().map_or(Value::Null, |own| json!(own))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_text_in_tables() {
+        let rows = [vec!["<script>alert(1)</script>".to_owned(), "1".to_owned()]];
+        let html = Table::new(&["\"word\"", "p"], 1, rows).html("<i>");
+        assert!(!html.contains("<script") && !html.contains("<i>"), "{html}");
+        assert!(html.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), "{html}");
+    }
+
+    #[test]
+    fn rows_that_are_left_out_are_counted() {
+        let table = Table::new(&["n"], 1, (0..1000).map(|own| vec![own.to_string()]));
+        assert_eq!((table.rows.len(), table.more), (400, 600));
+        assert!(table.html("t").contains("600 more rows"));
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(
+            [short(1.0 / 3.0), short(f64::NAN), short(12345678.0)],
+            [json!(0.333333), Value::Null, json!(12345700.0)]
+        );
+    }
+}

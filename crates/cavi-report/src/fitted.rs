@@ -1,0 +1,111 @@
+//! Everything that a page reads of a fit.
+
+use std::path::Path;
+
+use cavi::bind::DataError;
+use cavi::directory::{RUNS, Stored};
+use cavi::summary::{self, Variable};
+use cavi::{Compiled, Error, Set};
+use cavi_algebra::{Array, ArrayKind};
+use serde_json::Value;
+
+/// A fit as its directory holds it.
+pub(crate) struct Fitted {
+    /// The program.
+    pub compiled: Compiled,
+    /// `summary.json`
+    pub summary: Value,
+    /// The latents.
+    pub variables: Vec<Variable>,
+    /// The bound from sweep to sweep: of the fit, or of each of its runs where they are kept.
+    pub traces: Vec<Trace>,
+}
+
+/// The bound of a run.
+pub(crate) struct Trace {
+    /// What the run is called.
+    pub name: String,
+    /// Sweeps with their bounds; warm-ups, whose bounds are not those of the fit, are left out.
+    pub points: Vec<(f64, f64)>,
+}
+
+impl Fitted {
+    /// Reads the directory.
+    ///
+    /// # Errors
+    /// A directory that holds no fit, or whose files cannot be read.
+    pub fn open(directory: &Path) -> Result<Fitted, Error> {
+        let stored = Stored::open(directory)?;
+        let set: Vec<Set<'_>> = stored.set.iter().map(|own| Set { name: &own.name, value: None }).collect();
+        let compiled = cavi::compile::compile_with(&stored.text, &stored.file_name, &set).into_compiled()?;
+        let variables = summary::variables(directory, None)?;
+        let traces = traces(directory, &stored.summary)?;
+        Ok(Fitted { compiled, summary: stored.summary, variables, traces })
+    }
+
+    /// The declaration of a variable, by its name without a group.
+    pub fn array(&self, variable: &Variable) -> Option<&Array> {
+        let symbols = &self.compiled.model.symbols;
+        symbols.find(base_name(variable)).map(|id| symbols.array(id))
+    }
+
+    /// Whether an axis is one of components: no data lie along it.
+    pub fn is_of_components(&self, axis: &str) -> bool {
+        let symbols = &self.compiled.model.symbols;
+        let data = symbols.arrays.iter().filter(|array| array.kind == ArrayKind::Data);
+        let axes = data.flat_map(|array| &array.letters).map(|letter| symbols.letter(*letter).axis);
+        // Along the parents of a ragged axis lie the data too.
+        let mut all =
+            axes.flat_map(|axis| std::iter::successors(Some(axis), |own| symbols.axis(*own).parent));
+        all.all(|own| symbols.axis(own).name != axis)
+    }
+}
+
+/// The name of a variable without its group.
+pub(crate) fn base_name(variable: &Variable) -> &str {
+    match variable.group.is_empty() {
+        true => &variable.name,
+        false => variable.name.split('[').next().unwrap_or_default(),
+    }
+}
+
+/// The traces of the runs that are kept, else that of the fit.
+fn traces(directory: &Path, summary: &Value) -> Result<Vec<Trace>, Error> {
+    let kept = directory.join(RUNS);
+    let runs = summary["runs"].as_array().map_or(0, Vec::len);
+    let mut found = Vec::new();
+    for number in 1..=runs {
+        let path = kept.join(number.to_string()).join("trace.csv");
+        if path.is_file() {
+            found.push(Trace { name: format!("run {number}"), points: trace(&path)? });
+        }
+    }
+    let path = directory.join("trace.csv");
+    if found.is_empty() && path.is_file() {
+        let name = if runs > 1 { "the best run" } else { "the run" };
+        found.push(Trace { name: name.to_owned(), points: trace(&path)? });
+    }
+    Ok(found)
+}
+
+/// Sweep and bound of each row of a `trace.csv`.
+fn trace(path: &Path) -> Result<Vec<(f64, f64)>, Error> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| DataError::new(format!("`{}` cannot be read: {error}", path.display())))?;
+    let mut lines = text.lines();
+    let head: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
+    let column = |name: &str| {
+        let missing = || DataError::new(format!("`{}` has no column `{name}`", path.display()));
+        head.iter().position(|own| *own == name).ok_or_else(missing)
+    };
+    let (sweep, elbo, phase) = (column("sweep")?, column("elbo")?, column("phase")?);
+    let point = |line: &str| {
+        let cells: Vec<&str> = line.split(',').collect();
+        let number = |place: usize| cells.get(place)?.parse::<f64>().ok().filter(|own| own.is_finite());
+        if cells.get(phase) == Some(&"warmup") {
+            return None;
+        }
+        Some((number(sweep)?, number(elbo)?))
+    };
+    Ok(lines.filter_map(point).collect())
+}

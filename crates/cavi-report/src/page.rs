@@ -1,0 +1,276 @@
+//! The page: its parts in their order, and what holds them together.
+
+use std::path::Path;
+
+use cavi::Error;
+use cavi::bind::DataError;
+use serde_json::{Value, json};
+
+use crate::by::{Colouring, Column};
+use crate::charts::heat::{self, Matrix};
+use crate::charts::{bars, trace};
+use crate::derivation::derivation_html;
+use crate::figure::{Figure, Table};
+use crate::fitted::{Fitted, base_name};
+use crate::found::sentences;
+use crate::html::{count, escape, identifier, json_in_script};
+use crate::latents::{figures, single_numbers};
+use crate::policy::policy;
+use crate::shares::{Shares, shares};
+
+const VEGA: &str = include_str!("../assets/vega.min.js");
+const VEGA_LITE: &str = include_str!("../assets/vega-lite.min.js");
+const INTERPRETER: &str = include_str!("../assets/vega-interpreter.js");
+const SCRIPT: &str = include_str!("../assets/page.js");
+const STYLE: &str = include_str!("../assets/page.css");
+const LICENCES: [(&str, &str); 2] = [
+    ("Vega and its interpreter", include_str!("../assets/LICENSE.vega")),
+    ("Vega-Lite", include_str!("../assets/LICENSE.vega-lite")),
+];
+
+/// A page has charts of so many characters; those that would come behind them are named, not drawn.
+const MOST_OF_CHARTS: usize = 4_200_000;
+
+/// What a page is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The title; else the name of the program.
+    pub title: Option<String>,
+    /// What rows are coloured by.
+    pub by: Vec<Colouring>,
+}
+
+/// A page about a fit, as HTML that needs nothing beside it.
+///
+/// # Errors
+/// A directory that holds no fit; a colouring whose file cannot be read, or that fits no axis of a latent.
+pub fn page(directory: &Path, options: &Options) -> Result<String, Error> {
+    let fitted = Fitted::open(directory)?;
+    let by = options.by.iter().map(Column::read).collect::<Result<Vec<Column>, Error>>()?;
+    by.iter().try_for_each(|own| fits_an_axis(own, &fitted))?;
+    let shares = shares(&fitted);
+    let mut body = Body::default();
+    body.found(&fitted, &shares);
+    body.latents(&fitted, &by);
+    body.how(&fitted);
+    body.model(&fitted);
+    let name = fitted.summary["model"].as_str().unwrap_or(&fitted.compiled.model.name);
+    let title = options.title.clone().unwrap_or_else(|| format!("A fit of {name}"));
+    Ok(body.document(&title))
+}
+
+/// Refuses a colouring that is of other things than a latent has along its axes.
+fn fits_an_axis(column: &Column, fitted: &Fitted) -> Result<(), Error> {
+    let mut axes: Vec<(&str, usize)> = Vec::new();
+    let all = fitted.variables.iter().flat_map(|own| &own.axes);
+    for (axis, labels) in all.filter(|(axis, _)| !fitted.is_of_components(axis)) {
+        if column.along(labels).is_some() {
+            return Ok(());
+        }
+        if !axes.iter().any(|(own, _)| own == axis) {
+            axes.push((axis, labels.len()));
+        }
+    }
+    let sizes: Vec<String> = axes.iter().map(|(axis, size)| format!("{axis} {}", count(*size))).collect();
+    let message = format!(
+        "`--by {}`: the table has no labels of an axis along which data lie, nor has one without labels as many positions as it has rows",
+        column.name
+    );
+    Err(DataError::new(message).possible(format!("axes: {}", sizes.join(", "))).into())
+}
+
+/// The page as it grows.
+#[derive(Default)]
+struct Body {
+    html: String,
+    contents: Vec<(String, String)>,
+    drawings: Vec<Value>,
+    /// The characters of the drawings.
+    size: usize,
+}
+
+impl Body {
+    fn section(&mut self, id: &str, title: &str) {
+        if !self.contents.is_empty() {
+            self.html += "</section>\n";
+        }
+        self.contents.push((id.to_owned(), title.to_owned()));
+        self.html += &format!(
+            "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n<h2 id=\"{id}-title\">{}</h2>\n",
+            escape(title)
+        );
+    }
+
+    fn figure(&mut self, figure: Figure) {
+        let size = figure.drawing.to_string().len();
+        if self.size + size > MOST_OF_CHARTS {
+            let title = escape(&figure.title);
+            self.html +=
+                &format!("<p class=\"more\">{title}: not drawn, since the page is large already.</p>\n");
+            return;
+        }
+        self.size += size;
+        self.html += &figure.html(self.drawings.len());
+        self.drawings.push(figure.drawing);
+    }
+
+    /// What was found, and how much each component holds.
+    fn found(&mut self, fitted: &Fitted, all: &[Shares]) {
+        self.section("found", "What was found");
+        let sentences: Vec<String> = sentences(fitted, all).iter().map(|own| escape(own)).collect();
+        self.html += &format!("<p class=\"found\">{}</p>\n", sentences.join(" "));
+        for shares in all {
+            self.figure(held(shares));
+        }
+    }
+
+    /// The latents: those of `report` lines first.
+    fn latents(&mut self, fitted: &Fitted, by: &[Column]) {
+        const MOST: usize = 40;
+        let symbols = &fitted.compiled.model.symbols;
+        let reported: Vec<&str> = fitted
+            .compiled
+            .model
+            .report
+            .iter()
+            .filter_map(|line| match line {
+                cavi_model::ReportSpec::Top { variable, .. } | cavi_model::ReportSpec::Heat(variable) => {
+                    Some(symbols.array(*variable).name.as_str())
+                }
+                cavi_model::ReportSpec::Image { .. } => None,
+            })
+            .collect();
+        let mut order: Vec<usize> =
+            (0..fitted.variables.len()).filter(|own| !fitted.variables[*own].axes.is_empty()).collect();
+        order.sort_by_key(|own| !reported.contains(&base_name(&fitted.variables[*own])));
+        for place in order.iter().take(MOST) {
+            let variable = &fitted.variables[*place];
+            let axes: Vec<String> = variable
+                .axes
+                .iter()
+                .map(|(axis, labels)| format!("{axis} {}", count(labels.len())))
+                .collect();
+            self.section(&format!("latent-{place}-{}", identifier(&variable.name)), &variable.name);
+            self.html += &format!("<p class=\"axes\">{}</p>\n", escape(&axes.join(" x ")));
+            for figure in figures(fitted, variable, by) {
+                self.figure(figure);
+            }
+        }
+        if let Some(table) = single_numbers(fitted) {
+            self.section("numbers", "Single numbers");
+            self.html += &table.html("Latents of one number, with an interval of 90 % where q has one");
+        }
+        if order.len() > MOST {
+            self.html += &format!(
+                "<p class=\"more\">{} more latents are not on this page; <code>cavi export</code> writes all.</p>\n",
+                order.len() - MOST
+            );
+        }
+    }
+
+    /// How the fit ran.
+    fn how(&mut self, fitted: &Fitted) {
+        self.section("run", "How the fit ran");
+        for figure in trace::figure(&fitted.traces).into_iter().chain(trace::restarts(&fitted.summary)) {
+            self.figure(figure);
+        }
+        let shown = |value: &Value| match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let empty = |value: &Value| match value {
+            Value::Null => true,
+            Value::Array(all) => all.is_empty(),
+            Value::Object(all) => all.is_empty(),
+            Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        };
+        let mut rows: Vec<Vec<String>> = Vec::new();
+        for key in ["version", "model_hash", "seed", "sweeps", "converged", "seconds", "peak_bytes"] {
+            rows.push(vec![key.to_owned(), shown(&fitted.summary[key])]);
+        }
+        let settings = fitted.summary["settings"].as_object();
+        for (key, value) in settings.into_iter().flatten().filter(|(_, value)| !empty(value)) {
+            rows.push(vec![key.clone(), shown(value)]);
+        }
+        let table = Table::new(&["setting", "value"], 2, rows);
+        self.html += &format!(
+            "<details><summary>Settings</summary>\n{}</details>\n",
+            table.html("Settings of the fit")
+        );
+    }
+
+    /// The text of the program, its diagram and its derivation.
+    fn model(&mut self, fitted: &Fitted) {
+        let compiled = &fitted.compiled;
+        self.section("model", "The model");
+        let text = escape(&compiled.source.text);
+        // Inside of HTML a drawing needs no namespace.
+        let svg = compiled.svg().replacen(
+            " xmlns=\"http://www.w3.org/2000/svg\"",
+            " role=\"img\" aria-label=\"Plate diagram\"",
+            1,
+        );
+        self.html += &format!(
+            "<pre class=\"program\" tabindex=\"0\"><code>{text}</code></pre>\n<div class=\"diagram\" tabindex=\"0\" role=\"region\" aria-label=\"Plate diagram\">{svg}</div>\n"
+        );
+        self.html +=
+            "<p class=\"note\">Boxes are plates, shaded nodes are data; squares are the distributions.</p>\n";
+        self.html += &format!(
+            "<details id=\"derivation\"><summary>The derivation: updates and bound</summary>\n<div class=\"derivation\">\n{}</div></details>\n",
+            derivation_html(compiled)
+        );
+    }
+
+    fn document(self, title: &str) -> String {
+        let Body { html, contents, drawings, .. } = self;
+        let own = format!("{INTERPRETER}\n{SCRIPT}");
+        let scripts = [VEGA, VEGA_LITE, own.as_str()];
+        let policy = policy(&scripts, STYLE);
+        let title = escape(title);
+        let links: String = contents
+            .iter()
+            .map(|(id, name)| format!("<li><a href=\"#{id}\">{}</a></li>\n", escape(name)))
+            .collect();
+        let licences: String = LICENCES
+            .iter()
+            .map(|(name, text)| format!("<h3>{name}</h3>\n<pre tabindex=\"0\">{}</pre>\n", escape(text)))
+            .collect();
+        let data = json_in_script(&json!(drawings));
+        let scripts: String = scripts.iter().map(|own| format!("<script>{own}</script>\n")).collect();
+        format!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"referrer\" content=\"no-referrer\">\n<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
+             <a class=\"skip\" href=\"#found\">To the findings</a>\n\
+             <header>\n<h1>{title}</h1>\n<div class=\"tools\" hidden>\
+             <label>Search the tables <input type=\"search\" id=\"search\"></label> \
+             <button type=\"button\" id=\"theme\">Dark or light</button></div>\n\
+             <div id=\"hits\" role=\"status\"></div>\n</header>\n\
+             <nav aria-label=\"Contents\"><ul>\n{links}</ul></nav>\n<main>\n{html}</section>\n</main>\n\
+             <footer>\n<p>Written by Cavi {version}. This page holds everything that it shows; it loads nothing.</p>\n\
+             <details><summary>Licences of what draws the charts</summary>\n{licences}</details>\n</footer>\n\
+             <script type=\"application/json\" id=\"drawings\">{data}</script>\n{scripts}</body>\n</html>\n",
+            version = env!("CARGO_PKG_VERSION"),
+        )
+    }
+}
+
+/// How much of a fit each component holds: a list, or of several groups a heat map.
+fn held(shares: &Shares) -> Figure {
+    let Shares { axis, labels, variables, what, groups, total } = shares;
+    let title = format!("How much each {axis} holds");
+    let of = variables.join(" x ");
+    if let [_] = groups.as_slice() {
+        let note = format!("The share of each {axis} in the {what} of {of}, in percent.");
+        return bars::shares(title, note, axis, labels, total);
+    }
+    let names: Vec<String> = groups.iter().map(|(name, _)| name.clone()).collect();
+    let values = groups.iter().flat_map(|(_, own)| own.iter().map(|share| 100.0 * share)).collect();
+    let matrix = Matrix { rows: ("group", &names), columns: (axis, labels), values, ordered: true };
+    heat::figure(
+        title,
+        &format!("The share of each {axis} in the {what} of {of} of each group, in percent."),
+        &matrix,
+    )
+}

@@ -1,0 +1,144 @@
+//! How much of a fit each component holds.
+//!
+//! Three measures, by what a program has. A vector of probabilities over the components holds shares by itself: averaged over its copies,
+//! they are the expected part of the data that each component explains. Otherwise factors that enter the density of data are multiplied:
+//! of x_ij ≈ Σ_k a_ik b_kj with nonnegative factors component k holds Σ_ij a_ik b_kj = (Σ_i a_ik)(Σ_j b_kj), and of real ones, which
+//! cancel each other, the sum of squares Σ_ij (a_ik b_kj)² = (Σ_i a_ik²)(Σ_j b_kj²). Neither changes when a factor is scaled up and
+//! the other down.
+
+use cavi::summary::Variable;
+use cavi_algebra::{ArrayId, AxisId, Expression, Support};
+
+use crate::fitted::{Fitted, base_name};
+
+/// The shares of the components on an axis.
+pub(crate) struct Shares {
+    /// The axis of components.
+    pub axis: String,
+    /// Their labels.
+    pub labels: Vec<String>,
+    /// The variables that the shares are of.
+    pub variables: Vec<String>,
+    /// What is shared, in words.
+    pub what: &'static str,
+    /// For each group (of views; one without a name where there are none) its name, and the share of each component.
+    pub groups: Vec<(String, Vec<f64>)>,
+    /// The share of each component in everything.
+    pub total: Vec<f64>,
+}
+
+/// A component with a smaller share counts as not active.
+pub(crate) const ACTIVE: f64 = 0.01;
+
+impl Shares {
+    /// How many components have at least one percent.
+    pub fn active(&self) -> usize {
+        self.total.iter().filter(|own| **own >= ACTIVE).count()
+    }
+}
+
+/// The shares on each axis of components; nothing where no latent has them.
+pub(crate) fn shares(fitted: &Fitted) -> Vec<Shares> {
+    let symbols = &fitted.compiled.model.symbols;
+    let named = |axis: AxisId| symbols.axis(axis).name.clone();
+    let axes: Vec<String> = (0..symbols.axes.len()).map(|own| named(AxisId::from(own))).collect();
+    axes.iter().filter(|own| fitted.is_of_components(own)).filter_map(|own| of_axis(fitted, own)).collect()
+}
+
+fn of_axis(fitted: &Fitted, axis: &str) -> Option<Shares> {
+    let over = |own: &&Variable| {
+        own.axes.iter().filter(|(name, _)| name == axis).count() == 1 && !own.values.is_empty()
+    };
+    let all: Vec<&Variable> = fitted.variables.iter().filter(over).collect();
+    let labels = all.first()?.axes.iter().find(|(name, _)| name == axis)?.1.clone();
+    if labels.len() < 2 {
+        return None;
+    }
+    // Shares by themselves: the innermost slice of the statement is this axis.
+    let is_share = |own: &&&Variable| {
+        let array = fitted.array(own);
+        let last = own.axes.last().is_some_and(|(name, _)| name == axis);
+        last && (own.parameter == "prob" || array.is_some_and(|own| own.support == Support::Simplex))
+    };
+    if let Some(variable) = all.iter().find(is_share) {
+        let sums = sums(variable, axis, false);
+        let total = normalised(&sums)?;
+        let variables = vec![base_name(variable).to_owned()];
+        let groups = vec![(String::new(), total.clone())];
+        return Some(Shares { axis: axis.to_owned(), labels, variables, what: "probability", groups, total });
+    }
+    let in_data =
+        |own: &&&Variable| own.axes.len() + own.group.len() > 1 && enters_data(fitted, base_name(own));
+    let factors: Vec<&Variable> = all.iter().filter(in_data).copied().collect();
+    let signed = factors.iter().any(|own| own.signed);
+    let factors: Vec<&Variable> = factors.into_iter().filter(|own| own.signed == signed).collect();
+    let mut names: Vec<String> = factors.iter().map(|own| base_name(own).to_owned()).collect();
+    names.dedup();
+    if names.is_empty() {
+        return None;
+    }
+    // What is in groups is multiplied with what is in none.
+    let mut common = vec![1.0; labels.len()];
+    for factor in factors.iter().filter(|own| own.group.is_empty()) {
+        let own = sums(factor, axis, signed);
+        common.iter_mut().zip(own).for_each(|(all, own)| *all *= own);
+    }
+    let mut raw: Vec<(String, Vec<f64>)> = Vec::new();
+    for factor in factors.iter().filter(|own| !own.group.is_empty()) {
+        let name: Vec<&str> = factor.group.iter().map(|(_, label)| label.as_str()).collect();
+        let held: Vec<f64> =
+            sums(factor, axis, signed).iter().zip(&common).map(|(own, all)| own * all).collect();
+        raw.push((name.join("/"), held));
+    }
+    if raw.is_empty() {
+        raw.push((String::new(), common));
+    }
+    let mut all = vec![0.0; labels.len()];
+    raw.iter().for_each(|(_, own)| all.iter_mut().zip(own).for_each(|(all, own)| *all += own));
+    let total = normalised(&all)?;
+    let groups: Option<Vec<(String, Vec<f64>)>> =
+        raw.into_iter().map(|(name, own)| Some((name, normalised(&own)?))).collect();
+    let what = if signed { "sum of squares" } else { "sum" };
+    Some(Shares { axis: axis.to_owned(), labels, variables: names, what, groups: groups?, total })
+}
+
+/// The sum of the values of a variable at each position of an axis, or of their squares.
+fn sums(variable: &Variable, axis: &str, squares: bool) -> Vec<f64> {
+    let place = variable.axes.iter().position(|(name, _)| name == axis).unwrap_or(0);
+    let size = variable.axes[place].1.len();
+    let after: usize = variable.axes[place + 1..].iter().map(|(_, labels)| labels.len()).product();
+    let mut sums = vec![0.0; size];
+    for (cell, value) in variable.values.iter().enumerate() {
+        sums[cell / after.max(1) % size] += if squares { value * value } else { *value };
+    }
+    sums
+}
+
+fn normalised(values: &[f64]) -> Option<Vec<f64>> {
+    let total: f64 = values.iter().sum();
+    (total.is_finite() && total > 0.0).then(|| values.iter().map(|own| own / total).collect())
+}
+
+/// Whether a latent is a factor of a product that the distribution of some data reads, definitions written out.
+fn enters_data(fitted: &Fitted, name: &str) -> bool {
+    let model = &fitted.compiled.model;
+    let Some(id) = model.symbols.find(name) else { return false };
+    let statements = model.statements.iter().filter(|own| own.observed);
+    let mut values = statements.flat_map(|own| own.arguments.iter().flatten()).map(|own| &own.value);
+    values.any(|own| is_factor(own, id))
+}
+
+/// Whether an array stands in an expression as a factor, inside of no function.
+fn is_factor(expression: &Expression, array: ArrayId) -> bool {
+    match expression {
+        Expression::Value(own, _) => *own == array,
+        Expression::Sum(_, body) => is_factor(body, array),
+        Expression::Add(parts) | Expression::Multiply(parts) => parts.iter().any(|own| is_factor(own, array)),
+        Expression::Number(_)
+        | Expression::Indicator(..)
+        | Expression::Power(..)
+        | Expression::Apply(..)
+        | Expression::Position(_)
+        | Expression::OfMatrix(..) => false,
+    }
+}

@@ -1,0 +1,304 @@
+//! How much of the data a fit explains: the share of their variance, or of their deviance, by array and by group.
+//!
+//! An entry `y` is expected to be `E = E_q[y]`; without a fit it is the mean `m` of its position on the last axis of the array (of an array
+//! of one axis the mean of all). Both are compared with what was observed, over the entries that the fit saw:
+//!
+//! - of numbers, `R^2 = 1 - sum (y - E)^2 / sum (y - m)^2`;
+//! - of counts under a Poisson and of rows under a Multinomial, the share of the deviance `2 sum y log(y / E) - y + E`, with for `m` in a
+//!   row under a Multinomial the row's total times the column's share of all units;
+//! - of what is 0 or 1, the share of `-2 sum y log E + (1 - y) log(1 - E)`.
+//!
+//! Data that are centred and scaled are compared as the fit saw them, so that every scaled column counts alike. Fits in which nothing is
+//! explained have 0 or a little less; groups of a ragged axis (views) have shares of their own.
+//!
+//! Where an array has more entries than [`MOST`], a sample of about as many is compared, the same each time. Of counts whose
+//! unlisted entries are 0 the zeros count as any other entry, unless there are too many to go through: then rows under a Multinomial
+//! still have a deviance, since zeros add nothing to it, and others have none.
+
+use std::collections::BTreeMap;
+
+use cavi_algebra::{ArrayId, AxisId, Support};
+use cavi_executor::{BoundArray, Parameters};
+use cavi_families::Prediction;
+use cavi_model::Statement;
+
+use crate::heldout::{expected, is_there, unflat};
+use crate::prepare::Problem;
+
+/// As many entries are compared, about.
+pub const MOST: usize = 1 << 17;
+
+/// Cells beyond this are not gone through.
+const CELLS: usize = 1 << 26;
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// Squared errors.
+    Variance,
+    /// Of counts.
+    Deviance,
+    /// Of what is 0 or 1.
+    Trials,
+}
+
+/// How much of an array is explained.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explained {
+    /// The array.
+    pub name: String,
+    /// Of what it is a share.
+    pub measure: Measure,
+    /// Whether it is compared with the mean of each column; else with that of all.
+    pub by_column: bool,
+    /// The share of all; `None` where the column means leave nothing to explain.
+    pub share: Option<f64>,
+    /// The shares of the groups of a ragged axis, by their labels.
+    pub groups: Vec<(String, Option<f64>)>,
+    /// How many entries were compared.
+    pub compared: usize,
+    /// Of how many.
+    pub entries: usize,
+}
+
+/// How much of each array that is predicted a fit explains; arrays of classes, and those whose entries have no expected value, are left
+/// out.
+pub fn explained(problem: &Problem, parameters: &Parameters, seed: u64, threads: usize) -> Vec<Explained> {
+    let given = problem.as_given();
+    let observed = given.model.statements.iter().filter(|own| own.observed);
+    observed.filter_map(|statement| Of { problem, statement }.explained(parameters, seed, threads)).collect()
+}
+
+/// An array that is predicted.
+struct Of<'a> {
+    problem: &'a Problem,
+    statement: &'a Statement,
+}
+
+/// Entries: coordinates, a column a dimension, and values.
+#[derive(Default)]
+struct Entries {
+    coordinates: Vec<Vec<u32>>,
+    values: Vec<f64>,
+    /// How many there are in all.
+    all: usize,
+}
+
+impl Of<'_> {
+    fn id(&self) -> ArrayId {
+        self.statement.target
+    }
+
+    fn measure(&self) -> Option<Measure> {
+        let array = self.problem.as_given().model.symbols.array(self.id());
+        match (self.statement.family.prediction(), array.support) {
+            (Prediction::Class, _)
+            | (_, Support::Index(_) | Support::Simplex | Support::PositiveDefinite) => None,
+            (Prediction::Trial, _) => Some(Measure::Trials),
+            (Prediction::Units | Prediction::Rate, _) => Some(Measure::Deviance),
+            (Prediction::Density, _) => Some(Measure::Variance),
+        }
+    }
+
+    fn explained(&self, parameters: &Parameters, seed: u64, threads: usize) -> Option<Explained> {
+        let measure = self.measure()?;
+        let given = self.problem.as_given();
+        let symbols = &given.model.symbols;
+        let array = symbols.array(self.id());
+        let entries = self.entries()?;
+        if entries.values.is_empty() {
+            return None;
+        }
+        let mut means =
+            expected(self.problem, parameters, self.id(), &entries.coordinates, 0, (seed, threads))
+                .ok()?
+                .mean;
+        self.standardise(&entries.coordinates, &mut means);
+        let columns = self.column_means(&entries);
+        let mut sums: BTreeMap<usize, [f64; 2]> = BTreeMap::new();
+        let group = self.group();
+        for (entry, value) in entries.values.iter().enumerate() {
+            let place = |dimension: usize| entries.coordinates[dimension][entry] as usize;
+            let own = group.map_or(0, |(dimension, axis)| {
+                let parents = given.binding.bound.axes[axis.index()].parent.as_deref();
+                parents.map_or(0, |parents| parents[place(dimension)])
+            });
+            let sums = sums.entry(own).or_default();
+            sums[0] += lost(measure, *value, means[entry]);
+            sums[1] += lost(measure, *value, columns[entry]);
+        }
+        let share = |[left, all]: [f64; 2]| {
+            let share = 1.0 - left / all;
+            (all > 0.0 && share.is_finite()).then_some(share)
+        };
+        let total = sums.values().fold([0.0; 2], |sum, own| [sum[0] + own[0], sum[1] + own[1]]);
+        let groups = match group.and_then(|(_, axis)| symbols.axis(axis).parent) {
+            None => Vec::new(),
+            Some(parent) => sums
+                .iter()
+                .map(|(position, own)| {
+                    let binding = &given.binding;
+                    (binding.labels.path(symbols, &binding.bound, parent, *position).join("/"), share(*own))
+                })
+                .collect(),
+        };
+        let compared = entries.values.len();
+        Some(Explained {
+            name: array.name.clone(),
+            measure,
+            by_column: array.letters.len() > 1,
+            share: share(total),
+            groups,
+            compared,
+            entries: entries.all,
+        })
+    }
+
+    /// The ragged dimension whose groups have shares of their own.
+    fn group(&self) -> Option<(usize, AxisId)> {
+        let symbols = &self.problem.as_given().model.symbols;
+        let axes = symbols.array(self.id()).letters.iter().map(|letter| symbols.letter(*letter).axis);
+        axes.enumerate().rfind(|(_, axis)| symbols.axis(*axis).parent.is_some())
+    }
+
+    /// The entries that are compared; `None` where there are too many zeros to go through.
+    fn entries(&self) -> Option<Entries> {
+        let given = self.problem.as_given();
+        let array = given.model.symbols.array(self.id());
+        let shape = given.binding.bound.shape(&given.model.symbols, self.id());
+        let cells = shape.iter().try_fold(1_usize, |cells, size| cells.checked_mul(*size))?;
+        let data = given.binding.bound.array(self.id());
+        let zeros = matches!(data, BoundArray::Sparse { unlisted_zero: true, .. });
+        let by_listing = match data {
+            BoundArray::Dense { .. } => false,
+            BoundArray::Sparse { .. } => !zeros || cells > CELLS,
+        };
+        if by_listing && zeros && self.statement.family.prediction() != Prediction::Units {
+            return None;
+        }
+        let mut entries = Entries { coordinates: vec![Vec::new(); shape.len()], ..Entries::default() };
+        let mut add = |number: usize, all: usize, place: &mut dyn Iterator<Item = u32>, value: f64| {
+            entries.all += 1;
+            if is_sampled(number, all) {
+                entries.coordinates.iter_mut().zip(place).for_each(|(column, own)| column.push(own));
+                entries.values.push(value);
+            }
+        };
+        match data {
+            BoundArray::Sparse { indices, values, observed, .. } if by_listing => {
+                for (entry, value) in values.iter().enumerate() {
+                    if observed.as_ref().is_none_or(|observed| observed[entry]) {
+                        let mut place = indices.iter().map(|column| column[entry]);
+                        add(entry, values.len(), &mut place, *value);
+                    }
+                }
+            }
+            _ => {
+                for cell in 0..cells {
+                    let place = unflat(&shape, cell);
+                    if let (value, true) = data.entry(&shape, &place)
+                        && is_there(array, &place)
+                    {
+                        add(cell, cells, &mut place.iter().map(|own| *own as u32), value);
+                    }
+                }
+            }
+        }
+        Some(entries)
+    }
+
+    /// Means in the units of the data to those in which the fit saw them: `(mean - centre) / scale`, both from what is undone of 0 and 1.
+    fn standardise(&self, coordinates: &[Vec<u32>], means: &mut [f64]) {
+        let given = self.problem.as_given();
+        let Some(own) = given.binding.standardised.iter().find(|own| own.array == self.id()) else { return };
+        let undone = |value: f64| {
+            let mut values = vec![value; means.len()];
+            own.undo(&given.model.symbols, &given.binding.bound, coordinates, &mut values, None);
+            values
+        };
+        let (zero, one) = (undone(0.0), undone(1.0));
+        for ((mean, zero), one) in means.iter_mut().zip(zero).zip(one) {
+            *mean = (*mean - zero) / (one - zero);
+        }
+    }
+
+    /// What each entry is expected to be without a fit.
+    fn column_means(&self, entries: &Entries) -> Vec<f64> {
+        let last = entries.coordinates.len().checked_sub(2).map(|_| entries.coordinates.len() - 1);
+        let column = |entry: usize| last.map_or(0, |last| entries.coordinates[last][entry]);
+        let mut sums: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+        for (entry, value) in entries.values.iter().enumerate() {
+            let own = sums.entry(column(entry)).or_default();
+            *own = (own.0 + value, own.1 + 1.0);
+        }
+        if self.statement.family.prediction() != Prediction::Units {
+            return (0..entries.values.len())
+                .map(|entry| {
+                    let (sum, count) = sums[&column(entry)];
+                    sum / count
+                })
+                .collect();
+        }
+        // Rows are complete: their totals, and the columns' shares of all units.
+        let given = self.problem.as_given();
+        let array = given.model.symbols.array(self.id());
+        let row = |place: &dyn Fn(usize) -> u32| -> Vec<u32> {
+            (0..array.letters.len()).filter(|dimension| !array.slice[*dimension]).map(place).collect()
+        };
+        let within = |place: &dyn Fn(usize) -> u32| -> Vec<u32> {
+            (0..array.letters.len()).filter(|dimension| array.slice[*dimension]).map(place).collect()
+        };
+        let (mut rows, mut columns): (BTreeMap<Vec<u32>, f64>, BTreeMap<Vec<u32>, f64>) = Default::default();
+        let mut all = 0.0;
+        let shape = given.binding.bound.shape(&given.model.symbols, self.id());
+        let mut count = |place: &dyn Fn(usize) -> u32, value: f64| {
+            *rows.entry(row(place)).or_default() += value;
+            *columns.entry(within(place)).or_default() += value;
+            all += value;
+        };
+        match given.binding.bound.array(self.id()) {
+            BoundArray::Sparse { indices, values, .. } => {
+                for (entry, value) in values.iter().enumerate() {
+                    count(&|dimension| indices[dimension][entry], *value);
+                }
+            }
+            BoundArray::Dense { values, .. } => {
+                for (cell, value) in values.iter().enumerate().filter(|(_, value)| **value != 0.0) {
+                    let place = unflat(&shape, cell);
+                    count(&|dimension| place[dimension] as u32, *value);
+                }
+            }
+        }
+        let of = |sums: &BTreeMap<Vec<u32>, f64>, key: Vec<u32>| sums.get(&key).copied().unwrap_or(0.0);
+        (0..entries.values.len())
+            .map(|entry| {
+                let place = |dimension: usize| entries.coordinates[dimension][entry];
+                of(&rows, row(&place)) * of(&columns, within(&place)) / all
+            })
+            .collect()
+    }
+}
+
+/// What an entry loses by this expectation.
+fn lost(measure: Measure, value: f64, mean: f64) -> f64 {
+    // x log(x / y), 0 where x is.
+    let relative = |x: f64, y: f64| if x == 0.0 { 0.0 } else { x * (x / y).ln() };
+    match measure {
+        Measure::Variance => (value - mean).powi(2),
+        Measure::Deviance => 2.0 * (relative(value, mean) - value + mean),
+        Measure::Trials => 2.0 * (relative(value, mean) + relative(1.0 - value, 1.0 - mean)),
+    }
+}
+
+/// Whether an entry of so many is in the sample: by the bits of its number, mixed (Steele, Lea and Flood, Fast splittable
+/// pseudorandom number generators, 2014), so that no column is preferred.
+fn is_sampled(number: usize, all: usize) -> bool {
+    if all <= MOST {
+        return true;
+    }
+    let mut bits = (number as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^= bits >> 31;
+    (bits as f64) < u64::MAX as f64 * (MOST as f64 / all as f64)
+}

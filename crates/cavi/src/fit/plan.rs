@@ -1,0 +1,39 @@
+//! What a fit would do, as text.
+
+use cavi_executor::Unplanned;
+
+use super::{FitError, Resolved, Settings};
+use crate::allocations;
+use crate::error::Error;
+use crate::prepare::Problem;
+use crate::warmup::{self, Warmup};
+
+/// The plan of a fit as text: how the problem was restated, steps, kernels, memory, and the seconds that a sweep is predicted to
+/// take on so many threads of the machine of the benches, with its bound; then each warm-up. Schedule, allocations, warm-ups,
+/// precision and threads are those of the settings, else of the program. Nothing is run.
+///
+/// # Errors
+/// If there is no plan.
+pub fn plan(problem: &Problem, settings: &Settings) -> Result<String, Error> {
+    let Problem { source, model, equations, binding, restated, .. } = problem;
+    let schedule = match &settings.schedule {
+        Some(schedule) => schedule.clone(),
+        None => crate::schedule::of_program(model, equations).schedule,
+    };
+    let rule = Resolved::of(settings, model).allocations;
+    let swept = allocations::of_fit(equations, rule, &schedule);
+    let mut text: String = restated
+        .iter()
+        .map(|step| format!("restated for these data, {}: {}\n", step.name, step.reason))
+        .collect();
+    let unplanned = |unplanned: Unplanned| FitError::Unplanned(unplanned.0).of(source);
+    let swept = swept.as_ref().unwrap_or(equations);
+    let plan = cavi_executor::plan::plan(swept, &binding.bound, settings.precision).map_err(unplanned)?;
+    text += &plan.text(swept);
+    text += &plan.forecast(swept, &schedule, settings.threads.max(1)).text(swept);
+    for line in warmup::lines(model, settings) {
+        let warmup = Warmup::new(model, equations, binding, &schedule, line);
+        text += &warmup.plan_text(line, binding, &schedule, settings).map_err(unplanned)?;
+    }
+    Ok(text)
+}

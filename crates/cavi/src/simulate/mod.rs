@@ -1,0 +1,278 @@
+//! Draws of latents and data: from the prior of a program, or from a fit.
+//!
+//! **From the prior**, statements are drawn in the order in which they read each other, each copy from its family at the values that its
+//! parameters have then: an exact draw of the joint distribution `p(latents, data)` that the program states. Its factorisation, its
+//! points and its bounds play no part, for they are about q.
+//!
+//! **From a fit**, the blocks of q are drawn independently, as q has them, and the data given these: a draw of the posterior predictive
+//! distribution as q approximates it. Rows of counts keep their totals.
+//!
+//! Each statement has a stream of random numbers of its own, so that the same seed gives the same draw of it whatever else is drawn.
+
+mod statement;
+mod write;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use cavi_algebra::{ArrayId, ArrayKind, Mode};
+use cavi_executor::{Bound, BoundArray};
+use cavi_model::{Model, Statement};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use crate::bind::{DataError, Inputs, Labels, bind_to_draw};
+use crate::compile::{Compiled, Source};
+use crate::error::Error;
+use crate::heldout::sources;
+use crate::reopen::Reopened;
+use statement::Drawing;
+pub use write::{File, Place};
+
+/// The first of the streams of random numbers that draws of statements use: one for each.
+const FIRST_STREAM: u64 = 1 << 41;
+
+/// The total of a row of counts, where nothing says it.
+pub const TOTAL: u64 = 100;
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// Of the draws.
+    pub seed: u64,
+    /// Totals of the rows of data under a Multinomial, by the name of the data.
+    pub totals: Vec<(String, u64)>,
+}
+
+/// A draw of latents and data.
+#[derive(Clone, Debug)]
+pub struct Simulated {
+    /// The program.
+    pub model: Model,
+    /// Sizes, constants, data that were given, and all that was drawn: latents as well, with NaN where there is no entry.
+    pub bound: Bound,
+    /// Labels of the axes.
+    pub labels: Labels,
+    /// Latents that were drawn, in the order of their statements.
+    pub latents: Vec<ArrayId>,
+    /// Data that were drawn.
+    pub data: Vec<ArrayId>,
+    /// Data whose rows have the default total.
+    pub assumed: Vec<String>,
+}
+
+/// Draws latents and data from the prior. Data that the inputs give are not drawn.
+///
+/// # Errors
+/// What is wrong with the inputs; an axis without a size; a total for data that have none; a prior that cannot be drawn from.
+pub fn from_prior(compiled: &Compiled, inputs: &Inputs, asked: &Asked) -> Result<Simulated, Error> {
+    let model = &compiled.model;
+    let is_given = |own: &Statement| {
+        let name = &model.symbols.array(own.target).name;
+        own.observed && inputs.data.iter().any(|input| input.name == *name)
+    };
+    let wanted: Vec<&Statement> = model.statements.iter().filter(|own| !is_given(own)).collect();
+    let data: Vec<ArrayId> = wanted.iter().filter(|own| own.observed).map(|own| own.target).collect();
+    let totals = totals(model, asked, &data)?;
+    let (bound, labels) = bind_to_draw(model, inputs, &data)?;
+    let assumed = wanted
+        .iter()
+        .filter(|own| needs_total(own) && !totals.contains_key(&own.target))
+        .map(|own| model.symbols.array(own.target).name.clone())
+        .collect();
+    let mut simulated =
+        Simulated { model: model.clone(), bound, labels, latents: Vec::new(), data: Vec::new(), assumed };
+    let total = |array: ArrayId, _: usize| totals.get(&array).copied().unwrap_or(TOTAL) as f64;
+    simulated.draw(&compiled.source, &wanted, asked.seed, &total)?;
+    Ok(simulated)
+}
+
+/// Draws latents from q, and the data given these; what the data say of rows that are complete, their totals, stays.
+///
+/// # Errors
+/// Draws that have no value.
+pub fn from_fit(fit: &Reopened, asked: &Asked) -> Result<Simulated, Error> {
+    let problem = fit.problem.as_given();
+    let (model, bound) = (&problem.model, &problem.binding.bound);
+    let wanted: Vec<&Statement> = model.statements.iter().filter(|own| own.observed).collect();
+    let data: Vec<ArrayId> = wanted.iter().map(|own| own.target).collect();
+    let totals = totals(model, asked, &data)?;
+    let mut simulated = Simulated {
+        model: model.clone(),
+        bound: bound.clone(),
+        labels: problem.binding.labels.clone(),
+        latents: Vec::new(),
+        data: Vec::new(),
+        assumed: Vec::new(),
+    };
+    let mut rng = ChaCha8Rng::seed_from_u64(asked.seed);
+    rng.set_stream(FIRST_STREAM - 1);
+    for (id, block) in problem.equations.blocks.iter().enumerate() {
+        if block.mode == Mode::Implicit {
+            continue;
+        }
+        for (variable, values) in
+            sources(&problem.equations, bound, id.into()).draw(&problem.equations, &fit.parameters, &mut rng)
+        {
+            // Missing data that are latent are drawn with the others.
+            if model.symbols.array(variable).kind == ArrayKind::Latent {
+                simulated.bound.arrays[variable.index()] = Some(BoundArray::full(values));
+                simulated.latents.push(variable);
+            }
+        }
+    }
+    let own = totals_of_rows(model, bound, &data);
+    let total = |array: ArrayId, first: usize| match totals.get(&array) {
+        Some(total) => *total as f64,
+        None => own.get(&array).and_then(|own| own.get(&first)).copied().unwrap_or(0.0),
+    };
+    for id in &data {
+        simulated.bound.arrays[id.index()] = None;
+    }
+    simulated.draw(&problem.source, &wanted, asked.seed, &total)?;
+    Ok(simulated)
+}
+
+/// The total of a row of an array by the place of its first element in C order.
+type Total<'a> = dyn Fn(ArrayId, usize) -> f64 + 'a;
+
+impl Simulated {
+    /// The arrays whose draws reach so far that a prior must be too vague to be drawn from, with the largest number of each.
+    pub fn far(&self) -> Vec<(&str, f64)> {
+        let all = self.latents.iter().chain(&self.data);
+        let largest = |id: &ArrayId| {
+            let (BoundArray::Dense { values, .. } | BoundArray::Sparse { values, .. }) =
+                self.bound.array(*id);
+            let numbers = values.iter().map(|value| value.abs()).filter(|value| !value.is_nan());
+            (self.model.symbols.array(*id).name.as_str(), numbers.fold(0.0, f64::max))
+        };
+        all.map(largest).filter(|(_, largest)| *largest > FAR).collect()
+    }
+
+    /// Draws statements as soon as everything that they read has its values. A program has no circle of statements.
+    fn draw(
+        &mut self,
+        source: &Arc<Source>,
+        wanted: &[&Statement],
+        seed: u64,
+        total: &Total<'_>,
+    ) -> Result<(), Error> {
+        let mut waiting: Vec<&Statement> = wanted.to_vec();
+        while !waiting.is_empty() {
+            let before = waiting.len();
+            let mut rest = Vec::new();
+            for statement in waiting {
+                if !self.is_ready(statement) {
+                    rest.push(statement);
+                    continue;
+                }
+                let target = statement.target;
+                let cells: f64 =
+                    self.bound.shape(&self.model.symbols, target).iter().map(|size| *size as f64).product();
+                if cells > MOST {
+                    let name = &self.model.symbols.array(target).name;
+                    return Err(DataError::new(format!("`{name}` would have {cells:.3e} entries"))
+                        .possible(format!("at most {MOST:.0e} entries of an array"))
+                        .into());
+                }
+                let mut rng = ChaCha8Rng::seed_from_u64(seed);
+                rng.set_stream(FIRST_STREAM + target.index() as u64);
+                let of_row = |first: usize| total(target, first);
+                let drawing = Drawing { model: &self.model, bound: &self.bound, statement, total: &of_row };
+                let drawn = drawing.draw(&mut rng).map_err(|wrong| Error::at(*wrong, source))?;
+                let observed: Vec<bool> = drawn.iter().map(|value| !value.is_nan()).collect();
+                let observed = observed.contains(&false).then_some(observed);
+                self.bound.arrays[target.index()] = Some(BoundArray::Dense { values: drawn, observed });
+                if statement.observed { self.data.push(target) } else { self.latents.push(target) }
+            }
+            if rest.len() == before {
+                let names: Vec<&str> =
+                    rest.iter().map(|own| self.model.symbols.array(own.target).name.as_str()).collect();
+                return Err(DataError::new(format!(
+                    "{} cannot be drawn: what they read has no values",
+                    names.join(", ")
+                ))
+                .into());
+            }
+            waiting = rest;
+        }
+        Ok(())
+    }
+
+    /// Whether everything that a statement reads has its values.
+    fn is_ready(&self, statement: &Statement) -> bool {
+        let mut is_ready = true;
+        for argument in statement.arguments.iter().flatten() {
+            argument
+                .value
+                .visit_values(&mut |array, _| is_ready &= self.bound.arrays[array.index()].is_some());
+        }
+        is_ready
+    }
+}
+
+/// A draw beyond this says that a prior is too vague to be drawn from.
+const FAR: f64 = 1e15;
+
+/// Arrays of more entries than this are not drawn.
+const MOST: f64 = 3e8;
+
+/// Whether a draw of a statement needs a total that the program does not say.
+fn needs_total(statement: &Statement) -> bool {
+    statement.family.draws_total().is_some_and(|place| statement.arguments[place].is_none())
+}
+
+/// The totals that are asked for, by array.
+fn totals(model: &Model, asked: &Asked, drawn: &[ArrayId]) -> Result<BTreeMap<ArrayId, u64>, DataError> {
+    let mut totals = BTreeMap::new();
+    let with: Vec<&Statement> =
+        model.statements.iter().filter(|own| needs_total(own) && drawn.contains(&own.target)).collect();
+    let names: Vec<&str> = with.iter().map(|own| model.symbols.array(own.target).name.as_str()).collect();
+    for (name, total) in &asked.totals {
+        let Some(place) = names.iter().position(|own| own == name) else {
+            let message = format!("`--total {name}={total}`: no data of this name are drawn with a total");
+            return Err(DataError::unknown(message, name, &names));
+        };
+        totals.insert(with[place].target, *total);
+    }
+    Ok(totals)
+}
+
+/// The totals of the rows of data, by the place of the first element of each.
+fn totals_of_rows(model: &Model, bound: &Bound, data: &[ArrayId]) -> BTreeMap<ArrayId, BTreeMap<usize, f64>> {
+    let with = model.statements.iter().filter(|own| needs_total(own) && data.contains(&own.target));
+    let each = with.map(|own| {
+        let array = model.symbols.array(own.target);
+        let shape = bound.shape(&model.symbols, own.target);
+        let mut totals = BTreeMap::new();
+        // A row is known by its first element; over a ragged axis by the first of the group.
+        let first_of = |dimension: usize, position: usize| -> usize {
+            let axis = &bound.axes[model.symbols.letter(array.letters[dimension]).axis.index()];
+            match (array.slice[dimension], &axis.starts, &axis.parent) {
+                (false, ..) => position,
+                (true, Some(starts), Some(parents)) => starts[parents[position]],
+                (true, ..) => 0,
+            }
+        };
+        let mut add = |place: &[usize], value: f64| {
+            let first = (shape.iter().enumerate())
+                .fold(0, |first, (dimension, size)| first * size + first_of(dimension, place[dimension]));
+            *totals.entry(first).or_insert(0.0) += value;
+        };
+        match bound.array(own.target) {
+            BoundArray::Dense { values, .. } => {
+                for (cell, value) in values.iter().enumerate().filter(|(_, value)| **value != 0.0) {
+                    add(&crate::heldout::unflat(&shape, cell), *value);
+                }
+            }
+            BoundArray::Sparse { indices, values, .. } => {
+                for (entry, value) in values.iter().enumerate() {
+                    let place: Vec<usize> = indices.iter().map(|column| column[entry] as usize).collect();
+                    add(&place, *value);
+                }
+            }
+        }
+        (own.target, totals)
+    });
+    each.collect()
+}
