@@ -15,13 +15,18 @@ def replaced(old, new, at):
     return found
 
 
-def fit(data, init, sizes=None, constants=None, sweeps=20):
+def fit(data, init, sizes=None, constants=None, groups=None, sweeps=20):
     """Coordinate ascent from given parameters.
 
     data: NAME -> array, NaN where an entry is missing. init: "VAR.PARAM" -> array, as the files of posterior/.
+    groups: of each ragged axis, for each position the number of the group of the parent axis that it is in; arrays have all
+    groups of an axis one after another.
     Returns the parameters by the same names, and the bound after each sweep.
     """
     size = {**SIZES, **(sizes or {})}
+    for axis, parents in (groups or {}).items():
+        size[axis] = len(parents)
+        size[PARENTS[axis]] = max(size.get(PARENTS[axis], 0), 1 + max(parents, default=-1))
     for variable, axes in DATA_AXES.items():
         for axis, length in zip(axes, np.shape(data[variable])):
             size.setdefault(axis, length)
@@ -29,6 +34,10 @@ def fit(data, init, sizes=None, constants=None, sweeps=20):
     if unknown:
         raise ValueError(f"no array of data has these axes, so that `sizes` has to give their sizes: {unknown}")
     constants = {**constants_of(size), **(constants or {})}
+    for axis, parent in PARENTS.items():
+        if axis not in (groups or {}):
+            raise ValueError(f"`groups` has to say for each position of {axis} in which {parent} it is")
+        constants[f"in {axis}"] = equal(np.arange(size[parent]), groups[axis])
     observed = {variable: 1.0 - np.isnan(values) for variable, values in data.items()}
     for (variable, how), dimension in STANDARDISED.items():
         data = {**data, variable: standardised(data[variable], how, dimension)}

@@ -3,7 +3,7 @@
 mod blocks;
 mod sums;
 
-use cavi_algebra::{ArrayKind, Block, Equations, Expression};
+use cavi_algebra::{ArrayKind, Block, Equations, Expression, LetterId};
 use cavi_executor::schedule::{Item, Step};
 use cavi_syntax::ast::Allocations;
 
@@ -32,8 +32,11 @@ impl Compiled {
 
 fn refuse(equations: &Equations) -> Result<(), Refusal> {
     let symbols = &equations.symbols;
-    if let Some(axis) = symbols.axes.iter().find(|axis| axis.parent.is_some()) {
-        return Err(format!("the axis `{}` is ragged", axis.name));
+    let is_ragged = |letter: &LetterId| symbols.axis(symbols.letter(*letter).axis).parent.is_some();
+    let addends = equations.sites.iter().flat_map(|site| &site.addends);
+    if let Some(letter) = addends.flat_map(|addend| &addend.letters).find(|letter| is_ragged(letter)) {
+        let axis = &symbols.axis(symbols.letter(*letter).axis).name;
+        return Err(format!("the log of a sum over the ragged axis `{axis}` is bounded"));
     }
     for array in symbols.arrays.iter().filter(|array| array.kind == ArrayKind::Data) {
         let reason = match array {
@@ -98,6 +101,12 @@ fn program(equations: &Equations, writer: &Writer) -> Result<String, Refusal> {
             out += &format!("SIZES[\"{}\"] = {size}\n", axis.name);
         }
     }
+    out += "PARENTS = {}\n";
+    for axis in &symbols.axes {
+        if let Some(parent) = axis.parent {
+            out += &format!("PARENTS[\"{}\"] = \"{}\"\n", axis.name, symbols.axis(parent).name);
+        }
+    }
     out += "DATA_AXES = {}\n";
     for array in symbols.arrays.iter().filter(|array| array.kind == ArrayKind::Data) {
         let axes = array.letters.iter().map(|letter| &symbols.axis(symbols.letter(*letter).axis).name);
@@ -113,10 +122,11 @@ fn program(equations: &Equations, writer: &Writer) -> Result<String, Refusal> {
         }
     }
     out += "    return constants\n\n\nSTANDARDISED = {}\n";
+    let ragged = |letter: &LetterId| symbols.axis(symbols.letter(*letter).axis).parent.is_some();
     for array in &symbols.arrays {
         for (how, letter) in [("center", array.center), ("scale", array.scale)] {
             let Some(letter) = letter else { continue };
-            let dimension = array.letters.iter().position(|own| *own == letter);
+            let dimension = array.letters.iter().position(|own| *own == letter && !ragged(&letter));
             let dimension =
                 dimension.ok_or_else(|| format!("`{}` is standardised over another axis", array.name))?;
             out += &format!("STANDARDISED[\"{}\", \"{how}\"] = {dimension}\n", name(array));

@@ -130,13 +130,34 @@ impl<'a> Writer<'a> {
         if operands.is_empty() {
             return Ok(coefficient);
         }
-        let all: Vec<LetterId> = operands.iter().flat_map(|operand| operand.letters.clone()).collect();
+        let all = operands.iter().flat_map(|operand| operand.letters.clone()).collect();
+        operands.extend(self.memberships(&cavi_algebra::dedup(all)));
+        let all = operands.iter().flat_map(|operand| operand.letters.clone()).collect();
         let spelling = Spelling::of(&self.equations.symbols, &cavi_algebra::dedup(all))?;
         let inputs: Vec<String> = operands.iter().map(|operand| spelling.spelled(&operand.letters)).collect();
         let codes: Vec<String> = operands.into_iter().map(|operand| operand.code).collect();
         let product =
             format!("einsum(\"{}->{}\", {})", inputs.join(","), spelling.spelled(out), codes.join(", "));
         Ok(if term.coefficient.0 == 1.0 { product } else { format!("{coefficient} * {product}") })
+    }
+
+    /// Where a ragged letter meets an ancestor: 1 for a position and the group that it is in, else 0, for each level
+    /// between the two.
+    fn memberships(&self, letters: &[LetterId]) -> Vec<Operand> {
+        let symbols = &self.equations.symbols;
+        let mut found: Vec<Operand> = Vec::new();
+        for letter in letters {
+            let lineage = symbols.lineage(*letter);
+            let highest = lineage.iter().rposition(|own| letters.contains(own)).unwrap_or(0);
+            for pair in lineage[..=highest].windows(2) {
+                let letters = vec![pair[1], pair[0]];
+                if !found.iter().any(|own| own.letters == letters) {
+                    let axis = &symbols.axis(symbols.letter(pair[0]).axis).name;
+                    found.push(Operand { code: format!("constants[\"in {axis}\"]"), letters });
+                }
+            }
+        }
+        found
     }
 
     /// The operands whose product a factor is.
