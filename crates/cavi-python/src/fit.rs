@@ -118,6 +118,7 @@ impl Options {
             verify: self.verify,
             given: None,
             stop: Some(Arc::clone(stop)),
+            checkpoints: None,
         })
     }
 }
