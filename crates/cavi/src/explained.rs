@@ -24,6 +24,7 @@ use cavi_model::Statement;
 
 use crate::heldout::{expected, is_there, unflat};
 use crate::prepare::Problem;
+use crate::row_totals::RowTotals;
 
 /// As many entries are compared, about.
 pub const MOST: usize = 1 << 17;
@@ -239,41 +240,43 @@ impl Of<'_> {
                 })
                 .collect();
         }
-        // Rows are complete: their totals, and the columns' shares of all units.
+        self.shares_of_units(entries)
+    }
+
+    /// Of rows that are complete: the total of the row times the column's share of all units, or of those of its group.
+    fn shares_of_units(&self, entries: &Entries) -> Vec<f64> {
         let given = self.problem.as_given();
-        let array = given.model.symbols.array(self.id());
-        let row = |place: &dyn Fn(usize) -> u32| -> Vec<u32> {
-            (0..array.letters.len()).filter(|dimension| !array.slice[*dimension]).map(place).collect()
+        let symbols = &given.model.symbols;
+        let (array, bound) = (symbols.array(self.id()), &given.binding.bound);
+        let shape = bound.shape(symbols, self.id());
+        let column = |place: &dyn Fn(usize) -> usize| {
+            let within = (0..shape.len()).filter(|dimension| array.slice[*dimension]);
+            within.fold(0, |column, dimension| column * shape[dimension] + place(dimension))
         };
-        let within = |place: &dyn Fn(usize) -> u32| -> Vec<u32> {
-            (0..array.letters.len()).filter(|dimension| array.slice[*dimension]).map(place).collect()
+        let rows = RowTotals::of(symbols, bound, self.id());
+        let (mut units, mut all): (BTreeMap<usize, f64>, BTreeMap<usize, f64>) = Default::default();
+        let mut count = |place: &dyn Fn(usize) -> usize, value: f64| {
+            *units.entry(column(place)).or_default() += value;
+            *all.entry(rows.group(place)).or_default() += value;
         };
-        let (mut rows, mut columns): (BTreeMap<Vec<u32>, f64>, BTreeMap<Vec<u32>, f64>) = Default::default();
-        let mut all = 0.0;
-        let shape = given.binding.bound.shape(&given.model.symbols, self.id());
-        let mut count = |place: &dyn Fn(usize) -> u32, value: f64| {
-            *rows.entry(row(place)).or_default() += value;
-            *columns.entry(within(place)).or_default() += value;
-            all += value;
-        };
-        match given.binding.bound.array(self.id()) {
+        match bound.array(self.id()) {
             BoundArray::Sparse { indices, values, .. } => {
                 for (entry, value) in values.iter().enumerate() {
-                    count(&|dimension| indices[dimension][entry], *value);
+                    count(&|dimension| indices[dimension][entry] as usize, *value);
                 }
             }
             BoundArray::Dense { values, .. } => {
                 for (cell, value) in values.iter().enumerate().filter(|(_, value)| **value != 0.0) {
                     let place = unflat(&shape, cell);
-                    count(&|dimension| place[dimension] as u32, *value);
+                    count(&|dimension| place[dimension], *value);
                 }
             }
         }
-        let of = |sums: &BTreeMap<Vec<u32>, f64>, key: Vec<u32>| sums.get(&key).copied().unwrap_or(0.0);
+        let of = |sums: &BTreeMap<usize, f64>, key: usize| sums.get(&key).copied().unwrap_or(0.0);
         (0..entries.values.len())
             .map(|entry| {
-                let place = |dimension: usize| entries.coordinates[dimension][entry];
-                of(&rows, row(&place)) * of(&columns, within(&place)) / all
+                let place = |dimension: usize| entries.coordinates[dimension][entry] as usize;
+                rows.at(&place) * of(&units, column(&place)) / of(&all, rows.group(&place))
             })
             .collect()
     }

@@ -51,6 +51,7 @@ pub mod project;
 mod python;
 pub mod rank;
 pub mod reopen;
+mod row_totals;
 mod rows;
 pub mod schedule;
 pub mod session;

@@ -174,6 +174,57 @@ fn counts_and_outcomes_are_explained_by_their_deviance() {
     close(&explained["x"]["share"], share(&outcomes, &|i, _| p[i], &log));
 }
 
+/// Rows over a ragged axis: each group of words of a document has its own total.
+#[test]
+fn each_group_of_a_ragged_row_has_a_total_of_its_own() {
+    let directory = scratch("explained_ragged");
+    let table = |words: usize, of: &dyn Fn(usize, usize) -> usize| -> Vec<Vec<f64>> {
+        (0..8).map(|d| (0..words).map(|j| of(d, j) as f64).collect()).collect()
+    };
+    let fields = [
+        table(5, &|d, j| 1 + (d * j + d) % 4 + 9 * usize::from(d % 2 == j % 2)),
+        table(3, &|d, j| 40 + (d + 3 * j) % 5),
+    ];
+    fs::write(directory.join("a.csv"), csv(&fields[0])).unwrap();
+    fs::write(directory.join("b.csv"), csv(&fields[1])).unwrap();
+    let program = "axis doc[d]\naxis field[m]\naxis word[j] in field[m]\naxis topic[k] = 2\n\
+        data n[d, m, j] : count, absent = 0\ntheta[d, :k] ~ Dirichlet(0.5)\nbeta[m, k, :j] ~ Dirichlet(0.5)\n\
+        n[d, m, :j] ~ Multinomial(sum[k](theta[d, k] * beta[m, k, :j]))\n";
+    let (explained, _) = fitted(&directory, program, &["n[a]=a.csv", "n[b]=b.csv"]);
+    let theta = mean(&directory, "theta.mean");
+    for (rows, field) in fields.iter().zip(["a", "b"]) {
+        let (beta, words) = (mean(&directory, &format!("beta.mean/{field}")), rows[0].len());
+        let all: f64 = rows.iter().flatten().sum();
+        let (mut left, mut whole) = (0.0, 0.0);
+        for (d, row) in rows.iter().enumerate() {
+            let total: f64 = row.iter().sum();
+            for (j, value) in row.iter().enumerate() {
+                let share: f64 = (0..2).map(|k| theta[d * 2 + k] * beta[k * words + j]).sum();
+                left += poisson(*value, total * share);
+                whole += poisson(*value, total * rows.iter().map(|row| row[j]).sum::<f64>() / all);
+            }
+        }
+        close(&explained["n"]["groups"][field], 1.0 - left / whole);
+    }
+    // The expected counts of a group sum to its total.
+    let output = cavi(
+        &directory,
+        &["impute", "o", "--all", "--out", "all.csv", "--data", "n[a]=a.csv", "--data", "n[b]=b.csv"],
+    );
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let imputed = fs::read_to_string(directory.join("all.csv")).unwrap();
+    let mut sums = std::collections::BTreeMap::new();
+    for line in imputed.lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let (document, field): (usize, &str) = (fields[0].parse().unwrap(), fields[1]);
+        *sums.entry((field.to_owned(), document)).or_insert(0.0) += fields[3].parse::<f64>().unwrap();
+    }
+    for ((field, document), sum) in sums {
+        let total: f64 = fields[usize::from(field == "b")][document].iter().sum();
+        assert!((sum - total).abs() < 1e-9 * total, "{field} {document}: {sum} and {total}");
+    }
+}
+
 #[test]
 fn a_regression_has_the_coefficient_of_determination() {
     let directory = scratch("explained_regression");

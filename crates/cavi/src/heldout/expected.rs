@@ -24,6 +24,7 @@ use super::batch::{Batch, Place, World};
 use super::draws::{Source, is_certain};
 use super::predict::{CHUNK, DRAWS, Kind, Part, Predictor, placed_letters};
 use crate::bind::Hidden;
+use crate::row_totals::RowTotals;
 use cavi_derivation::copy::copy;
 
 /// What entries of an array are expected to be, one number for each.
@@ -236,29 +237,9 @@ impl Predictor<'_> {
 
     /// Of each entry the sum of what its row has, as it was given.
     fn row_totals(&self, array: ArrayId, coordinates: &[Vec<u32>]) -> Vec<f64> {
-        let symbols = &self.model.symbols;
-        let own = symbols.array(array);
-        let shape = self.bound.shape(symbols, array);
-        let kept: Vec<usize> = (0..shape.len()).filter(|dimension| !own.slice[*dimension]).collect();
-        let number = |at: &dyn Fn(usize) -> usize| {
-            kept.iter().fold(0, |number, dimension| number * shape[*dimension] + at(*dimension))
-        };
-        let mut totals = vec![0.0; kept.iter().map(|dimension| shape[*dimension]).product()];
-        match self.bound.array(array) {
-            BoundArray::Dense { values, .. } => {
-                for (cell, value) in values.iter().enumerate() {
-                    let place = super::predict::unflat(&shape, cell);
-                    totals[number(&|dimension| place[dimension])] += value;
-                }
-            }
-            BoundArray::Sparse { indices, values, .. } => {
-                for (entry, value) in values.iter().enumerate() {
-                    totals[number(&|dimension| indices[dimension][entry] as usize)] += value;
-                }
-            }
-        }
+        let totals = RowTotals::of(&self.model.symbols, self.bound, array);
         let count = coordinates.first().map_or(1, Vec::len);
-        (0..count).map(|entry| totals[number(&|dimension| coordinates[dimension][entry] as usize)]).collect()
+        (0..count).map(|entry| totals.at(&|dimension| coordinates[dimension][entry] as usize)).collect()
     }
 
     /// Entries of data that have a factor of q of their own where they are missing.

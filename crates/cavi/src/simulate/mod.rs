@@ -24,8 +24,9 @@ use rand_chacha::ChaCha8Rng;
 use crate::bind::{DataError, Inputs, Labels, bind_to_draw};
 use crate::compile::{Compiled, Source};
 use crate::error::Error;
-use crate::heldout::sources;
+use crate::heldout::{sources, unflat};
 use crate::reopen::Reopened;
+use crate::row_totals::RowTotals;
 use statement::Drawing;
 pub use write::{File, Place};
 
@@ -121,10 +122,16 @@ pub fn from_fit(fit: &Reopened, asked: &Asked) -> Result<Simulated, Error> {
             }
         }
     }
-    let own = totals_of_rows(model, bound, &data);
+    let symbols = &model.symbols;
+    let with = wanted.iter().filter(|own| needs_total(own));
+    let own: BTreeMap<ArrayId, RowTotals> =
+        with.map(|own| (own.target, RowTotals::of(symbols, bound, own.target))).collect();
     let total = |array: ArrayId, first: usize| match totals.get(&array) {
         Some(total) => *total as f64,
-        None => own.get(&array).and_then(|own| own.get(&first)).copied().unwrap_or(0.0),
+        None => {
+            let place = unflat(&bound.shape(symbols, array), first);
+            own.get(&array).map_or(0.0, |own| own.at(&|dimension| place[dimension]))
+        }
     };
     for id in &data {
         simulated.bound.arrays[id.index()] = None;
@@ -236,43 +243,4 @@ fn totals(model: &Model, asked: &Asked, drawn: &[ArrayId]) -> Result<BTreeMap<Ar
         totals.insert(with[place].target, *total);
     }
     Ok(totals)
-}
-
-/// The totals of the rows of data, by the place of the first element of each.
-fn totals_of_rows(model: &Model, bound: &Bound, data: &[ArrayId]) -> BTreeMap<ArrayId, BTreeMap<usize, f64>> {
-    let with = model.statements.iter().filter(|own| needs_total(own) && data.contains(&own.target));
-    let each = with.map(|own| {
-        let array = model.symbols.array(own.target);
-        let shape = bound.shape(&model.symbols, own.target);
-        let mut totals = BTreeMap::new();
-        // A row is known by its first element; over a ragged axis by the first of the group.
-        let first_of = |dimension: usize, position: usize| -> usize {
-            let axis = &bound.axes[model.symbols.letter(array.letters[dimension]).axis.index()];
-            match (array.slice[dimension], &axis.starts, &axis.parent) {
-                (false, ..) => position,
-                (true, Some(starts), Some(parents)) => starts[parents[position]],
-                (true, ..) => 0,
-            }
-        };
-        let mut add = |place: &[usize], value: f64| {
-            let first = (shape.iter().enumerate())
-                .fold(0, |first, (dimension, size)| first * size + first_of(dimension, place[dimension]));
-            *totals.entry(first).or_insert(0.0) += value;
-        };
-        match bound.array(own.target) {
-            BoundArray::Dense { values, .. } => {
-                for (cell, value) in values.iter().enumerate().filter(|(_, value)| **value != 0.0) {
-                    add(&crate::heldout::unflat(&shape, cell), *value);
-                }
-            }
-            BoundArray::Sparse { indices, values, .. } => {
-                for (entry, value) in values.iter().enumerate() {
-                    let place: Vec<usize> = indices.iter().map(|column| column[entry] as usize).collect();
-                    add(&place, *value);
-                }
-            }
-        }
-        (own.target, totals)
-    });
-    each.collect()
 }

@@ -1,0 +1,83 @@
+//! The totals of rows of counts: of each row of an array that is one observation, the sum of its elements.
+//!
+//! A row is what remains of an array when its slices are taken together; over a ragged axis each group has a row of its own.
+
+use cavi_algebra::{ArrayId, Symbols};
+use cavi_executor::{Bound, BoundArray};
+
+use crate::heldout::unflat;
+
+/// The total of each row of an array.
+pub(crate) struct RowTotals<'a> {
+    dimensions: Vec<Dimension<'a>>,
+    totals: Vec<f64>,
+}
+
+/// How a dimension tells rows apart.
+struct Dimension<'a> {
+    /// In how many.
+    size: usize,
+    /// Of a slice over a ragged axis, the group of each position.
+    groups: Option<&'a [usize]>,
+}
+
+impl RowTotals<'_> {
+    /// Sums up the rows of data.
+    pub fn of<'a>(symbols: &Symbols, bound: &'a Bound, id: ArrayId) -> RowTotals<'a> {
+        let array = symbols.array(id);
+        let shape = bound.shape(symbols, id);
+        let dimension = |(place, size): (usize, &usize)| {
+            let axis = &bound.axes[symbols.letter(array.letters[place]).axis.index()];
+            match (array.slice[place], &axis.starts, &axis.parent) {
+                (false, ..) => Dimension { size: *size, groups: None },
+                (true, Some(starts), Some(parents)) => {
+                    Dimension { size: starts.len() - 1, groups: Some(parents) }
+                }
+                (true, ..) => Dimension { size: 1, groups: None },
+            }
+        };
+        let dimensions: Vec<Dimension<'a>> = shape.iter().enumerate().map(dimension).collect();
+        let rows = dimensions.iter().map(|own| own.size).product();
+        let mut of = RowTotals { dimensions, totals: vec![0.0; rows] };
+        match bound.array(id) {
+            BoundArray::Dense { values, .. } => {
+                for (cell, value) in values.iter().enumerate().filter(|(_, value)| **value != 0.0) {
+                    let place = unflat(&shape, cell);
+                    let row = of.row(&|dimension| place[dimension]);
+                    of.totals[row] += value;
+                }
+            }
+            BoundArray::Sparse { indices, values, .. } => {
+                for (entry, value) in values.iter().enumerate() {
+                    let row = of.row(&|dimension| indices[dimension][entry] as usize);
+                    of.totals[row] += value;
+                }
+            }
+        }
+        of
+    }
+
+    /// The total of the row of an entry, by its position in each dimension.
+    pub fn at(&self, place: &dyn Fn(usize) -> usize) -> f64 {
+        self.totals[self.row(place)]
+    }
+
+    /// The number of the group of an entry, where slices run over ragged axes; 0 where none does.
+    pub fn group(&self, place: &dyn Fn(usize) -> usize) -> usize {
+        let ragged =
+            self.dimensions.iter().enumerate().filter_map(|(at, own)| Some((at, own.size, own.groups?)));
+        ragged.fold(0, |group, (dimension, size, groups)| group * size + groups[place(dimension)])
+    }
+
+    /// The number of the row of an entry.
+    fn row(&self, place: &dyn Fn(usize) -> usize) -> usize {
+        self.dimensions.iter().enumerate().fold(0, |row, (dimension, own)| {
+            let position = match (own.groups, own.size) {
+                (Some(groups), _) => groups[place(dimension)],
+                (None, 1) => 0,
+                (None, _) => place(dimension),
+            };
+            row * own.size + position
+        })
+    }
+}
