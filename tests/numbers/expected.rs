@@ -130,16 +130,22 @@ fn check(program: &Program, statement: &Statement, rng: &mut ChaCha8Rng) -> bool
     true
 }
 
-/// The sum of what the row of an entry has.
+/// The sum of what the row of an entry has. Over a ragged axis a row is what has the parent of the entry: `n[d, m, :v]` with `v` in
+/// `m` is one observation for each `m`.
 fn row_total(world: &World<'_>, statement: &Statement, shape: &[usize], place: &[usize]) -> f64 {
-    let slices = &world.symbols.array(statement.target).slice;
-    let dimension = slices.iter().position(|slice| *slice).expect("a row is a slice");
+    let array = world.symbols.array(statement.target);
+    let dimension = array.slice.iter().position(|slice| *slice).expect("a row is a slice");
+    let parents = &world.bound.axes[world.symbols.letter(array.letters[dimension]).axis.index()].parent;
+    let own_row = |position: &usize| match parents {
+        Some(parents) => parents[*position] == parents[place[dimension]],
+        None => true,
+    };
     let at = |position: usize| {
         let mut own = place.to_vec();
         own[dimension] = position;
         world.element(statement.target, &own)
     };
-    (0..shape[dimension]).map(at).sum()
+    (0..shape[dimension]).filter(own_row).map(at).sum()
 }
 
 #[test]
