@@ -95,6 +95,10 @@ fn a_table_of_test_entries_beside_that_of_training_is_worth_a_split_of_both() {
     assert_ne!(zeros, score(&directory, "train.csv", "test.csv").0);
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("test_ratings");
     assert!(refused(&directory, "train.csv", "places.csv").contains("nothing of `y` is held out"));
+    // Of no entries no fraction is an entry.
+    fs::write(directory.join("none.csv"), "user,item,rating\n").unwrap();
+    let said = refused(&directory, "none.csv", "0.5");
+    assert!(said.contains("nothing of `y` is held out") && said.contains("data that have entries"), "{said}");
 }
 
 #[test]

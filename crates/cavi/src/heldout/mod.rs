@@ -185,7 +185,7 @@ pub fn bind(
         return Err(DataError::new(format!(
             "nothing of `{name}` is held out: what was asked for is no entry"
         ))
-        .help("a greater fraction, or a file that names observed entries")
+        .help("data that have entries, a greater fraction of them, or a file that names some of them")
         .into());
     }
     Ok((problem, held))
