@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use cavi::bind::DataError;
-use cavi::directory::{Stored, number, score_json, scores_by_name};
+use cavi::directory::{Stored, score_json, scores_by_name};
 use cavi::heldout::{self, HeldOut, Request, Score, rows};
 use cavi::rank::metrics::{self, Measured, Metric};
 use cavi::{Control, Error, Parameters, Problem, Settings, compare};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use super::fit;
 use crate::arguments::ScoreArguments;
@@ -127,7 +127,7 @@ fn show(
         json.insert("converged".to_owned(), converged.map_or(Value::Null, Value::from));
         json.insert("arrays".to_owned(), scores_by_name(scores));
         if !measured.is_empty() {
-            json.insert("metrics".to_owned(), metrics_json(measured));
+            json.insert("metrics".to_owned(), metrics::json(measured));
         }
         return terminal::print(&format!("{:#}\n", Value::Object(json)));
     }
@@ -146,20 +146,4 @@ fn metric_line(own: &Measured) -> String {
     let error = standard_error.map_or_else(String::new, |error| format!(" (standard error {error:.4})"));
     let what = if standard_error.is_some() || *count == 1 { "rows" } else { "entries" };
     format!("{} of {array}: {value:.4}{error} over {count} {what}; popularity {popularity:.4}", metric.name())
-}
-
-/// The metrics of each array by their name.
-fn metrics_json(measured: &[Measured]) -> Value {
-    let mut arrays: Map<String, Value> = Map::new();
-    for own in measured {
-        let json = json!({
-            "value": number(own.value),
-            "standard_error": own.standard_error.map_or(Value::Null, number),
-            "popularity": number(own.popularity),
-            "n": own.count,
-        });
-        let entry = arrays.entry(own.array.clone()).or_insert_with(|| Value::Object(Map::new()));
-        entry[own.metric.name()] = json;
-    }
-    Value::Object(arrays)
 }

@@ -1,10 +1,9 @@
 //! `cavi top DIR VAR`: the largest entries of a variable of a fit; `cavi top DIR --rank item --for user`: what comes first for whom.
 
 use cavi::findings::Finding;
-use cavi::rank::{self, Asked, Ranking, Rankings};
+use cavi::rank::{self, Asked, Rankings};
 use cavi::{reopen, summary};
 use cavi_files::{Cell, CsvText};
-use serde_json::{Map, Value, json};
 
 use super::{fit, impute};
 use crate::arguments::TopArguments;
@@ -46,27 +45,17 @@ fn ranked(arguments: &TopArguments, axis: &str) -> Result<(), Failure> {
         unseen: own.unseen,
         threads: own.threads.unwrap_or_else(fit::all_threads),
     };
-    let Rankings { array, names, rankings, unknown } = rank::rankings(&fit, &asked)?;
+    let found = rank::rankings(&fit, &asked)?;
+    let unknown = found.unknown;
     if unknown > 0 {
         terminal::note(&format!(
             "note: {unknown} entries of `--not-in` have a label that the fit does not know, and leave nothing out\n"
         ));
     }
     if own.json {
-        let one = |ranking: &Ranking| {
-            let labels: Map<String, Value> =
-                names.iter().cloned().zip(ranking.labels.iter().map(|label| json!(label))).collect();
-            let items: Vec<Value> = ranking
-                .items
-                .iter()
-                .map(|(label, value)| json!({ axis: label, "expected": cavi::directory::number(*value) }))
-                .collect();
-            json!({ "for": labels, "ranking": items })
-        };
-        let all: Vec<Value> = rankings.iter().map(one).collect();
-        let json = json!({ "array": array, "rank": axis, "n_unknown": unknown, "rankings": all });
-        return terminal::print(&format!("{json:#}\n"));
+        return terminal::print(&format!("{:#}\n", found.json(axis)));
     }
+    let Rankings { names, rankings, .. } = found;
     let mut header: Vec<&str> = names.iter().map(String::as_str).collect();
     header.extend(["rank", axis, "expected"]);
     let mut table = CsvText::new(&header);
