@@ -47,6 +47,7 @@ mod kept_apart;
 mod origin;
 mod ragged_grids;
 mod ragged_slices;
+mod shards;
 mod starts;
 mod traps;
 mod warmups;

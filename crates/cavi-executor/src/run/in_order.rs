@@ -14,8 +14,9 @@ use super::region::{Region, Values, gathered};
 use super::settle::settle;
 use super::state::{State, family, trouble};
 use crate::layout::Layout;
-use crate::plan::InOrder;
 use crate::plan::tensor::{NodeId, Operation, Source};
+use crate::plan::{InOrder, Place};
+use crate::reduce::Key;
 use crate::trouble::Trouble;
 
 /// What is found out once of each block whose copies move one after another.
@@ -247,7 +248,10 @@ impl State<'_> {
     /// A part of a sum that every step of a block changes all over.
     fn portion(&mut self, id: BlockId, node: NodeId, region: Region) -> Option<Portion> {
         let is_sum = matches!(self.work.plan.nodes[node.index()].operation, Operation::Contractions(_));
+        // Which part is read may differ between shards.
+        let is_joint = self.joint.as_ref().is_some_and(|joint| joint.places[node.index()] != Place::Local);
         if !is_sum
+            || is_joint
             || self.work.plan.streamed[node.index()]
             || self.stamps.blocks[id.index()] <= self.stamps.nodes[node.index()]
         {
@@ -278,7 +282,12 @@ impl State<'_> {
             return None;
         }
         let mut out = Scratch::zeros(region.shape(&self.work.plan.nodes[index].shape).iter().product());
-        for prepared in &self.work.prepared[index] {
+        let split = self.split(node);
+        for (part, prepared) in self.work.prepared[index].iter().enumerate() {
+            // The sums over all shards come first.
+            if part == split && split > 0 {
+                self.joint.as_mut().expect("a sum of a shard").sum(Key::step(index, 1), &mut out);
+            }
             let seen = prepared.reads().map(|read| match taken.iter().find(|(own, _)| *own == read) {
                 Some((_, own)) => Seen { values: &own.values, region: Some(&own.region) },
                 None => Seen { values: &self.values[read.index()], region: None },
@@ -286,6 +295,9 @@ impl State<'_> {
             let seen: Operands<Seen> = seen.collect();
             let tables = (&self.work.plan.maps, &mut self.changes.inverses);
             prepared.run_region(&seen, tables, region, &mut out, &self.work.threads);
+        }
+        if split > 0 && split == self.work.prepared[index].len() {
+            self.join("step", (index, 1), &mut out);
         }
         (!has_nan(&out)).then_some(out)
     }
