@@ -262,7 +262,9 @@ impl Derivation<'_> {
         let mut left = other.axes.clone();
         let mut arrays: Vec<ArrayId> = other.entries.difference(&own.entries).copied().collect();
         own.axes.iter().all(|axis| {
-            if let Some(place) = left.iter().position(|own| own == axis) {
+            // A group of a ragged axis has a position.
+            let same = left.iter().position(|own| own == axis);
+            if let Some(place) = same.or_else(|| left.iter().position(|own| self.lies_in(*own, *axis))) {
                 left.remove(place);
                 return true;
             }
@@ -281,6 +283,12 @@ impl Derivation<'_> {
                 None => false,
             }
         })
+    }
+
+    /// Whether an axis is ragged in another, over any number of steps.
+    fn lies_in(&self, axis: AxisId, other: AxisId) -> bool {
+        let parent = |axis: &AxisId| self.symbols().axis(*axis).parent;
+        std::iter::successors(parent(&axis), parent).any(|own| own == other)
     }
 
     fn product(&self, size: &Size) -> Node {
