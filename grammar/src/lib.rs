@@ -103,6 +103,10 @@ pub fn rule_name(rule: Rule) -> Option<&'static str> {
         Rule::kw_top => "`top`",
         Rule::kw_heat => "`heat`",
         Rule::kw_image => "`image`",
+        Rule::dot => "`.`",
+        Rule::two => "`2`",
+        Rule::squared => "`^2`",
+        Rule::symbol => "a symbol",
         Rule::zero => "`0`",
         Rule::missing => "`NA`",
         Rule::different => "`i != j`",
@@ -148,6 +152,7 @@ pub fn rule_name(rule: Rule) -> Option<&'static str> {
         | Rule::top_line
         | Rule::heat_line
         | Rule::image_line
+        | Rule::notation_line
         | Rule::expression_line => return None,
     })
 }

@@ -21,6 +21,7 @@ const KINDS: &[(&str, usize)] = &[
     ("blocks", 5),
     ("conjugacy", 8),
     ("warmup", 2),
+    ("notation", 6),
     ("processes", 15),
 ];
 

@@ -84,6 +84,10 @@ fn visit_program(program: &mut Program, visit: Visit) {
                     }
                 }
             }
+            // Parameters are words of the language; a symbol is one of the page.
+            StatementKind::Notation(block) => {
+                block.items.iter_mut().for_each(|item| visit(&mut item.kind.variable));
+            }
         }
     }
 }
@@ -238,6 +242,7 @@ fn check(text: &Text) {
     let old: BTreeMap<&str, &str> = names.iter().map(|(old, new)| (new.as_str(), old.as_str())).collect();
     let mut model = renamed.model.expect("no error was found");
     labels_back(&mut model.symbols, &old);
+    model.notation.iter_mut().for_each(|own| own.variable = label(&own.variable, &old).to_owned());
     let original_model = original.model.as_ref().expect("no error was found");
     model.name.clone_from(&original_model.name);
     assert_eq!(cavi_model::print(&model), cavi_model::print(original_model), "{}: another model", text.name);

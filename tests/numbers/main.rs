@@ -11,6 +11,7 @@ mod plans;
 mod precision;
 mod prepared;
 mod printed;
+mod printed_words;
 mod restarts;
 mod resume;
 mod row_wise;

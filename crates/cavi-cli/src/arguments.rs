@@ -12,7 +12,7 @@ use std::path::PathBuf;
 pub use asking::{
     ChooseArguments, CompareArguments, ImputeArguments, MatchArguments, RankArguments, ReportArguments,
 };
-use cavi::Precision;
+use cavi::{Columns, Precision};
 use cavi_files::{FileError, LanguageName, MostDocuments, StopWords, TextOptions};
 use cavi_syntax::ast::Allocations;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -148,6 +148,9 @@ pub struct DeriveArguments {
     /// With `--format latex`, a document of its own that compiles as it is (default: a fragment to include)
     #[arg(long)]
     pub standalone: bool,
+    /// With `--format latex`, the columns of the page: lines are broken to fit
+    #[arg(long, value_name = "1|2", value_parser = columns, default_value = "1")]
+    pub columns: Columns,
     /// A constant or a size given outside of the program, as for `fit`
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
@@ -348,6 +351,9 @@ pub struct PlanArguments {
     /// On how many threads the seconds are predicted [default: all]
     #[arg(long, value_name = "T", value_parser = threads, allow_hyphen_values = true)]
     pub threads: Option<usize>,
+    /// Show the derivation of the program as it is restated for these data, in place of the plan
+    #[arg(long)]
+    pub derive: bool,
 }
 
 /// What `cavi fit --help` says of the precision.
@@ -740,6 +746,15 @@ fn threads(text: &str) -> Result<usize, String> {
     let number = positive(text).ok().filter(|number| *number <= MOST_THREADS);
     let number = number.ok_or_else(|| format!("expected a whole number from 1 to {MOST_THREADS}"))?;
     Ok(number as usize)
+}
+
+/// The columns of a page.
+fn columns(text: &str) -> Result<Columns, String> {
+    match text {
+        "1" => Ok(Columns::One),
+        "2" => Ok(Columns::Two),
+        _ => Err("expected 1 or 2".to_owned()),
+    }
 }
 
 /// A time in seconds.

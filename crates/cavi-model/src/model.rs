@@ -8,7 +8,7 @@ use cavi_syntax::Span;
 use cavi_syntax::ast;
 
 /// A resolved program. Every array of `symbols` has the letters of its own declaration (data, constants) or of the left
-/// of its statement (latents); deterministic names are expanded and gone.
+/// of its statement (latents); deterministic names are expanded, and kept beside them for who shows the model.
 #[derive(Clone, Debug)]
 pub struct Model {
     /// The name after `model`, or `model` where there is none.
@@ -32,8 +32,34 @@ pub struct Model {
     pub fit: FitSpec,
     /// What to show.
     pub report: Vec<ReportSpec>,
+    /// Symbols of the page.
+    pub notation: Vec<NotationSpec>,
     /// Constants whose type the program does not state: their support is `Real`, and their sign is not known.
     pub untyped: BTreeSet<ArrayId>,
+    /// The statements with their deterministic names; `None` where the program has none.
+    pub as_written: Option<AsWritten>,
+}
+
+/// The statements of a program with its deterministic names, for who shows them.
+#[derive(Clone, Debug)]
+pub struct AsWritten {
+    /// Axes, letters, arrays, and an array for each deterministic name.
+    pub symbols: Symbols,
+    /// One for each `~`, in the order of the text.
+    pub statements: Vec<Statement>,
+    /// The deterministic names, in the order of the text.
+    pub definitions: Vec<DefinitionSpec>,
+}
+
+/// `alpha[m, k] = exp(u[m] + v[k])`
+#[derive(Clone, Debug)]
+pub struct DefinitionSpec {
+    /// Its array in [`AsWritten::symbols`], over the letters of its left.
+    pub target: ArrayId,
+    /// What it stands for.
+    pub value: Expression,
+    /// The place of its name.
+    pub span: Span,
 }
 
 /// `target ~ Family(arguments)`
@@ -225,6 +251,38 @@ pub enum ReportSpec {
         /// Columns of the picture.
         width: u64,
     },
+}
+
+/// A line of `notation { }`.
+#[derive(Clone, Debug)]
+pub struct NotationSpec {
+    /// The variable, or a deterministic name.
+    pub variable: String,
+    /// The parameter of its factor of q, and its place; `None` for the variable itself.
+    pub parameter: Option<(String, Span)>,
+    /// The symbol that stands for it.
+    pub symbol: String,
+    /// Whether `^2` follows the symbol.
+    pub squared: bool,
+    /// The place of the symbol.
+    pub symbol_span: Span,
+    /// The place of the line.
+    pub span: Span,
+}
+
+impl NotationSpec {
+    /// What the symbol stands for, as the program writes it: `theta.concentration`.
+    pub fn left(&self) -> String {
+        match &self.parameter {
+            Some((parameter, _)) => format!("{}.{parameter}", self.variable),
+            None => self.variable.clone(),
+        }
+    }
+
+    /// The symbol, with its square: `sigma^2`.
+    pub fn shown(&self) -> String {
+        format!("{}{}", self.symbol, if self.squared { "^2" } else { "" })
+    }
 }
 
 impl Model {

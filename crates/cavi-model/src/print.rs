@@ -114,6 +114,16 @@ fn print_blocks(out: &mut String, model: &Model) {
         };
         line(out, format_args!("  {text}"));
     }
+    print_notation(out, model);
+}
+
+fn print_notation(out: &mut String, model: &Model) {
+    if !model.notation.is_empty() {
+        section(out, "notation");
+    }
+    for own in &model.notation {
+        line(out, format_args!("  {} = {}", own.left(), own.shown()));
+    }
 }
 
 fn print_fit(out: &mut String, model: &Model) {

@@ -140,6 +140,8 @@ pub enum StatementKind {
     Fit(Block<FitItem>),
     /// `report { ... }`
     Report(Block<ReportItem>),
+    /// `notation { ... }`
+    Notation(Block<NotationItem>),
 }
 
 /// `axis NAME[LETTERS] (in PARENT([LETTERS])) (= SIZE)`
@@ -458,4 +460,17 @@ pub enum ReportItem {
     },
     /// A line that is not known: a warning.
     Unknown(String),
+}
+
+/// A line of `notation { }`: `theta.concentration = gamma`, `sigma2 = sigma^2`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NotationItem {
+    /// The variable.
+    pub variable: Name,
+    /// The parameter of its factor of q; `None` for the variable itself.
+    pub parameter: Option<Name>,
+    /// The symbol that stands for it.
+    pub symbol: Name,
+    /// Whether `^2` follows the symbol.
+    pub squared: bool,
 }

@@ -42,6 +42,11 @@ impl Program {
                     ReportItem::Image { axis, .. } => erase_name(axis),
                     ReportItem::Unknown(_) => {}
                 }),
+                StatementKind::Notation(block) => erase_block(block, |item| {
+                    erase_name(&mut item.variable);
+                    item.parameter.iter_mut().for_each(erase_name);
+                    erase_name(&mut item.symbol);
+                }),
             }
         }
         self

@@ -12,11 +12,12 @@ use crate::suggest::nearest;
 use crate::tokens::{Token, TokenKind};
 
 /// The blocks and, for each, the words its items start with.
-const BLOCKS: [(&str, BlockKind); 4] = [
+const BLOCKS: [(&str, BlockKind); 5] = [
     ("posterior", BlockKind::Posterior),
     ("init", BlockKind::Init),
     ("fit", BlockKind::Fit),
     ("report", BlockKind::Report),
+    ("notation", BlockKind::Notation),
 ];
 
 /// The blocks of the language.
@@ -26,6 +27,7 @@ pub(crate) enum BlockKind {
     Init,
     Fit,
     Report,
+    Notation,
 }
 
 impl BlockKind {
@@ -36,6 +38,7 @@ impl BlockKind {
             BlockKind::Init => "init",
             BlockKind::Fit => "fit",
             BlockKind::Report => "report",
+            BlockKind::Notation => "notation",
         }
     }
 
@@ -43,7 +46,7 @@ impl BlockKind {
     pub(crate) fn items(self) -> &'static [&'static str] {
         match self {
             BlockKind::Posterior => &["q", "point", "fixed", "implicit"],
-            BlockKind::Init => &[],
+            BlockKind::Init | BlockKind::Notation => &[],
             BlockKind::Fit => &["sweep", "stop", "restarts", "seed", "accelerate", "allocations", "warmup"],
             BlockKind::Report => &["top", "heat", "image"],
         }
@@ -387,6 +390,8 @@ impl<'a, 't> Splitter<'a, 't> {
             "point" | "fixed" | "implicit" => before_word || before_open,
             "q" => before_open,
             "posterior" | "init" | "fit" | "report" => next.is_none_or(|next| next.is("{")),
+            // This word is not reserved.
+            "notation" if next.is_some_and(|next| next.is("{")) => true,
             _ => match self.after_target(index) {
                 Some((after, subscripts)) => after.is("~") || (subscripts && after.is("=")),
                 None => false,
@@ -410,8 +415,9 @@ impl<'a, 't> Splitter<'a, 't> {
         match token.text {
             "model" | "axis" | "data" | "const" => next.is_some_and(|next| next.is_word()),
             "posterior" | "init" | "fit" | "report" => next.is_some_and(|next| next.is("{")),
+            "notation" if next.is_some_and(|next| next.is("{")) => true,
             _ => {
-                matches!(kind, BlockKind::Posterior | BlockKind::Fit)
+                matches!(kind, BlockKind::Posterior | BlockKind::Fit | BlockKind::Notation)
                     && self.after_target(self.at).is_some_and(|(after, _)| after.is("~"))
             }
         }
@@ -522,7 +528,7 @@ impl<'a, 't> Splitter<'a, 't> {
                 self.diagnostics.push(
                     Diagnostic::error("E0118", format!("there is no block `{head}`"))
                         .at(span, "unknown block")
-                        .possible("the blocks are `posterior`, `init`, `fit` and `report`")
+                        .possible("the blocks are `posterior`, `init`, `fit`, `report` and `notation`")
                         .help(help),
                 );
                 self.skip_braces();
@@ -532,7 +538,9 @@ impl<'a, 't> Splitter<'a, 't> {
                     self.diagnostics.push(
                         Diagnostic::error("E0117", "`{` after something that opens no block")
                             .at(brace.span, "not expected here")
-                            .possible("`posterior {`, `init {`, `fit {` and `report {` open a block")
+                            .possible(
+                                "`posterior {`, `init {`, `fit {`, `report {` and `notation {` open a block",
+                            )
                             .help("remove the braces, or write the keyword right before `{`"),
                     );
                 }
@@ -547,7 +555,7 @@ impl<'a, 't> Splitter<'a, 't> {
         self.diagnostics.push(
             Diagnostic::error("E0117", "`{` without a keyword")
                 .at(brace.span, "opens nothing")
-                .possible("`posterior {`, `init {`, `fit {` and `report {` open a block")
+                .possible("`posterior {`, `init {`, `fit {`, `report {` and `notation {` open a block")
                 .help("write the keyword on the same line, or remove the braces"),
         );
         if self.block.is_some() {
@@ -751,5 +759,6 @@ pub(crate) fn item_forms(kind: BlockKind) -> &'static str {
         BlockKind::Report => {
             "a line of `report` is `top 10 word in beta[k, v]`, `heat w` or `image pixel = 28 x 28`"
         }
+        BlockKind::Notation => "a line of `notation` is `theta.concentration = gamma` or `sigma2 = sigma^2`",
     }
 }

@@ -184,6 +184,7 @@ enum Items {
     Init(Vec<Item<InitItem>>),
     Fit(Vec<Item<FitItem>>),
     Report(Vec<Item<ReportItem>>),
+    Notation(Vec<Item<NotationItem>>),
 }
 
 struct ProgramParser {
@@ -211,6 +212,7 @@ impl ProgramParser {
                         BlockKind::Init => Items::Init(Vec::new()),
                         BlockKind::Fit => Items::Fit(Vec::new()),
                         BlockKind::Report => Items::Report(Vec::new()),
+                        BlockKind::Notation => Items::Notation(Vec::new()),
                     };
                     open = Some(OpenBlock { head: line.span(), trivia: line.trivia, items });
                 }
@@ -335,6 +337,10 @@ impl ProgramParser {
                 let kind = report(&line);
                 items.push(Item { kind, span, trivia: line.trivia });
             }
+            Items::Notation(items) => {
+                let kind = self.notation(&line);
+                items.extend(kind.map(|kind| Item { kind, span, trivia: line.trivia }));
+            }
         }
     }
 
@@ -390,6 +396,26 @@ impl ProgramParser {
         self.run(line, rule, |builder, pair| builder.fit(pair))
     }
 
+    fn notation(&mut self, line: &Line<'_>) -> Option<NotationItem> {
+        // A point between two names belongs to these lines alone.
+        let tokens = line.tokens.iter().filter(|token| !token.is_point()).copied().collect();
+        let without = Line { tokens, trivia: Trivia::default(), bad: line.bad };
+        if !self.readable(&without) {
+            return None;
+        }
+        match pest(&line.tokens, Rule::notation_line, |builder, pair| builder.notation(pair)) {
+            Ok(item) => Some(item),
+            Err(diagnostics) => {
+                let forms = |own: Diagnostic| match (&own.possible, &own.help) {
+                    (None, None) => own.possible(item_forms(BlockKind::Notation)),
+                    _ => own,
+                };
+                self.diagnostics.extend(diagnostics.into_iter().map(forms));
+                None
+            }
+        }
+    }
+
     /// A line of a block that starts with no word of its items.
     fn unknown_item<T>(&mut self, line: &Line<'_>, kind: BlockKind) -> Option<T> {
         let head = line.tokens.first()?;
@@ -426,6 +452,7 @@ impl OpenBlock {
             Items::Init(items) => StatementKind::Init(block(items, trailing_comments, beside_close)),
             Items::Fit(items) => StatementKind::Fit(block(items, trailing_comments, beside_close)),
             Items::Report(items) => StatementKind::Report(block(items, trailing_comments, beside_close)),
+            Items::Notation(items) => StatementKind::Notation(block(items, trailing_comments, beside_close)),
         };
         let span = Span::new(self.head.start, end.max(self.head.end));
         Statement { kind, span, trivia: self.trivia }
@@ -490,7 +517,7 @@ fn home(word: &str) -> Option<BlockKind> {
 const KEYWORDS: [&str; 4] = ["model", "axis", "data", "const"];
 
 const FORMS: &str = "a statement starts with `model`, `axis`, `data`, `const` or the name that it is about; \
-                     blocks are `posterior`, `init`, `fit` and `report`";
+                     blocks are `posterior`, `init`, `fit`, `report` and `notation`";
 
 /// The rule that a statement's first tokens ask for.
 fn statement_rule(tokens: &[Token<'_>]) -> Result<Rule, Box<Diagnostic>> {

@@ -84,6 +84,7 @@ impl Printer {
             StatementKind::Init(block) => return self.block("init", block, trivia, init_text),
             StatementKind::Fit(block) => return self.block("fit", block, trivia, fit_text),
             StatementKind::Report(block) => return self.block("report", block, trivia, report_text),
+            StatementKind::Notation(block) => return self.block("notation", block, trivia, notation_text),
         };
         self.line(&line, trivia, "");
     }
@@ -266,6 +267,12 @@ fn report_text(item: &ReportItem) -> String {
         ReportItem::Image { axis, height, width } => format!("image {} = {height} x {width}", axis.text),
         ReportItem::Unknown(text) => text.clone(),
     }
+}
+
+fn notation_text(item: &NotationItem) -> String {
+    let parameter = item.parameter.as_ref().map_or_else(String::new, |own| format!(".{}", own.text));
+    let squared = if item.squared { "^2" } else { "" };
+    format!("{}{parameter} = {}{squared}", item.variable.text, item.symbol.text)
 }
 
 /// A number whose own text the tree does not hold, as short as it can be read back.

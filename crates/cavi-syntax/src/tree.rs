@@ -426,6 +426,18 @@ impl Builder {
         found
     }
 
+    /// A line of `notation { }`.
+    pub(crate) fn notation(&mut self, pair: Pair<'_, Rule>) -> NotationItem {
+        let mut pairs = pair.into_inner();
+        let variable = self.name(&take(&mut pairs));
+        let parameter = take_if(&mut pairs, Rule::dot).map(|_| self.name(&take(&mut pairs)));
+        take_if(&mut pairs, Rule::assign);
+        let mut symbol = take(&mut pairs).into_inner();
+        let name = self.name(&take(&mut symbol));
+        let squared = take_if(&mut symbol, Rule::squared).is_some();
+        NotationItem { variable, parameter, symbol: name, squared }
+    }
+
     /// A line of `report { }`.
     pub(crate) fn report(&mut self, pair: Pair<'_, Rule>) -> ReportItem {
         let rule = pair.as_rule();

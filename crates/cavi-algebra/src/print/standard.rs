@@ -21,6 +21,12 @@ pub trait Standard {
     /// says it all.
     fn standard(&self, family: FamilyId) -> Vec<StandardParameter>;
 
+    /// The symbols that the literature has for the standard parameters, in their order: alternatives, the first of which is
+    /// taken that is free on the page. Empty where their names say it best.
+    fn symbols(&self, _family: FamilyId) -> &'static [&'static [&'static str]] {
+        &[]
+    }
+
     /// The mode that a point of this family takes, over the natural parameters alone, if it has a closed form.
     fn mode(&self, _family: FamilyId) -> Option<Formula> {
         None

@@ -52,7 +52,8 @@ impl<'a> Resolver<'a> {
                 | StatementKind::Posterior(_)
                 | StatementKind::Init(_)
                 | StatementKind::Fit(_)
-                | StatementKind::Report(_) => {}
+                | StatementKind::Report(_)
+                | StatementKind::Notation(_) => {}
             }
         }
         for statement in &program.statements {
@@ -68,7 +69,8 @@ impl<'a> Resolver<'a> {
                 | StatementKind::Posterior(_)
                 | StatementKind::Init(_)
                 | StatementKind::Fit(_)
-                | StatementKind::Report(_) => {}
+                | StatementKind::Report(_)
+                | StatementKind::Notation(_) => {}
             }
         }
         self.warn_of_case();

@@ -116,7 +116,8 @@ impl Resolver<'_> {
                 | StatementKind::Distribution(_)
                 | StatementKind::Definition { .. }
                 | StatementKind::Posterior(_)
-                | StatementKind::Init(_) => {}
+                | StatementKind::Init(_)
+                | StatementKind::Notation(_) => {}
             }
         }
         (fit, report)

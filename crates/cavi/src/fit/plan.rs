@@ -1,11 +1,16 @@
 //! What a fit would do, as text.
 
+use std::sync::Arc;
+
 use cavi_executor::Unplanned;
+use cavi_model::Model;
 
 use super::{FitError, Resolved, Settings};
 use crate::allocations;
+use crate::compile::Compiled;
 use crate::error::Error;
 use crate::prepare::Problem;
+use crate::show::Format;
 use crate::warmup::{self, Warmup};
 
 /// The plan of a fit as text: how the problem was restated, steps, kernels, memory, and the seconds that a sweep is predicted to
@@ -36,4 +41,26 @@ pub fn plan(problem: &Problem, settings: &Settings) -> Result<String, Error> {
         text += &warmup.plan_text(line, binding, &schedule, settings).map_err(unplanned)?;
     }
     Ok(text)
+}
+
+impl Problem {
+    /// The derivation of the program as it is restated for the data; without a restatement, that of the program.
+    pub fn derivation(&self, format: Format) -> String {
+        let mut text: String = self
+            .restated
+            .iter()
+            .map(|step| format!("restated for these data, {}: {}\n", step.name, step.reason))
+            .collect();
+        // What is written in the program is no longer what is derived.
+        let as_written = self.model.as_written.clone().filter(|_| self.restated.is_empty());
+        let compiled = Compiled {
+            source: Arc::clone(&self.source),
+            model: Model { as_written, ..self.model.clone() },
+            equations: self.equations.clone(),
+        };
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text + &compiled.derivation(format)
+    }
 }
