@@ -1,5 +1,6 @@
 //! From files to files: programs and data as a person has them, through the command line or the functions behind it.
 
+mod baselines;
 mod cases;
 mod examples;
 mod formats;

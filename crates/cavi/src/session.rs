@@ -79,12 +79,26 @@ impl Compiled {
         requests: &[Request],
         seed: Option<u64>,
     ) -> Result<(Problem, HeldOut), Error> {
+        self.bind_without_by(inputs, requests, seed, false)
+    }
+
+    /// As [`Compiled::bind_without`]; with `given_totals` counts at a rate are scored given the totals of their rows.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn bind_without_by(
+        self,
+        inputs: &Inputs,
+        requests: &[Request],
+        seed: Option<u64>,
+        given_totals: bool,
+    ) -> Result<(Problem, HeldOut), Error> {
         if requests.is_empty() {
             return Ok((self.bind(inputs)?, HeldOut::default()));
         }
         self.refuse_unbound(inputs)?;
         let seed = self.seed(seed);
-        crate::heldout::bind(self, inputs, requests, seed)
+        crate::heldout::bind_by(self, inputs, requests, seed, given_totals)
     }
 
     /// The names of the data that the program predicts.

@@ -44,6 +44,7 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
         runs: &[],
         averaged: None,
         folds: None,
+        baselines: None,
     };
     let json = match directory {
         Some(directory) => directory.write(&summary)?,
