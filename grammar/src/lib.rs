@@ -103,6 +103,10 @@ pub fn rule_name(rule: Rule) -> Option<&'static str> {
         Rule::kw_top => "`top`",
         Rule::kw_heat => "`heat`",
         Rule::kw_image => "`image`",
+        Rule::kw_bars => "`bars`",
+        Rule::kw_curve => "`curve`",
+        Rule::kw_intervals => "`intervals`",
+        Rule::kw_compare => "`compare`",
         Rule::zero => "`0`",
         Rule::missing => "`NA`",
         Rule::different => "`i != j`",
@@ -148,6 +152,10 @@ pub fn rule_name(rule: Rule) -> Option<&'static str> {
         | Rule::top_line
         | Rule::heat_line
         | Rule::image_line
+        | Rule::bars_line
+        | Rule::curve_line
+        | Rule::intervals_line
+        | Rule::compare_line
         | Rule::expression_line => return None,
     })
 }

@@ -2,6 +2,7 @@
 
 mod baselines;
 mod cases;
+mod components;
 mod examples;
 mod formats;
 mod heldout;

@@ -10,7 +10,7 @@ mod simulate;
 use std::path::PathBuf;
 
 pub use asking::{
-    ChooseArguments, CompareArguments, ImputeArguments, MatchArguments, RankArguments, ReportArguments,
+    ChooseArguments, CompareArguments, ImputeArguments, MatchArguments, RankArguments, ReportArguments, TopBy,
 };
 use cavi::Precision;
 use cavi_files::{FileError, LanguageName, MostDocuments, StopWords, TextOptions};
@@ -673,6 +673,9 @@ pub struct TopArguments {
     /// The axis along which entries are listed [default: the longest]
     #[arg(long, value_name = "AXIS")]
     pub over: Option<String>,
+    /// In which order: by weight, by lift (how much more frequent than in all), or by FREX (frequent, and there alone)
+    #[arg(long, value_enum, value_name = "weight|lift|frex", default_value_t = TopBy::Weight)]
+    pub by: TopBy,
     /// What comes first for whom
     #[command(flatten)]
     pub ranking: RankArguments,

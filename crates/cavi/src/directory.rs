@@ -276,6 +276,12 @@ impl Summary<'_> {
             "heldout": (!scores.is_empty()).then(|| scores_by_name(scores)),
             "heldout_baselines": baselines.filter(|_| !scores.is_empty()).map(|own| own.json(scores)),
             "explained": explained_json(&explained(problem, &fit.parameters, best.seed, settings.threads)),
+            "components": crate::components::json(&crate::components::components(
+                problem,
+                &fit.parameters,
+                best.seed,
+                settings.threads,
+            )),
             "heldout_averaged": averaged.filter(|scores| !scores.is_empty()).map(|scores| json!({
                 "n_fits": kept.len(),
                 "arrays": scores_by_name(scores),

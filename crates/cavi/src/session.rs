@@ -240,6 +240,15 @@ impl Problem {
         crate::findings::findings(self, &fit.parameters)
     }
 
+    /// As [`Problem::findings`], where the program carries some of the files that its `report` lines name.
+    pub fn findings_with(
+        &self,
+        fit: &Fit,
+        carried: crate::findings::Carried<'_>,
+    ) -> (Vec<Finding>, Vec<String>) {
+        crate::findings::findings_with(self, &fit.parameters, carried)
+    }
+
     /// Messages about the program as an error of this problem.
     pub fn error(&self, diagnostics: Vec<Diagnostic>) -> Error {
         Error::Program { diagnostics, source: Arc::clone(&self.source) }

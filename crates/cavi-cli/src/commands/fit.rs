@@ -19,7 +19,7 @@ use crate::arguments::{
 use crate::commands::resume::{self, Beginning};
 use crate::failure::Failure;
 use crate::progress::{Display, duration};
-use crate::{explained, findings, interrupt, program, scores, terminal};
+use crate::{components, explained, findings, interrupt, program, scores, terminal};
 
 /// Codes of warnings about the program's own sweep.
 const ABOUT_THE_SWEEP: [&str; 3] = ["W0602", "W0603", "W0604"];
@@ -109,9 +109,10 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
         let validated = folds.as_ref().map(folds::text).unwrap_or_default();
         let found = found(&problem, &fit);
         terminal::print(&format!(
-            "{validated}{}\n{}{lines}{found}written to {}\n{page}",
+            "{validated}{}\n{}{}{lines}{found}written to {}\n{page}",
             outcome(&fit),
             explained::lines(&json["explained"]),
+            components::lines(&json["components"]),
             out.display()
         ))?;
     }

@@ -1,6 +1,6 @@
 //! `fit { }` and `report { }`.
 
-use cavi_algebra::{ArrayId, ArrayKind};
+use cavi_algebra::{ArrayId, ArrayKind, AxisId, Support};
 use cavi_syntax::ast::{self, ExpressionKind, FitItem, Program, ReportItem, StatementKind};
 use cavi_syntax::{Diagnostic, Span, nearest};
 
@@ -283,32 +283,35 @@ impl Resolver<'_> {
     fn report_item(&mut self, item: &ReportItem, span: Span) -> Option<ReportSpec> {
         match item {
             ReportItem::Top { count, axis, variable } => {
-                let axis_id = self.axis(axis);
+                let (axis, variable) = self.reported_along(axis, variable)?;
+                Some(ReportSpec::Top { count: *count, axis, variable })
+            }
+            ReportItem::Bars { axis, variable } => {
+                let (axis, variable) = self.reported_along(axis, variable)?;
+                Some(ReportSpec::Bars { axis, variable })
+            }
+            ReportItem::Curve { axis, variable } => {
+                let (axis, variable) = self.reported_along(axis, variable)?;
+                Some(ReportSpec::Curve { axis, variable })
+            }
+            ReportItem::Intervals(variable) => self.reported_variable(variable).map(ReportSpec::Intervals),
+            ReportItem::Compare { variable, with } => {
                 let id = self.reported_variable(variable)?;
-                let axis_id = axis_id?;
-                let shape = self.shapes[id.index()].clone()?;
-                if !shape.slots.iter().any(|slot| slot.axis == axis_id) {
-                    let spelled = self.spell(&variable.name.text, &shape);
-                    let axes: Vec<String> = shape
-                        .slots
-                        .iter()
-                        .map(|slot| format!("`{}`", self.symbols.axis(slot.axis).name))
-                        .collect();
+                let support = self.symbols.array(id).support;
+                if !matches!(support, Support::Index(_) | Support::Simplex | Support::Binary) {
                     self.report(
                         Diagnostic::error(
                             "E0611",
-                            format!("`{}` has no subscript over `{}`", variable.name.text, axis.text),
+                            format!("`{}` has no classes that could be compared", variable.name.text),
                         )
-                        .at(axis.span, format!("`{spelled}`"))
-                        .help(if axes.is_empty() {
-                            "drop the line: the variable is one number".to_owned()
-                        } else {
-                            format!("list {}", axes.join(" or "))
-                        }),
+                        .at(variable.span, "expected a Categorical, Bernoulli or Dirichlet variable")
+                        .possible(
+                            "an index latent such as `z[n] ~ Categorical(pi)`, or probabilities of classes",
+                        ),
                     );
                     return None;
                 }
-                Some(ReportSpec::Top { count: *count, axis: axis_id, variable: id })
+                Some(ReportSpec::Compare { variable: id, with: with.clone() })
             }
             ReportItem::Heat(variable) => self.reported_variable(variable).map(ReportSpec::Heat),
             ReportItem::Image { axis, height, width } => {
@@ -319,11 +322,39 @@ impl Resolver<'_> {
                 self.report(
                     Diagnostic::warning("W0601", format!("the report line `{text}` is not known"))
                         .at(span, "ignored")
-                        .possible("`top 10 AXIS in VARIABLE`, `heat VARIABLE`, `image AXIS = 28 x 28`"),
+                        .possible("`top 10 AXIS in VARIABLE`, `bars AXIS in VARIABLE`, `curve AXIS in VARIABLE`, `heat VARIABLE`, \
+                             `intervals VARIABLE`, `image AXIS = 28 x 28`, `compare VARIABLE with FILE:COLUMN`"),
                 );
                 None
             }
         }
+    }
+
+    /// A variable that is shown along one of its axes.
+    fn reported_along(&mut self, axis: &ast::Name, variable: &ast::Reference) -> Option<(AxisId, ArrayId)> {
+        let axis_id = self.axis(axis);
+        let id = self.reported_variable(variable)?;
+        let axis_id = axis_id?;
+        let shape = self.shapes[id.index()].clone()?;
+        if shape.slots.iter().any(|slot| slot.axis == axis_id) {
+            return Some((axis_id, id));
+        }
+        let spelled = self.spell(&variable.name.text, &shape);
+        let axes: Vec<String> =
+            shape.slots.iter().map(|slot| format!("`{}`", self.symbols.axis(slot.axis).name)).collect();
+        self.report(
+            Diagnostic::error(
+                "E0611",
+                format!("`{}` has no subscript over `{}`", variable.name.text, axis.text),
+            )
+            .at(axis.span, format!("`{spelled}`"))
+            .help(if axes.is_empty() {
+                "drop the line: the variable is one number".to_owned()
+            } else {
+                format!("list {}", axes.join(" or "))
+            }),
+        );
+        None
     }
 
     fn reported_variable(&mut self, reference: &ast::Reference) -> Option<ArrayId> {

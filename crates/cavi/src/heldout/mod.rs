@@ -11,6 +11,7 @@
 mod averages;
 pub mod baseline;
 mod batch;
+mod by_component;
 mod draws;
 mod expected;
 pub mod folds;
@@ -41,6 +42,7 @@ use crate::compile::Compiled;
 use crate::error::Error;
 use crate::prepare::{Problem, prepare};
 pub use baseline::Baseline;
+pub(crate) use by_component::{Makes, OfEntries, by_component};
 use draws::Source as Drawn;
 pub use expected::Expected;
 pub use one_component::{Baselines, OneComponent};
