@@ -106,7 +106,10 @@ impl Resolver<'_> {
                 }
                 StatementKind::Report(block) => {
                     for item in &block.items {
-                        report.extend(self.report_item(&item.kind, item.span));
+                        // Where a statement could not be read, what its variable holds is not known.
+                        let is_known =
+                            program.unread.is_empty() && !self.diagnostics.iter().any(Diagnostic::is_error);
+                        report.extend(self.report_item(&item.kind, item.span, is_known));
                     }
                 }
                 StatementKind::Model(_)
@@ -280,7 +283,8 @@ impl Resolver<'_> {
         }
     }
 
-    fn report_item(&mut self, item: &ReportItem, span: Span) -> Option<ReportSpec> {
+    /// A line of `report`; `is_known` says that the supports of all variables are.
+    fn report_item(&mut self, item: &ReportItem, span: Span, is_known: bool) -> Option<ReportSpec> {
         match item {
             ReportItem::Top { count, axis, variable } => {
                 let (axis, variable) = self.reported_along(axis, variable)?;
@@ -298,7 +302,8 @@ impl Resolver<'_> {
             ReportItem::Compare { variable, with } => {
                 let id = self.reported_variable(variable)?;
                 let support = self.symbols.array(id).support;
-                if !matches!(support, Support::Index(_) | Support::Simplex | Support::Binary) {
+                let has_classes = matches!(support, Support::Index(_) | Support::Simplex | Support::Binary);
+                if is_known && !has_classes {
                     self.report(
                         Diagnostic::error(
                             "E0611",
