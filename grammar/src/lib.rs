@@ -107,6 +107,10 @@ pub fn rule_name(rule: Rule) -> Option<&'static str> {
         Rule::two => "`2`",
         Rule::squared => "`^2`",
         Rule::symbol => "a symbol",
+        Rule::kw_bars => "`bars`",
+        Rule::kw_curve => "`curve`",
+        Rule::kw_intervals => "`intervals`",
+        Rule::kw_compare => "`compare`",
         Rule::zero => "`0`",
         Rule::missing => "`NA`",
         Rule::different => "`i != j`",
@@ -153,6 +157,10 @@ pub fn rule_name(rule: Rule) -> Option<&'static str> {
         | Rule::heat_line
         | Rule::image_line
         | Rule::notation_line
+        | Rule::bars_line
+        | Rule::curve_line
+        | Rule::intervals_line
+        | Rule::compare_line
         | Rule::expression_line => return None,
     })
 }

@@ -74,11 +74,15 @@ fn visit_program(program: &mut Program, visit: Visit) {
             StatementKind::Report(block) => {
                 for item in &mut block.items {
                     match &mut item.kind {
-                        ReportItem::Top { axis, variable, .. } => {
+                        ReportItem::Top { axis, variable, .. }
+                        | ReportItem::Bars { axis, variable }
+                        | ReportItem::Curve { axis, variable } => {
                             visit(axis);
                             visit_reference(variable, visit);
                         }
-                        ReportItem::Heat(variable) => visit_reference(variable, visit),
+                        ReportItem::Heat(variable)
+                        | ReportItem::Intervals(variable)
+                        | ReportItem::Compare { variable, .. } => visit_reference(variable, visit),
                         ReportItem::Image { axis, .. } => visit(axis),
                         ReportItem::Unknown(_) => {}
                     }

@@ -10,14 +10,14 @@ mod simulate;
 use std::path::PathBuf;
 
 pub use asking::{
-    ChooseArguments, CompareArguments, ImputeArguments, MatchArguments, RankArguments, ReportArguments,
+    ChooseArguments, CompareArguments, ImputeArguments, MatchArguments, RankArguments, ReportArguments, TopBy,
 };
 use cavi::{Columns, Precision};
 use cavi_files::{FileError, LanguageName, MostDocuments, StopWords, TextOptions};
 use cavi_syntax::ast::Allocations;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use files::DATA;
-use held_out::{FOLDS, HELD_OUT, folds};
+use held_out::{FOLDS, HELD_OUT, HELD_OUT_TOTALS, folds};
 pub use rules::RuleArguments;
 pub use shells::{CompletionsArguments, ManArguments};
 pub use simulate::SimulateArguments;
@@ -389,6 +389,9 @@ pub struct FitArguments {
     /// Hide a part of these data from the fit and score it: a fraction, whole rows, last entries, or a file of the entries
     #[arg(long, value_name = "NAME=FRACTION|FILE", long_help = HELD_OUT, allow_hyphen_values = true)]
     pub heldout: Vec<String>,
+    /// Score held-out counts under a Poisson as units of their rows, given how many each row has
+    #[arg(long, long_help = HELD_OUT_TOTALS)]
+    pub heldout_totals: bool,
     /// Cross-validation: hide each of K parts of all data in turn and score it, then fit to all data
     #[arg(long, value_name = "K", long_help = FOLDS, value_parser = folds, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["heldout", "init"])]
@@ -551,6 +554,9 @@ pub struct ScoreArguments {
     /// The part of these data that rows are fitted to: a file of entries, or of the counts of this part
     #[arg(long, value_name = "NAME=FILE")]
     pub given: Vec<String>,
+    /// Score counts under a Poisson as units of their rows, given how many each row has
+    #[arg(long, long_help = HELD_OUT_TOTALS)]
+    pub heldout_totals: bool,
     /// How well held-out entries are ranked and met, beside popularity: `ndcg@20,precision@20,recall@20,map,auc,rmse,mae`
     #[arg(long, value_name = "LIST", long_help = METRICS)]
     pub metrics: Option<String>,
@@ -673,6 +679,9 @@ pub struct TopArguments {
     /// The axis along which entries are listed [default: the longest]
     #[arg(long, value_name = "AXIS")]
     pub over: Option<String>,
+    /// In which order: by weight, by lift (how much more frequent than in all), or by FREX (frequent, and there alone)
+    #[arg(long, value_enum, value_name = "weight|lift|frex", default_value_t = TopBy::Weight)]
+    pub by: TopBy,
     /// What comes first for whom
     #[command(flatten)]
     pub ranking: RankArguments,

@@ -6,6 +6,7 @@
 
 mod arguments;
 mod commands;
+mod components;
 mod difference;
 mod explained;
 mod failure;

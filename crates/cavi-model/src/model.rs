@@ -242,6 +242,29 @@ pub enum ReportSpec {
     },
     /// `heat w`
     Heat(ArrayId),
+    /// `bars type in h[k, j]`
+    Bars {
+        /// The axis along which bars stand.
+        axis: AxisId,
+        /// The variable.
+        variable: ArrayId,
+    },
+    /// `curve week in d[i, k]`
+    Curve {
+        /// The axis along which it runs.
+        axis: AxisId,
+        /// The variable.
+        variable: ArrayId,
+    },
+    /// `intervals w`
+    Intervals(ArrayId),
+    /// `compare z with FILE:COLUMN`
+    Compare {
+        /// The variable, which has classes.
+        variable: ArrayId,
+        /// The file, with its column behind a colon.
+        with: String,
+    },
     /// `image pixel = 8 x 8`
     Image {
         /// The axis.

@@ -108,6 +108,16 @@ fn print_blocks(out: &mut String, model: &Model) {
                 format!("top {count} {} in {}", symbols.axis(*axis).name, symbols.array(*variable).name)
             }
             ReportSpec::Heat(variable) => format!("heat {}", symbols.array(*variable).name),
+            ReportSpec::Bars { axis, variable } => {
+                format!("bars {} in {}", symbols.axis(*axis).name, symbols.array(*variable).name)
+            }
+            ReportSpec::Curve { axis, variable } => {
+                format!("curve {} in {}", symbols.axis(*axis).name, symbols.array(*variable).name)
+            }
+            ReportSpec::Intervals(variable) => format!("intervals {}", symbols.array(*variable).name),
+            ReportSpec::Compare { variable, with } => {
+                format!("compare {} with {with}", symbols.array(*variable).name)
+            }
             ReportSpec::Image { axis, height, width } => {
                 format!("image {} = {height} x {width}", symbols.axis(*axis).name)
             }

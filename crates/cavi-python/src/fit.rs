@@ -247,6 +247,7 @@ fn write(
         runs: &runs,
         averaged: averaged.as_deref(),
         folds: None,
+        baselines: None,
     };
     let json = directory.write(&summary)?.to_string();
     failed.map_or(Ok(json), Err)

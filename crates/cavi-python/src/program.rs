@@ -70,12 +70,13 @@ fn groups(symbols: &Symbols, array: &Array) -> Vec<String> {
 /// The data that a built-in program comes with; nothing for another name.
 #[pyfunction]
 pub fn bundled(py: Python<'_>, name: &str) -> Option<Vec<BundledFile>> {
-    let files = cavi_examples::example(name)?.files.iter().map(|own| {
+    let files = cavi_examples::example(name)?.files.iter().filter_map(|own| {
         let (is_labels, role) = match own.role {
             Role::Data(name) => (false, name),
             Role::Labels(axis) => (true, axis),
+            Role::Known(_) => return None,
         };
-        (is_labels, role, own.file, PyBytes::new(py, own.bytes).unbind())
+        Some((is_labels, role, own.file, PyBytes::new(py, own.bytes).unbind()))
     });
     Some(files.collect())
 }

@@ -458,6 +458,29 @@ pub enum ReportItem {
         /// Columns of the picture.
         width: u64,
     },
+    /// `bars type in h[k, j]`
+    Bars {
+        /// The axis along which bars stand.
+        axis: Name,
+        /// The variable.
+        variable: Reference,
+    },
+    /// `curve week in d[i, k]`
+    Curve {
+        /// The axis along which it runs.
+        axis: Name,
+        /// The variable.
+        variable: Reference,
+    },
+    /// `intervals w`
+    Intervals(Reference),
+    /// `compare z with FILE:COLUMN`
+    Compare {
+        /// The variable.
+        variable: Reference,
+        /// The file, with its column behind a colon.
+        with: String,
+    },
     /// A line that is not known: a warning.
     Unknown(String),
 }

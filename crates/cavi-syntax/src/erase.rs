@@ -34,11 +34,15 @@ impl Program {
                 }),
                 StatementKind::Fit(block) => erase_block(block, erase_fit),
                 StatementKind::Report(block) => erase_block(block, |item| match item {
-                    ReportItem::Top { axis, variable, .. } => {
+                    ReportItem::Top { axis, variable, .. }
+                    | ReportItem::Bars { axis, variable }
+                    | ReportItem::Curve { axis, variable } => {
                         erase_name(axis);
                         erase_reference(variable);
                     }
-                    ReportItem::Heat(variable) => erase_reference(variable),
+                    ReportItem::Heat(variable)
+                    | ReportItem::Intervals(variable)
+                    | ReportItem::Compare { variable, .. } => erase_reference(variable),
                     ReportItem::Image { axis, .. } => erase_name(axis),
                     ReportItem::Unknown(_) => {}
                 }),

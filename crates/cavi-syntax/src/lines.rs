@@ -757,7 +757,8 @@ pub(crate) fn item_forms(kind: BlockKind) -> &'static str {
              `warmup shapes 0.6 over 40`"
         }
         BlockKind::Report => {
-            "a line of `report` is `top 10 word in beta[k, v]`, `heat w` or `image pixel = 28 x 28`"
+            "a line of `report` is `top 10 word in beta[k, v]`, `bars type in h[k, j]`, `curve week in d[i, k]`, `heat w`, \
+             `intervals w`, `image pixel = 28 x 28` or `compare z with FILE:COLUMN`"
         }
         BlockKind::Notation => "a line of `notation` is `theta.concentration = gamma` or `sigma2 = sigma^2`",
     }

@@ -477,8 +477,14 @@ fn report(line: &Line<'_>) -> ReportItem {
         "top" => Some(Rule::top_line),
         "heat" => Some(Rule::heat_line),
         "image" => Some(Rule::image_line),
+        "bars" => Some(Rule::bars_line),
+        "curve" => Some(Rule::curve_line),
+        "intervals" => Some(Rule::intervals_line),
         _ => None,
     };
+    if let Some(compared) = compared(line) {
+        return compared;
+    }
     let known = if line.bad { None } else { rule };
     known.and_then(|rule| pest(&line.tokens, rule, |builder, pair| builder.report(pair)).ok()).unwrap_or_else(
         || {
@@ -487,6 +493,22 @@ fn report(line: &Line<'_>) -> ReportItem {
             ReportItem::Unknown(words.join(" "))
         },
     )
+}
+
+/// `compare z with FILE:COLUMN`: the name of a file holds signs that are none of the language, and is taken as it stands.
+fn compared(line: &Line<'_>) -> Option<ReportItem> {
+    let place = line.tokens.iter().position(|token| token.is("with"))?;
+    let (variable, file) = line.tokens.split_at(place);
+    let with = line_text(file.get(1..)?).trim().to_owned();
+    let is_compare = variable.first().is_some_and(|token| token.is("compare"));
+    if !is_compare || with.is_empty() || with.contains(char::is_whitespace) {
+        return None;
+    }
+    let found = pest(variable, Rule::compare_line, |builder, pair| builder.report(pair)).ok()?;
+    Some(match found {
+        ReportItem::Compare { variable, .. } => ReportItem::Compare { variable, with },
+        other => other,
+    })
 }
 
 /// The first `~` or `=` of a line outside brackets.

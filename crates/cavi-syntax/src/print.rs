@@ -265,6 +265,16 @@ fn report_text(item: &ReportItem) -> String {
         }
         ReportItem::Heat(variable) => format!("heat {}", print_reference(variable)),
         ReportItem::Image { axis, height, width } => format!("image {} = {height} x {width}", axis.text),
+        ReportItem::Bars { axis, variable } => {
+            format!("bars {} in {}", axis.text, print_reference(variable))
+        }
+        ReportItem::Curve { axis, variable } => {
+            format!("curve {} in {}", axis.text, print_reference(variable))
+        }
+        ReportItem::Intervals(variable) => format!("intervals {}", print_reference(variable)),
+        ReportItem::Compare { variable, with } => {
+            format!("compare {} with {with}", print_reference(variable))
+        }
         ReportItem::Unknown(text) => text.clone(),
     }
 }

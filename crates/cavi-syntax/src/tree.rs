@@ -462,6 +462,25 @@ impl Builder {
                 let width = self.whole(&take(&mut pairs), "`image`", 1);
                 ReportItem::Image { axis, height, width }
             }
+            Rule::bars_line | Rule::curve_line => {
+                // The keyword.
+                take(&mut pairs);
+                let axis = self.name(&take(&mut pairs));
+                take_if(&mut pairs, Rule::kw_in);
+                let variable = self.reference(take(&mut pairs));
+                match rule {
+                    Rule::bars_line => ReportItem::Bars { axis, variable },
+                    _ => ReportItem::Curve { axis, variable },
+                }
+            }
+            Rule::intervals_line => {
+                take_if(&mut pairs, Rule::kw_intervals);
+                ReportItem::Intervals(self.reference(take(&mut pairs)))
+            }
+            Rule::compare_line => {
+                take_if(&mut pairs, Rule::kw_compare);
+                ReportItem::Compare { variable: self.reference(take(&mut pairs)), with: String::new() }
+            }
             rule => unreachable!("{rule:?} is no line of `report`"),
         }
     }

@@ -174,7 +174,7 @@ pub fn by_entry(fits: &[Reopened], threads: usize) -> Result<Vec<Vec<ByEntry>>, 
         .map(|fit| {
             let mut parts = fit.held.parts.clone();
             parts.sort_by_key(|part| order.iter().position(|own| *own == name(&fit.problem, part)));
-            let held = HeldOut { parts };
+            let held = HeldOut { parts, given_totals: fit.held.given_totals };
             crate::heldout::by_entry(&fit.problem, &fit.parameters, &held, fit.seed, threads)
         })
         .collect()

@@ -15,8 +15,8 @@ use crate::bind::{DataError, Inputs, SetInput, texts_json, texts_of_json};
 use crate::error::Error;
 use crate::explained::{Explained, Measure, explained};
 use crate::fit::{Fit, Settings};
-use crate::heldout::Score;
 use crate::heldout::folds::Folds;
+use crate::heldout::{Baselines, Score};
 use crate::prepare::Problem;
 use crate::project::Projection;
 use crate::writer::Writer;
@@ -49,6 +49,8 @@ pub struct Asked {
     pub set: Vec<String>,
     /// `--heldout`
     pub heldout: Vec<String>,
+    /// `--heldout-totals`
+    pub heldout_totals: bool,
     /// `--folds`
     pub folds: Option<usize>,
     /// `--init`
@@ -78,6 +80,8 @@ pub struct Summary<'a> {
     pub averaged: Option<&'a [Score]>,
     /// The cross-validation before it, if there was one.
     pub folds: Option<&'a Folds>,
+    /// What stands beside the scores, if they have anything beside them.
+    pub baselines: Option<&'a Baselines>,
 }
 
 /// A run of a fit that is kept, with how well it predicts what it was not given.
@@ -127,8 +131,17 @@ impl Directory {
         let Projection { rows, fit } = projection;
         let problem = &rows.problem;
         let tables = projection.tables();
-        let summary =
-            Summary { problem, fit, settings, asked, scores: &[], runs: &[], averaged: None, folds: None };
+        let summary = Summary {
+            problem,
+            fit,
+            settings,
+            asked,
+            scores: &[],
+            runs: &[],
+            averaged: None,
+            folds: None,
+            baselines: None,
+        };
         let mut json = summary.json();
         json["projected"] = json!({
             "fit": rows.directory().display().to_string(),
@@ -167,6 +180,7 @@ fn fill(path: &Path, summary: &Summary<'_>, json: &Value) -> Result<(), Error> {
             runs: &[],
             averaged: None,
             folds: None,
+            baselines: None,
             ..*summary
         };
         fill(&path.join(RUNS).join(run.number.to_string()), &own, &own.json())?;
@@ -203,7 +217,7 @@ fn table(name: &str) -> String {
 impl Summary<'_> {
     /// What `summary.json` holds and `--json` prints.
     pub fn json(&self) -> Value {
-        let Summary { problem, fit, settings, asked, scores, runs: kept, averaged, folds } = self;
+        let Summary { problem, fit, settings, asked, scores, runs: kept, averaged, folds, baselines } = self;
         let given = problem.as_given();
         let best = fit.run();
         let resolved = &fit.settings;
@@ -245,6 +259,7 @@ impl Summary<'_> {
                 "labels": asked.labels,
                 "set": asked.set,
                 "heldout": asked.heldout,
+                "heldout_totals": asked.heldout_totals,
                 "folds": asked.folds,
                 "init": asked.init,
                 "data_files": crate::data_files::json(&asked.data_files),
@@ -259,7 +274,14 @@ impl Summary<'_> {
             "failure": fit.failure.as_ref().map(|failure| failure.message.clone()),
             "elbo": number(best.elbo),
             "heldout": (!scores.is_empty()).then(|| scores_by_name(scores)),
+            "heldout_baselines": baselines.filter(|_| !scores.is_empty()).map(|own| own.json(scores)),
             "explained": explained_json(&explained(problem, &fit.parameters, best.seed, settings.threads)),
+            "components": crate::components::json(&crate::components::components(
+                problem,
+                &fit.parameters,
+                best.seed,
+                settings.threads,
+            )),
             "heldout_averaged": averaged.filter(|scores| !scores.is_empty()).map(|scores| json!({
                 "n_fits": kept.len(),
                 "arrays": scores_by_name(scores),

@@ -44,7 +44,15 @@ pub(crate) fn write_blocks(
     for own in &binding.standardised {
         let name = &equations.symbols.array(own.array).name;
         for (part, shape, values) in own.parts(&equations.symbols, &binding.bound) {
-            write_npy(&directory.join("standardised").join(format!("{name}.{part}.npy")), &shape, values)?;
+            let folder = directory.join("standardised");
+            write_npy(&folder.join(format!("{name}.{part}.npy")), &shape, values)?;
+            for (group, shape, values) in by_group(problem, own.array, &shape, values) {
+                write_npy(
+                    &folder.join(format!("{name}.{part}")).join(format!("{group}.npy")),
+                    &shape,
+                    &values,
+                )?;
+            }
         }
     }
     for own in &binding.words {
@@ -58,6 +66,35 @@ pub(crate) fn write_blocks(
         write_text_atomically(&directory.join("vocabulary").join(file), &own.csv())?;
     }
     write_axes(&equations.symbols, &binding.bound, &binding.labels, &binding.entries, directory)
+}
+
+/// The parts of an array over a ragged axis, flattened in this shape, that belong to its groups: the file of each, its shape and its values. Nothing
+/// where no dimension of that shape is ragged.
+fn by_group(
+    problem: &Problem,
+    array: ArrayId,
+    shape: &[usize],
+    values: &[f64],
+) -> Vec<(String, Vec<usize>, Vec<f64>)> {
+    let Problem { equations, binding, .. } = problem.as_given();
+    let symbols = &equations.symbols;
+    let axes = symbols.array(array).letters.iter().map(|letter| symbols.letter(*letter).axis);
+    let ragged = axes.enumerate().zip(shape).find_map(|((dimension, axis), size)| {
+        let starts = binding.bound.axes[axis.index()].starts.as_ref()?;
+        Some((dimension, symbols.axis(axis).parent?, starts)).filter(|_| *size == binding.bound.size(axis))
+    });
+    let Some((dimension, parent, starts)) = ragged else { return Vec::new() };
+    let after: usize = shape[dimension + 1..].iter().product();
+    let of = |(position, ends): (usize, &[usize])| {
+        let path = binding.labels.path(symbols, &binding.bound, parent, position);
+        let path: Vec<String> = path.iter().map(|label| safe(label)).collect();
+        let rows = values.chunks((shape[dimension] * after).max(1));
+        let own = rows.flat_map(|row| &row[ends[0] * after..ends[1] * after]).copied().collect();
+        let mut shape = shape.to_vec();
+        shape[dimension] = ends[1] - ends[0];
+        (path.join("/"), shape, own)
+    };
+    starts.windows(2).enumerate().map(of).collect()
 }
 
 /// A file name of more bytes than this is none on common file systems.

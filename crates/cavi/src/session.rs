@@ -79,12 +79,26 @@ impl Compiled {
         requests: &[Request],
         seed: Option<u64>,
     ) -> Result<(Problem, HeldOut), Error> {
+        self.bind_without_by(inputs, requests, seed, false)
+    }
+
+    /// As [`Compiled::bind_without`]; with `given_totals` counts at a rate are scored given the totals of their rows.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn bind_without_by(
+        self,
+        inputs: &Inputs,
+        requests: &[Request],
+        seed: Option<u64>,
+        given_totals: bool,
+    ) -> Result<(Problem, HeldOut), Error> {
         if requests.is_empty() {
             return Ok((self.bind(inputs)?, HeldOut::default()));
         }
         self.refuse_unbound(inputs)?;
         let seed = self.seed(seed);
-        crate::heldout::bind(self, inputs, requests, seed)
+        crate::heldout::bind_by(self, inputs, requests, seed, given_totals)
     }
 
     /// The names of the data that the program predicts.
@@ -224,6 +238,15 @@ impl Problem {
     /// What a fit found, in the words of its labels, with warnings about `report` lines that the data do not allow.
     pub fn findings(&self, fit: &Fit) -> (Vec<Finding>, Vec<String>) {
         crate::findings::findings(self, &fit.parameters)
+    }
+
+    /// As [`Problem::findings`], where the program carries some of the files that its `report` lines name.
+    pub fn findings_with(
+        &self,
+        fit: &Fit,
+        carried: crate::findings::Carried<'_>,
+    ) -> (Vec<Finding>, Vec<String>) {
+        crate::findings::findings_with(self, &fit.parameters, carried)
     }
 
     /// Messages about the program as an error of this problem.

@@ -95,6 +95,7 @@ fn fitted(
             labels: reading.labels,
             set: others.iter().chain(set).cloned().collect(),
             heldout: texts,
+            heldout_totals: false,
             init: None,
             folds: None,
             data_files: data_files::hashes(inputs),
@@ -109,6 +110,7 @@ fn fitted(
             runs: &runs,
             averaged: None,
             folds: None,
+            baselines: None,
         };
         directory.write(&summary)?;
     }

@@ -1,12 +1,13 @@
 //! `cavi top DIR VAR`: the largest entries of a variable of a fit; `cavi top DIR --rank item --for user`: what comes first for whom.
 
+use cavi::exclusive::By;
 use cavi::findings::Finding;
 use cavi::rank::{self, Asked, Rankings};
 use cavi::{reopen, summary};
 use cavi_files::{Cell, CsvText};
 
 use super::{fit, impute};
-use crate::arguments::TopArguments;
+use crate::arguments::{TopArguments, TopBy};
 use crate::failure::Failure;
 use crate::{findings, terminal};
 
@@ -21,8 +22,16 @@ pub fn run(arguments: &TopArguments) -> Result<(), Failure> {
     }
     let variables = summary::variables(&arguments.directory, arguments.variable.as_deref())?;
     let mut found = Vec::new();
+    let by = match arguments.by {
+        TopBy::Weight => By::Weight,
+        TopBy::Lift => By::Lift,
+        TopBy::Frex => By::Frex,
+    };
+    let json = summary::json(&arguments.directory)?;
+    let shares = |axis: &str| cavi::components::stored(&json, axis);
     for variable in &variables {
-        found.push(Finding::Top(summary::top(variable, arguments.over.as_deref(), arguments.n)?));
+        let over = arguments.over.as_deref();
+        found.push(Finding::Top(summary::top_by(variable, over, arguments.n, by, &shares)?));
     }
     terminal::print(&findings::text(&found))
 }

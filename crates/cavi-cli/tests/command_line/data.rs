@@ -273,11 +273,12 @@ fn what_was_found_is_shown_after_a_fit_and_from_its_directory() {
     assert!(
         lines[0].starts_with("not converged after 40 sweeps")
             && lines[1].starts_with("explains ")
-            && lines[2].starts_with("h: the largest entries over item"),
+            && lines[2].starts_with("part in y: 2 of 2 have 1 % or more of the units: ")
+            && lines[3].starts_with("h: the largest entries over item"),
         "{shown}"
     );
-    assert!(lines[3].contains("apple") && lines[3].contains("bread") != lines[3].contains("dog"), "{shown}");
-    assert_eq!(lines[5], "written to o");
+    assert!(lines[4].contains("apple") && lines[4].contains("bread") != lines[4].contains("dog"), "{shown}");
+    assert_eq!(lines[6], "written to o");
     assert!(cavi(&directory, &[&fit[..], &["--quiet"]].concat()).stdout.is_empty());
 
     let run = |arguments: &[&str]| {

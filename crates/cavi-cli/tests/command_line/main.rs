@@ -7,6 +7,7 @@ mod asking;
 mod commands;
 mod explained;
 mod export;
+mod found;
 mod held_out_parts;
 mod heldout;
 mod options;

@@ -1,6 +1,6 @@
 //! `fit { }` and `report { }`.
 
-use cavi_algebra::{ArrayId, ArrayKind};
+use cavi_algebra::{ArrayId, ArrayKind, AxisId, Support};
 use cavi_syntax::ast::{self, ExpressionKind, FitItem, Program, ReportItem, StatementKind};
 use cavi_syntax::{Diagnostic, Span, nearest};
 
@@ -106,7 +106,10 @@ impl Resolver<'_> {
                 }
                 StatementKind::Report(block) => {
                     for item in &block.items {
-                        report.extend(self.report_item(&item.kind, item.span));
+                        // Where a statement could not be read, what its variable holds is not known.
+                        let is_known =
+                            program.unread.is_empty() && !self.diagnostics.iter().any(Diagnostic::is_error);
+                        report.extend(self.report_item(&item.kind, item.span, is_known));
                     }
                 }
                 StatementKind::Model(_)
@@ -281,35 +284,40 @@ impl Resolver<'_> {
         }
     }
 
-    fn report_item(&mut self, item: &ReportItem, span: Span) -> Option<ReportSpec> {
+    /// A line of `report`; `is_known` says that the supports of all variables are.
+    fn report_item(&mut self, item: &ReportItem, span: Span, is_known: bool) -> Option<ReportSpec> {
         match item {
             ReportItem::Top { count, axis, variable } => {
-                let axis_id = self.axis(axis);
+                let (axis, variable) = self.reported_along(axis, variable)?;
+                Some(ReportSpec::Top { count: *count, axis, variable })
+            }
+            ReportItem::Bars { axis, variable } => {
+                let (axis, variable) = self.reported_along(axis, variable)?;
+                Some(ReportSpec::Bars { axis, variable })
+            }
+            ReportItem::Curve { axis, variable } => {
+                let (axis, variable) = self.reported_along(axis, variable)?;
+                Some(ReportSpec::Curve { axis, variable })
+            }
+            ReportItem::Intervals(variable) => self.reported_variable(variable).map(ReportSpec::Intervals),
+            ReportItem::Compare { variable, with } => {
                 let id = self.reported_variable(variable)?;
-                let axis_id = axis_id?;
-                let shape = self.shapes[id.index()].clone()?;
-                if !shape.slots.iter().any(|slot| slot.axis == axis_id) {
-                    let spelled = self.spell(&variable.name.text, &shape);
-                    let axes: Vec<String> = shape
-                        .slots
-                        .iter()
-                        .map(|slot| format!("`{}`", self.symbols.axis(slot.axis).name))
-                        .collect();
+                let support = self.symbols.array(id).support;
+                let has_classes = matches!(support, Support::Index(_) | Support::Simplex | Support::Binary);
+                if is_known && !has_classes {
                     self.report(
                         Diagnostic::error(
                             "E0611",
-                            format!("`{}` has no subscript over `{}`", variable.name.text, axis.text),
+                            format!("`{}` has no classes that could be compared", variable.name.text),
                         )
-                        .at(axis.span, format!("`{spelled}`"))
-                        .help(if axes.is_empty() {
-                            "drop the line: the variable is one number".to_owned()
-                        } else {
-                            format!("list {}", axes.join(" or "))
-                        }),
+                        .at(variable.span, "expected a Categorical, Bernoulli or Dirichlet variable")
+                        .possible(
+                            "an index latent such as `z[n] ~ Categorical(pi)`, or probabilities of classes",
+                        ),
                     );
                     return None;
                 }
-                Some(ReportSpec::Top { count: *count, axis: axis_id, variable: id })
+                Some(ReportSpec::Compare { variable: id, with: with.clone() })
             }
             ReportItem::Heat(variable) => self.reported_variable(variable).map(ReportSpec::Heat),
             ReportItem::Image { axis, height, width } => {
@@ -320,11 +328,39 @@ impl Resolver<'_> {
                 self.report(
                     Diagnostic::warning("W0601", format!("the report line `{text}` is not known"))
                         .at(span, "ignored")
-                        .possible("`top 10 AXIS in VARIABLE`, `heat VARIABLE`, `image AXIS = 28 x 28`"),
+                        .possible("`top 10 AXIS in VARIABLE`, `bars AXIS in VARIABLE`, `curve AXIS in VARIABLE`, `heat VARIABLE`, \
+                             `intervals VARIABLE`, `image AXIS = 28 x 28`, `compare VARIABLE with FILE:COLUMN`"),
                 );
                 None
             }
         }
+    }
+
+    /// A variable that is shown along one of its axes.
+    fn reported_along(&mut self, axis: &ast::Name, variable: &ast::Reference) -> Option<(AxisId, ArrayId)> {
+        let axis_id = self.axis(axis);
+        let id = self.reported_variable(variable)?;
+        let axis_id = axis_id?;
+        let shape = self.shapes[id.index()].clone()?;
+        if shape.slots.iter().any(|slot| slot.axis == axis_id) {
+            return Some((axis_id, id));
+        }
+        let spelled = self.spell(&variable.name.text, &shape);
+        let axes: Vec<String> =
+            shape.slots.iter().map(|slot| format!("`{}`", self.symbols.axis(slot.axis).name)).collect();
+        self.report(
+            Diagnostic::error(
+                "E0611",
+                format!("`{}` has no subscript over `{}`", variable.name.text, axis.text),
+            )
+            .at(axis.span, format!("`{spelled}`"))
+            .help(if axes.is_empty() {
+                "drop the line: the variable is one number".to_owned()
+            } else {
+                format!("list {}", axes.join(" or "))
+            }),
+        );
+        None
     }
 
     fn reported_variable(&mut self, reference: &ast::Reference) -> Option<ArrayId> {
