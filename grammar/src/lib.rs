@@ -97,6 +97,7 @@ pub fn rule_name(rule: Rule) -> Option<&'static str> {
         Rule::kw_when => "`when`",
         Rule::kw_for => "`for`",
         Rule::kw_warmup => "`warmup`",
+        Rule::kw_batch => "`batch`",
         Rule::kw_means | Rule::means => "`means`",
         Rule::kw_collapsed | Rule::collapsed => "`collapsed`",
         Rule::kw_shapes | Rule::shapes => "`shapes`",
@@ -151,6 +152,7 @@ pub fn rule_name(rule: Rule) -> Option<&'static str> {
         | Rule::schedule_line
         | Rule::stop_line
         | Rule::setting_line
+        | Rule::batch_line
         | Rule::warmup_line
         | Rule::warmups_line
         | Rule::top_line

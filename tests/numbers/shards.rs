@@ -2,7 +2,7 @@
 
 use cavi_algebra::AxisId;
 use cavi_executor::reduce::Reducer;
-use cavi_executor::shard::{Part, Sharded, ranges};
+use cavi_executor::shard::{Part, Passes, Sharded, Visits, ranges};
 use cavi_executor::{Bound, Executor, Parameters, Precision, start};
 use cavi_tests::support::{Meeting, Program, Shape, close, farthest, programs, random_bound};
 use rand::SeedableRng;
@@ -12,6 +12,13 @@ use rand_chacha::ChaCha8Rng;
 type Outcome = Result<(Vec<(f64, f64)>, Parameters), String>;
 
 const SWEEPS: usize = 3;
+
+/// Which plan is cut: that of the whole, or the one whose sums over the axis are free of what all shards share.
+#[derive(Clone, Copy)]
+enum Kind {
+    Plain,
+    Memoizing,
+}
 
 fn sweeps(executor: &mut Executor, program: &Program) -> Result<Vec<(f64, f64)>, String> {
     let schedule = program.schedule();
@@ -35,10 +42,13 @@ fn in_shards(
     bound: &Bound,
     axis: AxisId,
     from: &Parameters,
-    (shards, states): (usize, usize),
+    (kind, shards, states): (Kind, usize, usize),
 ) -> Result<Outcome, String> {
-    let sharded =
-        Sharded::new(&program.equations, bound, axis, from, Precision::Double).map_err(|own| own.0)?;
+    let sharded = match kind {
+        Kind::Plain => Sharded::new(&program.equations, bound, axis, from, Precision::Double),
+        Kind::Memoizing => Sharded::memoizing(&program.equations, bound, axis, from, Precision::Double),
+    };
+    let sharded = sharded.map_err(|own| own.0)?;
     let parts: Vec<Part> =
         ranges(sharded.positions(), shards).into_iter().map(|range| sharded.part(range)).collect();
     let bounds: Vec<Bound> = parts.iter().map(Part::bound).collect();
@@ -107,7 +117,7 @@ fn check(shape: Shape, seeds: std::ops::Range<u64>) {
                     continue;
                 }
                 for shards in [1, 2, 3, 7] {
-                    let found = in_shards(&program, &bound, axis, &from, (shards, 1));
+                    let found = in_shards(&program, &bound, axis, &from, (Kind::Plain, shards, 1));
                     match differs(&program, &one, found) {
                         None => cut += 1,
                         Some(why) => {
@@ -181,7 +191,7 @@ fn any_spread_of_the_shards_has_the_same_bits() {
             if Sharded::new(&program.equations, &bound, axis, &from, Precision::Double).is_err() {
                 continue;
             }
-            let found = |states: usize| in_shards(&program, &bound, axis, &from, (7, states));
+            let found = |states: usize| in_shards(&program, &bound, axis, &from, (Kind::Plain, 7, states));
             let bits = |found: &Outcome| {
                 found.as_ref().map_or_else(
                     |why| (vec![why.len() as u64], Vec::new()),
@@ -233,11 +243,122 @@ fn shards_of_larger_data_are_the_whole() {
             .find(|axis| Sharded::new(&program.equations, &bound, *axis, &from, Precision::Double).is_ok());
         let Some(axis) = axis else { continue };
         let one = whole(&program, &bound, &from);
-        if let Some(why) = differs(&program, &one, in_shards(&program, &bound, axis, &from, (3, 2))) {
+        if let Some(why) =
+            differs(&program, &one, in_shards(&program, &bound, axis, &from, (Kind::Plain, 3, 2)))
+        {
             wrong.push(format!("{}: {why}", program.name));
         }
         seen += 1;
     }
     assert!(wrong.is_empty(), "{} of {seen}\n{}", wrong.len(), wrong.join("\n"));
     assert!(seen > 20 || std::env::var_os("CAVI_PROGRAM").is_some(), "{seen}");
+}
+
+/// The bound after each of some memoized passes, with its scale; that of the whole at the parameters in the end, and those.
+fn memoized(
+    program: &Program,
+    bound: &Bound,
+    axis: AxisId,
+    from: &Parameters,
+    shards: usize,
+) -> Result<Option<Vec<(f64, f64)>>, String> {
+    let sharded = Sharded::memoizing(&program.equations, bound, axis, from, Precision::Double);
+    let Ok(sharded) = sharded else { return Ok(None) };
+    let parts: Vec<Part> =
+        ranges(sharded.positions(), shards).into_iter().map(|range| sharded.part(range)).collect();
+    let bounds: Vec<Bound> = parts.iter().map(Part::bound).collect();
+    let begun = || {
+        Passes::new(&sharded, (&parts, &bounds), from.clone(), &program.schedule(), 1).map_err(|own| own.0)
+    };
+    let mut passes = begun()?;
+    let mut trace = Vec::new();
+    for pass in 0..6 {
+        let first = Visits { afresh: true, times: 3 };
+        let later = Visits { afresh: false, times: 1 };
+        let all = |passes: &mut Passes, visits: Visits| {
+            (0..parts.len()).try_for_each(|shard| passes.visit(shard, visits))
+        };
+        let mut outcome = all(&mut passes, if pass == 0 { first } else { later });
+        // As a fit does: with the data of some shards alone there may be no update, nor from factors that begin afresh.
+        if pass == 0 && outcome.is_err() {
+            passes = begun()?;
+            outcome = passes.begin(Some(first)).and_then(|()| all(&mut passes, first));
+        }
+        if pass == 0 && outcome.is_err() {
+            passes = begun()?;
+            outcome = passes.begin(None).and_then(|()| all(&mut passes, later));
+        }
+        outcome.map_err(|trouble| format!("pass {pass}: {trouble}"))?;
+        trace.push(passes.elbo().map_err(|trouble| trouble.to_string())?);
+    }
+    passes.settle().map_err(|trouble| trouble.to_string())?;
+    trace.push(passes.elbo().map_err(|trouble| trouble.to_string())?);
+    let merged = passes.parameters().clone();
+    let mut executor = Executor::new(&program.equations, bound, merged, 1).map_err(|own| own.0)?;
+    trace.push((executor.elbo(), executor.elbo_scale()));
+    Ok(Some(trace))
+}
+
+/// The bound of memoized passes never falls, and is that of the whole.
+#[test]
+fn memoized_passes_raise_the_bound_of_the_whole() {
+    let (mut wrong, mut seen, mut refused) = (Vec::new(), 0, Vec::new());
+    for (seed, program) in programs().into_iter().flat_map(|own| [(1, own.clone()), (2, own)]) {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let bound = random_bound(&program.model, shape(seed % 2 == 0), &mut rng);
+        let from = start(&program.equations, &bound, seed + 100);
+        let name = |axis: AxisId| program.equations.symbols.axis(axis).name.clone();
+        for axis in (0..program.equations.symbols.axes.len()).map(AxisId::from) {
+            match Sharded::new(&program.equations, &bound, axis, &from, Precision::Double) {
+                Ok(_) => {
+                    let own = Sharded::memoizing(&program.equations, &bound, axis, &from, Precision::Double);
+                    refused
+                        .extend(own.err().map(|why| format!("{}, {}: {}", program.name, name(axis), why.0)));
+                }
+                Err(_) => continue,
+            }
+            if Sharded::memoizing(&program.equations, &bound, axis, &from, Precision::Double).is_ok() {
+                let one = whole(&program, &bound, &from);
+                let found = in_shards(&program, &bound, axis, &from, (Kind::Memoizing, 3, 1));
+                if let Some(why) = differs(&program, &one, found) {
+                    wrong.push(format!("{}, {}, seed {seed}: in step, {why}", program.name, name(axis)));
+                }
+            }
+            let clamps = program.equations.blocks.iter().any(|block| block.clamp);
+            match memoized(&program, &bound, axis, &from, 3) {
+                Ok(Some(_)) if clamps => {}
+                Ok(None) => {}
+                Ok(Some(trace)) => {
+                    seen += 1;
+                    let falls = trace.windows(2).position(|pair| {
+                        let ((before, one), (after, other), tolerance) = (pair[0], pair[1], 1e-10);
+                        before.is_finite() && before - after > tolerance * one.max(other)
+                    });
+                    let [.., (settled, scale), (whole, _)] = trace[..] else { continue };
+                    if let Some(pass) = falls {
+                        wrong.push(format!(
+                            "{}, {}, seed {seed}: falls after {pass}, {trace:?}",
+                            program.name,
+                            name(axis)
+                        ));
+                    } else if !close(settled, whole, scale, 1e-9) {
+                        wrong.push(format!(
+                            "{}, {}, seed {seed}: {settled} and {whole}",
+                            program.name,
+                            name(axis)
+                        ));
+                    }
+                }
+                // Where a flat prior meets few data the whole has no update either.
+                Err(_) if whole(&program, &bound, &from).is_err() => {}
+                Err(why) => wrong.push(format!("{}, {}, seed {seed}: {why}", program.name, name(axis))),
+            }
+        }
+    }
+    if std::env::var_os("CAVI_TRACE").is_some() {
+        refused.dedup();
+        eprintln!("{seen} agree, {} refused\n{}", refused.len(), refused.join("\n"));
+    }
+    assert!(wrong.is_empty(), "{} ({seen} agree)\n{}", wrong.len(), wrong.join("\n"));
+    assert!(seen > 60 || std::env::var_os("CAVI_PROGRAM").is_some(), "{seen}");
 }

@@ -200,8 +200,19 @@ pub struct FitSpec {
     pub accelerate: bool,
     /// `allocations = collapsed`, with its place; `None` where the program does not say.
     pub allocations: Option<(ast::Allocations, Span)>,
+    /// `batch doc in 16`, with its place.
+    pub batch: Option<(Batch, Span)>,
     /// Warm-ups in order, with their places.
     pub warmup: Vec<(ast::Warmup, Span)>,
+}
+
+/// Shards of an axis, visited one after another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// The name of the axis.
+    pub axis: String,
+    /// How many shards, if the program says so.
+    pub shards: Option<u64>,
 }
 
 /// An item of a schedule.

@@ -152,6 +152,10 @@ fn print_fit(out: &mut String, model: &Model) {
         lines.push("accelerate = auto".to_owned());
     }
     lines.extend(fit.allocations.map(|(own, _)| format!("allocations = {}", own.word())));
+    lines.extend(fit.batch.iter().map(|(own, _)| match own.shards {
+        None => format!("batch {}", own.axis),
+        Some(shards) => format!("batch {} in {shards}", own.axis),
+    }));
     lines.extend(fit.warmup.iter().map(|(warmup, _)| format!("warmup {warmup}")));
     if !lines.is_empty() {
         section(out, "fit");

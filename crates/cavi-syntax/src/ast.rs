@@ -367,6 +367,13 @@ pub enum FitItem {
     },
     /// `warmup means 60`, `warmup collapsed 60`, `warmup shapes 0.6 over 40`
     Warmup(Vec<Warmup>),
+    /// `batch doc`, `batch doc in 16`
+    Batch {
+        /// The axis that is cut into shards.
+        axis: Name,
+        /// How many shards, if the line says so.
+        shards: Option<u64>,
+    },
 }
 
 /// One warm-up.

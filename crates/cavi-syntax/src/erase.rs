@@ -168,6 +168,7 @@ fn erase_fit(item: &mut FitItem) {
             erase_name(name);
             erase_expression(value);
         }
+        FitItem::Batch { axis, .. } => erase_name(axis),
         FitItem::Warmup(_) => {}
     }
 }

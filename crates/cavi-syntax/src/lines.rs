@@ -47,7 +47,9 @@ impl BlockKind {
         match self {
             BlockKind::Posterior => &["q", "point", "fixed", "implicit"],
             BlockKind::Init | BlockKind::Notation => &[],
-            BlockKind::Fit => &["sweep", "stop", "restarts", "seed", "accelerate", "allocations", "warmup"],
+            BlockKind::Fit => {
+                &["sweep", "stop", "restarts", "seed", "accelerate", "allocations", "warmup", "batch"]
+            }
             BlockKind::Report => &["top", "heat", "image"],
         }
     }
@@ -753,8 +755,8 @@ pub(crate) fn item_forms(kind: BlockKind) -> &'static str {
         BlockKind::Init => "a line of `init` is `w[i, k] = expression` or `w[i, k] ~ Family(...)`",
         BlockKind::Fit => {
             "a line of `fit` is `sweep a, (b, c)`, `stop when rel_elbo < 1e-6 for 3`, `restarts = 10`, `seed = 1`, \
-             `accelerate = auto`, `allocations = collapsed`, `warmup means 60`, `warmup collapsed 60` or \
-             `warmup shapes 0.6 over 40`"
+             `accelerate = auto`, `allocations = collapsed`, `warmup means 60`, `warmup collapsed 60`, \
+             `warmup shapes 0.6 over 40`, `batch doc` or `batch doc in 16`"
         }
         BlockKind::Report => {
             "a line of `report` is `top 10 word in beta[k, v]`, `bars type in h[k, j]`, `curve week in d[i, k]`, `heat w`, \

@@ -226,7 +226,7 @@ pub(crate) fn second_statement(tokens: &[Token<'_>], found: usize) -> bool {
         "q" => next.is_some_and(|next| next.is("(")),
         "posterior" | "init" | "fit" | "report" => next.is_none(),
         "stop" => next.is_some_and(|next| next.is("when")),
-        "sweep" | "warmup" | "heat" | "top" | "image" => next.is_some(),
+        "sweep" | "warmup" | "batch" | "heat" | "top" | "image" => next.is_some(),
         _ => {
             let mut depth = 0usize;
             for after in &tokens[found + 1..] {

@@ -390,6 +390,7 @@ impl ProgramParser {
             "sweep" => Rule::sweep_line,
             "stop" => Rule::stop_line,
             "warmup" => Rule::warmup_line,
+            "batch" => Rule::batch_line,
             _ if BlockKind::Fit.items().contains(&head) => Rule::setting_line,
             _ => return self.unknown_item(line, BlockKind::Fit),
         };

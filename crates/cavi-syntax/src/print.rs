@@ -227,6 +227,8 @@ fn fit_text(item: &FitItem) -> String {
             format!("stop when {} < {}{sweeps}", quantity.text, number_text(*tolerance))
         }
         FitItem::Setting { name, value } => format!("{} = {}", name.text, print_expression(value)),
+        FitItem::Batch { axis, shards: None } => format!("batch {}", axis.text),
+        FitItem::Batch { axis, shards: Some(shards) } => format!("batch {} in {shards}", axis.text),
         FitItem::Warmup(warmups) => format!("warmup {}", join(warmups, Warmup::to_string)),
     }
 }

@@ -358,6 +358,13 @@ impl Builder {
         match pair.as_rule() {
             Rule::sweep_line => FitItem::Sweep(self.schedule(pair.into_inner())),
             Rule::warmup_line => FitItem::Warmup(self.warmups(pair.into_inner())),
+            Rule::batch_line => {
+                let mut pairs = parts(pair, Some(Rule::kw_batch));
+                let axis = self.name(&take(&mut pairs));
+                let shards =
+                    take_if(&mut pairs, Rule::kw_in).map(|_| self.whole(&take(&mut pairs), "`in`", 1));
+                FitItem::Batch { axis, shards }
+            }
             Rule::setting_line => {
                 let mut pairs = pair.into_inner();
                 let name = self.name(&take(&mut pairs));

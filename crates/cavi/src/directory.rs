@@ -249,6 +249,7 @@ impl Summary<'_> {
                 "accelerate": if resolved.accelerates { "auto" } else { "none" },
                 "allocations": resolved.allocations.word(),
                 "warmup": warmup(fit),
+                "batch": resolved.batch.to_string(),
                 "precision": match settings.precision {
                     Precision::Double => "f64",
                     Precision::Single => "f32",

@@ -4,6 +4,7 @@
 //! passes a callback.
 
 mod attempt;
+mod batched;
 mod kept;
 mod moved;
 mod plan;
@@ -101,7 +102,7 @@ pub struct TraceRow {
     pub rel_change: Option<f64>,
     /// Since the first sweep's start.
     pub seconds: f64,
-    /// `fit`, `reset`, `clamp`, `warmup`, or the rule of allocations (`means`, `collapsed`) where that is not the ordinary one.
+    /// `fit`, `reset`, `clamp`, `warmup`, `batch`, or the rule of allocations (`means`, `collapsed`) where that is not the ordinary one.
     pub phase: &'static str,
 }
 
@@ -416,10 +417,10 @@ impl Context<'_> {
         callback(&Progress {
             restart,
             restarts: self.resolved.restarts,
-            sweep: if row.phase == WARMUP { trace.len() as u64 } else { row.sweep as u64 },
-            sweeps: if row.phase == WARMUP { warmup } else { self.resolved.sweeps },
-            warming: row.phase == WARMUP,
-            done: (trace.len() - usize::from(row.phase != WARMUP)) as u64,
+            sweep: if row.sweep < 0 { trace.len() as u64 } else { row.sweep as u64 },
+            sweeps: if row.sweep < 0 { warmup } else { self.resolved.sweeps },
+            warming: row.sweep < 0,
+            done: (trace.len() - usize::from(row.sweep >= 0)) as u64,
             elbo: row.elbo,
             rel_change: row.rel_change,
             seconds: row.seconds,

@@ -23,6 +23,7 @@
 
 mod accelerate;
 mod allocations;
+mod batch;
 pub mod bind;
 pub mod checkpoint;
 pub mod choose;
@@ -68,6 +69,7 @@ pub mod summary;
 pub mod warmup;
 mod writer;
 
+pub use batch::{Batch, SHARDS};
 pub use cavi_executor::{Parameters, Precision, Schedule};
 pub use cavi_model::Set;
 pub use cavi_numerics::CacheAligned;

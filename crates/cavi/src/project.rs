@@ -21,6 +21,7 @@ use cavi_executor::BoundArray;
 use cavi_model::{InitSpec, Model, Start};
 use cavi_syntax::Diagnostic;
 
+use crate::batch::Batch;
 use crate::bind::grown::{Seen, seen};
 use crate::bind::{Binding, DataError, Inputs, Part, bind_in_part};
 use crate::compile::Compiled;
@@ -432,6 +433,7 @@ impl NewRows {
             tolerance: Some(settings.tolerance.unwrap_or(TOLERANCE)),
             // Rotations would turn what rows share.
             accelerate: Some(false),
+            batch: Some(Batch::Off),
             ..settings.clone()
         };
         let rows = RowAxes { model: &self.problem.as_given().model, axes: self.axes.clone() };

@@ -16,6 +16,7 @@ use cavi_syntax::{Diagnostic, Severity};
 
 use cavi_executor::Parameters;
 
+use crate::batch::Batch;
 use crate::bind::{DataError, Inputs};
 use crate::compile::{Compiled, compile_with};
 use crate::error::Error;
@@ -193,6 +194,18 @@ impl Problem {
                 diagnostics: vec![diagnostic.help("leave the option out")],
             }),
         }
+    }
+
+    /// Mini-batches as `--batch` takes them.
+    ///
+    /// # Errors
+    /// If there is no such axis, or the number of shards is none.
+    pub fn batch(&self, text: &str) -> Result<Batch, Error> {
+        Batch::read(&self.model.symbols, text).map_err(|diagnostic| Error::Option {
+            option: "--batch",
+            text: text.to_owned(),
+            diagnostics: vec![diagnostic],
+        })
     }
 
     /// Parameters to start from: a fit's directory, one that is laid out as its `posterior/`, or an `.npz`; with warnings.

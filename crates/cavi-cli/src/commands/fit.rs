@@ -316,6 +316,7 @@ pub fn rules(problem: &Problem, arguments: &RuleArguments) -> Result<Settings, F
     Ok(Settings {
         schedule,
         warmup: arguments.warmup.as_deref().map(|text| problem.warmups(text)).transpose()?,
+        batch: arguments.batch.as_deref().map(|text| problem.batch(text)).transpose()?,
         allocations: arguments.allocations.map(|rule| problem.allocations(rule)).transpose()?,
         ..Settings::default()
     })

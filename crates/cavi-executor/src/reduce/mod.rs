@@ -34,13 +34,6 @@ pub struct Key {
     pub part: usize,
 }
 
-impl Key {
-    /// A sum of a step of the plan.
-    pub fn step(number: usize, part: usize) -> Key {
-        Key { what: "step", number, part }
-    }
-}
-
 /// Why a sum is not to be had: the shards came apart, or one was lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Halt(pub String);

@@ -16,7 +16,6 @@ use super::state::{State, family, trouble};
 use crate::layout::Layout;
 use crate::plan::tensor::{NodeId, Operation, Source};
 use crate::plan::{InOrder, Place};
-use crate::reduce::Key;
 use crate::trouble::Trouble;
 
 /// What is found out once of each block whose copies move one after another.
@@ -278,16 +277,14 @@ impl State<'_> {
         taken: &[(NodeId, Portion)],
     ) -> Option<Scratch> {
         let index = node.index();
-        if self.work.prepared[index].iter().any(|prepared| prepared.streams(&self.work.plan.streamed)) {
+        // A sum over all shards is taken as a whole: what the others have of it has no region.
+        if self.is_partial(node)
+            || self.work.prepared[index].iter().any(|prepared| prepared.streams(&self.work.plan.streamed))
+        {
             return None;
         }
         let mut out = Scratch::zeros(region.shape(&self.work.plan.nodes[index].shape).iter().product());
-        let split = self.split(node);
-        for (part, prepared) in self.work.prepared[index].iter().enumerate() {
-            // The sums over all shards come first.
-            if part == split && split > 0 {
-                self.joint.as_mut().expect("a sum of a shard").sum(Key::step(index, 1), &mut out);
-            }
+        for prepared in &self.work.prepared[index] {
             let seen = prepared.reads().map(|read| match taken.iter().find(|(own, _)| *own == read) {
                 Some((_, own)) => Seen { values: &own.values, region: Some(&own.region) },
                 None => Seen { values: &self.values[read.index()], region: None },
@@ -295,9 +292,6 @@ impl State<'_> {
             let seen: Operands<Seen> = seen.collect();
             let tables = (&self.work.plan.maps, &mut self.changes.inverses);
             prepared.run_region(&seen, tables, region, &mut out, &self.work.threads);
-        }
-        if split > 0 && split == self.work.prepared[index].len() {
-            self.join("step", (index, 1), &mut out);
         }
         (!has_nan(&out)).then_some(out)
     }

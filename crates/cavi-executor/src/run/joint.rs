@@ -10,6 +10,7 @@ use super::state::State;
 use crate::plan::Place;
 use crate::plan::tensor::NodeId;
 use crate::reduce::{Ballot, Halt, Key, Reducer};
+use crate::schedule::Schedule;
 use crate::trouble::Trouble;
 
 /// What the run of a shard has beside that of the whole.
@@ -138,6 +139,24 @@ impl<'a> Executor<'a> {
             blocks.map(|(own, local)| if *local { Vec::new() } else { std::mem::take(own) }).collect();
         self.state.forget_all();
         shared
+    }
+
+    /// Works out what the updates of some blocks read of sums over all shards, so that the others have what this one would give.
+    pub fn contribute(&mut self, blocks: &[BlockId]) {
+        for block in blocks {
+            let plan = std::sync::Arc::clone(&self.state.work.plan.blocks[block.index()]);
+            plan.updated_from().into_iter().for_each(|node| self.state.evaluate(node));
+        }
+    }
+
+    /// Lets the pass that gives the bound take the counts along that a sweep of this schedule reads first.
+    pub fn foresee(&mut self, schedule: &Schedule) {
+        self.sites.foresee(&self.state.work.plan, schedule);
+    }
+
+    /// Whether updates read what was held at a refresh: allocations without a pass, or auxiliaries of a bound.
+    pub fn holds(&self) -> bool {
+        self.state.work.held.iter().any(|held| !held.is_empty())
     }
 
     /// Whether the copies of a block belong to this shard.

@@ -6,6 +6,7 @@
 
 mod cut;
 mod part;
+mod passes;
 
 use std::ops::Range;
 
@@ -13,13 +14,14 @@ use cavi_algebra::{AxisId, BlockId, Equations};
 
 use crate::data::Bound;
 use crate::layout::{Layout, Parameters};
-use crate::plan::passes::places::{Axis, Place};
+use crate::plan::passes::places::{Axis, Place, is_below};
 use crate::plan::tensor::{NodeId, Operation, Source};
-use crate::plan::{Plan, Precision, Unplanned, plan};
+use crate::plan::{Plan, Precision, Unplanned, plan, plan_memoized};
 use crate::reduce::Reducer;
 use crate::run::Executor;
 use crate::run::joint::Joint;
 pub use part::Part;
+pub use passes::{Passes, Visits};
 
 /// A program and its data, to be run in shards of an axis.
 pub struct Sharded<'a> {
@@ -56,6 +58,33 @@ impl<'a> Sharded<'a> {
         precision: Precision,
     ) -> Result<Sharded<'a>, Unplanned> {
         let plan = plan(equations, bound, precision)?;
+        Sharded::planned(equations, bound, axis, parameters, (plan, precision))
+    }
+
+    /// The same for shards that are visited one after another ([`Passes`]): sums over the axis are free of what all shards share.
+    ///
+    /// # Errors
+    /// As [`Sharded::new`]; if they cannot be free of it.
+    pub fn memoizing(
+        equations: &'a Equations,
+        bound: &'a Bound,
+        axis: AxisId,
+        parameters: &Parameters,
+        precision: Precision,
+    ) -> Result<Sharded<'a>, Unplanned> {
+        let plan = plan_memoized(equations, bound, precision, axis)?;
+        let own = Sharded::planned(equations, bound, axis, parameters, (plan, precision))?;
+        own.memoizes().map_err(Unplanned)?;
+        Ok(own)
+    }
+
+    fn planned(
+        equations: &'a Equations,
+        bound: &'a Bound,
+        axis: AxisId,
+        parameters: &Parameters,
+        (plan, precision): (Plan<'a>, Precision),
+    ) -> Result<Sharded<'a>, Unplanned> {
         let places = plan.cuts.iter().find(|cut| cut.axis == axis).map(|cut| cut.places.clone());
         let places = places.unwrap_or_else(|| Err("no data run along it".to_owned()));
         let name = &equations.symbols.axis(axis).name;
@@ -172,9 +201,30 @@ impl<'a> Sharded<'a> {
                 "allocations that leave their own shares out read what all documents share".to_owned()
             );
         }
+        for (number, layout) in self.plan.layouts.iter().enumerate().filter(|(own, _)| self.local[*own]) {
+            let symbols = &self.equations.symbols;
+            let has_own = layout.group_letters.iter().any(|letter| is_below(symbols, *letter, self.axis));
+            if !has_own && !layout.group.is_empty() {
+                return Err(format!("the factors of q of `{}` in all shards share matrices", name(number)));
+            }
+            let mut seen = vec![false; self.plan.nodes.len()];
+            let mut rest = self.plan.blocks[number].updated_from();
+            while let Some(node) = rest.pop() {
+                let index = node.index();
+                if std::mem::replace(&mut seen[index], true) || self.constants[index].is_some() {
+                    continue;
+                }
+                if self.places[index] == Place::Partial {
+                    return Err(format!("the update of `{}` reads a sum over all shards", name(number)));
+                }
+                let own = &self.plan.nodes[index];
+                rest.extend(own.reads());
+                rest.extend(if let Operation::Held(from) = own.operation { Some(from) } else { None });
+            }
+        }
         for (number, plan) in self.plan.blocks.iter().enumerate().filter(|(own, _)| !self.local[*own]) {
             let mut seen = vec![false; self.plan.nodes.len()];
-            let mut rest: Vec<NodeId> = plan.natural.iter().copied().chain(plan.ascent_nodes()).collect();
+            let mut rest: Vec<NodeId> = plan.updated_from();
             while let Some(node) = rest.pop() {
                 let index = node.index();
                 if std::mem::replace(&mut seen[index], true) || self.constants[index].is_some() {

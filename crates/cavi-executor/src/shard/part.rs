@@ -8,6 +8,7 @@ use cavi_families::Extent;
 use crate::data::{Bound, BoundArray, BoundAxis};
 use crate::layout::Layout;
 use crate::plan::tensor::{Along, Loop};
+use crate::trouble::Trouble;
 
 /// A range of the positions of an axis, and what lies in it: positions of axes that are ragged in it, entries of arrays along these.
 pub struct Part<'b> {
@@ -277,5 +278,17 @@ impl<'b> Part<'b> {
                 }
             }
         }
+    }
+
+    /// What went wrong here, at its copy of the whole.
+    pub fn of_whole(&self, trouble: Trouble) -> Trouble {
+        let letters = self.equations.block(trouble.block).copies(&self.equations.symbols);
+        let copy = trouble.copy.iter().zip(letters.iter().map(Some).chain(std::iter::repeat(None)));
+        let position = |(position, letter): (&usize, Option<&LetterId>)| {
+            let own = letter
+                .and_then(|letter| self.axes[self.equations.symbols.letter(*letter).axis.index()].as_ref());
+            own.map_or(*position, |own| own.start + position)
+        };
+        Trouble { copy: copy.map(position).collect(), ..trouble }
     }
 }

@@ -6,7 +6,7 @@ use cavi_syntax::{Diagnostic, Span, nearest};
 
 use super::names::join;
 use super::{FitAndReport, Named, Resolver};
-use crate::model::{FitSpec, Model, ReportSpec, ScheduleItem, ScheduleKind};
+use crate::model::{Batch, FitSpec, Model, ReportSpec, ScheduleItem, ScheduleKind};
 
 /// How many levels of brackets a schedule may have.
 const DEEPEST: usize = 64;
@@ -186,6 +186,11 @@ impl Resolver<'_> {
                     self.setting(name, value, fit);
                 }
             }
+            FitItem::Batch { axis, shards } => {
+                if self.once("batch", span, seen) && self.axis(axis).is_some() {
+                    fit.batch = Some((Batch { axis: axis.text.clone(), shards: *shards }, axis.span));
+                }
+            }
             FitItem::Warmup(warmup) => {
                 fit.warmup.extend(warmup.iter().map(|warmup| (warmup.clone(), span)));
             }
@@ -235,7 +240,7 @@ impl Resolver<'_> {
             let diagnostic = Diagnostic::error("E0610", format!("there is no setting `{}`", name.text))
                 .at(name.span, "unknown setting")
                 .possible(
-                    "`sweep`, `stop when`, `warmup`, `restarts =`, `seed =`, `sweeps =`, `accelerate =`, `allocations =`",
+                    "`sweep`, `stop when`, `warmup`, `batch`, `restarts =`, `seed =`, `sweeps =`, `accelerate =`, `allocations =`",
                 );
             self.report(match near {
                 Some(near) => diagnostic.help(format!("did you mean `{near}`?")),

@@ -59,6 +59,7 @@ pub(crate) fn fit_own(
     let settings = Settings {
         schedule: Some(Schedule { items }),
         warmup: Some(Vec::new()),
+        batch: Some(crate::Batch::Off),
         given: Some(given),
         restarts: Some(1),
         ..settings.clone()

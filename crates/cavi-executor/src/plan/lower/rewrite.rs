@@ -12,6 +12,7 @@ use super::Lowering;
 use crate::data::BoundArray;
 use crate::layout::is_one_vector;
 use crate::plan::gather::{has_gathered, is_gathered, is_known_log};
+use crate::plan::passes::places::is_below;
 
 /// Squares over fewer entries stay squares.
 const MANY: usize = 1 << 17;
@@ -323,7 +324,10 @@ impl<'a> Lowering<'a, '_> {
         let size = innermost
             .map(|letter| self.bound.size_of(&self.symbols, *letter))
             .fold(1_usize, |product, size| product.saturating_mul(size));
-        sparse || !self.streaming && (size > self.limit || (size >= MANY && self.opens_well(sum, rest, size)))
+        sparse
+            || !self.streaming
+                && (size > self.limit
+                    || ((size >= MANY || self.cut.is_some()) && self.opens_well(sum, rest, size)))
     }
 
     /// Whether a square over so many entries of dense data is better opened: `sum (x - t)^2 = sum x^2 - 2 sum x t + sum t^2` needs
@@ -347,11 +351,16 @@ impl<'a> Lowering<'a, '_> {
                 _ => None,
             })
             .collect();
-        let opens = self.opens
-            && !products.is_empty()
-            && (!masked || is_one_precision())
-            && !data.is_empty()
-            && data.iter().all(|array| self.is_nearly_centred(*array));
+        // Residuals would follow from what all shards of an axis share, and their sums with them.
+        let is_cut = self.cut.is_some_and(|axis| {
+            sum.free_letters(&self.symbols).iter().any(|letter| is_below(&self.symbols, *letter, axis))
+        });
+        let opens = is_cut && !data.is_empty()
+            || self.opens
+                && !products.is_empty()
+                && (!masked || is_one_precision())
+                && !data.is_empty()
+                && data.iter().all(|array| self.is_nearly_centred(*array));
         if opens {
             self.opened_here.set(self.opened_here.get().max(size));
         }

@@ -52,8 +52,22 @@ pub fn place(plan: &mut Plan, context: &Context) -> Result<(), Unplanned> {
 }
 
 /// Whether a letter runs over an axis, or over one that is ragged in it.
-fn is_below(symbols: &Symbols, letter: LetterId, axis: AxisId) -> bool {
+pub(crate) fn is_below(symbols: &Symbols, letter: LetterId, axis: AxisId) -> bool {
     symbols.lineage(letter).iter().any(|own| symbols.letter(*own).axis == axis)
+}
+
+/// Whether the values of a letter belong to positions of an axis.
+pub(crate) fn carries(symbols: &Symbols, axis: AxisId, along: Along) -> bool {
+    match along {
+        Along::Axis(own) | Along::Pairs(own) => {
+            let above = |axis: &AxisId| symbols.axis(*axis).parent;
+            std::iter::successors(Some(own), above).any(|own| own == axis)
+        }
+        Along::Entries(array) => {
+            symbols.array(array).letters.iter().any(|letter| is_below(symbols, *letter, axis))
+        }
+        Along::Plain => false,
+    }
 }
 
 /// An axis that may be cut.
@@ -69,17 +83,7 @@ impl Axis<'_> {
     }
 
     fn carries(&self, along: Along) -> bool {
-        let symbols = &self.equations.symbols;
-        match along {
-            Along::Axis(axis) | Along::Pairs(axis) => {
-                let above = |axis: &AxisId| symbols.axis(*axis).parent;
-                std::iter::successors(Some(axis), above).any(|own| own == self.axis)
-            }
-            Along::Entries(array) => {
-                symbols.array(array).letters.iter().any(|letter| self.carries_letter(*letter))
-            }
-            Along::Plain => false,
-        }
+        carries(&self.equations.symbols, self.axis, along)
     }
 
     /// Why the program does not let the axis be cut.
