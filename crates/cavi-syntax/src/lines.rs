@@ -50,7 +50,7 @@ impl BlockKind {
             BlockKind::Fit => {
                 &["sweep", "stop", "restarts", "seed", "accelerate", "allocations", "warmup", "batch"]
             }
-            BlockKind::Report => &["top", "heat", "image"],
+            BlockKind::Report => &["top", "bars", "curve", "heat", "intervals", "image", "compare"],
         }
     }
 
