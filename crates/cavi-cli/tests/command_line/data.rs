@@ -302,7 +302,7 @@ fn what_was_found_is_shown_after_a_fit_and_from_its_directory() {
     let lines: Vec<&str> = shown.lines().collect();
     assert_eq!(
         (lines.len(), lines[1].split_whitespace().collect::<Vec<_>>()),
-        (10, vec!["user", "part", "mean", "sd"])
+        (10, vec!["user", "part", "mean", "sd", "q05", "q95"])
     );
     // The first mean and the deviation of its Gamma, from the files themselves.
     let read = |name: &str| -> f64 {
