@@ -93,7 +93,7 @@ fn table(variable: &Variable) -> String {
     head.push(variable.parameter.to_owned());
     head.extend(variable.deviations.as_ref().map(|_| "sd".to_owned()));
     if variable.marginals.is_some() {
-        head.extend(["5 %", "95 %"].map(str::to_owned));
+        head.extend(["q05", "q95"].map(str::to_owned));
     }
     let mut rows = vec![head];
     for (cell, value) in variable.values.iter().enumerate().take(MOST) {

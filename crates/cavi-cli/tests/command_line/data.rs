@@ -288,7 +288,7 @@ fn what_was_found_is_shown_after_a_fit_and_from_its_directory() {
     // From the directory alone, the same entries in the same order.
     fs::remove_file(directory.join("y.csv")).unwrap();
     let (status, top, said) = run(&["top", "o", "h", "--n", "2"]);
-    assert_eq!((status, top.lines().collect::<Vec<_>>()), (0, lines[2..5].to_vec()), "{said}");
+    assert_eq!((status, top.lines().collect::<Vec<_>>()), (0, lines[3..6].to_vec()), "{said}");
     let (_, turned, _) = run(&["top", "o", "h", "--over", "part"]);
     assert!(turned.starts_with("h: the largest entries over part\n  item apple  "), "{turned}");
     let (status, shown, said) = run(&["summary", "o"]);
@@ -302,7 +302,7 @@ fn what_was_found_is_shown_after_a_fit_and_from_its_directory() {
     let lines: Vec<&str> = shown.lines().collect();
     assert_eq!(
         (lines.len(), lines[1].split_whitespace().collect::<Vec<_>>()),
-        (10, vec!["user", "part", "mean", "sd"])
+        (10, vec!["user", "part", "mean", "sd", "q05", "q95"])
     );
     // The first mean and the deviation of its Gamma, from the files themselves.
     let read = |name: &str| -> f64 {

@@ -49,7 +49,7 @@ fn classes_are_compared_with_known_labels() {
     // Intervals of 90 % of a Normal: 1.6449 standard deviations on both sides.
     let (table, _) = shown(&directory, &["summary", "o", "mu"]);
     let rows: Vec<Vec<&str>> = table.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
-    assert_eq!(rows[0], ["cluster", "side", "mean", "sd", "5", "%", "95", "%"]);
+    assert_eq!(rows[0], ["cluster", "side", "mean", "sd", "q05", "q95"]);
     for row in &rows[1..] {
         let own: Vec<f64> = row[2..].iter().map(|own| own.parse().unwrap()).collect();
         assert!((own[2] - (own[0] - 1.644_853_627 * own[1])).abs() < 1e-3, "{row:?}");

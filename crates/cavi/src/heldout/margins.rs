@@ -364,13 +364,13 @@ impl<'a> Normals<'a> {
         let rounds = if own.effects.len() > 1 { ROUNDS } else { 1 };
         for _ in 0..rounds {
             let mut change: f64 = 0.0;
-            for number in 0..own.effects.len() {
+            for (number, counts) in counts.iter().enumerate() {
                 let mut sums = vec![0.0; own.effects[number].len()];
                 own.margins.visit_all(&mut |place, value, weight| {
                     let at = own.margins.margins[number].at(place);
                     sums[at] += weight * (value - own.mean_at(place) + own.effects[number][at]);
                 });
-                for ((effect, sum), count) in own.effects[number].iter_mut().zip(sums).zip(&counts[number]) {
+                for ((effect, sum), count) in own.effects[number].iter_mut().zip(sums).zip(counts) {
                     let next = sum / (count + 1.0);
                     change = change.max((next - *effect).abs());
                     *effect = next;

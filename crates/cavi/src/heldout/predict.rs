@@ -156,7 +156,7 @@ impl Predictor<'_> {
         };
         let weights = self.all_weights(statement, &mut copy).map_err(|reason| refuse(&reason))?;
         let part = self.part(statement, &copy, weights, kind, hidden);
-        let (batches, rests) = self.evaluate(&part).map_err(|reason| refuse(reason))?;
+        let (batches, rests) = self.evaluate(&part).map_err(refuse)?;
         let (name, counts) = (array.name.clone(), self.counts(&part));
         let given_totals = self.is_given_totals(kind);
         let of_nothing = kind == Kind::Rate && !given_totals;
@@ -388,7 +388,6 @@ impl Predictor<'_> {
     ///
     /// # Errors
     /// In words, why there is none.
-    #[expect(clippy::type_complexity, reason = "two lists, a batch each")]
     fn evaluate(&self, part: &Part<'_>) -> Result<(Vec<Vec<f64>>, Vec<f64>), &'static str> {
         let read = self.read(part);
         let blocks: BTreeSet<BlockId> =
