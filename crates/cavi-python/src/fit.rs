@@ -25,6 +25,7 @@ pub struct Options {
     tol: Option<f64>,
     schedule: Option<String>,
     warmup: Option<String>,
+    batch: Option<String>,
     accelerate: Option<bool>,
     allocations: Option<String>,
     seed: Option<u64>,
@@ -61,6 +62,7 @@ impl Options {
             tol: value(options, "tol")?,
             schedule: value(options, "schedule")?,
             warmup: value(options, "warmup")?,
+            batch: value(options, "batch")?,
             accelerate: value(options, "accelerate")?,
             allocations: value(options, "allocations")?,
             seed: value(options, "seed")?,
@@ -113,6 +115,7 @@ impl Options {
                 .transpose()?
                 .map(|own| own.schedule),
             warmup: self.warmup.as_deref().map(|text| problem.warmups(text)).transpose()?,
+            batch: self.batch.as_deref().map(|text| problem.batch(text)).transpose()?,
             allocations: self.allocations.as_ref().map(rule).transpose()?,
             accelerate: self.accelerate,
             seed: self.seed,

@@ -60,7 +60,7 @@ impl Batch {
             Some((axis, shards)) => match shards.parse::<u64>() {
                 Ok(shards) if shards > 0 => (axis, Some(shards)),
                 _ => {
-                    return Err(Diagnostic::error("E0614", format!("`{shards}` is no number of shards"))
+                    return Err(Diagnostic::error("E0616", format!("`{shards}` is no number of shards"))
                         .possible("a whole number, 1 or greater")
                         .help(format!("write `--batch {axis}={SHARDS}`, or `--batch {axis}`")));
                 }
@@ -72,7 +72,7 @@ impl Batch {
         }
         let all: Vec<String> = names().map(|own| format!("`{own}`")).collect();
         let near = nearest(axis, names());
-        Err(Diagnostic::error("E0614", format!("there is no axis `{axis}`"))
+        Err(Diagnostic::error("E0616", format!("there is no axis `{axis}`"))
             .possible(format!("the axes of the program: {}", all.join(", ")))
             .help(
                 near.map_or_else(|| "name one of them".to_owned(), |near| format!("did you mean `{near}`?")),

@@ -4,6 +4,7 @@ mod common;
 mod data;
 
 mod asking;
+mod batch;
 mod commands;
 mod explained;
 mod export;

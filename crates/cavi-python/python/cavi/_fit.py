@@ -35,6 +35,7 @@ def fit(
     tol=None,
     schedule=None,
     warmup=None,
+    batch=None,
     accelerate=None,
     allocations=None,
     seed=None,
@@ -74,7 +75,7 @@ def fit(
         Hides a part of the data and scores it: ``{"n": 0.1}``, or a file with the entries.
     init
         Initial parameters: a ``Fit``, a directory, an ``.npz``, or a dictionary of arrays by ``VAR.PARAM``.
-    sweeps, tol, schedule, warmup, allocations, seed, restarts, threads, precision, elbo_every, verify
+    sweeps, tol, schedule, warmup, batch, allocations, seed, restarts, threads, precision, elbo_every, verify
         As the options of ``cavi fit``. ``accelerate`` is ``True``, ``False`` or ``None`` for what the program says.
     keep
         ``"all"`` keeps every restart, in ``fit.runs``.
@@ -112,6 +113,7 @@ def fit(
             "tol": tol,
             "schedule": schedule,
             "warmup": warmup,
+            "batch": batch,
             "accelerate": accelerate,
             "allocations": allocations,
             "seed": _calls.seed(seed),

@@ -166,7 +166,7 @@ impl Context<'_> {
             Some(own) => format!("--batch {own}"),
             None => "batch".to_owned(),
         };
-        let diagnostic = Diagnostic::error("E0614", format!("`{written}` cannot be had: {why}"))
+        let diagnostic = Diagnostic::error("E0616", format!("`{written}` cannot be had: {why}"))
             .possible("an axis of the data over which every statement is a product or a sum; `cavi plan` says which can be cut")
             .help("leave it out: the fit then has sweeps over all data");
         FitError::Wrong(vec![match &self.model.fit.batch {
