@@ -4,6 +4,7 @@ mod cases;
 mod examples;
 mod formats;
 mod heldout;
+mod people;
 mod simulated;
 mod texts;
 mod withheld;

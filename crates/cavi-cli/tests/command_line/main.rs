@@ -9,6 +9,7 @@ mod explained;
 mod export;
 mod held_out_parts;
 mod heldout;
+mod mistakes;
 mod options;
 mod project;
 mod replacing;
