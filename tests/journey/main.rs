@@ -6,6 +6,7 @@ mod components;
 mod examples;
 mod formats;
 mod heldout;
+mod people;
 mod simulated;
 mod texts;
 mod withheld;

@@ -39,6 +39,8 @@ pub fn main() -> ExitCode {
 
 /// Runs the program on these arguments, its name first, and gives its exit status.
 pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
+    let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    let words: Vec<String> = arguments.iter().map(|own| own.to_string_lossy().into_owned()).collect();
     let mut command = help::command();
     let matches = command.try_get_matches_from_mut(arguments);
     let parsed = matches.and_then(|matches| {
@@ -46,7 +48,7 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
     });
     let arguments = match parsed {
         Ok(arguments) => arguments,
-        Err(error) => return usage(&error),
+        Err(error) => return usage(&error, &words),
     };
     terminal::silence_panics();
     let run = std::thread::Builder::new().name("cavi".to_owned()).stack_size(STACK);
@@ -85,14 +87,14 @@ fn wrong_value(error: &clap::Error) -> Option<String> {
 }
 
 /// Help and version go to standard output with status 0, mistakes to standard error with status 2.
-fn usage(error: &clap::Error) -> u8 {
+fn usage(error: &clap::Error, arguments: &[String]) -> u8 {
     let text = if terminal::colors(error.use_stderr()) {
         error.render().ansi().to_string()
     } else {
         error.render().to_string()
     };
     if error.use_stderr() {
-        terminal::note(&wrong_value(error).or_else(|| other_names::answer(error)).unwrap_or(text));
+        terminal::note(&wrong_value(error).or_else(|| other_names::answer(error, arguments)).unwrap_or(text));
         return 2;
     }
     match terminal::print(&text) {

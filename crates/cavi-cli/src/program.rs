@@ -29,6 +29,11 @@ pub fn find(model: &str) -> Result<Source, Failure> {
     if let Some(example) = cavi_examples::example(model) {
         return Ok(Source { name: model.to_owned(), text: example.text.to_owned(), is_file: false });
     }
+    let beside = format!("{model}.cavi");
+    if Path::new(&beside).is_file() {
+        let message = format!("there is neither a file nor a built-in program `{model}`");
+        return Err(Failure::usage(format!("{message}\n  did you mean the file `{beside}`?")));
+    }
     if path.is_dir() {
         return Err(Failure::usage(format!("`{model}` is a directory; expected a .cavi file")));
     }

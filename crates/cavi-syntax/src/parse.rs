@@ -603,6 +603,13 @@ fn misspelt(head: &Token<'_>) -> Diagnostic {
     let text = head.text;
     let help = match nearest(text, KEYWORDS.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
+        None if ["observe", "observed", "obs", "given", "input"].contains(&text) => {
+            "what is observed is declared, `data NAME[...] : real`, and its statement is written as that of a latent, `NAME[...] ~ Family(...)`"
+                .to_string()
+        }
+        None if ["plate", "dim", "index", "range", "coords"].contains(&text) => {
+            "an index set is an axis with its letter: `axis NAME[n]`".to_string()
+        }
         None => "latents need no declaration: write `NAME[...] ~ Family(...)`".to_string(),
     };
     Diagnostic::error("E0102", format!("`{text}` starts no statement"))

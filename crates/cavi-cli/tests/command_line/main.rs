@@ -11,6 +11,7 @@ mod export;
 mod found;
 mod held_out_parts;
 mod heldout;
+mod mistakes;
 mod options;
 mod project;
 mod replacing;

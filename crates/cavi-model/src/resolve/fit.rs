@@ -244,7 +244,10 @@ impl Resolver<'_> {
                 );
             self.report(match near {
                 Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-                None => diagnostic.help("drop the line"),
+                None => match elsewhere(&name.text) {
+                    Some(here) => diagnostic.help(format!("write {here}")),
+                    None => diagnostic.help("drop the line"),
+                },
             });
             return;
         }
@@ -395,4 +398,22 @@ impl Resolver<'_> {
         self.check_written(reference, id, false)?;
         Some(id)
     }
+}
+
+/// What a setting of other programs is called here.
+fn elsewhere(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "iterations" | "iters" | "iter" | "max_iter" | "maxiter" | "n_iter" | "num_iters" | "steps"
+        | "n_steps" | "epochs" | "max_iterations" => "`sweeps = 100`, at most so many sweeps",
+        "tol" | "tolerance" | "eps" | "epsilon" | "rtol" | "tol_rel" => {
+            "`stop when rel_elbo < 1e-6 for 3`, the relative change at which the fit stops"
+        }
+        "init" | "n_init" | "chains" | "runs" | "starts" | "n_starts" => {
+            "`restarts = 10`, of which the best is kept"
+        }
+        "random_state" | "random_seed" | "rng" => "`seed = 1`",
+        "burnin" | "burn_in" => "`warmup means 60`, in a program with allocations",
+        "order" | "schedule" | "update" => "`sweep a, b`, the order of the updates",
+        _ => return None,
+    })
 }
