@@ -81,7 +81,7 @@ pub struct Matching {
 }
 
 /// The axes of components: those that no data have, nor index, and along which a latent runs.
-fn component_axes(symbols: &Symbols) -> Vec<AxisId> {
+pub(crate) fn component_axes(symbols: &Symbols) -> Vec<AxisId> {
     let is_of_data = |axis: AxisId| {
         let data = symbols.arrays.iter().filter(|array| array.kind == ArrayKind::Data);
         data.into_iter().any(|array| {

@@ -19,3 +19,4 @@ mod simulate;
 mod terminal;
 mod test_files;
 mod texts;
+mod uncertain;

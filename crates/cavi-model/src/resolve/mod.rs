@@ -132,6 +132,7 @@ pub fn resolve_with(program: &Program, set: &[Set]) -> (Option<Model>, Vec<Diagn
     matrices::name_matrices(&mut resolver.symbols, &mut resolver.array_spans, &mut statements, &mut init);
     let untyped =
         (0..resolver.facts.len()).filter(|index| resolver.facts[*index].untyped).map(ArrayId::from).collect();
+    let definitions = resolver.definitions.iter().filter_map(Definition::resolved).collect();
     let model = Model {
         name,
         symbols: resolver.symbols,
@@ -141,6 +142,7 @@ pub fn resolve_with(program: &Program, set: &[Set]) -> (Option<Model>, Vec<Diagn
         blocks,
         block_plates,
         init,
+        definitions,
         fit,
         report,
         untyped,
