@@ -6,6 +6,7 @@ mod held_out;
 mod rules;
 mod shells;
 mod simulate;
+mod uncertain;
 
 use std::path::PathBuf;
 
@@ -21,6 +22,7 @@ use held_out::{FOLDS, HELD_OUT, HELD_OUT_TOTALS, folds};
 pub use rules::RuleArguments;
 pub use shells::{CompletionsArguments, ManArguments};
 pub use simulate::SimulateArguments;
+pub use uncertain::{FormName, IntervalsArguments, SampleArguments};
 
 /// Factor models as text: their variational inference derived, shown and run.
 #[derive(Debug, Parser)]
@@ -63,6 +65,10 @@ pub enum Command {
     Project(Box<ProjectArguments>),
     /// Draw latents and data: from the prior of a program, or from a fit
     Simulate(SimulateArguments),
+    /// Independent draws from a fit: of its latents, and of deterministic names as functions of them
+    Sample(SampleArguments),
+    /// Intervals of the latents of a fit: by bootstrap, by linear response, or of q
+    Intervals(Box<IntervalsArguments>),
     /// A page about a fit, to be opened in any browser: what was found, charts with their tables, the model, its derivation
     Report(ReportArguments),
     /// Print the completions of options and commands for a shell

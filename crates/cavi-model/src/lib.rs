@@ -12,7 +12,7 @@ mod stated;
 
 pub use graph::{Edge, FactorGraph, Node, NodeKind, Plate, dot, factor_graph, svg, tikz};
 pub use model::{
-    ArgumentSpec, AsWritten, Batch, BlockKind, BlockSpec, DefinitionSpec, FitSpec, InitSpec, Model,
+    ArgumentSpec, AsWritten, Batch, BlockKind, BlockSpec, Definition, DefinitionSpec, FitSpec, InitSpec, Model,
     NotationSpec, ReportSpec, ScheduleItem, ScheduleKind, Start, Statement,
 };
 pub use print::{expression as text_of, print};

@@ -28,6 +28,8 @@ pub struct Model {
     pub block_plates: Vec<Vec<Vec<LetterId>>>,
     /// Starts.
     pub init: Vec<InitSpec>,
+    /// Deterministic names with what they stand for, in the order of the text. Statements hold their values, not the names.
+    pub definitions: Vec<Definition>,
     /// How to fit.
     pub fit: FitSpec,
     /// What to show.
@@ -90,6 +92,17 @@ impl std::fmt::Debug for Statement {
             .field("arguments", &self.arguments)
             .finish_non_exhaustive()
     }
+}
+
+/// A deterministic name, `NAME[...] = expression`.
+#[derive(Clone, Debug)]
+pub struct Definition {
+    /// As written.
+    pub name: String,
+    /// One letter a dimension, as of an array: ancestors of ragged letters are folded into these.
+    pub letters: Vec<LetterId>,
+    /// Its value over these letters, names in it written out.
+    pub value: Expression,
 }
 
 /// An argument as written.

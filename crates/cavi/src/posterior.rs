@@ -5,6 +5,7 @@
 //! a run, for writing here and for reading in [`crate::init`].
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::path::Path;
 
 use cavi_algebra::{ArrayId, AxisId, Block, BlockId, Equations, LetterId, Mode, Symbols};
@@ -250,7 +251,7 @@ fn for_each_file<E>(
 ///
 /// # Errors
 /// If a file cannot be written, or two groups of a ragged axis would have one file.
-fn write_axes(
+pub(crate) fn write_axes(
     symbols: &Symbols,
     bound: &Bound,
     labels: &Labels,
@@ -476,15 +477,8 @@ impl Column {
             Role::Plate(plate) => block.plates[*plate],
             Role::Slice(slice) => block.slices[self.member][*slice],
         };
-        // Parents of ragged letters that no other one determines: their positions number the files.
-        let parents: Vec<LetterId> =
-            roles.iter().filter_map(|role| symbols.letter(letter_of(role)).parent).collect();
-        let parents = cavi_algebra::dedup(parents);
-        let inner: Vec<LetterId> = parents
-            .iter()
-            .copied()
-            .filter(|letter| !parents.iter().any(|other| symbols.lineage(*other)[1..].contains(letter)))
-            .collect();
+        let letters: Vec<LetterId> = roles.iter().map(letter_of).collect();
+        let inner = numbering(symbols, &letters);
         let name = |array: &ArrayId| symbols.array(*array).name.as_str();
         let key = match self.part {
             Part::AllMembers => block.members.iter().map(name).collect::<Vec<_>>().join("+"),
@@ -696,6 +690,46 @@ fn assign(
             position = parent[position];
         }
     }
+}
+
+/// The letters whose positions number the files of an array: parents of its ragged letters that no other one determines.
+fn numbering(symbols: &Symbols, letters: &[LetterId]) -> Vec<LetterId> {
+    let parents: Vec<LetterId> = letters.iter().filter_map(|letter| symbols.letter(*letter).parent).collect();
+    let parents = cavi_algebra::dedup(parents);
+    let is_above =
+        |letter: &LetterId| parents.iter().any(|other| symbols.lineage(*other)[1..].contains(letter));
+    parents.iter().copied().filter(|letter| !is_above(letter)).collect()
+}
+
+/// The files of an array with these letters: of each the labels of its group as a path, empty where no letter is ragged, and the positions
+/// along each letter.
+pub(crate) fn groups_of(
+    symbols: &Symbols,
+    bound: &Bound,
+    labels: &Labels,
+    letters: &[LetterId],
+) -> Vec<(String, Vec<Range<usize>>)> {
+    let inner = numbering(symbols, letters);
+    let sizes: Vec<usize> = inner.iter().map(|letter| bound.size_of(symbols, *letter)).collect();
+    let of_group = |positions: Vec<usize>| {
+        let mut assigned = Vec::new();
+        let mut path = Vec::new();
+        for (letter, position) in inner.iter().zip(positions) {
+            assign(symbols, bound, *letter, position, &mut assigned);
+            path.push(group_path(symbols, bound, labels, symbols.letter(*letter).axis, position));
+        }
+        let range = |letter: &LetterId| {
+            let own = symbols.letter(*letter);
+            let axis = &bound.axes[own.axis.index()];
+            let group = assigned.iter().find(|(other, _)| Some(*other) == own.parent);
+            match (&axis.starts, group) {
+                (Some(starts), Some((_, group))) => starts[*group]..starts[*group + 1],
+                _ => 0..axis.size,
+            }
+        };
+        (path.join("/"), letters.iter().map(range).collect())
+    };
+    combinations(&sizes).into_iter().map(of_group).collect()
 }
 
 #[cfg(test)]

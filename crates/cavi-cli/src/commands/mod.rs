@@ -12,6 +12,7 @@ mod fit;
 mod fmt;
 mod graph;
 mod impute;
+mod intervals;
 mod list;
 mod man;
 mod matching;
@@ -19,6 +20,7 @@ mod plan;
 mod project;
 mod report;
 mod resume;
+mod sample;
 mod score;
 mod show;
 mod simulate;
@@ -44,6 +46,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Demo(arguments) => demo::run(arguments),
         Command::Project(arguments) => project::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),
+        Command::Sample(arguments) => sample::run(arguments),
+        Command::Intervals(arguments) => intervals::run(arguments),
         Command::Report(arguments) => report::run(arguments),
         Command::Completions(arguments) => completions::run(arguments),
         Command::Man(arguments) => man::run(arguments),

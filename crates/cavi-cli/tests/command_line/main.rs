@@ -22,3 +22,4 @@ mod simulate;
 mod terminal;
 mod test_files;
 mod texts;
+mod uncertain;

@@ -26,6 +26,19 @@ pub(super) struct Definition<'a> {
     pub used: bool,
 }
 
+impl Definition<'_> {
+    /// What it stands for; `None` where it has a mistake.
+    pub fn resolved(&self) -> Option<crate::model::Definition> {
+        let State::Done(Some(value)) = &self.state else { return None };
+        let slots = self.shape.as_ref()?.slots.iter().filter(|slot| !slot.ancestor);
+        Some(crate::model::Definition {
+            name: self.name.text.clone(),
+            letters: slots.map(|slot| slot.letter).collect(),
+            value: value.clone(),
+        })
+    }
+}
+
 /// The state of something that is resolved on demand.
 #[derive(Clone, Debug)]
 pub(super) enum State {

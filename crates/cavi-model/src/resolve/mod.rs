@@ -141,6 +141,7 @@ pub fn resolve_with(program: &Program, set: &[Set]) -> (Option<Model>, Vec<Diagn
         symbols: Symbols { axes: resolver.symbols.axes.clone(), ..own.symbols },
         ..own
     });
+    let definitions = resolver.definitions.iter().filter_map(Definition::resolved).collect();
     let model = Model {
         name,
         symbols: resolver.symbols,
@@ -150,6 +151,7 @@ pub fn resolve_with(program: &Program, set: &[Set]) -> (Option<Model>, Vec<Diagn
         blocks,
         block_plates,
         init,
+        definitions,
         fit,
         report,
         notation,

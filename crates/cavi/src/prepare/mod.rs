@@ -165,6 +165,28 @@ impl Problem {
         self.moved.as_ref().map_or(self, |moved| &moved.from)
     }
 
+    /// The same program, restated as it is, with other data of the same kind: values, numbers of rows, which entries are missing.
+    ///
+    /// # Errors
+    /// As [`prepare`].
+    pub(crate) fn with_data(&self, binding: Binding) -> Result<Problem, Error> {
+        let Problem { source, model, equations, restated, .. } = self.as_given();
+        let mut problem = Problem {
+            source: Arc::clone(source),
+            model: model.clone(),
+            equations: equations.clone(),
+            binding,
+            restated: restated.clone(),
+            moved: None,
+        };
+        crate::stack::with_room(|| {
+            for step in STEPS.iter().filter(|step| !matches!(step.action, Action::Restate(_))) {
+                problem = step.take(problem)?;
+            }
+            Ok(problem)
+        })
+    }
+
     /// Parameters in the coordinates of the data as those of the run.
     pub(crate) fn to_run(&self, mut given: Given) -> Given {
         for shift in self.moved.iter().flat_map(|moved| &moved.by) {
