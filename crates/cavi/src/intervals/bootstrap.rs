@@ -304,10 +304,12 @@ fn interval(support: Support, centre: f64, all: &mut [f64], form: Form, level: f
     if form == Form::Percentile {
         return (low, high);
     }
-    let turned = |far: f64| back(support, 2.0 * link(support, centre) - link(support, far));
-    let (one, other) = (turned(high), turned(low));
+    let [centre, one, other] = [centre, high, low].map(|own| link(support, own));
     // On the boundary of its support a number has no finite link, and quantiles are all there is.
-    if one.is_finite() && other.is_finite() { (one, other) } else { (low, high) }
+    if [centre, one, other].iter().any(|own| !own.is_finite()) {
+        return (low, high);
+    }
+    (back(support, 2.0 * centre - one), back(support, 2.0 * centre - other))
 }
 
 /// The number that one more would be below with probability `p`: at the place `p (n + 1)` of n that are sorted, counted from 1, between two
