@@ -66,6 +66,7 @@ fn visit_program(program: &mut Program, visit: Visit) {
                 for item in &mut block.items {
                     match &mut item.kind {
                         FitItem::Sweep(items) => visit_schedule(items, visit),
+                        FitItem::Batch { axis, .. } => visit(axis),
                         // Quantities, settings and their words belong to the language.
                         FitItem::Stop { .. } | FitItem::Setting { .. } | FitItem::Warmup(_) => {}
                     }
