@@ -321,7 +321,8 @@ impl Resolver<'_> {
                         .at(variable.span, "expected a Categorical, Bernoulli or Dirichlet variable")
                         .possible(
                             "an index latent such as `z[n] ~ Categorical(pi)`, or probabilities of classes",
-                        ),
+                        )
+                        .help("take the line out, or name a variable that chooses classes"),
                     );
                     return None;
                 }

@@ -480,7 +480,7 @@ mod tests {
         cavi_model::resolve(&cavi_syntax::parse(text).0).0.expect("a program that resolves")
     }
 
-    const COUNTS: &str = "axis row[i]\naxis column[j]\ndata x[i, j] : count, absent = 0\nm ~ Gamma(1, 1)\nx[i, j] ~ Poisson(m)\n";
+    const COUNTS: &str = "axis row[i]\naxis column[j]\ndata x[i, j] : count, absent = 0\nm ~ Gamma(1, rate = 1)\nx[i, j] ~ Poisson(m)\n";
 
     #[test]
     fn counts_are_expected_by_their_row_and_column() {
