@@ -26,6 +26,7 @@ mod allocations;
 pub mod bind;
 pub mod checkpoint;
 pub mod choose;
+pub mod codes;
 pub mod compare;
 pub mod compile;
 pub mod data_files;

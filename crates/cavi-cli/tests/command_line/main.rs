@@ -5,6 +5,7 @@ mod data;
 
 mod asking;
 mod commands;
+mod explain;
 mod explained;
 mod export;
 mod held_out_parts;
