@@ -89,18 +89,18 @@ pub enum Command {
     Top(TopArguments),
     /// Match the components of two fits, or of a fit and a table of reference signatures, by cosine
     Match(MatchArguments),
-    /// Explain a code of a diagnostic (later)
-    #[command(hide = true)]
-    Explain(Anything),
+    /// What a code of an error or warning means, with a wrong and a right program; without a code, all of them
+    Explain(ExplainArguments),
 }
 
-/// Whatever follows.
+/// `cavi explain`
 #[derive(Args, Debug)]
-#[command(disable_help_flag = true)]
-pub struct Anything {
-    /// Not read.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    pub rest: Vec<String>,
+pub struct ExplainArguments {
+    /// A code, as `E0310`, in any case
+    pub code: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `cavi check`

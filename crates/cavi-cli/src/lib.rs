@@ -58,11 +58,13 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
             return Failure::Wrong(format!("error: no thread could be started: {error}\n")).report();
         }
     };
-    match joined {
+    let status = match joined {
         Ok(Ok(())) => 0,
         Ok(Err(failure)) => failure.report(),
         Err(_) => Failure::Broken(terminal::last_panic()).report(),
-    }
+    };
+    terminal::more();
+    status
 }
 
 /// A value that an option does not take, on one line: `error: \`--tol -1\`: expected a number, ...`.

@@ -115,6 +115,7 @@ pub fn text_of(source: &cavi::Source, diagnostics: &[Diagnostic]) -> String {
 /// As [`text_of`], for places in another text.
 pub fn text_in(diagnostics: &[Diagnostic], file_name: &str, text: &str) -> String {
     let color = terminal::colors(true);
+    diagnostics.iter().for_each(|diagnostic| terminal::remember(diagnostic.code));
     let shown = diagnostics.iter().map(|diagnostic| render(diagnostic, file_name, text, color) + "\n");
     shown.collect()
 }

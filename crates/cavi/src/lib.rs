@@ -28,6 +28,7 @@ pub mod bind;
 pub mod checkpoint;
 pub mod choose;
 pub mod column;
+pub mod codes;
 pub mod compare;
 pub mod compile;
 pub mod components;

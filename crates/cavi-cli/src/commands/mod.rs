@@ -7,6 +7,7 @@ mod completions;
 mod data;
 mod demo;
 mod derive;
+mod explain;
 mod export;
 mod fit;
 mod fmt;
@@ -58,6 +59,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Summary(arguments) => summary::run(arguments),
         Command::Top(arguments) => top::run(arguments),
         Command::Match(arguments) => matching::run(arguments),
-        Command::Explain(_) => Err(Failure::later("`cavi explain`")),
+        Command::Explain(arguments) => explain::run(arguments),
     }
 }

@@ -6,6 +6,7 @@ mod data;
 mod asking;
 mod batch;
 mod commands;
+mod explain;
 mod explained;
 mod export;
 mod found;

@@ -145,16 +145,6 @@ fn files_that_are_no_data_are_called_what_they_are() {
 }
 
 #[test]
-fn commands_of_later_versions_say_so() {
-    let directory = scratch("later");
-    let output = cavi(&directory, &["explain", "lda", "--out", "o", "--data", "x=y.csv"]);
-    let message = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{message}");
-    assert_eq!(message, "error: `cavi explain` is not in this version of Cavi\n");
-    assert!(output.stdout.is_empty() && !directory.join("o").exists());
-}
-
-#[test]
 fn constants_from_outside_are_judged_before_the_fit() {
     let directory = scratch("constants");
     let model = "axis row[i]\naxis part[k] = 2\nconst a = 2\nconst c[k] = 1\nconst e : real = 1\ndata x[i] : count\n\
