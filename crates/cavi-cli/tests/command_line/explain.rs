@@ -116,6 +116,9 @@ fn every_code_of_the_sources_has_an_entry_and_every_entry_a_code() {
         .map(|own| own.unwrap().file_name().to_string_lossy().trim_end_matches(".md").to_owned())
         .collect();
     assert_eq!(files, codes);
+    let table = fs::read_to_string(root().join("grammar/README.md")).unwrap();
+    let missing = codes.iter().find(|code| !table.contains(&format!("\n| {code} | ")));
+    assert_eq!(missing, None, "the table of grammar/README.md lacks it");
     for (code, reason) in WITHOUT_PROGRAMS {
         assert!(entry(code).is_some_and(|own| own.wrong().is_none()), "{code}: {reason}");
     }

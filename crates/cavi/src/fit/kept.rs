@@ -122,7 +122,9 @@ impl Kept {
                 let (number, seed) = (index + 1, run.seed);
                 let message =
                     format!("run {number} of {count} (seed {seed}) failed and is left out: {failure}");
-                self.warnings.push(Diagnostic::warning("W0806", message));
+                self.warnings.push(Diagnostic::warning("W0806", message).help(
+                    "the result is the best of the other runs; for a start that does not fail, write it in `init`",
+                ));
             }
         }
         let all = self.all.unwrap_or_default();

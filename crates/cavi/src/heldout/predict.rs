@@ -132,7 +132,9 @@ impl Predictor<'_> {
         let array = self.model.symbols.array(hidden.array);
         let refuse = |reason: &str| {
             let message = format!("`{}` cannot be scored: {reason}", array.name);
-            Box::new(Diagnostic::error("E0902", message).at(statement.span, "in this statement"))
+            let help =
+                format!("leave `{}` whole: the fit, its bound and its posterior need no score", array.name);
+            Box::new(Diagnostic::error("E0902", message).at(statement.span, "in this statement").help(help))
         };
         let mut copy =
             copy(self.model, &self.equations.symbols, statement).map_err(|reason| refuse(&reason))?;
