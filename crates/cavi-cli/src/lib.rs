@@ -38,6 +38,7 @@ pub fn main() -> ExitCode {
 
 /// Runs the program on these arguments, its name first, and gives its exit status.
 pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
+    interrupt::listen();
     let mut command = help::command();
     let matches = command.try_get_matches_from_mut(arguments);
     let parsed = matches.and_then(|matches| {

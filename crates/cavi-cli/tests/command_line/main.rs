@@ -5,10 +5,13 @@ mod data;
 
 mod asking;
 mod commands;
+mod damaged;
 mod explained;
 mod export;
 mod held_out_parts;
 mod heldout;
+mod large_texts;
+mod memory;
 mod options;
 mod project;
 mod replacing;
