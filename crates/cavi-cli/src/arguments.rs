@@ -3,6 +3,7 @@
 mod asking;
 mod files;
 mod held_out;
+mod memory;
 mod rules;
 mod shells;
 mod simulate;
@@ -325,6 +326,9 @@ pub struct InputArguments {
     /// A constant or the size of an axis: a number, arithmetic, or a file
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,
+    /// Take at most so much memory, `2GB` or `500MiB`: what would take more is refused before it is begun [default: what is available]
+    #[arg(long, value_name = "SIZE", value_parser = memory::size, allow_hyphen_values = true)]
+    pub memory_limit: Option<usize>,
 }
 
 /// `cavi data`
@@ -518,9 +522,6 @@ finished stays as it is, and one without a checkpoint starts anew.";
 /// Options that are known and not built yet: they are refused by name.
 #[derive(Args, Clone, Debug, Default)]
 pub struct LaterArguments {
-    /// Later
-    #[arg(long, hide = true)]
-    pub memory_limit: Option<String>,
     /// Later
     #[arg(long, hide = true)]
     pub plots: Option<String>,

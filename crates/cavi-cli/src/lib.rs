@@ -39,6 +39,7 @@ pub fn main() -> ExitCode {
 
 /// Runs the program on these arguments, its name first, and gives its exit status.
 pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
+    interrupt::listen();
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
     let words: Vec<String> = arguments.iter().map(|own| own.to_string_lossy().into_owned()).collect();
     let mut command = help::command();

@@ -1,5 +1,7 @@
 //! Text becomes the tree, with every mistake of the file in one run.
 
+use std::collections::BTreeMap;
+
 use cavi_grammar::{CaviParser, Rule};
 use pest::Parser;
 use pest::iterators::Pair;
@@ -42,11 +44,17 @@ pub fn parse(text: &str) -> (Program, Vec<Diagnostic>) {
 /// One reserved word as a name is one mistake: the first complaint points to all places.
 fn with_reserved_words_once(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut kept: Vec<Diagnostic> = Vec::with_capacity(diagnostics.len());
+    let mut firsts: BTreeMap<String, usize> = BTreeMap::new();
     for diagnostic in diagnostics {
-        let is_same = |own: &&mut Diagnostic| own.code == "E0105" && own.message == diagnostic.message;
-        match (kept.iter_mut().find(is_same), &diagnostic.primary) {
-            (Some(first), Some((span, _))) => first.secondary.push((*span, "and here".to_owned())),
-            _ => kept.push(diagnostic),
+        let first = firsts.get(&diagnostic.message).filter(|_| diagnostic.code == "E0105");
+        match (first, &diagnostic.primary) {
+            (Some(first), Some((span, _))) => kept[*first].secondary.push((*span, "and here".to_owned())),
+            _ => {
+                if diagnostic.code == "E0105" {
+                    firsts.entry(diagnostic.message.clone()).or_insert(kept.len());
+                }
+                kept.push(diagnostic);
+            }
         }
     }
     kept
@@ -172,6 +180,9 @@ fn line_text(tokens: &[Token<'_>]) -> String {
     text
 }
 
+/// So many single tokens of a line are reported.
+const MOST_OF_A_LINE: usize = 10;
+
 /// The block that is being read.
 struct OpenBlock {
     head: Span,
@@ -233,14 +244,16 @@ impl ProgramParser {
     /// Reports what is wrong with single tokens of a line; whether nothing is.
     fn readable(&mut self, line: &Line<'_>) -> bool {
         let before = self.diagnostics.len();
-        self.diagnostics.extend(line.tokens.iter().filter_map(|token| {
+        let mistakes = line.tokens.iter().filter_map(|token| {
             let mistake = token_mistake(token)?;
             let help = assignment(&line.tokens, token);
             Some(match help {
                 Some(help) => mistake.help(help),
                 None => mistake,
             })
-        }));
+        });
+        // A line of many is no program: it is another file.
+        self.diagnostics.extend(mistakes.take(MOST_OF_A_LINE));
         self.diagnostics.len() == before && !line.bad
     }
 

@@ -3,7 +3,6 @@
 //! A directory is written beside its place and takes it as a whole, see `writer.rs`.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use cavi_executor::Precision;
@@ -12,6 +11,7 @@ use cavi_syntax::ast::{Allocations, StatementKind};
 use serde_json::{Map, Value, json};
 
 use crate::bind::{DataError, Inputs, SetInput, texts_json, texts_of_json};
+use crate::compile::Source;
 use crate::error::Error;
 use crate::explained::{Explained, Measure, explained};
 use crate::fit::{Fit, Settings};
@@ -293,6 +293,7 @@ impl Summary<'_> {
             "runs": runs,
             "seconds": number(fit.seconds),
             "peak_bytes": fit.peak_bytes,
+            "planned_bytes": fit.planned_bytes,
             "version": env!("CARGO_PKG_VERSION"),
         })
     }
@@ -456,16 +457,31 @@ impl Stored {
             DataError::new(format!("`{}` {what}", path.display())).possible(POSSIBLE)
         };
         let read = |path: &Path| {
-            fs::read_to_string(path).map_err(|error| wrong(path, format!("cannot be read: {error}")))
+            cavi_files::read_text(path)
+                .map_err(|error| wrong(path, format!("cannot be read: found {}", error.found)))
         };
         let summary: Value = serde_json::from_str(&read(&path)?)
             .map_err(|error| wrong(&path, format!("is no JSON: {error}")))?;
+        if !summary["settings"].is_object() || !summary["model_hash"].is_string() {
+            return Err(wrong(
+                &path,
+                "is no summary of a fit: it has no `settings` or no `model_hash`".to_owned(),
+            )
+            .into());
+        }
         let set = summary["settings"]["set"].as_array().into_iter().flatten().filter_map(Value::as_str);
         let set = set.filter_map(|text| SetInput::parse(text)?.ok()).collect();
         let allocations = summary["settings"]["allocations"].as_str().and_then(Allocations::of_word);
         let model_hash = summary["model_hash"].as_str().map(str::to_owned);
         let path = directory.join("model.cavi");
         let text = read(&path)?;
+        let program = cavi_syntax::parse(&text).0;
+        let found = Source { file_name: "model.cavi".to_owned(), text: text.clone(), program }.hash();
+        if model_hash.as_ref() != Some(&found) {
+            return Err(wrong(&path, "is another program than the one that was fitted".to_owned())
+                .possible("the directory of a fit as it was written")
+                .into());
+        }
         let texts = texts_of_json(&summary["settings"]["texts"]);
         let file_name = path.display().to_string();
         Ok(Stored { file_name, text, set, allocations, model_hash, texts, summary })

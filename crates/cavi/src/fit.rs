@@ -142,8 +142,13 @@ pub struct Fit {
     pub warmup: Vec<Line>,
     /// The time of the best run's sweeps.
     pub seconds: f64,
-    /// The most memory that data, parameters and buffers took at one time.
+    /// The most bytes that the heap of the process held at a time, from its beginning to the end of the fit, what reading took included:
+    /// measured, in blocks of 4 KiB or more ([`cavi_numerics::heap_peak`]). In a program that has another allocator than
+    /// [`crate::CacheAligned`] it is the forecast.
     pub peak_bytes: usize,
+    /// The forecast of the most bytes that data, parameters and buffers take at a time in a run: what the plan says, and what was found in
+    /// the course of the run.
+    pub planned_bytes: usize,
     /// Whether the callback stopped it.
     pub interrupted: bool,
     /// Why the first run ended early, if every run failed and the one kept did so after at least one whole sweep.
@@ -306,8 +311,9 @@ fn run(
     };
     context.warmups = context.prepared(&mut warnings);
 
+    let each = context.memory_of_a_run()?;
     let mut kept = Kept::new(warnings, settings.keep_all);
-    let count = context.side_by_side();
+    let count = context.side_by_side(each);
     let mut done = 0;
     if count > 1 {
         done = context.run_side_by_side(count, &mut kept, callback)?;
@@ -321,7 +327,8 @@ fn run(
     let warmup = context.lines().into_iter().cloned().collect();
     let fit = kept.finish(context.resolved, warmup)?;
     let kept: usize = fit.kept.iter().map(|(_, own)| kept::bytes(&own.parameters)).sum();
-    Ok(Fit { peak_bytes: count * fit.peak_bytes + kept, ..fit })
+    let planned_bytes = count * fit.planned_bytes + kept;
+    Ok(Fit { planned_bytes, peak_bytes: kept::measured(planned_bytes), ..fit })
 }
 
 /// What the runs of a fit share.

@@ -412,7 +412,8 @@ pub fn json(directory: &Path) -> Result<serde_json::Value, Error> {
     Stored::open(directory)?;
     let path = directory.join("summary.json");
     let wrong = |what: String| DataError::new(format!("`{}` {what}", path.display()));
-    let text = std::fs::read_to_string(&path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    let text = cavi_files::read_text(&path)
+        .map_err(|error| wrong(format!("cannot be read: found {}", error.found)))?;
     Ok(serde_json::from_str(&text).map_err(|error| wrong(format!("is no JSON: {error}")))?)
 }
 

@@ -217,9 +217,9 @@ pub fn ending(problem: &Problem, fit: &Fit) -> Result<(), Failure> {
 
 /// Runs the fit, its progress and its warnings shown.
 pub fn fit(problem: &Problem, settings: &Settings, arguments: &RunArguments) -> Result<Fit, Error> {
-    interrupt::listen();
     let mut display = Display::new(arguments.progress, arguments.quiet);
     let result = problem.fit(settings, &mut |progress| {
+        interrupt::hold();
         display.show(progress);
         if interrupt::asked() { Control::Stop } else { Control::Continue }
     });
@@ -231,7 +231,7 @@ pub fn fit(problem: &Problem, settings: &Settings, arguments: &RunArguments) -> 
 
 /// What `--data`, `--columns`, `--transpose`, `--labels` and `--set` say.
 pub fn inputs(arguments: &InputArguments) -> Result<Inputs, Failure> {
-    let InputArguments { data, reading, set } = arguments;
+    let InputArguments { data, reading, set, memory_limit: _ } = arguments;
     let ReadingArguments { columns, transpose, labels, unique, texts } = reading;
     let mut inputs = Inputs::parse(data, columns, transpose, labels, set).map_err(Error::Usage)?;
     inputs.unique = *unique;
@@ -324,7 +324,7 @@ pub fn rules(problem: &Problem, arguments: &RuleArguments) -> Result<Settings, F
 
 /// What `summary.json` keeps of the options.
 fn asked(arguments: &FitArguments) -> Asked {
-    let InputArguments { data, reading, set } = arguments.inputs.clone();
+    let InputArguments { data, reading, set, memory_limit: _ } = arguments.inputs.clone();
     let ReadingArguments { columns, transpose, labels, unique: _, texts: _ } = reading;
     Asked {
         schedule: arguments.run.rules.schedule.clone(),
@@ -343,9 +343,8 @@ fn asked(arguments: &FitArguments) -> Asked {
 
 /// Options of later versions, refused one by one.
 fn refuse_later(later: &LaterArguments) -> Result<(), Failure> {
-    let given = [("--memory-limit", later.memory_limit.is_some()), ("--plots", later.plots.is_some())];
-    match given.iter().find(|(_, given)| *given) {
-        Some((option, _)) => Err(Failure::later(&format!("`{option}`"))),
+    match later.plots {
+        Some(_) => Err(Failure::later("`--plots`")),
         None => Ok(()),
     }
 }

@@ -33,6 +33,9 @@ use crate::failure::Failure;
 
 /// Runs a command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(bytes) = arguments.command.memory_limit() {
+        cavi_files::memory::limit_to(bytes);
+    }
     match &arguments.command {
         Command::List => list::run(),
         Command::Show { name } => show::run(name),

@@ -44,7 +44,6 @@ pub fn run(arguments: &ScoreArguments) -> Result<(), Failure> {
         stop: Some(interrupt::flag()),
         ..Settings::default()
     };
-    interrupt::listen();
     let mut display = Display::new(arguments.progress, arguments.quiet);
     let fitted = rows::fit(compiled, &inputs, &stored, &directories, &requests, &settings, &mut |progress| {
         display.show(progress);

@@ -5,6 +5,7 @@
 //! as one with the same posterior that is cheaper, or loses fewer digits, or *checks* it and refuses what cannot run. A
 //! restated program is derived anew, by `derive_again` and nowhere else.
 
+mod choices;
 mod coincidences;
 mod derive;
 pub(crate) mod entries;
@@ -112,7 +113,9 @@ pub static STEPS: [Step; 7] = [
     Step {
         name: "closed forms",
         reason: "some updates have a closed form only for some values of constants and data",
-        action: Action::Check(|problem| [modes::check(problem), coincidences::check(problem)].concat()),
+        action: Action::Check(|problem| {
+            [choices::check(problem), modes::check(problem), coincidences::check(problem)].concat()
+        }),
     },
     Step {
         name: "origin",

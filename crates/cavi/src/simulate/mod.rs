@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use cavi_algebra::{ArrayId, ArrayKind, Mode};
 use cavi_executor::{Bound, BoundArray};
+use cavi_files::memory;
 use cavi_model::{Model, Statement};
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -276,10 +277,19 @@ impl Simulated {
                 let target = statement.target;
                 let cells: f64 =
                     self.bound.shape(&self.model.symbols, target).iter().map(|size| *size as f64).product();
+                let name = &self.model.symbols.array(target).name;
                 if cells > MOST {
-                    let name = &self.model.symbols.array(target).name;
                     return Err(DataError::new(format!("`{name}` would have {cells:.3e} entries"))
                         .possible(format!("at most {MOST:.0e} entries of an array"))
+                        .into());
+                }
+                // The draw, and what is drawn from.
+                let needed = 2.0 * cells * size_of::<f64>() as f64;
+                if memory::left().is_some_and(|left| needed > left as f64) {
+                    let needed = memory::text(needed as usize);
+                    return Err(DataError::new(format!("a draw of `{name}` takes {needed} of memory"))
+                        .possible(memory::left_in_words())
+                        .help("fewer positions on its axes (`--set AXIS=SIZE`)")
                         .into());
                 }
                 let mut rng = ChaCha8Rng::seed_from_u64(seed);
