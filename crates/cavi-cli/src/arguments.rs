@@ -394,6 +394,9 @@ pub struct FitArguments {
     #[command(flatten)]
     pub force: ForceArguments,
     /// Initial parameters: a fit's directory, one laid out as its posterior/, or an .npz
+    ///
+    /// What the program holds by `posterior { fixed h }` stays at the values that stand there, such as topics of an earlier fit or
+    /// signatures that are known.
     #[arg(long, value_name = "FILE_OR_DIR")]
     pub init: Option<PathBuf>,
     /// Hide a part of these data from the fit and score it: a fraction, whole rows, last entries, or a file of the entries

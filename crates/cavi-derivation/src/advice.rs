@@ -9,6 +9,7 @@ use cavi_model::{BlockKind, BlockSpec, Model, Statement};
 use cavi_syntax::Diagnostic;
 
 use crate::derive::attempt;
+use crate::switching::switching;
 use crate::warmup;
 
 /// Everything there is to say about a derived program.
@@ -16,6 +17,7 @@ pub fn advise(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
     let mut diagnostics = improper(model, equations);
     if diagnostics.is_empty() {
         diagnostics.extend(touches_no_data(model));
+        diagnostics.extend(switching(model));
         diagnostics.extend(could_be_implicit(model, equations));
         diagnostics.extend(free_scales(model, equations));
         diagnostics.extend(would_warm_up(model, equations));

@@ -24,6 +24,7 @@ mod order;
 mod rotations;
 mod separate;
 mod shares;
+mod switching;
 pub mod warmup;
 
 pub use derive::{Derivation, derive};

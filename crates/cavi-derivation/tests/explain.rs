@@ -234,3 +234,34 @@ fn a_point_with_an_infinite_mode() {
     let error = only_error(&program("0.5"), &[&program("1"), &program("1.5")]);
     assert_says(&error, &["E0713", "`w` lies at 0, where its density is infinite"]);
 }
+
+#[test]
+fn classes_with_the_names_of_labels_are_told_apart_or_warned_about() {
+    let warned = |prior: &str, latent: &str, rest: &str| -> bool {
+        let text = format!(
+            "axis item[n]\naxis rater[a]\naxis class[k, l] = 3\naxis kind[c] = 3\ndata answer[n, a] : index class\n\
+             pi[:k] ~ Dirichlet(1)\n{prior}\n{latent}\nanswer[n, a] ~ Categorical(answers[a, truth[n]])\n{rest}"
+        );
+        let (_, diagnostics) = derived(&text);
+        let errors: Vec<_> = diagnostics.iter().filter(|own| own.code.starts_with('E')).collect();
+        assert!(errors.is_empty(), "{text}\n{errors:?}");
+        diagnostics.iter().any(|own| own.code == "W0702")
+    };
+    let truth = "truth[n] ~ Categorical(pi)";
+    let same = "answers[a, k, :l] ~ Dirichlet(1)";
+    assert!(warned(same, truth, ""));
+    let learned = "g[l] ~ Gamma(1, rate = 1)\nanswers[a, k, :l] ~ Dirichlet(g[l])";
+    assert!(warned(learned, truth, "posterior {\n  point g\n}\n"));
+    // What differs by the class, in the prior or at the start.
+    assert!(!warned("answers[a, k, :l] ~ Dirichlet(1 + 3 * [k == l])", truth, ""));
+    assert!(!warned("answers[a, k, :l] ~ Dirichlet(1 + [k < l])", truth, ""));
+    assert!(!warned("data told[k, l] : positive\nanswers[a, k, :l] ~ Dirichlet(told[k, l])", truth, ""));
+    assert!(!warned("data told[k] : positive\nanswers[a, k, :l] ~ Dirichlet(told[k])", truth, ""));
+    assert!(!warned(same, truth, "init {\n  answers[a, k, :l] = (1 + 6 * [k == l]) / 9\n}\n"));
+    assert!(!warned(same, truth, "posterior {\n  fixed answers\n}\n"));
+    // Some labels are known.
+    assert!(!warned(same, "data truth[n] : index class, absent = NA\ntruth[n] ~ Categorical(pi)", ""));
+    // Classes that have numbers of their own.
+    let kinds = "answers[a, c, :l] ~ Dirichlet(1)\nshare[:c] ~ Dirichlet(1)";
+    assert!(!warned(kinds, "truth[n] ~ Categorical(share)", ""));
+}

@@ -51,7 +51,7 @@ impl Batch {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(crate) fn read(symbols: &Symbols, text: &str) -> Result<Batch, Diagnostic> {
+    pub(crate) fn read(symbols: &Symbols, text: &str) -> Result<Batch, Box<Diagnostic>> {
         if text == "none" {
             return Ok(Batch::Off);
         }
@@ -60,9 +60,10 @@ impl Batch {
             Some((axis, shards)) => match shards.parse::<u64>() {
                 Ok(shards) if shards > 0 => (axis, Some(shards)),
                 _ => {
-                    return Err(Diagnostic::error("E0616", format!("`{shards}` is no number of shards"))
+                    let wrong = Diagnostic::error("E0616", format!("`{shards}` is no number of shards"))
                         .possible("a whole number, 1 or greater")
-                        .help(format!("write `--batch {axis}={SHARDS}`, or `--batch {axis}`")));
+                        .help(format!("write `--batch {axis}={SHARDS}`, or `--batch {axis}`"));
+                    return Err(Box::new(wrong));
                 }
             },
         };
@@ -72,11 +73,12 @@ impl Batch {
         }
         let all: Vec<String> = names().map(|own| format!("`{own}`")).collect();
         let near = nearest(axis, names());
-        Err(Diagnostic::error("E0616", format!("there is no axis `{axis}`"))
+        let help =
+            near.map_or_else(|| "name one of them".to_owned(), |near| format!("did you mean `{near}`?"));
+        let unknown = Diagnostic::error("E0616", format!("there is no axis `{axis}`"))
             .possible(format!("the axes of the program: {}", all.join(", ")))
-            .help(
-                near.map_or_else(|| "name one of them".to_owned(), |near| format!("did you mean `{near}`?")),
-            ))
+            .help(help);
+        Err(Box::new(unknown))
     }
 
     /// The axis, in a program.

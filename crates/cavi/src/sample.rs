@@ -289,19 +289,17 @@ fn refuse_unknown(
     left_out: &[(String, String)],
 ) -> Result<(), DataError> {
     let known: Vec<&str> = drawn.iter().map(|(own, _)| own.name.as_str()).collect();
-    for name in asked.names.iter().filter(|name| !known.contains(&name.as_str())) {
-        if let Some((_, reason)) = left_out.iter().find(|(own, _)| own == name) {
-            return Err(DataError::new(format!("`{name}` has no draws: {reason}")));
-        }
-        if model.definitions.iter().any(|own| own.name == *name) {
-            return Err(DataError::new(format!("`{name}` reads no latent, and is the same in every draw")));
-        }
-        let latents = model.symbols.latents().map(|id| model.symbols.array(id).name.as_str());
-        let all: Vec<&str> = latents.chain(model.definitions.iter().map(|own| own.name.as_str())).collect();
-        let message = format!("the program has no latent and no deterministic name `{name}`");
-        return Err(DataError::unknown(message, name, &all));
+    let Some(name) = asked.names.iter().find(|name| !known.contains(&name.as_str())) else { return Ok(()) };
+    if let Some((_, reason)) = left_out.iter().find(|(own, _)| own == name) {
+        return Err(DataError::new(format!("`{name}` has no draws: {reason}")));
     }
-    Ok(())
+    if model.definitions.iter().any(|own| own.name == *name) {
+        return Err(DataError::new(format!("`{name}` reads no latent, and is the same in every draw")));
+    }
+    let latents = model.symbols.latents().map(|id| model.symbols.array(id).name.as_str());
+    let all: Vec<&str> = latents.chain(model.definitions.iter().map(|own| own.name.as_str())).collect();
+    let message = format!("the program has no latent and no deterministic name `{name}`");
+    Err(DataError::unknown(message, name, &all))
 }
 
 impl Sample<'_> {

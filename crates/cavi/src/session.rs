@@ -204,7 +204,7 @@ impl Problem {
         Batch::read(&self.model.symbols, text).map_err(|diagnostic| Error::Option {
             option: "--batch",
             text: text.to_owned(),
-            diagnostics: vec![diagnostic],
+            diagnostics: vec![*diagnostic],
         })
     }
 

@@ -44,6 +44,8 @@ impl Command {
             Command::Choose(own) => &own.inputs,
             Command::Compare(own) => &own.inputs,
             Command::Top(own) => &own.ranking.inputs,
+            Command::Sample(own) => &own.inputs,
+            Command::Intervals(own) => &own.inputs,
             Command::List
             | Command::Show { .. }
             | Command::Check(_)

@@ -1,7 +1,7 @@
 //! The runs of the shards of an axis: each over its own range of positions, by the same plan.
 //!
 //! The plan of the whole data is cut. A step that lies along the axis keeps the values at the positions of the shard; one that sums over it
-//! is taken over these positions, and the run hands it to its [`Reducer`](crate::reduce::Reducer); everything else is as it was. So all
+//! is taken over these positions, and the run hands it to its [`Reducer`]; everything else is as it was. So all
 //! shards have the same steps, whatever their sizes, and what follows from data and constants alone is worked out once, for all.
 
 mod cut;

@@ -1,6 +1,6 @@
 //! What a score is worth: those of predictions that take no model, and of the same program with one component.
 //!
-//! **The means.** Without a model an entry is expected from its row and its column alone ([`super::margins`]), by what the fit was given:
+//! **The means.** Without a model an entry is expected from its row and its column alone (`margins.rs`), by what the fit was given:
 //!
 //! | data | prediction |
 //! | --- | --- |

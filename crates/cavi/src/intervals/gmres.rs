@@ -16,12 +16,15 @@ pub(super) struct Solution {
     pub residual: f64,
 }
 
+/// `A x`, for any x of the length of b, or why it cannot be had.
+pub(super) type Product<'a, E> = dyn FnMut(&[f64]) -> Result<Vec<f64>, E> + 'a;
+
 /// Solves `A x = b` from 0, with at most so many products, until the residual is below `tolerance` times `|b|`.
 ///
 /// # Errors
 /// Those of a product.
 pub(super) fn gmres<E>(
-    product: &mut dyn FnMut(&[f64]) -> Result<Vec<f64>, E>,
+    product: &mut Product<'_, E>,
     b: &[f64],
     tolerance: f64,
     most: usize,

@@ -209,10 +209,10 @@ fn targets(problem: &Problem, parameters: &Parameters, names: &[String]) -> Resu
         found.retain(|own| names.iter().any(|wanted| wanted == name(own.array)));
         return Ok(found);
     }
-    if let Ok(rows) = RowAxes::of(model) {
-        if found.iter().any(|own| !rows.has_rows(own.array)) {
-            found.retain(|own| !rows.has_rows(own.array));
-        }
+    if let Ok(rows) = RowAxes::of(model)
+        && found.iter().any(|own| !rows.has_rows(own.array))
+    {
+        found.retain(|own| !rows.has_rows(own.array));
     }
     match (found.is_empty(), reasons.first()) {
         (true, Some((array, reason))) => {
