@@ -12,9 +12,10 @@ const widthOf = point => {
   return widths.get(point);
 };
 vega.textMetrics.width = (item, text) => {
-  const lines = Array.isArray(text) ? text : [text === undefined ? item.text : text];
-  const shown = line => (line === null || line === undefined ? '' : String(line));
-  return Math.max(0, ...lines.map(line => [...shown(line)].reduce((sum, own) => sum + widthOf(own.codePointAt(0)), 0))) * vega.textMetrics.height(item);
+  const shown = text === null || text === undefined ? '' : String(text);
+  const width = [...shown].reduce((sum, own) => sum + widthOf(own.codePointAt(0)), 0) * vega.textMetrics.height(item);
+  // What is longer is cut before it is drawn.
+  return item.limit > 0 ? Math.min(width, item.limit) : width;
 };
 globalThis.draw = text => {
   globalThis.drawn = globalThis.failed = undefined;

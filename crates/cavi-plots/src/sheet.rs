@@ -41,7 +41,7 @@ pub(crate) fn sheets(
 ) -> Result<Vec<Sheet>, PlotError> {
     let drawing = &figure.drawing;
     match drawing["kind"].as_str() {
-        Some("vega") => Ok(vec![one(engine, &drawing["spec"], &figure.axes, width)?]),
+        Some("vega") => Ok(vec![one(engine, font, &drawing["spec"], &figure.axes, width)?]),
         Some("small") => small(engine, font, drawing, &figure.axes, width),
         Some("heat") => Ok(vec![grids::heat(font, drawing, &figure.axes, width)?]),
         Some("pictures") => Ok(stacked(grids::pictures(font, drawing, width)?, 0.0)),
@@ -50,10 +50,13 @@ pub(crate) fn sheets(
 }
 
 /// A chart of its own.
-fn one(engine: &Engine, spec: &Value, axes: &Axes, width: f64) -> Result<Sheet, PlotError> {
+fn one(engine: &Engine, font: &Font, spec: &Value, axes: &Axes, width: f64) -> Result<Sheet, PlotError> {
     let mut spec = sized(spec, width);
     titled(&mut spec, "x", &axes.across);
     titled(&mut spec, "y", &axes.upward);
+    if let Some(rows) = spec.pointer_mut("/data/values") {
+        cut(font, rows, width);
+    }
     let drawn = kept(engine, &spec, 0.0, None)?;
     Ok(Sheet { height: drawn.size.1, inside: drawn.inside })
 }
@@ -67,15 +70,16 @@ fn small(
     width: f64,
 ) -> Result<Vec<Sheet>, PlotError> {
     // What is wide on the page has the width of a column.
-    let items = drawing["items"].as_array().map_or(&[] as &[Value], Vec::as_slice);
+    let mut items = drawing["items"].as_array().cloned().unwrap_or_default();
     let target = match drawing["width"].as_str() {
         Some("wide") => 340.0,
-        _ => f64::max(165.0, longest_label(font, items).min(LONGEST_LABEL) + 100.0),
+        _ => f64::max(165.0, longest_label(font, &items).min(LONGEST_LABEL) + 100.0),
     };
     let left = if axes.upward.is_empty() { 0.0 } else { TEXT + 6.0 };
     let below = if axes.across.is_empty() { 0.0 } else { TEXT + 8.0 };
     let columns = (((width + GAP) / (target + GAP)).floor() as usize).clamp(1, items.len().max(1));
     let each = (width - left - GAP * (columns as f64 - 1.0)) / columns as f64;
+    items.iter_mut().for_each(|item| cut(font, &mut item["rows"], each));
     let mut template = sized(&drawing["template"], each);
     titled(&mut template, "x", "");
     titled(&mut template, "y", "");
@@ -91,7 +95,7 @@ fn small(
         all = draw(most)?;
     }
     // The one chart of a variable has its name on its axis.
-    let heading = match items {
+    let heading = match items.as_slice() {
         [one] if one["name"] == axes.upward => 0.0,
         _ => TEXT + 6.0,
     };
@@ -141,6 +145,17 @@ fn stacked(rows: Vec<Sheet>, below: f64) -> Vec<Sheet> {
     sheets
 }
 
+/// Cuts the labels of a list in a chart of this width. Their keys, `3|label`, stay apart by their numbers.
+fn cut(font: &Font, rows: &mut Value, width: f64) {
+    for row in rows.as_array_mut().into_iter().flatten() {
+        let key = row["key"].as_str().and_then(|own| own.split_once('|'));
+        if let Some((place, label)) = key {
+            row["key"] =
+                json!(format!("{place}|{}", font.fitted(label, TEXT, (0.45 * width).min(LONGEST_LABEL))));
+        }
+    }
+}
+
 /// How wide the labels of lists are.
 fn longest_label(font: &Font, items: &[Value]) -> f64 {
     let rows = items.iter().flat_map(|item| item["rows"].as_array().into_iter().flatten());
@@ -177,10 +192,10 @@ fn ticked(spec: &mut Value, width: f64) {
         None => std::slice::from_mut(spec),
     };
     for own in all {
-        let x = &mut own["encoding"]["x"];
+        let Some(x) = own.pointer_mut("/encoding/x") else { continue };
         let is_logarithmic = x["scale"]["type"] == "log";
         if matches!(x["type"].as_str(), Some("quantitative" | "temporal"))
-            && let Some(axis) = x["axis"].as_object_mut()
+            && let Some(axis) = x.get_mut("axis").and_then(Value::as_object_mut)
         {
             // Of a logarithmic scale, which spans three powers of ten or more, the powers alone are marked.
             axis.entry("tickCount")

@@ -45,7 +45,8 @@ pub(crate) fn config(width: f64, extent: f64) -> Value {
         "rule": { "color": CATEGORIES[0] },
         "axis": {
             "labelColor": INK, "titleColor": QUIET, "gridColor": LINE, "domainColor": QUIET, "tickColor": QUIET,
-            "labelLimit": (0.45 * width).min(180.0), "labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": "normal",
+            // Labels of lists are cut before, by what the font says of their widths.
+            "labelLimit": 0, "labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": "normal",
             "titlePadding": 6, "labelSeparation": 3,
         },
         "axisQuantitative": { "labelFlush": false },
@@ -53,7 +54,7 @@ pub(crate) fn config(width: f64, extent: f64) -> Value {
         "axisLeft": { "minExtent": extent },
         "legend": {
             "labelColor": INK, "titleColor": QUIET, "labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": "normal",
-            "orient": "top", "direction": "horizontal", "columns": (width / 110.0).floor().max(2.0), "labelLimit": 80,
+            "orient": "top", "direction": "horizontal", "columns": (width / 140.0).floor().max(2.0), "labelLimit": 110,
             "gradientLength": (0.5 * width).min(200.0), "gradientThickness": 8,
         },
         "range": { "category": CATEGORIES },
