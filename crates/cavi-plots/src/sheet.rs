@@ -8,7 +8,7 @@ use crate::engine::{Drawn, Engine};
 use crate::font::Font;
 use crate::grids;
 use crate::marks::{Anchor, axis_title, short, text};
-use crate::theme::{INK, PIXELS_PER_MM, TEXT, config};
+use crate::theme::{INK, LEGEND, PIXELS_PER_MM, TEXT, config};
 
 /// What the page calls the height of a row of a list, and how high it is here: 10 points.
 const PAGE_ROW: f64 = 18.0;
@@ -57,7 +57,8 @@ fn one(engine: &Engine, font: &Font, spec: &Value, axes: &Axes, width: f64) -> R
     if let Some(rows) = spec.pointer_mut("/data/values") {
         cut(font, rows, width);
     }
-    let drawn = kept(engine, &spec, 0.0, None)?;
+    let columns = legend(font, &spec, &spec["data"]["values"], width);
+    let drawn = kept(engine, &spec, &config(width, 0.0, columns), None)?;
     Ok(Sheet { height: drawn.size.1, inside: drawn.inside })
 }
 
@@ -84,7 +85,9 @@ fn small(
     titled(&mut template, "x", "");
     titled(&mut template, "y", "");
     let draw = |extent: f64| -> Result<Vec<Drawn>, PlotError> {
-        items.iter().map(|item| kept(engine, &template, extent, Some(&item["rows"]))).collect()
+        let config = |rows: &Value| config(each, extent, legend(font, &template, rows, each));
+        let drawn = |rows: &Value| kept(engine, &template, &config(rows), Some(rows));
+        items.iter().map(|item| drawn(&item["rows"])).collect()
     };
     // Charts below each other begin at one line: where labels need more room in one of them, all have it.
     let mut all = draw(0.0)?;
@@ -101,6 +104,8 @@ fn small(
     };
     let rows = all.chunks(columns).zip(items.chunks(columns)).map(|(drawn, items)| {
         let mut inside = String::new();
+        // Their plotting areas begin at one height.
+        let top = drawn.iter().map(|own| own.origin.1).fold(0.0, f64::max);
         for (place, (own, item)) in drawn.iter().zip(items).enumerate() {
             let x = left + place as f64 * (each + GAP);
             if heading > 0.0 {
@@ -115,9 +120,10 @@ fn small(
                     &font.fitted(name, TEXT, each - start),
                 );
             }
-            inside += &moved(x, heading, &own.inside);
+            inside += &moved(x, heading + top - own.origin.1, &own.inside);
         }
-        Sheet { height: heading + drawn.iter().map(|own| own.size.1).fold(0.0, f64::max), inside }
+        let bottom = drawn.iter().map(|own| top - own.origin.1 + own.size.1).fold(0.0, f64::max);
+        Sheet { height: heading + bottom, inside }
     });
     let mut sheets = stacked(rows.collect(), below);
     let first = all.first().map_or((0.0, 0.0), |own| (own.origin.0, own.area.0));
@@ -143,6 +149,16 @@ fn stacked(rows: Vec<Sheet>, below: f64) -> Vec<Sheet> {
         }
     }
     sheets
+}
+
+/// How many entries of the legend of a chart stand beside each other in this width.
+fn legend(font: &Font, spec: &Value, rows: &Value, width: f64) -> usize {
+    /// The symbol of an entry, and the room on both sides of its label.
+    const BESIDE: f64 = 28.0;
+    let Some(field) = spec.pointer("/encoding/color/field").and_then(Value::as_str) else { return 1 };
+    let labels = rows.as_array().into_iter().flatten().filter_map(|row| row[field].as_str());
+    let longest = labels.map(|own| font.width(own, TEXT)).fold(0.0, f64::max);
+    ((width / (longest.min(LEGEND) + BESIDE)) as usize).max(1)
 }
 
 /// Cuts the labels of a list in a chart of this width. Their keys, `3|label`, stay apart by their numbers.
@@ -205,18 +221,18 @@ fn ticked(spec: &mut Value, width: f64) {
 }
 
 /// Draws a chart that keeps to its width: where labels reach beyond it, the chart gets narrower by as much.
-fn kept(engine: &Engine, spec: &Value, extent: f64, rows: Option<&Value>) -> Result<Drawn, PlotError> {
+fn kept(engine: &Engine, spec: &Value, config: &Value, rows: Option<&Value>) -> Result<Drawn, PlotError> {
     const TRIALS: usize = 4;
     let width = spec["width"].as_f64().unwrap_or_default();
     let mut spec = spec.clone();
-    let mut drawn = engine.draw(&spec, &config(width, extent), rows)?;
+    let mut drawn = engine.draw(&spec, config, rows)?;
     for _ in 0..TRIALS {
         let beyond = drawn.end - width;
         if beyond < 0.25 {
             break;
         }
         spec["width"] = json!(spec["width"].as_f64().unwrap_or_default() - beyond);
-        drawn = engine.draw(&spec, &config(width, extent), rows)?;
+        drawn = engine.draw(&spec, config, rows)?;
     }
     Ok(drawn)
 }

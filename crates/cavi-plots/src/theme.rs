@@ -15,6 +15,8 @@ pub(crate) const PADDING: f64 = 2.0;
 pub(crate) const TEXT: f64 = 12.0;
 /// The size of labels that stand close: 7 points.
 pub(crate) const SMALL: f64 = 10.5;
+/// The label of a legend is cut where it is wider.
+pub(crate) const LEGEND: f64 = 120.0;
 /// The colour of text and labels.
 pub(crate) const INK: &str = "#1b1f24";
 /// The colour of titles of axes.
@@ -31,8 +33,9 @@ pub(crate) const SEQUENTIAL: [u32; 9] =
 pub(crate) const DIVERGING: [u32; 9] =
     [0x7f3b08, 0xb35806, 0xe08214, 0xfdb863, 0xf7f7f7, 0x92c5de, 0x4393c3, 0x2166ac, 0x053061];
 
-/// The settings of a chart of Vega-Lite that is this wide, in pixels. `extent` is how much room the labels of its vertical axis have at least.
-pub(crate) fn config(width: f64, extent: f64) -> Value {
+/// The settings of a chart of Vega-Lite that is this wide, in pixels. `extent` is how much room the labels of its vertical axis have at least,
+/// `columns` how many entries of a legend stand beside each other.
+pub(crate) fn config(width: f64, extent: f64, columns: usize) -> Value {
     json!({
         "background": null,
         "font": FAMILIES,
@@ -54,7 +57,7 @@ pub(crate) fn config(width: f64, extent: f64) -> Value {
         "axisLeft": { "minExtent": extent },
         "legend": {
             "labelColor": INK, "titleColor": QUIET, "labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": "normal",
-            "orient": "top", "direction": "horizontal", "columns": (width / 140.0).floor().max(2.0), "labelLimit": 110,
+            "orient": "top", "direction": "horizontal", "columns": columns, "labelLimit": LEGEND,
             "gradientLength": (0.5 * width).min(200.0), "gradientThickness": 8,
         },
         "range": { "category": CATEGORIES },
