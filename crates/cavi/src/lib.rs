@@ -24,6 +24,7 @@
 mod accelerate;
 mod allocations;
 pub mod bind;
+pub mod check_fit;
 pub mod checkpoint;
 pub mod choose;
 pub mod compare;

@@ -4,6 +4,7 @@ mod common;
 mod data;
 
 mod asking;
+mod check_fit;
 mod commands;
 mod explained;
 mod export;
