@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 /// Programs whose sweeps take memory all the same, and why.
-const TAKING: [(&str, &str); 13] = [
+const TAKING: [(&str, &str); 15] = [
     ("dense_choices", SETS),
     ("distances", SETS),
     ("field_aware_pairs", SETS),
@@ -17,10 +17,12 @@ const TAKING: [(&str, &str); 13] = [
     ("linked_three_deep", SETS),
     ("logit_network", SETS),
     ("pairs_of_rates", "a pass has more modes than its lists have room for"),
+    ("products_over_two_parents", SETS),
     ("ragged_effects", SETS),
     ("ragged_regression", SETS),
     ("shares_of_rates", "entries out of the range of doubles are listed, for the log space"),
     ("supervised_topics", SETS),
+    ("waiting_between_pairs", SETS),
 ];
 
 const SETS: &str = "copies that move together are listed, where they are no single one and not all of them";

@@ -28,6 +28,8 @@ pub struct Bundled {
 /// What a file is to a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
+    /// What a `report` line compares with, by the name that it has there: one label a line.
+    Known(&'static str),
     /// `--data NAME=FILE`, with the name as written there: `x`, `x[pix]`.
     Data(&'static str),
     /// `--labels AXIS=FILE`.
@@ -141,7 +143,7 @@ const EXAMPLES: &[Example] = &[
         Role::Labels("user") => "households.txt",
         Role::Labels("item") => "categories.txt",
     ]),
-    example!("gmm" in "gfa", [Role::Data("x") => "mor.csv"]),
+    example!("gmm" in "gfa", [Role::Data("x") => "mor.csv", Role::Known("digits.txt") => "labels.txt"]),
     example!("linear_regression_ard", [
         Role::Data("x") => "x.csv",
         Role::Data("y") => "y.csv",

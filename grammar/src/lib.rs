@@ -97,12 +97,21 @@ pub fn rule_name(rule: Rule) -> Option<&'static str> {
         Rule::kw_when => "`when`",
         Rule::kw_for => "`for`",
         Rule::kw_warmup => "`warmup`",
+        Rule::kw_batch => "`batch`",
         Rule::kw_means | Rule::means => "`means`",
         Rule::kw_collapsed | Rule::collapsed => "`collapsed`",
         Rule::kw_shapes | Rule::shapes => "`shapes`",
         Rule::kw_top => "`top`",
         Rule::kw_heat => "`heat`",
         Rule::kw_image => "`image`",
+        Rule::dot => "`.`",
+        Rule::two => "`2`",
+        Rule::squared => "`^2`",
+        Rule::symbol => "a symbol",
+        Rule::kw_bars => "`bars`",
+        Rule::kw_curve => "`curve`",
+        Rule::kw_intervals => "`intervals`",
+        Rule::kw_compare => "`compare`",
         Rule::zero => "`0`",
         Rule::missing => "`NA`",
         Rule::different => "`i != j`",
@@ -143,11 +152,17 @@ pub fn rule_name(rule: Rule) -> Option<&'static str> {
         | Rule::schedule_line
         | Rule::stop_line
         | Rule::setting_line
+        | Rule::batch_line
         | Rule::warmup_line
         | Rule::warmups_line
         | Rule::top_line
         | Rule::heat_line
         | Rule::image_line
+        | Rule::notation_line
+        | Rule::bars_line
+        | Rule::curve_line
+        | Rule::intervals_line
+        | Rule::compare_line
         | Rule::expression_line => return None,
     })
 }

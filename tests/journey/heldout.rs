@@ -19,13 +19,13 @@ use rand_distr::{Distribution, Poisson, StandardNormal};
 use statrs::function::gamma::ln_gamma;
 
 /// A program, its data without a part of them, that part, and a fit.
-struct Run {
-    problem: Problem,
-    held: HeldOut,
-    fit: Fit,
+pub(crate) struct Run {
+    pub problem: Problem,
+    pub held: HeldOut,
+    pub fit: Fit,
 }
 
-fn share(name: &str, share: f64) -> Request {
+pub(crate) fn share(name: &str, share: f64) -> Request {
     Request { name: name.to_owned(), group: None, what: Asked::Share(share) }
 }
 
@@ -33,7 +33,7 @@ fn by_file(file: ArrayInput) -> Request {
     Request { name: file.name, group: file.group, what: Asked::File(file.source) }
 }
 
-fn inputs_of(data: Vec<ArrayInput>, set: &[(&str, f64)]) -> Inputs {
+pub(crate) fn inputs_of(data: Vec<ArrayInput>, set: &[(&str, f64)]) -> Inputs {
     let number = |(name, value): &(&str, f64)| SetInput {
         name: (*name).to_owned(),
         group: None,
@@ -42,7 +42,7 @@ fn inputs_of(data: Vec<ArrayInput>, set: &[(&str, f64)]) -> Inputs {
     Inputs { data, set: set.iter().map(number).collect(), ..Inputs::default() }
 }
 
-fn run(text: &str, inputs: &Inputs, requests: &[Request], sweeps: u64, threads: usize) -> Run {
+pub(crate) fn run(text: &str, inputs: &Inputs, requests: &[Request], sweeps: u64, threads: usize) -> Run {
     let (compiled, _) =
         cavi::session::open(text, "program.cavi", inputs).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let (problem, held) = heldout::bind(compiled, inputs, requests, 3).expect("data that can be held out");
@@ -56,23 +56,23 @@ impl Run {
         self.problem.score(&self.fit, &self.held, 3, threads).expect("a score")
     }
 
-    fn score(&self) -> Score {
+    pub fn score(&self) -> Score {
         self.scores(1).remove(0)
     }
 
-    fn column(&self, name: &str, which: usize) -> &[f64] {
+    pub fn column(&self, name: &str, which: usize) -> &[f64] {
         let equations = &self.problem.equations;
         let array = equations.symbols.find(name).expect("a variable");
         let block = equations.block_of(array).expect("its factor");
         &self.fit.parameters.blocks[block.index()][which]
     }
 
-    fn given(&self, name: &str) -> Matrix {
+    pub fn given(&self, name: &str) -> Matrix {
         matrix(&self.problem, name)
     }
 
     /// The held-out part of an array as a matrix, 0 elsewhere.
-    fn held(&self, part: usize, like: &Matrix) -> Matrix {
+    pub fn held(&self, part: usize, like: &Matrix) -> Matrix {
         let part = &self.held.parts[part];
         let mut rows = vec![vec![0.0; like[0].len()]; like.len()];
         for (entry, value) in part.values.iter().enumerate() {
@@ -91,13 +91,13 @@ fn matrix(problem: &Problem, name: &str) -> Matrix {
     (0..shape[0]).map(|i| (0..shape[1]).map(|j| entry(i, j)).collect()).collect()
 }
 
-fn close(found: f64, expected: f64, tolerance: f64) {
+pub(crate) fn close(found: f64, expected: f64, tolerance: f64) {
     let off = (found - expected).abs();
     assert!(off <= tolerance * expected.abs().max(1.0), "found {found}, expected {expected}");
 }
 
 /// Counts from a random factorisation of rank 2.
-fn counts(rows: usize, columns: usize, mean: f64, seed: u64) -> Matrix {
+pub(crate) fn counts(rows: usize, columns: usize, mean: f64, seed: u64) -> Matrix {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut weights = |n: usize| (0..2 * n).map(|_| rng.random::<f64>() + 0.05).collect::<Vec<f64>>();
     let (w, h) = (weights(rows), weights(columns));
@@ -107,11 +107,11 @@ fn counts(rows: usize, columns: usize, mean: f64, seed: u64) -> Matrix {
     (0..rows).map(|i| (0..columns).map(|j| count(i, j)).collect()).collect()
 }
 
-const LDA: &str = "axis doc[d]\naxis word[v]\naxis topic[k] = 3\ndata n[d, v] : count, absent = 0\n\
+pub(crate) const LDA: &str = "axis doc[d]\naxis word[v]\naxis topic[k] = 3\ndata n[d, v] : count, absent = 0\n\
     theta[d, :k] ~ Dirichlet(0.4)\nbeta[k, :v] ~ Dirichlet(0.2)\n\
     n[d, :v] ~ Multinomial(p = sum[k](theta[d, k] * beta[k, v]))\n";
 
-const FACTORS: &str = "axis row[i]\naxis column[j]\naxis part[k] = 2\ndata x[i, j] : count, absent = 0\n\
+pub(crate) const FACTORS: &str = "axis row[i]\naxis column[j]\naxis part[k] = 2\ndata x[i, j] : count, absent = 0\n\
     w[i, k] ~ Gamma(1.2, rate = 1)\nh[k, j] ~ Gamma(0.9, rate = 0.5)\n\
     x[i, j] ~ Poisson(sum[k](w[i, k] * h[k, j]))\n";
 

@@ -1,9 +1,12 @@
 //! From files to files: programs and data as a person has them, through the command line or the functions behind it.
 
+mod baselines;
 mod cases;
+mod components;
 mod examples;
 mod formats;
 mod heldout;
+mod people;
 mod simulated;
 mod texts;
 mod withheld;

@@ -229,10 +229,11 @@ fn named_modules_are_found() {
 }
 
 /// The rooms of the executor, each with the modules of its crate that it may name beside its own. The plan knows neither who runs it
-/// nor how, so that another machine may; the interpreter knows neither plan nor run, so that it can be held against both.
-const ROOMS: [(&str, &[&str]); 4] = [
+/// nor how, so that another machine may; a shard cuts a plan and holds runs, and neither names it; the interpreter knows neither plan nor run, so that it can be held against both.
+const ROOMS: [(&str, &[&str]); 5] = [
     ("plan", &["data", "layout", "schedule"]),
     ("run", &["coordinate", "data", "layout", "observed", "plan", "reduce", "schedule", "trouble"]),
+    ("shard", &["data", "layout", "plan", "reduce", "run", "schedule", "trouble"]),
     ("interpret", &["data", "layout", "schedule", "trouble"]),
     ("", &["coordinate", "data", "layout", "observed", "schedule", "trouble"]),
 ];

@@ -66,6 +66,7 @@ fn visit_program(program: &mut Program, visit: Visit) {
                 for item in &mut block.items {
                     match &mut item.kind {
                         FitItem::Sweep(items) => visit_schedule(items, visit),
+                        FitItem::Batch { axis, .. } => visit(axis),
                         // Quantities, settings and their words belong to the language.
                         FitItem::Stop { .. } | FitItem::Setting { .. } | FitItem::Warmup(_) => {}
                     }
@@ -74,15 +75,23 @@ fn visit_program(program: &mut Program, visit: Visit) {
             StatementKind::Report(block) => {
                 for item in &mut block.items {
                     match &mut item.kind {
-                        ReportItem::Top { axis, variable, .. } => {
+                        ReportItem::Top { axis, variable, .. }
+                        | ReportItem::Bars { axis, variable }
+                        | ReportItem::Curve { axis, variable } => {
                             visit(axis);
                             visit_reference(variable, visit);
                         }
-                        ReportItem::Heat(variable) => visit_reference(variable, visit),
+                        ReportItem::Heat(variable)
+                        | ReportItem::Intervals(variable)
+                        | ReportItem::Compare { variable, .. } => visit_reference(variable, visit),
                         ReportItem::Image { axis, .. } => visit(axis),
                         ReportItem::Unknown(_) => {}
                     }
                 }
+            }
+            // Parameters are words of the language; a symbol is one of the page.
+            StatementKind::Notation(block) => {
+                block.items.iter_mut().for_each(|item| visit(&mut item.kind.variable));
             }
         }
     }
@@ -238,6 +247,7 @@ fn check(text: &Text) {
     let old: BTreeMap<&str, &str> = names.iter().map(|(old, new)| (new.as_str(), old.as_str())).collect();
     let mut model = renamed.model.expect("no error was found");
     labels_back(&mut model.symbols, &old);
+    model.notation.iter_mut().for_each(|own| own.variable = label(&own.variable, &old).to_owned());
     let original_model = original.model.as_ref().expect("no error was found");
     model.name.clone_from(&original_model.name);
     assert_eq!(cavi_model::print(&model), cavi_model::print(original_model), "{}: another model", text.name);

@@ -68,7 +68,7 @@ pub fn bundled(name: &str, names: &[(&str, &str)]) -> Vec<ArrayInput> {
             let array = names.iter().find(|(own, _)| *own == array).map_or(array, |(_, other)| *other);
             Some(file_of(array, file.file, file.bytes.to_vec()))
         }
-        Role::Labels(_) => None,
+        Role::Labels(_) | Role::Known(_) => None,
     });
     data.collect()
 }

@@ -10,6 +10,7 @@ mod draws;
 mod files;
 mod generate;
 mod given;
+mod meeting;
 mod points;
 mod printed;
 mod programs;
@@ -26,6 +27,7 @@ pub use draws::{Draw, draw};
 pub use files::files_of;
 pub use generate::generate;
 pub use given::{bound_of, column};
+pub use meeting::{Meeting, Member};
 pub use points::{Points, alternatives};
 pub use printed::{
     Defined, Range, Reader, Relation, Row, Tree, at_row, defined, free_letters, free_names, letters_in,

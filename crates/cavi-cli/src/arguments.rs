@@ -4,25 +4,28 @@ mod asking;
 mod check_fit;
 mod files;
 mod held_out;
+mod memory;
 mod rules;
 mod shells;
 mod simulate;
+mod uncertain;
 
 use std::path::PathBuf;
 
 pub use asking::{
-    ChooseArguments, CompareArguments, ImputeArguments, MatchArguments, RankArguments, ReportArguments,
+    ChooseArguments, CompareArguments, ImputeArguments, MatchArguments, RankArguments, ReportArguments, TopBy,
 };
-use cavi::Precision;
+use cavi::{Columns, Precision};
 use cavi_files::{FileError, LanguageName, MostDocuments, StopWords, TextOptions};
 use cavi_syntax::ast::Allocations;
 pub use check_fit::CheckFitArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use files::DATA;
-use held_out::{FOLDS, HELD_OUT, folds};
+use held_out::{FOLDS, HELD_OUT, HELD_OUT_TOTALS, folds};
 pub use rules::RuleArguments;
 pub use shells::{CompletionsArguments, ManArguments};
 pub use simulate::SimulateArguments;
+pub use uncertain::{FormName, IntervalsArguments, SampleArguments};
 
 /// Factor models as text: their variational inference derived, shown and run.
 #[derive(Debug, Parser)]
@@ -65,6 +68,10 @@ pub enum Command {
     Project(Box<ProjectArguments>),
     /// Draw latents and data: from the prior of a program, or from a fit
     Simulate(SimulateArguments),
+    /// Independent draws from a fit: of its latents, and of deterministic names as functions of them
+    Sample(SampleArguments),
+    /// Intervals of the latents of a fit: by bootstrap, by linear response, or of q
+    Intervals(Box<IntervalsArguments>),
     /// A page about a fit, to be opened in any browser: what was found, charts with their tables, the model, its derivation
     Report(ReportArguments),
     /// Print the completions of options and commands for a shell
@@ -88,18 +95,18 @@ pub enum Command {
     Top(TopArguments),
     /// Match the components of two fits, or of a fit and a table of reference signatures, by cosine
     Match(MatchArguments),
-    /// Explain a code of a diagnostic (later)
-    #[command(hide = true)]
-    Explain(Anything),
+    /// What a code of an error or warning means, with a wrong and a right program; without a code, all of them
+    Explain(ExplainArguments),
 }
 
-/// Whatever follows.
+/// `cavi explain`
 #[derive(Args, Debug)]
-#[command(disable_help_flag = true)]
-pub struct Anything {
-    /// Not read.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    pub rest: Vec<String>,
+pub struct ExplainArguments {
+    /// A code, as `E0310`, in any case
+    pub code: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `cavi check`
@@ -153,6 +160,9 @@ pub struct DeriveArguments {
     /// With `--format latex`, a document of its own that compiles as it is (default: a fragment to include)
     #[arg(long)]
     pub standalone: bool,
+    /// With `--format latex`, the columns of the page: lines are broken to fit
+    #[arg(long, value_name = "1|2", value_parser = columns, default_value = "1")]
+    pub columns: Columns,
     /// A constant or a size given outside of the program, as for `fit`
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
@@ -321,6 +331,9 @@ pub struct InputArguments {
     /// A constant or the size of an axis: a number, arithmetic, or a file
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,
+    /// Take at most so much memory, `2GB` or `500MiB`: what would take more is refused before it is begun [default: what is available]
+    #[arg(long, value_name = "SIZE", value_parser = memory::size, allow_hyphen_values = true)]
+    pub memory_limit: Option<usize>,
 }
 
 /// `cavi data`
@@ -353,6 +366,9 @@ pub struct PlanArguments {
     /// On how many threads the seconds are predicted [default: all]
     #[arg(long, value_name = "T", value_parser = threads, allow_hyphen_values = true)]
     pub threads: Option<usize>,
+    /// Show the derivation of the program as it is restated for these data, in place of the plan
+    #[arg(long)]
+    pub derive: bool,
 }
 
 /// What `cavi fit --help` says of the precision.
@@ -388,6 +404,9 @@ pub struct FitArguments {
     /// Hide a part of these data from the fit and score it: a fraction, whole rows, last entries, or a file of the entries
     #[arg(long, value_name = "NAME=FRACTION|FILE", long_help = HELD_OUT, allow_hyphen_values = true)]
     pub heldout: Vec<String>,
+    /// Score held-out counts under a Poisson as units of their rows, given how many each row has
+    #[arg(long, long_help = HELD_OUT_TOTALS)]
+    pub heldout_totals: bool,
     /// Cross-validation: hide each of K parts of all data in turn and score it, then fit to all data
     #[arg(long, value_name = "K", long_help = FOLDS, value_parser = folds, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["heldout", "init"])]
@@ -510,9 +529,6 @@ finished stays as it is, and one without a checkpoint starts anew.";
 pub struct LaterArguments {
     /// Later
     #[arg(long, hide = true)]
-    pub memory_limit: Option<String>,
-    /// Later
-    #[arg(long, hide = true)]
     pub plots: Option<String>,
 }
 
@@ -550,6 +566,9 @@ pub struct ScoreArguments {
     /// The part of these data that rows are fitted to: a file of entries, or of the counts of this part
     #[arg(long, value_name = "NAME=FILE")]
     pub given: Vec<String>,
+    /// Score counts under a Poisson as units of their rows, given how many each row has
+    #[arg(long, long_help = HELD_OUT_TOTALS)]
+    pub heldout_totals: bool,
     /// How well held-out entries are ranked and met, beside popularity: `ndcg@20,precision@20,recall@20,map,auc,rmse,mae`
     #[arg(long, value_name = "LIST", long_help = METRICS)]
     pub metrics: Option<String>,
@@ -672,6 +691,9 @@ pub struct TopArguments {
     /// The axis along which entries are listed [default: the longest]
     #[arg(long, value_name = "AXIS")]
     pub over: Option<String>,
+    /// In which order: by weight, by lift (how much more frequent than in all), or by FREX (frequent, and there alone)
+    #[arg(long, value_enum, value_name = "weight|lift|frex", default_value_t = TopBy::Weight)]
+    pub by: TopBy,
     /// What comes first for whom
     #[command(flatten)]
     pub ranking: RankArguments,
@@ -745,6 +767,15 @@ fn threads(text: &str) -> Result<usize, String> {
     let number = positive(text).ok().filter(|number| *number <= MOST_THREADS);
     let number = number.ok_or_else(|| format!("expected a whole number from 1 to {MOST_THREADS}"))?;
     Ok(number as usize)
+}
+
+/// The columns of a page.
+fn columns(text: &str) -> Result<Columns, String> {
+    match text {
+        "1" => Ok(Columns::One),
+        "2" => Ok(Columns::Two),
+        _ => Err("expected 1 or 2".to_owned()),
+    }
 }
 
 /// A time in seconds.

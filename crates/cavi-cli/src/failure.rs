@@ -21,6 +21,7 @@ pub enum Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
+        terminal::remember(error.code());
         let text = error.text(terminal::colors(true));
         match error.kind() {
             Kind::Wrong => Failure::Wrong(text),

@@ -1,5 +1,7 @@
 //! What a fit found, as text for a terminal.
 
+mod along;
+
 use std::fmt::Write;
 
 use cavi::findings::{Activity, Finding, Pictures, Top};
@@ -8,6 +10,8 @@ use cavi::findings::{Activity, Finding, Pictures, Top};
 const SHADES: [char; 10] = [' ', '.', ':', '-', '=', '+', '*', '#', '%', '@'];
 /// The width in cells that a row of pictures may have.
 const LINE: usize = 78;
+/// More lines of pictures than these are drawn smaller.
+const PAGE: usize = 100;
 
 /// All findings, one after another.
 pub fn text(findings: &[Finding]) -> String {
@@ -15,6 +19,13 @@ pub fn text(findings: &[Finding]) -> String {
         Finding::Top(finding) => top(finding),
         Finding::Activity(finding) => activity(finding),
         Finding::Pictures(finding) => pictures(finding),
+        Finding::Bars(finding) => along::bars(finding),
+        Finding::Curves(finding) => along::curves(finding),
+        Finding::Intervals(finding) => along::intervals(finding),
+        Finding::Agreement(finding) => along::agreement(finding),
+        Finding::Absent { variable, with } => {
+            format!("{variable}: compared with nothing, since there is no file `{with}`\n")
+        }
     });
     parts.collect::<Vec<_>>().join("\n")
 }
@@ -58,8 +69,38 @@ fn activity(activity: &Activity) -> String {
     text
 }
 
-fn pictures(pictures: &Pictures) -> String {
-    let mut text = format!("{}: {} by {} pictures\n", pictures.variable, pictures.height, pictures.width);
+/// The pictures so small that they fit on a page: squares of so many pixels as one, the fewest that do.
+fn scaled(pictures: &Pictures) -> (Pictures, usize) {
+    let lines = |by: usize| {
+        let (height, width) = (pictures.height.div_ceil(by), pictures.width.div_ceil(by));
+        pictures.pictures.len().div_ceil((LINE / (2 * width + 3)).max(1)) * (height + 2)
+    };
+    let most = pictures.height.max(pictures.width).max(1);
+    let by = (1..=most).find(|by| lines(*by) <= PAGE).unwrap_or(most);
+    let (height, width) = (pictures.height.div_ceil(by), pictures.width.div_ceil(by));
+    let mean = |pixels: &Vec<f64>, row: usize, column: usize| {
+        let rows = row * by..((row + 1) * by).min(pictures.height);
+        let own = rows.flat_map(|row| {
+            let columns = column * by..((column + 1) * by).min(pictures.width);
+            columns.map(move |column| pixels[row * pictures.width + column])
+        });
+        let own: Vec<f64> = own.collect();
+        own.iter().sum::<f64>() / own.len().max(1) as f64
+    };
+    let small = |pixels: &Vec<f64>| {
+        (0..height)
+            .flat_map(|row| (0..width).map(move |column| (row, column)))
+            .map(|(row, column)| mean(pixels, row, column))
+            .collect()
+    };
+    let all = pictures.pictures.iter().map(|(name, pixels)| (name.clone(), small(pixels))).collect();
+    (Pictures { variable: pictures.variable.clone(), height, width, pictures: all }, by)
+}
+
+fn pictures(all: &Pictures) -> String {
+    let (pictures, by) = scaled(all);
+    let small = if by > 1 { format!(", {by} x {by} pixels as one") } else { String::new() };
+    let mut text = format!("{}: {} by {} pictures{small}\n", all.variable, all.height, all.width);
     // Two characters a pixel: the cells of a terminal are twice as high as wide.
     let cell = (2 * pictures.width)
         .max(pictures.pictures.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0));

@@ -6,6 +6,7 @@
 
 mod arguments;
 mod commands;
+mod components;
 mod difference;
 mod explained;
 mod failure;
@@ -38,6 +39,9 @@ pub fn main() -> ExitCode {
 
 /// Runs the program on these arguments, its name first, and gives its exit status.
 pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
+    interrupt::listen();
+    let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    let words: Vec<String> = arguments.iter().map(|own| own.to_string_lossy().into_owned()).collect();
     let mut command = help::command();
     let matches = command.try_get_matches_from_mut(arguments);
     let parsed = matches.and_then(|matches| {
@@ -45,7 +49,7 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
     });
     let arguments = match parsed {
         Ok(arguments) => arguments,
-        Err(error) => return usage(&error),
+        Err(error) => return usage(&error, &words),
     };
     terminal::silence_panics();
     let run = std::thread::Builder::new().name("cavi".to_owned()).stack_size(STACK);
@@ -55,11 +59,13 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
             return Failure::Wrong(format!("error: no thread could be started: {error}\n")).report();
         }
     };
-    match joined {
+    let status = match joined {
         Ok(Ok(())) => 0,
         Ok(Err(failure)) => failure.report(),
         Err(_) => Failure::Broken(terminal::last_panic()).report(),
-    }
+    };
+    terminal::more();
+    status
 }
 
 /// A value that an option does not take, on one line: `error: \`--tol -1\`: expected a number, ...`.
@@ -84,14 +90,14 @@ fn wrong_value(error: &clap::Error) -> Option<String> {
 }
 
 /// Help and version go to standard output with status 0, mistakes to standard error with status 2.
-fn usage(error: &clap::Error) -> u8 {
+fn usage(error: &clap::Error, arguments: &[String]) -> u8 {
     let text = if terminal::colors(error.use_stderr()) {
         error.render().ansi().to_string()
     } else {
         error.render().to_string()
     };
     if error.use_stderr() {
-        terminal::note(&wrong_value(error).or_else(|| other_names::answer(error)).unwrap_or(text));
+        terminal::note(&wrong_value(error).or_else(|| other_names::answer(error, arguments)).unwrap_or(text));
         return 2;
     }
     match terminal::print(&text) {

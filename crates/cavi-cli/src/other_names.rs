@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use cavi_syntax::nearest;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Names of options elsewhere, and what to type here.
-const OPTIONS: [(&[&str], &str); 13] = [
+const OPTIONS: [(&[&str], &str); 16] = [
     (
         &[
             "iter",
@@ -77,6 +78,25 @@ const OPTIONS: [(&[&str], &str); 13] = [
     ),
     (&["cv", "k-fold", "kfold", "n-folds", "cross-validation"], "`--folds K`, a cross-validation"),
     (&["verbose", "v", "progress-bar", "log"], "nothing: progress is shown unless `--quiet` is given"),
+    (
+        &["samples", "n-samples", "num-samples", "draws", "iter-sampling", "thin", "posterior-samples"],
+        "nothing is sampled: a fit is a distribution q for each latent, and `--sweeps N` is how often they are updated",
+    ),
+    (
+        &[
+            "learning-rate",
+            "lr",
+            "step-size",
+            "momentum",
+            "optimizer",
+            "decay",
+            "kappa",
+            "tau0",
+            "learning-decay",
+        ],
+        "nothing: an update is the optimum of its factor, and has no step size",
+    ),
+    (&["gpu", "gpus", "device", "cuda"], "nothing: fits run on processors, as many as `--threads T` says"),
 ];
 
 /// Names of commands elsewhere, and what to type here.
@@ -102,8 +122,17 @@ const COMMANDS: [(&[&str], &str); 10] = [
     (&["describe", "inspect", "head", "read"], "`cavi data FILE` for a file, `cavi summary DIR` for a fit"),
 ];
 
+/// The options whose values are a name, `=` and what it gets.
+const PAIRS: [&str; 5] = ["--data", "--set", "--labels", "--columns", "--heldout"];
+
+/// The names of the commands.
+fn commands() -> Vec<String> {
+    crate::help::command().get_subcommands().map(|own| own.get_name().to_owned()).collect()
+}
+
 /// The answer to an option, a command or a file that does not belong where it stands, if another name for it is known.
-pub fn answer(error: &clap::Error) -> Option<String> {
+/// `arguments` are those of the command line, in their order.
+pub fn answer(error: &clap::Error, arguments: &[String]) -> Option<String> {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
@@ -111,24 +140,58 @@ pub fn answer(error: &clap::Error) -> Option<String> {
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let name = text(ContextKind::InvalidSubcommand)?;
-            let here = here(&COMMANDS, name)?;
-            Some(format!("error: there is no command `{name}`\n  help: {here}\n"))
+            let help = match here(&COMMANDS, name) {
+                Some(here) => here.to_owned(),
+                None => match nearest(name, commands().iter().map(String::as_str)) {
+                    Some(near) => format!("did you mean `cavi {near}`?"),
+                    None => "`cavi --help` lists the commands".to_owned(),
+                },
+            };
+            Some(format!("error: there is no command `{name}`\n  help: {help}\n"))
         }
         ErrorKind::UnknownArgument => {
             let given = text(ContextKind::InvalidArg)?;
             let option = given.split([' ', '=']).next()?;
             if option.starts_with('-') {
-                let here = here(&OPTIONS, &option.trim_start_matches('-').replace('_', "-"))?;
-                return Some(format!("error: there is no option `{option}`\n  help: {here}\n"));
+                let here = here(&OPTIONS, &option.trim_start_matches('-').replace('_', "-"));
+                let near = text(ContextKind::SuggestedArg).map(|near| format!("did you mean `{near}`?"));
+                let command = arguments.get(1).filter(|own| commands().contains(own));
+                let listed =
+                    command.map(|own| format!("`cavi {own} --help` lists the options of `cavi {own}`"));
+                let help = here.map(str::to_owned).or(near).or(listed)?;
+                return Some(format!("error: there is no option `{option}`\n  help: {help}\n"));
             }
-            Path::new(given).exists().then(|| {
-                format!(
-                    "error: `{given}` stands alone\n  help: `--data NAME={given}`, by the name that the program gives the data\n"
-                )
-            })
+            alone(given, arguments)
         }
         _ => None,
     }
+}
+
+/// The answer to a value that belongs to no option: a file, a binding without `--data`, a value after a blank.
+fn alone(given: &str, arguments: &[String]) -> Option<String> {
+    let help = match given.split_once('=') {
+        Some((name, value)) if !name.is_empty() && value.parse::<f64>().is_ok() => {
+            format!("`--set {given}` for a constant or the size of an axis")
+        }
+        Some((name, _)) if !name.is_empty() => format!("`--data {given}` for a file of data"),
+        _ => {
+            // `--set part 20`: the name stands before the value, and an option before the name.
+            let place = arguments.iter().position(|own| own == given)?;
+            let before = |steps: usize| place.checked_sub(steps).map(|place| arguments[place].as_str());
+            match (before(2), before(1)) {
+                (Some(option), Some(name))
+                    if PAIRS.contains(&option) && !name.starts_with('-') && !name.contains('=') =>
+                {
+                    format!("one word, with `=` between name and value: `{option} {name}={given}`")
+                }
+                _ if Path::new(given).exists() => {
+                    format!("`--data NAME={given}`, by the name that the program gives the data")
+                }
+                _ => return None,
+            }
+        }
+    };
+    Some(format!("error: `{given}` stands alone\n  help: {help}\n"))
 }
 
 /// What stands beside a name, in any case.

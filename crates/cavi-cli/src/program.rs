@@ -4,7 +4,7 @@ use std::path::Path;
 
 use cavi::bind::Inputs;
 use cavi::{Compiled, Error, Set};
-use cavi_syntax::{Diagnostic, Severity, nearest, render};
+use cavi_syntax::{Diagnostic, Severity, nearest, render_all};
 
 use crate::failure::Failure;
 use crate::terminal;
@@ -29,6 +29,11 @@ pub fn find(model: &str) -> Result<Source, Failure> {
     if let Some(example) = cavi_examples::example(model) {
         return Ok(Source { name: model.to_owned(), text: example.text.to_owned(), is_file: false });
     }
+    let beside = format!("{model}.cavi");
+    if Path::new(&beside).is_file() {
+        let message = format!("there is neither a file nor a built-in program `{model}`");
+        return Err(Failure::usage(format!("{message}\n  did you mean the file `{beside}`?")));
+    }
     if path.is_dir() {
         return Err(Failure::usage(format!("`{model}` is a directory; expected a .cavi file")));
     }
@@ -36,19 +41,17 @@ pub fn find(model: &str) -> Result<Source, Failure> {
 }
 
 fn read(path: &Path, model: &str) -> Result<Source, Failure> {
-    let bytes = std::fs::read(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Failure::wrong(format!(
+    let text = cavi_files::read_text(path).map_err(|error| match error.line {
+        _ if !path.exists() => Failure::wrong(format!(
             "there is no file `{model}`\n  {}",
             "expected a .cavi file; `cavi list` shows the built-in programs"
         )),
-        _ => Failure::wrong(format!("`{model}` cannot be read: {error}")),
-    })?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let line = error.as_bytes()[..error.utf8_error().valid_up_to()]
-            .iter()
-            .filter(|byte| **byte == b'\n')
-            .count();
-        Failure::wrong(format!("`{model}`, line {}: this is not UTF-8 text; expected a .cavi file", line + 1))
+        Some(line) => {
+            Failure::wrong(format!("`{model}`, line {line}: this is not UTF-8 text; expected a .cavi file"))
+        }
+        None => {
+            Failure::wrong(format!("`{model}` cannot be read: it is {}; expected a .cavi file", error.found))
+        }
     })?;
     Ok(Source { name: model.to_owned(), text, is_file: true })
 }
@@ -109,9 +112,8 @@ pub fn text_of(source: &cavi::Source, diagnostics: &[Diagnostic]) -> String {
 
 /// As [`text_of`], for places in another text.
 pub fn text_in(diagnostics: &[Diagnostic], file_name: &str, text: &str) -> String {
-    let color = terminal::colors(true);
-    let shown = diagnostics.iter().map(|diagnostic| render(diagnostic, file_name, text, color) + "\n");
-    shown.collect()
+    diagnostics.iter().for_each(|diagnostic| terminal::remember(diagnostic.code));
+    render_all(diagnostics, file_name, text, terminal::colors(true))
 }
 
 /// `3 errors, 1 warning`

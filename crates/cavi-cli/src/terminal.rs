@@ -31,6 +31,27 @@ pub fn colors(is_error: bool) -> bool {
     terminal && wanted && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
+static SHOWN: Mutex<Option<&'static str>> = Mutex::new(None);
+
+/// Remembers the code of what is shown, for [`more`]: the first error, else the first warning.
+pub fn remember(code: &'static str) {
+    if let Ok(mut shown) = SHOWN.lock()
+        && cavi::codes::entry(code).is_some()
+        && shown.is_none_or(|before| before.starts_with('W') && code.starts_with('E'))
+    {
+        *shown = Some(code);
+    }
+}
+
+/// Says once, after everything else, where more is said of the first code that was shown. Only a person at a terminal is told: what is
+/// written to a file or a pipe is read by programs.
+pub fn more() {
+    let code = SHOWN.lock().ok().and_then(|shown| *shown);
+    if let Some(code) = code.filter(|_| stderr().is_terminal()) {
+        note(&format!("`cavi explain {code}` says more\n"));
+    }
+}
+
 static PANIC: Mutex<Option<String>> = Mutex::new(None);
 
 /// A panic is a bug of ours: it is reported as one, once, by [`last_panic`].

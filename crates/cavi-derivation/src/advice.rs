@@ -1,6 +1,8 @@
 //! Diagnostics about a program that has equations: an improper posterior is an error; factors that need not be stored
 //! and scales that only priors fix are notes.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use cavi_algebra::{ArrayId, ArrayKind, Atom, Equations, Expression, Factor, Mode, Sum, Support};
 use cavi_families::{Family, Slices};
 use cavi_model::{BlockKind, BlockSpec, Model, Statement};
@@ -56,32 +58,36 @@ fn parents(statement: &Statement) -> Vec<ArrayId> {
     found
 }
 
-/// Whether data depend on a variable, through any statements.
-fn reaches_data(model: &Model, variable: ArrayId) -> bool {
-    let mut seen = vec![variable];
-    let mut next = 0;
-    while let Some(array) = seen.get(next).copied() {
-        next += 1;
-        for statement in model.statements.iter().filter(|statement| parents(statement).contains(&array)) {
-            if statement.observed {
-                return true;
-            }
-            if !seen.contains(&statement.target) {
-                seen.push(statement.target);
-            }
+/// The variables on which data depend, through any statements: those on the right of a statement of data, and on the right of the
+/// statement of such a variable.
+fn reaching_data(model: &Model) -> BTreeSet<ArrayId> {
+    let mut above: BTreeMap<ArrayId, Vec<ArrayId>> = BTreeMap::new();
+    let mut next = Vec::new();
+    for statement in &model.statements {
+        if statement.observed {
+            next.extend(parents(statement));
+        } else {
+            above.entry(statement.target).or_default().extend(parents(statement));
         }
     }
-    false
+    let mut reaching = BTreeSet::new();
+    while let Some(array) = next.pop() {
+        if reaching.insert(array) {
+            next.extend(above.get(&array).into_iter().flatten());
+        }
+    }
+    reaching
 }
 
 /// A flat prior of a variable on which no data depend: its posterior is improper.
 fn improper(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
+    let reaching = reaching_data(model);
     let mut diagnostics = Vec::new();
     for statement in model.statements.iter().filter(|statement| is_flat(statement.family)) {
         let fixed = equations
             .block_of(statement.target)
             .is_some_and(|block| equations.block(block).mode == Mode::Fixed);
-        if statement.observed || fixed || reaches_data(model, statement.target) {
+        if statement.observed || fixed || reaching.contains(&statement.target) {
             continue;
         }
         let name = &model.symbols.array(statement.target).name;
@@ -104,28 +110,31 @@ fn improper(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
 /// Latents from which no path of statements leads to data: their posterior is their prior. One warning for each path,
 /// at its end, since the latents on the way would depend on data as soon as the last one did.
 fn touches_no_data(model: &Model) -> Vec<Diagnostic> {
+    let reaching = reaching_data(model);
+    let fixed = model.blocks.iter().filter(|spec| spec.kind == BlockKind::Fixed);
+    let held: BTreeSet<ArrayId> = fixed.flat_map(|spec| &spec.members).copied().collect();
     let alone = |statement: &&Statement| {
-        let held = model
-            .blocks
-            .iter()
-            .any(|spec| spec.kind == BlockKind::Fixed && spec.members.contains(&statement.target));
-        !statement.observed && !held && !reaches_data(model, statement.target)
+        !statement.observed && !held.contains(&statement.target) && !reaching.contains(&statement.target)
     };
+    let read: BTreeSet<ArrayId> = model.statements.iter().flat_map(parents).collect();
+    let places = model.statements.iter().enumerate().filter(|(_, own)| alone(own));
+    let places: BTreeMap<ArrayId, usize> = places.map(|(place, own)| (own.target, place)).collect();
     let mut warnings = Vec::new();
     for statement in model.statements.iter().filter(alone) {
-        let reader = model.statements.iter().find(|other| parents(other).contains(&statement.target));
-        if reader.is_some() {
+        if read.contains(&statement.target) {
             continue;
         }
         let name = &model.symbols.array(statement.target).name;
         // What leads to it alone, however far up.
         let mut above = vec![statement.target];
+        let mut seen = BTreeSet::from([statement.target]);
         let mut next = 0;
         while let Some(array) = above.get(next).copied() {
             next += 1;
-            let read = model.statement_of(array).map(parents).unwrap_or_default();
-            let own = model.statements.iter().filter(alone).map(|other| other.target);
-            let new: Vec<ArrayId> = own.filter(|own| read.contains(own) && !above.contains(own)).collect();
+            let read = places.get(&array).map(|place| parents(&model.statements[*place])).unwrap_or_default();
+            let own = read.into_iter().filter(|own| places.contains_key(own));
+            let mut new: Vec<ArrayId> = own.filter(|own| seen.insert(*own)).collect();
+            new.sort_by_key(|own| places[own]);
             above.extend(new);
         }
         let also: Vec<String> =
@@ -234,6 +243,7 @@ fn would_warm_up(model: &Model, equations: &Equations) -> Option<Diagnostic> {
 
 /// Variables of which one may be multiplied and the other divided by a number, and only their priors change.
 fn free_scales(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
+    let places = places_of_powers(equations);
     let candidates: Vec<ArrayId> = equations
         .blocks
         .iter()
@@ -246,7 +256,9 @@ fn free_scales(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
         })
         // A variable that no statement but its own reads has no scale to share.
         .filter(|array| {
-            equations.statements.iter().any(|own| own.target != *array && own.log_density.mentions(*array))
+            places
+                .get(array)
+                .is_some_and(|read| read.iter().any(|own| equations.statements[*own].target != *array))
         })
         .collect();
     let mut grouped: Vec<ArrayId> = Vec::new();
@@ -255,7 +267,8 @@ fn free_scales(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
         if grouped.contains(first) {
             continue;
         }
-        let others = candidates[number + 1..].iter().filter(|other| together(equations, *first, **other));
+        let others = candidates[number + 1..].iter();
+        let others = others.filter(|other| together(equations, &places, *first, **other));
         let group: Vec<ArrayId> = std::iter::once(first).chain(others).copied().collect();
         if group.len() < 2 {
             continue;
@@ -287,13 +300,47 @@ fn free_scales(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
     diagnostics
 }
 
-/// Whether two variables stand in every term of every statement but their own with the same power, and in some.
-fn together(equations: &Equations, a: ArrayId, b: ArrayId) -> bool {
+/// For each variable the statements in some term of which it stands with a power other than 0.
+fn places_of_powers(equations: &Equations) -> BTreeMap<ArrayId, BTreeSet<usize>> {
+    fn gather(sum: &Sum, found: &mut BTreeSet<ArrayId>) {
+        for term in &sum.terms {
+            let mut powers: BTreeMap<ArrayId, i32> = BTreeMap::new();
+            for factor in &term.factors {
+                if let Atom::Value(array, _) = &factor.atom {
+                    *powers.entry(*array).or_default() += factor.power;
+                }
+                factor.atom.nested().into_iter().for_each(|inner| gather(inner, found));
+            }
+            found.extend(powers.into_iter().filter(|(_, power)| *power != 0).map(|(array, _)| array));
+        }
+    }
+    let mut places: BTreeMap<ArrayId, BTreeSet<usize>> = BTreeMap::new();
+    for (place, statement) in equations.statements.iter().enumerate() {
+        let mut found = BTreeSet::new();
+        gather(&statement.log_density, &mut found);
+        found.into_iter().for_each(|array| _ = places.entry(array).or_default().insert(place));
+    }
+    places
+}
+
+/// Whether two variables stand in every term of every statement but their own with the same power, and in some: then the statements
+/// in which they stand are the same.
+fn together(
+    equations: &Equations,
+    places: &BTreeMap<ArrayId, BTreeSet<usize>>,
+    a: ArrayId,
+    b: ArrayId,
+) -> bool {
+    let (Some(of_a), Some(of_b)) = (places.get(&a), places.get(&b)) else { return false };
+    let is_other = |place: &&usize| ![a, b].contains(&equations.statements[**place].target);
+    if !of_a.iter().filter(is_other).eq(of_b.iter().filter(is_other)) {
+        return false;
+    }
     let mut met = false;
-    let alike = equations.statements.iter().all(|statement| {
-        let own = statement.target == a || statement.target == b;
-        own || balanced(&statement.log_density, a, b, &mut met)
-    });
+    let alike = of_a
+        .iter()
+        .filter(is_other)
+        .all(|place| balanced(&equations.statements[*place].log_density, a, b, &mut met));
     alike && met
 }
 

@@ -1,5 +1,7 @@
 //! The default sweep: a variable before its hyper-parameters; then locals before globals; ties in the order of the statements.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use cavi_algebra::{ArrayId, ArrayKind, AxisId, Block, BlockId, Mode};
 use cavi_model::Model;
 
@@ -32,25 +34,37 @@ pub fn default_sweep(model: &Model, blocks: &[Block]) -> Vec<BlockId> {
         }
         found
     };
-    let above: Vec<Vec<ArrayId>> = blocks.iter().map(parents).collect();
+    let mut holders: BTreeMap<ArrayId, Vec<usize>> = BTreeMap::new();
+    for (index, block) in blocks.iter().enumerate() {
+        block.members.iter().for_each(|member| holders.entry(*member).or_default().push(index));
+    }
+    // The blocks that are hyper-parameters of each.
+    let above: Vec<BTreeSet<usize>> = blocks
+        .iter()
+        .enumerate()
+        .map(|(index, block)| {
+            let read = parents(block);
+            let holding = read.iter().filter_map(|array| holders.get(array)).flatten().copied();
+            holding.filter(|other| *other != index).collect()
+        })
+        .collect();
+    let local: Vec<bool> = blocks.iter().map(is_local).collect();
     let mut rest: Vec<usize> = (0..blocks.len())
         .filter(|index| matches!(blocks[*index].mode, Mode::Distribution | Mode::Point))
         .collect();
+    // Of how many blocks that are still to come each is a hyper-parameter.
+    let mut below = vec![0_usize; blocks.len()];
+    rest.iter().flat_map(|index| &above[*index]).for_each(|other| below[*other] += 1);
     let mut order: Vec<BlockId> = Vec::new();
     while !rest.is_empty() {
-        let is_ready = |candidate: usize| {
-            let stands_above = |other: usize| {
-                other != candidate
-                    && above[other].iter().any(|array| blocks[candidate].members.contains(array))
-            };
-            !rest.iter().any(|other| stands_above(*other))
-        };
-        let ready = || (0..rest.len()).filter(|place| is_ready(rest[*place]));
-        let next = ready().find(|place| is_local(&blocks[rest[*place]])).or_else(|| ready().next());
+        let ready = || (0..rest.len()).filter(|place| below[rest[*place]] == 0);
+        let next = ready().find(|place| local[rest[*place]]).or_else(|| ready().next());
         // Statements form no cycle, so that there is always such a block, unless blocks of several members form a
         // cycle: then the first local one.
-        let next = next.or_else(|| rest.iter().position(|index| is_local(&blocks[*index]))).unwrap_or(0);
-        order.push(BlockId::from(rest.remove(next)));
+        let next = next.or_else(|| rest.iter().position(|index| local[*index])).unwrap_or(0);
+        let next = rest.remove(next);
+        above[next].iter().for_each(|other| below[*other] -= 1);
+        order.push(BlockId::from(next));
     }
     order
 }

@@ -10,6 +10,7 @@ pub mod plan;
 pub mod reduce;
 pub mod run;
 pub mod schedule;
+pub mod shard;
 pub mod trouble;
 
 pub use coordinate::{normalise, simplexes};
@@ -20,4 +21,5 @@ pub use layout::{Layout, Parameters};
 pub use plan::{Plan, Precision, Unplanned};
 pub use run::{Digits, Executor, Swept};
 pub use schedule::{Item, Schedule, Step};
+pub use shard::Sharded;
 pub use trouble::Trouble;

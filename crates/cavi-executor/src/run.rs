@@ -7,6 +7,7 @@
 mod ascend;
 mod extrapolate;
 mod in_order;
+pub(crate) mod joint;
 mod residuals;
 mod resume;
 mod rotate;
@@ -49,14 +50,14 @@ use crate::coordinate::Coordinates;
 use crate::data::Bound;
 use crate::layout::Parameters;
 use crate::plan::{Plan, Precision, Unplanned, plan};
-use crate::reduce::Local;
 use crate::trouble::Trouble;
 pub use ascend::Allocations;
 use bound::Total;
+use joint::Joint;
 pub use resume::Digits;
 use site_state::SiteState;
 use sites::Sites;
-use state::State;
+use state::{Given, State};
 pub use sweep::Swept;
 
 /// A run: q, what follows from it, and how it moves.
@@ -66,8 +67,6 @@ pub struct Executor<'a> {
     moves: Moves<'a>,
     /// The bound when it was last taken.
     total: Total,
-    /// Brings together what chunks of the rows add to sums and votes.
-    reducer: Local,
     /// The most memory that a plan before this one took, in bytes.
     outgrown: usize,
     /// Whether squares that were multiplied out have lost digits, so that it goes on without them.
@@ -105,14 +104,20 @@ impl<'a> Executor<'a> {
         threads: usize,
         precision: Precision,
     ) -> Result<Executor<'a>, Unplanned> {
-        Executor::planned(
-            plan(equations, bound, precision)?,
-            equations,
-            bound,
-            parameters,
-            threads,
-            precision,
-        )
+        let plan = plan(equations, bound, precision)?;
+        Executor::planned(plan, equations, bound, parameters, (threads, precision), None)
+    }
+
+    /// The run of a shard by its own plan, from its own parameters, with what it is given.
+    pub(crate) fn of_shard(
+        plan: Plan<'a>,
+        equations: &'a Equations,
+        bound: &'a Bound,
+        parameters: Parameters,
+        stored: (usize, Precision),
+        given: (Joint, Vec<Option<Vec<f64>>>),
+    ) -> Result<Executor<'a>, Unplanned> {
+        Executor::planned(plan, equations, bound, parameters, stored, Some(given))
     }
 
     fn planned(
@@ -120,11 +125,11 @@ impl<'a> Executor<'a> {
         equations: &'a Equations,
         bound: &'a Bound,
         parameters: Parameters,
-        threads: usize,
-        precision: Precision,
+        stored: (usize, Precision),
+        given: Option<Given>,
     ) -> Result<Executor<'a>, Unplanned> {
         let sites = Sites::new(&mut plan, bound);
-        let state = State::new(plan, equations, bound, parameters, threads, precision)?;
+        let state = State::new(plan, equations, bound, parameters, stored, given)?;
         let blocks = equations.blocks.len();
         let moves =
             Moves { bands: vec![Vec::new(); blocks], climbing: vec![None; blocks], before: Vec::new() };
@@ -135,7 +140,6 @@ impl<'a> Executor<'a> {
             sites,
             moves,
             total: Total::default(),
-            reducer: Local,
             outgrown: 0,
             residuals: false,
             _kept: KeptScratch,
@@ -168,8 +172,22 @@ impl<'a> Executor<'a> {
 
     /// Brings the allocations to their optimum, as far as these blocks read them.
     pub fn refresh(&mut self, blocks: &[BlockId]) -> Result<(), Trouble> {
-        self.sites.refresh(&mut self.state, blocks)?;
+        let outcome = self.sites.refresh(&mut self.state, blocks);
+        let first = blocks.first().copied().unwrap_or(BlockId(0));
+        self.state.agree("refresh", first, outcome)?;
         blocks.iter().for_each(|block| self.state.hold_for(*block));
         Ok(())
     }
+}
+
+/// For each step that follows from data and constants alone and is kept, its values.
+pub(crate) fn constants_of<'a>(
+    plan: &Plan<'a>,
+    equations: &'a Equations,
+    bound: &'a Bound,
+    parameters: &Parameters,
+    precision: Precision,
+) -> Result<Vec<Option<Vec<f64>>>, Unplanned> {
+    let mut state = State::bare(plan.clone(), equations, bound, parameters.clone(), (1, precision))?;
+    Ok(state.constants())
 }

@@ -82,6 +82,10 @@ impl Posterior for BernoulliPosterior {
         "Bernoulli"
     }
 
+    fn symbols(&self) -> &'static [&'static [&'static str]] {
+        &[&["rho"], &["r"]]
+    }
+
     fn lives_on(&self, support: Support) -> bool {
         support == Support::Binary
     }

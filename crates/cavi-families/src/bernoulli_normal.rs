@@ -76,6 +76,10 @@ impl Posterior for BernoulliNormalPosterior {
         "Bernoulli-Normal"
     }
 
+    fn symbols(&self) -> &'static [&'static [&'static str]] {
+        &[&["v0", "m0", "v1", "m1", "rho"]]
+    }
+
     fn lives_on(&self, _support: Support) -> bool {
         false
     }

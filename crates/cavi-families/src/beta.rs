@@ -90,6 +90,10 @@ impl Posterior for BetaPosterior {
         "Beta"
     }
 
+    fn symbols(&self) -> &'static [&'static [&'static str]] {
+        &[&["a", "b"]]
+    }
+
     fn lives_on(&self, support: Support) -> bool {
         support == Support::Unit
     }

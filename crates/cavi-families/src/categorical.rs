@@ -77,6 +77,10 @@ impl Posterior for CategoricalPosterior {
         "Categorical"
     }
 
+    fn symbols(&self) -> &'static [&'static [&'static str]] {
+        &[&["r"], &["rho"]]
+    }
+
     fn lives_on(&self, support: Support) -> bool {
         matches!(support, Support::Index(_))
     }

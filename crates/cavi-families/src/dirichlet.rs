@@ -85,6 +85,10 @@ impl Posterior for DirichletPosterior {
         "Dirichlet"
     }
 
+    fn symbols(&self) -> &'static [&'static [&'static str]] {
+        &[&["gamma"], &["lambda"], &["omega"], &["delta"]]
+    }
+
     fn lives_on(&self, support: Support) -> bool {
         support == Support::Simplex
     }

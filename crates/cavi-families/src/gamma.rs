@@ -99,6 +99,10 @@ impl Posterior for GammaPosterior {
         "Gamma"
     }
 
+    fn symbols(&self) -> &'static [&'static [&'static str]] {
+        &[&["a", "b"]]
+    }
+
     fn lives_on(&self, support: Support) -> bool {
         matches!(support, Support::Positive | Support::Nonnegative)
     }

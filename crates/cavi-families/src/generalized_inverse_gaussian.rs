@@ -148,6 +148,10 @@ impl Posterior for GeneralizedInverseGaussianPosterior {
         "GeneralizedInverseGaussian"
     }
 
+    fn symbols(&self) -> &'static [&'static [&'static str]] {
+        &[&["nu", "a", "b"]]
+    }
+
     fn lives_on(&self, support: Support) -> bool {
         matches!(support, Support::Positive | Support::Nonnegative)
     }

@@ -85,6 +85,10 @@ impl Posterior for InverseGammaPosterior {
         "InverseGamma"
     }
 
+    fn symbols(&self) -> &'static [&'static [&'static str]] {
+        &[&["a", "b"]]
+    }
+
     fn lives_on(&self, support: Support) -> bool {
         matches!(support, Support::Positive | Support::Nonnegative)
     }

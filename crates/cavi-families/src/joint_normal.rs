@@ -67,6 +67,10 @@ impl Posterior for JointNormalPosterior {
         "Normal over a slice"
     }
 
+    fn symbols(&self) -> &'static [&'static [&'static str]] {
+        &[&["Lambda", "S", "m"]]
+    }
+
     fn lives_on(&self, support: Support) -> bool {
         support == Support::Real
     }

@@ -109,6 +109,10 @@ impl Posterior for NormalPosterior {
         "Normal"
     }
 
+    fn symbols(&self) -> &'static [&'static [&'static str]] {
+        &[&["lambda", "m"], &["Lambda", "m"]]
+    }
+
     fn lives_on(&self, support: Support) -> bool {
         support == Support::Real
     }

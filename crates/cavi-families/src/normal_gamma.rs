@@ -42,6 +42,10 @@ impl Posterior for NormalGammaPosterior {
         "Normal-Gamma"
     }
 
+    fn symbols(&self) -> &'static [&'static [&'static str]] {
+        &[&["m", "kappa", "a", "b"]]
+    }
+
     fn lives_on(&self, _support: Support) -> bool {
         false
     }

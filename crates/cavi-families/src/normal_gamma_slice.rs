@@ -54,6 +54,10 @@ impl Posterior for NormalGammaSlicePosterior {
         "Normal-Gamma over a slice"
     }
 
+    fn symbols(&self) -> &'static [&'static [&'static str]] {
+        &[&["Lambda", "S", "m", "a", "b"]]
+    }
+
     fn lives_on(&self, _support: Support) -> bool {
         false
     }

@@ -46,6 +46,10 @@ impl Posterior for NormalWishartPosterior {
         "Normal-Wishart"
     }
 
+    fn symbols(&self) -> &'static [&'static [&'static str]] {
+        &[&["kappa", "m", "nu", "V", "W"]]
+    }
+
     fn lives_on(&self, _support: Support) -> bool {
         false
     }

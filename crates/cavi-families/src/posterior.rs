@@ -164,6 +164,12 @@ pub trait Posterior: Sync {
     /// Its name in the registry and in `derive`.
     fn name(&self) -> &'static str;
 
+    /// The symbols that the literature has for the parameters of its [`Formulas`](crate::Formulas), in their order; alternatives,
+    /// the usual one first. Empty where the names say it best.
+    fn symbols(&self) -> &'static [&'static [&'static str]] {
+        &[]
+    }
+
     /// The supports it lives on.
     fn lives_on(&self, support: Support) -> bool;
 

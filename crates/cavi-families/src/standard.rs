@@ -46,6 +46,10 @@ impl Standard for Registry {
         parameters.map(|(name, formula)| StandardParameter { name, formula }).collect()
     }
 
+    fn symbols(&self, family: FamilyId) -> &'static [&'static [&'static str]] {
+        posterior(family).symbols()
+    }
+
     fn mode(&self, family: FamilyId) -> Option<Formula> {
         formulas(family).mode
     }

@@ -183,6 +183,10 @@ impl Posterior for WishartPosterior {
         "Wishart"
     }
 
+    fn symbols(&self) -> &'static [&'static [&'static str]] {
+        &[&["nu", "V", "W"]]
+    }
+
     fn lives_on(&self, support: Support) -> bool {
         support == Support::PositiveDefinite
     }

@@ -106,10 +106,30 @@ pub(crate) fn of_path(path: &Path) -> Result<(Format, Packing), FileError> {
                     "a folder of texts may stand here, but there is no folder `{}`",
                     path.display()
                 )),
-                () => error,
+                () => match path.extension().and_then(|own| other_program(&own.to_string_lossy())) {
+                    Some(help) => error.with_help(help),
+                    None => error,
+                },
             })
         }
     }
+}
+
+/// How a file of another program becomes one that is read here.
+fn other_program(suffix: &str) -> Option<&'static str> {
+    Some(match suffix.to_ascii_lowercase().as_str() {
+        "xlsx" | "xls" | "ods" | "numbers" => "save the sheet as CSV, which every spreadsheet offers",
+        "rds" | "rda" | "rdata" => {
+            "in R, `write.csv(x, \"x.csv\")` or, of a sparse matrix, `Matrix::writeMM(x, \"x.mtx\")`"
+        }
+        "pkl" | "pickle" | "feather" | "dta" | "sav" | "sas7bdat" => {
+            "in Python, `pandas.read_...(FILE).to_csv(\"x.csv\")` or `.to_parquet(\"x.parquet\")`"
+        }
+        "mat" => "in Python, `numpy.save(\"x.npy\", scipy.io.loadmat(FILE)[\"x\"])`",
+        "json" | "jsonl" => "in Python, `pandas.read_json(FILE).to_csv(\"x.csv\")`",
+        "dat" | "data" | "asc" | "prn" => "a table with tabs or blanks is read as `.txt`: rename the file",
+        _ => return None,
+    })
 }
 
 /// Takes `FILE:COLUMN` apart; a column (or a query, or a part) is named only after a file whose suffix is that of a format that

@@ -8,7 +8,8 @@
 //! What this crate never knows: programs, plates, distributions, what an array is for, and how the labels of one file
 //! match those of another. It reports what a file holds, and where; its caller decides what that means.
 //!
-//! No input leads to a panic, and no header makes the reader take memory that the bytes behind it do not account for.
+//! No input leads to a panic, and no header makes the reader take memory that the bytes behind it do not account for, nor a file more
+//! than there is: [`memory`] says how much that is.
 
 pub use content::{Categories, Content, Coordinates, Dense, Documents, Lines, Long, MISSING, Values};
 pub use error::FileError;
@@ -20,12 +21,14 @@ pub use read::texts::{
 };
 pub use read::{
     ColumnOf, Dimension, ReadOptions, TextReport, Wanted, read, read_from, read_labels, read_npy,
-    read_npz_arrays,
+    read_npz_arrays, read_text,
 };
 pub use write::{
     Cell, CsvText, format_number, write_bytes_atomically, write_labels, write_npy, write_npy_i64,
     write_text_atomically,
 };
+
+pub mod memory;
 
 mod content;
 mod error;

@@ -8,7 +8,7 @@ use cavi_syntax::Span;
 use cavi_syntax::ast;
 
 /// A resolved program. Every array of `symbols` has the letters of its own declaration (data, constants) or of the left
-/// of its statement (latents); deterministic names are expanded and gone.
+/// of its statement (latents); deterministic names are expanded, and kept beside them for who shows the model.
 #[derive(Clone, Debug)]
 pub struct Model {
     /// The name after `model`, or `model` where there is none.
@@ -28,12 +28,40 @@ pub struct Model {
     pub block_plates: Vec<Vec<Vec<LetterId>>>,
     /// Starts.
     pub init: Vec<InitSpec>,
+    /// Deterministic names with what they stand for, in the order of the text. Statements hold their values, not the names.
+    pub definitions: Vec<Definition>,
     /// How to fit.
     pub fit: FitSpec,
     /// What to show.
     pub report: Vec<ReportSpec>,
+    /// Symbols of the page.
+    pub notation: Vec<NotationSpec>,
     /// Constants whose type the program does not state: their support is `Real`, and their sign is not known.
     pub untyped: BTreeSet<ArrayId>,
+    /// The statements with their deterministic names; `None` where the program has none.
+    pub as_written: Option<AsWritten>,
+}
+
+/// The statements of a program with its deterministic names, for who shows them.
+#[derive(Clone, Debug)]
+pub struct AsWritten {
+    /// Axes, letters, arrays, and an array for each deterministic name.
+    pub symbols: Symbols,
+    /// One for each `~`, in the order of the text.
+    pub statements: Vec<Statement>,
+    /// The deterministic names, in the order of the text.
+    pub definitions: Vec<DefinitionSpec>,
+}
+
+/// `alpha[m, k] = exp(u[m] + v[k])`
+#[derive(Clone, Debug)]
+pub struct DefinitionSpec {
+    /// Its array in [`AsWritten::symbols`], over the letters of its left.
+    pub target: ArrayId,
+    /// What it stands for.
+    pub value: Expression,
+    /// The place of its name.
+    pub span: Span,
 }
 
 /// `target ~ Family(arguments)`
@@ -64,6 +92,17 @@ impl std::fmt::Debug for Statement {
             .field("arguments", &self.arguments)
             .finish_non_exhaustive()
     }
+}
+
+/// A deterministic name, `NAME[...] = expression`.
+#[derive(Clone, Debug)]
+pub struct Definition {
+    /// As written.
+    pub name: String,
+    /// One letter a dimension, as of an array: ancestors of ragged letters are folded into these.
+    pub letters: Vec<LetterId>,
+    /// Its value over these letters, names in it written out.
+    pub value: Expression,
 }
 
 /// An argument as written.
@@ -174,8 +213,19 @@ pub struct FitSpec {
     pub accelerate: bool,
     /// `allocations = collapsed`, with its place; `None` where the program does not say.
     pub allocations: Option<(ast::Allocations, Span)>,
+    /// `batch doc in 16`, with its place.
+    pub batch: Option<(Batch, Span)>,
     /// Warm-ups in order, with their places.
     pub warmup: Vec<(ast::Warmup, Span)>,
+}
+
+/// Shards of an axis, visited one after another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// The name of the axis.
+    pub axis: String,
+    /// How many shards, if the program says so.
+    pub shards: Option<u64>,
 }
 
 /// An item of a schedule.
@@ -216,6 +266,29 @@ pub enum ReportSpec {
     },
     /// `heat w`
     Heat(ArrayId),
+    /// `bars type in h[k, j]`
+    Bars {
+        /// The axis along which bars stand.
+        axis: AxisId,
+        /// The variable.
+        variable: ArrayId,
+    },
+    /// `curve week in d[i, k]`
+    Curve {
+        /// The axis along which it runs.
+        axis: AxisId,
+        /// The variable.
+        variable: ArrayId,
+    },
+    /// `intervals w`
+    Intervals(ArrayId),
+    /// `compare z with FILE:COLUMN`
+    Compare {
+        /// The variable, which has classes.
+        variable: ArrayId,
+        /// The file, with its column behind a colon.
+        with: String,
+    },
     /// `image pixel = 8 x 8`
     Image {
         /// The axis.
@@ -225,6 +298,38 @@ pub enum ReportSpec {
         /// Columns of the picture.
         width: u64,
     },
+}
+
+/// A line of `notation { }`.
+#[derive(Clone, Debug)]
+pub struct NotationSpec {
+    /// The variable, or a deterministic name.
+    pub variable: String,
+    /// The parameter of its factor of q, and its place; `None` for the variable itself.
+    pub parameter: Option<(String, Span)>,
+    /// The symbol that stands for it.
+    pub symbol: String,
+    /// Whether `^2` follows the symbol.
+    pub squared: bool,
+    /// The place of the symbol.
+    pub symbol_span: Span,
+    /// The place of the line.
+    pub span: Span,
+}
+
+impl NotationSpec {
+    /// What the symbol stands for, as the program writes it: `theta.concentration`.
+    pub fn left(&self) -> String {
+        match &self.parameter {
+            Some((parameter, _)) => format!("{}.{parameter}", self.variable),
+            None => self.variable.clone(),
+        }
+    }
+
+    /// The symbol, with its square: `sigma^2`.
+    pub fn shown(&self) -> String {
+        format!("{}{}", self.symbol, if self.squared { "^2" } else { "" })
+    }
 }
 
 impl Model {

@@ -108,11 +108,31 @@ fn print_blocks(out: &mut String, model: &Model) {
                 format!("top {count} {} in {}", symbols.axis(*axis).name, symbols.array(*variable).name)
             }
             ReportSpec::Heat(variable) => format!("heat {}", symbols.array(*variable).name),
+            ReportSpec::Bars { axis, variable } => {
+                format!("bars {} in {}", symbols.axis(*axis).name, symbols.array(*variable).name)
+            }
+            ReportSpec::Curve { axis, variable } => {
+                format!("curve {} in {}", symbols.axis(*axis).name, symbols.array(*variable).name)
+            }
+            ReportSpec::Intervals(variable) => format!("intervals {}", symbols.array(*variable).name),
+            ReportSpec::Compare { variable, with } => {
+                format!("compare {} with {with}", symbols.array(*variable).name)
+            }
             ReportSpec::Image { axis, height, width } => {
                 format!("image {} = {height} x {width}", symbols.axis(*axis).name)
             }
         };
         line(out, format_args!("  {text}"));
+    }
+    print_notation(out, model);
+}
+
+fn print_notation(out: &mut String, model: &Model) {
+    if !model.notation.is_empty() {
+        section(out, "notation");
+    }
+    for own in &model.notation {
+        line(out, format_args!("  {} = {}", own.left(), own.shown()));
     }
 }
 
@@ -132,6 +152,10 @@ fn print_fit(out: &mut String, model: &Model) {
         lines.push("accelerate = auto".to_owned());
     }
     lines.extend(fit.allocations.map(|(own, _)| format!("allocations = {}", own.word())));
+    lines.extend(fit.batch.iter().map(|(own, _)| match own.shards {
+        None => format!("batch {}", own.axis),
+        Some(shards) => format!("batch {} in {shards}", own.axis),
+    }));
     lines.extend(fit.warmup.iter().map(|(warmup, _)| format!("warmup {warmup}")));
     if !lines.is_empty() {
         section(out, "fit");

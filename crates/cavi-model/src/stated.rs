@@ -1,16 +1,42 @@
-//! Statements for the printer of derivations: names resolved, deterministic names expanded.
+//! Statements for the printer of derivations: names resolved, deterministic names as the program has them.
 
-use cavi_algebra::MatrixFunction;
-use cavi_algebra::print::{Stated, StatedArgument, letters_of};
+use std::sync::Arc;
 
-use crate::model::{Model, Statement};
+use cavi_algebra::print::{Defined, Stated, StatedArgument, letters_of};
+use cavi_algebra::{MatrixFunction, Symbols};
+use cavi_syntax::Span;
+
+use crate::model::{DefinitionSpec, Model, Statement};
 
 /// The statements of a model, in the order of its text.
 pub fn stated(model: &Model, text: &str) -> Vec<Stated> {
-    model.statements.iter().map(|statement| one(model, statement, text)).collect()
+    let (symbols, statements) = match &model.as_written {
+        Some(written) => (&written.symbols, &written.statements),
+        None => (&model.symbols, &model.statements),
+    };
+    let symbols = Arc::new(symbols.clone());
+    statements.iter().map(|statement| one(&symbols, statement, text)).collect()
 }
 
-fn one(model: &Model, statement: &Statement, text: &str) -> Stated {
+/// The deterministic names of a model, in the order of its text.
+pub fn defined(model: &Model, text: &str) -> Vec<Defined> {
+    let Some(written) = &model.as_written else { return Vec::new() };
+    let symbols = Arc::new(written.symbols.clone());
+    let one = |own: &DefinitionSpec| Defined {
+        target: own.target,
+        value: own.value.clone(),
+        line: line(text, own.span),
+        symbols: Arc::clone(&symbols),
+    };
+    written.definitions.iter().map(one).collect()
+}
+
+/// The line in which something begins, counted from 1.
+fn line(text: &str, span: Span) -> usize {
+    1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count()
+}
+
+fn one(symbols: &Arc<Symbols>, statement: &Statement, text: &str) -> Stated {
     let parameters = statement.family.parameters();
     let arguments = parameters.iter().zip(&statement.arguments).filter_map(|(parameter, argument)| {
         let argument = argument.as_ref()?;
@@ -22,7 +48,7 @@ fn one(model: &Model, statement: &Statement, text: &str) -> Stated {
         }
         let named = !parameter.positional || argument.spelling > 0;
         let name = if whitened { Some("cov") } else { named.then_some(spelling.name) };
-        let target = &model.symbols.array(statement.target).name;
+        let target = &symbols.array(statement.target).name;
         Some(StatedArgument {
             name,
             value: argument.value.clone(),
@@ -30,13 +56,14 @@ fn one(model: &Model, statement: &Statement, text: &str) -> Stated {
             symbol: whitened.then(|| format!("K_{target}")),
         })
     });
-    let word = || crate::print::support(&model.symbols, model.symbols.array(statement.target).support);
+    let word = || crate::print::support(symbols, symbols.array(statement.target).support);
     Stated {
         target: statement.target,
-        letters: letters_of(&model.symbols, statement.target, &statement.plates, &statement.slices),
+        letters: letters_of(symbols, statement.target, &statement.plates, &statement.slices),
         family: statement.family.name(),
         arguments: arguments.collect(),
         word: parameters.is_empty().then(word),
-        line: 1 + text.bytes().take(statement.span.start).filter(|byte| *byte == b'\n').count(),
+        line: line(text, statement.span),
+        symbols: Arc::clone(symbols),
     }
 }

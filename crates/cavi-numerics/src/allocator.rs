@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The system's allocator, but blocks of a page or more begin with a cache line (those of a greater alignment than 16 as the
 /// system has them), for a program's `#[global_allocator]`.
@@ -12,6 +13,25 @@ use std::alloc::{GlobalAlloc, Layout, System};
 /// of AVX-512).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CacheAligned;
+
+/// The bytes of the blocks of a page or more that a process holds, and the most that it held at a time.
+static HELD: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+/// The most bytes that the heap of this process held at a time, in blocks of a page or more; `None` where the program has another
+/// allocator than [`CacheAligned`]. Smaller blocks are not counted, so that they cost nothing: a fit's arrays are larger.
+pub fn heap_peak() -> Option<usize> {
+    Some(PEAK.load(Ordering::Relaxed)).filter(|peak| *peak > 0)
+}
+
+/// Counts a block that was made, if there is one.
+fn count(block: *mut u8, bytes: usize) -> *mut u8 {
+    if !block.is_null() {
+        let held = HELD.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        PEAK.fetch_max(held, Ordering::Relaxed);
+    }
+    block
+}
 
 /// The bytes of a cache line.
 const LINE: usize = 64;
@@ -71,7 +91,7 @@ unsafe impl GlobalAlloc for CacheAligned {
         // SAFETY: the caller's promise; a block around is not empty.
         unsafe {
             match around(layout.size()).filter(|_| is_moved(layout)) {
-                Some(around) => moved(System.alloc(around)),
+                Some(around) => count(moved(System.alloc(around)), layout.size()),
                 None => System.alloc(layout),
             }
         }
@@ -81,7 +101,7 @@ unsafe impl GlobalAlloc for CacheAligned {
         // SAFETY: as above; what is remembered stands before the line.
         unsafe {
             match around(layout.size()).filter(|_| is_moved(layout)) {
-                Some(around) => moved(System.alloc_zeroed(around)),
+                Some(around) => count(moved(System.alloc_zeroed(around)), layout.size()),
                 None => System.alloc_zeroed(layout),
             }
         }
@@ -91,7 +111,10 @@ unsafe impl GlobalAlloc for CacheAligned {
         // SAFETY: the block came from the same layout.
         unsafe {
             match around(layout.size()).filter(|_| is_moved(layout)) {
-                Some(around) => System.dealloc(block.sub(distance(block)), around),
+                Some(around) => {
+                    HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+                    System.dealloc(block.sub(distance(block)), around);
+                }
                 None => System.dealloc(block, layout),
             }
         }
@@ -115,7 +138,8 @@ unsafe impl GlobalAlloc for CacheAligned {
                 if now != before {
                     grown.add(now).copy_from(grown.add(before), layout.size().min(size));
                 }
-                moved(grown)
+                HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+                count(moved(grown), size)
             },
             // SAFETY: both blocks hold the smaller size; the old one came from its layout.
             _ => unsafe {
@@ -133,6 +157,19 @@ unsafe impl GlobalAlloc for CacheAligned {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_peak_is_the_most_that_large_blocks_held_at_a_time() {
+        let layout = Layout::from_size_align(1 << 30, 8).expect("a layout");
+        // SAFETY: the block is freed with its layout; nothing reads or writes it.
+        unsafe {
+            let block = CacheAligned.alloc_zeroed(layout);
+            CacheAligned.dealloc(block, layout);
+        }
+        let peak = heap_peak().expect("a block was made");
+        assert!((1 << 30..1 << 31).contains(&peak), "{peak}");
+        assert!(HELD.load(Ordering::Relaxed) < 1 << 30);
+    }
 
     #[test]
     fn large_blocks_begin_with_a_line_and_keep_what_they_hold_when_they_grow_and_shrink() {

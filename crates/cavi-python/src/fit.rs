@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
+use cavi::checkpoint::{Checkpoints, Found, find};
 use cavi::directory::{Directory, Summary};
 use cavi::{Error, Fit, Precision, Problem, Settings};
 use cavi_syntax::ast::Allocations;
@@ -23,6 +25,7 @@ pub struct Options {
     tol: Option<f64>,
     schedule: Option<String>,
     warmup: Option<String>,
+    batch: Option<String>,
     accelerate: Option<bool>,
     allocations: Option<String>,
     seed: Option<u64>,
@@ -33,6 +36,8 @@ pub struct Options {
     elbo_every: u64,
     verify: bool,
     init: Option<PathBuf>,
+    checkpoint_every: Option<f64>,
+    resume: Option<PathBuf>,
 }
 
 impl Options {
@@ -57,6 +62,7 @@ impl Options {
             tol: value(options, "tol")?,
             schedule: value(options, "schedule")?,
             warmup: value(options, "warmup")?,
+            batch: value(options, "batch")?,
             accelerate: value(options, "accelerate")?,
             allocations: value(options, "allocations")?,
             seed: value(options, "seed")?,
@@ -67,6 +73,8 @@ impl Options {
             elbo_every: value(options, "elbo_every")?.unwrap_or(1),
             verify: value(options, "verify")?.unwrap_or(false),
             init: value(options, "init")?,
+            checkpoint_every: value(options, "checkpoint_every")?,
+            resume: value(options, "resume")?,
         })
     }
 
@@ -107,6 +115,7 @@ impl Options {
                 .transpose()?
                 .map(|own| own.schedule),
             warmup: self.warmup.as_deref().map(|text| problem.warmups(text)).transpose()?,
+            batch: self.batch.as_deref().map(|text| problem.batch(text)).transpose()?,
             allocations: self.allocations.as_ref().map(rule).transpose()?,
             accelerate: self.accelerate,
             seed: self.seed,
@@ -124,7 +133,7 @@ impl Options {
 }
 
 /// As many threads as the machine runs at once.
-fn all_threads() -> usize {
+pub fn all_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
@@ -148,10 +157,12 @@ pub fn fit(
     let done = watched(py, callback, &stop, |report| {
         let Inputs { inner, heldout, mut asked } = inputs;
         asked.schedule = options.schedule.clone();
+        asked.data_files = cavi::data_files::hashes(&inner);
         asked.init = options.init.as_ref().map(|path| path.display().to_string());
         let (compiled, warnings) = cavi::session::open(text, file_name, &inner)?;
         let source = Arc::clone(&compiled.source);
         let seed = compiled.seed(options.seed);
+        asked.seed = Some(seed);
         let (problem, held) = compiled.bind_without(&inner, &heldout, options.seed)?;
         drop(inner);
         let mut told: Vec<String> = warnings
@@ -164,13 +175,38 @@ pub fn fit(
             told.extend(warnings);
             settings.given = Some(given);
         }
+        let earlier = match options.resume.as_deref().map(|own| find(own, &problem, &settings)).transpose()? {
+            Some(Found::Finished) => {
+                let resumed = options.resume.as_deref().unwrap_or(&out);
+                let json = cavi::directory::Stored::open(resumed)?.summary.to_string();
+                return Ok((json, told, problem.binding.read.clone()));
+            }
+            Some(Found::Nothing) => {
+                told.push(format!("`{}` has no checkpoint: the fit starts anew", out.display()));
+                None
+            }
+            Some(Found::Runs(earlier)) => {
+                told.extend(earlier.warnings.iter().cloned());
+                Some(earlier)
+            }
+            None => None,
+        };
         let directory = Directory::prepare(&out, &problem, false)?;
+        let every =
+            options.checkpoint_every.map(|own| Duration::try_from_secs_f64(own).unwrap_or(Duration::MAX));
+        if every.is_some() || earlier.is_some() {
+            settings.checkpoints = Some(Checkpoints::new(&out, every, earlier, &problem, &settings));
+        }
         told.extend(problem.binding.warnings.iter().cloned());
         let fit = problem.fit(&settings, report)?;
+        told.extend(settings.checkpoints.as_ref().and_then(Checkpoints::failure));
         told.extend(
             fit.warnings.iter().map(|own| cavi_syntax::render(own, &source.file_name, &source.text, false)),
         );
         let json = write(&problem, &fit, &held, seed, &settings, &asked, directory)?;
+        if settings.checkpoints.is_some() && !fit.interrupted {
+            cavi::checkpoint::remove(&out)?;
+        }
         if let Some(failure) = fit.failure {
             return Err(problem.error(vec![failure]));
         }
@@ -214,6 +250,7 @@ fn write(
         runs: &runs,
         averaged: averaged.as_deref(),
         folds: None,
+        baselines: None,
     };
     let json = directory.write(&summary)?.to_string();
     failed.map_or(Ok(json), Err)

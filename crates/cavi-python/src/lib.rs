@@ -4,6 +4,7 @@
 //! is the directory that the command line writes, so that both read each other's. What this crate never knows: how a program is
 //! compiled, planned or run; it is one client of `cavi`, as the command line is another.
 
+mod asking;
 mod error;
 mod fit;
 mod inputs;
@@ -20,6 +21,11 @@ static ALLOCATOR: cavi::CacheAligned = cavi::CacheAligned;
 /// The compiled part of the package `cavi`.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use crate::asking::{
+        choose_fit, compare_fits, grid, heldout_score, impute_entries, match_components, rankings, report,
+        simulate_fit, simulate_prior,
+    };
     #[pymodule_export]
     use crate::error::{BrokenPromise, CaviError, DataError, ProgramError, UsageError};
     #[pymodule_export]

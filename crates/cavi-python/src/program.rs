@@ -1,7 +1,7 @@
 //! A program: its text, what it needs, its derivation and its graph.
 
-use cavi::{Compiled, Format, Set};
-use cavi_algebra::{Array, ArrayKind, Support};
+use cavi::{Compiled, Format, Level, Set};
+use cavi_algebra::{Array, ArrayKind, Support, Symbols};
 use cavi_examples::Role;
 use cavi_syntax::{Diagnostic, Severity};
 use pyo3::prelude::*;
@@ -10,8 +10,9 @@ use pyo3::types::PyBytes;
 use crate::error::{exception, raised};
 
 /// What a data array is: its name, its axes and letters in declared order, whether its values are labels of an axis, whether it has to
-/// be given, and whether an entry that is not listed is an observed zero.
-type DataSymbol = (String, Vec<String>, Vec<String>, bool, bool, bool);
+/// be given, whether an entry that is not listed is an observed zero, and the axes of the groups that it has a part for, the outermost
+/// first.
+type DataSymbol = (String, Vec<String>, Vec<String>, bool, bool, bool, Vec<String>);
 
 /// A file of a built-in program: whether it holds labels, what it is bound to, its name and its bytes.
 type BundledFile = (bool, &'static str, &'static str, Py<PyBytes>);
@@ -58,15 +59,24 @@ pub fn builtin() -> Vec<(&'static str, &'static str, &'static str)> {
     cavi_examples::examples().iter().map(|own| (own.name, own.description(), own.text)).collect()
 }
 
+/// The axes of the groups that a ragged array has a part for, the outermost first.
+fn groups(symbols: &Symbols, array: &Array) -> Vec<String> {
+    let ancestors =
+        array.letters.iter().flat_map(|letter| symbols.lineage(*letter).into_iter().skip(1).rev());
+    let names = ancestors.filter(|letter| !array.letters.contains(letter));
+    names.map(|letter| symbols.axis(symbols.letter(letter).axis).name.clone()).collect()
+}
+
 /// The data that a built-in program comes with; nothing for another name.
 #[pyfunction]
 pub fn bundled(py: Python<'_>, name: &str) -> Option<Vec<BundledFile>> {
-    let files = cavi_examples::example(name)?.files.iter().map(|own| {
+    let files = cavi_examples::example(name)?.files.iter().filter_map(|own| {
         let (is_labels, role) = match own.role {
             Role::Data(name) => (false, name),
             Role::Labels(axis) => (true, axis),
+            Role::Known(_) => return None,
         };
-        (is_labels, role, own.file, PyBytes::new(py, own.bytes).unbind())
+        Some((is_labels, role, own.file, PyBytes::new(py, own.bytes).unbind()))
     });
     Some(files.collect())
 }
@@ -103,6 +113,12 @@ impl Program {
         self.compiled.latents()
     }
 
+    /// The names of the data that it predicts.
+    #[getter]
+    fn predicted(&self) -> Vec<&str> {
+        self.compiled.predicted_data()
+    }
+
     /// The factors of q.
     #[getter]
     fn factorisation(&self) -> Vec<String> {
@@ -124,6 +140,7 @@ impl Program {
                 matches!(own.support, Support::Index(_)),
                 required.contains(&own.name.as_str()),
                 own.absent.zero,
+                groups(symbols, own),
             )
         };
         given.map(symbol).collect()
@@ -138,13 +155,34 @@ impl Program {
         constants.map(|own| own.name.clone()).chain(axes).collect()
     }
 
-    /// The updates and the bound: `text`, `latex`, `markdown` or `json`; of one variable, if it is named.
+    /// The updates and the bound: `text`, `latex`, `markdown`, `json` or `python`; of one variable, if it is named; with the reasons of a
+    /// `paper`, in `full`, or of a `lecture`.
     ///
     /// # Errors
-    /// A format or a variable that there is not.
-    #[pyo3(signature = (format, variable))]
-    fn derive(&self, py: Python<'_>, format: &str, variable: Option<&str>) -> PyResult<String> {
+    /// A format, a level or a variable that there is not; a derivation without code.
+    #[pyo3(signature = (format, variable, level))]
+    fn derive(&self, py: Python<'_>, format: &str, variable: Option<&str>, level: &str) -> PyResult<String> {
         let compiled = &self.compiled;
+        let wrong =
+            |text: String| raised(py, Err(cavi::Error::Usage(vec![cavi::bind::DataError::new(text)])));
+        let level = match level {
+            "paper" => Level::Paper,
+            "full" => Level::Full,
+            "lecture" => Level::Lecture,
+            _ => return wrong(format!("level={level:?}: expected paper, full or lecture")),
+        };
+        if format == "python" {
+            if variable.is_some() {
+                return wrong("a file of code holds the whole derivation: name no variable".to_owned());
+            }
+            let refused = |why| {
+                let name = &compiled.model.name;
+                cavi::bind::DataError::new(format!(
+                    "the derivation of `{name}` has no Python code yet: {why}"
+                ))
+            };
+            return raised(py, compiled.python().map_err(refused));
+        }
         let text = py.detach(|| {
             let form = match format {
                 "json" => return Some(compiled.derivation_json(variable)),
@@ -155,23 +193,21 @@ impl Program {
             };
             Some(match variable {
                 Some(name) => compiled.explain(name, form),
-                None => Some(compiled.derivation(form)),
+                None => Some(compiled.derivation_at(level, form)),
             })
         });
-        let usage =
-            |text: String| raised(py, Err(cavi::Error::Usage(vec![cavi::bind::DataError::new(text)])));
         match text {
             Some(Some(text)) => Ok(text),
-            Some(None) => usage(format!(
+            Some(None) => wrong(format!(
                 "there is no latent `{}`; expected one of {}",
                 variable.unwrap_or_default(),
                 compiled.latents().join(", ")
             )),
-            None => usage(format!("format={format:?}: expected text, latex, markdown or json")),
+            None => wrong(format!("format={format:?}: expected text, latex, markdown, json or python")),
         }
     }
 
-    /// The factor graph: `svg` or `dot`.
+    /// The factor graph: `svg`, `dot` or `tikz`.
     ///
     /// # Errors
     /// Another format.
@@ -179,8 +215,10 @@ impl Program {
         match format {
             "svg" => Ok(self.compiled.svg()),
             "dot" => Ok(self.compiled.dot()),
+            "tikz" => Ok(self.compiled.tikz()),
             _ => {
-                let found = cavi::bind::DataError::new(format!("format={format:?}: expected svg or dot"));
+                let found =
+                    cavi::bind::DataError::new(format!("format={format:?}: expected svg, dot or tikz"));
                 raised(py, Err(cavi::Error::Usage(vec![found])))
             }
         }

@@ -155,7 +155,7 @@ pub fn score(
 }
 
 /// Inputs of new rows: texts are read as the fit read them.
-fn as_fitted(inputs: Inputs, stored: &Stored) -> (cavi::bind::Inputs, cavi::directory::Asked) {
+pub fn as_fitted(inputs: Inputs, stored: &Stored) -> (cavi::bind::Inputs, cavi::directory::Asked) {
     let Inputs { mut inner, asked, .. } = inputs;
     inner.texts = stored.texts.clone().unwrap_or_default();
     (inner, asked)

@@ -101,6 +101,39 @@ y[n] ~ Normal(m[at[n]], sd = 1)
     assert found["north"] == pytest.approx(5 / 2.01) and found["south"] == pytest.approx(8 / 2.01)
 
 
+SCHOOLS = """model schools
+axis school[s]
+axis class[c] in school[s]
+axis pupil[i] in class[c]
+data y[s, c, i] : real
+mu[s, c] ~ Normal(0, sd = 1)
+y[s, c, i] ~ Normal(mu[s, c], sd = 1)
+"""
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+def test_a_long_table_of_a_ragged_array_is_read_as_its_file(renamed, tmp_path):
+    table = pd.DataFrame(
+        {
+            "school": ["b", "a", "b", "b", "a"],
+            "class": [2, 1, 2, 1, 1],
+            "pupil": ["p1", "p1", "p2", "p1", "p2"],
+            "y": [0.5, 1.5, -0.5, 2.0, 0.25],
+        }
+    )
+    table.to_csv(tmp_path / "y.csv", index=False)
+    by_file = cavi.fit(SCHOOLS, y=tmp_path / "y.csv", sweeps=3, seed=1)
+    columns = None
+    if renamed:
+        table = table.rename(columns={"school": "schoolId"})
+        columns = {"y": {"school": "schoolId", "class": "class", "pupil": "pupil", "value": "y"}}
+    in_memory = cavi.fit(SCHOOLS, y=table, columns=columns, sweeps=3, seed=1)
+    assert in_memory.elbo == by_file.elbo and in_memory.summary["sizes"] == by_file.summary["sizes"]
+    assert in_memory.axis("school") == by_file.axis("school") and in_memory.axis("pupil") == by_file.axis("pupil")
+    means = [fit["mu"].array for fit in (in_memory, by_file)]
+    assert list(means[0]) == list(means[1]) and all(np.array_equal(own, means[1][group]) for group, own in means[0].items())
+
+
 def test_groups_of_a_ragged_array_are_a_dictionary():
     views = {"rna": RANDOM.normal(size=(20, 6)), "protein": RANDOM.normal(size=(20, 4))}
     fit = cavi.fit("gfa", x=views, factor=3, sweeps=5, seed=1)

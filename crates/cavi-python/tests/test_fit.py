@@ -165,6 +165,21 @@ def test_an_interrupt_ends_a_fit_at_once_and_other_threads_run():
     assert cavi.fit("hpf", y=COUNTS, taste=3, sweeps=2).sweeps == 2
 
 
+def test_a_fit_that_was_interrupted_goes_on_to_the_same_bits(tmp_path):
+    options = {"y": COUNTS, "taste": 3, "sweeps": 60, "tol": 0, "seed": 1, "warmup": "none"}
+    whole = cavi.fit("hpf", **options)
+    half = cavi.fit("hpf", **options, out=tmp_path / "fit", checkpoint_every=0, callback=lambda own: own["sweep"] < 20)
+    assert half.summary["interrupted"] and half.sweeps < 60
+    resumed = cavi.fit("hpf", **options, resume=tmp_path / "fit", threads=1)
+    assert files(resumed.path) == files(whole.path) and resumed.path == tmp_path / "fit"
+    # There is nothing left to be done.
+    assert cavi.fit("hpf", **options, resume=tmp_path / "fit").elbo == whole.elbo
+    with pytest.raises(cavi.CaviError):
+        cavi.fit("hpf", **{**options, "seed": 2}, resume=tmp_path / "fit")
+    with pytest.raises(cavi.UsageError, match="out="):
+        cavi.fit("hpf", **options, checkpoint_every=10)
+
+
 def test_what_is_understood_and_planned():
     assert "40 user x 30 item" in cavi.read("hpf", y=COUNTS).replace("item (", "item")
     assert "memory" in cavi.plan("hpf", y=COUNTS).lower()

@@ -63,3 +63,15 @@ def test_wrong_calls_say_what_there_is(call, message):
 def test_another_type_is_no_program():
     with pytest.raises(TypeError, match="not int"):
         cavi.compile(3)
+
+
+def test_a_derivation_is_code_and_has_levels():
+    program = cavi.compile("nmf_gamma")
+    code = program.derive(format="python")
+    compile(code, "nmf_gamma.py", "exec")
+    assert "def fit" in code and len(program.derive(level="paper")) < len(program.derive(level="lecture"))
+    with pytest.raises(cavi.UsageError, match="paper"):
+        program.derive(level="short")
+    with pytest.raises(cavi.UsageError, match="no variable"):
+        program.derive("w", format="python")
+    assert "tikz" in program.graph("tikz")

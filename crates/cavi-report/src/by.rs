@@ -4,10 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use cavi::Error;
-use cavi::bind::DataError;
-use cavi_files::{Categories, Content, Dimension, ReadOptions, Values, Wanted, format_number, split_column};
-
-use crate::axes::Kind;
+use cavi_files::split_column;
 
 /// So many colours are told apart; other values share one.
 const MOST_CLASSES: usize = 7;
@@ -45,10 +42,7 @@ impl Colouring {
 pub(crate) struct Column {
     /// What the colours are of.
     pub name: String,
-    /// The labels of the rows, where the table has them.
-    labels: Option<Vec<String>>,
-    /// The values as text; nothing where one is missing.
-    values: Vec<String>,
+    own: cavi::column::Column,
 }
 
 /// What an axis is coloured by.
@@ -66,40 +60,13 @@ impl Column {
     /// A file that cannot be read, or without the column.
     pub fn read(colouring: &Colouring) -> Result<Column, Error> {
         let Colouring { name, file, column } = colouring;
-        let dimensions = [Dimension { axis: "row", letter: None }];
-        let options = ReadOptions {
-            dimensions: &dimensions,
-            wanted: Wanted::Text,
-            column: Some(column),
-            ..ReadOptions::default()
-        };
-        let (labels, values) = match cavi_files::read(file, &options)? {
-            Content::Dense(dense) => (dense.labels.into_iter().next().flatten(), texts(dense.values)),
-            Content::Long(long) => {
-                let labels = long.positions.first().map(entries);
-                (labels, long.values.map_or_else(Vec::new, |(_, values)| texts(values)))
-            }
-            Content::Coordinates(_) | Content::Documents(_) => {
-                let message = format!("`--by {name}`: `{}` is no table", file.display());
-                return Err(DataError::new(message).possible("a table with a line for each row").into());
-            }
-        };
-        Ok(Column { name: name.clone(), labels, values })
+        let own = cavi::column::Column::read(&format!("--by {name}"), file, column)?;
+        Ok(Column { name: name.clone(), own })
     }
 
-    /// The value at each of these labels: by label where the table has labels and the axis too, else by order where the numbers agree.
+    /// The value at each of these labels, if the column has any of them.
     pub fn along(&self, labels: &[String]) -> Option<Vec<&str>> {
-        let Some(own) = self.labels.as_ref().filter(|_| Kind::of(labels) != Kind::Counted) else {
-            return (labels.len() == self.values.len())
-                .then(|| self.values.iter().map(String::as_str).collect());
-        };
-        let places: BTreeMap<&str, usize> =
-            own.iter().enumerate().map(|(place, label)| (label.as_str(), place)).collect();
-        let found: Vec<Option<usize>> =
-            labels.iter().map(|label| places.get(label.as_str()).copied()).collect();
-        // A table of other things has none of the labels.
-        let value = |place: &Option<usize>| place.map_or("", |place| self.values[place].as_str());
-        found.iter().any(Option::is_some).then(|| found.iter().map(value).collect())
+        self.own.along(labels)
     }
 
     /// The colours at these labels.
@@ -121,24 +88,14 @@ impl Column {
     }
 }
 
-fn entries(column: &Categories) -> Vec<String> {
-    (0..column.codes.len()).map(|row| column.get(row).unwrap_or_default().to_owned()).collect()
-}
-
-fn texts(values: Values) -> Vec<String> {
-    match values {
-        Values::Text(column) => entries(&column),
-        Values::Numbers(numbers) => numbers.into_iter().map(format_number).collect(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn column(labels: Option<&[&str]>, values: &[&str]) -> Column {
         let owned = |all: &[&str]| all.iter().map(|own| (*own).to_owned()).collect::<Vec<_>>();
-        Column { name: "by".to_owned(), labels: labels.map(owned), values: owned(values) }
+        let own = cavi::column::Column { labels: labels.map(owned), values: owned(values) };
+        Column { name: "by".to_owned(), own }
     }
 
     fn labels(all: &[&str]) -> Vec<String> {

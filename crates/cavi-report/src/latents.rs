@@ -72,7 +72,13 @@ fn reported(fitted: &Fitted, variable: &Variable) -> Option<(String, usize)> {
         {
             Some((model.symbols.axis(*axis).name.clone(), usize::try_from(*count).unwrap_or(TOP)))
         }
-        ReportSpec::Top { .. } | ReportSpec::Heat(_) | ReportSpec::Image { .. } => None,
+        ReportSpec::Top { .. }
+        | ReportSpec::Heat(_)
+        | ReportSpec::Image { .. }
+        | ReportSpec::Bars { .. }
+        | ReportSpec::Curve { .. }
+        | ReportSpec::Intervals(_)
+        | ReportSpec::Compare { .. } => None,
     })
 }
 
@@ -84,7 +90,13 @@ fn image(fitted: &Fitted, axis: &str, size: usize) -> Option<(usize, usize)> {
             let (height, width) = (usize::try_from(*height).ok()?, usize::try_from(*width).ok()?);
             (width > 0 && height.checked_mul(width) == Some(size)).then_some((height, width))
         }
-        ReportSpec::Top { .. } | ReportSpec::Heat(_) | ReportSpec::Image { .. } => None,
+        ReportSpec::Top { .. }
+        | ReportSpec::Heat(_)
+        | ReportSpec::Image { .. }
+        | ReportSpec::Bars { .. }
+        | ReportSpec::Curve { .. }
+        | ReportSpec::Intervals(_)
+        | ReportSpec::Compare { .. } => None,
     })
 }
 

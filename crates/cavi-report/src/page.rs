@@ -134,7 +134,12 @@ impl Body {
             .report
             .iter()
             .filter_map(|line| match line {
-                cavi_model::ReportSpec::Top { variable, .. } | cavi_model::ReportSpec::Heat(variable) => {
+                cavi_model::ReportSpec::Top { variable, .. }
+                | cavi_model::ReportSpec::Heat(variable)
+                | cavi_model::ReportSpec::Bars { variable, .. }
+                | cavi_model::ReportSpec::Curve { variable, .. }
+                | cavi_model::ReportSpec::Intervals(variable)
+                | cavi_model::ReportSpec::Compare { variable, .. } => {
                     Some(symbols.array(*variable).name.as_str())
                 }
                 cavi_model::ReportSpec::Image { .. } => None,

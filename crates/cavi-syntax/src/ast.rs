@@ -140,6 +140,8 @@ pub enum StatementKind {
     Fit(Block<FitItem>),
     /// `report { ... }`
     Report(Block<ReportItem>),
+    /// `notation { ... }`
+    Notation(Block<NotationItem>),
 }
 
 /// `axis NAME[LETTERS] (in PARENT([LETTERS])) (= SIZE)`
@@ -365,6 +367,13 @@ pub enum FitItem {
     },
     /// `warmup means 60`, `warmup collapsed 60`, `warmup shapes 0.6 over 40`
     Warmup(Vec<Warmup>),
+    /// `batch doc`, `batch doc in 16`
+    Batch {
+        /// The axis that is cut into shards.
+        axis: Name,
+        /// How many shards, if the line says so.
+        shards: Option<u64>,
+    },
 }
 
 /// One warm-up.
@@ -456,6 +465,42 @@ pub enum ReportItem {
         /// Columns of the picture.
         width: u64,
     },
+    /// `bars type in h[k, j]`
+    Bars {
+        /// The axis along which bars stand.
+        axis: Name,
+        /// The variable.
+        variable: Reference,
+    },
+    /// `curve week in d[i, k]`
+    Curve {
+        /// The axis along which it runs.
+        axis: Name,
+        /// The variable.
+        variable: Reference,
+    },
+    /// `intervals w`
+    Intervals(Reference),
+    /// `compare z with FILE:COLUMN`
+    Compare {
+        /// The variable.
+        variable: Reference,
+        /// The file, with its column behind a colon.
+        with: String,
+    },
     /// A line that is not known: a warning.
     Unknown(String),
+}
+
+/// A line of `notation { }`: `theta.concentration = gamma`, `sigma2 = sigma^2`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NotationItem {
+    /// The variable.
+    pub variable: Name,
+    /// The parameter of its factor of q; `None` for the variable itself.
+    pub parameter: Option<Name>,
+    /// The symbol that stands for it.
+    pub symbol: Name,
+    /// Whether `^2` follows the symbol.
+    pub squared: bool,
 }

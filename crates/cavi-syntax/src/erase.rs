@@ -34,13 +34,22 @@ impl Program {
                 }),
                 StatementKind::Fit(block) => erase_block(block, erase_fit),
                 StatementKind::Report(block) => erase_block(block, |item| match item {
-                    ReportItem::Top { axis, variable, .. } => {
+                    ReportItem::Top { axis, variable, .. }
+                    | ReportItem::Bars { axis, variable }
+                    | ReportItem::Curve { axis, variable } => {
                         erase_name(axis);
                         erase_reference(variable);
                     }
-                    ReportItem::Heat(variable) => erase_reference(variable),
+                    ReportItem::Heat(variable)
+                    | ReportItem::Intervals(variable)
+                    | ReportItem::Compare { variable, .. } => erase_reference(variable),
                     ReportItem::Image { axis, .. } => erase_name(axis),
                     ReportItem::Unknown(_) => {}
+                }),
+                StatementKind::Notation(block) => erase_block(block, |item| {
+                    erase_name(&mut item.variable);
+                    item.parameter.iter_mut().for_each(erase_name);
+                    erase_name(&mut item.symbol);
                 }),
             }
         }
@@ -159,6 +168,7 @@ fn erase_fit(item: &mut FitItem) {
             erase_name(name);
             erase_expression(value);
         }
+        FitItem::Batch { axis, .. } => erase_name(axis),
         FitItem::Warmup(_) => {}
     }
 }

@@ -666,6 +666,7 @@ fn form(rule: Rule) -> Option<&'static str> {
         }
         Rule::stop_line => "`stop when rel_elbo < 1e-6 for 3`",
         Rule::setting_line => "`restarts = 10`, `seed = 1`, `accelerate = auto`, `allocations = collapsed`",
+        Rule::batch_line => "a line about mini-batches is `batch doc` or `batch doc in 16`",
         Rule::warmup_line | Rule::warmups_line => {
             "a warm-up is `means 60`, `collapsed 60` or `shapes 0.6 over 40`"
         }

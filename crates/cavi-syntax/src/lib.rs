@@ -22,6 +22,6 @@ mod unread;
 pub use diagnostic::{Diagnostic, Severity};
 pub use parse::{parse, parse_number_expression, parse_schedule, parse_warmup};
 pub use print::{print, print_expression, print_reference};
-pub use render::{position, render};
+pub use render::{Places, position, render, render_all};
 pub use span::Span;
 pub use suggest::nearest;

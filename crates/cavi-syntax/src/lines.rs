@@ -12,11 +12,12 @@ use crate::suggest::nearest;
 use crate::tokens::{Token, TokenKind};
 
 /// The blocks and, for each, the words its items start with.
-const BLOCKS: [(&str, BlockKind); 4] = [
+const BLOCKS: [(&str, BlockKind); 5] = [
     ("posterior", BlockKind::Posterior),
     ("init", BlockKind::Init),
     ("fit", BlockKind::Fit),
     ("report", BlockKind::Report),
+    ("notation", BlockKind::Notation),
 ];
 
 /// The blocks of the language.
@@ -26,6 +27,7 @@ pub(crate) enum BlockKind {
     Init,
     Fit,
     Report,
+    Notation,
 }
 
 impl BlockKind {
@@ -36,6 +38,7 @@ impl BlockKind {
             BlockKind::Init => "init",
             BlockKind::Fit => "fit",
             BlockKind::Report => "report",
+            BlockKind::Notation => "notation",
         }
     }
 
@@ -43,9 +46,11 @@ impl BlockKind {
     pub(crate) fn items(self) -> &'static [&'static str] {
         match self {
             BlockKind::Posterior => &["q", "point", "fixed", "implicit"],
-            BlockKind::Init => &[],
-            BlockKind::Fit => &["sweep", "stop", "restarts", "seed", "accelerate", "allocations", "warmup"],
-            BlockKind::Report => &["top", "heat", "image"],
+            BlockKind::Init | BlockKind::Notation => &[],
+            BlockKind::Fit => {
+                &["sweep", "stop", "restarts", "seed", "accelerate", "allocations", "warmup", "batch"]
+            }
+            BlockKind::Report => &["top", "bars", "curve", "heat", "intervals", "image", "compare"],
         }
     }
 
@@ -387,6 +392,8 @@ impl<'a, 't> Splitter<'a, 't> {
             "point" | "fixed" | "implicit" => before_word || before_open,
             "q" => before_open,
             "posterior" | "init" | "fit" | "report" => next.is_none_or(|next| next.is("{")),
+            // This word is not reserved.
+            "notation" if next.is_some_and(|next| next.is("{")) => true,
             _ => match self.after_target(index) {
                 Some((after, subscripts)) => after.is("~") || (subscripts && after.is("=")),
                 None => false,
@@ -410,8 +417,9 @@ impl<'a, 't> Splitter<'a, 't> {
         match token.text {
             "model" | "axis" | "data" | "const" => next.is_some_and(|next| next.is_word()),
             "posterior" | "init" | "fit" | "report" => next.is_some_and(|next| next.is("{")),
+            "notation" if next.is_some_and(|next| next.is("{")) => true,
             _ => {
-                matches!(kind, BlockKind::Posterior | BlockKind::Fit)
+                matches!(kind, BlockKind::Posterior | BlockKind::Fit | BlockKind::Notation)
                     && self.after_target(self.at).is_some_and(|(after, _)| after.is("~"))
             }
         }
@@ -522,7 +530,7 @@ impl<'a, 't> Splitter<'a, 't> {
                 self.diagnostics.push(
                     Diagnostic::error("E0118", format!("there is no block `{head}`"))
                         .at(span, "unknown block")
-                        .possible("the blocks are `posterior`, `init`, `fit` and `report`")
+                        .possible("the blocks are `posterior`, `init`, `fit`, `report` and `notation`")
                         .help(help),
                 );
                 self.skip_braces();
@@ -532,7 +540,9 @@ impl<'a, 't> Splitter<'a, 't> {
                     self.diagnostics.push(
                         Diagnostic::error("E0117", "`{` after something that opens no block")
                             .at(brace.span, "not expected here")
-                            .possible("`posterior {`, `init {`, `fit {` and `report {` open a block")
+                            .possible(
+                                "`posterior {`, `init {`, `fit {`, `report {` and `notation {` open a block",
+                            )
                             .help("remove the braces, or write the keyword right before `{`"),
                     );
                 }
@@ -547,7 +557,7 @@ impl<'a, 't> Splitter<'a, 't> {
         self.diagnostics.push(
             Diagnostic::error("E0117", "`{` without a keyword")
                 .at(brace.span, "opens nothing")
-                .possible("`posterior {`, `init {`, `fit {` and `report {` open a block")
+                .possible("`posterior {`, `init {`, `fit {`, `report {` and `notation {` open a block")
                 .help("write the keyword on the same line, or remove the braces"),
         );
         if self.block.is_some() {
@@ -745,11 +755,13 @@ pub(crate) fn item_forms(kind: BlockKind) -> &'static str {
         BlockKind::Init => "a line of `init` is `w[i, k] = expression` or `w[i, k] ~ Family(...)`",
         BlockKind::Fit => {
             "a line of `fit` is `sweep a, (b, c)`, `stop when rel_elbo < 1e-6 for 3`, `restarts = 10`, `seed = 1`, \
-             `accelerate = auto`, `allocations = collapsed`, `warmup means 60`, `warmup collapsed 60` or \
-             `warmup shapes 0.6 over 40`"
+             `accelerate = auto`, `allocations = collapsed`, `warmup means 60`, `warmup collapsed 60`, \
+             `warmup shapes 0.6 over 40`, `batch doc` or `batch doc in 16`"
         }
         BlockKind::Report => {
-            "a line of `report` is `top 10 word in beta[k, v]`, `heat w` or `image pixel = 28 x 28`"
+            "a line of `report` is `top 10 word in beta[k, v]`, `bars type in h[k, j]`, `curve week in d[i, k]`, `heat w`, \
+             `intervals w`, `image pixel = 28 x 28` or `compare z with FILE:COLUMN`"
         }
+        BlockKind::Notation => "a line of `notation` is `theta.concentration = gamma` or `sigma2 = sigma^2`",
     }
 }

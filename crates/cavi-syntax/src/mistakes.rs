@@ -40,11 +40,15 @@ pub(crate) fn token_mistake(token: &Token<'_>) -> Option<Diagnostic> {
         TokenKind::ForeignSign => foreign_sign(token),
         TokenKind::Quoted => {
             let inside = &text[1..text.len() - 1];
-            Diagnostic::error("E0127", format!("quotes around `{inside}`"))
-                .at(token.span, "the language has no strings")
-                .help(match inside.contains(['.', '/', '\\']) {
-                    true => format!("files are given on the command line: `data y[n] : real` here, and `--data y={inside}` there"),
-                    false => format!("write `{inside}` without quotes, if it is a name"),
+            let found = match inside {
+                "" => "quotes with nothing between them".to_owned(),
+                _ => format!("quotes around `{inside}`"),
+            };
+            Diagnostic::error("E0127", found).at(token.span, "the language has no strings").help(match inside {
+                    "" => "write text for readers as a comment, which starts with `#`".to_owned(),
+                    _ if inside.parse::<f64>().is_ok() => format!("write the number without quotes: `{inside}`"),
+                    _ if inside.contains(['.', '/', '\\']) => format!("files are given on the command line: `data y[n] : real` here, and `--data y={inside}` there"),
+                    _ => format!("write `{inside}` without quotes, if it is a name"),
                 })
         }
         TokenKind::ForeignComment => {
@@ -226,7 +230,7 @@ pub(crate) fn second_statement(tokens: &[Token<'_>], found: usize) -> bool {
         "q" => next.is_some_and(|next| next.is("(")),
         "posterior" | "init" | "fit" | "report" => next.is_none(),
         "stop" => next.is_some_and(|next| next.is("when")),
-        "sweep" | "warmup" | "heat" | "top" | "image" => next.is_some(),
+        "sweep" | "warmup" | "batch" | "heat" | "top" | "image" => next.is_some(),
         _ => {
             let mut depth = 0usize;
             for after in &tokens[found + 1..] {

@@ -1,5 +1,7 @@
 //! Text becomes the tree, with every mistake of the file in one run.
 
+use std::collections::BTreeMap;
+
 use cavi_grammar::{CaviParser, Rule};
 use pest::Parser;
 use pest::iterators::Pair;
@@ -42,11 +44,17 @@ pub fn parse(text: &str) -> (Program, Vec<Diagnostic>) {
 /// One reserved word as a name is one mistake: the first complaint points to all places.
 fn with_reserved_words_once(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut kept: Vec<Diagnostic> = Vec::with_capacity(diagnostics.len());
+    let mut firsts: BTreeMap<String, usize> = BTreeMap::new();
     for diagnostic in diagnostics {
-        let is_same = |own: &&mut Diagnostic| own.code == "E0105" && own.message == diagnostic.message;
-        match (kept.iter_mut().find(is_same), &diagnostic.primary) {
-            (Some(first), Some((span, _))) => first.secondary.push((*span, "and here".to_owned())),
-            _ => kept.push(diagnostic),
+        let first = firsts.get(&diagnostic.message).filter(|_| diagnostic.code == "E0105");
+        match (first, &diagnostic.primary) {
+            (Some(first), Some((span, _))) => kept[*first].secondary.push((*span, "and here".to_owned())),
+            _ => {
+                if diagnostic.code == "E0105" {
+                    firsts.entry(diagnostic.message.clone()).or_insert(kept.len());
+                }
+                kept.push(diagnostic);
+            }
         }
     }
     kept
@@ -172,6 +180,9 @@ fn line_text(tokens: &[Token<'_>]) -> String {
     text
 }
 
+/// So many single tokens of a line are reported.
+const MOST_OF_A_LINE: usize = 10;
+
 /// The block that is being read.
 struct OpenBlock {
     head: Span,
@@ -184,6 +195,7 @@ enum Items {
     Init(Vec<Item<InitItem>>),
     Fit(Vec<Item<FitItem>>),
     Report(Vec<Item<ReportItem>>),
+    Notation(Vec<Item<NotationItem>>),
 }
 
 struct ProgramParser {
@@ -211,6 +223,7 @@ impl ProgramParser {
                         BlockKind::Init => Items::Init(Vec::new()),
                         BlockKind::Fit => Items::Fit(Vec::new()),
                         BlockKind::Report => Items::Report(Vec::new()),
+                        BlockKind::Notation => Items::Notation(Vec::new()),
                     };
                     open = Some(OpenBlock { head: line.span(), trivia: line.trivia, items });
                 }
@@ -231,14 +244,16 @@ impl ProgramParser {
     /// Reports what is wrong with single tokens of a line; whether nothing is.
     fn readable(&mut self, line: &Line<'_>) -> bool {
         let before = self.diagnostics.len();
-        self.diagnostics.extend(line.tokens.iter().filter_map(|token| {
+        let mistakes = line.tokens.iter().filter_map(|token| {
             let mistake = token_mistake(token)?;
             let help = assignment(&line.tokens, token);
             Some(match help {
                 Some(help) => mistake.help(help),
                 None => mistake,
             })
-        }));
+        });
+        // A line of many is no program: it is another file.
+        self.diagnostics.extend(mistakes.take(MOST_OF_A_LINE));
         self.diagnostics.len() == before && !line.bad
     }
 
@@ -335,6 +350,10 @@ impl ProgramParser {
                 let kind = report(&line);
                 items.push(Item { kind, span, trivia: line.trivia });
             }
+            Items::Notation(items) => {
+                let kind = self.notation(&line);
+                items.extend(kind.map(|kind| Item { kind, span, trivia: line.trivia }));
+            }
         }
     }
 
@@ -384,10 +403,31 @@ impl ProgramParser {
             "sweep" => Rule::sweep_line,
             "stop" => Rule::stop_line,
             "warmup" => Rule::warmup_line,
+            "batch" => Rule::batch_line,
             _ if BlockKind::Fit.items().contains(&head) => Rule::setting_line,
             _ => return self.unknown_item(line, BlockKind::Fit),
         };
         self.run(line, rule, |builder, pair| builder.fit(pair))
+    }
+
+    fn notation(&mut self, line: &Line<'_>) -> Option<NotationItem> {
+        // A point between two names belongs to these lines alone.
+        let tokens = line.tokens.iter().filter(|token| !token.is_point()).copied().collect();
+        let without = Line { tokens, trivia: Trivia::default(), bad: line.bad };
+        if !self.readable(&without) {
+            return None;
+        }
+        match pest(&line.tokens, Rule::notation_line, |builder, pair| builder.notation(pair)) {
+            Ok(item) => Some(item),
+            Err(diagnostics) => {
+                let forms = |own: Diagnostic| match (&own.possible, &own.help) {
+                    (None, None) => own.possible(item_forms(BlockKind::Notation)),
+                    _ => own,
+                };
+                self.diagnostics.extend(diagnostics.into_iter().map(forms));
+                None
+            }
+        }
     }
 
     /// A line of a block that starts with no word of its items.
@@ -426,6 +466,7 @@ impl OpenBlock {
             Items::Init(items) => StatementKind::Init(block(items, trailing_comments, beside_close)),
             Items::Fit(items) => StatementKind::Fit(block(items, trailing_comments, beside_close)),
             Items::Report(items) => StatementKind::Report(block(items, trailing_comments, beside_close)),
+            Items::Notation(items) => StatementKind::Notation(block(items, trailing_comments, beside_close)),
         };
         let span = Span::new(self.head.start, end.max(self.head.end));
         Statement { kind, span, trivia: self.trivia }
@@ -450,8 +491,14 @@ fn report(line: &Line<'_>) -> ReportItem {
         "top" => Some(Rule::top_line),
         "heat" => Some(Rule::heat_line),
         "image" => Some(Rule::image_line),
+        "bars" => Some(Rule::bars_line),
+        "curve" => Some(Rule::curve_line),
+        "intervals" => Some(Rule::intervals_line),
         _ => None,
     };
+    if let Some(compared) = compared(line) {
+        return compared;
+    }
     let known = if line.bad { None } else { rule };
     known.and_then(|rule| pest(&line.tokens, rule, |builder, pair| builder.report(pair)).ok()).unwrap_or_else(
         || {
@@ -460,6 +507,22 @@ fn report(line: &Line<'_>) -> ReportItem {
             ReportItem::Unknown(words.join(" "))
         },
     )
+}
+
+/// `compare z with FILE:COLUMN`: the name of a file holds signs that are none of the language, and is taken as it stands.
+fn compared(line: &Line<'_>) -> Option<ReportItem> {
+    let place = line.tokens.iter().position(|token| token.is("with"))?;
+    let (variable, file) = line.tokens.split_at(place);
+    let with = line_text(file.get(1..)?).trim().to_owned();
+    let is_compare = variable.first().is_some_and(|token| token.is("compare"));
+    if !is_compare || with.is_empty() || with.contains(char::is_whitespace) {
+        return None;
+    }
+    let found = pest(variable, Rule::compare_line, |builder, pair| builder.report(pair)).ok()?;
+    Some(match found {
+        ReportItem::Compare { variable, .. } => ReportItem::Compare { variable, with },
+        other => other,
+    })
 }
 
 /// The first `~` or `=` of a line outside brackets.
@@ -490,7 +553,7 @@ fn home(word: &str) -> Option<BlockKind> {
 const KEYWORDS: [&str; 4] = ["model", "axis", "data", "const"];
 
 const FORMS: &str = "a statement starts with `model`, `axis`, `data`, `const` or the name that it is about; \
-                     blocks are `posterior`, `init`, `fit` and `report`";
+                     blocks are `posterior`, `init`, `fit`, `report` and `notation`";
 
 /// The rule that a statement's first tokens ask for.
 fn statement_rule(tokens: &[Token<'_>]) -> Result<Rule, Box<Diagnostic>> {
@@ -553,6 +616,13 @@ fn misspelt(head: &Token<'_>) -> Diagnostic {
     let text = head.text;
     let help = match nearest(text, KEYWORDS.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
+        None if ["observe", "observed", "obs", "given", "input"].contains(&text) => {
+            "what is observed is declared, `data NAME[...] : real`, and its statement is written as that of a latent, `NAME[...] ~ Family(...)`"
+                .to_string()
+        }
+        None if ["plate", "dim", "index", "range", "coords"].contains(&text) => {
+            "an index set is an axis with its letter: `axis NAME[n]`".to_string()
+        }
         None => "latents need no declaration: write `NAME[...] ~ Family(...)`".to_string(),
     };
     Diagnostic::error("E0102", format!("`{text}` starts no statement"))

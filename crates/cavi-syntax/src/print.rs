@@ -84,6 +84,7 @@ impl Printer {
             StatementKind::Init(block) => return self.block("init", block, trivia, init_text),
             StatementKind::Fit(block) => return self.block("fit", block, trivia, fit_text),
             StatementKind::Report(block) => return self.block("report", block, trivia, report_text),
+            StatementKind::Notation(block) => return self.block("notation", block, trivia, notation_text),
         };
         self.line(&line, trivia, "");
     }
@@ -226,6 +227,8 @@ fn fit_text(item: &FitItem) -> String {
             format!("stop when {} < {}{sweeps}", quantity.text, number_text(*tolerance))
         }
         FitItem::Setting { name, value } => format!("{} = {}", name.text, print_expression(value)),
+        FitItem::Batch { axis, shards: None } => format!("batch {}", axis.text),
+        FitItem::Batch { axis, shards: Some(shards) } => format!("batch {} in {shards}", axis.text),
         FitItem::Warmup(warmups) => format!("warmup {}", join(warmups, Warmup::to_string)),
     }
 }
@@ -264,8 +267,24 @@ fn report_text(item: &ReportItem) -> String {
         }
         ReportItem::Heat(variable) => format!("heat {}", print_reference(variable)),
         ReportItem::Image { axis, height, width } => format!("image {} = {height} x {width}", axis.text),
+        ReportItem::Bars { axis, variable } => {
+            format!("bars {} in {}", axis.text, print_reference(variable))
+        }
+        ReportItem::Curve { axis, variable } => {
+            format!("curve {} in {}", axis.text, print_reference(variable))
+        }
+        ReportItem::Intervals(variable) => format!("intervals {}", print_reference(variable)),
+        ReportItem::Compare { variable, with } => {
+            format!("compare {} with {with}", print_reference(variable))
+        }
         ReportItem::Unknown(text) => text.clone(),
     }
+}
+
+fn notation_text(item: &NotationItem) -> String {
+    let parameter = item.parameter.as_ref().map_or_else(String::new, |own| format!(".{}", own.text));
+    let squared = if item.squared { "^2" } else { "" };
+    format!("{}{parameter} = {}{squared}", item.variable.text, item.symbol.text)
 }
 
 /// A number whose own text the tree does not hold, as short as it can be read back.

@@ -15,6 +15,29 @@ pub fn position(text: &str, offset: usize) -> (usize, usize) {
     (line.number, line.column(offset) + 1)
 }
 
+/// Where the lines of a text begin, for the places of many diagnostics.
+pub struct Places<'t> {
+    text: &'t str,
+    starts: Vec<usize>,
+}
+
+impl<'t> Places<'t> {
+    /// Those of a text.
+    pub fn of(text: &'t str) -> Places<'t> {
+        let behind = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(place, _)| place + 1);
+        Places { text, starts: std::iter::once(0).chain(behind).collect() }
+    }
+
+    /// As [`position`], without a walk through the text before the line.
+    pub fn position(&self, offset: usize) -> (usize, usize) {
+        let offset = offset.min(self.text.len());
+        let number = self.starts.partition_point(|start| *start <= offset);
+        let start = self.starts[number - 1];
+        let (_, column) = position(&self.text[start..], offset - start);
+        (number, column)
+    }
+}
+
 /// Renders a diagnostic: message, place, the lines it concerns with carets under them, what is possible, what to try.
 ///
 /// `file_name` is what the user typed for the file that holds `text`. The result ends with a newline.
@@ -52,21 +75,21 @@ pub fn render(diagnostic: &Diagnostic, file_name: &str, text: &str, color: bool)
     }
     // The lines in the order of the text; on one line the primary mark stays first.
     marks.sort_by_key(|mark| mark.line.number);
-    let mut shown: Option<usize> = None;
+    let mut shown: Option<(usize, usize)> = None;
     for mark in &marks {
-        if shown != Some(mark.line.number) {
+        if shown != Some((mark.line.number, mark.from)) {
             match shown {
                 None => {
                     let _ = writeln!(out, "{gutter}");
                 }
-                Some(previous) if previous + 1 < mark.line.number => {
+                Some((previous, _)) if previous + 1 < mark.line.number => {
                     let _ = writeln!(out, "{}", paint.styled(Style::Blue, "..."));
                 }
                 Some(_) => {}
             }
-            shown = Some(mark.line.number);
+            shown = Some((mark.line.number, mark.from));
             let number = paint.styled(Style::Blue, &format!("{:>width$} |", mark.line.number));
-            let _ = writeln!(out, "{}", format!("{number} {}", expanded(mark.line.text)).trim_end());
+            let _ = writeln!(out, "{}", format!("{number} {}", mark.shown).trim_end());
         }
         let carets: String = std::iter::repeat_n(mark.sign, mark.length).collect();
         let underline = format!("{carets} {}", visible(mark.label));
@@ -101,6 +124,10 @@ struct Mark<'t> {
     line: Line<'t>,
     /// Characters before it on its line.
     column: usize,
+    /// The first character of the line that is shown: of a long line a part is.
+    from: usize,
+    /// What is shown of the line, tabs expanded.
+    shown: String,
     /// Cells before it, tabs expanded.
     indent: usize,
     /// Cells under it, at least one.
@@ -116,10 +143,38 @@ impl<'t> Mark<'t> {
         let column = line.column(span.start);
         // Of a place that goes over several lines the first is shown.
         let end = line.column(span.end.max(span.start));
-        let indent = expanded(&take_characters(line.text, column)).chars().count();
-        let length = expanded(&take_characters(line.text, end)).chars().count().saturating_sub(indent).max(1);
-        Mark { line, column, indent, length, label, sign, style }
+        let (from, part, more) = part_of(line.text, column);
+        let before = if from > 0 { DOTS } else { "" };
+        let cells = |to: usize| {
+            let own: String = part.chars().take(to - from).collect();
+            expanded(&format!("{before}{own}")).chars().count()
+        };
+        let shown = from + part.chars().count();
+        let indent = cells(column.min(shown));
+        let length = cells(end.min(shown)).saturating_sub(indent).max(1);
+        let shown = expanded(&format!("{before}{part}{}", if more { DOTS } else { "" }));
+        Mark { line, column, from, shown, indent, length, label, sign, style }
     }
+}
+
+/// Lines of more characters than this are shown in part.
+const LONG: usize = 1000;
+/// So many characters before a place, and so many from it on.
+const BEFORE: usize = 60;
+const BEHIND: usize = 140;
+/// What stands for the rest of a line.
+const DOTS: &str = "...";
+
+/// The part of a line that is shown around a place, the number of characters before it, and whether there are some behind it.
+fn part_of(line: &str, column: usize) -> (usize, &str, bool) {
+    if line.len() <= LONG || line.chars().nth(LONG).is_none() {
+        return (0, line, false);
+    }
+    let from = if column < BEHIND { 0 } else { column - BEFORE };
+    let mut places = line.char_indices().map(|(place, _)| place).skip(from);
+    let start = places.next().unwrap_or(line.len());
+    let end = places.nth(BEFORE + BEHIND - 1).unwrap_or(line.len());
+    (from, &line[start..end], end < line.len())
 }
 
 /// A line of the text.
@@ -151,10 +206,6 @@ impl<'t> Line<'t> {
     fn column(&self, offset: usize) -> usize {
         self.text.char_indices().take_while(|(index, _)| self.start + index < offset).count()
     }
-}
-
-fn take_characters(text: &str, count: usize) -> String {
-    text.chars().take(count).collect()
 }
 
 /// A line of the text as it is shown: tabs to the next multiple of four, other control characters made visible.
@@ -212,9 +263,45 @@ impl Paint {
     }
 }
 
+/// Renders diagnostics one after another, an empty line behind each: the first hundred, and how many more there are.
+pub fn render_all(diagnostics: &[Diagnostic], file_name: &str, text: &str, color: bool) -> String {
+    let shown = diagnostics.iter().take(MOST);
+    let mut out: String = shown.map(|own| render(own, file_name, text, color) + "\n").collect();
+    if let Some(more @ 1..) = diagnostics.len().checked_sub(MOST) {
+        let _ = writeln!(out, "and {more} more; `cavi check --json` lists all");
+    }
+    out
+}
+
+/// So many diagnostics are shown: nobody reads more at once.
+const MOST: usize = 100;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_long_line_the_part_around_the_place_is_shown() {
+        let text = format!("a ~ b{}+ bad, sd = 1) {}", " ".repeat(70_000), "c".repeat(5000));
+        let start = text.find("bad").unwrap_or(0);
+        let diagnostic = Diagnostic::error("E0101", "unknown").at(Span::new(start, start + 3), "here");
+        let expected = format!(
+            "error[E0101]: unknown\n --> m.cavi:1:70008\n  |\n1 | ...{}+ bad, sd = 1) {}...\n  | {}^^^ here\n",
+            " ".repeat(58),
+            "c".repeat(127),
+            " ".repeat(63)
+        );
+        check(&diagnostic, &text, &expected);
+    }
+
+    #[test]
+    fn of_many_diagnostics_the_first_are_shown_and_the_others_counted() {
+        let all = vec![Diagnostic::error("E0101", "unknown").at(Span::new(0, 1), "here"); 102];
+        let text = render_all(&all, "m.cavi", "a", false);
+        assert_eq!(text.matches("error[E0101]").count(), 100);
+        assert!(text.ends_with("and 2 more; `cavi check --json` lists all\n"), "{text}");
+        assert_eq!(render_all(&all[..1], "m.cavi", "a", false), render(&all[0], "m.cavi", "a", false) + "\n");
+    }
 
     fn check(diagnostic: &Diagnostic, text: &str, expected: &str) {
         let rendered = render(diagnostic, "m.cavi", text, false);
@@ -300,5 +387,11 @@ error[E0106]: open
         assert_eq!(position("ab\ncd", 3), (2, 1));
         assert_eq!(position("ab\ncd", 5), (2, 3));
         assert_eq!(position("\u{FEFF}ab", 4), (1, 2));
+        for text in ["ab\ncd", "\u{FEFF}ab\n\nβc\n", "", "\n"] {
+            let places = Places::of(text);
+            for offset in (0..text.len() + 3).filter(|own| text.is_char_boundary(*own) || *own > text.len()) {
+                assert_eq!(places.position(offset), position(text, offset), "{text:?} {offset}");
+            }
+        }
     }
 }

@@ -60,6 +60,11 @@ impl Token<'_> {
         self.is_word() && !self.is_reserved()
     }
 
+    /// Whether it is a point that belongs to no number, as in `theta.mean`.
+    pub(crate) fn is_point(&self) -> bool {
+        self.kind == TokenKind::Stray && self.text == "."
+    }
+
     /// Whether it is a reserved word.
     pub(crate) fn is_reserved(&self) -> bool {
         self.is_word() && RESERVED.contains(&self.text)

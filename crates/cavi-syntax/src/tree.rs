@@ -358,6 +358,13 @@ impl Builder {
         match pair.as_rule() {
             Rule::sweep_line => FitItem::Sweep(self.schedule(pair.into_inner())),
             Rule::warmup_line => FitItem::Warmup(self.warmups(pair.into_inner())),
+            Rule::batch_line => {
+                let mut pairs = parts(pair, Some(Rule::kw_batch));
+                let axis = self.name(&take(&mut pairs));
+                let shards =
+                    take_if(&mut pairs, Rule::kw_in).map(|_| self.whole(&take(&mut pairs), "`in`", 1));
+                FitItem::Batch { axis, shards }
+            }
             Rule::setting_line => {
                 let mut pairs = pair.into_inner();
                 let name = self.name(&take(&mut pairs));
@@ -426,6 +433,18 @@ impl Builder {
         found
     }
 
+    /// A line of `notation { }`.
+    pub(crate) fn notation(&mut self, pair: Pair<'_, Rule>) -> NotationItem {
+        let mut pairs = pair.into_inner();
+        let variable = self.name(&take(&mut pairs));
+        let parameter = take_if(&mut pairs, Rule::dot).map(|_| self.name(&take(&mut pairs)));
+        take_if(&mut pairs, Rule::assign);
+        let mut symbol = take(&mut pairs).into_inner();
+        let name = self.name(&take(&mut symbol));
+        let squared = take_if(&mut symbol, Rule::squared).is_some();
+        NotationItem { variable, parameter, symbol: name, squared }
+    }
+
     /// A line of `report { }`.
     pub(crate) fn report(&mut self, pair: Pair<'_, Rule>) -> ReportItem {
         let rule = pair.as_rule();
@@ -449,6 +468,25 @@ impl Builder {
                 let height = self.whole(&take(&mut pairs), "`image`", 1);
                 let width = self.whole(&take(&mut pairs), "`image`", 1);
                 ReportItem::Image { axis, height, width }
+            }
+            Rule::bars_line | Rule::curve_line => {
+                // The keyword.
+                take(&mut pairs);
+                let axis = self.name(&take(&mut pairs));
+                take_if(&mut pairs, Rule::kw_in);
+                let variable = self.reference(take(&mut pairs));
+                match rule {
+                    Rule::bars_line => ReportItem::Bars { axis, variable },
+                    _ => ReportItem::Curve { axis, variable },
+                }
+            }
+            Rule::intervals_line => {
+                take_if(&mut pairs, Rule::kw_intervals);
+                ReportItem::Intervals(self.reference(take(&mut pairs)))
+            }
+            Rule::compare_line => {
+                take_if(&mut pairs, Rule::kw_compare);
+                ReportItem::Compare { variable: self.reference(take(&mut pairs)), with: String::new() }
             }
             rule => unreachable!("{rule:?} is no line of `report`"),
         }

@@ -11,12 +11,17 @@
 //! none has both. Averaged over pairs, then over components (Bouma, 2009; Lau, Newman and Baldwin, 2014).
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use cavi_algebra::{ArrayId, AxisId, Support};
-use cavi_executor::BoundArray;
+use cavi_executor::{BoundArray, Parameters};
+use cavi_files::format_number;
+use serde_json::{Map, Value, json};
 
-use crate::bind::{DataError, SetInput, SetValue};
+use crate::bind::{DataError, Inputs, SetInput, SetValue};
 use crate::compare::{ByEntry, Difference, difference};
+use crate::directory::number;
 use crate::error::Error;
 use crate::fit::Fit;
 use crate::heldout::HeldOut;
@@ -114,22 +119,67 @@ pub fn candidate(
 ) -> Result<Candidate, Error> {
     let (seed, threads) = settings;
     let entries = crate::heldout::by_entry(problem, &fit.parameters, held, seed, threads)?;
-    let chosen = matching::chosen(&problem.as_given().model, None, None).ok();
-    let of = |fit: &Fit| {
-        let (array, axis) = chosen?;
-        Components::of_parameters(problem, &fit.parameters, array, axis)
-    };
-    let runs: Vec<Components> = fit.kept.iter().filter_map(|(_, own)| of(own)).collect();
-    let coherence = chosen.and_then(|(array, axis)| coherence(problem, array, axis, &of(fit)?));
+    let runs: Vec<&Parameters> = fit.kept.iter().map(|(_, own)| &own.parameters).collect();
+    let (stability, coherence) = of_components(problem, &fit.parameters, &runs);
     let run = fit.run();
-    Ok(Candidate {
-        values,
-        entries,
-        elbo: run.elbo,
-        converged: run.converged,
-        stability: matching::stability(&runs),
-        coherence,
-    })
+    Ok(Candidate { values, entries, elbo: run.elbo, converged: run.converged, stability, coherence })
+}
+
+/// What is known of a fit in a directory, with its runs if they were kept. The data are those that are `given`, else its own files.
+///
+/// # Errors
+/// A directory that holds no fit, or one of which nothing was held out; data that are not its own.
+pub fn candidate_in(
+    values: Vec<(String, f64)>,
+    directory: &Path,
+    given: Option<&Inputs>,
+    threads: usize,
+) -> Result<Candidate, Error> {
+    let fits = crate::compare::open(&[directory], given)?;
+    let entries = crate::compare::by_entry(&fits, threads)?.swap_remove(0);
+    let fit = &fits[0];
+    let mut runs = Vec::new();
+    for own in runs_in(directory)? {
+        runs.push(crate::reopen::open(&own, given)?.parameters);
+    }
+    let (stability, coherence) =
+        of_components(&fit.problem, &fit.parameters, &runs.iter().collect::<Vec<_>>());
+    let summary = &fit.stored.summary;
+    let elbo = summary["elbo"].as_f64().unwrap_or(f64::NAN);
+    let converged = summary["converged"].as_bool().unwrap_or(false);
+    Ok(Candidate { values, entries, elbo, converged, stability, coherence })
+}
+
+/// The directories of the runs that were kept with a fit.
+fn runs_in(directory: &Path) -> Result<Vec<PathBuf>, DataError> {
+    let runs = directory.join("runs");
+    if !runs.is_dir() {
+        return Ok(Vec::new());
+    }
+    let unreadable =
+        |error: std::io::Error| DataError::new(format!("`{}` cannot be read: {error}", runs.display()));
+    let mut found = Vec::new();
+    for entry in fs::read_dir(&runs).map_err(unreadable)? {
+        found.push(entry.map_err(unreadable)?.path());
+    }
+    found.retain(|own| own.join("summary.json").is_file());
+    found.sort();
+    Ok(found)
+}
+
+/// How alike the components of the runs are, and how often the words of those of a fit stand together.
+fn of_components(
+    problem: &Problem,
+    parameters: &Parameters,
+    runs: &[&Parameters],
+) -> (Option<f64>, Option<f64>) {
+    let Ok((array, axis)) = matching::chosen(&problem.as_given().model, None, None) else {
+        return (None, None);
+    };
+    let of = |parameters: &Parameters| Components::of_parameters(problem, parameters, array, axis);
+    let runs: Vec<Components> = runs.iter().filter_map(|own| of(own)).collect();
+    let coherence = of(parameters).and_then(|own| coherence(problem, array, axis, &own));
+    (matching::stability(&runs), coherence)
 }
 
 impl Candidate {
@@ -157,11 +207,28 @@ impl Candidate {
     }
 }
 
-/// The place of the best candidate, that of the one suggested, and for each how much it is below the best.
+/// Candidates, the best of them and the one to take.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// What was tried.
+    pub candidates: Vec<Candidate>,
+    /// How much each is below the best, a unit.
+    pub below: Vec<Difference>,
+    /// The place of the candidate with the best score.
+    pub best: usize,
+    /// The place of the smallest one within one standard error of it.
+    pub suggested: usize,
+}
+
+/// The names of the numbers of a candidate, in the order of [`Choice::numbers`].
+pub const COLUMNS: [&str; 7] =
+    ["score", "se", "below_best", "below_best_se", "elbo", "stability", "coherence"];
+
+/// The best of the candidates, and the one to take.
 ///
 /// # Errors
-/// Candidates of which other entries were held out: a value that changes the data.
-pub fn suggest(candidates: &[Candidate]) -> Result<(usize, usize, Vec<Difference>), DataError> {
+/// No candidate; candidates of which other entries were held out: a value that changes the data.
+pub fn suggest(candidates: Vec<Candidate>) -> Result<Choice, DataError> {
     let score = |place: &usize| {
         let own = candidates[*place].score().0;
         if own.is_nan() { f64::NEG_INFINITY } else { own }
@@ -176,7 +243,69 @@ pub fn suggest(candidates: &[Candidate]) -> Result<(usize, usize, Vec<Difference
         .filter(within)
         .min_by(|one, other| size(one).total_cmp(&size(other)))
         .unwrap_or(best);
-    Ok((best, suggested, below))
+    Ok(Choice { candidates, below, best, suggested })
+}
+
+impl Choice {
+    /// The numbers of a candidate by the names of [`COLUMNS`]; `None` where there is none.
+    pub fn numbers(&self, place: usize) -> [Option<f64>; 7] {
+        let own = &self.candidates[place];
+        let (score, error) = own.score();
+        let Difference { value, standard_error } = self.below[place];
+        [
+            Some(score),
+            Some(error),
+            Some(value),
+            Some(standard_error),
+            Some(own.elbo),
+            own.stability,
+            own.coherence,
+        ]
+    }
+
+    /// Why this one is suggested.
+    pub fn reason(&self) -> String {
+        let name = |place: usize| {
+            let each = self.candidates[place].values.iter();
+            each.map(|(name, value)| format!("{name}={}", format_number(*value)))
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        if self.best == self.suggested {
+            return format!(
+                "suggested: {}, which has the best held-out score, and no smaller value is within one standard error",
+                name(self.best)
+            );
+        }
+        let Difference { value, standard_error } = self.below[self.suggested];
+        format!(
+            "suggested: {}, the smallest within one standard error of the best ({}): {value:.6} a unit below it, standard error {standard_error:.6}",
+            name(self.suggested),
+            name(self.best)
+        )
+    }
+
+    /// As JSON: the `candidates` with their numbers, the values of the `best` and of the one `suggested`, and the `reason`.
+    pub fn json(&self) -> Value {
+        let values = |place: usize| -> Map<String, Value> {
+            self.candidates[place].values.iter().map(|(name, value)| (name.clone(), number(*value))).collect()
+        };
+        let one = |place: usize| {
+            let numbers = COLUMNS.iter().zip(self.numbers(place));
+            let mut json: Map<String, Value> = numbers
+                .map(|(name, value)| ((*name).to_owned(), value.map_or(Value::Null, number)))
+                .collect();
+            json.insert("values".to_owned(), Value::Object(values(place)));
+            json.insert("converged".to_owned(), self.candidates[place].converged.into());
+            Value::Object(json)
+        };
+        json!({
+            "candidates": (0..self.candidates.len()).map(one).collect::<Vec<_>>(),
+            "best": values(self.best),
+            "suggested": values(self.suggested),
+            "reason": self.reason(),
+        })
+    }
 }
 
 /// The coherence of components over the columns of counts; `None` where these are no words in documents.
@@ -281,8 +410,9 @@ mod tests {
             coherence: None,
         };
         // Against the last, 2 is worse everywhere, and 3 is now better and now worse.
-        let all = [of(2.0, &[-3.0, -3.1, -2.9]), of(3.0, &[-1.0, -2.0, -1.1]), of(4.0, &[-1.5, -1.0, -1.5])];
-        let (best, suggested, below) = suggest(&all).unwrap();
+        let all =
+            vec![of(2.0, &[-3.0, -3.1, -2.9]), of(3.0, &[-1.0, -2.0, -1.1]), of(4.0, &[-1.5, -1.0, -1.5])];
+        let Choice { best, suggested, below, .. } = suggest(all).unwrap();
         assert_eq!((best, suggested), (2, 1));
         assert!(below[0].value > below[0].standard_error && below[1].value < below[1].standard_error);
     }

@@ -8,8 +8,11 @@
 
 use std::path::Path;
 
+use serde_json::{Value, json};
+
 use crate::bind::{DataError, Hidden, Inputs};
 use crate::data_files;
+use crate::directory::number;
 use crate::error::Error;
 use crate::heldout::HeldOut;
 use crate::prepare::Problem;
@@ -171,7 +174,7 @@ pub fn by_entry(fits: &[Reopened], threads: usize) -> Result<Vec<Vec<ByEntry>>, 
         .map(|fit| {
             let mut parts = fit.held.parts.clone();
             parts.sort_by_key(|part| order.iter().position(|own| *own == name(&fit.problem, part)));
-            let held = HeldOut { parts };
+            let held = HeldOut { parts, given_totals: fit.held.given_totals };
             crate::heldout::by_entry(&fit.problem, &fit.parameters, &held, fit.seed, threads)
         })
         .collect()
@@ -205,5 +208,50 @@ mod tests {
         // An entry that neither allows is no difference.
         let never = entries(&[1.0, 1.0], &[f64::NEG_INFINITY, -1.0], 0.0, false);
         assert_eq!(difference(from_ref(&never), from_ref(&never)).unwrap().value, 0.0);
+    }
+}
+
+/// Several fits by what they say of the same held-out entries.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The log predictive density of each.
+    pub totals: Vec<f64>,
+    /// How much each is below the best.
+    pub below: Vec<Difference>,
+    /// How many units were held out.
+    pub units: f64,
+    /// The place of the best.
+    pub best: usize,
+}
+
+/// Compares fits that [`open`] gave.
+///
+/// # Errors
+/// As [`by_entry`].
+pub fn comparison(fits: &[Reopened], threads: usize) -> Result<Comparison, Error> {
+    let entries = by_entry(fits, threads)?;
+    let totals: Vec<f64> = entries.iter().map(|own| own.iter().map(ByEntry::total).sum::<f64>()).collect();
+    let best = (0..totals.len()).rev().max_by(|one, other| totals[*one].total_cmp(&totals[*other]));
+    let Some(best) = best else { return Err(DataError::new("there is no fit to compare").into()) };
+    let below: Vec<Difference> =
+        entries.iter().map(|own| difference(&entries[best], own)).collect::<Result<_, _>>()?;
+    let units = entries[best].iter().map(ByEntry::units).sum();
+    Ok(Comparison { totals, below, units, best })
+}
+
+impl Comparison {
+    /// As JSON, fits by these names.
+    pub fn json(&self, names: &[String]) -> Value {
+        let each = names.iter().zip(&self.totals).zip(&self.below).map(|((name, total), below)| {
+            json!({
+                "fit": name,
+                "log_predictive": number(*total),
+                "per_unit": number(total / self.units),
+                "below_best": number(below.value),
+                "standard_error": number(below.standard_error),
+            })
+        });
+        let fits: Vec<Value> = each.collect();
+        json!({ "n_scored": number(self.units), "best": names[self.best], "fits": fits })
     }
 }

@@ -123,6 +123,7 @@ fn on_a_deep_stack(text: &str, file_name: &str, set: &[Set]) -> Checked {
             crate::allocations::check(equations, rule, &written).map(|own| own.at(span, "this setting"))
         });
         diagnostics.extend(rule);
+        diagnostics.extend(crate::notation::check(&model, equations));
         if !failed(&diagnostics) {
             diagnostics.extend(crate::allocations::notes(&model, equations));
         }

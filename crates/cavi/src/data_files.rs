@@ -48,6 +48,10 @@ fn hash_all(path: &Path, hash: u64) -> io::Result<u64> {
             hash_all(own, fnv1a(hash, name.as_bytes()))
         });
     }
+    // A pipe gives its bytes once, and a device has no end.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
     let mut file = BufReader::new(File::open(path)?);
     let mut buffer = vec![0; 1 << 16];
     let mut hash = hash;

@@ -3,7 +3,6 @@
 //! A directory is written beside its place and takes it as a whole, see `writer.rs`.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use cavi_executor::Precision;
@@ -12,11 +11,12 @@ use cavi_syntax::ast::{Allocations, StatementKind};
 use serde_json::{Map, Value, json};
 
 use crate::bind::{DataError, Inputs, SetInput, texts_json, texts_of_json};
+use crate::compile::Source;
 use crate::error::Error;
 use crate::explained::{Explained, Measure, explained};
 use crate::fit::{Fit, Settings};
-use crate::heldout::Score;
 use crate::heldout::folds::Folds;
+use crate::heldout::{Baselines, Score};
 use crate::prepare::Problem;
 use crate::project::Projection;
 use crate::writer::Writer;
@@ -49,6 +49,8 @@ pub struct Asked {
     pub set: Vec<String>,
     /// `--heldout`
     pub heldout: Vec<String>,
+    /// `--heldout-totals`
+    pub heldout_totals: bool,
     /// `--folds`
     pub folds: Option<usize>,
     /// `--init`
@@ -78,6 +80,8 @@ pub struct Summary<'a> {
     pub averaged: Option<&'a [Score]>,
     /// The cross-validation before it, if there was one.
     pub folds: Option<&'a Folds>,
+    /// What stands beside the scores, if they have anything beside them.
+    pub baselines: Option<&'a Baselines>,
 }
 
 /// A run of a fit that is kept, with how well it predicts what it was not given.
@@ -127,8 +131,17 @@ impl Directory {
         let Projection { rows, fit } = projection;
         let problem = &rows.problem;
         let tables = projection.tables();
-        let summary =
-            Summary { problem, fit, settings, asked, scores: &[], runs: &[], averaged: None, folds: None };
+        let summary = Summary {
+            problem,
+            fit,
+            settings,
+            asked,
+            scores: &[],
+            runs: &[],
+            averaged: None,
+            folds: None,
+            baselines: None,
+        };
         let mut json = summary.json();
         json["projected"] = json!({
             "fit": rows.directory().display().to_string(),
@@ -167,6 +180,7 @@ fn fill(path: &Path, summary: &Summary<'_>, json: &Value) -> Result<(), Error> {
             runs: &[],
             averaged: None,
             folds: None,
+            baselines: None,
             ..*summary
         };
         fill(&path.join(RUNS).join(run.number.to_string()), &own, &own.json())?;
@@ -203,7 +217,7 @@ fn table(name: &str) -> String {
 impl Summary<'_> {
     /// What `summary.json` holds and `--json` prints.
     pub fn json(&self) -> Value {
-        let Summary { problem, fit, settings, asked, scores, runs: kept, averaged, folds } = self;
+        let Summary { problem, fit, settings, asked, scores, runs: kept, averaged, folds, baselines } = self;
         let given = problem.as_given();
         let best = fit.run();
         let resolved = &fit.settings;
@@ -235,6 +249,7 @@ impl Summary<'_> {
                 "accelerate": if resolved.accelerates { "auto" } else { "none" },
                 "allocations": resolved.allocations.word(),
                 "warmup": warmup(fit),
+                "batch": resolved.batch.to_string(),
                 "precision": match settings.precision {
                     Precision::Double => "f64",
                     Precision::Single => "f32",
@@ -245,6 +260,7 @@ impl Summary<'_> {
                 "labels": asked.labels,
                 "set": asked.set,
                 "heldout": asked.heldout,
+                "heldout_totals": asked.heldout_totals,
                 "folds": asked.folds,
                 "init": asked.init,
                 "data_files": crate::data_files::json(&asked.data_files),
@@ -259,7 +275,14 @@ impl Summary<'_> {
             "failure": fit.failure.as_ref().map(|failure| failure.message.clone()),
             "elbo": number(best.elbo),
             "heldout": (!scores.is_empty()).then(|| scores_by_name(scores)),
+            "heldout_baselines": baselines.filter(|_| !scores.is_empty()).map(|own| own.json(scores)),
             "explained": explained_json(&explained(problem, &fit.parameters, best.seed, settings.threads)),
+            "components": crate::components::json(&crate::components::components(
+                problem,
+                &fit.parameters,
+                best.seed,
+                settings.threads,
+            )),
             "heldout_averaged": averaged.filter(|scores| !scores.is_empty()).map(|scores| json!({
                 "n_fits": kept.len(),
                 "arrays": scores_by_name(scores),
@@ -270,6 +293,7 @@ impl Summary<'_> {
             "runs": runs,
             "seconds": number(fit.seconds),
             "peak_bytes": fit.peak_bytes,
+            "planned_bytes": fit.planned_bytes,
             "version": env!("CARGO_PKG_VERSION"),
         })
     }
@@ -433,16 +457,31 @@ impl Stored {
             DataError::new(format!("`{}` {what}", path.display())).possible(POSSIBLE)
         };
         let read = |path: &Path| {
-            fs::read_to_string(path).map_err(|error| wrong(path, format!("cannot be read: {error}")))
+            cavi_files::read_text(path)
+                .map_err(|error| wrong(path, format!("cannot be read: found {}", error.found)))
         };
         let summary: Value = serde_json::from_str(&read(&path)?)
             .map_err(|error| wrong(&path, format!("is no JSON: {error}")))?;
+        if !summary["settings"].is_object() || !summary["model_hash"].is_string() {
+            return Err(wrong(
+                &path,
+                "is no summary of a fit: it has no `settings` or no `model_hash`".to_owned(),
+            )
+            .into());
+        }
         let set = summary["settings"]["set"].as_array().into_iter().flatten().filter_map(Value::as_str);
         let set = set.filter_map(|text| SetInput::parse(text)?.ok()).collect();
         let allocations = summary["settings"]["allocations"].as_str().and_then(Allocations::of_word);
         let model_hash = summary["model_hash"].as_str().map(str::to_owned);
         let path = directory.join("model.cavi");
         let text = read(&path)?;
+        let program = cavi_syntax::parse(&text).0;
+        let found = Source { file_name: "model.cavi".to_owned(), text: text.clone(), program }.hash();
+        if model_hash.as_ref() != Some(&found) {
+            return Err(wrong(&path, "is another program than the one that was fitted".to_owned())
+                .possible("the directory of a fit as it was written")
+                .into());
+        }
         let texts = texts_of_json(&summary["settings"]["texts"]);
         let file_name = path.display().to_string();
         Ok(Stored { file_name, text, set, allocations, model_hash, texts, summary })

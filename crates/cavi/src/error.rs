@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use cavi_files::FileError;
-use cavi_syntax::{Diagnostic, render};
+use cavi_syntax::{Diagnostic, render_all};
 
 use crate::bind::DataError;
 use crate::compile::Source;
@@ -104,7 +104,7 @@ impl Error {
     /// The message, in colours where these are wanted. It ends with a newline.
     pub fn text(&self, color: bool) -> String {
         let shown = |diagnostics: &[Diagnostic], name: &str, text: &str| -> String {
-            diagnostics.iter().map(|own| render(own, name, text, color) + "\n").collect()
+            render_all(diagnostics, name, text, color)
         };
         match self {
             Error::Program { diagnostics, source } => shown(diagnostics, &source.file_name, &source.text),

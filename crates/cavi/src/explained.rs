@@ -70,6 +70,32 @@ pub fn explained(problem: &Problem, parameters: &Parameters, seed: u64, threads:
     observed.filter_map(|statement| Of { problem, statement }.explained(parameters, seed, threads)).collect()
 }
 
+/// The entries of the data of a statement that are compared, those that the fit saw; `None` where there are too many zeros to go through.
+pub(crate) fn observed_entries(problem: &Problem, statement: &Statement) -> Option<Entries> {
+    Of { problem, statement }.entries()
+}
+
+/// The number of the group of a ragged axis that an entry is in, by its position in each dimension; 0 where no axis is ragged.
+pub(crate) fn group_of(problem: &Problem, statement: &Statement, place: &dyn Fn(usize) -> usize) -> usize {
+    Of { problem, statement }.group().map_or(0, |(dimension, axis)| {
+        let parents = problem.as_given().binding.bound.axes[axis.index()].parent.as_deref();
+        parents.map_or(0, |parents| parents[place(dimension)])
+    })
+}
+
+/// What the groups of a ragged axis are called; `None` where no axis is ragged.
+pub(crate) fn group_labels<'a>(
+    problem: &'a Problem,
+    statement: &'a Statement,
+) -> Option<impl Fn(usize) -> String + 'a> {
+    let given = problem.as_given();
+    let symbols = &given.model.symbols;
+    let (_, axis) = Of { problem, statement }.group()?;
+    let parent = symbols.axis(axis).parent?;
+    let binding = &given.binding;
+    Some(move |position: usize| binding.labels.path(symbols, &binding.bound, parent, position).join("/"))
+}
+
 /// An array that is predicted.
 struct Of<'a> {
     problem: &'a Problem,
@@ -78,9 +104,9 @@ struct Of<'a> {
 
 /// Entries: coordinates, a column a dimension, and values.
 #[derive(Default)]
-struct Entries {
-    coordinates: Vec<Vec<u32>>,
-    values: Vec<f64>,
+pub(crate) struct Entries {
+    pub coordinates: Vec<Vec<u32>>,
+    pub values: Vec<f64>,
     /// How many there are in all.
     all: usize,
 }

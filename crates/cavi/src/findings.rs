@@ -2,6 +2,9 @@
 //!
 //! What is shown follows from the `report` lines, and without any from supports, axes and labels; never from a name.
 
+mod agreement;
+mod along;
+
 use std::collections::BTreeMap;
 
 use cavi_algebra::{ArrayId, AxisId, Equations, Support};
@@ -11,6 +14,8 @@ use cavi_model::{Model, ReportSpec};
 use crate::bind::Binding;
 use crate::means::{Mean, mean};
 use crate::prepare::Problem;
+pub use agreement::{Agreement, Carried};
+pub use along::{Bars, Curve, Curves, Interval, Intervals};
 
 /// How many entries of a factor are listed where no `report` line says it.
 const TOP: usize = 8;
@@ -26,6 +31,21 @@ pub enum Finding {
     Activity(Activity),
     /// Factors as pictures.
     Pictures(Pictures),
+    /// All entries along an axis.
+    Bars(Bars),
+    /// Curves along an axis.
+    Curves(Curves),
+    /// Means with intervals.
+    Intervals(Intervals),
+    /// Classes against known labels.
+    Agreement(Agreement),
+    /// What a line of `report` would compare with, and is not there.
+    Absent {
+        /// The variable.
+        variable: String,
+        /// The file.
+        with: String,
+    },
 }
 
 /// The largest entries along one axis, for each position on the others.
@@ -75,15 +95,25 @@ pub struct Pictures {
 
 /// What a fit found. Lines of `report` that the data do not allow are returned as warnings.
 pub fn findings(problem: &Problem, parameters: &Parameters) -> (Vec<Finding>, Vec<String>) {
+    findings_with(problem, parameters, &|_| None)
+}
+
+/// As [`findings`], where the program carries some of the files that its `report` lines name.
+pub fn findings_with(
+    problem: &Problem,
+    parameters: &Parameters,
+    carried: Carried<'_>,
+) -> (Vec<Finding>, Vec<String>) {
     let Problem { model, equations, binding, .. } = problem.as_given();
-    let view = View { model, equations, binding, parameters };
-    if model.report.is_empty() { (view.defaults(), Vec::new()) } else { view.reported() }
+    let view = View { problem, model, equations, binding, parameters };
+    if model.report.is_empty() { (view.defaults(), Vec::new()) } else { view.reported(carried) }
 }
 
 /// Positions on axes that name a row.
 type Place = Vec<(AxisId, usize)>;
 
 struct View<'a> {
+    problem: &'a Problem,
     model: &'a Model,
     equations: &'a Equations,
     binding: &'a Binding,
@@ -91,7 +121,7 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    fn reported(&self) -> (Vec<Finding>, Vec<String>) {
+    fn reported(&self, carried: Carried<'_>) -> (Vec<Finding>, Vec<String>) {
         let mut findings = Vec::new();
         let mut warnings = Vec::new();
         for line in &self.model.report {
@@ -102,6 +132,22 @@ impl View<'_> {
                 ReportSpec::Heat(variable) => {
                     findings.extend(self.activity(*variable).map(Finding::Activity));
                 }
+                ReportSpec::Bars { axis, variable } => {
+                    findings.extend(self.bars(*variable, *axis).map(Finding::Bars));
+                }
+                ReportSpec::Curve { axis, variable } => {
+                    findings.extend(self.curves(*variable, *axis).map(Finding::Curves));
+                }
+                ReportSpec::Intervals(variable) => {
+                    findings.extend(self.intervals(*variable).map(Finding::Intervals));
+                }
+                ReportSpec::Compare { variable, with } if !is_there(with, carried) => {
+                    findings.push(Finding::Absent { variable: self.name(*variable), with: with.clone() });
+                }
+                ReportSpec::Compare { variable, with } => match self.agreement(*variable, with, carried) {
+                    Ok(agreement) => findings.push(Finding::Agreement(agreement)),
+                    Err(problem) => warnings.push(problem),
+                },
                 ReportSpec::Image { axis, height, width } => {
                     let (size, name) = (self.binding.bound.size(*axis), &self.symbols().axis(*axis).name);
                     if (*height as usize).checked_mul(*width as usize) != Some(size) {
@@ -174,7 +220,7 @@ impl View<'_> {
         let along = mean.axes.iter().rposition(|other| *other == axis)?;
         let signed = self.symbols().array(variable).support == Support::Real;
         let mut rows: BTreeMap<Place, Vec<(usize, f64)>> = BTreeMap::new();
-        for_each(&mean, |position, value| {
+        for_each_value(&mean, |position, value| {
             let mut place: Place = Vec::new();
             place.extend(self.parent(axis, position[along]));
             let others =
@@ -211,7 +257,7 @@ impl View<'_> {
         let column = mean.axes.iter().rposition(is_factor).or(mean.axes.len().checked_sub(1))?;
         let width = mean.shape[column];
         let mut rows: BTreeMap<Place, Vec<f64>> = BTreeMap::new();
-        for_each(&mean, |position, value| {
+        for_each_value(&mean, |position, value| {
             let others =
                 position.iter().zip(&mean.axes).enumerate().filter(|(dimension, _)| *dimension != column);
             let place = others.map(|(_, (position, axis))| {
@@ -253,7 +299,7 @@ impl View<'_> {
                 continue;
             }
             let mut rows: BTreeMap<Place, Vec<f64>> = BTreeMap::new();
-            for_each(&mean, |position, value| {
+            for_each_value(&mean, |position, value| {
                 let others = position.iter().zip(&mean.axes).enumerate().filter(|(place, _)| *place != along);
                 let place = others.map(|(_, (position, axis))| (*axis, *position)).collect();
                 rows.entry(place).or_default().push(value);
@@ -271,6 +317,11 @@ impl View<'_> {
     }
 }
 
+/// Whether there is a file to compare with.
+fn is_there(with: &str, carried: Carried<'_>) -> bool {
+    carried(with).is_some() || cavi_files::split_column(with).0.exists()
+}
+
 /// From 0 (or the smallest value, if that is negative) to the largest value, as 0 to 1.
 fn brightness(values: &[f64]) -> Vec<f64> {
     let low = values.iter().copied().fold(0.0, f64::min);
@@ -279,13 +330,23 @@ fn brightness(values: &[f64]) -> Vec<f64> {
 }
 
 /// Calls `body` with the position of every entry and its value.
-fn for_each(mean: &Mean, mut body: impl FnMut(&[usize], f64)) {
-    let mut position = vec![0; mean.shape.len()];
-    for value in &mean.values {
-        body(&position, *value);
+fn for_each_value(mean: &Mean, mut body: impl FnMut(&[usize], f64)) {
+    let mut values = mean.values.iter();
+    for_each(&mean.shape, |position| {
+        if let Some(value) = values.next() {
+            body(position, *value);
+        }
+    });
+}
+
+/// Calls `body` with the position of every entry of an array of this shape, in C order.
+fn for_each(shape: &[usize], mut body: impl FnMut(&[usize])) {
+    let mut position = vec![0; shape.len()];
+    for _ in 0..shape.iter().product() {
+        body(&position);
         for place in (0..position.len()).rev() {
             position[place] += 1;
-            if position[place] < mean.shape[place] {
+            if position[place] < shape[place] {
                 break;
             }
             position[place] = 0;

@@ -4,6 +4,7 @@
 //! passes a callback.
 
 mod attempt;
+mod batched;
 mod kept;
 mod moved;
 mod plan;
@@ -101,7 +102,7 @@ pub struct TraceRow {
     pub rel_change: Option<f64>,
     /// Since the first sweep's start.
     pub seconds: f64,
-    /// `fit`, `reset`, `clamp`, `warmup`, or the rule of allocations (`means`, `collapsed`) where that is not the ordinary one.
+    /// `fit`, `reset`, `clamp`, `warmup`, `batch`, or the rule of allocations (`means`, `collapsed`) where that is not the ordinary one.
     pub phase: &'static str,
 }
 
@@ -141,8 +142,13 @@ pub struct Fit {
     pub warmup: Vec<Line>,
     /// The time of the best run's sweeps.
     pub seconds: f64,
-    /// The most memory that data, parameters and buffers took at one time.
+    /// The most bytes that the heap of the process held at a time, from its beginning to the end of the fit, what reading took included:
+    /// measured, in blocks of 4 KiB or more ([`cavi_numerics::heap_peak`]). In a program that has another allocator than
+    /// [`crate::CacheAligned`] it is the forecast.
     pub peak_bytes: usize,
+    /// The forecast of the most bytes that data, parameters and buffers take at a time in a run: what the plan says, and what was found in
+    /// the course of the run.
+    pub planned_bytes: usize,
     /// Whether the callback stopped it.
     pub interrupted: bool,
     /// Why the first run ended early, if every run failed and the one kept did so after at least one whole sweep.
@@ -305,8 +311,9 @@ fn run(
     };
     context.warmups = context.prepared(&mut warnings);
 
+    let each = context.memory_of_a_run()?;
     let mut kept = Kept::new(warnings, settings.keep_all);
-    let count = context.side_by_side();
+    let count = context.side_by_side(each);
     let mut done = 0;
     if count > 1 {
         done = context.run_side_by_side(count, &mut kept, callback)?;
@@ -320,7 +327,8 @@ fn run(
     let warmup = context.lines().into_iter().cloned().collect();
     let fit = kept.finish(context.resolved, warmup)?;
     let kept: usize = fit.kept.iter().map(|(_, own)| kept::bytes(&own.parameters)).sum();
-    Ok(Fit { peak_bytes: count * fit.peak_bytes + kept, ..fit })
+    let planned_bytes = count * fit.planned_bytes + kept;
+    Ok(Fit { planned_bytes, peak_bytes: kept::measured(planned_bytes), ..fit })
 }
 
 /// What the runs of a fit share.
@@ -416,10 +424,10 @@ impl Context<'_> {
         callback(&Progress {
             restart,
             restarts: self.resolved.restarts,
-            sweep: if row.phase == WARMUP { trace.len() as u64 } else { row.sweep as u64 },
-            sweeps: if row.phase == WARMUP { warmup } else { self.resolved.sweeps },
-            warming: row.phase == WARMUP,
-            done: (trace.len() - usize::from(row.phase != WARMUP)) as u64,
+            sweep: if row.sweep < 0 { trace.len() as u64 } else { row.sweep as u64 },
+            sweeps: if row.sweep < 0 { warmup } else { self.resolved.sweeps },
+            warming: row.sweep < 0,
+            done: (trace.len() - usize::from(row.sweep >= 0)) as u64,
             elbo: row.elbo,
             rel_change: row.rel_change,
             seconds: row.seconds,

@@ -18,9 +18,11 @@ use cavi_executor::Parameters;
 use cavi_files::{Content, ReadOptions, Values};
 use cavi_model::Model;
 use cavi_numerics::assignment;
+use serde_json::{Value, json};
 
 use crate::bind::DataError;
 use crate::dimensions::Dimension;
+use crate::directory::number;
 use crate::error::Error;
 use crate::prepare::Problem;
 use crate::rows::RowAxes;
@@ -80,8 +82,49 @@ pub struct Matching {
     pub stability: f64,
 }
 
+impl Matching {
+    /// The components of A without a partner.
+    pub fn alone_of_a<'a>(&self, a: &'a Components) -> Vec<&'a str> {
+        alone(a, |place| self.pairs.iter().any(|own| own.a == place))
+    }
+
+    /// The components of B without a partner.
+    pub fn alone_of_b<'b>(&self, b: &'b Components) -> Vec<&'b str> {
+        alone(b, |place| self.pairs.iter().any(|own| own.b == place))
+    }
+
+    /// As JSON, components by their names.
+    pub fn json(&self, a: &Components, b: &Components) -> Value {
+        let pair =
+            |own: &Pair| json!({ "a": a.names[own.a], "b": b.names[own.b], "cosine": number(own.cosine) });
+        let mixture = |own: &Mixture| {
+            json!({
+                "a": a.names[own.a],
+                "b": own.parts.map(|place| b.names[place].clone()),
+                "weights": own.weights.map(number),
+                "cosine": number(own.cosine),
+            })
+        };
+        json!({
+            "axis": a.axis,
+            "variables": [a.variable, b.variable],
+            "n_common": self.common,
+            "n_left_out": [a.labels.len() - self.common, b.labels.len() - self.common],
+            "pairs": self.pairs.iter().map(pair).collect::<Vec<_>>(),
+            "mixtures": self.mixtures.iter().map(mixture).collect::<Vec<_>>(),
+            "unmatched": { "a": self.alone_of_a(a), "b": self.alone_of_b(b) },
+            "stability": number(self.stability),
+        })
+    }
+}
+
+/// The components of one side without a partner.
+fn alone(own: &Components, is_paired: impl Fn(usize) -> bool) -> Vec<&str> {
+    (0..own.names.len()).filter(|place| !is_paired(*place)).map(|place| own.names[place].as_str()).collect()
+}
+
 /// The axes of components: those that no data have, nor index, and along which a latent runs.
-fn component_axes(symbols: &Symbols) -> Vec<AxisId> {
+pub(crate) fn component_axes(symbols: &Symbols) -> Vec<AxisId> {
     let is_of_data = |axis: AxisId| {
         let data = symbols.arrays.iter().filter(|array| array.kind == ArrayKind::Data);
         data.into_iter().any(|array| {

@@ -5,6 +5,7 @@
 //! a run, for writing here and for reading in [`crate::init`].
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::path::Path;
 
 use cavi_algebra::{ArrayId, AxisId, Block, BlockId, Equations, LetterId, Mode, Symbols};
@@ -44,7 +45,15 @@ pub(crate) fn write_blocks(
     for own in &binding.standardised {
         let name = &equations.symbols.array(own.array).name;
         for (part, shape, values) in own.parts(&equations.symbols, &binding.bound) {
-            write_npy(&directory.join("standardised").join(format!("{name}.{part}.npy")), &shape, values)?;
+            let folder = directory.join("standardised");
+            write_npy(&folder.join(format!("{name}.{part}.npy")), &shape, values)?;
+            for (group, shape, values) in by_group(problem, own.array, &shape, values) {
+                write_npy(
+                    &folder.join(format!("{name}.{part}")).join(format!("{group}.npy")),
+                    &shape,
+                    &values,
+                )?;
+            }
         }
     }
     for own in &binding.words {
@@ -58,6 +67,35 @@ pub(crate) fn write_blocks(
         write_text_atomically(&directory.join("vocabulary").join(file), &own.csv())?;
     }
     write_axes(&equations.symbols, &binding.bound, &binding.labels, &binding.entries, directory)
+}
+
+/// The parts of an array over a ragged axis, flattened in this shape, that belong to its groups: the file of each, its shape and its values. Nothing
+/// where no dimension of that shape is ragged.
+fn by_group(
+    problem: &Problem,
+    array: ArrayId,
+    shape: &[usize],
+    values: &[f64],
+) -> Vec<(String, Vec<usize>, Vec<f64>)> {
+    let Problem { equations, binding, .. } = problem.as_given();
+    let symbols = &equations.symbols;
+    let axes = symbols.array(array).letters.iter().map(|letter| symbols.letter(*letter).axis);
+    let ragged = axes.enumerate().zip(shape).find_map(|((dimension, axis), size)| {
+        let starts = binding.bound.axes[axis.index()].starts.as_ref()?;
+        Some((dimension, symbols.axis(axis).parent?, starts)).filter(|_| *size == binding.bound.size(axis))
+    });
+    let Some((dimension, parent, starts)) = ragged else { return Vec::new() };
+    let after: usize = shape[dimension + 1..].iter().product();
+    let of = |(position, ends): (usize, &[usize])| {
+        let path = binding.labels.path(symbols, &binding.bound, parent, position);
+        let path: Vec<String> = path.iter().map(|label| safe(label)).collect();
+        let rows = values.chunks((shape[dimension] * after).max(1));
+        let own = rows.flat_map(|row| &row[ends[0] * after..ends[1] * after]).copied().collect();
+        let mut shape = shape.to_vec();
+        shape[dimension] = ends[1] - ends[0];
+        (path.join("/"), shape, own)
+    };
+    starts.windows(2).enumerate().map(of).collect()
 }
 
 /// A file name of more bytes than this is none on common file systems.
@@ -213,7 +251,7 @@ fn for_each_file<E>(
 ///
 /// # Errors
 /// If a file cannot be written, or two groups of a ragged axis would have one file.
-fn write_axes(
+pub(crate) fn write_axes(
     symbols: &Symbols,
     bound: &Bound,
     labels: &Labels,
@@ -439,15 +477,8 @@ impl Column {
             Role::Plate(plate) => block.plates[*plate],
             Role::Slice(slice) => block.slices[self.member][*slice],
         };
-        // Parents of ragged letters that no other one determines: their positions number the files.
-        let parents: Vec<LetterId> =
-            roles.iter().filter_map(|role| symbols.letter(letter_of(role)).parent).collect();
-        let parents = cavi_algebra::dedup(parents);
-        let inner: Vec<LetterId> = parents
-            .iter()
-            .copied()
-            .filter(|letter| !parents.iter().any(|other| symbols.lineage(*other)[1..].contains(letter)))
-            .collect();
+        let letters: Vec<LetterId> = roles.iter().map(letter_of).collect();
+        let inner = numbering(symbols, &letters);
         let name = |array: &ArrayId| symbols.array(*array).name.as_str();
         let key = match self.part {
             Part::AllMembers => block.members.iter().map(name).collect::<Vec<_>>().join("+"),
@@ -659,6 +690,46 @@ fn assign(
             position = parent[position];
         }
     }
+}
+
+/// The letters whose positions number the files of an array: parents of its ragged letters that no other one determines.
+fn numbering(symbols: &Symbols, letters: &[LetterId]) -> Vec<LetterId> {
+    let parents: Vec<LetterId> = letters.iter().filter_map(|letter| symbols.letter(*letter).parent).collect();
+    let parents = cavi_algebra::dedup(parents);
+    let is_above =
+        |letter: &LetterId| parents.iter().any(|other| symbols.lineage(*other)[1..].contains(letter));
+    parents.iter().copied().filter(|letter| !is_above(letter)).collect()
+}
+
+/// The files of an array with these letters: of each the labels of its group as a path, empty where no letter is ragged, and the positions
+/// along each letter.
+pub(crate) fn groups_of(
+    symbols: &Symbols,
+    bound: &Bound,
+    labels: &Labels,
+    letters: &[LetterId],
+) -> Vec<(String, Vec<Range<usize>>)> {
+    let inner = numbering(symbols, letters);
+    let sizes: Vec<usize> = inner.iter().map(|letter| bound.size_of(symbols, *letter)).collect();
+    let of_group = |positions: Vec<usize>| {
+        let mut assigned = Vec::new();
+        let mut path = Vec::new();
+        for (letter, position) in inner.iter().zip(positions) {
+            assign(symbols, bound, *letter, position, &mut assigned);
+            path.push(group_path(symbols, bound, labels, symbols.letter(*letter).axis, position));
+        }
+        let range = |letter: &LetterId| {
+            let own = symbols.letter(*letter);
+            let axis = &bound.axes[own.axis.index()];
+            let group = assigned.iter().find(|(other, _)| Some(*other) == own.parent);
+            match (&axis.starts, group) {
+                (Some(starts), Some((_, group))) => starts[*group]..starts[*group + 1],
+                _ => 0..axis.size,
+            }
+        };
+        (path.join("/"), letters.iter().map(range).collect())
+    };
+    combinations(&sizes).into_iter().map(of_group).collect()
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ use cavi_executor::BoundArray;
 use cavi_model::{InitSpec, Model, Start};
 use cavi_syntax::Diagnostic;
 
+use crate::batch::Batch;
 use crate::bind::grown::{Seen, seen};
 use crate::bind::{Binding, DataError, Inputs, Part, bind_in_part};
 use crate::compile::Compiled;
@@ -257,7 +258,19 @@ impl Growing {
         let along = |array: &ArrayId| rows.has_rows(*array);
         if !(0..symbols.arrays.len()).map(ArrayId::from).filter(is_data).any(|array| along(&array)) {
             let message = format!("axis `{name}` cannot grow: no data run along it");
-            return Err(refused(message, "its size is the program's").into());
+            let mut axes: Vec<&str> = Vec::new();
+            for array in (0..symbols.arrays.len()).map(ArrayId::from).filter(is_data) {
+                for letter in &symbols.array(array).letters {
+                    let own = &symbols.axis(symbols.letter(*letter).axis).name;
+                    if !axes.contains(&own.as_str()) {
+                        axes.push(own);
+                    }
+                }
+            }
+            return Err(refused(message, "its size is the program's")
+                .possible(format!("axes of data: {}", axes.join(", ")))
+                .help(format!("for another number of positions fit anew: `cavi fit ... --set {name}=SIZE`"))
+                .into());
         }
         let own = rows.own_latents().map_err(|mut tie| {
             tie.code = "E0904";
@@ -432,6 +445,7 @@ impl NewRows {
             tolerance: Some(settings.tolerance.unwrap_or(TOLERANCE)),
             // Rotations would turn what rows share.
             accelerate: Some(false),
+            batch: Some(Batch::Off),
             ..settings.clone()
         };
         let rows = RowAxes { model: &self.problem.as_given().model, axes: self.axes.clone() };

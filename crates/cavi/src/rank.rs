@@ -9,9 +9,11 @@ use std::path::Path;
 use cavi_algebra::{ArrayId, Support};
 use cavi_executor::BoundArray;
 use cavi_files::{Content, MISSING, ReadOptions, Values, Wanted};
+use serde_json::{Map, Value, json};
 
 use crate::bind::DataError;
 use crate::dimensions::Dimension;
+use crate::directory::number;
 use crate::error::Error;
 use crate::heldout::{expected, is_there};
 use crate::impute::{Cells, arrays, labels};
@@ -62,6 +64,24 @@ pub struct Ranking {
     pub labels: Vec<String>,
     /// Label and expected entry, the greatest first.
     pub items: Vec<(String, f64)>,
+}
+
+impl Rankings {
+    /// As JSON: `array`, the axis that is ranked, `n_unknown`, and for each ranking the labels it is `for` and its labels with what is expected.
+    pub fn json(&self, axis: &str) -> Value {
+        let one = |ranking: &Ranking| {
+            let labels: Map<String, Value> =
+                self.names.iter().cloned().zip(ranking.labels.iter().map(|label| json!(label))).collect();
+            let items: Vec<Value> = ranking
+                .items
+                .iter()
+                .map(|(label, value)| json!({ axis: label, "expected": number(*value) }))
+                .collect();
+            json!({ "for": labels, "ranking": items })
+        };
+        let all: Vec<Value> = self.rankings.iter().map(one).collect();
+        json!({ "array": self.array, "rank": axis, "n_unknown": self.unknown, "rankings": all })
+    }
 }
 
 /// The rankings.

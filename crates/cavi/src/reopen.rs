@@ -68,7 +68,8 @@ pub fn open(directory: &Path, given: Option<&Inputs>) -> Result<Reopened, Error>
         .iter()
         .map(|text| Request::parse("--heldout", text))
         .collect();
-    let (problem, held) = compiled.bind_without(&inputs, &requests?, Some(seed))?;
+    let given_totals = stored.summary["settings"]["heldout_totals"].as_bool().unwrap_or(false);
+    let (problem, held) = compiled.bind_without_by(&inputs, &requests?, Some(seed), given_totals)?;
     let read = |wanted: &dyn Fn(BlockId) -> bool| crate::init::read_blocks(&problem, directory, wanted);
     let parameters = parameters(&problem, seed, &read)?;
     Ok(Reopened { stored, problem, held, parameters, seed })

@@ -84,8 +84,11 @@ impl Resolver<'_> {
         let array = self.equations.symbols.array(variable);
         let name = &array.name;
         let Some(block) = self.equations.block_of(variable) else {
-            // Data with a statement of their own: without a missing entry there is nothing to update.
-            debug_assert!(array.kind == ArrayKind::Data, "every latent has a block");
+            // Data with a statement of their own have nothing to update without a missing entry. A latent without a block is an implicit
+            // one that is worked out wherever it is read.
+            if array.kind == ArrayKind::Latent {
+                self.diagnostics.push(always_at_its_optimum(name, span));
+            }
             return None;
         };
         if let Some((_, before)) = self.named.iter().find(|(named, _)| *named == block) {
@@ -109,14 +112,7 @@ impl Resolver<'_> {
                 None
             }
             Mode::Implicit => {
-                self.diagnostics.push(
-                    Diagnostic::warning(
-                        "W0602",
-                        format!("`{name}` is `implicit`: it is always at its optimum"),
-                    )
-                    .at(span, "does nothing")
-                    .help("leave it out of the sweep"),
-                );
+                self.diagnostics.push(always_at_its_optimum(name, span));
                 None
             }
         }
@@ -172,4 +168,11 @@ impl Resolver<'_> {
         }
         diagnostics
     }
+}
+
+/// A sweep names an implicit variable.
+fn always_at_its_optimum(name: &str, span: Span) -> Diagnostic {
+    Diagnostic::warning("W0602", format!("`{name}` is `implicit`: it is always at its optimum"))
+        .at(span, "does nothing")
+        .help("leave it out of the sweep")
 }

@@ -16,6 +16,7 @@ use cavi_syntax::{Diagnostic, Severity};
 
 use cavi_executor::Parameters;
 
+use crate::batch::Batch;
 use crate::bind::{DataError, Inputs};
 use crate::compile::{Compiled, compile_with};
 use crate::error::Error;
@@ -79,12 +80,26 @@ impl Compiled {
         requests: &[Request],
         seed: Option<u64>,
     ) -> Result<(Problem, HeldOut), Error> {
+        self.bind_without_by(inputs, requests, seed, false)
+    }
+
+    /// As [`Compiled::bind_without`]; with `given_totals` counts at a rate are scored given the totals of their rows.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn bind_without_by(
+        self,
+        inputs: &Inputs,
+        requests: &[Request],
+        seed: Option<u64>,
+        given_totals: bool,
+    ) -> Result<(Problem, HeldOut), Error> {
         if requests.is_empty() {
             return Ok((self.bind(inputs)?, HeldOut::default()));
         }
         self.refuse_unbound(inputs)?;
         let seed = self.seed(seed);
-        crate::heldout::bind(self, inputs, requests, seed)
+        crate::heldout::bind_by(self, inputs, requests, seed, given_totals)
     }
 
     /// The names of the data that the program predicts.
@@ -181,6 +196,18 @@ impl Problem {
         }
     }
 
+    /// Mini-batches as `--batch` takes them.
+    ///
+    /// # Errors
+    /// If there is no such axis, or the number of shards is none.
+    pub fn batch(&self, text: &str) -> Result<Batch, Error> {
+        Batch::read(&self.model.symbols, text).map_err(|diagnostic| Error::Option {
+            option: "--batch",
+            text: text.to_owned(),
+            diagnostics: vec![diagnostic],
+        })
+    }
+
     /// Parameters to start from: a fit's directory, one that is laid out as its `posterior/`, or an `.npz`; with warnings.
     ///
     /// # Errors
@@ -224,6 +251,15 @@ impl Problem {
     /// What a fit found, in the words of its labels, with warnings about `report` lines that the data do not allow.
     pub fn findings(&self, fit: &Fit) -> (Vec<Finding>, Vec<String>) {
         crate::findings::findings(self, &fit.parameters)
+    }
+
+    /// As [`Problem::findings`], where the program carries some of the files that its `report` lines name.
+    pub fn findings_with(
+        &self,
+        fit: &Fit,
+        carried: crate::findings::Carried<'_>,
+    ) -> (Vec<Finding>, Vec<String>) {
+        crate::findings::findings_with(self, &fit.parameters, carried)
     }
 
     /// Messages about the program as an error of this problem.

@@ -1,14 +1,15 @@
 //! What is derived, as text: graph, equations, factorisation.
 
 use cavi_algebra::print::{Derivation, Run, SweepItem, SweepStep};
-use cavi_algebra::{ArrayKind, Support};
+use cavi_algebra::{ArrayKind, Equations, Support};
 use cavi_model::Model;
 use cavi_syntax::Span;
 use cavi_syntax::ast::{Allocations, Program, Statement, StatementKind, Warmup};
 
 use crate::compile::Compiled;
+use crate::fit::{PATIENCE, SWEEPS, TOLERANCE};
 
-pub use cavi_algebra::print::{Format, Level};
+pub use cavi_algebra::print::{Columns, Format, Level};
 
 impl Compiled {
     /// The factor graph as Graphviz text.
@@ -34,6 +35,11 @@ impl Compiled {
     /// The whole derivation, in less detail or in more.
     pub fn derivation_at(&self, level: Level, format: Format) -> String {
         self.with_derivation(|derivation| Derivation { level, ..*derivation }.print(format))
+    }
+
+    /// The whole derivation in LaTeX for a page of so many columns.
+    pub fn derivation_in(&self, level: Level, columns: Columns) -> String {
+        self.with_derivation(|derivation| Derivation { level, columns, ..*derivation }.print(Format::Latex))
     }
 
     /// How one variable comes by its update; `None` if there is no latent of this name.
@@ -94,21 +100,25 @@ impl Compiled {
         let program = model_lines(&source.program);
         let schedule = crate::schedule::of_program(model, equations).schedule;
         let schedule: Vec<SweepItem> = schedule.items.iter().map(sweep_item).collect();
+        let defined = cavi_model::defined(model, &source.text);
         print(&Derivation {
             equations,
             program: &program,
             stated: &cavi_model::stated(model, &source.text),
+            defined: &defined,
+            notation: &crate::notation::notation(model, &defined),
             standard: &cavi_families::standard(),
-            run: &run_of(model, &source.program),
+            run: &run_of(model, equations, &source.program),
             schedule: Some(&schedule),
             level: Level::default(),
+            columns: Columns::One,
             about: &about(&source.program),
         })
     }
 }
 
 /// How the program says that it is run.
-fn run_of(model: &Model, program: &Program) -> Run {
+fn run_of(model: &Model, equations: &Equations, program: &Program) -> Run {
     let init = |statement: &&Statement| matches!(statement.kind, StatementKind::Init(_));
     let bare = |statement: &Statement| Statement {
         trivia: cavi_syntax::ast::Trivia::default(),
@@ -120,13 +130,17 @@ fn run_of(model: &Model, program: &Program) -> Run {
         printed.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "}" && *line != "init {");
     // A comment behind a start is none of it.
     let start = inside.map(|line| line.split('#').next().unwrap_or(line).trim().to_owned());
+    let rule = model.fit.allocations.map_or(Allocations::Ordinary, |(rule, _)| rule);
+    let other = rule != Allocations::Ordinary;
     Run {
         start: start.filter(|line| !line.is_empty()).collect(),
         restarts: model.fit.restarts,
         warmup: warmups(model),
-        stop: model.fit.stop,
-        other_allocations: model.fit.allocations.is_some_and(|(rule, _)| rule != Allocations::Ordinary),
-        sweeps: model.fit.sweeps,
+        stop: Some(model.fit.stop.unwrap_or((TOLERANCE, PATIENCE))),
+        means: if other { cavi_derivation::warmup::with_means(equations).sites } else { Vec::new() },
+        left_out: rule == Allocations::Collapsed,
+        other_allocations: other,
+        sweeps: Some(model.fit.sweeps.unwrap_or(SWEEPS)),
     }
 }
 

@@ -86,6 +86,9 @@ pub fn start(problem: &Problem, given: Option<&Given>, seed: u64) -> Result<Star
     Ok(Start { parameters, warnings })
 }
 
+/// What to do with a line that nothing needs.
+const LEAVE_OUT: &str = "leave the line out";
+
 /// One line of the `init` block.
 struct Context<'a> {
     model: &'a Model,
@@ -116,14 +119,12 @@ impl Context<'_> {
     /// Puts the values of the line into the parameters.
     fn apply(&self, seed: u64, stream: u64, parameters: &mut Parameters) -> Result<BlockId, Box<Diagnostic>> {
         let name = &self.symbols().array(self.line.target).name;
-        let id = self
-            .equations
-            .block_of(self.line.target)
-            .ok_or_else(|| self.error(format!("`{name}` has no factor of its own, and needs no start")))?;
+        let id = self.equations.block_of(self.line.target).ok_or_else(|| {
+            self.error_with_help(&format!("`{name}` has no factor of its own, and needs no start"), LEAVE_OUT)
+        })?;
         if self.equations.block(id).mode == Mode::Implicit {
-            return Err(
-                self.error(format!("`{name}` is implicit: it is always at its optimum, and has no start"))
-            );
+            let message = format!("`{name}` is implicit: it is always at its optimum, and has no start");
+            return Err(self.error_with_help(&message, LEAVE_OUT));
         }
         let values = match &self.line.start {
             Line::Value(expression) => self.values(expression)?,
@@ -156,9 +157,10 @@ impl Context<'_> {
             values.push(evaluate(&symbols, &sum, &constants, assignment));
         });
         match values.iter().find(|value| !value.is_finite()) {
-            Some(value) => {
-                Err(self.error(format!("the start has the value {value}; expected finite numbers")))
-            }
+            Some(value) => Err(self.error_with_help(
+                &format!("the start has the value {value}; expected finite numbers"),
+                "look for a division by 0, a log of 0 or a missing entry in what the line reads",
+            )),
             None => Ok(values),
         }
     }
@@ -301,7 +303,11 @@ impl Context<'_> {
     }
 
     fn improper(&self, improper: &Improper) -> Box<Diagnostic> {
-        self.error(format!("the start is no distribution: {}", improper.reason))
+        let name = &self.symbols().array(self.line.target).name;
+        self.error_with_help(
+            &format!("the start is no distribution: {}", improper.reason),
+            &format!("write values that `{name}` can have by its prior, or leave the line out: Cavi then chooses a start"),
+        )
     }
 }
 

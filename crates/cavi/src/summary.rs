@@ -10,6 +10,7 @@ use cavi_model::Model;
 use crate::bind::DataError;
 use crate::directory::Stored;
 use crate::error::Error;
+use crate::exclusive::{self, By};
 use crate::findings::Top;
 use crate::posterior::safe;
 
@@ -196,49 +197,62 @@ impl Reader<'_> {
         Ok(array.filter(|own| own.shape == mean.shape).map(|own| own.values))
     }
 
-    /// The distributions of single numbers, by the parameters of their factor: an element of a slice of Normals has its variance on the
-    /// diagonal of their covariance, and one of a Dirichlet is a Beta of its concentration and of those of the others, the
-    /// concentration over the mean being the total.
+    /// The distributions of single numbers.
     fn marginals(
         &self,
         name: &str,
         group: Option<&[String]>,
         mean: &DenseArray,
     ) -> Result<Option<Vec<Marginal>>, Error> {
-        let read = |parameter: &str| self.like(name, parameter, group, mean);
-        let both = |one: &[f64], other: &[f64], of: &dyn Fn(f64, f64) -> Marginal| -> Option<Vec<Marginal>> {
-            Some(one.iter().zip(other).map(|(one, other)| of(*one, *other)).collect())
-        };
-        if let (Some(linear), Some(prec)) = (read("linear")?, read("prec")?) {
-            return Ok(both(&linear, &prec, &|linear, prec| Marginal::TruncatedNormal { linear, prec }));
-        }
-        let normal =
-            |variances: Vec<f64>| both(&mean.values, &variances, &|mean, var| Marginal::Normal { mean, var });
-        // Of an order p there are three parameters, and the quantiles of that factor are not known.
-        if read("p")?.is_some() {
-            return Ok(None);
-        }
-        if let Some(variances) = read("var")? {
-            return Ok(normal(variances));
-        }
-        if let Some(covariance) = self.array(name, "cov", group)? {
-            return Ok(diagonal(&covariance, &mean.shape).and_then(normal));
-        }
-        if let (Some(shape), Some(rate)) = (read("shape")?, read("rate")?) {
-            return Ok(both(&shape, &rate, &|shape, rate| Marginal::Gamma { shape, rate }));
-        }
-        if let (Some(shape), Some(scale)) = (read("shape")?, read("scale")?) {
-            return Ok(both(&shape, &scale, &|shape, scale| Marginal::InverseGamma { shape, scale }));
-        }
-        if let (Some(a), Some(b)) = (read("a")?, read("b")?) {
-            return Ok(both(&a, &b, &|a, b| Marginal::Beta { a, b }));
-        }
-        if let Some(concentration) = read("concentration")? {
-            let of = |a: f64, mean: f64| Marginal::Beta { a, b: a / mean - a };
-            return Ok(both(&concentration, &mean.values, &of));
-        }
-        Ok(None)
+        marginals_of(mean, &|parameter| self.array(name, parameter, group))
     }
+}
+
+/// The distributions of single numbers, by the parameters of their factor: an element of a slice of Normals has its variance on the
+/// diagonal of their covariance, and one of a Dirichlet is a Beta of its concentration and of those of the others, the
+/// concentration over the mean being the total.
+///
+/// # Errors
+/// A parameter that cannot be read.
+pub(crate) fn marginals_of(
+    mean: &DenseArray,
+    array: &dyn Fn(&str) -> Result<Option<DenseArray>, Error>,
+) -> Result<Option<Vec<Marginal>>, Error> {
+    let read = |parameter: &str| -> Result<Option<Vec<f64>>, Error> {
+        Ok(array(parameter)?.filter(|own| own.shape == mean.shape).map(|own| own.values))
+    };
+    let both = |one: &[f64], other: &[f64], of: &dyn Fn(f64, f64) -> Marginal| -> Option<Vec<Marginal>> {
+        Some(one.iter().zip(other).map(|(one, other)| of(*one, *other)).collect())
+    };
+    if let (Some(linear), Some(prec)) = (read("linear")?, read("prec")?) {
+        return Ok(both(&linear, &prec, &|linear, prec| Marginal::TruncatedNormal { linear, prec }));
+    }
+    let normal =
+        |variances: Vec<f64>| both(&mean.values, &variances, &|mean, var| Marginal::Normal { mean, var });
+    // Of an order p there are three parameters, and the quantiles of that factor are not known.
+    if read("p")?.is_some() {
+        return Ok(None);
+    }
+    if let Some(variances) = read("var")? {
+        return Ok(normal(variances));
+    }
+    if let Some(covariance) = array("cov")? {
+        return Ok(diagonal(&covariance, &mean.shape).and_then(normal));
+    }
+    if let (Some(shape), Some(rate)) = (read("shape")?, read("rate")?) {
+        return Ok(both(&shape, &rate, &|shape, rate| Marginal::Gamma { shape, rate }));
+    }
+    if let (Some(shape), Some(scale)) = (read("shape")?, read("scale")?) {
+        return Ok(both(&shape, &scale, &|shape, scale| Marginal::InverseGamma { shape, scale }));
+    }
+    if let (Some(a), Some(b)) = (read("a")?, read("b")?) {
+        return Ok(both(&a, &b, &|a, b| Marginal::Beta { a, b }));
+    }
+    if let Some(concentration) = read("concentration")? {
+        let of = |a: f64, mean: f64| Marginal::Beta { a, b: a / mean - a };
+        return Ok(both(&concentration, &mean.values, &of));
+    }
+    Ok(None)
 }
 
 /// The diagonal of covariances over the last axes of a mean of this shape, in its order; `None` where they are not over the last ones. An
@@ -289,6 +303,20 @@ fn file(group: &[String], suffix: &str) -> PathBuf {
 /// # Errors
 /// A variable without axes, or without that axis.
 pub fn top(variable: &Variable, over: Option<&str>, count: usize) -> Result<Top, Error> {
+    top_by(variable, over, count, By::Weight, &|_| None)
+}
+
+/// As [`top`], in another order; `shares` gives the share of each position on an axis of components, which are alike where it gives none.
+///
+/// # Errors
+/// As there; for another order than that of weights a variable whose entries have signs, or that has but one axis.
+pub fn top_by(
+    variable: &Variable,
+    over: Option<&str>,
+    count: usize,
+    by: By,
+    shares: &dyn Fn(&str) -> Option<Vec<f64>>,
+) -> Result<Top, Error> {
     let names: Vec<&str> = variable.axes.iter().map(|(name, _)| name.as_str()).collect();
     let place = match over {
         Some(name) => names.iter().position(|own| *own == name),
@@ -308,11 +336,40 @@ pub fn top(variable: &Variable, over: Option<&str>, count: usize) -> Result<Top,
     let rank = |value: f64| if signed { value.abs() } else { value };
     let before: usize = sizes[..place].iter().product();
     let mut rows = Vec::new();
-    for row in 0..(before * after).min(MOST_ROWS) {
+    let cell = |row: usize, position: usize| {
         let (outer, inner) = (row / after.max(1), row % after.max(1));
-        let value = |position: usize| variable.values[(outer * sizes[place] + position) * after + inner];
+        (outer * sizes[place] + position) * after + inner
+    };
+    let scores = match by {
+        By::Weight => None,
+        By::Lift | By::Frex => {
+            let others: Vec<usize> = (0..names.len()).filter(|own| *own != place).collect();
+            if signed || others.is_empty() {
+                let what = if signed { "its entries have signs" } else { "it has one axis alone" };
+                return Err(DataError::new(format!(
+                    "entries of `{}` have no lift and no exclusivity: {what}",
+                    variable.name
+                ))
+                .possible("a variable of shares or positive numbers, of several components, such as topics by words")
+                .into());
+            }
+            let values = |row: usize| (0..sizes[place]).map(|own| variable.values[cell(row, own)]).collect();
+            let all: Vec<Vec<f64>> = (0..before * after).map(values).collect();
+            let alike = vec![1.0 / all.len() as f64; all.len()];
+            let known = match others[..] {
+                [one] => shares(names[one]).filter(|own| own.len() == all.len()),
+                _ => None,
+            };
+            Some(exclusive::scores(&all, &known.unwrap_or(alike), by))
+        }
+    };
+    for row in 0..(before * after).min(MOST_ROWS) {
+        let value = |position: usize| variable.values[cell(row, position)];
+        let score = |position: usize| {
+            scores.as_ref().map_or_else(|| rank(value(position)), |scores| scores[row][position])
+        };
         let mut order: Vec<usize> = (0..sizes[place]).collect();
-        order.sort_by(|one, other| rank(value(*other)).total_cmp(&rank(value(*one))));
+        order.sort_by(|one, other| score(*other).total_cmp(&score(*one)));
         let entry = |position: &usize| (variable.axes[place].1[*position].clone(), value(*position));
         let entries = order.iter().take(count).map(entry).collect();
         rows.push((row_name(variable, place, row), entries));
@@ -355,7 +412,8 @@ pub fn json(directory: &Path) -> Result<serde_json::Value, Error> {
     Stored::open(directory)?;
     let path = directory.join("summary.json");
     let wrong = |what: String| DataError::new(format!("`{}` {what}", path.display()));
-    let text = std::fs::read_to_string(&path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    let text = cavi_files::read_text(&path)
+        .map_err(|error| wrong(format!("cannot be read: found {}", error.found)))?;
     Ok(serde_json::from_str(&text).map_err(|error| wrong(format!("is no JSON: {error}")))?)
 }
 

@@ -309,30 +309,30 @@ impl<'a> Reader<'a> {
         Ok(if total == 0.0 { 0.0 } else { value / total })
     }
 
-    /// An element of the inverse of a matrix: `cov[n,:k,:k'] = inverse(prec[n,:k,:k'])`.
+    /// An element of the inverse of a matrix: `cov[n,:k,:k'] = inverse(prec[n,:k,:k'])`, or of one whose rows are all values of
+    /// several slices: `cov[:p,:k,:p',:k']`.
     fn whole(&self, own: &Defined, inner: &mut At) -> Result<f64, String> {
         let Tree::Call(function, arguments) = &own.right else {
             return Err(format!("`{}` is no function of a matrix", own.name));
         };
-        let letters = inner.clone();
-        let (("inverse", [Tree::Name(name, subscripts)]), [.., (row, i), (column, j)]) =
-            ((function.as_str(), arguments.as_slice()), letters.as_slice())
-        else {
+        let ("inverse", [Tree::Name(name, subscripts)]) = (function.as_str(), arguments.as_slice()) else {
             return Err(format!("`{}` is no inverse", own.name));
         };
-        let bare = bare(subscripts);
-        let (outside, mut matrix) = (inner.len() - 2, Vec::new());
-        let range = Range { letters: vec![row.clone(), column.clone()], conditions: Vec::new() };
-        let mut at: At = inner[..outside].to_vec();
+        let slices = subscripts.iter().filter(|own| matches!(own, Tree::Slice(_))).count();
+        let outside = inner.len().checked_sub(slices).ok_or("fewer letters than slices")?;
+        let letters = inner[outside..].iter().map(|(letter, _)| letter.clone()).collect();
+        let wanted: Vec<usize> = inner[outside..].iter().map(|(_, place)| *place).collect();
+        let (bare, range) = (bare(subscripts), Range { letters, conditions: Vec::new() });
+        let (mut at, mut matrix, mut places): (At, _, _) =
+            (inner[..outside].to_vec(), Vec::new(), Vec::new());
         // The positions of a ragged letter are those of its group.
-        let mut places = Vec::new();
         self.each(&range, None, &mut at, &mut |at| {
-            places.push((at[outside].1, at[outside + 1].1));
+            places.push(at[outside..].iter().map(|(_, place)| *place).collect::<Vec<usize>>());
             matrix.push(self.name(name, &bare, at)?);
             Ok(())
         })?;
         let inverse = inverse_and_determinant(&matrix).0;
-        let place = places.iter().position(|own| *own == (*i, *j)).ok_or("no such element")?;
+        let place = places.iter().position(|own| *own == wanted).ok_or("no such element")?;
         Ok(inverse[place])
     }
 

@@ -89,10 +89,23 @@ impl Derivation<'_> {
         let mut builder = Builder::new(self.scope(), &own.plates);
         let subscripts = builder.subscripts_of(&own.plates);
         let left = builder.auxiliary(id, subscripts).raised(Node::number(2.0));
-        let row = Row::equal(left, builder.sum(&own.square));
+        let row = Row::equal(left, builder.sum(&own.square)).labelled(self.label_of_auxiliary(id));
         let target = self.name(self.equations.statements[own.statement.index()].target);
         let line = vec![words("in the density of "), Span::Math(target), words(".")];
         vec![Item::Rows(vec![row]), Item::Paragraph(line)]
+    }
+
+    /// The label of the allocations of a site, or of an implicit factor.
+    pub(super) fn label_of_site(&self, id: SiteId) -> String {
+        match self.equations.implicit(id) {
+            Some(variable) => self.label(&self.symbols().array(variable).name),
+            None => self.label(&format!("shares:{}", id.index() + 1)),
+        }
+    }
+
+    /// The label of the auxiliary variable of a tangent.
+    pub(super) fn label_of_auxiliary(&self, id: AuxiliaryId) -> String {
+        self.label(&format!("tangent:{}", id.index() + 1))
     }
 
     /// `phi[d,v,k] ∝ exp(...)`
@@ -106,7 +119,10 @@ impl Derivation<'_> {
             let left = builder.allocation(id, index, subscripts);
             Row::proportional(left, builder.exponential(&addend.log_weight))
         };
-        let rows = site.addends.iter().enumerate().map(row).collect();
+        let mut rows: Vec<Row> = site.addends.iter().enumerate().map(row).collect();
+        if let Some(first) = rows.first_mut() {
+            first.label = Some(self.label_of_site(id));
+        }
         let mut over: Vec<LetterId> =
             dedup(site.addends.iter().flat_map(|addend| addend.letters.clone()).collect());
         over.retain(|letter| !site.plates.contains(letter));
@@ -126,6 +142,22 @@ impl Derivation<'_> {
             line.push(Span::Math(Builder::new(self.scope(), &site.plates).sum(&site.weight)));
         }
         line.push(words("."));
-        vec![Item::Rows(rows), Item::Paragraph(line)]
+        let mut items = vec![Item::Rows(rows), Item::Paragraph(line)];
+        if let Some(means) = self.run.means.get(id.index()) {
+            let text = "The sweeps of the fit take others, proportional to the product of the means:";
+            let rows = means.addends.iter().enumerate().map(row).collect();
+            items.extend([Item::Paragraph(vec![words(text)]), Item::Rows(rows)]);
+            items.extend(self.left_out());
+        }
+        items
+    }
+
+    /// How the rule `collapsed` leaves out what a unit itself adds.
+    fn left_out(&self) -> Option<Item> {
+        let text = "where each mean is taken without what the unit itself adds to it: a mean that is N / r, with the shape or \
+                    concentration N, becomes max(N - u, P) / r, where u is the allocation above, at most one unit, and P what the prior \
+                    contributes to N; where r is the total of all N of a vector, the unit leaves r as well (Asuncion, \
+                    Welling, Smyth and Teh 2009).";
+        self.run.left_out.then(|| Item::Paragraph(vec![words(text)]))
     }
 }

@@ -1,7 +1,7 @@
 //! The whole derivation: model, factorisation, bounds, updates, sweep and bound.
 
 use crate::canonical::canonical;
-use crate::equations::{Block, Equations, Mode, Natural, StatementEquation};
+use crate::equations::{Block, Equations, Mode, Natural, Site, StatementEquation};
 use crate::expression::{Expression, Subscript};
 use crate::statistic::{Elementary, Statistic};
 use crate::sum_of_products::{Moment, dedup};
@@ -9,12 +9,13 @@ use crate::symbols::{ArrayId, ArrayKind, AxisId, BlockId, LetterId, Support, Sym
 
 use super::build::Builder;
 use super::document::{Item, Part, Printed, Row, Sign, Span, pieces, render, words};
-use super::model::Stated;
+use super::model::{Defined, Stated};
 use super::node::{Call, Node};
+use super::notation::Notation;
 use super::standard::{Formula, Shown, Standard, StandardParameter, resolve, slots};
 use super::sweep::SweepItem;
-use super::words::plain;
-use super::{Format, Level, Scope};
+use super::words::{is_symbol, plain};
+use super::{Columns, Format, Level, Scope};
 
 /// What a derivation is printed from.
 #[derive(Clone, Copy)]
@@ -25,6 +26,10 @@ pub struct Derivation<'a> {
     pub program: &'a [String],
     /// The statements, one for each of the equations, for the formats that are typeset.
     pub stated: &'a [Stated],
+    /// The deterministic names of the program, for the same formats.
+    pub defined: &'a [Defined],
+    /// What the program says about its symbols.
+    pub notation: &'a Notation,
     /// How families print.
     pub standard: &'a dyn Standard,
     /// How it is run.
@@ -33,6 +38,8 @@ pub struct Derivation<'a> {
     pub schedule: Option<&'a [SweepItem]>,
     /// How much of it is printed.
     pub level: Level,
+    /// In how many columns LaTeX is set.
+    pub columns: Columns,
     /// What the program says about itself, a line of its opening comment each.
     pub about: &'a [String],
 }
@@ -48,6 +55,10 @@ pub struct Run {
     pub warmup: Vec<String>,
     /// The relative change of the bound below which it stops, and for how many evaluations running.
     pub stop: Option<(f64, u64)>,
+    /// The sites of the equations with allocations by means, where its sweeps take such.
+    pub means: Vec<Site>,
+    /// Whether these leave out what a unit itself adds to the means.
+    pub left_out: bool,
     /// Whether its sweeps take other allocations than those at which the bound is largest, and stop when means stop changing.
     pub other_allocations: bool,
     /// After how many sweeps it stops at the latest.
@@ -63,14 +74,27 @@ pub fn derivation(
 ) -> String {
     let run = &Run::default();
     let level = Level::default();
-    Derivation { equations, program, stated: &[], standard, run, schedule: None, level, about: &[] }
-        .print(format)
+    let notation = &Notation::default();
+    Derivation {
+        equations,
+        program,
+        stated: &[],
+        defined: &[],
+        notation,
+        standard,
+        run,
+        schedule: None,
+        level,
+        columns: Columns::One,
+        about: &[],
+    }
+    .print(format)
 }
 
 impl Derivation<'_> {
     /// The whole derivation.
     pub fn print(&self, format: Format) -> String {
-        render(&self.document(format), format)
+        render(&self.document(format), format, self.columns)
     }
 
     /// The whole derivation piece by piece, each as text on one line.
@@ -130,12 +154,15 @@ impl Derivation<'_> {
         }
         if self.level != Level::Paper {
             items.extend(self.why_it_rises());
+            items.extend(self.remarks());
         }
         items.push(Item::Heading(if self.has_distribution() { "Evidence lower bound" } else { "Objective" }));
         items.extend(self.elbo());
         self.one_meaning(&mut items);
         let meanings = self.meanings(&mut items);
         items.extend(meanings);
+        self.in_notation(&mut items, format);
+        drop_dangling(&mut items);
         items
     }
 
@@ -144,7 +171,7 @@ impl Derivation<'_> {
         let shown = if format == Format::Text || self.stated.is_empty() {
             Item::Program(self.program.to_vec())
         } else {
-            Item::Rows(self.stated.iter().map(|stated| self.statement(stated)).collect())
+            Item::Rows(self.statements())
         };
         if self.program.is_empty() && self.stated.is_empty() {
             return Vec::new();
@@ -187,16 +214,25 @@ impl Derivation<'_> {
         vec![Item::Heading("Data, before the fit"), Item::List(lines)]
     }
 
-    fn statement(&self, stated: &Stated) -> Row {
-        let (left, node, plates) = stated.nodes(self.scope());
-        let note = if plates.is_empty() { None } else { Some(("for each".to_owned(), plates)) };
-        Row { left, relation: Sign::Distributed, parts: vec![Part { node, note }], label: None }
+    /// The statements and the deterministic names, in the order of the text.
+    fn statements(&self) -> Vec<Row> {
+        let row = |(left, node, plates): (Node, Node, Vec<Node>), relation| {
+            let note = if plates.is_empty() { None } else { Some(("for each".to_owned(), plates)) };
+            Row { left, relation, parts: vec![Part { node, note }], label: None }
+        };
+        let stated = self.stated.iter();
+        let stated = stated.map(|own| (own.line, row(own.nodes(self.scope()), Sign::Distributed)));
+        let defined = self.defined.iter();
+        let defined = defined.map(|own| (own.line, row(own.nodes(self.scope()), Sign::Equal)));
+        let mut rows: Vec<(usize, Row)> = stated.chain(defined).collect();
+        rows.sort_by_key(|(line, _)| *line);
+        rows.into_iter().map(|(_, row)| row).collect()
     }
 
     /// How one block comes by its update, step by step: the statements that hold it, their bounds, the products of
     /// statistics in them, expectations, the family, natural and standard parameters.
     pub fn explain(&self, id: BlockId, format: Format) -> String {
-        render(&self.explained(id, format), format)
+        render(&self.explained(id, format), format, self.columns)
     }
 
     fn explained(&self, id: BlockId, format: Format) -> Vec<Item> {
@@ -213,11 +249,12 @@ impl Derivation<'_> {
                 rows.iter_mut().for_each(|row| row.label = None);
             }
         }
+        self.in_notation(&mut items, format);
         items
     }
 
     pub(super) fn scope(&self) -> Scope<'_> {
-        Scope::of(self.equations)
+        Scope { taken: &self.notation.taken, ..Scope::of(self.equations) }
     }
 
     pub(super) fn scope_with<'s>(&'s self, symbols: &'s Symbols) -> Scope<'s> {
@@ -317,7 +354,7 @@ impl Derivation<'_> {
     }
 
     /// The variables of a block whose parameters print must tell from those of others.
-    fn owner(&self, block: &Block) -> Option<Vec<String>> {
+    pub(super) fn owner(&self, block: &Block) -> Option<Vec<String>> {
         let random = self.equations.blocks.iter().filter(|block| !block.is_point()).count();
         let names = block.members.iter().map(|member| self.symbols().array(*member).name.clone());
         (random > 1).then(|| names.collect())
@@ -362,7 +399,25 @@ impl Derivation<'_> {
         // Location before scale.
         own.sort_by_key(|own| own.name != "mean");
         let mut builder = Builder::new(self.scope_with(&symbols), &block.plates);
-        let arguments = own.into_iter().map(|own| own.whole(&mut builder, &own.slots)).collect();
+        // A symbol is told apart from its neighbours by the word for it; mean and covariance are known by their places.
+        let worded = own.len() > 1;
+        let argument = |own: &Shown| {
+            let value = own.whole(&mut builder, &own.slots);
+            let parameter =
+                formulas.iter().find(|parameter| self.scope().standard(parameter.name) == own.name);
+            match parameter.map(|parameter| parameter.name) {
+                Some(name)
+                    if worded
+                        && !matches!(name, "mean" | "cov")
+                        && !is_symbol(name)
+                        && self.has_symbol(block, name) =>
+                {
+                    Node::call(Call::Argument(name), value)
+                }
+                _ => value,
+            }
+        };
+        let arguments = own.into_iter().map(argument).collect();
         // The part of the name behind `over` says what a copy is. The subscripts show that already, so it is left
         // out.
         let name = self.standard.name(block.family);
@@ -707,6 +762,22 @@ impl Derivation<'_> {
             items.push(Item::Paragraph(line));
         }
         items
+    }
+}
+
+/// Leaves out the numbers of equations that have none.
+fn drop_dangling(items: &mut [Item]) {
+    let mut labels = Vec::new();
+    for item in items.iter() {
+        if let Item::Rows(rows) = item {
+            labels.extend(rows.iter().filter_map(|row| row.label.clone()));
+        }
+    }
+    for item in items {
+        if let Item::Algorithm(lines) = item {
+            let known = |span: &Span| !matches!(span, Span::Reference(label) if !labels.contains(label));
+            lines.iter_mut().for_each(|line| line.text.retain(known));
+        }
     }
 }
 

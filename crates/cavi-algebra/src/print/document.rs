@@ -1,9 +1,9 @@
 //! A derivation as a document: headings, sentences with formulas in them, and rows of equations.
 
-use super::Format;
 use super::node::Node;
-use super::page::{in_latex, in_markdown};
+use super::page::{Measure, in_latex, in_markdown};
 use super::text;
+use super::{Columns, Format};
 
 /// The longest line of text.
 const TEXT_WIDTH: usize = 110;
@@ -35,6 +35,8 @@ pub(crate) struct Line {
 pub(crate) enum Span {
     Words(String),
     Math(Node),
+    /// The number of an equation, where equations have numbers.
+    Reference(String),
 }
 
 /// An equation; its right side may come in parts, each with a remark.
@@ -156,18 +158,18 @@ impl Row {
 }
 
 /// The document in a format.
-pub(crate) fn render(items: &[Item], format: Format) -> String {
+pub(crate) fn render(items: &[Item], format: Format, columns: Columns) -> String {
     let blocks: Vec<String> = items
         .iter()
         .map(|item| match format {
             Format::Text => in_text(item),
-            Format::Latex => in_latex(item),
+            Format::Latex => in_latex(item, Measure::of(columns)),
             Format::Markdown => in_markdown(item),
         })
         .collect();
     let mut out = match format {
         Format::Latex => {
-            "% needs \\usepackage{amsmath,mathtools}\n\\begingroup\\allowdisplaybreaks\n".to_owned()
+            "% needs \\usepackage{amsmath,mathtools}\n\\begingroup\\allowdisplaybreaks\\emergencystretch=3em\n".to_owned()
         }
         Format::Text | Format::Markdown => String::new(),
     };
@@ -178,7 +180,11 @@ pub(crate) fn render(items: &[Item], format: Format) -> String {
         let leads = format == Format::Latex
             && matches!(item, Item::Rows(_))
             && matches!(items.get(position.wrapping_sub(1)), Some(Item::Paragraph(_)));
-        if position > 0 && !leads && (format != Format::Text || heads && !under_heading) {
+        // A sentence that a display interrupts goes on behind it.
+        let goes_on = format == Format::Latex
+            && matches!(items.get(position.wrapping_sub(1)), Some(Item::Rows(_)))
+            && matches!(item, Item::Paragraph(line) if begins_small(line));
+        if position > 0 && !leads && !goes_on && (format != Format::Text || heads && !under_heading) {
             out.push('\n');
         }
         out.push_str(block);
@@ -187,6 +193,11 @@ pub(crate) fn render(items: &[Item], format: Format) -> String {
         out.push_str("\n\\endgroup\n");
     }
     out
+}
+
+/// Whether a sentence begins with a small letter.
+fn begins_small(line: &[Span]) -> bool {
+    matches!(line.first(), Some(Span::Words(text)) if text.starts_with(char::is_lowercase))
 }
 
 fn in_text(item: &Item) -> String {
@@ -212,6 +223,7 @@ fn span_in_text(span: &Span) -> String {
     match span {
         Span::Words(text) => text.clone(),
         Span::Math(node) => text::node(node),
+        Span::Reference(_) => String::new(),
     }
 }
 

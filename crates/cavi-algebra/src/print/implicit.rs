@@ -59,6 +59,9 @@ impl Derivation<'_> {
             shares.push(Row::proportional(share.clone(), builder.exponential(&addend.log_weight)));
             probabilities.push(Row::equal(Node::Probability(Box::new(element), Box::new(class)), share));
         }
+        if let Some(first) = shares.first_mut() {
+            first.label = Some(self.label_of_site(id));
+        }
         if several {
             over.push(words("all of these together"));
         }
@@ -88,6 +91,6 @@ impl Derivation<'_> {
         items.extend([Item::Heading("Expectation"), Item::Paragraph(vec![words(text)])]);
         items.push(Item::Heading("Update"));
         items.extend(self.implicit_update(id));
-        Some(render(&items, format))
+        Some(render(&items, format, self.columns))
     }
 }

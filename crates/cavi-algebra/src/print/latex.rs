@@ -88,6 +88,12 @@ fn bracketed(open: &str, inside: &str, close: &str) -> String {
 }
 
 fn named(named: Named) -> String {
+    if let Named::Root(above, below) = named {
+        return match below {
+            1 => format!("\\sqrt{{{above}}}"),
+            _ => format!("\\sqrt{{{above}/{below}}}"),
+        };
+    }
     match named.inside("\\pi") {
         None => "\\pi".to_owned(),
         Some((above, 1)) if above.contains(' ') => format!("\\ln ({})", above.replace(' ', "")),
@@ -142,7 +148,9 @@ pub(crate) fn product(product: &Product) -> String {
     if front.is_empty() {
         front.push("1".to_owned());
     }
-    format!("{}{}", if *negative { "-" } else { "" }, front.join(" \\, "))
+    // A dot between numerals stands in the place of a space.
+    let shown = front.join(" \\, ").replace(" \\, \\cdot ", " \\cdot ");
+    format!("{}{shown}", if *negative { "-" } else { "" })
 }
 
 /// Whether a node is a constant that is named by its number.
@@ -178,7 +186,9 @@ pub(crate) fn factor(inner: &Node, last: bool) -> String {
 /// A node as a base of a power.
 fn tight(inner: &Node) -> String {
     match inner {
-        Node::Element(element) if element.of.is_some() => bracketed("(", &node(inner), ")"),
+        Node::Element(element) if element.of.is_some() || element.name.ends_with("^2") => {
+            bracketed("(", &node(inner), ")")
+        }
         Node::Element(element) if element.number.is_some() || name(&element.name).primes > 0 => {
             format!("{{{}}}", node(inner))
         }

@@ -63,6 +63,8 @@ impl Derivation<'_> {
             Node::Indicator(Box::new(Relation::Equal(x(), Node::name("y")))),
             "is 1 where x is y, else 0",
         );
+        let entries = Node::call(Call::Named("nnz".to_owned()), x());
+        line(used.entries, entries, "is the number of entries that the data x list");
         if used.count {
             lines.push(vec![words("# counts the positions for which what follows holds")]);
         }
@@ -87,6 +89,7 @@ struct Used {
     digamma: bool,
     multivariate: bool,
     indicator: bool,
+    entries: bool,
     count: bool,
     old: bool,
 }
@@ -106,6 +109,7 @@ impl Used {
                 [Node::Call(Call::Q, _)] => self.normaliser = true,
                 _ => {
                     self.digamma |= name == "digamma";
+                    self.entries |= name == "nnz";
                     self.natural |= NATURAL.contains(&name.as_str());
                 }
             },
@@ -118,7 +122,7 @@ impl Used {
 const NATURAL: [&str; 4] = super::scope::NATURAL;
 
 /// Visits all nodes of a document, those inside before what they stand in.
-fn each_node(items: &mut [Item], visit: &mut dyn FnMut(&mut Node)) {
+pub(super) fn each_node(items: &mut [Item], visit: &mut dyn FnMut(&mut Node)) {
     let spans = |spans: &mut Vec<Span>, visit: &mut dyn FnMut(&mut Node)| {
         for span in spans {
             if let Span::Math(node) = span {

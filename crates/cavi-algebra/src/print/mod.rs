@@ -11,6 +11,7 @@
 mod ascent;
 mod bounds;
 mod build;
+mod cost;
 mod derivation;
 mod document;
 mod elbo;
@@ -22,12 +23,14 @@ mod level;
 mod meanings;
 mod model;
 mod node;
+mod notation;
 mod number;
 mod page;
 mod principle;
 mod processes;
 mod quantities;
 mod raises;
+mod remarks;
 mod scope;
 mod squares;
 mod standard;
@@ -43,7 +46,8 @@ pub use derivation::{Derivation, Run, derivation};
 pub use document::Printed;
 pub use json::{Json, VERSION};
 pub use level::Level;
-pub use model::{Stated, StatedArgument, letters_of};
+pub use model::{Defined, Stated, StatedArgument, letters_of};
+pub use notation::{Chosen, Notation};
 pub use scope::Scope;
 pub use standard::{Formula, Standard, StandardParameter};
 pub use sweep::{SweepItem, SweepStep};
@@ -57,4 +61,14 @@ pub enum Format {
     Latex,
     /// Markdown with LaTeX between dollars.
     Markdown,
+}
+
+/// In how many columns the page is set that a derivation in LaTeX is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Columns {
+    /// One, as in an article.
+    #[default]
+    One,
+    /// Two, as in proceedings.
+    Two,
 }

@@ -1,6 +1,8 @@
 //! The statements of a program in the notation of mathematics: `x_n ~ Normal(mu, prec = tau), for each n`.
 
-use crate::expression::{Comparison, Expression, MatrixFunction};
+use crate::expression::{Comparison, Expression, MatrixFunction, Subscript};
+use std::sync::Arc;
+
 use crate::symbols::{ArrayId, LetterId, Symbols};
 
 use super::Scope;
@@ -23,6 +25,38 @@ pub struct Stated {
     pub word: Option<String>,
     /// The line of the program that it begins in, counted from 1.
     pub line: usize,
+    /// What the names of its arguments stand for: those of the equations, and the deterministic names of the program.
+    pub symbols: Arc<Symbols>,
+}
+
+/// A deterministic name of the program, `alpha[m, k] = exp(u[m] + v[k])`.
+#[derive(Clone, Debug)]
+pub struct Defined {
+    /// Its array in `symbols`.
+    pub target: ArrayId,
+    /// What it stands for, over the letters of its array.
+    pub value: Expression,
+    /// The line of the program that it stands in, counted from 1.
+    pub line: usize,
+    /// What the names in its value stand for.
+    pub symbols: Arc<Symbols>,
+}
+
+impl Defined {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.symbols.array(self.target).name
+    }
+
+    /// Left side, right side, and the letters that number its elements.
+    pub(crate) fn nodes(&self, scope: Scope<'_>) -> (Node, Node, Vec<Node>) {
+        let letters = &self.symbols.array(self.target).letters;
+        let mut builder = Builder::new(Scope { symbols: &self.symbols, ..scope }, letters);
+        let subscripts: Vec<Subscript> = letters.iter().map(|letter| Subscript::Letter(*letter)).collect();
+        let left = builder.element(self.target, &subscripts);
+        let plates = builder.subscripts_of(letters);
+        (left, builder.expression(&self.value), plates)
+    }
 }
 
 /// An argument of a statement.
@@ -42,6 +76,7 @@ impl Stated {
     /// Left side, right side, and the letters that number its copies.
     pub(crate) fn nodes(&self, scope: Scope<'_>) -> (Node, Node, Vec<Node>) {
         let letters: Vec<LetterId> = self.letters.iter().map(|(letter, _)| *letter).collect();
+        let scope = Scope { symbols: &self.symbols, ..scope };
         let mut builder = Builder::new(scope, &letters);
         let left = builder.sliced(self.target, &self.letters);
         let those = |sliced: bool| -> Vec<LetterId> {

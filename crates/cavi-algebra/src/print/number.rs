@@ -11,6 +11,8 @@ pub(crate) enum Named {
     LogOfPi(u32, u32),
     /// `pi`
     Pi,
+    /// `sqrt(above / below)`
+    Root(u32, u32),
 }
 
 impl Named {
@@ -24,16 +26,26 @@ impl Named {
             Named::Log(above, below) => ratio(above, below).ln(),
             Named::LogOfPi(above, below) => (ratio(above, below) * PI).ln(),
             Named::Pi => PI,
+            Named::Root(above, below) => ratio(above, below).sqrt(),
+        }
+    }
+
+    /// A number that is no logarithm, as a terminal shows it.
+    pub fn in_text(self) -> String {
+        match self {
+            Named::Root(above, 1) => format!("sqrt({above})"),
+            Named::Root(above, below) => format!("sqrt({above} / {below})"),
+            Named::Pi | Named::Log(..) | Named::LogOfPi(..) => "pi".to_owned(),
         }
     }
 
     /// What stands in the brackets of the logarithm, with a word for pi; `None` of a number that is none.
     pub fn inside(self, pi: &str) -> Option<(String, u32)> {
         match self {
+            Named::Pi | Named::Root(..) => None,
             Named::Log(above, below) => Some((above.to_string(), below)),
             Named::LogOfPi(1, below) => Some((pi.to_owned(), below)),
             Named::LogOfPi(above, below) => Some((format!("{above} {pi}"), below)),
-            Named::Pi => None,
         }
     }
 }
@@ -88,6 +100,14 @@ impl Number {
             if let Some((below, named)) = logarithm(size) {
                 return Number { negative, above: "1".to_owned(), below, named: Some(named) };
             }
+            if let Some((above, below)) = small(size * size) {
+                let named = Some(Named::Root(above, below));
+                return Number { negative, above: "1".to_owned(), below: 1, named };
+            }
+            if let Some((tenths, above, below)) = multiple_of_logarithm(size) {
+                let named = Some(Named::Log(above, below));
+                return Number { negative, above: decimal(f64::from(tenths) / 10.0), below: 1, named };
+            }
         }
         for named in Named::ALL {
             if let Some((above, below)) = fraction(size / named.value(), 8.0 * f64::EPSILON)
@@ -125,7 +145,9 @@ const READABLE: usize = 8;
 fn logarithm(size: f64) -> Option<(u32, Named)> {
     let fraction = |value: f64| {
         let (above, below) = fraction(value, 16.0 * f64::EPSILON).or_else(|| ratio(value))?;
-        ((1..1000).contains(&above)).then_some((above as u32, below))
+        // A large whole number reads well, a large fraction does not.
+        let most = if below == 1 { 1_000_000 } else { 1000 };
+        ((1..most).contains(&above)).then_some((above as u32, below))
     };
     for below in [1_u32, 2] {
         let value = (f64::from(below) * size).exp();
@@ -140,6 +162,24 @@ fn logarithm(size: f64) -> Option<(u32, Named)> {
         }
     }
     None
+}
+
+/// The fraction of two small numbers that a number is, up to a few roundings.
+fn small(value: f64) -> Option<(u32, u32)> {
+    (1..100_u32).find_map(|below| {
+        let above = (value * f64::from(below)).round();
+        let near = (above / f64::from(below) - value).abs() <= 8.0 * f64::EPSILON * value;
+        ((1.0..1000.0).contains(&above) && near).then_some((above as u32, below))
+    })
+}
+
+/// A number as tenths of the logarithm of a fraction of small numbers: the tenths, and the fraction. A shape of 1.1 at a rate
+/// of 0.7 gives 1.1 log(7 / 10).
+fn multiple_of_logarithm(size: f64) -> Option<(u32, u32, u32)> {
+    (1..100_u32).find_map(|tenths| {
+        let (above, below) = small((10.0 * size / f64::from(tenths)).exp())?;
+        Some((tenths, above, below))
+    })
 }
 
 /// The fraction of numbers below 1000 that a number is, up to the rounding of one division and one product.
@@ -215,6 +255,10 @@ mod tests {
         assert_eq!(in_latex("1e-6"), "10^{-6}");
         assert_eq!(in_latex("2.5e-7"), "2.5 \\times 10^{-7}");
         assert_eq!(show(3.0), "3/1 None");
+        assert_eq!(show(2.0_f64.sqrt()), "1/1 Some(Root(2, 1))");
+        assert_eq!(show(1.2_f64.sqrt()), "1/1 Some(Root(6, 5))");
+        assert_eq!(show(1.1 * 0.7_f64.ln()), "-1.1/1 Some(Log(10, 7))");
+        assert_eq!(show(-0.5 * (2e4 * PI).ln()), "-1/2 Some(LogOfPi(20000, 1))");
         assert_eq!(show(0.0), "0/1 None");
     }
 }

@@ -5,29 +5,63 @@
 
 use crate::expression::Function;
 
+use super::Columns;
 use super::document::{Item, Line, Part, Row, Span};
 use super::latex;
 use super::node::{Call, Node, Product};
 use super::width::width;
-use super::words::escape;
+use super::words::{escape, upright};
 
-/// The widest line, in points: a little less than the column of an article.
-const COLUMN: f64 = 318.0;
+/// The lines of a page, in points.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Measure {
+    /// The widest line: a little less than the column.
+    column: f64,
+    /// The widest left side that shares a line with the right one.
+    left: f64,
+}
+
+impl Measure {
+    /// The lines of an article that is set in so many columns.
+    pub fn of(columns: Columns) -> Measure {
+        match columns {
+            Columns::One => Measure { column: 318.0, left: 105.0 },
+            Columns::Two => Measure { column: 200.0, left: 72.0 },
+        }
+    }
+}
+
 /// What an indented line loses: `\\quad` or `\\qquad`.
 const INDENT: f64 = 20.0;
-/// The widest left side that shares a line with the right one.
-const LEFT: f64 = 105.0;
+/// The least room for a right side with a remark beside it; with less, the remark has a line of its own.
+const BESIDE: f64 = 120.0;
+/// More lines than these may stand on two pages.
+const LONG: usize = 5;
 /// The space before a remark.
 const GAP: f64 = 22.0;
 
 fn span_in_latex(span: &Span) -> String {
     match span {
         Span::Words(text) => escape(text),
+        Span::Math(Node::Call(Call::Family(name), arguments)) if is_wide(span, 150.0) => {
+            // The arguments are formulas of their own, between which a line may end.
+            let mut pieces: Vec<String> = arguments.iter().map(latex::node).collect();
+            let last = pieces.len().saturating_sub(1);
+            pieces.iter_mut().take(last).for_each(|piece| piece.push(','));
+            let pieces = around(&format!("{}\\bigl(", upright(name)), pieces, "\\bigr)");
+            pieces.iter().map(|piece| format!("${piece}$")).collect::<Vec<_>>().join(" ")
+        }
+        Span::Math(Node::Call(Call::Named(_), arguments)) if is_wide(span, 100.0) && arguments.len() == 1 => {
+            // A line may end at a sign between brackets that do not grow.
+            let Span::Math(Node::Call(call, _)) = span else { unreachable!("it is one") };
+            format!("${}({})$", latex::prefix(call).unwrap_or_default(), latex::node(&arguments[0]))
+        }
         Span::Math(node) => format!("${}$", latex::node(node)),
+        Span::Reference(label) => format!(" by \\eqref{{{label}}}"),
     }
 }
 
-pub(crate) fn in_latex(item: &Item) -> String {
+pub(crate) fn in_latex(item: &Item, measure: Measure) -> String {
     let spans = |spans: &[Span]| spans.iter().map(span_in_latex).collect::<String>();
     match item {
         Item::Title(title) => format!("\\section*{{{}}}\n", escape(title)),
@@ -58,7 +92,7 @@ pub(crate) fn in_latex(item: &Item) -> String {
             let shown: Vec<String> = lines.iter().filter(|line| !line.trim().is_empty()).map(line).collect();
             format!("\\begin{{flushleft}}\\small\\ttfamily\n{}\n\\end{{flushleft}}\n", shown.join(" \\\\\n"))
         }
-        Item::Rows(rows) => aligned(rows),
+        Item::Rows(rows) => aligned(rows, measure),
         Item::Algorithm(lines) => {
             let boxed = nested(lines, 0, &mut 0);
             format!(
@@ -71,7 +105,7 @@ pub(crate) fn in_latex(item: &Item) -> String {
 /// Whether a formula in a sentence is so wide that lines before it may have to stay short.
 fn is_wide(span: &Span, points: f64) -> bool {
     match span {
-        Span::Words(_) => false,
+        Span::Words(_) | Span::Reference(_) => false,
         Span::Math(node) => width(&latex::node(node)) > points,
     }
 }
@@ -94,41 +128,51 @@ fn nested(lines: &[Line], depth: usize, place: &mut usize) -> String {
 }
 
 /// Rows in groups that share a display: neighbours, except for those with a wide left side. For each its rows, each in lines.
-fn grouped(rows: &[Row]) -> Vec<Vec<(&Row, Vec<String>)>> {
+fn grouped(rows: &[Row], measure: Measure) -> Vec<Vec<(&Row, Vec<String>)>> {
     let left = |row: &Row| width(&latex::node(&row.left));
     let mut out = Vec::new();
     let mut start = 0;
     while start < rows.len() {
-        let alone = left(&rows[start]) > LEFT;
+        let alone = left(&rows[start]) > measure.left;
         let mut end = start + 1;
-        while !alone && end < rows.len() && left(&rows[end]) <= LEFT {
+        while !alone && end < rows.len() && left(&rows[end]) <= measure.left {
             end += 1;
         }
         let together = &rows[start..end];
         let widest = together.iter().map(left).fold(0.0, f64::max);
-        out.push(together.iter().map(|row| (row, row_in_latex(row, widest))).collect());
+        out.push(together.iter().map(|row| (row, row_in_latex(row, widest, measure))).collect());
         start = end;
     }
     out
 }
 
 /// Rows as displays that may break between pages; those with a label have a number.
-fn aligned(rows: &[Row]) -> String {
+fn aligned(rows: &[Row], measure: Measure) -> String {
     let display = |group: Vec<(&Row, Vec<String>)>| {
         let numbered = group.iter().any(|(row, _)| row.label.is_some());
-        let mut lines: Vec<String> = Vec::new();
+        let mut rows: Vec<String> = Vec::new();
         for (row, own) in group {
             let last = own.len().saturating_sub(1);
-            lines.extend(own.into_iter().enumerate().map(|(place, line)| match &row.label {
-                Some(label) if place == last => format!("{line} \\label{{{label}}}"),
-                _ if numbered => format!("{line} \\notag"),
-                _ => line,
-            }));
+            // A page ends between rows, or inside a long one but for its first and its last line.
+            let within = |place: usize| own.len() <= LONG || place == 0 || place + 2 > last;
+            let lines = own.iter().enumerate().map(|(place, line)| {
+                let end = match (place == last, within(place)) {
+                    (true, _) => "",
+                    (false, true) => " \\\\*\n",
+                    (false, false) => " \\\\\n",
+                };
+                match &row.label {
+                    Some(label) if place == last => format!("{line} \\label{{{label}}}{end}"),
+                    _ if numbered => format!("{line} \\notag{end}"),
+                    _ => format!("{line}{end}"),
+                }
+            });
+            rows.push(lines.collect());
         }
         let name = if numbered { "align" } else { "align*" };
-        format!("\\begin{{{name}}}\n{}\n\\end{{{name}}}\n", lines.join(" \\\\\n"))
+        format!("\\begin{{{name}}}\n{}\n\\end{{{name}}}\n", rows.join(" \\\\\n"))
     };
-    grouped(rows).into_iter().map(display).collect()
+    grouped(rows, measure).into_iter().map(display).collect()
 }
 
 /// Rows as displays between dollars.
@@ -137,17 +181,20 @@ fn displayed(rows: &[Row]) -> String {
         let lines: Vec<String> = group.into_iter().flat_map(|(_, lines)| lines).collect();
         format!("$$\n\\begin{{aligned}}\n{}\n\\end{{aligned}}\n$$\n", lines.join(" \\\\\n"))
     };
-    grouped(rows).into_iter().map(display).collect()
+    grouped(rows, Measure::of(Columns::One)).into_iter().map(display).collect()
 }
 
 /// The lines of a row in a display whose widest left side is given.
-fn row_in_latex(row: &Row, widest: f64) -> Vec<String> {
+fn row_in_latex(row: &Row, widest: f64, measure: Measure) -> Vec<String> {
     let left = latex::node(&row.left);
     let sign = row.relation.in_latex();
-    let alone = widest > LEFT;
+    let alone = widest > measure.left;
     let notes: Vec<Option<String>> = row.parts.iter().map(note).collect();
-    let beside = notes.iter().flatten().map(|note| width(note) + GAP).fold(0.0, f64::max);
-    let room = COLUMN - INDENT - if alone { INDENT } else { widest } - beside;
+    let remark = notes.iter().flatten().map(|note| width(note) + GAP).fold(0.0, f64::max);
+    let whole = measure.column - INDENT - if alone { INDENT } else { widest };
+    // A remark that leaves too little room stands below.
+    let below = whole - remark < BESIDE && remark > 0.0;
+    let room = if below { whole } else { whole - remark };
     let mut out = Vec::new();
     if alone {
         out.push(format!("  &{left}"));
@@ -155,8 +202,10 @@ fn row_in_latex(row: &Row, widest: f64) -> Vec<String> {
     let mut first = true;
     for (part, note) in row.parts.iter().zip(notes) {
         let mut shown = filled(&part.node, first, room);
-        if let (Some(last), Some(note)) = (shown.last_mut(), note) {
-            last.push_str(&format!(" && {note}"));
+        match (shown.last_mut(), note) {
+            (Some(_), Some(note)) if below => shown.push(format!("\\qquad {note}")),
+            (Some(last), Some(note)) => last.push_str(&format!(" && {note}")),
+            (_, None) | (None, _) => {}
         }
         for line in shown {
             let lead = match (first, alone) {
@@ -230,19 +279,24 @@ fn broken(node: &Node, room: f64) -> Vec<String> {
             let head = format!("\\sum_{{{}}} ", latex::range(over));
             match &**body {
                 Node::Add(_) => around(&format!("{head}\\bigl("), signed(body, room - INDENT), "\\bigr)"),
-                other => around(&head, broken(other, room - INDENT), ""),
+                other => around(&head, broken(other, beside(&head, room)), ""),
             }
         }
         Node::Power(base, exponent) => {
             let close = format!("\\bigr)^{{{}}}", latex::node(exponent));
             around("\\bigl(", broken(base, room - INDENT), &close)
         }
+        Node::Call(Call::Argument(name), arguments) if arguments.len() == 1 => {
+            around(&format!("{} = ", upright(name)), broken(&arguments[0], room - INDENT), "")
+        }
         Node::Expectation(inner) => around("\\mathrm{E}\\bigl[", broken(inner, room - INDENT), "\\bigr]"),
         Node::Call(Call::Function(Function::Sqrt), arguments) if arguments.len() == 1 => {
             around("\\bigl(", broken(&arguments[0], room - INDENT), "\\bigr)^{1/2}")
         }
         Node::Call(call, arguments) => match (latex::prefix(call), arguments.as_slice()) {
-            (Some(name), [only]) => around(&format!("{name}\\bigl("), broken(only, room - INDENT), "\\bigr)"),
+            (Some(name), [only]) => {
+                around(&format!("{name}\\bigl("), broken(only, beside(&name, room)), "\\bigr)")
+            }
             (Some(name), several) => {
                 let last = several.len() - 1;
                 let pieces = several.iter().enumerate().flat_map(|(at, own)| {
@@ -264,6 +318,11 @@ fn broken(node: &Node, room: f64) -> Vec<String> {
         | Node::Density(..)
         | Node::Entropy(_) => vec![whole],
     }
+}
+
+/// The room for what stands behind something on a line, but never too little for a factor.
+fn beside(head: &str, room: f64) -> f64 {
+    (room - INDENT - width(head)).max(60.0)
 }
 
 /// Pieces with something before the first and behind the last.
@@ -313,6 +372,14 @@ fn factors(product: &Product, room: f64) -> Option<Vec<String>> {
     let last = product.above.len().saturating_sub(1);
     for (at, factor) in product.above.iter().enumerate() {
         let shown = latex::factor(factor, at == last);
+        // A number in front stands alone where it leaves no room for the first factor.
+        let alone =
+            open.strip_suffix(" \\, ").filter(|open| width(open) + width(&shown) > room).map(str::to_owned);
+        let stands_alone = alone.is_some();
+        if let Some(alone) = alone {
+            pieces.push(alone);
+            open = String::new();
+        }
         let mut own = if width(&shown) <= room {
             vec![shown]
         } else {
@@ -324,7 +391,7 @@ fn factors(product: &Product, room: f64) -> Option<Vec<String>> {
         };
         own[0] = format!("{open}{}", own[0]);
         open = String::new();
-        if at > 0 {
+        if at > 0 || stands_alone {
             own[0] = format!("\\, {}", own[0]);
         }
         pieces.extend(own);
@@ -342,6 +409,8 @@ pub(crate) fn in_markdown(item: &Item) -> String {
         let span = |span: &Span| match span {
             Span::Words(text) => text.replace('_', "\\_").replace('*', "\\*"),
             Span::Math(_) => span_in_latex(span),
+            // Equations in Markdown have no numbers.
+            Span::Reference(_) => String::new(),
         };
         spans.iter().map(span).collect::<String>()
     };

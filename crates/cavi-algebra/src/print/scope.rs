@@ -16,6 +16,8 @@ pub struct Scope<'a> {
     pub sites: &'a [Site],
     /// The tangents that auxiliary variables belong to.
     pub auxiliaries: &'a [Auxiliary],
+    /// Further names of the page, deterministic ones and chosen symbols: nothing else is called as they are.
+    pub taken: &'a [String],
 }
 
 /// What allocations are called, as long as no variable is.
@@ -31,7 +33,7 @@ const OBJECTIVE: [&str; 3] = ["L", "F", "objective"];
 impl<'a> Scope<'a> {
     /// For expressions before expectations: they mention no block.
     pub fn before(symbols: &'a Symbols) -> Scope<'a> {
-        Scope { symbols, blocks: &[], sites: &[], auxiliaries: &[] }
+        Scope { symbols, blocks: &[], sites: &[], auxiliaries: &[], taken: &[] }
     }
 
     /// For everything in a derivation.
@@ -41,13 +43,19 @@ impl<'a> Scope<'a> {
             blocks: &equations.blocks,
             sites: &equations.sites,
             auxiliaries: &equations.auxiliaries,
+            taken: &[],
         }
     }
 
+    /// The names of the program: arrays, and deterministic names.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        let arrays = self.symbols.arrays.iter().map(|array| array.name.as_str());
+        arrays.chain(self.taken.iter().map(String::as_str))
+    }
+
     pub(super) fn is_taken(&self, name: &str) -> bool {
-        self.symbols.arrays.iter().any(|array| {
-            plain(&array.name).trim_end_matches(|c: char| c.is_ascii_digit() || c == '_') == name
-        })
+        let stem = |own: &str| plain(own).trim_end_matches(|c: char| c.is_ascii_digit() || c == '_') == name;
+        self.names().any(stem)
     }
 
     fn first_free(&self, names: &[&'static str], count: usize) -> Vec<String> {
@@ -96,7 +104,7 @@ impl<'a> Scope<'a> {
     pub(crate) fn standard(&self, name: &str) -> String {
         let mut shown = name.to_owned();
         let is_letter = |shown: &str| self.symbols.letters.iter().any(|own| own.name == shown);
-        while self.symbols.arrays.iter().any(|array| plain(&array.name) == shown) || is_letter(&shown) {
+        while self.names().any(|own| plain(own) == shown) || is_letter(&shown) {
             shown.push_str("_q");
         }
         shown
@@ -128,7 +136,7 @@ impl<'a> Scope<'a> {
             other == axis
                 || capital_of(other).as_ref() != Some(&capital) && self.symbols.axis(other).name != capital
         });
-        let unused = self.symbols.arrays.iter().all(|array| array.name != capital)
+        let unused = self.names().all(|own| own != capital)
             && self.symbols.letters.iter().all(|letter| letter.name != capital);
         // E is the expectation, H the entropy.
         (alone && unused && capital != "E" && capital != "H").then_some(capital)

@@ -21,6 +21,12 @@ pub trait Standard {
     /// says it all.
     fn standard(&self, family: FamilyId) -> Vec<StandardParameter>;
 
+    /// The symbols that the literature has for the standard parameters, in their order: alternatives, the first of which is
+    /// taken that is free on the page. Empty where their names say it best.
+    fn symbols(&self, _family: FamilyId) -> &'static [&'static [&'static str]] {
+        &[]
+    }
+
     /// The mode that a point of this family takes, over the natural parameters alone, if it has a closed form.
     fn mode(&self, _family: FamilyId) -> Option<Formula> {
         None
@@ -104,7 +110,8 @@ pub enum Formula {
     Outer(Box<Formula>, Box<Formula>),
     /// The symmetric part of a matrix of coefficients: only that counts in a sum over a symmetric statistic.
     Symmetric(Box<Formula>),
-    /// The length of the slice: how many values the first slot letter has.
+    /// The length of the vector: how many values its slot letters have together, which are the first half of those of the
+    /// statistic that is a matrix.
     Size,
     /// The log of the determinant of a matrix, a standard parameter.
     LogDeterminant(Box<Formula>),
@@ -367,8 +374,10 @@ fn affine(
         }
         Formula::Number(value) => Some(Sum::number(*value)),
         Formula::Size => {
-            let letter = naturals.iter().flat_map(|own| &own.slots).next()?;
-            Some(Sum::term(Term { sums: vec![*letter], ..Term::number(1.0) }))
+            // A matrix has the letters of its rows, then those of its columns; a vector may run over several slices.
+            let matrix = &naturals.iter().max_by_key(|own| own.slots.len())?.slots;
+            let rows = matrix.get(..matrix.len().div_ceil(2)).filter(|rows| !rows.is_empty())?;
+            Some(Sum::term(Term { sums: rows.to_vec(), ..Term::number(1.0) }))
         }
         Formula::Symmetric(inner) => {
             let [row, column] = *target else { return affine(symbols, inner, naturals, target) };

@@ -4,6 +4,7 @@ use crate::equations::Mode;
 use crate::symbols::{AuxiliaryId, BlockId, LetterId, SiteId};
 
 use super::build::Builder;
+use super::cost::costing;
 use super::derivation::{Derivation, separated};
 use super::document::{Item, Line, Span, words};
 use super::node::Node;
@@ -87,7 +88,39 @@ impl Derivation<'_> {
         lines.extend(self.start().map(|text| vec![words(text)]));
         lines.extend(self.restarts().map(|text| vec![words(text)]));
         lines.extend(self.run.stop.is_some().then(|| self.until()));
+        lines.extend(self.costs());
         lines
+    }
+
+    /// What the updates of a sweep cost.
+    fn costs(&self) -> Option<Vec<Span>> {
+        let updated =
+            |id: &BlockId| matches!(self.equations.block(*id).mode, Mode::Distribution | Mode::Point);
+        let mut parts: Vec<Vec<Span>> = Vec::new();
+        let mut part = |name: String, cost: Option<Node>| {
+            parts.extend(cost.map(|cost| vec![words(format!("{name} ")), Span::Math(cost)]));
+        };
+        if let Some(shared) = self.refreshed() {
+            part(shared.to_owned(), self.cost_of_refresh());
+        }
+        for id in (0..self.equations.blocks.len()).map(BlockId::from).filter(updated) {
+            part(self.names_of(id), self.cost_of_block(id));
+        }
+        let mut line = vec![words("Cost of an update: ")];
+        let count = parts.len();
+        for (place, own) in parts.into_iter().enumerate() {
+            line.extend(own);
+            line.push(words(if place + 1 < count { ", " } else { "." }));
+        }
+        (count > 0).then_some(line)
+    }
+
+    /// The label of the first allocation or auxiliary variable.
+    fn where_refreshed(&self) -> Option<String> {
+        let site = self.equations.sites.iter().position(|_| true).map(|_| self.label_of_site(SiteId(0)));
+        site.or_else(|| {
+            (!self.equations.auxiliaries.is_empty()).then(|| self.label_of_auxiliary(AuxiliaryId(0)))
+        })
     }
 
     /// What a refresh brings to its optimum, if anything.
@@ -131,7 +164,10 @@ impl Derivation<'_> {
 
     /// A fit as an algorithm: what is repeated, what is updated in which order, and when allocations are refreshed.
     pub(super) fn algorithm(&self) -> Item {
-        let start = self.start().unwrap_or_else(|| "Start from a value of each factor of q.".to_owned());
+        let start = self.start().unwrap_or_else(|| {
+            let what = if self.has_distribution() { "every factor of q" } else { "every point" };
+            format!("Start {what} at random, at values of order 1 inside its range that differ from element to element.")
+        });
         let before = self.restarts().into_iter().chain([start]).chain(self.run.warmup.iter().cloned());
         let mut lines: Vec<Line> = before.map(|text| Line { depth: 0, text: vec![words(text)] }).collect();
         let repeat = vec![words("Repeat: one sweep, in this order.")];
@@ -164,19 +200,24 @@ impl Derivation<'_> {
         let what = if self.run.other_allocations { "means of the variables" } else { self.objective() };
         let change = if self.run.other_allocations { "change" } else { "changes" };
         let mut text = match self.run.stop {
-            Some((tolerance, 1)) => {
-                format!("Stop when the relative change of the {what} is below {tolerance:e}")
+            Some((tolerance, count)) => {
+                let (is, long) = match count {
+                    1 => ("is", String::new()),
+                    _ => ("stayed", format!(" for {count} evaluations")),
+                };
+                vec![
+                    words(format!("Stop when the relative change of the {what} {is} below ")),
+                    Span::Math(Node::number(tolerance)),
+                    words(long),
+                ]
             }
-            Some((tolerance, count)) => format!(
-                "Stop when the relative change of the {what} stayed below {tolerance:e} for {count} evaluations"
-            ),
-            None => format!("Stop when the {what} {change} by less than the tolerance"),
+            None => vec![words(format!("Stop when the {what} {change} by less than the tolerance"))],
         };
         if let Some(sweeps) = self.run.sweeps {
-            text.push_str(&format!(", after {sweeps} sweeps at the latest"));
+            text.push(words(format!(", after {sweeps} sweeps at the latest")));
         }
-        text.push('.');
-        vec![words(text)]
+        text.push(words("."));
+        text
     }
 
     pub(super) fn objective(&self) -> &'static str {
@@ -243,29 +284,45 @@ impl Derivation<'_> {
         }
         let mut text = vec![words(format!("Set the {} ", self.refreshed().unwrap_or_default()))];
         text.extend(separated(shown));
-        text.push(words(" to their optimum."));
+        if self.run.other_allocations {
+            text.push(words(" by this rule"));
+        } else {
+            text.push(words(" to their optimum"));
+            text.extend(self.where_refreshed().into_iter().map(Span::Reference));
+        }
+        text.extend(costing(self.cost_of_refresh()));
+        text.push(words("."));
         text
     }
 
     fn algorithm_block(&self, id: BlockId) -> Vec<Span> {
         let block = self.equations.block(id);
         let left = Span::Math(self.left_of(block));
-        let mut text = vec![words("Update "), left];
+        let mut text = vec![words("Update "), left, Span::Reference(self.label_of(block))];
+        let cost = match &block.ascent {
+            None => costing(self.cost_of_block(id)),
+            Some(_) => {
+                let mut line = costing(self.cost_of_block(id));
+                line.push(words(" for each evaluation of the derivatives"));
+                line
+            }
+        };
         if !block.in_order.is_empty() {
             text.push(words(" one after another along "));
             text.extend(self.along(block));
+            text.extend(cost);
             text.push(words("."));
             return text;
         }
         let plates = self.with_ancestors(&block.copies(self.symbols()));
         let letters: Vec<Node> = Builder::new(self.scope(), &plates).subscripts_of(&plates);
-        if letters.is_empty() {
-            text.push(words("."));
-        } else {
+        if !letters.is_empty() {
             text.push(words(" for all "));
             text.extend(separated(letters.into_iter().map(Span::Math).collect()));
-            text.push(words(" (independent of each other, in parallel)."));
+            text.push(words(" (independent of each other, in parallel)"));
         }
+        text.extend(cost);
+        text.push(words("."));
         text
     }
 }

@@ -68,7 +68,7 @@ fn number(number: &Number) -> (Vec<String>, Vec<String>) {
     }
     if let Some(named) = number.named {
         above.push(match named.inside("pi") {
-            None => "pi".to_owned(),
+            None => named.in_text(),
             Some((inside, 1)) => format!("log({inside})"),
             Some((inside, below)) => format!("log({inside} / {below})"),
         });

@@ -73,6 +73,11 @@ fn symbol(word: &str) -> Option<String> {
     }
 }
 
+/// Whether a word is a symbol by itself: `kappa`, `a`.
+pub(crate) fn is_symbol(word: &str) -> bool {
+    symbol(word.trim_end_matches(|c: char| c.is_ascii_digit())).is_some()
+}
+
 /// A word set upright; a hyphen is no minus.
 pub(crate) fn upright(word: &str) -> String {
     if word.is_empty() {
@@ -90,12 +95,24 @@ pub(crate) fn name(text: &str) -> Name {
     if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
         return Name { base: in_latex(text), primes: 0, subscripts: Vec::new() };
     }
+    // A matrix that a density reads as a whole, under the name that the model gives it.
+    for (word, open, close) in [("inverse(", "(", "^{-1})"), ("logdet(", "\\ln|", "|")] {
+        if let Some(bare) = text.strip_prefix(word).and_then(|rest| rest.strip_suffix(')')) {
+            let base = format!("{open}{}{close}", of_matrix(bare));
+            return Name { base, primes: 0, subscripts: Vec::new() };
+        }
+    }
     // The inverse of a transpose.
     if let Some(bare) = text.strip_suffix("'^-1") {
         let Name { base, subscripts, .. } = name(bare);
         let below =
             if subscripts.is_empty() { String::new() } else { format!("_{{{}}}", subscripts.join(",")) };
         return Name { base: format!("({base}{below}'^{{-1}})"), primes: 0, subscripts: Vec::new() };
+    }
+    // `sigma^2` is one symbol.
+    if let Some(bare) = text.strip_suffix("^2") {
+        let own = name(bare);
+        return Name { base: format!("{}^{{2}}", own.base), ..own };
     }
     // A value before an update.
     if let Some(bare) = text.strip_suffix('~') {
@@ -123,6 +140,15 @@ pub(crate) fn name(text: &str) -> Name {
         }
     }
     out
+}
+
+/// A matrix inside another name: its own name, else (of a computed one) the words of it.
+fn of_matrix(text: &str) -> String {
+    if text.chars().all(|c| c.is_alphanumeric() || c == '_') {
+        letter(text)
+    } else {
+        format!("\\text{{{}}}", escape(text))
+    }
 }
 
 /// Parts of names that are set as accents.
@@ -190,8 +216,11 @@ mod tests {
         assert_eq!(show("L''"), "L''_");
         assert_eq!(show("mu_bar"), "\\bar{\\mu}_");
         assert_eq!(show("Lambda_k"), "\\Lambda_\\mathrm{k}");
+        assert_eq!(show("sigma^2"), "\\sigma^{2}_");
         assert_eq!(show("w~"), "\\tilde{w}_");
         assert_eq!(show("1e-6"), "10^{-6}_");
+        assert_eq!(show("inverse(W0)"), "(W_{0}^{-1})_");
+        assert_eq!(show("logdet(K)"), "\\ln|K|_");
         assert_eq!(show("habit"), "\\mathrm{habit}_");
         assert_eq!(show("user_bias"), "\\mathrm{user\\_bias}_");
         assert_eq!(show("theta"), "\\theta_");

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::{ForceArguments, InputArguments, RunArguments, threads};
 
@@ -197,4 +197,15 @@ pub struct ReportArguments {
     /// Colour the points of charts by a column of a table, `year=talks.csv:year`; may be given again, for other axes
     #[arg(long, value_name = "NAME=FILE:COLUMN")]
     pub by: Vec<String>,
+}
+
+/// What entries are ordered by.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TopBy {
+    /// Their size.
+    Weight,
+    /// How much more frequent they are than in all components together.
+    Lift,
+    /// The harmonic mean of the ranks of frequency and exclusivity.
+    Frex,
 }

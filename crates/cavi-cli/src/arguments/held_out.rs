@@ -22,6 +22,15 @@ The score is the sum of log E_q p(y | latents) over the hidden entries, or units
 is a sum of products of independent latents, else over 200 draws from q, with its standard error. Hidden counts of a Poisson
 have their rate scaled by f / (1 - f), at its posterior mean.";
 
+/// Of `--heldout-totals`.
+pub const HELD_OUT_TOTALS: &str = "\
+Score held-out counts under a Poisson as units of their rows, given how many units each row has.
+
+Independent Poisson counts with a known sum are a row under a Multinomial whose probabilities are proportional to their rates. A unit is
+then scored by the log of its probability, as words are in a topic model, so that programs of both kinds compare, and the
+score has a perplexity. A row is the array without its last axis (of a ragged one a row for each group). A file given to `--heldout` then holds
+further units of the rows, as it does of rows under a Multinomial. Data of other kinds are scored as without this option.";
+
 /// Of `--folds`.
 pub const FOLDS: &str = "\
 Cross-validation: hide each of K parts of all data in turn and score it, then fit to all data.

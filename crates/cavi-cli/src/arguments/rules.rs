@@ -17,4 +17,7 @@ pub struct RuleArguments {
     /// Replaces the `warmup` lines of the program: 'means 60, collapsed 60', 'shapes 0.6 over 40, means 20'
     #[arg(long, value_name = "TEXT|none")]
     pub warmup: Option<String>,
+    /// Replaces the `batch` line of the program: passes over shards of an axis before the sweeps, as `doc` or `doc=16`
+    #[arg(long, value_name = "AXIS[=SHARDS]|none")]
+    pub batch: Option<String>,
 }

@@ -2,7 +2,7 @@
 
 use cavi::bind::{SetInput, SetValue};
 use cavi::{Compiled, Set};
-use cavi_syntax::{Diagnostic, Severity, Span, position};
+use cavi_syntax::{Diagnostic, Places, Severity, Span};
 use serde_json::{Value, json};
 
 use crate::arguments::CheckArguments;
@@ -18,8 +18,9 @@ pub fn run(arguments: &CheckArguments) -> Result<(), Failure> {
         compiled.refuse_unknown(&set)?;
     }
     if arguments.json {
+        let places = Places::of(&source.text);
         let list: Vec<Value> =
-            checked.diagnostics.iter().map(|diagnostic| as_json(&source.text, diagnostic)).collect();
+            checked.diagnostics.iter().map(|diagnostic| as_json(&places, diagnostic)).collect();
         terminal::print(&format!("{:#}\n", Value::Array(list)))?;
         return if checked.is_ok() { Ok(()) } else { Err(Failure::Wrong(String::new())) };
     }
@@ -66,14 +67,14 @@ fn summary(compiled: &Compiled) -> String {
     text
 }
 
-fn as_json(text: &str, diagnostic: &Diagnostic) -> Value {
+fn as_json(places: &Places<'_>, diagnostic: &Diagnostic) -> Value {
     let severity = match diagnostic.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
         Severity::Note => "note",
     };
     let place = |span: Span, label: &str| {
-        let (line, column) = position(text, span.start);
+        let (line, column) = places.position(span.start);
         json!({ "line": line, "column": column, "start": span.start, "end": span.end, "label": label })
     };
     json!({

@@ -3,13 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use cavi::bind::{DataError, Inputs};
-use cavi::choose::{self, Candidate, Grid};
-use cavi::compare::Difference;
-use cavi::directory::{Asked, Directory, OwnRun, Summary, number};
+use cavi::choose::{self, COLUMNS, Candidate, Choice, Grid};
+use cavi::directory::{Asked, Directory, OwnRun, Summary};
 use cavi::heldout::Request;
 use cavi::{Error, data_files};
 use cavi_files::{Cell, CsvText, format_number, write_text_atomically};
-use serde_json::{Map, Value, json};
 
 use super::fit;
 use crate::arguments::{ChooseArguments, InputArguments};
@@ -38,16 +36,14 @@ pub fn run(arguments: &ChooseArguments) -> Result<(), Failure> {
             return Err(Failure::Interrupted);
         }
     }
-    let (best, suggested, below) = choose::suggest(&candidates).map_err(Error::from)?;
-    let text = csv(&candidates, &below);
+    let choice = choose::suggest(candidates).map_err(Error::from)?;
     if let Some(out) = &arguments.out {
-        write_text_atomically(&out.join("choose.csv"), text.as_str()).map_err(Error::from)?;
+        write_text_atomically(&out.join("choose.csv"), csv(&choice).as_str()).map_err(Error::from)?;
     }
-    let reason = reason(&candidates, &below, best, suggested);
     if arguments.json {
-        return terminal::print(&format!("{:#}\n", json(&candidates, &below, best, suggested, &reason)));
+        return terminal::print(&format!("{:#}\n", choice.json()));
     }
-    terminal::print(&format!("{}{reason}\n", shown(&candidates, &below)))
+    terminal::print(&format!("{}{}\n", shown(&choice), choice.reason()))
 }
 
 /// One value: its fit, and what is known of it.
@@ -99,6 +95,7 @@ fn fitted(
             labels: reading.labels,
             set: others.iter().chain(set).cloned().collect(),
             heldout: texts,
+            heldout_totals: false,
             init: None,
             folds: None,
             data_files: data_files::hashes(inputs),
@@ -113,6 +110,7 @@ fn fitted(
             runs: &runs,
             averaged: None,
             folds: None,
+            baselines: None,
         };
         directory.write(&summary)?;
     }
@@ -160,32 +158,17 @@ fn folder(set: &[String]) -> PathBuf {
     Path::new(&set.join(",")).to_owned()
 }
 
-/// The columns after the values.
-const COLUMNS: [&str; 8] =
-    ["score", "se", "below_best", "below_best_se", "elbo", "stability", "coherence", "converged"];
-
-/// The numbers of a candidate.
-fn numbers(own: &Candidate, below: &Difference) -> [Option<f64>; 7] {
-    let (score, error) = own.score();
-    let Difference { value, standard_error } = *below;
-    [
-        Some(score),
-        Some(error),
-        Some(value),
-        Some(standard_error),
-        Some(own.elbo),
-        own.stability,
-        own.coherence,
-    ]
+/// The names of the columns.
+fn header(choice: &Choice) -> Vec<&str> {
+    let values = choice.candidates.first().map(|own| own.values.as_slice()).unwrap_or_default();
+    values.iter().map(|(name, _)| name.as_str()).chain(COLUMNS).chain(["converged"]).collect()
 }
 
-fn csv(candidates: &[Candidate], below: &[Difference]) -> CsvText {
-    let names = candidates.first().map(|own| own.values.as_slice()).unwrap_or_default();
-    let header: Vec<&str> = names.iter().map(|(name, _)| name.as_str()).chain(COLUMNS).collect();
-    let mut table = CsvText::new(&header);
-    for (own, below) in candidates.iter().zip(below) {
+fn csv(choice: &Choice) -> CsvText {
+    let mut table = CsvText::new(&header(choice));
+    for (place, own) in choice.candidates.iter().enumerate() {
         let mut row: Vec<Cell<'_>> = own.values.iter().map(|(_, value)| Cell::Number(*value)).collect();
-        row.extend(numbers(own, below).map(|number| number.map_or(Cell::Empty, Cell::Number)));
+        row.extend(choice.numbers(place).map(|number| number.map_or(Cell::Empty, Cell::Number)));
         row.push(Cell::Text(if own.converged { "true" } else { "false" }));
         table.row(&row);
     }
@@ -193,64 +176,17 @@ fn csv(candidates: &[Candidate], below: &[Difference]) -> CsvText {
 }
 
 /// The table for a terminal.
-fn shown(candidates: &[Candidate], below: &[Difference]) -> String {
-    let names = candidates.first().map(|own| own.values.as_slice()).unwrap_or_default();
-    let header: Vec<&str> = names.iter().map(|(name, _)| name.as_str()).chain(COLUMNS).collect();
+fn shown(choice: &Choice) -> String {
     let digits = [6, 6, 6, 6, 2, 3, 3];
-    let mut rows = vec![header.into_iter().map(str::to_owned).collect::<Vec<String>>()];
-    for (own, below) in candidates.iter().zip(below) {
+    let mut rows = vec![header(choice).into_iter().map(str::to_owned).collect::<Vec<String>>()];
+    for (place, own) in choice.candidates.iter().enumerate() {
         let mut row: Vec<String> = own.values.iter().map(|(_, value)| format_number(*value)).collect();
         let cell = |(number, digits): (Option<f64>, usize)| {
             number.map_or("-".to_owned(), |own| format!("{own:.digits$}"))
         };
-        row.extend(numbers(own, below).into_iter().zip(digits).map(cell));
+        row.extend(choice.numbers(place).into_iter().zip(digits).map(cell));
         row.push(if own.converged { "yes" } else { "no" }.to_owned());
         rows.push(row);
     }
     table::aligned(&rows)
-}
-
-fn reason(candidates: &[Candidate], below: &[Difference], best: usize, suggested: usize) -> String {
-    let name = |place: usize| {
-        let each = candidates[place].values.iter().map(|(name, value)| set(name, *value));
-        each.collect::<Vec<_>>().join(" ")
-    };
-    if best == suggested {
-        return format!(
-            "suggested: {}, which has the best held-out score, and no smaller value is within one standard error",
-            name(best)
-        );
-    }
-    let Difference { value, standard_error } = below[suggested];
-    format!(
-        "suggested: {}, the smallest within one standard error of the best ({}): {value:.6} a unit below it, standard error {standard_error:.6}",
-        name(suggested),
-        name(best)
-    )
-}
-
-fn json(
-    candidates: &[Candidate],
-    below: &[Difference],
-    best: usize,
-    suggested: usize,
-    reason: &str,
-) -> Value {
-    let values = |own: &Candidate| -> Map<String, Value> {
-        own.values.iter().map(|(name, value)| (name.clone(), number(*value))).collect()
-    };
-    let one = |(own, below): (&Candidate, &Difference)| {
-        let numbers = COLUMNS.iter().zip(numbers(own, below));
-        let mut json: Map<String, Value> =
-            numbers.map(|(name, value)| ((*name).to_owned(), value.map_or(Value::Null, number))).collect();
-        json.insert("values".to_owned(), Value::Object(values(own)));
-        json.insert("converged".to_owned(), own.converged.into());
-        Value::Object(json)
-    };
-    json!({
-        "candidates": candidates.iter().zip(below).map(one).collect::<Vec<_>>(),
-        "best": values(&candidates[best]),
-        "suggested": values(&candidates[suggested]),
-        "reason": reason,
-    })
 }

@@ -11,7 +11,7 @@ use cavi_report::Options;
 use super::{fit, report};
 use crate::arguments::{DemoArguments, InputArguments};
 use crate::failure::Failure;
-use crate::{explained, findings, program, terminal};
+use crate::{components, explained, findings, program, terminal};
 
 /// Fits and shows what was found.
 pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
@@ -44,6 +44,7 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
         runs: &[],
         averaged: None,
         folds: None,
+        baselines: None,
     };
     let json = match directory {
         Some(directory) => directory.write(&summary)?,
@@ -53,10 +54,10 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
         Some(out) => format!("a page about it: {}\n", written(out, arguments)?.display()),
         None => String::new(),
     };
-    let (found, warnings) = problem.findings(&fit);
+    let (found, warnings) = problem.findings_with(&fit, &|name| known(example, name));
     warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}\n")));
     let text = findings::text(&found);
-    let explained = explained::lines(&json["explained"]);
+    let explained = explained::lines(&json["explained"]) + &components::lines(&json["components"]);
     terminal::print(&format!(
         "{}\n\n{text}\n{explained}{}\n{page}",
         example.description(),
@@ -92,6 +93,12 @@ impl Drop for Scratch {
     }
 }
 
+/// The lines of a file that an example carries to be compared with.
+fn known(example: &Example, name: &str) -> Option<Vec<String>> {
+    let file = example.files.iter().find(|file| matches!(file.role, Role::Known(own) if own == name))?;
+    Some(String::from_utf8_lossy(file.bytes).lines().map(str::to_owned).collect())
+}
+
 /// The data that an example carries.
 fn bundled(example: &Example) -> Inputs {
     let mut inputs = Inputs::default();
@@ -106,6 +113,7 @@ fn bundled(example: &Example) -> Inputs {
                     Source::Bytes { name: PathBuf::from(file.file), bytes: Cow::Borrowed(file.bytes) };
                 inputs.data.push(ArrayInput { name: name.to_owned(), group, source });
             }
+            Role::Known(_) => {}
             Role::Labels(axis) => {
                 let text = String::from_utf8_lossy(file.bytes);
                 let labels = text.lines().map(str::to_owned).collect();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cavi::{Compiled, Format, Level};
+use cavi::{Columns, Compiled, Format, Level};
 use cavi_syntax::nearest;
 
 use crate::arguments::{DerivationFormat, DerivationLevel, DeriveArguments};
@@ -23,6 +23,10 @@ pub fn run(arguments: &DeriveArguments) -> Result<(), Failure> {
 }
 
 fn derivation(compiled: &Compiled, arguments: &DeriveArguments) -> Result<String, Failure> {
+    let latex = matches!(arguments.chosen(), DerivationFormat::Latex) && arguments.explain.is_none();
+    if arguments.columns != Columns::One && !latex {
+        return Err(Failure::usage(COLUMNS));
+    }
     let format = match arguments.chosen() {
         DerivationFormat::Text => Format::Text,
         DerivationFormat::Latex => Format::Latex,
@@ -43,6 +47,7 @@ fn derivation(compiled: &Compiled, arguments: &DeriveArguments) -> Result<String
         }
     };
     let text = match &arguments.explain {
+        None if format == Format::Latex => compiled.derivation_in(level(arguments), arguments.columns),
         None => compiled.derivation_at(level(arguments), format),
         Some(variable) => compiled.explain(variable, format).ok_or_else(|| no_latent(compiled, variable))?,
     };
@@ -50,17 +55,23 @@ fn derivation(compiled: &Compiled, arguments: &DeriveArguments) -> Result<String
     let text = format!("{text}{end}");
     match (arguments.standalone, format) {
         (false, _) => Ok(text),
-        (true, Format::Latex) => Ok(document(&text)),
+        (true, Format::Latex) => Ok(document(&text, arguments.columns)),
         (true, Format::Text | Format::Markdown) => Err(Failure::usage(STANDALONE)),
     }
 }
 
+const COLUMNS: &str = "`--columns` is about pages of LaTeX: add `--format latex`, without `--explain`";
+
 const STANDALONE: &str = "`--standalone` makes a document of LaTeX: add `--format latex`";
 
 /// A fragment as a document of its own.
-fn document(fragment: &str) -> String {
+fn document(fragment: &str, columns: Columns) -> String {
+    let class = match columns {
+        Columns::One => "\\documentclass{article}",
+        Columns::Two => "\\documentclass[twocolumn]{article}",
+    };
     format!(
-        "\\documentclass{{article}}\n\\usepackage[T1]{{fontenc}}\n\\usepackage[utf8]{{inputenc}}\n\
+        "{class}\n\\usepackage[T1]{{fontenc}}\n\\usepackage[utf8]{{inputenc}}\n\
          \\usepackage{{amsmath,amssymb,mathtools}}\n\\begin{{document}}\n{fragment}\\end{{document}}\n"
     )
 }

@@ -5,7 +5,8 @@ mod folds;
 use cavi::bind::{DataError, Inputs};
 use cavi::data_files;
 use cavi::directory::{Asked, Directory, OwnRun, Stored, Summary};
-use cavi::heldout::{HeldOut, Request, Score};
+use cavi::heldout::one_component::{self, Split};
+use cavi::heldout::{Baselines, HeldOut, Request, Score};
 use cavi::{Control, Error, Fit, Kind, Problem, Settings};
 use cavi_report::Options;
 use cavi_syntax::ast::Allocations;
@@ -18,10 +19,13 @@ use crate::arguments::{
 use crate::commands::resume::{self, Beginning};
 use crate::failure::Failure;
 use crate::progress::{Display, duration};
-use crate::{explained, findings, interrupt, program, scores, terminal};
+use crate::{components, explained, findings, interrupt, program, scores, terminal};
 
 /// Codes of warnings about the program's own sweep.
 const ABOUT_THE_SWEEP: [&str; 3] = ["W0602", "W0603", "W0604"];
+
+/// A fit of so many seconds takes no longer than a reader notices.
+const SHORT: f64 = 2.0;
 
 /// What to say of a fit that failed without its held-out part.
 const WITHOUT_A_PART: &str = "  note: a part of the data was held out. Hidden entries are missing ones; of `count` data with `absent = 0` under \
@@ -40,9 +44,10 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     let for_folds = arguments.folds.map(|of| (compiled.clone(), of));
     let requests = requests(&arguments.heldout)?;
     let seed = compiled.seed(arguments.run.seed);
+    let totals = arguments.heldout_totals;
     let without_a_part = |error: Error| explain_part(error, !requests.is_empty());
     let (problem, held) =
-        compiled.bind_without(&inputs, &requests, arguments.run.seed).map_err(&without_a_part)?;
+        compiled.bind_without_by(&inputs, &requests, arguments.run.seed, totals).map_err(&without_a_part)?;
     let mut settings = settings(&problem, &arguments.run)?;
     settings.keep_all = arguments.keep == Keep::All;
     if let Some(init) = &arguments.init {
@@ -61,11 +66,14 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     settings.checkpoints = resume::checkpoints(&arguments.checkpoints, &out, earlier, &problem, &settings);
     let data_files = data_files::hashes(&inputs);
     show_notes(&problem, quiet);
-    let folds =
-        for_folds.map(|(compiled, of)| folds::fitted(&compiled, &inputs, of, &arguments.run)).transpose()?;
+    let folds = for_folds
+        .map(|(compiled, of)| folds::fitted(&compiled, &inputs, of, totals, &arguments.run))
+        .transpose()?;
     let fit = fit(&problem, &settings, &arguments.run).map_err(&without_a_part)?;
     resume::warn(&settings);
     let Scored { best, runs, averaged, failure } = scored(&problem, &fit, &held, seed, settings.threads);
+    let split = Split { inputs: &inputs, requests: &requests, seed, held: &held };
+    let baselines = (!best.is_empty()).then(|| beside(&problem, &fit, &split, &settings, &arguments.run));
     let asked = Asked { data_files, seed: Some(seed), ..asked(arguments) };
     let summary = Summary {
         problem: &problem,
@@ -76,6 +84,7 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
         runs: &runs,
         averaged: averaged.as_deref(),
         folds: folds.as_ref(),
+        baselines: baselines.as_ref(),
     };
     let json = directory.write(&summary)?;
     if !fit.interrupted {
@@ -90,18 +99,20 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     if arguments.json {
         terminal::print(&format!("{json:#}\n"))?;
     } else if !quiet {
-        let own = best.iter().map(|score| (score, 1));
-        let of_all = averaged.iter().flatten().map(|score| (score, runs.len()));
-        let lines: String = own
-            .chain(of_all)
-            .map(|(score, fits)| format!("{}\n", scores::line("held out", score, fits)))
-            .collect();
+        let own = best.iter().enumerate().map(|(place, score)| {
+            let table = baselines.as_ref().map_or_else(String::new, |own| scores::beside(score, place, own));
+            format!("{}\n{table}", scores::line("held out", score, 1))
+        });
+        let of_all = averaged.iter().flatten();
+        let of_all = of_all.map(|score| format!("{}\n", scores::line("held out", score, runs.len())));
+        let lines: String = own.chain(of_all).collect();
         let validated = folds.as_ref().map(folds::text).unwrap_or_default();
         let found = found(&problem, &fit);
         terminal::print(&format!(
-            "{validated}{}\n{}{lines}{found}written to {}\n{page}",
+            "{validated}{}\n{}{}{lines}{found}written to {}\n{page}",
             outcome(&fit),
             explained::lines(&json["explained"]),
+            components::lines(&json["components"]),
             out.display()
         ))?;
     }
@@ -152,6 +163,22 @@ fn scored<'a>(problem: &Problem, fit: &'a Fit, held: &HeldOut, seed: u64, thread
     Scored { best, runs, averaged, failure }
 }
 
+/// What stands beside the scores of a fit; its progress is not shown, since it takes no longer than the fit did.
+fn beside(
+    problem: &Problem,
+    fit: &Fit,
+    split: &Split<'_>,
+    settings: &Settings,
+    arguments: &RunArguments,
+) -> Baselines {
+    if !arguments.quiet && fit.seconds > SHORT {
+        terminal::note("the same program with one component, to compare\n");
+    }
+    one_component::beside(problem, fit, split, settings, &mut |_| {
+        if interrupt::asked() { Control::Stop } else { Control::Continue }
+    })
+}
+
 /// `converged after 57 sweeps in 1.2 s: ELBO -12345.6`
 pub fn outcome(fit: &Fit) -> String {
     let run = fit.run();
@@ -190,9 +217,9 @@ pub fn ending(problem: &Problem, fit: &Fit) -> Result<(), Failure> {
 
 /// Runs the fit, its progress and its warnings shown.
 pub fn fit(problem: &Problem, settings: &Settings, arguments: &RunArguments) -> Result<Fit, Error> {
-    interrupt::listen();
     let mut display = Display::new(arguments.progress, arguments.quiet);
     let result = problem.fit(settings, &mut |progress| {
+        interrupt::hold();
         display.show(progress);
         if interrupt::asked() { Control::Stop } else { Control::Continue }
     });
@@ -204,7 +231,7 @@ pub fn fit(problem: &Problem, settings: &Settings, arguments: &RunArguments) -> 
 
 /// What `--data`, `--columns`, `--transpose`, `--labels` and `--set` say.
 pub fn inputs(arguments: &InputArguments) -> Result<Inputs, Failure> {
-    let InputArguments { data, reading, set } = arguments;
+    let InputArguments { data, reading, set, memory_limit: _ } = arguments;
     let ReadingArguments { columns, transpose, labels, unique, texts } = reading;
     let mut inputs = Inputs::parse(data, columns, transpose, labels, set).map_err(Error::Usage)?;
     inputs.unique = *unique;
@@ -289,6 +316,7 @@ pub fn rules(problem: &Problem, arguments: &RuleArguments) -> Result<Settings, F
     Ok(Settings {
         schedule,
         warmup: arguments.warmup.as_deref().map(|text| problem.warmups(text)).transpose()?,
+        batch: arguments.batch.as_deref().map(|text| problem.batch(text)).transpose()?,
         allocations: arguments.allocations.map(|rule| problem.allocations(rule)).transpose()?,
         ..Settings::default()
     })
@@ -296,7 +324,7 @@ pub fn rules(problem: &Problem, arguments: &RuleArguments) -> Result<Settings, F
 
 /// What `summary.json` keeps of the options.
 fn asked(arguments: &FitArguments) -> Asked {
-    let InputArguments { data, reading, set } = arguments.inputs.clone();
+    let InputArguments { data, reading, set, memory_limit: _ } = arguments.inputs.clone();
     let ReadingArguments { columns, transpose, labels, unique: _, texts: _ } = reading;
     Asked {
         schedule: arguments.run.rules.schedule.clone(),
@@ -306,6 +334,7 @@ fn asked(arguments: &FitArguments) -> Asked {
         labels,
         set,
         heldout: arguments.heldout.clone(),
+        heldout_totals: arguments.heldout_totals,
         folds: arguments.folds,
         init: arguments.init.as_ref().map(|init| init.display().to_string()),
         ..Asked::default()
@@ -314,9 +343,8 @@ fn asked(arguments: &FitArguments) -> Asked {
 
 /// Options of later versions, refused one by one.
 fn refuse_later(later: &LaterArguments) -> Result<(), Failure> {
-    let given = [("--memory-limit", later.memory_limit.is_some()), ("--plots", later.plots.is_some())];
-    match given.iter().find(|(_, given)| *given) {
-        Some((option, _)) => Err(Failure::later(&format!("`{option}`"))),
+    match later.plots {
+        Some(_) => Err(Failure::later("`--plots`")),
         None => Ok(()),
     }
 }

@@ -78,7 +78,7 @@ pub fn given(arguments: &InputArguments, directory: &Path) -> Result<Option<Inpu
     if !inputs.data.is_empty() {
         return Ok(Some(inputs));
     }
-    let InputArguments { data: _, reading, set } = arguments;
+    let InputArguments { data: _, reading, set, memory_limit: _ } = arguments;
     let alone = [
         ("--columns", !reading.columns.is_empty()),
         ("--transpose", !reading.transpose.is_empty()),

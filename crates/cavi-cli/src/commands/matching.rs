@@ -1,8 +1,6 @@
 //! `cavi match A B`: which components of two fits, or of a fit and a table, are the same.
 
-use cavi::directory::number;
 use cavi::matching::{self, Components, Matching};
-use serde_json::{Value, json};
 
 use crate::arguments::MatchArguments;
 use crate::failure::Failure;
@@ -19,14 +17,9 @@ pub fn run(arguments: &MatchArguments) -> Result<(), Failure> {
     let found = matching::matching(&a, &b).map_err(cavi::Error::from)?;
     let left_out = [a.labels.len() - found.common, b.labels.len() - found.common];
     if arguments.json {
-        return terminal::print(&format!("{:#}\n", json(&a, &b, &found, left_out)));
+        return terminal::print(&format!("{:#}\n", found.json(&a, &b)));
     }
     terminal::print(&text(&a, &b, &found, left_out))
-}
-
-/// The components of one side without a partner.
-fn alone(own: &Components, is_paired: impl Fn(usize) -> bool) -> Vec<&str> {
-    (0..own.names.len()).filter(|place| !is_paired(*place)).map(|place| own.names[place].as_str()).collect()
 }
 
 fn text(a: &Components, b: &Components, found: &Matching, left_out: [usize; 2]) -> String {
@@ -57,38 +50,10 @@ fn text(a: &Components, b: &Components, found: &Matching, left_out: [usize; 2]) 
             mixture.unwrap_or_default()
         );
     }
-    for (side, names) in [
-        ("A", alone(a, |place| found.pairs.iter().any(|own| own.a == place))),
-        ("B", alone(b, |place| found.pairs.iter().any(|own| own.b == place))),
-    ] {
+    for (side, names) in [("A", found.alone_of_a(a)), ("B", found.alone_of_b(b))] {
         if !names.is_empty() {
             text += &format!("of {side} without a partner: {}\n", names.join(", "));
         }
     }
     text + &format!("stability (mean size of the cosines): {:.4}\n", found.stability)
-}
-
-fn json(a: &Components, b: &Components, found: &Matching, left_out: [usize; 2]) -> Value {
-    let pair = |own: &matching::Pair| json!({ "a": a.names[own.a], "b": b.names[own.b], "cosine": number(own.cosine) });
-    let mixture = |own: &matching::Mixture| {
-        json!({
-            "a": a.names[own.a],
-            "b": own.parts.map(|place| b.names[place].clone()),
-            "weights": own.weights.map(number),
-            "cosine": number(own.cosine),
-        })
-    };
-    json!({
-        "axis": a.axis,
-        "variables": [a.variable, b.variable],
-        "n_common": found.common,
-        "n_left_out": left_out,
-        "pairs": found.pairs.iter().map(pair).collect::<Vec<_>>(),
-        "mixtures": found.mixtures.iter().map(mixture).collect::<Vec<_>>(),
-        "unmatched": {
-            "a": alone(a, |place| found.pairs.iter().any(|own| own.a == place)),
-            "b": alone(b, |place| found.pairs.iter().any(|own| own.b == place)),
-        },
-        "stability": number(found.stability),
-    })
 }

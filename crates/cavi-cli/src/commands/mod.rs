@@ -8,11 +8,13 @@ mod completions;
 mod data;
 mod demo;
 mod derive;
+mod explain;
 mod export;
 mod fit;
 mod fmt;
 mod graph;
 mod impute;
+mod intervals;
 mod list;
 mod man;
 mod matching;
@@ -20,6 +22,7 @@ mod plan;
 mod project;
 mod report;
 mod resume;
+mod sample;
 mod score;
 mod show;
 mod simulate;
@@ -31,6 +34,9 @@ use crate::failure::Failure;
 
 /// Runs a command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(bytes) = arguments.command.memory_limit() {
+        cavi_files::memory::limit_to(bytes);
+    }
     match &arguments.command {
         Command::List => list::run(),
         Command::Show { name } => show::run(name),
@@ -45,6 +51,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Demo(arguments) => demo::run(arguments),
         Command::Project(arguments) => project::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),
+        Command::Sample(arguments) => sample::run(arguments),
+        Command::Intervals(arguments) => intervals::run(arguments),
         Command::Report(arguments) => report::run(arguments),
         Command::Completions(arguments) => completions::run(arguments),
         Command::Man(arguments) => man::run(arguments),
@@ -56,6 +64,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Summary(arguments) => summary::run(arguments),
         Command::Top(arguments) => top::run(arguments),
         Command::Match(arguments) => matching::run(arguments),
-        Command::Explain(_) => Err(Failure::later("`cavi explain`")),
+        Command::Explain(arguments) => explain::run(arguments),
     }
 }

@@ -1,7 +1,7 @@
 //! `cavi plan MODEL --data ...`: how a program will run.
 
-use cavi::Settings;
 use cavi::bind::Inputs;
+use cavi::{Format, Settings};
 
 use super::fit;
 use crate::arguments::PlanArguments;
@@ -14,6 +14,9 @@ pub fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     let inputs = Inputs { sizes_of_covariances: true, ..fit::inputs(&arguments.inputs)? };
     let problem = program::open(&source, &inputs, &[])?.bind(&inputs)?;
     fit::show_notes(&problem, false);
+    if arguments.derive {
+        return terminal::print(&problem.derivation(Format::Text));
+    }
     let settings = Settings {
         precision: arguments.precision,
         threads: arguments.threads.unwrap_or_else(fit::all_threads),

@@ -36,10 +36,10 @@ pub fn run(arguments: &ProjectArguments) -> Result<(), Failure> {
         stop: Some(interrupt::flag()),
         ..Settings::default()
     };
-    interrupt::listen();
     let mut display = Display::new(arguments.progress, arguments.quiet);
     let projected = rows.fit(&settings, &mut |progress| {
         display.show(progress);
+        interrupt::hold();
         if interrupt::asked() { Control::Stop } else { Control::Continue }
     });
     display.finish();
@@ -98,7 +98,7 @@ fn refuse_same(fit: &Path, out: &Path) -> Result<(), Failure> {
 
 /// What `summary.json` keeps of the options.
 fn asked(arguments: &ProjectArguments) -> Asked {
-    let InputArguments { data, reading, set } = arguments.inputs.clone();
+    let InputArguments { data, reading, set, memory_limit: _ } = arguments.inputs.clone();
     let ReadingArguments { columns, transpose, labels, unique: _, texts: _ } = reading;
     Asked { data, columns, transpose, labels, set, ..Asked::default() }
 }

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use cavi::bind::DataError;
-use cavi::directory::{Stored, number, score_json, scores_by_name};
-use cavi::heldout::{self, HeldOut, Request, Score, rows};
+use cavi::directory::{Stored, score_json, scores_by_name};
+use cavi::heldout::{self, Baselines, HeldOut, Request, Score, rows};
 use cavi::rank::metrics::{self, Measured, Metric};
 use cavi::{Control, Error, Parameters, Problem, Settings, compare};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use super::fit;
 use crate::arguments::ScoreArguments;
@@ -44,14 +44,14 @@ pub fn run(arguments: &ScoreArguments) -> Result<(), Failure> {
         stop: Some(interrupt::flag()),
         ..Settings::default()
     };
-    interrupt::listen();
     let mut display = Display::new(arguments.progress, arguments.quiet);
     let fitted = rows::fit(compiled, &inputs, &stored, &directories, &requests, &settings, &mut |progress| {
         display.show(progress);
         if interrupt::asked() { Control::Stop } else { Control::Continue }
     });
     display.finish();
-    let rows = fitted?;
+    let mut rows = fitted?;
+    rows.held.given_totals = arguments.heldout_totals;
     fit::show_notes(&rows.problem, arguments.quiet);
     for fit in &rows.fits {
         fit::ending(&rows.problem, fit)?;
@@ -60,19 +60,29 @@ pub fn run(arguments: &ScoreArguments) -> Result<(), Failure> {
     let scores = rows.score(seed, settings.threads)?;
     let parameters: Vec<&Parameters> = rows.parameters.iter().collect();
     let measured = measure(arguments, &rows.problem, &parameters, &rows.held, &metrics, seed)?;
-    show(arguments, &scores, &measured, Some(&rows), seed)
+    let beside = beside(&rows.problem, &rows.held, settings.threads);
+    show(arguments, &scores, &beside, &measured, Some(&rows), seed)
 }
 
 /// Scores what was held out of the fits themselves.
 fn own(arguments: &ScoreArguments, directories: &[&Path], metrics: &[Metric]) -> Result<(), Failure> {
-    let fits = compare::open(directories, None)?;
+    let mut fits = compare::open(directories, None)?;
+    if arguments.heldout_totals {
+        fits[0].held.given_totals = true;
+    }
     let parameters: Vec<&Parameters> = fits.iter().map(|fit| &fit.parameters).collect();
     let first = &fits[0];
     let threads = arguments.threads.unwrap_or_else(fit::all_threads);
     let seed = arguments.seed.unwrap_or(first.seed);
     let scores = heldout::score_averaged(&first.problem, &parameters, &first.held, seed, threads)?;
     let measured = measure(arguments, &first.problem, &parameters, &first.held, metrics, seed)?;
-    show(arguments, &scores, &measured, None, seed)
+    let beside = beside(&first.problem, &first.held, threads);
+    show(arguments, &scores, &beside, &measured, None, seed)
+}
+
+/// What the same entries have by the means of rows and columns: of new rows those of the parts that were given.
+fn beside(problem: &Problem, held: &HeldOut, threads: usize) -> Baselines {
+    Baselines { means: heldout::baseline::means(problem, held, threads), one: None }
 }
 
 /// The metrics of what is held out of each array.
@@ -109,6 +119,7 @@ pub fn note_dropped(dropped: usize) {
 fn show(
     arguments: &ScoreArguments,
     scores: &[Score],
+    beside: &Baselines,
     measured: &[Measured],
     rows: Option<&rows::Rows>,
     seed: u64,
@@ -126,13 +137,18 @@ fn show(
         let converged = sweeps.map(|_| runs().all(|run| run.converged));
         json.insert("converged".to_owned(), converged.map_or(Value::Null, Value::from));
         json.insert("arrays".to_owned(), scores_by_name(scores));
+        json.insert("baselines".to_owned(), beside.json(scores));
         if !measured.is_empty() {
-            json.insert("metrics".to_owned(), metrics_json(measured));
+            json.insert("metrics".to_owned(), metrics::json(measured));
         }
         return terminal::print(&format!("{:#}\n", Value::Object(json)));
     }
     let what = if rows.is_some() { "score of" } else { "held out" };
-    let mut lines: Vec<String> = scores.iter().map(|score| scores::line(what, score, fits)).collect();
+    let line = |(place, score): (usize, &Score)| {
+        let table = scores::beside(score, place, beside);
+        format!("{}\n{table}", scores::line(what, score, fits)).trim_end().to_owned()
+    };
+    let mut lines: Vec<String> = scores.iter().enumerate().map(line).collect();
     if scores.len() > 1 {
         lines.push(scores::line("together", &all, fits));
     }
@@ -146,20 +162,4 @@ fn metric_line(own: &Measured) -> String {
     let error = standard_error.map_or_else(String::new, |error| format!(" (standard error {error:.4})"));
     let what = if standard_error.is_some() || *count == 1 { "rows" } else { "entries" };
     format!("{} of {array}: {value:.4}{error} over {count} {what}; popularity {popularity:.4}", metric.name())
-}
-
-/// The metrics of each array by their name.
-fn metrics_json(measured: &[Measured]) -> Value {
-    let mut arrays: Map<String, Value> = Map::new();
-    for own in measured {
-        let json = json!({
-            "value": number(own.value),
-            "standard_error": own.standard_error.map_or(Value::Null, number),
-            "popularity": number(own.popularity),
-            "n": own.count,
-        });
-        let entry = arrays.entry(own.array.clone()).or_insert_with(|| Value::Object(Map::new()));
-        entry[own.metric.name()] = json;
-    }
-    Value::Object(arrays)
 }

@@ -40,6 +40,7 @@ pub fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
                     ..arguments.inputs.reading.clone()
                 },
                 set: texts("set"),
+                memory_limit: None,
             };
             (simulate::from_fit(&fit, &asked)?, fit.stored.text.clone(), inputs)
         }

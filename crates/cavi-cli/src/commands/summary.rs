@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::arguments::SummaryArguments;
 use crate::failure::Failure;
-use crate::{explained, terminal};
+use crate::{components, explained, terminal};
 
 /// So many values of a variable are listed.
 const MOST: usize = 200;
@@ -57,6 +57,7 @@ fn outcome(json: &Value) -> String {
     text +=
         &format!("{how} {} sweeps, seed {}: ELBO {}\n", json["sweeps"], json["seed"], shown(&json["elbo"]));
     text += &explained::lines(&json["explained"]);
+    text += &components::lines(&json["components"]);
     for (array, score) in json["heldout"].as_object().into_iter().flatten() {
         text +=
             &format!("held out {array}: {} each of {} units\n", shown(&score["per_unit"]), score["n_scored"]);
@@ -91,11 +92,17 @@ fn table(variable: &Variable) -> String {
     let mut head: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     head.push(variable.parameter.to_owned());
     head.extend(variable.deviations.as_ref().map(|_| "sd".to_owned()));
+    if variable.marginals.is_some() {
+        head.extend(["q05", "q95"].map(str::to_owned));
+    }
     let mut rows = vec![head];
     for (cell, value) in variable.values.iter().enumerate().take(MOST) {
         let mut row: Vec<String> = summary::place(variable, cell).into_iter().map(str::to_owned).collect();
         row.push(number(*value));
         row.extend(variable.deviations.as_ref().map(|own| number(own[cell])));
+        if let Some(marginals) = &variable.marginals {
+            row.extend([0.05, 0.95].map(|level| number(marginals[cell].quantile(level))));
+        }
         rows.push(row);
     }
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);

@@ -1,13 +1,13 @@
 //! `cavi top DIR VAR`: the largest entries of a variable of a fit; `cavi top DIR --rank item --for user`: what comes first for whom.
 
+use cavi::exclusive::By;
 use cavi::findings::Finding;
-use cavi::rank::{self, Asked, Ranking, Rankings};
+use cavi::rank::{self, Asked, Rankings};
 use cavi::{reopen, summary};
 use cavi_files::{Cell, CsvText};
-use serde_json::{Map, Value, json};
 
 use super::{fit, impute};
-use crate::arguments::TopArguments;
+use crate::arguments::{TopArguments, TopBy};
 use crate::failure::Failure;
 use crate::{findings, terminal};
 
@@ -22,8 +22,16 @@ pub fn run(arguments: &TopArguments) -> Result<(), Failure> {
     }
     let variables = summary::variables(&arguments.directory, arguments.variable.as_deref())?;
     let mut found = Vec::new();
+    let by = match arguments.by {
+        TopBy::Weight => By::Weight,
+        TopBy::Lift => By::Lift,
+        TopBy::Frex => By::Frex,
+    };
+    let json = summary::json(&arguments.directory)?;
+    let shares = |axis: &str| cavi::components::stored(&json, axis);
     for variable in &variables {
-        found.push(Finding::Top(summary::top(variable, arguments.over.as_deref(), arguments.n)?));
+        let over = arguments.over.as_deref();
+        found.push(Finding::Top(summary::top_by(variable, over, arguments.n, by, &shares)?));
     }
     terminal::print(&findings::text(&found))
 }
@@ -46,27 +54,17 @@ fn ranked(arguments: &TopArguments, axis: &str) -> Result<(), Failure> {
         unseen: own.unseen,
         threads: own.threads.unwrap_or_else(fit::all_threads),
     };
-    let Rankings { array, names, rankings, unknown } = rank::rankings(&fit, &asked)?;
+    let found = rank::rankings(&fit, &asked)?;
+    let unknown = found.unknown;
     if unknown > 0 {
         terminal::note(&format!(
             "note: {unknown} entries of `--not-in` have a label that the fit does not know, and leave nothing out\n"
         ));
     }
     if own.json {
-        let one = |ranking: &Ranking| {
-            let labels: Map<String, Value> =
-                names.iter().cloned().zip(ranking.labels.iter().map(|label| json!(label))).collect();
-            let items: Vec<Value> = ranking
-                .items
-                .iter()
-                .map(|(label, value)| json!({ axis: label, "expected": cavi::directory::number(*value) }))
-                .collect();
-            json!({ "for": labels, "ranking": items })
-        };
-        let all: Vec<Value> = rankings.iter().map(one).collect();
-        let json = json!({ "array": array, "rank": axis, "n_unknown": unknown, "rankings": all });
-        return terminal::print(&format!("{json:#}\n"));
+        return terminal::print(&format!("{:#}\n", found.json(axis)));
     }
+    let Rankings { names, rankings, .. } = found;
     let mut header: Vec<&str> = names.iter().map(String::as_str).collect();
     header.extend(["rank", axis, "expected"]);
     let mut table = CsvText::new(&header);

@@ -252,12 +252,20 @@ fn a_derivation_has_levels() {
     let (status, document) = derived(&["--format", "latex", "--standalone"]);
     assert_eq!(status, Some(0), "{document}");
     assert!(document.starts_with("\\documentclass") && document.ends_with("\\end{document}\n"), "{document}");
+    let (status, narrow) = derived(&["--format", "latex", "--standalone", "--columns", "2"]);
+    assert_eq!(status, Some(0), "{narrow}");
+    assert!(narrow.starts_with("\\documentclass[twocolumn]"), "{narrow}");
+    let longest = |text: &str| text.lines().filter(|line| line.contains('&')).map(str::len).max();
+    assert!(longest(&narrow) < longest(&document));
     for (wrong, said) in [
         (&["--level", "short"][..], "paper"),
         (&["--level", "paper", "--explain", "mu"], "--explain"),
         (&["--level", "paper", "--format", "json"], "JSON holds every line"),
         (&["--standalone"], "--format latex"),
         (&["--standalone", "--format", "json"], "--format latex"),
+        (&["--columns", "2"], "--format latex"),
+        (&["--columns", "2", "--format", "latex", "--explain", "mu"], "--explain"),
+        (&["--columns", "3", "--format", "latex"], "expected 1 or 2"),
     ] {
         let (status, message) = derived(wrong);
         assert_eq!(status, Some(2), "{wrong:?}: {message}");

@@ -273,11 +273,12 @@ fn what_was_found_is_shown_after_a_fit_and_from_its_directory() {
     assert!(
         lines[0].starts_with("not converged after 40 sweeps")
             && lines[1].starts_with("explains ")
-            && lines[2].starts_with("h: the largest entries over item"),
+            && lines[2].starts_with("part in y: 2 of 2 have 1 % or more of the units: ")
+            && lines[3].starts_with("h: the largest entries over item"),
         "{shown}"
     );
-    assert!(lines[3].contains("apple") && lines[3].contains("bread") != lines[3].contains("dog"), "{shown}");
-    assert_eq!(lines[5], "written to o");
+    assert!(lines[4].contains("apple") && lines[4].contains("bread") != lines[4].contains("dog"), "{shown}");
+    assert_eq!(lines[6], "written to o");
     assert!(cavi(&directory, &[&fit[..], &["--quiet"]].concat()).stdout.is_empty());
 
     let run = |arguments: &[&str]| {
@@ -287,7 +288,7 @@ fn what_was_found_is_shown_after_a_fit_and_from_its_directory() {
     // From the directory alone, the same entries in the same order.
     fs::remove_file(directory.join("y.csv")).unwrap();
     let (status, top, said) = run(&["top", "o", "h", "--n", "2"]);
-    assert_eq!((status, top.lines().collect::<Vec<_>>()), (0, lines[2..5].to_vec()), "{said}");
+    assert_eq!((status, top.lines().collect::<Vec<_>>()), (0, lines[3..6].to_vec()), "{said}");
     let (_, turned, _) = run(&["top", "o", "h", "--over", "part"]);
     assert!(turned.starts_with("h: the largest entries over part\n  item apple  "), "{turned}");
     let (status, shown, said) = run(&["summary", "o"]);
@@ -301,7 +302,7 @@ fn what_was_found_is_shown_after_a_fit_and_from_its_directory() {
     let lines: Vec<&str> = shown.lines().collect();
     assert_eq!(
         (lines.len(), lines[1].split_whitespace().collect::<Vec<_>>()),
-        (10, vec!["user", "part", "mean", "sd"])
+        (10, vec!["user", "part", "mean", "sd", "q05", "q95"])
     );
     // The first mean and the deviation of its Gamma, from the files themselves.
     let read = |name: &str| -> f64 {

@@ -147,6 +147,13 @@ fn folds_are_scored_one_by_one_and_the_fit_is_that_to_all_data() {
     assert!(near(&folds["arrays"]["y"]["mean"], mean), "{folds}");
     assert!(near(&folds["arrays"]["y"]["standard_error"], error), "{folds}");
     assert!(printed.contains("standard error") && printed.contains(&format!("{mean:.6}")), "{printed}");
+    let means = &folds["arrays"]["y"]["means"];
+    let gained = mean - means["mean"].as_f64().unwrap();
+    assert!(near(&means["difference"]["mean"], gained), "{folds}");
+    assert!(
+        printed.contains("rows and columns, y") && printed.contains(&format!("{gained:+.6}")),
+        "{printed}"
+    );
     assert!(folds["fits"].as_array().unwrap().len() == 4 && summary["heldout"].is_null());
     // The same numbers again, and the fit to all data is the one without folds.
     let (again, ..) = fitted(&directory, &[&RATED[..], &["--folds", "4"]].concat());

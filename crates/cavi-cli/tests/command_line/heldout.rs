@@ -52,7 +52,8 @@ fn a_fit_scores_what_it_was_not_given() {
     let log = score["log_predictive"].as_f64().unwrap();
     let per_unit = score["per_unit"].as_f64().unwrap();
     assert!((per_unit - log / units as f64).abs() < 1e-12 && log < 0.0);
-    assert!((score["perplexity"].as_f64().unwrap() - (-per_unit).exp()).abs() < 1e-9);
+    // Counts at a rate have no perplexity.
+    assert_eq!(score["perplexity"], Value::Null);
     assert_eq!(held["settings"]["heldout"][0], "x=0.2");
     let written: Value =
         serde_json::from_slice(&fs::read(directory.join("o/summary.json")).unwrap()).unwrap();
@@ -67,7 +68,39 @@ fn a_fit_scores_what_it_was_not_given() {
 
     let output = cavi(&directory, &[&FIT[..], &["--heldout", "x=0.2", "--out", "p"]].concat());
     let shown = text(&output.stdout);
-    assert!(shown.contains("held out x: log probability") && shown.contains("perplexity"), "{shown}");
+    assert!(shown.contains("held out x: log probability") && !shown.contains("perplexity"), "{shown}");
+}
+
+#[test]
+fn scores_stand_beside_means_and_one_component() {
+    let directory = prepared("heldout_beside");
+    let fit = |more: &[&str]| json(&directory, &[&FIT[..], &["--json", "--out", "o"], more].concat());
+    let held = fit(&["--heldout", "x=0.2"]);
+    let (score, beside) = (&held["heldout"]["x"], &held["heldout_baselines"]["x"]);
+    for own in ["means", "one_component"] {
+        let other = &beside[own];
+        assert_eq!(other["n_scored"], score["n_scored"], "{beside}");
+        let difference = score["per_unit"].as_f64().unwrap() - other["per_unit"].as_f64().unwrap();
+        assert!((other["difference"].as_f64().unwrap() - difference).abs() < 1e-12, "{beside}");
+    }
+    assert_eq!(beside["one_component"]["axes"][0], "part");
+    // Given the totals of their rows the same units have a perplexity, and are scored again from the directory.
+    let given = fit(&["--heldout", "x=0.2", "--heldout-totals"]);
+    let score = &given["heldout"]["x"];
+    let per_unit = score["per_unit"].as_f64().unwrap();
+    assert!((score["perplexity"].as_f64().unwrap() - (-per_unit).exp()).abs() < 1e-9);
+    assert_eq!(score["n_scored"], held["heldout"]["x"]["n_scored"]);
+    assert_eq!((&given["elbo"], &given["settings"]["heldout_totals"]), (&held["elbo"], &Value::Bool(true)));
+    let again = json(&directory, &["score", "o", "--json"]);
+    assert_eq!(again["arrays"]["x"], *score);
+    assert_eq!(again["baselines"]["x"]["means"], given["heldout_baselines"]["x"]["means"]);
+    let output =
+        cavi(&directory, &[&FIT[..], &["--heldout", "x=0.2", "--heldout-totals", "--out", "o"]].concat());
+    let shown = text(&output.stdout);
+    for part in ["difference", "perplexity", "this fit", "rows and columns", "one part"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
 }
 
 #[test]
@@ -135,10 +168,13 @@ fn new_rows_are_scored_by_a_fit() {
     let score =
         |more: &[&str]| json(&directory, &[&["score", "o", "--json", "--progress", "none"], more].concat());
     let plain = score(&["--data", "x=new.csv"]);
-    for field in ["log_predictive", "per_unit", "perplexity", "n_scored"] {
+    for field in ["log_predictive", "per_unit", "n_scored"] {
         assert!(plain[field].is_number(), "{field}: {plain}");
         assert_eq!(plain[field], plain["arrays"]["x"][field]);
     }
+    assert_eq!(plain["perplexity"], Value::Null);
+    let given = score(&["--data", "x=new.csv", "--heldout-totals"]);
+    assert!(given["perplexity"].is_number() && given["baselines"]["x"]["means"]["per_unit"].is_number());
     assert_eq!(plain["n_dropped"], 0);
     assert_eq!(score(&["--data", "x=new.csv", "--threads", "3"]), plain);
     assert_ne!(score(&["--data", "x=new.csv", "--seed", "5"])["log_predictive"], plain["log_predictive"]);

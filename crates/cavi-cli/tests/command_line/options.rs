@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::common::{MODEL, cavi, scratch, text};
+use crate::common::{MODEL, cavi, fit, scratch, text};
 
 /// The options after `fit m.cavi --data x=x.csv --out o`, the exit status, and what the message holds.
 const WRONG: &[(&[&str], i32, &[&str])] = &[
@@ -33,7 +33,8 @@ const WRONG: &[(&[&str], i32, &[&str])] = &[
     (&["--heldout", "x=0.1", "--heldout", "x=0.2"], 1, &["`--heldout x` is given twice"]),
     (&["--checkpoint-every", "-5"], 2, &["--checkpoint-every", "expected seconds, 0 or greater"]),
     (&["--checkpoint-every", "soon"], 2, &["--checkpoint-every", "expected seconds, 0 or greater"]),
-    (&["--memory-limit", "1G"], 2, &["`--memory-limit`", "not in this version"]),
+    (&["--memory-limit", "1X"], 2, &["`--memory-limit 1X`", "`2GB`, `500MiB` or `1.5G`"]),
+    (&["--memory-limit", "-1G"], 2, &["`--memory-limit -1G`", "a size above 0"]),
     (&["--plots", "png"], 2, &["`--plots`", "not in this version"]),
     (&["--set", "part"], 2, &["`--set part`", "NAME=VALUE"]),
     (&["--set", "=3"], 2, &["`--set =3`", "NAME=VALUE"]),
@@ -145,16 +146,6 @@ fn files_that_are_no_data_are_called_what_they_are() {
 }
 
 #[test]
-fn commands_of_later_versions_say_so() {
-    let directory = scratch("later");
-    let output = cavi(&directory, &["explain", "lda", "--out", "o", "--data", "x=y.csv"]);
-    let message = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{message}");
-    assert_eq!(message, "error: `cavi explain` is not in this version of Cavi\n");
-    assert!(output.stdout.is_empty() && !directory.join("o").exists());
-}
-
-#[test]
 fn constants_from_outside_are_judged_before_the_fit() {
     let directory = scratch("constants");
     let model = "axis row[i]\naxis part[k] = 2\nconst a = 2\nconst c[k] = 1\nconst e : real = 1\ndata x[i] : count\n\
@@ -248,4 +239,13 @@ fn a_plan_takes_the_schedule_the_allocations_and_the_warm_ups_that_a_fit_takes()
         let (status, shown, message) = plan(&options);
         assert!(status == Some(2) && shown.is_empty() && message.contains(wanted), "{options:?}: {message}");
     }
+}
+
+#[test]
+fn a_mixture_of_no_components_is_refused_where_it_chooses() {
+    let directory = scratch("no-components");
+    fs::write(directory.join("x.csv"), "1,2\n2,3\n5,1\n").unwrap();
+    let (status, message) = fit(&directory, "gmm", &["--data", "x=x.csv", "--set", "cluster=0"]);
+    assert_eq!(status, 1, "{message}");
+    assert!(message.contains("E0806") && message.contains("axis `cluster`"), "{message}");
 }

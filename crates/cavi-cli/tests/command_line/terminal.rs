@@ -161,3 +161,25 @@ fn progress_on_a_terminal_is_a_bar() {
     assert!(shown.contains("/20000 ") && shown.contains('>') && shown.contains("\x1b["), "{shown:?}");
     assert!(shown.trim_end().ends_with("written to o"), "{shown:?}");
 }
+
+/// A person at a terminal is told once where more is said: of the first error, not of the warning before it.
+#[test]
+fn a_terminal_is_told_of_the_index_of_codes() {
+    let directory = scratch("index");
+    let program = "axis item[n]\ndata x[n] : real\nconst c = 1\nx[n] ~ Normal(m, sd = s)\n";
+    fs::write(directory.join("m.cavi"), program).unwrap();
+    let check = format!("'{}' check m.cavi", env!("CARGO_BIN_EXE_cavi"));
+    let run = Command::new("script")
+        .args(["--quiet", "--return", "--command", &check, "/dev/null"])
+        .current_dir(&directory)
+        .stdin(Stdio::null())
+        .output();
+    let Ok(output) = run else {
+        eprintln!("`script` is not installed: the last line was not looked at");
+        return;
+    };
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{shown}");
+    assert!(shown.trim_end().ends_with("`cavi explain E0201` says more"), "{shown:?}");
+    assert_eq!(shown.matches("says more").count(), 1, "{shown:?}");
+}

@@ -6,14 +6,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use cavi_algebra::AxisId;
+
 use crate::plan::lower::Lowering;
-use crate::plan::tensor::{Access, Contraction, Index, Loop, MapId, Operation};
+use crate::plan::passes::places::{carries, is_below};
+use crate::plan::tensor::{Access, Contraction, Index, Loop, MapId, NodeId, Operation, Source};
 
 /// Moves the sums of a contraction inward; what is left reads intermediate arrays.
 ///
 /// Where copies of a block move one after another, what follows from them is taken again for each, in part, with what reads it;
 /// what does not follow from them is taken once.
 pub fn eliminate(lowering: &mut Lowering, mut whole: Contraction) -> Contraction {
+    if let Some(axis) = lowering.cut {
+        whole = sum_apart(lowering, whole, axis);
+    }
     loop {
         let moving = lowering.moving();
         let kept: BTreeSet<usize> = whole.output.iter().map(|index| index.letter).collect();
@@ -53,6 +59,101 @@ pub fn eliminate(lowering: &mut Lowering, mut whole: Contraction) -> Contraction
     merge(lowering, &mut whole);
     compact(&mut whole);
     whole
+}
+
+/// Sums over an axis of which each shard keeps its own are taken of what belongs to positions of the axis alone, and what all shards share
+/// is multiplied in afterwards:
+///
+/// ```text
+/// sum_e y_e z[n(e), k] w[m(e), k] = sum_mk w[m, k] (sum_{e: m(e) = m} y_e z[n(e), k])
+/// ```
+///
+/// A contraction stays as it is where what is shared depends on the summed letter otherwise than through one table.
+fn sum_apart(lowering: &mut Lowering, mut whole: Contraction, axis: AxisId) -> Contraction {
+    let symbols = &lowering.symbols;
+    let is_kept = |letter: usize| whole.output.iter().any(|index| index.letter == letter);
+    let over = (0..whole.letters.len()).find(|own| carries(symbols, axis, whole.letters[*own].along));
+    let Some(over) = over.filter(|own| !is_kept(*own)) else { return whole };
+    let shared: Vec<bool> =
+        whole.operands.iter().map(|operand| follows_shared(lowering, operand.node, axis)).collect();
+    let has = |place: usize| whole.operands[place].dims.iter().any(|index| index.letter == over);
+    let own: Vec<usize> = (0..shared.len()).filter(|place| !shared[*place] && has(*place)).collect();
+    if own.is_empty() || !shared.contains(&true) {
+        return whole;
+    }
+    let is_own = |place: usize| own.contains(&place);
+    let outer = |place: &usize| !is_own(*place);
+    let others: Vec<usize> = (0..shared.len()).filter(outer).collect();
+    let indices = || others.iter().flat_map(|place| &whole.operands[*place].dims);
+    let through: BTreeSet<Option<MapId>> =
+        indices().filter(|index| index.letter == over).map(|index| index.map).collect();
+    let table = match through.iter().collect::<Vec<_>>()[..] {
+        [] => None,
+        [Some(table)] => Some(*table),
+        _ => return whole,
+    };
+    // The letters of the sum: those that are read outside, then those that are not.
+    let outside = |letter: usize| is_kept(letter) || indices().any(|index| index.letter == letter);
+    let letters: BTreeSet<usize> = own
+        .iter()
+        .flat_map(|place| whole.operands[*place].dims.iter().map(|index| index.letter))
+        .filter(|letter| *letter != over)
+        .collect();
+    let (kept, summed): (Vec<usize>, Vec<usize>) = letters.into_iter().partition(|letter| outside(*letter));
+    let order: Vec<usize> = kept.iter().chain(&summed).copied().chain([over]).collect();
+    let place = |letter: usize| order.iter().position(|own| *own == letter).expect("a letter of the sum");
+    let renamed = |index: &Index| Index { letter: place(index.letter), map: index.map };
+    let operands = own.iter().map(|own| {
+        let operand = &whole.operands[*own];
+        Access { node: operand.node, dims: operand.dims.iter().map(renamed).collect() }
+    });
+    let scattered = table.map(|table| Index { letter: place(over), map: Some(table) });
+    let inner = Contraction {
+        coefficient: 1.0,
+        letters: order.iter().map(|letter| whole.letters[*letter]).collect(),
+        operands: operands.collect(),
+        output: scattered.into_iter().chain((0..kept.len()).map(Index::letter)).collect(),
+    };
+    let image = table.map(|table| lowering.maps.image(table));
+    let loops: Vec<Loop> =
+        image.into_iter().chain(kept.iter().map(|letter| whole.letters[*letter])).collect();
+    let size: f64 = loops.iter().map(|own| own.size as f64).product();
+    if size > lowering.limit as f64 {
+        return whole;
+    }
+    // A letter of its own numbers what the table has.
+    let number = whole.letters.len();
+    let mut rest: Vec<Access> = others.iter().map(|place| whole.operands[*place].clone()).collect();
+    for index in rest.iter_mut().flat_map(|operand| &mut operand.dims).filter(|index| index.letter == over) {
+        *index = Index::letter(number);
+    }
+    whole.letters.extend(image);
+    let inner = eliminate(lowering, inner);
+    let node = lowering.node(Operation::Contractions(vec![inner]), loops, Vec::new);
+    let read = image.map(|_| Index::letter(number));
+    let dims = read.into_iter().chain(kept.into_iter().map(Index::letter)).collect();
+    rest.push(Access { node, dims });
+    whole.operands = rest;
+    compact(&mut whole);
+    sum_apart(lowering, whole, axis)
+}
+
+/// Whether a node follows from what all shards of an axis share, allocations at its positions held.
+fn follows_shared(lowering: &Lowering, node: NodeId, axis: AxisId) -> bool {
+    let own = &lowering.nodes[node.index()];
+    match (own.source(), &own.operation) {
+        (Source::Given, _) => false,
+        (Source::Block(block), _) => {
+            let plates = &lowering.equations.block(block).plates;
+            !plates.iter().any(|letter| is_below(&lowering.symbols, *letter, axis))
+        }
+        (Source::Refresh, Operation::Held(from)) => {
+            let is_local = own.dims.iter().any(|along| carries(&lowering.symbols, axis, *along));
+            !is_local && follows_shared(lowering, *from, axis)
+        }
+        (Source::Refresh, _) => false,
+        (Source::Nodes, _) => own.reads().into_iter().any(|read| follows_shared(lowering, read, axis)),
+    }
 }
 
 fn group_of(whole: &Contraction, letter: usize) -> Vec<usize> {

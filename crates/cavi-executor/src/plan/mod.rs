@@ -23,7 +23,7 @@ mod verify;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use cavi_algebra::{Equations, SiteId};
+use cavi_algebra::{AxisId, Equations, SiteId};
 
 use crate::data::Bound;
 use crate::layout::Layout;
@@ -106,6 +106,15 @@ pub struct BlockPlan {
 }
 
 impl BlockPlan {
+    /// The nodes that an update reads while allocations are held.
+    pub fn updated_from(&self) -> Vec<NodeId> {
+        let climbed = self.ascent.iter().flat_map(|own| {
+            let slopes = own.gradient.iter().flatten().chain(own.curvature.iter().flatten());
+            own.objective.iter().chain(slopes)
+        });
+        self.natural.iter().chain(climbed).copied().collect()
+    }
+
     /// The nodes of its ascent.
     pub fn ascent_nodes(&self) -> impl Iterator<Item = NodeId> {
         let nodes = |own: &'_ AscentPlan| {
@@ -205,7 +214,27 @@ pub fn plan_with<'a>(
     precision: Precision,
     opens: bool,
 ) -> Result<Plan<'a>, Unplanned> {
-    let mut plan = lower(equations, bound, opens)?;
+    planned(equations, bound, precision, (opens, None))
+}
+
+/// The same for runs of shards of an axis of which each knows what the others' sums were: what all share is left out of these sums, and
+/// multiplied in afterwards.
+pub fn plan_memoized<'a>(
+    equations: &'a Equations,
+    bound: &'a Bound,
+    precision: Precision,
+    axis: AxisId,
+) -> Result<Plan<'a>, Unplanned> {
+    planned(equations, bound, precision, (true, Some(axis)))
+}
+
+fn planned<'a>(
+    equations: &'a Equations,
+    bound: &'a Bound,
+    precision: Precision,
+    (opens, cut): (bool, Option<AxisId>),
+) -> Result<Plan<'a>, Unplanned> {
+    let mut plan = lower(equations, bound, opens, cut)?;
     let context = Context { equations, bound, precision, limit: limit(equations, bound, &plan.layouts) };
     for pass in PASSES {
         (pass.run)(&mut plan, &context)?;

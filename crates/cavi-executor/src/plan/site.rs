@@ -10,7 +10,7 @@ use crate::data::{Bound, BoundArray};
 use crate::plan::columns::Columns;
 use crate::plan::lower::{Dim, Lowering, Unplanned};
 use crate::plan::precision::Stored;
-use crate::plan::tensor::{Access, Contraction, Elementwise, Index, Loop, NodeId, Operation};
+use crate::plan::tensor::{Access, Contraction, Elementwise, Index, Loop, Node, NodeId, Operation};
 
 /// With at most this many groups, a mask over the members of all groups says which belong to which.
 const FEW: usize = 2;
@@ -183,6 +183,11 @@ impl ModePlan {
     /// Whether the update of one of these blocks reads its counts.
     pub fn is_read_by(&self, blocks: &[BlockId]) -> bool {
         self.block.iter().chain(&self.climbers).any(|block| blocks.contains(block))
+    }
+
+    /// How many dimensions of its factor number its rows, the first ones; its addend sums over so many letters.
+    pub fn row_dims(&self, factor: &Node, letters: usize) -> usize {
+        factor.dims.len() - if self.membership { 1 } else { letters }
     }
 
     /// Whether rows as a pass accumulates them are in the block's own order.

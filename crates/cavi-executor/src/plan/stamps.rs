@@ -19,6 +19,10 @@ pub struct Stamps {
     pub blocks: Vec<u64>,
     /// Of a held node, the stamp that its source had when it was read.
     held: Vec<u64>,
+    /// In the run of a shard, the nodes whose values others have parts of; else empty.
+    joint: Vec<bool>,
+    /// When the others last may have moved.
+    others: u64,
 }
 
 /// What is to be done before a node is read.
@@ -38,7 +42,24 @@ impl Stamps {
     /// Before the first sweep.
     pub fn new(plan: &Plan) -> Stamps {
         let nodes = plan.nodes.len();
-        Stamps { clock: 1, nodes: vec![0; nodes], blocks: vec![1; plan.blocks.len()], held: vec![0; nodes] }
+        Stamps {
+            clock: 1,
+            nodes: vec![0; nodes],
+            blocks: vec![1; plan.blocks.len()],
+            held: vec![0; nodes],
+            joint: Vec::new(),
+            others: 0,
+        }
+    }
+
+    /// Of a run in which others have parts of the values of some nodes.
+    pub fn joint(plan: &Plan, joint: Vec<bool>) -> Stamps {
+        Stamps { joint, ..Stamps::new(plan) }
+    }
+
+    /// Notes that what others have parts of may have changed.
+    pub fn others_moved(&mut self) {
+        self.others = self.tick();
     }
 
     /// A number greater than all before it.
@@ -59,7 +80,10 @@ impl Stamps {
             Source::Given => 1,
             Source::Refresh => self.nodes[id.index()],
             Source::Block(block) => self.blocks[block.index()],
-            Source::Nodes => self.newest_of(plan, node.reads()),
+            Source::Nodes => {
+                let newest = self.newest_of(plan, node.reads());
+                if self.joint.get(id.index()) == Some(&true) { newest.max(self.others) } else { newest }
+            }
         }
     }
 

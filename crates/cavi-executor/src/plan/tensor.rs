@@ -368,6 +368,20 @@ impl Maps {
         Some(map)
     }
 
+    /// The same tables with other values, each with the number of values that it then maps into: `table` has the values of one, what they
+    /// are mapped from, and into.
+    pub fn rewritten<E>(
+        &self,
+        mut table: impl FnMut(&[u32], Along, Loop) -> Result<(Vec<u32>, usize), E>,
+    ) -> Result<Maps, E> {
+        let mut maps = self.clone();
+        for own in &mut maps.tables {
+            let to = Loop { size: own.range, along: own.to };
+            (own.values, own.range) = table(&own.values, own.from, to)?;
+        }
+        Ok(maps)
+    }
+
     /// Forgets the values of all other tables.
     pub fn keep(&mut self, used: &std::collections::BTreeSet<MapId>) {
         for (index, table) in self.tables.iter_mut().enumerate() {

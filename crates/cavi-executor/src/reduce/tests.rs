@@ -1,22 +1,22 @@
-//! A second reducer: several states, each on a thread of its own, that compute some chunks and see nothing of the others'.
+//! Shards on threads of their own, spread over several states that see nothing of the others' but what they would send.
 
-use std::ops::Range;
-use std::sync::{Barrier, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 
-use cavi_numerics::{Scratch, reduce};
+use cavi_numerics::Scratch;
 
-use super::{Ballot, Grid, Key, Local, Reducer, Tree, totals};
+use super::{Ballot, Halt, Key, Memory, Reducer, Tree, Visit};
 
-/// What a state brings to a meeting, as it would send it to another process.
+/// What a shard brings to a meeting.
 #[derive(Clone)]
 struct Brought {
     key: Key,
-    trees: Vec<Vec<(u8, u32, Vec<f64>)>>,
+    values: Vec<f64>,
     ballot: Ballot,
 }
 
-/// Where the states meet.
+/// Where the shards meet: each belongs to a state, and states exchange trees.
 struct Meeting {
+    states: usize,
     brought: Mutex<Vec<Option<Brought>>>,
     barrier: Barrier,
 }
@@ -26,155 +26,166 @@ struct Member<'m> {
     meeting: &'m Meeting,
 }
 
-/// A state asked for another sum than the others.
-#[derive(Debug, PartialEq)]
-struct Apart;
-
-impl Reducer for Member<'_> {
-    type Halt = Apart;
-
-    fn own(&self, grid: &Grid) -> Range<u32> {
-        let members = self.meeting.brought.lock().expect("no state panicked").len() as u32;
-        let cut = |number: u32| (u64::from(grid.chunks()) * u64::from(number) / u64::from(members)) as u32;
-        cut(self.number as u32)..cut(self.number as u32 + 1)
-    }
-
-    fn sum(
-        &mut self,
-        key: Key,
-        trees: &mut [Tree],
-        out: &mut [&mut [f64]],
-        ballot: &mut Ballot,
-    ) -> Result<(), Apart> {
-        let own =
-            |tree: &Tree| tree.held().map(|(level, number, sum)| (level, number, sum.to_vec())).collect();
-        let brought = Brought { key, trees: trees.iter().map(own).collect(), ballot: *ballot };
-        self.meeting.brought.lock().expect("no state panicked")[self.number] = Some(brought);
+impl Member<'_> {
+    fn meet(&self, own: Brought) -> Result<Vec<Brought>, Halt> {
+        let key = own.key;
+        self.meeting.brought.lock().expect("no shard panicked")[self.number] = Some(own);
         self.meeting.barrier.wait();
         let all: Vec<Brought> =
-            self.meeting.brought.lock().expect("no state panicked").iter().flatten().cloned().collect();
+            self.meeting.brought.lock().expect("no shard panicked").iter().flatten().cloned().collect();
         // Nobody brings the next before all have seen this.
         self.meeting.barrier.wait();
-        if all.iter().any(|other| other.key != key) {
-            return Err(Apart);
-        }
-        // Each begins with itself: the order in which states are taken in makes no difference.
-        let others = || (0..all.len()).map(|step| &all[(self.number + step) % all.len()]);
-        others().for_each(|other| ballot.join(&other.ballot));
-        for (place, out) in out.iter_mut().enumerate() {
-            let mut tree = Tree::default();
-            for (level, number, sum) in others().flat_map(|other| &other.trees[place]) {
-                tree.take_in((*level, *number, sum));
-            }
-            out.copy_from_slice(&tree.total().expect("some state has a chunk"));
-        }
-        Ok(())
+        if all.iter().any(|other| other.key != key) { Err(Halt("apart".to_owned())) } else { Ok(all) }
     }
 }
 
-/// What each of several states has in the end.
-fn of_members<T: Send>(count: usize, run: impl Fn(Member) -> T + Sync) -> Vec<T> {
-    let meeting = Meeting { brought: Mutex::new(vec![None; count]), barrier: Barrier::new(count) };
+impl Reducer for Member<'_> {
+    fn sum(&mut self, key: Key, values: &mut [f64]) -> Result<(), Halt> {
+        let all = self.meet(Brought { key, values: values.to_vec(), ballot: Ballot::default() })?;
+        let (count, states) = (all.len(), self.meeting.states);
+        // Each state adds its own, and takes in the trees of the others, beginning with its own.
+        let own = self.number * states / count;
+        let tree_of = |state: usize| {
+            let mut tree = Tree::default();
+            for (shard, other) in all.iter().enumerate().filter(|(shard, _)| shard * states / count == state)
+            {
+                tree.push(shard as u32, Scratch::of(&other.values));
+            }
+            tree
+        };
+        let mut tree = tree_of(own);
+        for step in 1..states {
+            let other = tree_of((own + step) % states);
+            other.held().for_each(|subtree| tree.take_in(subtree));
+        }
+        values.copy_from_slice(&tree.total().expect("there is a shard"));
+        Ok(())
+    }
+
+    fn vote(&mut self, key: Key, ballot: &mut Ballot) -> Result<(), Halt> {
+        let all = self.meet(Brought { key, values: Vec::new(), ballot: *ballot })?;
+        all.iter().for_each(|other| ballot.join(&other.ballot));
+        Ok(())
+    }
+
+    fn in_step(&self) -> bool {
+        true
+    }
+}
+
+/// What each of several shards has in the end.
+fn of_members<T: Send>(count: usize, states: usize, run: impl Fn(Member) -> T + Sync) -> Vec<T> {
+    let meeting = Meeting { states, brought: Mutex::new(vec![None; count]), barrier: Barrier::new(count) };
     std::thread::scope(|scope| {
         let (meeting, run) = (&meeting, &run);
         let start = |number| scope.spawn(move || run(Member { number, meeting }));
         let threads: Vec<_> = (0..count).map(start).collect();
-        threads.into_iter().map(|thread| thread.join().expect("no state panics")).collect()
+        threads.into_iter().map(|thread| thread.join().expect("no shard panics")).collect()
     })
 }
 
-const KEY: Key = Key { what: "values", number: 0 };
+const KEY: Key = Key { what: "values", number: 0, part: 0 };
 
 /// Numbers whose sums round differently in every order.
 fn values(count: usize) -> Vec<f64> {
     (0..count).map(|place| ((place * 7919 + 13) % 1009) as f64 / 7.0 - 71.3).collect()
 }
 
-/// Lengths around the ends of chunks, and none at all.
-const LENGTHS: [usize; 12] = [0, 1, 2, 127, 128, 129, 255, 500, 1024, 1025, 3333, 10_000];
-
-fn grids(size: usize) -> Vec<Grid> {
-    let blocks = (0..4).map(|power| Grid::of_blocks(0_usize.into(), size, power));
-    let others = [1, 3, 100].map(|length| Grid { axis: None, size, length });
-    blocks.chain(others).chain([Grid::whole(None, size)]).collect()
+fn bits(all: &[f64]) -> Vec<u64> {
+    all.iter().map(|value| value.to_bits()).collect()
 }
 
-/// The rows of `values` by three summed over the positions of a grid, and a scalar of each.
-fn sums<R: Reducer>(reducer: &mut R, grid: &Grid, values: &[f64]) -> Result<[Vec<f64>; 2], R::Halt> {
-    let (mut rows, mut scalars) = (Tree::default(), Tree::default());
-    for number in reducer.own(grid) {
-        let mut row = Scratch::zeros(3);
-        let own = &values[grid.chunk(number).start * 3..grid.chunk(number).end * 3];
-        own.chunks(3).for_each(|values| row.iter_mut().zip(values).for_each(|(sum, value)| *sum += value));
-        scalars.push(number, Scratch::of(&[reduce::sum(own)]));
-        rows.push(number, row);
-    }
-    let mut out = [vec![f64::NAN; 3], vec![f64::NAN; 1]];
-    let [first, second] = &mut out;
-    reducer.sum(KEY, &mut [rows, scalars], &mut [first, second], &mut Ballot::default())?;
-    Ok(out)
+/// What the tree makes of the values of shards.
+fn total(shards: &[[f64; 3]], order: impl Iterator<Item = usize>) -> Vec<f64> {
+    let mut tree = Tree::default();
+    order.for_each(|shard| tree.push(shard as u32, Scratch::of(&shards[shard])));
+    tree.total().expect("there are shards").to_vec()
 }
 
-fn bits(all: &[Vec<f64>]) -> Vec<u64> {
-    all.iter().flatten().map(|value| value.to_bits()).collect()
+fn shards(count: usize) -> Vec<[f64; 3]> {
+    values(3 * count).chunks(3).map(|own| [own[0], own[1], own[2]]).collect()
 }
 
 #[test]
 fn any_number_of_states_has_the_bits_of_one() {
-    for size in LENGTHS {
-        let values = values(3 * size);
-        for grid in grids(size) {
-            let Ok(one) = sums(&mut Local, &grid, &values);
-            for count in [1, 2, 3, 7] {
-                for own in of_members(count, |mut member| sums(&mut member, &grid, &values)) {
-                    assert_eq!(bits(&own.expect("all ask alike")), bits(&one), "{count} states, {grid:?}");
-                }
+    for count in [1, 2, 3, 5, 8, 13] {
+        let shards = shards(count);
+        let one = total(&shards, 0..count);
+        for states in [1, 2, 3, 7].into_iter().filter(|states| *states <= count) {
+            let all = of_members(count, states, |mut member| {
+                let mut own = shards[member.number];
+                member.sum(KEY, &mut own).map(|()| own)
+            });
+            for own in all {
+                assert_eq!(bits(&own.expect("all ask alike")), bits(&one), "{count} shards, {states} states");
             }
         }
     }
 }
 
+/// What is remembered is the same tree, whichever shard came last, and however often.
 #[test]
-fn chunks_of_blocks_have_the_bits_of_one_sum() {
-    for size in LENGTHS {
-        let values = values(size);
-        for power in 0..6 {
-            let grid = Grid::of_blocks(0_usize.into(), size, power);
-            let Ok([own]) = totals(&mut Local, KEY, &grid, |range| [reduce::sum(&values[range])]);
-            assert_eq!(own.to_bits(), reduce::sum(&values).to_bits(), "{size} values, power {power}");
+fn a_memory_has_the_bits_of_the_tree() {
+    for count in [1, 2, 3, 5, 8, 13] {
+        let mut shards = shards(count);
+        let memory = Memory::new(count);
+        let visit = |shard: usize, own: [f64; 3]| {
+            let mut own = own;
+            let Ok(()) = Visit::of(&memory, shard).sum(KEY, &mut own) else { panic!("a visit has its sum") };
+            own
+        };
+        (0..count).for_each(|shard| {
+            visit(shard, [9.0; 3]);
+        });
+        let step = [3, 5, 7].into_iter().find(|step| count % step != 0).expect("a step that visits all");
+        let mut last = [0.0; 3];
+        for shard in (0..count).map(|place| place * step % count) {
+            last = visit(shard, shards[shard]);
         }
+        assert_eq!(bits(&last), bits(&total(&shards, 0..count)), "{count} shards");
+        shards[count / 2] = [0.1, 0.2, 0.3];
+        let after = visit(count / 2, shards[count / 2]);
+        assert_eq!(bits(&after), bits(&total(&shards, 0..count)), "{count} shards");
+        assert!(memory.lock().expect("no panic").bytes() >= count * 24);
     }
 }
 
-/// One chunk is the sum as it stands, even of a sign that additions to 0 would lose.
+/// Before all have come by, the sum is that of those who have.
 #[test]
-fn one_chunk_adds_nothing() {
-    let grid = Grid::whole(None, 5);
-    assert_eq!((grid.chunks(), grid.chunk(0)), (1, 0..5));
-    let Ok([own]) = totals(&mut Local, KEY, &grid, |_| [-0.0]);
-    assert_eq!(own.to_bits(), (-0.0_f64).to_bits());
+fn what_was_never_visited_adds_nothing() {
+    let memory = Memory::new(5);
+    let mut own = [2.0];
+    Visit::of(&memory, 3).sum(KEY, &mut own).expect("a visit has its sum");
+    assert_eq!(own, [2.0]);
+    own = [0.5];
+    Visit::of(&Arc::clone(&memory), 0).sum(KEY, &mut own).expect("a visit has its sum");
+    assert_eq!(own, [2.5]);
+}
+
+/// One shard is the sum as it stands, even of a sign that additions to 0 would lose.
+#[test]
+fn one_shard_adds_nothing() {
+    assert_eq!(bits(&total(&[[-0.0; 3]], 0..1)), bits(&[-0.0; 3]));
+    let mut own = [-0.0];
+    Visit::of(&Memory::new(1), 0).sum(KEY, &mut own).expect("a visit has its sum");
+    assert_eq!(bits(&own), bits(&[-0.0]));
 }
 
 #[test]
-fn chunks_come_in_any_order() {
-    let values = values(50);
-    let total = |order: &[usize]| {
-        let mut tree = Tree::default();
-        order.iter().for_each(|chunk| tree.push(*chunk as u32, Scratch::of(&values[*chunk..=*chunk])));
-        tree.total().expect("there are chunks").to_vec()
-    };
-    let in_order: Vec<usize> = (0..50).collect();
+fn shards_come_in_any_order() {
+    let shards = shards(50);
+    let in_order = total(&shards, 0..50);
     for step in [3, 7, 11, 49] {
-        let order: Vec<usize> = (0..50).map(|place| place * step % 50).collect();
-        assert_eq!(bits(&[total(&order)]), bits(&[total(&in_order)]), "step {step}");
+        let own = total(&shards, (0..50).map(|place| place * step % 50));
+        assert_eq!(bits(&own), bits(&in_order), "step {step}");
     }
 }
 
 #[test]
-fn votes_are_those_of_all_states() {
+fn votes_are_those_of_all_shards() {
     let rows = [4, 9, 2, 7, 5, 3, 8];
     for count in [1, 2, 3, 7] {
-        let ballots = of_members(count, |mut member| {
+        let ballots = of_members(count, 1, |mut member| {
             let row = rows[member.number];
             let mut ballot = Ballot {
                 any: 1 << member.number,
@@ -203,10 +214,10 @@ fn votes_are_those_of_all_states() {
 }
 
 #[test]
-fn states_that_ask_for_different_sums_are_told() {
-    let outcomes = of_members(3, |mut member| {
+fn shards_that_ask_for_different_sums_are_told() {
+    let outcomes = of_members(3, 1, |mut member| {
         let key = Key { number: usize::from(member.number == 1), ..KEY };
         member.vote(key, &mut Ballot::default())
     });
-    assert_eq!(outcomes, [Err(Apart), Err(Apart), Err(Apart)]);
+    assert!(outcomes.iter().all(Result::is_err), "{outcomes:?}");
 }

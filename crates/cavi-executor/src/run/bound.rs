@@ -12,7 +12,6 @@ use super::rows::{Column, entropies, expect};
 use super::state::family;
 use crate::observed::Observed;
 use crate::plan::parts::Parts;
-use crate::reduce::{Grid, Key, totals};
 
 /// The bound when it was last taken.
 #[derive(Default)]
@@ -55,14 +54,14 @@ impl Executor<'_> {
                 self.state.work.plan.sites[site.index()].as_ref().expect("a site with a total has a pass");
             let stamp = self.state.newest(pass.weight);
             let known = self.total.weights.get(place).filter(|(known, _)| *known == stamp);
-            let weight = known.map(|(_, weight)| *weight).unwrap_or_else(|| {
-                let weights = &self.state.values[pass.weight.index()];
-                let key = Key { what: "weights", number: site.index() };
-                let grid = Grid::whole(None, weights.len());
-                let Ok([weight]) =
-                    totals(&mut self.reducer, key, &grid, |range| [reduce::sum(&weights[range])]);
-                weight
-            });
+            let weight = match known {
+                Some((_, weight)) => *weight,
+                None => {
+                    let mut weight = [reduce::sum(&self.state.values[pass.weight.index()])];
+                    self.state.join_site("weights", site, &mut weight);
+                    weight[0]
+                }
+            };
             self.total.weights.resize(self.total.weights.len().max(place + 1), (0, 0.0));
             self.total.weights[place] = (stamp, weight);
             scale += 1e-5 * weight;
@@ -122,12 +121,10 @@ impl Executor<'_> {
         }
         drop(descriptors);
         self.state.forget_prepared(&prior);
-        let (key, grid) = (Key { what: "entropy", number: id.index() }, Grid::whole(None, rows.len()));
-        let Ok([value, absolute]) = totals(&mut self.reducer, key, &grid, |range| {
-            [reduce::sum(&rows[range.clone()]), rows[range].iter().map(|row| row.abs()).sum()]
-        });
+        let mut sums = [reduce::sum(&rows), rows.iter().map(|row| row.abs()).sum()];
         Scratch::keep(rows);
-        (value, absolute)
+        self.state.join_block("entropy", id, &mut sums);
+        (sums[0], sums[1])
     }
 
     /// The sum of the absolute values of the terms that the update of a block sees: `sum_i |c_i E t_i|` over its copies, with
@@ -184,6 +181,8 @@ impl Executor<'_> {
         }
         drop(descriptors);
         self.state.forget_prepared(&nodes);
-        total
+        let mut total = [total];
+        self.state.join_block("terms", id, &mut total);
+        total[0]
     }
 }

@@ -95,7 +95,8 @@ impl State<'_> {
     /// moved.
     pub(super) fn settle_changes(&mut self, block: BlockId) {
         self.changes.nodes.fill(None);
-        if std::mem::take(&mut self.changes.accumulated) {
+        // What gained instead of being summed anew may differ between shards.
+        if std::mem::take(&mut self.changes.accumulated) || self.is_shard() {
             self.touch(block);
         }
     }
@@ -104,7 +105,8 @@ impl State<'_> {
     pub(super) fn evaluate_changed(&mut self, id: NodeId, newest: u64) -> bool {
         let index = id.index();
         let since = self.stamps.nodes[index];
-        if since == 0 || self.values[index].len() != self.work.plan.nodes[index].len() {
+        if self.is_partial(id) || since == 0 || self.values[index].len() != self.work.plan.nodes[index].len()
+        {
             return false;
         }
         let Some(region) = self.changed_region(id) else { return false };

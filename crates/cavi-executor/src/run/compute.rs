@@ -3,7 +3,10 @@
 //! In come values that are up to date and memory for the result; out go the node's values. What changes a node in part stands in
 //! `changes`, what is worked out a few rows at a time in `stream`.
 
+use std::ops::Range;
+
 use cavi_families::views;
+use cavi_numerics::Scratch;
 use cavi_numerics::kernels::masked::masked_sums;
 use cavi_numerics::reduce::has_nan;
 
@@ -11,6 +14,7 @@ use super::assemble::{pairs, put, square, take};
 use super::elementwise::{elementwise, pairwise, room, zeros};
 use super::rows::expect;
 use super::state::{State, family};
+use crate::plan::Opened;
 use crate::plan::parts::Parts;
 use crate::plan::prepared::Prepared;
 use crate::plan::tensor::{NodeId, Operation};
@@ -45,23 +49,21 @@ impl State<'_> {
             }
             Operation::Contractions(_) => {
                 out = zeros(out, self.work.plan.nodes[index].len(), &self.work.threads);
-                let kept = |part: &&Prepared| !part.streams(&self.work.plan.streamed);
-                match self.work.plan.opened.iter().find(|opened| opened.node == id) {
-                    Some(opened) => self.lost |= self.sum_of_squares(*opened, &mut out),
-                    None => {
-                        for prepared in self.work.prepared[index].iter().filter(kept) {
-                            prepared.run(&self.values, &self.work.plan.maps, &mut out, &self.work.threads);
-                        }
+                let opened = self.work.plan.opened.iter().find(|opened| opened.node == id).copied();
+                let (split, all) = (self.split(id), self.work.prepared[index].len());
+                if let Some(opened) = opened.filter(|_| self.is_shard()) {
+                    self.sum_of_shards(opened, &mut out);
+                } else if split > 0 {
+                    // What the shard has of sums over all of them, and what all have alike.
+                    self.sum(id, 0..split, None, &mut out);
+                    self.join("step", (index, 0), &mut out);
+                    if split < all {
+                        let mut rest = Scratch::zeros(out.len());
+                        self.sum(id, split..all, None, &mut rest);
+                        out.iter_mut().zip(&*rest).for_each(|(out, rest)| *out += rest);
                     }
-                }
-                self.run_streamed(&self.work.prepared[index], &mut out, false);
-                // The logs of points at 0 are infinite, and 0 ln 0 is 0.
-                if has_nan(&out) {
-                    out.fill(0.0);
-                    for prepared in self.work.prepared[index].iter().filter(kept) {
-                        prepared.run_guarded(&self.values, &self.work.plan.maps, &mut out);
-                    }
-                    self.run_streamed(&self.work.prepared[index], &mut out, true);
+                } else {
+                    self.sum(id, 0..all, opened, &mut out);
                 }
             }
             Operation::Masked(sum) => {
@@ -69,6 +71,9 @@ impl State<'_> {
                 let mask = &self.masks[&(sum.mask, sum.by_columns)];
                 let of = (self.values[sum.of.index()].as_ref(), sum.last);
                 masked_sums(mask, sum.coefficient, of, &mut out, &self.work.threads);
+                if self.is_partial(id) {
+                    self.join("step", (index, 0), &mut out);
+                }
             }
             Operation::Map(function, node) => {
                 let from = &self.values[node.index()];
@@ -114,5 +119,50 @@ impl State<'_> {
             }
         }
         out
+    }
+    /// Adds some of a node's contractions to zeros.
+    fn sum(&mut self, id: NodeId, parts: Range<usize>, opened: Option<Opened>, out: &mut [f64]) {
+        let parts = || &self.work.prepared[id.index()][parts.clone()];
+        let kept = |part: &&Prepared| !part.streams(&self.work.plan.streamed);
+        match opened {
+            Some(opened) => {
+                let lost = self.sum_of_squares(opened, out);
+                self.lost |= lost;
+            }
+            None => {
+                for prepared in parts().iter().filter(kept) {
+                    prepared.run(&self.values, &self.work.plan.maps, out, &self.work.threads);
+                }
+            }
+        }
+        self.run_streamed(parts(), out, false);
+        // The logs of points at 0 are infinite, and 0 ln 0 is 0.
+        if has_nan(out) {
+            out.fill(0.0);
+            for prepared in parts().iter().filter(kept) {
+                prepared.run_guarded(&self.values, &self.work.plan.maps, out);
+            }
+            self.run_streamed(parts(), out, true);
+        }
+    }
+
+    /// Adds a node's contractions, in which a square over the data was multiplied out, to zeros, in the run of a shard. Whether digits
+    /// were lost is asked of the sums over all shards.
+    fn sum_of_shards(&mut self, opened: Opened, out: &mut [f64]) {
+        let (id, all) = (opened.node, self.work.prepared[opened.node.index()].len());
+        let split = self.split(id);
+        let (mut own, mut sizes) = (Scratch::zeros(out.len()), Scratch::zeros(out.len()));
+        for part in 0..all {
+            own.fill(0.0);
+            self.sum(id, part..part + 1, None, &mut own);
+            if part < split {
+                self.join("step", (id.index(), part), &mut own);
+            }
+            for ((out, size), own) in out.iter_mut().zip(&mut *sizes).zip(&*own) {
+                *out += own;
+                *size += own.abs();
+            }
+        }
+        self.lost |= opened.has_lost(out, &sizes);
     }
 }

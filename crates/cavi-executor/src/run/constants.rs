@@ -54,6 +54,23 @@ impl State<'_> {
         self.work.plan.maps.keep(&maps);
     }
 
+    /// The values of all that follows from data and constants alone and is kept, but for what is given.
+    pub(super) fn constants(&mut self) -> Vec<Option<Vec<f64>>> {
+        let count = self.work.plan.nodes.len();
+        let mut known = vec![None; count];
+        self.work.transient.fill(false);
+        let values = (0..count).map(|index| {
+            let node = NodeId(index as u32);
+            let is_given = self.work.plan.nodes[index].source() == Source::Given;
+            if is_given || self.work.plan.streamed[index] || !self.is_constant(node, &mut known) {
+                return None;
+            }
+            self.evaluate(node);
+            Some(self.values[index].to_vec())
+        });
+        values.collect()
+    }
+
     /// Whether a node follows from data and constants alone; `known` where that has been asked before.
     fn is_constant(&self, id: NodeId, known: &mut [Option<bool>]) -> bool {
         if let Some(known) = known[id.index()] {

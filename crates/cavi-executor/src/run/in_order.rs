@@ -14,8 +14,8 @@ use super::region::{Region, Values, gathered};
 use super::settle::settle;
 use super::state::{State, family, trouble};
 use crate::layout::Layout;
-use crate::plan::InOrder;
 use crate::plan::tensor::{NodeId, Operation, Source};
+use crate::plan::{InOrder, Place};
 use crate::trouble::Trouble;
 
 /// What is found out once of each block whose copies move one after another.
@@ -247,7 +247,10 @@ impl State<'_> {
     /// A part of a sum that every step of a block changes all over.
     fn portion(&mut self, id: BlockId, node: NodeId, region: Region) -> Option<Portion> {
         let is_sum = matches!(self.work.plan.nodes[node.index()].operation, Operation::Contractions(_));
+        // Which part is read may differ between shards.
+        let is_joint = self.joint.as_ref().is_some_and(|joint| joint.places[node.index()] != Place::Local);
         if !is_sum
+            || is_joint
             || self.work.plan.streamed[node.index()]
             || self.stamps.blocks[id.index()] <= self.stamps.nodes[node.index()]
         {
@@ -274,7 +277,10 @@ impl State<'_> {
         taken: &[(NodeId, Portion)],
     ) -> Option<Scratch> {
         let index = node.index();
-        if self.work.prepared[index].iter().any(|prepared| prepared.streams(&self.work.plan.streamed)) {
+        // A sum over all shards is taken as a whole: what the others have of it has no region.
+        if self.is_partial(node)
+            || self.work.prepared[index].iter().any(|prepared| prepared.streams(&self.work.plan.streamed))
+        {
             return None;
         }
         let mut out = Scratch::zeros(region.shape(&self.work.plan.nodes[index].shape).iter().product());

@@ -47,6 +47,11 @@ impl Pairs {
             blocks: blocks.map(|_| Pair::default()).collect(),
         }
     }
+
+    /// Forgets those that wait.
+    pub fn clear(&mut self) {
+        self.blocks.fill_with(Pair::default);
+    }
 }
 
 impl State<'_> {
@@ -67,7 +72,7 @@ impl State<'_> {
             let computed = matches!(own.operation, Operation::Contractions(_));
             computed && own.len() >= LARGE && !self.is_by_parts(*node, &parts)
         };
-        if !prior.iter().any(is_large) {
+        if self.is_shard() || !prior.iter().any(is_large) {
             let prepared = self.prepare(prior, &parts);
             self.pairs.blocks[id.index()] = Pair::Wanted(prepared, self.state_of_prior(id));
         }

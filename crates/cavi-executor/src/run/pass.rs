@@ -490,6 +490,10 @@ impl State<'_> {
                 } else {
                     own
                 };
+                let mut values = values;
+                if self.is_partial(node) {
+                    self.join("step", (node.index(), 0), &mut values);
+                }
                 let values = match mode.block {
                     Some(block) => self.by_the_copy(block, values),
                     None => values,
@@ -498,8 +502,11 @@ impl State<'_> {
                 self.stamps.nodes[node.index()] = clock;
             }
             for (scalar, own) in addend.scalars.iter().zip(scattered) {
-                let Some(own) = own else { continue };
+                let Some(mut own) = own else { continue };
                 let Some(node) = self.counts_node(id, number, scalar.log) else { continue };
+                if self.is_partial(node) {
+                    self.join("step", (node.index(), 0), &mut own);
+                }
                 let own = self.by_the_copy(scalar.block, own);
                 self.values.put(node.index(), own);
                 self.stamps.nodes[node.index()] = clock;

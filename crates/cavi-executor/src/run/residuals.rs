@@ -10,7 +10,6 @@ use super::Executor;
 use super::state::State;
 use crate::layout::Parameters;
 use crate::plan::{Opened, plan_with};
-use crate::reduce::{Ballot, Key, Reducer};
 
 /// A sum that is at most this share of its terms has lost five or more of its sixteen digits. The bound of n entries,
 /// in which the sum times the precision is about n, keeps 1e-10 of n.
@@ -32,19 +31,24 @@ impl State<'_> {
                 *size += own.abs();
             }
         }
-        if opened.entries / ENTRIES >= out.len() {
-            return out.iter().zip(&*sizes).any(|(sum, size)| sum.abs() < SHARE * size);
+        opened.has_lost(out, &sizes)
+    }
+}
+
+impl Opened {
+    /// Whether sums have lost digits, from the sums of the absolute values of their terms.
+    pub(super) fn has_lost(&self, sums: &[f64], sizes: &[f64]) -> bool {
+        if self.entries / ENTRIES >= sums.len() {
+            return sums.iter().zip(sizes).any(|(sum, size)| sum.abs() < SHARE * size);
         }
-        out.iter().map(|sum| sum.abs()).sum::<f64>() < SHARE * sizes.iter().sum::<f64>()
+        sums.iter().map(|sum| sum.abs()).sum::<f64>() < SHARE * sizes.iter().sum::<f64>()
     }
 }
 
 impl Executor<'_> {
     /// Goes on with residuals if digits were lost. Whether it does.
     pub(super) fn keep_digits(&mut self) -> bool {
-        let mut ballot = Ballot::any(self.state.lost);
-        let Ok(()) = self.reducer.vote(Key { what: "lost digits", number: 0 }, &mut ballot);
-        ballot.any != 0 && self.take_residuals()
+        self.state.lost && self.take_residuals()
     }
 
     /// Plans anew without squares multiplied out. Whether there is such a plan.
@@ -52,6 +56,10 @@ impl Executor<'_> {
         self.state.lost = false;
         self.residuals = true;
         self.state.work.plan.opened.clear();
+        // The plan of a shard is cut from that of the whole data.
+        if self.state.is_shard() {
+            return false;
+        }
         let Ok(plan) =
             plan_with(self.state.work.equations, self.state.work.bound, self.state.work.precision, false)
         else {
@@ -69,8 +77,8 @@ impl Executor<'_> {
             self.state.work.equations,
             self.state.work.bound,
             std::mem::replace(&mut self.state.parameters, Parameters { blocks: Vec::new() }),
-            self.state.work.threads.count(),
-            self.state.work.precision,
+            (self.state.work.threads.count(), self.state.work.precision),
+            None,
         );
         let again = again.expect("what is observed was a point mass before");
         let sites = again.sites.foreseen_by(&mut self.sites);

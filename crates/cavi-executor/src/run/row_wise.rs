@@ -38,6 +38,11 @@ impl Executor<'_> {
     /// Updates the rows of a block so many times each, one band of them after another; `false` where this is not how it can be
     /// done, and nothing has changed.
     pub(super) fn repeat_rows(&mut self, id: BlockId, repeat: u64, stop: Stop) -> Result<bool, End> {
+        // Whether it can be done may differ between shards, which come to each sum together.
+        if self.state.joint.as_ref().is_some_and(|joint| joint.reducer.in_step() || !joint.local[id.index()])
+        {
+            return Ok(false);
+        }
         let is_whole =
             self.state.work.observed[id.index()].is_none() && self.state.work.held[id.index()].is_empty();
         let Some(own) = self.state.work.plan.row_wise[id.index()].clone().filter(|_| is_whole) else {

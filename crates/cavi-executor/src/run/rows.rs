@@ -65,6 +65,7 @@ impl State<'_> {
     pub(super) fn is_by_parts(&self, node: NodeId, parts: &Parts) -> bool {
         let own = &self.work.plan.nodes[node.index()];
         !parts.is_one()
+            && !self.is_shard()
             && own.len() >= LARGE
             && !self.work.plan.opened.iter().any(|opened| opened.node == node)
             && own.shape.first() == Some(&parts.letters)

@@ -113,7 +113,11 @@ impl<'a> Sites<'a> {
             return Err(Trouble { block, copy: Vec::new(), reason });
         }
         state.narrow(&plan, site);
-        let total = state.run_pass(id, &plan, targets, wants_total, site);
+        let mut total = [state.run_pass(id, &plan, targets, wants_total, site)];
+        if wants_total {
+            state.join_site("total", id, &mut total);
+        }
+        let [total] = total;
         site.last.took(newest, targets, wants_total.then_some(total));
         Ok(())
     }

@@ -14,6 +14,7 @@ use super::buffers::Buffers;
 use super::changes::Changes;
 use super::elementwise::{in_place, room};
 use super::in_order::Orders;
+use super::joint::Joint;
 use super::pairs::Pairs;
 use crate::data::Bound;
 use crate::layout::{Layout, Parameters};
@@ -21,8 +22,8 @@ use crate::observed::Observed;
 use crate::plan::lifetimes::{LARGE, transient};
 use crate::plan::prepared::Prepared;
 use crate::plan::stamps::{Due, Stamps};
-use crate::plan::tensor::{NodeId, Operation};
-use crate::plan::{Plan, Precision, Unplanned};
+use crate::plan::tensor::{NodeId, Operation, Source};
+use crate::plan::{Place, Plan, Precision, Unplanned};
 use crate::trouble::Trouble;
 
 /// What is run, and on what: fixed while a run goes on.
@@ -58,17 +59,51 @@ pub(super) struct State<'a> {
     pub masks: BTreeMap<(NodeId, bool), Mask>,
     /// Whether a square that was multiplied out has lost digits.
     pub lost: bool,
+    /// In the run of a shard, what brings it together with the others.
+    pub joint: Option<Joint>,
 }
 
+/// What the run of a shard is given: how it is joined, and for each step that follows from data and constants alone its values.
+pub(super) type Given = (Joint, Vec<Option<Vec<f64>>>);
+
 impl<'a> State<'a> {
-    /// Before the first step. What follows from data and constants alone is worked out.
+    /// Before the first step. What follows from data and constants alone is worked out, if it is not given.
     pub fn new(
+        plan: Plan<'a>,
+        equations: &'a Equations,
+        bound: &'a Bound,
+        parameters: Parameters,
+        (threads, precision): (usize, Precision),
+        given: Option<Given>,
+    ) -> Result<State<'a>, Unplanned> {
+        let mut state = State::bare(plan, equations, bound, parameters, (threads, precision))?;
+        let Some((joint, constants)) = given else {
+            state.fold_constants();
+            return Ok(state);
+        };
+        // What others have parts of stays as it is given.
+        let moving = constants.iter().zip(&joint.places);
+        let moving = moving.map(|(own, place)| own.is_none() && *place == Place::Partial);
+        state.stamps = Stamps::joint(&state.work.plan, moving.collect());
+        for (node, values) in constants.into_iter().enumerate() {
+            if let Some(values) = values {
+                state.values.put(node, values);
+                state.stamps.nodes[node] = 1;
+            }
+        }
+        // Which values are forgotten follows from their number, which differs from shard to shard.
+        state.work.transient.fill(false);
+        state.joint = Some(joint);
+        Ok(state)
+    }
+
+    /// Before anything is worked out.
+    pub fn bare(
         mut plan: Plan<'a>,
         equations: &'a Equations,
         bound: &'a Bound,
         parameters: Parameters,
-        threads: usize,
-        precision: Precision,
+        (threads, precision): (usize, Precision),
     ) -> Result<State<'a>, Unplanned> {
         let prepared = plan.nodes.iter().map(|node| {
             let Operation::Contractions(parts) = &node.operation else { return Vec::new() };
@@ -96,13 +131,13 @@ impl<'a> State<'a> {
             pairs: Pairs::new(&work.plan, |block| family(equations, block)),
             masks: masks(&work.plan, &values),
             lost: false,
+            joint: None,
             values,
             work,
         };
         for index in 0..blocks {
             state.observe(BlockId::from(index))?;
         }
-        state.fold_constants();
         Ok(state)
     }
 
@@ -205,10 +240,26 @@ impl<'a> State<'a> {
 
     /// Forgets the values of large nodes that are computed anew whenever they are read.
     pub(super) fn forget(&mut self, nodes: &[NodeId]) {
+        if self.is_shard() {
+            return;
+        }
         for node in nodes {
             let computed = matches!(self.work.plan.nodes[node.index()].operation, Operation::Contractions(_));
             if computed && self.work.plan.nodes[node.index()].len() >= LARGE {
                 self.give_back(*node);
+            }
+        }
+    }
+
+    /// Forgets whatever can be worked out anew from the parameters and from what the last refresh left.
+    pub(super) fn forget_all(&mut self) {
+        self.changes.nodes.fill(None);
+        self.pairs.clear();
+        for index in 0..self.work.plan.nodes.len() {
+            let is_left = matches!(self.work.plan.nodes[index].source(), Source::Given | Source::Refresh);
+            // What follows from data and constants alone is given.
+            if !is_left && self.stamps.nodes[index] > 1 {
+                self.values.give_back(index);
             }
         }
     }

@@ -24,7 +24,8 @@ impl Executor<'_> {
     /// Makes q the optimum of the block's own statements alone, hyper-parameters at their current expectations. A point
     /// keeps its value.
     pub fn reset(&mut self, id: BlockId) -> Result<(), Trouble> {
-        self.state.reset(id)
+        let outcome = self.state.reset(id);
+        self.state.agree("reset", id, outcome)
     }
 
     /// Updates all copies of a block, allocations held.
@@ -35,7 +36,8 @@ impl Executor<'_> {
     /// The same for a block of a group that shares its allocations. One that fails since squares that were multiplied out have lost
     /// their digits is made again by residuals.
     pub(super) fn update_in(&mut self, id: BlockId, group: &[BlockId], stop: Stop) -> Result<(), End> {
-        match self.update_once(id, stop) {
+        let outcome = self.update_once(id, stop);
+        match self.state.agree("update", id, outcome) {
             Err(End::Trouble(trouble)) if !self.state.work.plan.opened.is_empty() => {
                 if !self.take_residuals() {
                     return Err(End::Trouble(trouble));

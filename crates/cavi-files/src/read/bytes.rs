@@ -1,23 +1,139 @@
 //! A file as bytes, and bytes as text.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read};
-use std::path::Path;
-use std::sync::OnceLock;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use flate2::read::MultiGzDecoder;
 use ruzstd::decoding::StreamingDecoder;
 
 use crate::error::{FileError, quote};
 use crate::format::{self, Packing};
+use crate::memory;
 
-/// The bytes of a file as they are.
+/// The bytes of a file as they are: of a regular file, or of a pipe, whose end is waited for.
+///
+/// # Errors
+/// Besides those of the system: a directory, a device, which need not end, and what memory does not hold.
 pub(crate) fn load(path: &Path) -> Result<Vec<u8>, FileError> {
     let path = format::file_of_lines(path).unwrap_or(path);
     if format::is_standard_input(path) {
         return standard_input();
     }
-    std::fs::read(path).map_err(|error| refused(&error))
+    let metadata = std::fs::metadata(path).map_err(|error| refused(&error))?;
+    check_kind(&metadata)?;
+    if !metadata.is_file() {
+        return pipe(path);
+    }
+    let stated = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
+    memory_for(stated, "a file")?;
+    of_open(path, stated)
+}
+
+/// The bytes of a pipe. They can be read once, and are kept for who asks again.
+fn pipe(path: &Path) -> Result<Vec<u8>, FileError> {
+    static PIPES: Mutex<BTreeMap<PathBuf, Vec<u8>>> = Mutex::new(BTreeMap::new());
+    let mut pipes = PIPES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(bytes) = pipes.get(path) {
+        return Ok(bytes.clone());
+    }
+    let bytes = of_open(path, 0)?;
+    pipes.insert(path.to_owned(), bytes.clone());
+    Ok(bytes)
+}
+
+fn of_open(path: &Path, stated: usize) -> Result<Vec<u8>, FileError> {
+    let mut file = std::fs::File::open(path).map_err(|error| refused(&error))?;
+    gather(&mut file, stated, memory::left()).map_err(|stop| match stop {
+        Stop::Full(read) => too_much("a file of which", read, "read"),
+        Stop::System(error, _) => refused(&error),
+    })
+}
+
+/// Refuses a directory, and devices: what is read of them need not end.
+fn check_kind(metadata: &std::fs::Metadata) -> Result<(), FileError> {
+    let kind = metadata.file_type();
+    #[cfg(unix)]
+    let is_device = {
+        use std::os::unix::fs::FileTypeExt;
+        kind.is_char_device() || kind.is_block_device() || kind.is_socket()
+    };
+    #[cfg(not(unix))]
+    let is_device = false;
+    match () {
+        () if kind.is_dir() => Err(FileError::new("a directory", "a readable file")),
+        () if is_device => Err(FileError::new("a device", "a file, or a pipe, that ends")),
+        () => Ok(()),
+    }
+}
+
+/// What takes less than so many bytes is not worth a look at the memory of the machine.
+const SMALL: usize = 1 << 24;
+
+/// Refuses what takes more bytes than memory has left; `what` is its subject, `a header`.
+pub(crate) fn memory_for(bytes: usize, what: &str) -> Result<(), FileError> {
+    if bytes < SMALL && memory::limit().is_none() || memory::left().is_none_or(|left| bytes <= left) {
+        return Ok(());
+    }
+    Err(FileError::new(format!("{what} of {}", memory::text(bytes)), "what memory holds")
+        .with_help(memory::left_in_words()))
+}
+
+/// Why reading stopped before the end, with the bytes that were read.
+enum Stop {
+    /// There is no memory for more.
+    Full(usize),
+    /// The system, or the decoder, says why.
+    System(std::io::Error, Vec<u8>),
+}
+
+/// All that a reader gives, but no more bytes than `most`. Memory grows with what is really there.
+fn gather(reader: &mut impl Read, stated: usize, most: Option<usize>) -> Result<Vec<u8>, Stop> {
+    const FIRST: usize = 1 << 16;
+    let most = most.unwrap_or(usize::MAX);
+    let mut bytes = Vec::new();
+    // One byte more than a file states shows that it ends there.
+    let mut wanted = stated.saturating_add(1).max(FIRST);
+    loop {
+        let room = most.saturating_sub(bytes.len());
+        let step = wanted.min(room.saturating_add(1));
+        bytes.try_reserve_exact(step).map_err(|_| Stop::Full(bytes.len()))?;
+        match reader.take(step as u64).read_to_end(&mut bytes) {
+            Ok(_) if bytes.len() > most => return Err(Stop::Full(bytes.len())),
+            Ok(read) if read < step => return Ok(bytes),
+            Ok(_) => wanted = bytes.len(),
+            Err(error) => return Err(Stop::System(error, bytes)),
+        }
+    }
+}
+
+/// The most that may be inflated of a file: half of the memory that is left, for arrays are made of it, beside it.
+pub(crate) fn budget() -> Option<usize> {
+    memory::left().map(|left| left / 2)
+}
+
+/// What memory does not hold, of which so many bytes were read or inflated.
+fn too_much(what: &str, bytes: usize, done: &str) -> FileError {
+    FileError::new(format!("{what} {} were {done}, without an end", memory::text(bytes)), "what memory holds")
+        .with_help(memory::left_in_words())
+}
+
+/// All that a decoder makes of compressed bytes, up to the [`budget`] less what was inflated `before`.
+///
+/// # Errors
+/// `damaged`, by the decoder's error and what it had given; and what exceeds the budget.
+pub(crate) fn inflate(
+    decoder: &mut impl Read,
+    before: usize,
+    damaged: impl Fn(std::io::Error, &[u8]) -> FileError,
+) -> Result<Vec<u8>, FileError> {
+    let most = budget().map(|most| most.saturating_sub(before));
+    gather(decoder, 0, most).map_err(|stop| match stop {
+        Stop::Full(read) => too_much("a compressed file of which", before.saturating_add(read), "inflated"),
+        Stop::System(error, plain) => damaged(error, &plain),
+    })
 }
 
 /// Why a file cannot be read, as the system says.
@@ -35,9 +151,10 @@ pub(crate) fn refused(error: &std::io::Error) -> FileError {
 fn standard_input() -> Result<Vec<u8>, FileError> {
     static INPUT: OnceLock<Result<Vec<u8>, FileError>> = OnceLock::new();
     let read = || {
-        let mut bytes = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| refused(&error))?;
-        Ok(bytes)
+        gather(&mut std::io::stdin().lock(), 0, memory::left()).map_err(|stop| match stop {
+            Stop::Full(read) => too_much("an input of which", read, "read"),
+            Stop::System(error, _) => refused(&error),
+        })
     };
     INPUT.get_or_init(read).clone()
 }
@@ -62,15 +179,13 @@ fn gunzip(bytes: &[u8]) -> Result<Vec<u8>, FileError> {
             "a gzip file, since its name ends in .gz",
         ));
     }
-    let mut plain = Vec::new();
-    match MultiGzDecoder::new(bytes).read_to_end(&mut plain) {
-        Ok(_) => Ok(plain),
-        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Err(FileError::new(
+    inflate(&mut MultiGzDecoder::new(bytes), 0, |error, plain| match error.kind() {
+        ErrorKind::UnexpectedEof => FileError::new(
             format!("a gzip file that breaks off (after {} decompressed bytes)", plain.len()),
             "a complete gzip file",
-        )),
-        Err(error) => Err(FileError::new(format!("a damaged gzip file ({error})"), "a gzip file")),
-    }
+        ),
+        _ => FileError::new(format!("a damaged gzip file ({error})"), "a gzip file"),
+    })
 }
 
 /// What starts a frame of Zstandard, and, but for its last four bits, a frame of other bytes between them (RFC 8878).
@@ -79,8 +194,8 @@ const SKIPPED: u32 = 0x184d_2a50;
 
 fn unzstd(bytes: &[u8]) -> Result<Vec<u8>, FileError> {
     let magic = |bytes: &[u8]| bytes.first_chunk().map(|magic| u32::from_le_bytes(*magic));
-    let damaged = |error: &dyn std::fmt::Display, plain: &[u8]| {
-        let found = format!("a damaged Zstandard file ({error}; after {} decompressed bytes)", plain.len());
+    let damaged = |error: &dyn std::fmt::Display, decompressed: usize| {
+        let found = format!("a damaged Zstandard file ({error}; after {decompressed} decompressed bytes)");
         FileError::new(found, "a complete Zstandard file")
     };
     let (mut rest, mut plain) = (bytes, Vec::new());
@@ -93,7 +208,7 @@ fn unzstd(bytes: &[u8]) -> Result<Vec<u8>, FileError> {
                 rest = rest
                     .get(8..)
                     .and_then(|rest| rest.get(length..))
-                    .ok_or_else(|| damaged(&"it breaks off", &plain))?;
+                    .ok_or_else(|| damaged(&"it breaks off", plain.len()))?;
                 continue;
             }
             _ if rest.len() == bytes.len() => {
@@ -102,14 +217,20 @@ fn unzstd(bytes: &[u8]) -> Result<Vec<u8>, FileError> {
                     "a Zstandard file, since its name ends in .zst",
                 ));
             }
-            _ => return Err(damaged(&"other bytes after its end", &plain)),
+            _ => return Err(damaged(&"other bytes after its end", plain.len())),
         }
-        let mut frame = StreamingDecoder::new(&mut rest).map_err(|error| damaged(&error, &plain))?;
-        frame.read_to_end(&mut plain).map_err(|error| damaged(&error, &plain))?;
+        let mut frame = StreamingDecoder::new(&mut rest).map_err(|error| damaged(&error, plain.len()))?;
+        let before = plain.len();
+        let own = inflate(&mut frame, before, |error, own| damaged(&error, before + own.len()))?;
+        if plain.is_empty() {
+            plain = own
+        } else {
+            plain.extend(own)
+        }
         let frame = frame.into_frame_decoder();
         let stated = frame.get_checksum_from_data();
         if stated.is_some() && stated != frame.get_calculated_checksum() {
-            return Err(damaged(&"its checksum is another", &plain));
+            return Err(damaged(&"its checksum is another", plain.len()));
         }
     }
     Ok(plain)

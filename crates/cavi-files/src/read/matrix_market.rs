@@ -6,6 +6,7 @@
 //! # Source
 //! Boisvert, Pozo, Remington: The Matrix Market exchange formats, NISTIR 5935, 1996.
 
+use super::bytes::memory_for;
 use super::number::{number, whole};
 use super::words::Words;
 use super::{Dimension, check_dimensions};
@@ -135,6 +136,8 @@ fn coordinates(
     let shortest = if header.field == Field::Pattern { 4 } else { 6 };
     check_claim(words, entries, shortest)?;
     let capacity = if header.symmetric { 2 * entries } else { entries };
+    // Two positions and a value.
+    memory_for(capacity.saturating_mul(16), "entries").map_err(|error| error.at_line(words.line))?;
     let mut row_indices = Vec::with_capacity(capacity);
     let mut column_indices = Vec::with_capacity(capacity);
     let mut values = Vec::with_capacity(capacity);
@@ -200,6 +203,7 @@ fn array(words: &mut Words<'_>, header: &Header, rows: usize, columns: usize) ->
         return Err(too_many().at_line(words.line));
     };
     check_claim(words, listed, 2)?;
+    memory_for(size.saturating_mul(8), "an array").map_err(|error| error.at_line(words.line))?;
     let mut values = vec![0.0; size];
     words.next_line();
     for column in 0..columns {

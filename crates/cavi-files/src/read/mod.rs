@@ -198,6 +198,19 @@ fn parse(format: Format, bytes: &[u8], options: &ReadOptions<'_>) -> Result<Cont
     }
 }
 
+/// Reads a file of text in UTF-8, whatever its name.
+///
+/// # Errors
+/// Besides those of the system: a directory, a device, what memory does not hold, and bytes that are no text, at their line.
+pub fn read_text(path: &Path) -> Result<String, FileError> {
+    let bytes = bytes::load(path).map_err(|error| error.in_file(path))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        FileError::new("bytes that are not UTF-8", "text in UTF-8").at_line(line).in_file(path)
+    })
+}
+
 /// Reads an array of numbers from an `.npy` or `.npy.gz` file, whatever its number of dimensions.
 pub fn read_npy(path: &Path) -> Result<DenseArray, FileError> {
     let in_file = |error: FileError| error.in_file(path);

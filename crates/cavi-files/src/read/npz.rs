@@ -4,10 +4,11 @@
 //! # Source
 //! `scipy/sparse/_matrix_io.py`, `save_npz`.
 
-use std::io::{Cursor, Read};
+use std::io::Cursor;
 
 use zip::ZipArchive;
 
+use super::bytes;
 use super::npy::{self, DenseArray, RawArray};
 use crate::content::Coordinates;
 use crate::error::{FileError, list, quote};
@@ -48,14 +49,14 @@ pub(crate) fn read_arrays(bytes: &[u8]) -> Result<Vec<(String, DenseArray)>, Fil
 }
 
 /// The `.npy` files of an archive, by key.
-fn members(bytes: &[u8]) -> Result<Vec<(String, Vec<u8>)>, FileError> {
-    if bytes.is_empty() {
+fn members(archive: &[u8]) -> Result<Vec<(String, Vec<u8>)>, FileError> {
+    if archive.is_empty() {
         return Err(FileError::new("an empty file", "an .npz file"));
     }
     let damaged = |error: &dyn std::fmt::Display| {
         FileError::new(format!("a damaged zip file ({error})"), "an .npz file, which is a zip file of arrays")
     };
-    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| damaged(&error))?;
+    let mut archive = ZipArchive::new(Cursor::new(archive)).map_err(|error| damaged(&error))?;
     let mut members: Vec<(String, Vec<u8>)> = Vec::new();
     for place in 0..archive.len() {
         let mut file = archive.by_index(place).map_err(|error| damaged(&error))?;
@@ -70,8 +71,8 @@ fn members(bytes: &[u8]) -> Result<Vec<(String, Vec<u8>)>, FileError> {
             return Err(FileError::new(format!("the key {} twice", quote(key.as_bytes())), "distinct keys"));
         }
         // The size that the archive states is not trusted: memory grows with what is really there.
-        let mut content = Vec::new();
-        file.read_to_end(&mut content).map_err(|error| damaged(&error))?;
+        let before = members.iter().map(|(_, content)| content.len()).sum();
+        let content = bytes::inflate(&mut file, before, |error, _| damaged(&error))?;
         members.push((key.to_owned(), content));
     }
     Ok(members)

@@ -16,6 +16,7 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
+use super::bytes::memory_for;
 use super::columns::{Column, Columns};
 use super::number::POWERS;
 use crate::content::{Categories, MISSING};
@@ -45,6 +46,7 @@ fn decode(bytes: &[u8]) -> Result<Columns, FileError> {
     let reader = SerializedFileReader::new(Bytes::copy_from_slice(bytes)).map_err(|error| damaged(&error))?;
     refuse_compression(&reader)?;
     refuse_places(&reader, bytes.len())?;
+    refuse_size(&reader)?;
     let schema = reader.metadata().file_metadata().schema_descr_ptr();
     let (mut names, mut columns) = (Vec::new(), Vec::new());
     let mut rows = None;
@@ -54,8 +56,9 @@ fn decode(bytes: &[u8]) -> Result<Columns, FileError> {
         let mut cells = Cells::of(&descriptor);
         if !matches!(cells, Cells::Refused(_)) {
             for group in 0..reader.num_row_groups() {
+                let stated = whole(reader.metadata().row_group(group).column(place).num_values());
                 let read = reader.get_row_group(group).and_then(|group| group.get_column_reader(place));
-                let read = read.and_then(|column| cells.extend(column, descriptor.max_def_level()));
+                let read = read.and_then(|column| cells.extend(column, descriptor.max_def_level(), stated));
                 read.map_err(|error| damaged(&error).in_column(quote(name.as_bytes())))?;
             }
             let own = cells.len();
@@ -122,6 +125,24 @@ fn refuse_places(reader: &SerializedFileReader<Bytes>, length: usize) -> Result<
         }
     }
     Ok(())
+}
+
+/// A number that the file states; one below 0 is too large for everything.
+fn whole(stated: i64) -> usize {
+    usize::try_from(stated).unwrap_or(usize::MAX)
+}
+
+/// Refuses a table that memory does not hold: by what it states to inflate to, and by its rows, of which a page may repeat one many
+/// times in a few bytes.
+fn refuse_size(reader: &SerializedFileReader<Bytes>) -> Result<(), FileError> {
+    let groups = reader.metadata().row_groups();
+    let cells = groups.iter().flat_map(|group| group.columns()).map(|column| whole(column.num_values()));
+    let cells = cells.fold(0, usize::saturating_add);
+    memory_for(cells.saturating_mul(size_of::<f64>()), "a table")?;
+    // Pages are inflated one after another.
+    let pages =
+        groups.iter().flat_map(|group| group.columns()).map(|column| whole(column.uncompressed_size()));
+    memory_for(pages.max().unwrap_or(0), "a column")
 }
 
 /// The cells of a column, as far as they are read.
@@ -212,28 +233,32 @@ impl Cells {
         }
     }
 
-    /// The cells of one group of rows more.
-    fn extend(&mut self, column: ColumnReader, most: i16) -> Result<(), ParquetError> {
+    /// The cells of one group of rows more: at most `stated`, of which those that are there have this definition level.
+    fn extend(&mut self, column: ColumnReader, level: i16, stated: usize) -> Result<(), ParquetError> {
         match column {
             ColumnReader::BoolColumnReader(own) => {
-                pull(own, most, |value| self.whole(value.map(|own| i64::from(*own))))
+                pull(own, (level, stated), |value| self.whole(value.map(|own| i64::from(*own))))
             }
             ColumnReader::Int32ColumnReader(own) => {
                 let unsigned = matches!(self, Cells::Whole { unsigned: true, .. });
-                pull(own, most, |value| {
+                pull(own, (level, stated), |value| {
                     self.whole(
                         value.map(|own| if unsigned { i64::from(*own as u32) } else { i64::from(*own) }),
                     )
                 })
             }
-            ColumnReader::Int64ColumnReader(own) => pull(own, most, |value| self.whole(value.copied())),
-            ColumnReader::FloatColumnReader(own) => {
-                pull(own, most, |value| self.number(value.map(|own| f64::from(*own))))
+            ColumnReader::Int64ColumnReader(own) => {
+                pull(own, (level, stated), |value| self.whole(value.copied()))
             }
-            ColumnReader::DoubleColumnReader(own) => pull(own, most, |value| self.number(value.copied())),
-            ColumnReader::ByteArrayColumnReader(own) => pull(own, most, |value| self.text(value)),
+            ColumnReader::FloatColumnReader(own) => {
+                pull(own, (level, stated), |value| self.number(value.map(|own| f64::from(*own))))
+            }
+            ColumnReader::DoubleColumnReader(own) => {
+                pull(own, (level, stated), |value| self.number(value.copied()))
+            }
+            ColumnReader::ByteArrayColumnReader(own) => pull(own, (level, stated), |value| self.text(value)),
             ColumnReader::FixedLenByteArrayColumnReader(own) => {
-                pull(own, most, |value| self.whole(value.map(|value| big_endian(value.data()))))
+                pull(own, (level, stated), |value| self.whole(value.map(|value| big_endian(value.data()))))
             }
             ColumnReader::Int96ColumnReader(_) => {
                 Err(ParquetError::General("a column of another type than its schema says".to_owned()))
@@ -314,10 +339,11 @@ fn big_endian(bytes: &[u8]) -> i64 {
 /// Calls `each` with every cell of a column of a group of rows; `None` is a null.
 fn pull<T: DataType>(
     mut column: ColumnReaderImpl<T>,
-    most: i16,
+    (most, stated): (i16, usize),
     mut each: impl FnMut(Option<&T::T>),
 ) -> Result<(), ParquetError> {
     let (mut values, mut levels) = (Vec::new(), Vec::new());
+    let mut read = 0_usize;
     loop {
         values.clear();
         levels.clear();
@@ -325,6 +351,10 @@ fn pull<T: DataType>(
         let (records, ..) = column.read_records(ROWS, wanted, None, &mut values)?;
         if records == 0 {
             return Ok(());
+        }
+        read = read.saturating_add(records);
+        if read > stated {
+            return Err(ParquetError::General(format!("more than the {stated} cells that it states")));
         }
         if most == 0 {
             values.iter().for_each(|value| each(Some(value)));

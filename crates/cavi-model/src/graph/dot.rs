@@ -66,6 +66,7 @@ impl Writer<'_> {
         let style = match self.graph.graph[node].kind {
             NodeKind::Latent => "shape = ellipse",
             NodeKind::Observed => "shape = ellipse, style = filled, fillcolor = \"#d4dbe2\"",
+            NodeKind::Deterministic => "shape = ellipse, peripheries = 2",
             NodeKind::Constant => "shape = plaintext",
             NodeKind::Factor => {
                 let _ = writeln!(

@@ -205,7 +205,9 @@ fn half_width(graph: &FactorGraph, unit: &Unit) -> f64 {
     let node = &graph.graph[unit.variable];
     let own = match node.kind {
         NodeKind::Constant => text_width(&node.label, SMALL) / 2.0 + 2.0,
-        NodeKind::Latent | NodeKind::Observed | NodeKind::Factor => pill(&node.label) / 2.0,
+        NodeKind::Latent | NodeKind::Observed | NodeKind::Deterministic | NodeKind::Factor => {
+            pill(&node.label) / 2.0
+        }
     };
     let family =
         unit.factor.map_or(0.0, |factor| SQUARE + 2.0 + text_width(&graph.graph[factor].label, SMALL));

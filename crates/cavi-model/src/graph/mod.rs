@@ -8,10 +8,10 @@ mod tikz;
 
 use std::collections::BTreeMap;
 
-use cavi_algebra::{ArrayId, ArrayKind, Expression, LetterId, Support};
+use cavi_algebra::{ArrayId, ArrayKind, Expression, LetterId, Support, Symbols};
 use petgraph::graph::{DiGraph, NodeIndex};
 
-use crate::model::{Model, Statement};
+use crate::model::{DefinitionSpec, Model, Statement};
 use crate::print;
 
 pub use dot::dot;
@@ -49,6 +49,8 @@ pub enum NodeKind {
     Observed,
     /// A constant.
     Constant,
+    /// A deterministic name: it is computed from others.
+    Deterministic,
     /// A statement.
     Factor,
 }
@@ -60,7 +62,7 @@ pub enum Edge {
     Reads,
     /// A factor is the distribution of a variable.
     Describes,
-    /// Data are computed from other data, or weight a factor's terms.
+    /// Data are computed from other data, a deterministic name from what it holds; or data weight a factor's terms.
     Computes,
 }
 
@@ -87,15 +89,20 @@ impl Plate {
 
 /// Builds the factor graph of a model.
 pub fn factor_graph(model: &Model) -> FactorGraph {
+    let (symbols, statements, definitions) = match &model.as_written {
+        Some(written) => (&written.symbols, &written.statements, written.definitions.as_slice()),
+        None => (&model.symbols, &model.statements, [].as_slice()),
+    };
     let mut builder = Builder {
-        model,
+        symbols,
+        definitions,
         graph: DiGraph::new(),
         plates: Vec::new(),
         plate_of: BTreeMap::new(),
         nodes: BTreeMap::new(),
     };
     let mut factors = Vec::new();
-    for statement in &model.statements {
+    for statement in statements {
         let target = builder.variable(statement.target);
         let plates = builder.graph[target].plates.clone();
         let label = statement.family.name().to_owned();
@@ -109,14 +116,15 @@ pub fn factor_graph(model: &Model) -> FactorGraph {
             builder.graph.update_edge(parent, *factor, Edge::Reads);
         }
     }
+    builder.deterministic();
     builder.derived_data();
-    for index in 0..model.symbols.arrays.len() {
+    for index in 0..symbols.arrays.len() {
         let id = ArrayId::from(index);
-        if model.symbols.array(id).support != Support::Multiplicity {
+        if symbols.array(id).support != Support::Multiplicity {
             continue;
         }
         let weight = builder.variable(id);
-        let letters = model.symbols.plates(id);
+        let letters = symbols.plates(id);
         for (statement, factor) in &factors {
             if letters.iter().all(|letter| statement.plates.contains(letter)) {
                 builder.graph.update_edge(weight, *factor, Edge::Computes);
@@ -127,7 +135,8 @@ pub fn factor_graph(model: &Model) -> FactorGraph {
 }
 
 struct Builder<'a> {
-    model: &'a Model,
+    symbols: &'a Symbols,
+    definitions: &'a [DefinitionSpec],
     graph: DiGraph<Node, Edge>,
     plates: Vec<Plate>,
     plate_of: BTreeMap<LetterId, usize>,
@@ -139,21 +148,23 @@ impl Builder<'_> {
         if let Some(node) = self.nodes.get(&id) {
             return *node;
         }
-        let kind = match self.model.symbols.array(id).kind {
+        let defined = self.definitions.iter().any(|definition| definition.target == id);
+        let kind = match self.symbols.array(id).kind {
+            _ if defined => NodeKind::Deterministic,
             ArrayKind::Data => NodeKind::Observed,
             ArrayKind::Constant => NodeKind::Constant,
             ArrayKind::Latent => NodeKind::Latent,
         };
-        let letters = self.model.symbols.plates(id);
+        let letters = self.symbols.plates(id);
         // A slice of a ragged axis still stands in the plates of its ancestors.
-        let sliced = self.model.symbols.slices(id);
-        let above = sliced.iter().flat_map(|letter| self.model.symbols.lineage(*letter).into_iter().skip(1));
+        let sliced = self.symbols.slices(id);
+        let above = sliced.iter().flat_map(|letter| self.symbols.lineage(*letter).into_iter().skip(1));
         let all: Vec<LetterId> = letters.into_iter().chain(above).collect();
         let mut plates = Vec::new();
         for letter in all {
             self.plate(letter, &mut plates);
         }
-        let label = print::written(&self.model.symbols, id);
+        let label = print::written(self.symbols, id);
         let node = self.graph.add_node(Node { kind, label, plates });
         self.nodes.insert(id, node);
         node
@@ -161,7 +172,7 @@ impl Builder<'_> {
 
     /// Adds the plate of a letter, its ancestors first.
     fn plate(&mut self, letter: LetterId, into: &mut Vec<usize>) {
-        let symbols = &self.model.symbols;
+        let symbols = self.symbols;
         let mut lineage = symbols.lineage(letter);
         lineage.reverse();
         let mut parent = None;
@@ -183,11 +194,29 @@ impl Builder<'_> {
         }
     }
 
+    /// Edges to deterministic names, for those that something in the graph reads.
+    fn deterministic(&mut self) {
+        // A name may read others: each round adds those that the last one found.
+        loop {
+            let before = self.graph.edge_count();
+            for definition in self.definitions {
+                let Some(target) = self.nodes.get(&definition.target).copied() else { continue };
+                for source in arrays_in(&definition.value) {
+                    let source = self.variable(source);
+                    self.graph.update_edge(source, target, Edge::Computes);
+                }
+            }
+            if self.graph.edge_count() == before {
+                return;
+            }
+        }
+    }
+
     /// Edges to data that are computed from other data, for those in the graph already.
     fn derived_data(&mut self) {
-        for index in 0..self.model.symbols.arrays.len() {
+        for index in 0..self.symbols.arrays.len() {
             let id = ArrayId::from(index);
-            let array = self.model.symbols.array(id);
+            let array = self.symbols.array(id);
             let (Some(value), ArrayKind::Data, true) =
                 (&array.value, array.kind, self.nodes.contains_key(&id))
             else {

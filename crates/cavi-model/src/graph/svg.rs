@@ -8,6 +8,9 @@ use petgraph::visit::EdgeRef;
 use super::frame::{Drawing, FONT, Frame, RISE, SMALL, SQUARE, Spot, Unit, VARIABLE, pill};
 use super::{Edge, FactorGraph, NodeKind};
 
+/// How far the outer border of a deterministic name stands from the inner one.
+const RIM: f64 = 3.0;
+
 /// Draws the factor graph.
 pub fn svg(graph: &FactorGraph) -> String {
     let drawing = Drawing::new(graph);
@@ -130,8 +133,19 @@ fn write_unit(out: &mut String, graph: &FactorGraph, unit: &Unit, spot: Spot) {
             let _ = writeln!(out, "<circle cx=\"{x:.1}\" cy=\"{dot:.1}\" r=\"3.5\" fill=\"#333\"/>");
             write_text(out, x, dot - 9.0, SMALL, "middle", &label);
         }
-        NodeKind::Latent | NodeKind::Observed | NodeKind::Factor => {
+        NodeKind::Latent | NodeKind::Observed | NodeKind::Deterministic | NodeKind::Factor => {
             let width = pill(&node.label);
+            if node.kind == NodeKind::Deterministic {
+                let _ = writeln!(
+                    out,
+                    "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"{:.1}\" fill=\"white\" stroke=\"#111\"/>",
+                    x - width / 2.0 - RIM,
+                    y - VARIABLE / 2.0 - RIM,
+                    width + 2.0 * RIM,
+                    VARIABLE + 2.0 * RIM,
+                    VARIABLE / 2.0 + RIM
+                );
+            }
             let fill = if node.kind == NodeKind::Observed { "#cdd5dd" } else { "white" };
             let _ = writeln!(
                 out,

@@ -110,7 +110,11 @@ fn write_unit(out: &mut String, graph: &FactorGraph, drawing: &Drawing, place: u
             "  \\fill ({x:.1}, {dot:.1}) circle (2pt) node[above, inner sep = 4pt] {{${label}$}};"
         );
     } else {
-        let fill = if node.kind == NodeKind::Observed { "black!15" } else { "white" };
+        let fill = match node.kind {
+            NodeKind::Observed => "black!15",
+            NodeKind::Deterministic => "white, double",
+            NodeKind::Latent | NodeKind::Constant | NodeKind::Factor => "white",
+        };
         let _ = writeln!(out, "  \\node[quantity, fill = {fill}] at ({x:.1}, {y:.1}) {{${label}$}};");
     }
     if let Some(factor) = unit.factor {

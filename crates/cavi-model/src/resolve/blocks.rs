@@ -79,7 +79,8 @@ impl Resolver<'_> {
                 | StatementKind::Distribution(_)
                 | StatementKind::Definition { .. }
                 | StatementKind::Fit(_)
-                | StatementKind::Report(_) => {}
+                | StatementKind::Report(_)
+                | StatementKind::Notation(_) => {}
             }
         }
         self.check_points(&seen);

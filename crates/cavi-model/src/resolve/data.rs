@@ -70,13 +70,20 @@ impl Resolver<'_> {
         } else {
             match (nearest(&word.text, words), word.text.as_str()) {
                 (Some(near), _) => format!("did you mean `{near}`?"),
-                (None, "int" | "integer" | "natural") => "whole numbers from 0 on are `count`".to_owned(),
+                (None, "int" | "integer" | "natural" | "counts") => {
+                    "whole numbers from 0 on are `count`".to_owned()
+                }
                 (None, "float" | "double" | "number" | "any") => "any number is `real`".to_owned(),
                 (None, "bool" | "boolean") => "0 or 1 is `binary`".to_owned(),
-                (None, "categorical" | "factor" | "label") => {
-                    "a position on an axis is `index AXIS`".to_owned()
+                (
+                    None,
+                    "categorical" | "category" | "factor" | "label" | "string" | "str" | "text" | "char"
+                    | "enum" | "class" | "id" | "ordinal",
+                ) => "a class, a name or an id is a position on an axis: `index AXIS`".to_owned(),
+                (None, "date" | "time" | "datetime") => {
+                    "a number of days or years is `real`; a label of an axis may be a date".to_owned()
                 }
-                (None, _) => "any number is `real`".to_owned(),
+                (None, _) => "any number is `real`, a class or a name is `index AXIS`".to_owned(),
             }
         };
         self.report(

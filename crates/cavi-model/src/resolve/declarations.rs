@@ -26,6 +26,19 @@ pub(super) struct Definition<'a> {
     pub used: bool,
 }
 
+impl Definition<'_> {
+    /// What it stands for; `None` where it has a mistake.
+    pub fn resolved(&self) -> Option<crate::model::Definition> {
+        let State::Done(Some(value)) = &self.state else { return None };
+        let slots = self.shape.as_ref()?.slots.iter().filter(|slot| !slot.ancestor);
+        Some(crate::model::Definition {
+            name: self.name.text.clone(),
+            letters: slots.map(|slot| slot.letter).collect(),
+            value: value.clone(),
+        })
+    }
+}
+
 /// The state of something that is resolved on demand.
 #[derive(Clone, Debug)]
 pub(super) enum State {
@@ -52,7 +65,8 @@ impl<'a> Resolver<'a> {
                 | StatementKind::Posterior(_)
                 | StatementKind::Init(_)
                 | StatementKind::Fit(_)
-                | StatementKind::Report(_) => {}
+                | StatementKind::Report(_)
+                | StatementKind::Notation(_) => {}
             }
         }
         for statement in &program.statements {
@@ -68,7 +82,8 @@ impl<'a> Resolver<'a> {
                 | StatementKind::Posterior(_)
                 | StatementKind::Init(_)
                 | StatementKind::Fit(_)
-                | StatementKind::Report(_) => {}
+                | StatementKind::Report(_)
+                | StatementKind::Notation(_) => {}
             }
         }
         self.warn_of_case();

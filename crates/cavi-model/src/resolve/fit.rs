@@ -1,12 +1,12 @@
 //! `fit { }` and `report { }`.
 
-use cavi_algebra::{ArrayId, ArrayKind};
+use cavi_algebra::{ArrayId, ArrayKind, AxisId, Support};
 use cavi_syntax::ast::{self, ExpressionKind, FitItem, Program, ReportItem, StatementKind};
 use cavi_syntax::{Diagnostic, Span, nearest};
 
 use super::names::join;
 use super::{FitAndReport, Named, Resolver};
-use crate::model::{FitSpec, Model, ReportSpec, ScheduleItem, ScheduleKind};
+use crate::model::{Batch, FitSpec, Model, ReportSpec, ScheduleItem, ScheduleKind};
 
 /// How many levels of brackets a schedule may have.
 const DEEPEST: usize = 64;
@@ -106,7 +106,10 @@ impl Resolver<'_> {
                 }
                 StatementKind::Report(block) => {
                     for item in &block.items {
-                        report.extend(self.report_item(&item.kind, item.span));
+                        // Where a statement could not be read, what its variable holds is not known.
+                        let is_known =
+                            program.unread.is_empty() && !self.diagnostics.iter().any(Diagnostic::is_error);
+                        report.extend(self.report_item(&item.kind, item.span, is_known));
                     }
                 }
                 StatementKind::Model(_)
@@ -116,7 +119,8 @@ impl Resolver<'_> {
                 | StatementKind::Distribution(_)
                 | StatementKind::Definition { .. }
                 | StatementKind::Posterior(_)
-                | StatementKind::Init(_) => {}
+                | StatementKind::Init(_)
+                | StatementKind::Notation(_) => {}
             }
         }
         (fit, report)
@@ -182,6 +186,11 @@ impl Resolver<'_> {
                     self.setting(name, value, fit);
                 }
             }
+            FitItem::Batch { axis, shards } => {
+                if self.once("batch", span, seen) && self.axis(axis).is_some() {
+                    fit.batch = Some((Batch { axis: axis.text.clone(), shards: *shards }, axis.span));
+                }
+            }
             FitItem::Warmup(warmup) => {
                 fit.warmup.extend(warmup.iter().map(|warmup| (warmup.clone(), span)));
             }
@@ -231,11 +240,14 @@ impl Resolver<'_> {
             let diagnostic = Diagnostic::error("E0610", format!("there is no setting `{}`", name.text))
                 .at(name.span, "unknown setting")
                 .possible(
-                    "`sweep`, `stop when`, `warmup`, `restarts =`, `seed =`, `sweeps =`, `accelerate =`, `allocations =`",
+                    "`sweep`, `stop when`, `warmup`, `batch`, `restarts =`, `seed =`, `sweeps =`, `accelerate =`, `allocations =`",
                 );
             self.report(match near {
                 Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-                None => diagnostic.help("drop the line"),
+                None => match elsewhere(&name.text) {
+                    Some(here) => diagnostic.help(format!("write {here}")),
+                    None => diagnostic.help("drop the line"),
+                },
             });
             return;
         }
@@ -280,35 +292,41 @@ impl Resolver<'_> {
         }
     }
 
-    fn report_item(&mut self, item: &ReportItem, span: Span) -> Option<ReportSpec> {
+    /// A line of `report`; `is_known` says that the supports of all variables are.
+    fn report_item(&mut self, item: &ReportItem, span: Span, is_known: bool) -> Option<ReportSpec> {
         match item {
             ReportItem::Top { count, axis, variable } => {
-                let axis_id = self.axis(axis);
+                let (axis, variable) = self.reported_along(axis, variable)?;
+                Some(ReportSpec::Top { count: *count, axis, variable })
+            }
+            ReportItem::Bars { axis, variable } => {
+                let (axis, variable) = self.reported_along(axis, variable)?;
+                Some(ReportSpec::Bars { axis, variable })
+            }
+            ReportItem::Curve { axis, variable } => {
+                let (axis, variable) = self.reported_along(axis, variable)?;
+                Some(ReportSpec::Curve { axis, variable })
+            }
+            ReportItem::Intervals(variable) => self.reported_variable(variable).map(ReportSpec::Intervals),
+            ReportItem::Compare { variable, with } => {
                 let id = self.reported_variable(variable)?;
-                let axis_id = axis_id?;
-                let shape = self.shapes[id.index()].clone()?;
-                if !shape.slots.iter().any(|slot| slot.axis == axis_id) {
-                    let spelled = self.spell(&variable.name.text, &shape);
-                    let axes: Vec<String> = shape
-                        .slots
-                        .iter()
-                        .map(|slot| format!("`{}`", self.symbols.axis(slot.axis).name))
-                        .collect();
+                let support = self.symbols.array(id).support;
+                let has_classes = matches!(support, Support::Index(_) | Support::Simplex | Support::Binary);
+                if is_known && !has_classes {
                     self.report(
                         Diagnostic::error(
                             "E0611",
-                            format!("`{}` has no subscript over `{}`", variable.name.text, axis.text),
+                            format!("`{}` has no classes that could be compared", variable.name.text),
                         )
-                        .at(axis.span, format!("`{spelled}`"))
-                        .help(if axes.is_empty() {
-                            "drop the line: the variable is one number".to_owned()
-                        } else {
-                            format!("list {}", axes.join(" or "))
-                        }),
+                        .at(variable.span, "expected a Categorical, Bernoulli or Dirichlet variable")
+                        .possible(
+                            "an index latent such as `z[n] ~ Categorical(pi)`, or probabilities of classes",
+                        )
+                        .help("take the line out, or name a variable that chooses classes"),
                     );
                     return None;
                 }
-                Some(ReportSpec::Top { count: *count, axis: axis_id, variable: id })
+                Some(ReportSpec::Compare { variable: id, with: with.clone() })
             }
             ReportItem::Heat(variable) => self.reported_variable(variable).map(ReportSpec::Heat),
             ReportItem::Image { axis, height, width } => {
@@ -319,11 +337,39 @@ impl Resolver<'_> {
                 self.report(
                     Diagnostic::warning("W0601", format!("the report line `{text}` is not known"))
                         .at(span, "ignored")
-                        .possible("`top 10 AXIS in VARIABLE`, `heat VARIABLE`, `image AXIS = 28 x 28`"),
+                        .possible("`top 10 AXIS in VARIABLE`, `bars AXIS in VARIABLE`, `curve AXIS in VARIABLE`, `heat VARIABLE`, \
+                             `intervals VARIABLE`, `image AXIS = 28 x 28`, `compare VARIABLE with FILE:COLUMN`"),
                 );
                 None
             }
         }
+    }
+
+    /// A variable that is shown along one of its axes.
+    fn reported_along(&mut self, axis: &ast::Name, variable: &ast::Reference) -> Option<(AxisId, ArrayId)> {
+        let axis_id = self.axis(axis);
+        let id = self.reported_variable(variable)?;
+        let axis_id = axis_id?;
+        let shape = self.shapes[id.index()].clone()?;
+        if shape.slots.iter().any(|slot| slot.axis == axis_id) {
+            return Some((axis_id, id));
+        }
+        let spelled = self.spell(&variable.name.text, &shape);
+        let axes: Vec<String> =
+            shape.slots.iter().map(|slot| format!("`{}`", self.symbols.axis(slot.axis).name)).collect();
+        self.report(
+            Diagnostic::error(
+                "E0611",
+                format!("`{}` has no subscript over `{}`", variable.name.text, axis.text),
+            )
+            .at(axis.span, format!("`{spelled}`"))
+            .help(if axes.is_empty() {
+                "drop the line: the variable is one number".to_owned()
+            } else {
+                format!("list {}", axes.join(" or "))
+            }),
+        );
+        None
     }
 
     fn reported_variable(&mut self, reference: &ast::Reference) -> Option<ArrayId> {
@@ -353,4 +399,22 @@ impl Resolver<'_> {
         self.check_written(reference, id, false)?;
         Some(id)
     }
+}
+
+/// What a setting of other programs is called here.
+fn elsewhere(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "iterations" | "iters" | "iter" | "max_iter" | "maxiter" | "n_iter" | "num_iters" | "steps"
+        | "n_steps" | "epochs" | "max_iterations" => "`sweeps = 100`, at most so many sweeps",
+        "tol" | "tolerance" | "eps" | "epsilon" | "rtol" | "tol_rel" => {
+            "`stop when rel_elbo < 1e-6 for 3`, the relative change at which the fit stops"
+        }
+        "init" | "n_init" | "chains" | "runs" | "starts" | "n_starts" => {
+            "`restarts = 10`, of which the best is kept"
+        }
+        "random_state" | "random_seed" | "rng" => "`seed = 1`",
+        "burnin" | "burn_in" => "`warmup means 60`, in a program with allocations",
+        "order" | "schedule" | "update" => "`sweep a, b`, the order of the updates",
+        _ => return None,
+    })
 }

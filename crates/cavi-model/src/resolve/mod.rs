@@ -17,11 +17,13 @@ mod literals;
 mod matrices;
 mod mixtures;
 mod names;
+mod notation;
 mod order;
 mod places;
 mod reads;
 mod statements;
 mod substitute;
+mod written;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +31,7 @@ use cavi_algebra::{ArrayId, ArrayKind, AxisId, Expression, LetterId, Support, Sy
 use cavi_syntax::ast::{Program, StatementKind};
 use cavi_syntax::{Diagnostic, Span, ast};
 
-use crate::model::{FitSpec, Model, ScheduleItem};
+use crate::model::{AsWritten, FitSpec, Model, ScheduleItem};
 use axes::Shape;
 use declarations::{Definition, State};
 use statements::Draft;
@@ -88,12 +90,14 @@ pub fn resolve_with(program: &Program, set: &[Set]) -> (Option<Model>, Vec<Diagn
     resolver.resolve_sizes(program);
     let (blocks, block_plates, init) = resolver.resolve_blocks(program);
     let (fit, report) = resolver.resolve_fit(program);
+    let notation = resolver.resolve_notation(program);
     // What reads a name may stand in a line that could not be read.
     if program.unread.is_empty() {
         resolver.check_not_empty(program);
         resolver.check_products();
         resolver.check_use();
     }
+    let as_written = resolver.as_written();
     let mut diagnostics = resolver.diagnostics;
     diagnostics.sort_by_key(|diagnostic| diagnostic.primary.as_ref().map_or(0, |(span, _)| span.start));
     if diagnostics.iter().any(Diagnostic::is_error) || !program.unread.is_empty() {
@@ -132,6 +136,12 @@ pub fn resolve_with(program: &Program, set: &[Set]) -> (Option<Model>, Vec<Diagn
     matrices::name_matrices(&mut resolver.symbols, &mut resolver.array_spans, &mut statements, &mut init);
     let untyped =
         (0..resolver.facts.len()).filter(|index| resolver.facts[*index].untyped).map(ArrayId::from).collect();
+    // Sizes that are set from outside are shown, too.
+    let as_written = as_written.map(|own| AsWritten {
+        symbols: Symbols { axes: resolver.symbols.axes.clone(), ..own.symbols },
+        ..own
+    });
+    let definitions = resolver.definitions.iter().filter_map(Definition::resolved).collect();
     let model = Model {
         name,
         symbols: resolver.symbols,
@@ -141,9 +151,12 @@ pub fn resolve_with(program: &Program, set: &[Set]) -> (Option<Model>, Vec<Diagn
         blocks,
         block_plates,
         init,
+        definitions,
         fit,
         report,
+        notation,
         untyped,
+        as_written,
     };
     (Some(model), diagnostics)
 }
@@ -188,6 +201,7 @@ struct Facts {
 }
 
 /// The state of the resolution: the arenas being filled, and which names have been reported.
+#[derive(Clone)]
 struct Resolver<'a> {
     /// What is given from outside, with its number where it is one.
     set: BTreeMap<String, Option<f64>>,

@@ -10,6 +10,9 @@ use super::mixtures::in_place_of;
 use super::places::{How, Scope};
 use super::{Named, Resolver};
 
+/// So many unknown names get advice: a look through all names for each of thousands would take seconds.
+const MOST_ADVISED: usize = 200;
+
 impl Resolver<'_> {
     /// The letter of a name; an error where there is none.
     pub fn letter(&mut self, name: &ast::Name) -> Option<LetterId> {
@@ -186,8 +189,11 @@ impl Resolver<'_> {
             );
             return;
         }
-        let near = nearest(&name.text, self.variables()).map(str::to_owned);
-        let known = join(self.variables());
+        // Of a long list of unknown names the first get advice.
+        let is_one_of_many = self.reported.len() > MOST_ADVISED;
+        let near =
+            (!is_one_of_many).then(|| nearest(&name.text, self.variables())).flatten().map(str::to_owned);
+        let known = if is_one_of_many { String::new() } else { join(self.variables()) };
         let mut diagnostic = Diagnostic::error("E0201", format!("`{}` is not declared", name.text))
             .at(name.span, "no data, constant, `~` or `=` has this name");
         if !known.is_empty() {

@@ -44,7 +44,8 @@ impl<'a> Resolver<'a> {
                 | StatementKind::Posterior(_)
                 | StatementKind::Init(_)
                 | StatementKind::Fit(_)
-                | StatementKind::Report(_) => continue,
+                | StatementKind::Report(_)
+                | StatementKind::Notation(_) => continue,
             };
             let own = *nodes.entry(&target.text).or_insert_with(|| graph.add_node(&target.text));
             for read in reads {

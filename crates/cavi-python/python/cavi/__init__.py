@@ -17,6 +17,7 @@ from ._core import (
     UsageError,
     __version__,
 )
+from ._asking import Choice, Simulated, choose, compare, match, simulate
 from ._fit import CaviWarning, Fit, Variable, fit, load, plan, read, score
 from ._program import Program, builtin, compile, example_data
 
@@ -24,19 +25,25 @@ __all__ = [
     "BrokenPromise",
     "CaviError",
     "CaviWarning",
+    "Choice",
     "DataError",
     "Fit",
     "Program",
     "ProgramError",
+    "Simulated",
     "UsageError",
     "Variable",
     "__version__",
     "builtin",
+    "choose",
+    "compare",
     "compile",
     "example_data",
     "fit",
     "load",
+    "match",
     "plan",
     "read",
     "score",
+    "simulate",
 ]

@@ -90,6 +90,12 @@ def _add(core, name, group, value, symbol, columns):
     """Add one array. ``symbol`` is what the program says of it, if it knows it."""
     axes, letters, is_labels = (symbol[1], symbol[2], symbol[3]) if symbol else ([], [], False)
     if _is_frame(value):
+        groups = symbol[6] if symbol and group is None else []
+        if isinstance(columns, dict):
+            groups = [columns.get(own, own) for own in groups]
+        if groups and all(own in value.columns for own in groups):
+            _add_groups(core, name, value, symbol, columns, groups)
+            return
         chosen = _long_columns(value, axes, letters, columns, name)
         if chosen:
             _add_long(core, name, group, value, chosen, is_labels)
@@ -140,6 +146,24 @@ def _long_columns(frame, axes, letters, columns, name):
             f"say which one holds the values: columns={{{name!r}: {{..., 'value': {rest[0]!r}}}}}"
         )
     return list(names), (rest[0] if rest else None)
+
+
+def _add_groups(core, name, frame, symbol, columns, groups):
+    """Add a table with columns for the groups of a ragged array: the rows of each group as its part."""
+    codes, labels = zip(*(_codes(frame[column], f"{name}: column {column!r}") for column in groups))
+    missing = [column for column, own in zip(groups, codes) if (own == MISSING).any()]
+    if missing:
+        raise _core.DataError(f"{name!r}: the column {missing[0]!r} has rows without a label")
+    table = np.stack(codes, axis=1)
+    # Groups as their labels are ordered: integers sorted, others in order of first appearance.
+    distinct, where = np.unique(table, axis=0, return_inverse=True)
+    where = where.reshape(-1)
+    rest = frame[[own for own in frame.columns if own not in groups]]
+    for place, own in enumerate(distinct):
+        group = "/".join(labels[level][code] for level, code in enumerate(own))
+        rows = np.flatnonzero(where == place)
+        part = rest.iloc[rows] if hasattr(rest, "iloc") else rest[rows]
+        _add(core, name, group, part, symbol, columns)
 
 
 def _add_long(core, name, group, frame, chosen, is_labels):

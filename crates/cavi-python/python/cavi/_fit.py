@@ -8,91 +8,17 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 
-from . import _core, _data
+from . import _calls, _core, _data
+from ._asking import Questions
 from ._program import CaviWarning, Program, opened, tell
 
 __all__ = ["CaviWarning", "Fit", "Variable", "fit", "load", "plan", "read", "score"]
-
-
-def _split(program, arrays, data, settings):
-    """Sort arguments by name: data of the program, or its constants and sizes."""
-    names = {own[0] for own in program._core.data}
-    settable = set(program._core.settable)
-    data, settings = dict(data or {}), dict(settings or {})
-    for name, value in arrays.items():
-        if name in names:
-            data[name] = value
-        elif name in settable:
-            settings[name] = value
-        else:
-            raise _core.UsageError(
-                f"{program.file_name} has neither data nor a constant nor an axis {name!r}; its data are {', '.join(sorted(names))}, "
-                f"and {', '.join(sorted(settable))} can be set. Options of a fit are those of `help(cavi.fit)`."
-            )
-    return data, settings
-
-
-def _opened(model, set_, arrays):
-    """The program with what is set of it, for the names of its data."""
-    program = opened(model, {})
-    settable = set(program._core.settable)
-    # Names that are not its own are refused where data and settings are sorted.
-    values = {name: value for name, value in {**(set_ or {}), **arrays}.items() if name in settable}
-    return opened(program, values) if values else program
-
-
-def _inputs(program, arrays, data, set_, **reading):
-    own_data, settings = _split(program, arrays, data, set_)
-    return _data.inputs(program._core, own_data, settings, **reading), settings
-
-
-class _Bar:
-    """Progress on standard error: that of tqdm, where it is installed."""
-
-    def __init__(self, callback):
-        self._callback = callback
-        try:
-            from tqdm.auto import tqdm
-        except ImportError:
-            tqdm = None
-        self._bar = tqdm(unit=" sweeps") if tqdm else None
-
-    def __call__(self, report):
-        bound = "" if report["elbo"] is None else f"ELBO {report['elbo']:.6g}"
-        if self._bar is not None:
-            self._bar.total = report["sweeps"]
-            self._bar.n = report["sweep"]
-            self._bar.set_postfix_str(bound, refresh=False)
-            self._bar.update(0)
-        else:
-            print(f"\rsweep {report['sweep']} of at most {report['sweeps']}  {bound}", end="", file=sys.stderr)
-        return self._callback(report) if self._callback else None
-
-    def close(self):
-        """End the line."""
-        if self._bar is not None:
-            self._bar.close()
-        else:
-            print(file=sys.stderr)
-
-
-def _watched(callback, progress, call):
-    """Call with a callback, and progress where that is wanted."""
-    if not progress:
-        return call(callback)
-    bar = _Bar(callback)
-    try:
-        return call(bar)
-    finally:
-        bar.close()
 
 
 def fit(
@@ -109,6 +35,7 @@ def fit(
     tol=None,
     schedule=None,
     warmup=None,
+    batch=None,
     accelerate=None,
     allocations=None,
     seed=None,
@@ -119,6 +46,8 @@ def fit(
     elbo_every=1,
     verify=False,
     out=None,
+    checkpoint_every=None,
+    resume=None,
     callback=None,
     progress=False,
     **arrays,
@@ -146,12 +75,16 @@ def fit(
         Hides a part of the data and scores it: ``{"n": 0.1}``, or a file with the entries.
     init
         Initial parameters: a ``Fit``, a directory, an ``.npz``, or a dictionary of arrays by ``VAR.PARAM``.
-    sweeps, tol, schedule, warmup, allocations, seed, restarts, threads, precision, elbo_every, verify
+    sweeps, tol, schedule, warmup, batch, allocations, seed, restarts, threads, precision, elbo_every, verify
         As the options of ``cavi fit``. ``accelerate`` is ``True``, ``False`` or ``None`` for what the program says.
     keep
         ``"all"`` keeps every restart, in ``fit.runs``.
     out
         The directory to write; without it a temporary one.
+    checkpoint_every
+        Seconds between checkpoints beside ``out``, by which a fit that was killed goes on with ``resume``.
+    resume
+        The ``out`` of a fit that was killed or interrupted; everything else is given again. The result has the bits of a fit that was not.
     callback
         Called after each sweep with a dictionary (``sweep``, ``sweeps``, ``elbo``, ``rel_change``, ``seconds``, ``restart``, ``restarts``,
         ``warming``); ``False`` ends the fit and keeps it.
@@ -169,9 +102,10 @@ def fit(
         raise _core.UsageError(f"keep={keep!r}: expected 'best' or 'all'")
     if precision not in ("f64", "f32"):
         raise _core.UsageError(f"precision={precision!r}: expected 'f64' or 'f32'")
-    program = _opened(model, set, arrays)
-    inputs, settings = _inputs(
-        program, arrays, data, set, columns=columns, labels=labels, transpose=transpose, heldout=heldout
+    program = _calls.opened(model, set, arrays)
+    own_data, settings = _calls.split(program, arrays, data, set)
+    inputs = _data.inputs(
+        program._core, own_data, settings, columns=columns, labels=labels, transpose=transpose, heldout=heldout
     )
     with tempfile.TemporaryDirectory(prefix="cavi-") as scratch:
         options = {
@@ -179,79 +113,52 @@ def fit(
             "tol": tol,
             "schedule": schedule,
             "warmup": warmup,
+            "batch": batch,
             "accelerate": accelerate,
             "allocations": allocations,
-            "seed": _seed(seed),
+            "seed": _calls.seed(seed),
             "restarts": restarts,
             "keep_all": keep == "all",
             "threads": threads,
             "single": precision == "f32",
             "elbo_every": elbo_every,
             "verify": verify,
-            "init": _init(init, scratch),
+            "init": _calls.init(init, scratch),
+            "checkpoint_every": _seconds(checkpoint_every, out, resume),
+            "resume": None if resume is None else str(resume),
         }
-        home, path = _home(out)
-        _, told, understood = _watched(
+        home, path = _calls.home(resume if out is None else out)
+        _, told, understood = _calls.watched(
             callback, progress, lambda own: _core.fit(program.text, program.file_name, inputs, options, str(path), own)
         )
     tell(told, stacklevel=2)
-    return Fit(path, _home=home, _settings=_in_memory(settings), _understood=understood)
+    kept = {"data": own_data, "columns": columns, "labels": labels, "transpose": transpose}
+    return Fit(path, _home=home, _settings=_calls.in_memory(settings), _understood=understood, _data=kept)
 
 
-def _seed(seed):
-    """A seed as a number: that of NumPy's generators is drawn from them."""
-    if isinstance(seed, np.random.Generator):
-        return int(seed.integers(2**31))
-    if isinstance(seed, np.random.RandomState):
-        return int(seed.randint(2**31 - 1))
-    return None if seed is None else int(seed)
-
-
-def _init(init, scratch):
-    """Initial parameters as a path."""
-    if init is None:
+def _seconds(checkpoint_every, out, resume):
+    """Seconds between checkpoints, which need a place that outlives the process."""
+    if checkpoint_every is None:
         return None
-    if isinstance(init, Fit):
-        return str(init.path)
-    if isinstance(init, dict):
-        path = os.path.join(scratch, "init.npz")
-        np.savez(path, **{name: np.asarray(own, dtype=np.float64) for name, own in init.items()})
-        return path
-    return os.fspath(init)
-
-
-def _home(out):
-    """The directory to write, and what keeps a temporary one."""
-    if out is not None:
-        return None, Path(out)
-    home = tempfile.TemporaryDirectory(prefix="cavi-")
-    return home, Path(home.name) / "fit"
-
-
-def _number(text):
-    """A number, where a text is one; else the text, which is an expression or a file."""
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def _in_memory(settings):
-    """Constants that are arrays in memory, which the directory of a fit does not hold."""
-    return {name: own for name, own in settings.items() if not (np.isscalar(own) or isinstance(own, (str, os.PathLike)))}
+    if out is None and resume is None:
+        raise _core.UsageError("checkpoint_every needs out=..., beside which checkpoints are written")
+    seconds = float(checkpoint_every)
+    if not seconds >= 0:
+        raise _core.UsageError(f"checkpoint_every={checkpoint_every!r}: expected seconds, 0 or more")
+    return seconds
 
 
 def plan(model, data=None, *, set=None, columns=None, labels=None, transpose=None, threads=None, **arrays) -> str:
     """How a fit of these data will run: steps, memory, seconds a sweep. Nothing is run."""
-    program = _opened(model, set, arrays)
-    inputs, _ = _inputs(program, arrays, data, set, columns=columns, labels=labels, transpose=transpose)
+    program = _calls.opened(model, set, arrays)
+    inputs, _ = _calls.inputs(program, arrays, data, set, columns=columns, labels=labels, transpose=transpose)
     return _core.plan(program.text, program.file_name, inputs, threads)
 
 
 def read(model, data=None, *, set=None, columns=None, labels=None, transpose=None, **arrays) -> str:
     """What is understood of the data, a line for each array: axes with labels, entries, missing ones, sums."""
-    program = _opened(model, set, arrays)
-    inputs, _ = _inputs(program, arrays, data, set, columns=columns, labels=labels, transpose=transpose)
+    program = _calls.opened(model, set, arrays)
+    inputs, _ = _calls.inputs(program, arrays, data, set, columns=columns, labels=labels, transpose=transpose)
     lines, warned = _core.read(program.text, program.file_name, inputs)
     tell(warned, stacklevel=2)
     return "\n".join(lines)
@@ -275,15 +182,18 @@ def score(fits, data=None, *, given=None, **options):
     return fits[0]._score(fits, data, given=given, **options)
 
 
-class Fit:
+class Fit(Questions):
     """A fit: the factors of the approximate posterior with labels, the bound, and what can be asked of it.
 
     ``fit["beta"]`` is a latent (see ``Variable``); ``fit.array("beta.concentration")`` a file of ``posterior/`` as an array.
     """
 
-    def __init__(self, path, _home=None, _settings=None, _understood=None):
+    def __init__(self, path, _home=None, _settings=None, _understood=None, _data=None, _of=None):
         self.path = Path(path)
         self._home = _home
+        # The data in memory that it was made from, and the fit by which its rows were projected.
+        self._data = _data
+        self._of = _of
         self._settings = _settings or {}
         self._understood = _understood or []
         self.summary = json.loads((self.path / "summary.json").read_text(encoding="utf-8"))
@@ -298,7 +208,7 @@ class Fit:
     def _set_values(self):
         texts = self.summary["settings"].get("set") or []
         pairs = [text.partition("=")[::2] for text in texts]
-        return {name.strip(): _number(value) for name, value in pairs if "[" not in name}
+        return {name.strip(): _calls.number(value) for name, value in pairs if "[" not in name}
 
     @property
     def elbo(self) -> float:
@@ -416,16 +326,18 @@ class Fit:
 
         ``axis`` is the one that grew, where the data do not say it. Gives a ``Fit`` with the latents of the new rows.
         """
-        inputs = self._new_inputs(data, set, arrays, columns, labels, transpose, None)
-        options = {"sweeps": sweeps, "tol": tol, "seed": _seed(seed), "threads": threads}
-        home, path = _home(out)
-        _, told = _watched(
+        own_data, own_set = _calls.split(self.program, arrays, data, set)
+        inputs = self._new_inputs(own_data, own_set, {}, columns, labels, transpose, None)
+        options = {"sweeps": sweeps, "tol": tol, "seed": _calls.seed(seed), "threads": threads}
+        home, path = _calls.home(out)
+        _, told = _calls.watched(
             callback,
             progress,
             lambda own: _core.project(str(self.path), inputs, axis, options, str(path), own),
         )
         tell(told, stacklevel=2)
-        return Fit(path, _home=home, _settings=self._settings)
+        kept = {"data": own_data, "columns": columns, "labels": labels, "transpose": transpose}
+        return Fit(path, _home=home, _settings=self._settings, _data=kept, _of=self)
 
     def score(self, data=None, *, given=None, **options) -> dict:
         """How well this fit predicts new rows: each row is split, its latents are fitted to one part, the other is scored.
@@ -453,16 +365,16 @@ class Fit:
         **arrays,
     ):
         inputs = self._new_inputs(data, set, arrays, columns, labels, transpose, given)
-        options = {"sweeps": sweeps, "tol": tol, "seed": _seed(seed), "threads": threads}
+        options = {"sweeps": sweeps, "tol": tol, "seed": _calls.seed(seed), "threads": threads}
         paths = [str(own.path) for own in fits]
-        text, told = _watched(callback, progress, lambda own: _core.score(paths, inputs, options, own))
+        text, told = _calls.watched(callback, progress, lambda own: _core.score(paths, inputs, options, own))
         tell(told, stacklevel=3)
         return json.loads(text)
 
     def _new_inputs(self, data, set_, arrays, columns, labels, transpose, given):
         program = self.program
         settings = {**self._settings, **(set_ or {})}
-        inputs, _ = _inputs(
+        inputs, _ = _calls.inputs(
             program,
             arrays,
             data,
@@ -492,7 +404,7 @@ class Fit:
         return {"files": files, "settings": self._settings, "understood": self._understood}
 
     def __setstate__(self, state):
-        home, path = _home(None)
+        home, path = _calls.home(None)
         for name, content in state["files"].items():
             file = path / name
             file.parent.mkdir(parents=True, exist_ok=True)

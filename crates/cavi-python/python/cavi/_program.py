@@ -113,15 +113,16 @@ class Program:
         """The factors of the approximate posterior."""
         return self._core.factorisation
 
-    def derive(self, variable: str | None = None, format: str = "text") -> str:
+    def derive(self, variable: str | None = None, format: str = "text", level: str = "full") -> str:
         """The updates and the evidence lower bound, or how the update of one variable comes about.
 
-        ``format`` is ``text``, ``latex``, ``markdown`` or ``json``.
+        ``format`` is ``text``, ``latex``, ``markdown``, ``json``, or ``python`` for a file of NumPy that does what the derivation says. ``level`` says how
+        much is explained: ``paper``, ``full`` or ``lecture``.
         """
-        return self._core.derive(format, variable)
+        return self._core.derive(format, variable, level)
 
     def graph(self, format: str = "svg") -> str:
-        """The factor graph as ``svg`` or ``dot``."""
+        """The factor graph as ``svg``, ``dot`` or ``tikz``."""
         return self._core.graph(format)
 
     def __repr__(self) -> str:

@@ -100,6 +100,8 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             threads=_threads(self.n_jobs),
             **self._options(),
         )
+        # An estimator does not keep the data that it was fitted to.
+        self.fit_._data = None
         self.n_iter_ = max(self.fit_.sweeps, 1)
         self.elbo_ = self.fit_.elbo
         self._kept(X)
@@ -425,6 +427,8 @@ class GroupFactorAnalysis(BaseEstimator):
             restarts=self.n_init,
             threads=_threads(self.n_jobs),
         )
+        # An estimator does not keep the data that it was fitted to.
+        self.fit_._data = None
         self.n_iter_ = max(self.fit_.sweeps, 1)
         self.elbo_ = self.fit_.elbo
         self.components_ = {view: own.T for view, own in self.fit_["w"].array.items()}
@@ -468,7 +472,7 @@ class Model(_Estimator):
 
     def _program(self):
         program = opened(self.program, self.set or {})
-        matrices = [(name, axes) for name, axes, _, _, required, _ in program._core.data if required]
+        matrices = [(name, axes) for name, axes, _, _, required, *_ in program._core.data if required]
         if len(matrices) != 1 or len(matrices[0][1]) != 2:
             raise ValueError("the program has to have one data array, a matrix of rows and features")
         self._data, (self._axis, _) = matrices[0]

@@ -143,6 +143,8 @@ fn piece() -> impl Strategy<Value = String> {
             "posterior",
             "posterior {",
             "report {",
+            "notation {",
+            "theta.a = b^2",
             "q(",
             "point",
             "in",

@@ -58,6 +58,14 @@ fn newlines_are_free_inside_brackets_and_after_operators() {
 }
 
 #[test]
+fn the_word_notation_is_a_name_where_no_block_begins() {
+    canonical("notation ~ Normal(0, sd = 1)\nx ~ Normal(notation, sd = 1)\n");
+    canonical("notation[i] = x[i] + 1\n");
+    check("notation { x.mean=m }\n", "notation {\n  x.mean = m\n}\n");
+    check("notation {\nx . mean = m ^ 2 # m\n}\n", "notation {\n  x.mean = m^2  # m\n}\n");
+}
+
+#[test]
 fn comments_stay_with_their_lines() {
     canonical(
         "\

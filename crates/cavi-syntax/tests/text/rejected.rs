@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// File, code, and the text under the caret (empty where the place is between two characters).
-const EXPECTED: [(&str, &str, &str); 52] = [
+const EXPECTED: [(&str, &str, &str); 53] = [
     ("absent_none", "E0121", "none"),
     ("ampersand", "E0103", "&"),
     ("arrow", "E0112", "<-"),
@@ -33,6 +33,7 @@ const EXPECTED: [(&str, &str, &str); 52] = [
     ("misspelt_item", "E0128", "pont"),
     ("misspelt_keyword", "E0102", "axsi"),
     ("misspelt_option", "E0128", "centre"),
+    ("notation_cubed", "E0101", "3"),
     ("number_then_letters", "E0104", "2theta"),
     ("number_without_lead", "E0104", ".1"),
     ("number_without_tail", "E0104", "1."),

@@ -15,9 +15,7 @@ use super::data_error::DataError;
 use super::indexed::{Indexed, complete, outside};
 use super::inputs::{Inputs, SetValue};
 use super::pieces::{Piece, split_path};
-
-/// Longer axes than this are taken for a mistake.
-const LARGEST: usize = 400_000_000;
+use super::sizes::{self, LARGEST, size_set, whole_size};
 
 /// The axes of a program, as far as they are resolved.
 pub(super) struct Axes {
@@ -726,13 +724,8 @@ impl Facts {
                 }
             }
         }
-        if size > LARGEST {
-            let from = claims.iter().find(|claim| claim.size == size).map_or("", |claim| claim.from.as_str());
-            problems.push(
-                DataError::new(format!("axis {place} has {size} positions, by {from}"))
-                    .possible(format!("at most {LARGEST}")),
-            );
-        }
+        let from = claims.iter().find(|claim| claim.size == size).map_or("", |claim| claim.from.as_str());
+        problems.extend(sizes::too_long(place, size, from));
         let shown = labels.as_ref().map_or(0, Vec::len);
         if weak && reference.is_some() && shown < size {
             problems.extend(outside(&self.indexed, size, place, name));
@@ -757,19 +750,6 @@ fn disagreement(place: &str, first: &Claim, other: &Claim) -> DataError {
         Some(_) => problem.help("give every size once, or `--transpose NAME` if a file holds the transpose"),
         None => problem.help("give every size once"),
     }
-}
-
-/// The size that `--set` gives an axis.
-pub(super) fn size_set(name: &str, value: f64) -> Result<usize, DataError> {
-    whole_size(value).ok_or_else(|| {
-        DataError::new(format!("`--set {name}={value}` is no size of an axis"))
-            .possible(format!("a whole number from 0 to {LARGEST}"))
-    })
-}
-
-/// A size that an axis may have.
-fn whole_size(value: f64) -> Option<usize> {
-    (value >= 0.0 && value.fract() == 0.0 && value <= LARGEST as f64).then_some(value as usize)
 }
 
 /// Whether all labels are whole numbers.

@@ -1,5 +1,6 @@
 //! Covariances of Gaussian processes as numbers: whitened once, refused where they are none or memory does not hold them.
 
+use cavi_files::memory;
 use cavi_numerics::linalg;
 
 use super::compute::LARGEST_DENSE;
@@ -79,13 +80,13 @@ pub(super) fn too_large(target: &Target<'_>) -> DataError {
 pub(super) fn check_memory(target: &Target<'_>, cells: usize) -> Result<(), DataError> {
     let points = target.shape.last().copied().unwrap_or(0);
     let needed = size_of::<f64>() * (cells + 2 * points * points);
-    match crate::memory::available() {
-        Some(available) if needed > available => Err(DataError::new(format!(
-            "the covariance of `{}` over {points} points takes {:.1} GB of memory while it is factorised",
+    match memory::left() {
+        Some(left) if needed > left => Err(DataError::new(format!(
+            "the covariance of `{}` over {points} points takes {} of memory while it is factorised",
             variable(target),
-            1e-9 * needed as f64
+            memory::text(needed)
         ))
-        .possible(format!("{:.1} GB are available", 1e-9 * available as f64))
+        .possible(memory::left_in_words())
         .help(FEWER)),
         Some(_) | None => Ok(()),
     }

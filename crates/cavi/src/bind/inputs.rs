@@ -224,7 +224,10 @@ impl Inputs {
         for text in data {
             match ArrayInput::parse(text) {
                 Some(input) => inputs.data.push(input),
-                None => problems.push(form("--data", text, "NAME=FILE")),
+                None => problems.push(
+                    form("--data", text, "NAME=FILE")
+                        .help(format!("`--data NAME={text}`, by the name that the program gives the data")),
+                ),
             }
         }
         for text in columns {

@@ -33,6 +33,7 @@ pub(crate) mod grown;
 mod hide;
 
 mod read_back;
+mod sizes;
 mod suspicions;
 mod texts;
 mod to_draw;
@@ -299,7 +300,7 @@ pub fn unknown_set(symbols: &Symbols, name: &str) -> Option<DataError> {
 /// What is wrong with a value of `--set` as the size of an axis, if the program has one of this name.
 pub fn wrong_size(symbols: &Symbols, name: &str, value: f64) -> Option<DataError> {
     let axis = symbols.axes.iter().any(|axis| axis.name == name);
-    axes::size_set(name, value).err().filter(|_| axis)
+    sizes::size_set(name, value).err().filter(|_| axis)
 }
 
 /// Gives up if there is a problem: what follows would only repeat it.

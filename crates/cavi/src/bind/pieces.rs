@@ -418,7 +418,15 @@ fn check_names(symbols: &Symbols, inputs: &Inputs, problems: &mut Vec<DataError>
     for input in &inputs.labels {
         if !axes.contains(&input.axis.as_str()) {
             let message = format!("`--labels {}`: the program has no axis of this name", input.axis);
-            problems.push(DataError::unknown(message, &input.axis, &axes));
+            // An index is a likely name for its axis.
+            let letter = symbols.letters.iter().find(|letter| letter.name == input.axis);
+            problems.push(match letter.map(|letter| &symbols.axis(letter.axis).name) {
+                Some(axis) => DataError::new(message).help(format!(
+                    "`{}` is an index of the axis `{axis}`: `--labels {axis}=FILE`",
+                    input.axis
+                )),
+                None => DataError::unknown(message, &input.axis, &axes),
+            });
         }
     }
     let mut seen: Vec<(&str, Option<&str>)> = Vec::new();

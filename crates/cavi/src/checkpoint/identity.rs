@@ -52,6 +52,7 @@ impl Identity {
             own("--keep", if settings.keep_all { "all" } else { "best" }.to_owned()),
             own("--accelerate", if resolved.accelerates { "auto" } else { "none" }.to_owned()),
             own("--allocations", resolved.allocations.word().to_owned()),
+            own("--batch", resolved.batch.to_string()),
             own("--elbo-every", settings.elbo_every.to_string()),
             own("--verify", settings.verify.to_string()),
             own(

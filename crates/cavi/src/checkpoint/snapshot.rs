@@ -13,7 +13,7 @@ use crate::fit::TraceRow;
 const LAYOUT: &str = "cavi checkpoint 1";
 
 /// What `trace.csv` calls a sweep.
-const PHASES: [&str; 6] = ["fit", "reset", "clamp", "warmup", "means", "collapsed"];
+const PHASES: [&str; 7] = ["fit", "reset", "clamp", "warmup", "means", "collapsed", "batch"];
 
 /// The state of a run between two sweeps; [`crate::checkpoint`] says why this is all of it.
 #[derive(Clone, Debug)]

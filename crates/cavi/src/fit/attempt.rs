@@ -14,7 +14,7 @@ use crate::start::Start;
 use crate::warmup::Between;
 
 /// Who watches a run.
-type Watch<'w> = &'w mut dyn FnMut(&Progress) -> Control;
+pub(super) type Watch<'w> = &'w mut dyn FnMut(&Progress) -> Control;
 
 /// A run before its first sweep: at its start, or where a checkpoint has it.
 struct Begun {
@@ -27,10 +27,10 @@ struct Begun {
 }
 
 /// Where a run's sweeps are, beside the executor.
-struct Sweeps<'e> {
-    trace: Vec<TraceRow>,
+pub(super) struct Sweeps<'e> {
+    pub(super) trace: Vec<TraceRow>,
     /// The bound when it was last taken.
-    elbo: f64,
+    pub(super) elbo: f64,
     /// For how many evaluations of it running it has hardly changed.
     small: u64,
     converged: bool,
@@ -59,7 +59,7 @@ impl Clock<'_> {
 
 impl Sweeps<'_> {
     /// How many sweeps are done.
-    fn done(&self) -> u64 {
+    pub(super) fn done(&self) -> u64 {
         self.trace.last().map_or(0, |row| u64::try_from(row.sweep).unwrap_or(0))
     }
 
@@ -182,7 +182,7 @@ impl Context<'_> {
         if !is_warm {
             begun = self.warm_up((restart, threads), begun, place, &mut clock, callback)?;
         }
-        let Begun { parameters, trace, peak_bytes, stopped } = begun;
+        let Begun { parameters, trace, peak_bytes, mut stopped } = begun;
         let precision = self.settings.precision;
         let mut executor = Executor::stored(self.swept, bound, parameters, threads, precision)
             .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
@@ -191,6 +191,17 @@ impl Context<'_> {
             None => self.first(&mut executor, trace, peak_bytes, warnings)?,
             Some(own) => self.again(&mut executor, own, trace, warnings)?,
         };
+        if !is_warm && !stopped && self.is_batched() {
+            let from = executor.parameters().clone();
+            sweeps.peak_bytes = sweeps.peak_bytes.max(executor.peak_bytes());
+            drop(executor);
+            let passed = self.passes((restart, threads), from, &mut sweeps, warnings, callback)?;
+            stopped = passed.stopped;
+            sweeps.peak_bytes = sweeps.peak_bytes.max(passed.peak_bytes);
+            executor = Executor::stored(self.swept, bound, passed.parameters, threads, precision)
+                .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
+            self.go_on(&mut executor, &mut sweeps, warnings)?;
+        }
         let (interrupted, failure) =
             self.sweeps((restart, stopped), &mut executor, &mut sweeps, &mut clock, warnings, callback)?;
         let Sweeps { mut trace, mut elbo, converged, peak_bytes, .. } = sweeps;
@@ -288,6 +299,25 @@ impl Context<'_> {
             moved: self.is_judged_by_means().then(|| Moved::new(self, executor.parameters())),
             peak_bytes,
         })
+    }
+
+    /// Where passes over shards have left a run: the bound after the last of them is that of the whole.
+    fn go_on<'e>(
+        &self,
+        executor: &mut Executor<'e>,
+        own: &mut Sweeps<'e>,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<(), Lost> {
+        let done = own.done();
+        let elbo = executor.elbo();
+        self.judge(elbo, done, warnings)?;
+        let before = own.trace.len().checked_sub(2).and_then(|place| own.trace[place].elbo);
+        if let (Some(row), Some(before)) = (own.trace.last_mut().filter(|row| row.sweep > 0), before) {
+            row.elbo = Some(elbo);
+            row.rel_change = Some(rel_change(before, elbo));
+        }
+        (own.elbo, own.accelerator) = (elbo, self.accelerator(executor));
+        Ok(())
     }
 
     /// Where a checkpoint has a run.

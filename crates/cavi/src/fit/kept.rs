@@ -122,7 +122,9 @@ impl Kept {
                 let (number, seed) = (index + 1, run.seed);
                 let message =
                     format!("run {number} of {count} (seed {seed}) failed and is left out: {failure}");
-                self.warnings.push(Diagnostic::warning("W0806", message));
+                self.warnings.push(Diagnostic::warning("W0806", message).help(
+                    "the result is the best of the other runs; for a start that does not fail, write it in `init`",
+                ));
             }
         }
         let all = self.all.unwrap_or_default();
@@ -138,7 +140,8 @@ impl Kept {
             kept,
             warmup,
             settings,
-            peak_bytes: self.peak_bytes,
+            peak_bytes: measured(self.peak_bytes),
+            planned_bytes: self.peak_bytes,
             interrupted: self.is_interrupted,
             failure: best.failure,
             warnings: self.warnings,
@@ -158,11 +161,17 @@ fn alone(attempt: Attempt, settings: &Resolved, warmup: Vec<Line>) -> Fit {
         runs: vec![attempt.run],
         kept: Vec::new(),
         warmup,
-        peak_bytes: attempt.peak_bytes,
+        peak_bytes: measured(attempt.peak_bytes),
+        planned_bytes: attempt.peak_bytes,
         interrupted: attempt.interrupted,
         failure: attempt.failure,
         warnings: Vec::new(),
     }
+}
+
+/// What the heap held at most so far; where that is not known, what was planned.
+pub(super) fn measured(planned: usize) -> usize {
+    cavi_numerics::heap_peak().unwrap_or(planned)
 }
 
 /// How many bytes parameters take.

@@ -1,14 +1,22 @@
 //! What a fit would do, as text.
 
+use std::sync::Arc;
+
 use cavi_executor::Unplanned;
+use cavi_model::Model;
 
 use super::{FitError, Resolved, Settings};
 use crate::allocations;
+use crate::compile::Compiled;
 use crate::error::Error;
 use crate::prepare::Problem;
+use crate::show::Format;
 use crate::warmup::{self, Warmup};
 
-/// The plan of a fit as text: how the problem was restated, steps, kernels, memory, and the seconds that a sweep is predicted to
+/// Of the predicted seconds so many lines stand at the head of a plan: their sum and the largest parts.
+const FIRST: usize = 9;
+
+/// The plan of a fit as text, its most useful lines first (memory, seconds, and what takes them): how the problem was restated, steps, kernels, memory, and the seconds that a sweep is predicted to
 /// take on so many threads of the machine of the benches, with its bound; then each warm-up. Schedule, allocations, warm-ups,
 /// precision and threads are those of the settings, else of the program. Nothing is run.
 ///
@@ -29,11 +37,37 @@ pub fn plan(problem: &Problem, settings: &Settings) -> Result<String, Error> {
     let unplanned = |unplanned: Unplanned| FitError::Unplanned(unplanned.0).of(source);
     let swept = swept.as_ref().unwrap_or(equations);
     let plan = cavi_executor::plan::plan(swept, &binding.bound, settings.precision).map_err(unplanned)?;
-    text += &plan.text(swept);
-    text += &plan.forecast(swept, &schedule, settings.threads.max(1)).text(swept);
+    let steps = plan.text(swept);
+    let forecast = plan.forecast(swept, &schedule, settings.threads.max(1)).text(swept);
+    let memory = steps.lines().find(|line| line.starts_with("memory: "));
+    let mut head: String = memory.map(|line| format!("{line}\n")).unwrap_or_default();
+    forecast.lines().take(FIRST).for_each(|line| head += &format!("{line}\n"));
+    text = format!("{head}\n{text}{steps}{forecast}");
     for line in warmup::lines(model, settings) {
         let warmup = Warmup::new(model, equations, binding, &schedule, line);
         text += &warmup.plan_text(line, binding, &schedule, settings).map_err(unplanned)?;
     }
     Ok(text)
+}
+
+impl Problem {
+    /// The derivation of the program as it is restated for the data; without a restatement, that of the program.
+    pub fn derivation(&self, format: Format) -> String {
+        let mut text: String = self
+            .restated
+            .iter()
+            .map(|step| format!("restated for these data, {}: {}\n", step.name, step.reason))
+            .collect();
+        // What is written in the program is no longer what is derived.
+        let as_written = self.model.as_written.clone().filter(|_| self.restated.is_empty());
+        let compiled = Compiled {
+            source: Arc::clone(&self.source),
+            model: Model { as_written, ..self.model.clone() },
+            equations: self.equations.clone(),
+        };
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text + &compiled.derivation(format)
+    }
 }

@@ -7,6 +7,7 @@ use cavi_executor::{Precision, Schedule};
 use cavi_model::Model;
 use cavi_syntax::ast::{Allocations, Warmup as Line};
 
+use crate::batch::Batch;
 use crate::checkpoint::Checkpoints;
 use crate::start::Given;
 
@@ -31,6 +32,8 @@ pub struct Settings {
     pub allocations: Option<Allocations>,
     /// Replaces the program's `warmup` lines, which a run from given parameters drops.
     pub warmup: Option<Vec<Line>>,
+    /// Replaces the program's `batch` line.
+    pub batch: Option<Batch>,
     /// Of the random starts; restart `r` has the seed `seed + r`.
     pub seed: Option<u64>,
     /// How many runs; the best is kept.
@@ -70,6 +73,7 @@ impl Default for Settings {
             accelerate: None,
             allocations: None,
             warmup: None,
+            batch: None,
             seed: None,
             restarts: None,
             keep_all: false,
@@ -101,6 +105,8 @@ pub struct Resolved {
     pub accelerates: bool,
     /// What allocations are proportional to.
     pub allocations: Allocations,
+    /// Which axis is visited in shards before the sweeps.
+    pub batch: Batch,
 }
 
 impl Resolved {
@@ -117,6 +123,7 @@ impl Resolved {
             accelerates: settings.accelerate.unwrap_or(model.fit.accelerate)
                 && allocations == Allocations::Ordinary,
             allocations,
+            batch: Batch::of(settings, model),
         }
     }
 }

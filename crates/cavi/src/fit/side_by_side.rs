@@ -26,19 +26,30 @@ enum Message {
 }
 
 impl Context<'_> {
-    /// How many runs go side by side: one a thread, as far as half of the memory that is available holds them.
-    pub(super) fn side_by_side(&self) -> usize {
+    /// The bytes that one run takes by its plan; `None` where there is no plan, which the run says itself.
+    ///
+    /// # Errors
+    /// If there is no memory for them.
+    pub(super) fn memory_of_a_run(&self) -> Result<Option<usize>, FitError> {
+        let plan = cavi_executor::plan::plan(self.swept, &self.binding.bound, self.settings.precision);
+        let Ok(plan) = plan else { return Ok(None) };
+        let needed = plan.bytes(self.swept);
+        match crate::memory::refusal_of_plan(needed) {
+            Some(refusal) => Err(FitError::Wrong(vec![refusal])),
+            None => Ok(Some(needed)),
+        }
+    }
+
+    /// How many runs of so many bytes go side by side: one a thread, as far as half of the memory that is left holds them.
+    pub(super) fn side_by_side(&self, each: Option<usize>) -> usize {
         let restarts = usize::try_from(self.resolved.restarts).unwrap_or(usize::MAX);
         let most = restarts.min(self.settings.threads);
         if most < 2 {
             return 1;
         }
-        let plan = cavi_executor::plan::plan(self.swept, &self.binding.bound, self.settings.precision);
-        // What has no plan says so when it is run.
-        let Ok(plan) = plan else { return 1 };
-        let each = plan.bytes(self.swept).max(1);
-        match crate::memory::available() {
-            Some(available) => most.min(available / 2 / each).max(1),
+        let Some(each) = each else { return 1 };
+        match cavi_files::memory::left() {
+            Some(left) => most.min(left / 2 / each.max(1)).max(1),
             None => most,
         }
     }

@@ -58,7 +58,9 @@ impl Predictor<'_> {
         let own = symbols.array(array);
         let refuse = |reason: &str| {
             let message = format!("entries of `{}` have no expected value: {reason}", own.name);
-            Box::new(Diagnostic::error("E0905", message).at(statement.span, "in this statement"))
+            Box::new(Diagnostic::error("E0905", message).at(statement.span, "in this statement").help(
+                "`cavi summary` and `cavi export` give the latents of the fit, from which draws can be made",
+            ))
         };
         if let Some(block) = self.equations.block_of(array) {
             return self.latent(array, block, coordinates, draws).ok_or_else(|| refuse("they are implicit"));

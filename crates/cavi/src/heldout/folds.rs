@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Asked, Request, Score};
+use super::{Asked, Baseline, Request, Score};
 use crate::bind::Fold;
 use crate::compile::Compiled;
 use crate::directory::{number, score_json};
@@ -26,6 +26,8 @@ pub struct Folds {
 pub struct FoldFit {
     /// How well it predicts the part that it was not given, one score an array.
     pub scores: Vec<Score>,
+    /// The scores of the same parts by the means of rows and columns.
+    pub means: Vec<Baseline>,
     /// Its last bound.
     pub elbo: f64,
     /// Its number of sweeps.
@@ -43,23 +45,41 @@ pub struct Over {
     pub each: Vec<Option<f64>>,
     /// Whether they are log probabilities; else log densities.
     pub discrete: bool,
+    /// The score of an entry or unit by the means of rows and columns, in each part.
+    pub means: Vec<Option<f64>>,
 }
 
 impl Over {
     /// The mean over the parts; `None` if none has a score.
     pub fn mean(&self) -> Option<f64> {
-        let scored: Vec<f64> = self.each.iter().copied().flatten().collect();
-        (!scored.is_empty()).then(|| scored.iter().sum::<f64>() / scored.len() as f64)
+        mean(&self.each)
     }
 
     /// The standard error of the mean; `None` for fewer than two parts, and where a score is not finite.
     pub fn standard_error(&self) -> Option<f64> {
-        let scored: Vec<f64> = self.each.iter().copied().flatten().collect();
-        let (mean, count) = (self.mean()?, scored.len() as f64);
-        let squares: f64 = scored.iter().map(|own| (own - mean) * (own - mean)).sum();
-        let error = (squares / (count - 1.0) / count).sqrt();
-        (scored.len() > 1 && error.is_finite()).then_some(error)
+        standard_error(&self.each)
     }
+
+    /// By how much an entry or unit is predicted better than by the means of rows and columns, in each part.
+    pub fn differences(&self) -> Vec<Option<f64>> {
+        let of = |(fit, means): (&Option<f64>, &Option<f64>)| Some(fit.as_ref()? - means.as_ref()?);
+        self.each.iter().zip(&self.means).map(of).collect()
+    }
+}
+
+/// The mean of the scores that there are.
+pub fn mean(each: &[Option<f64>]) -> Option<f64> {
+    let scored: Vec<f64> = each.iter().copied().flatten().collect();
+    (!scored.is_empty()).then(|| scored.iter().sum::<f64>() / scored.len() as f64)
+}
+
+/// The standard error of their mean; `None` for fewer than two, and where one is not finite.
+pub fn standard_error(each: &[Option<f64>]) -> Option<f64> {
+    let scored: Vec<f64> = each.iter().copied().flatten().collect();
+    let (mean, count) = (mean(each)?, scored.len() as f64);
+    let squares: f64 = scored.iter().map(|own| (own - mean) * (own - mean)).sum();
+    let error = (squares / (count - 1.0) / count).sqrt();
+    (scored.len() > 1 && error.is_finite()).then_some(error)
 }
 
 impl Folds {
@@ -70,6 +90,7 @@ impl Folds {
             name: first.scores[place].name.clone(),
             each: self.fits.iter().map(|fit| fit.scores[place].per_unit()).collect(),
             discrete: first.scores[place].discrete,
+            means: self.fits.iter().map(|fit| fit.means[place].score()?.per_unit()).collect(),
         };
         (0..first.scores.len()).map(over).collect()
     }
@@ -81,8 +102,24 @@ impl Folds {
         for (place, own) in self.arrays().into_iter().enumerate() {
             let each: Vec<Value> =
                 self.fits.iter().map(|fit| Value::Object(score_json(&fit.scores[place]))).collect();
-            let (mean, error) = (optional(own.mean()), optional(own.standard_error()));
-            arrays.insert(own.name, json!({ "mean": mean, "standard_error": error, "each": each }));
+            let numbers = |each: &[Option<f64>]| {
+                json!({
+                    "mean": optional(mean(each)),
+                    "standard_error": optional(standard_error(each)),
+                    "each": each.iter().map(|own| optional(*own)).collect::<Vec<_>>(),
+                })
+            };
+            let mut means = numbers(&own.means);
+            means["difference"] = numbers(&own.differences());
+            arrays.insert(
+                own.name.clone(),
+                json!({
+                    "mean": optional(own.mean()),
+                    "standard_error": optional(own.standard_error()),
+                    "each": each,
+                    "means": means,
+                }),
+            );
         }
         let fits = self
             .fits
@@ -105,7 +142,12 @@ mod tests {
 
     #[test]
     fn the_standard_error_is_that_of_a_mean() {
-        let over = |each: &[Option<f64>]| Over { name: "y".to_owned(), each: each.to_vec(), discrete: false };
+        let over = |each: &[Option<f64>]| Over {
+            name: "y".to_owned(),
+            each: each.to_vec(),
+            discrete: false,
+            means: Vec::new(),
+        };
         // Deviations -1, 0, 1: variance 1, error 1 / sqrt 3.
         let three = over(&[Some(1.0), Some(2.0), Some(3.0)]);
         assert_eq!(three.mean(), Some(2.0));

@@ -19,6 +19,8 @@ use crate::compare::ByEntry;
 pub(super) struct Predicted {
     pub name: String,
     pub discrete: bool,
+    /// Whether units are scored given how many their row has.
+    pub given_totals: bool,
     /// How often each entry counts.
     pub counts: Vec<f64>,
     /// Whether there is something to predict where no entry is held out.
@@ -36,12 +38,12 @@ pub(super) fn score(predictors: &[Predictor<'_>], hidden: &Hidden) -> Result<Sco
     if !others.is_empty() {
         predicted.mix(others, hidden)?;
     }
-    let Predicted { name, discrete, counts, of_nothing, batches, rests } = predicted;
+    let Predicted { name, discrete, given_totals, counts, of_nothing, batches, rests } = predicted;
     let (log_predictive, standard_error) = summed(&batches, &rests, &counts);
     // Units of no count leave their rate behind, and are no units.
     let units = counts.iter().copied().collect::<Accumulator>().total();
     let log_predictive = if counts.is_empty() && !of_nothing { 0.0 } else { log_predictive };
-    Ok(Score { name, log_predictive, standard_error, units, discrete })
+    Ok(Score { name, log_predictive, standard_error, units, discrete, given_totals })
 }
 
 impl Predicted {

@@ -9,15 +9,21 @@
 //! [`Prediction`] of the family of their statement.
 
 mod averages;
+pub mod baseline;
 mod batch;
+mod by_component;
 mod draws;
 mod expected;
 pub mod folds;
+mod given_totals;
 mod joint;
+mod margins;
 mod mixture;
 mod notes;
+pub mod one_component;
 mod predict;
 mod request;
+mod rest;
 pub mod rows;
 mod total;
 
@@ -36,9 +42,12 @@ use crate::compare::ByEntry;
 use crate::compile::Compiled;
 use crate::error::Error;
 use crate::prepare::{Problem, prepare};
+pub use baseline::Baseline;
+pub(crate) use by_component::{Makes, OfEntries, by_component};
 use draws::Source as Drawn;
 pub use expected::Expected;
 pub(crate) use joint::log_weights;
+pub use one_component::{Baselines, OneComponent};
 use predict::Predictor;
 pub use predict::{BATCHES, DRAWS, Score};
 pub(crate) use predict::{exists as is_there, unflat};
@@ -58,6 +67,8 @@ pub(crate) fn sources(equations: &Equations, bound: &Bound, block: BlockId) -> D
 pub struct HeldOut {
     /// One for each array, in the order in which they were asked for.
     pub parts: Vec<Hidden>,
+    /// Whether counts at a rate are scored given the totals of their rows, as those of rows under a Multinomial are.
+    pub given_totals: bool,
 }
 
 /// How an array is split.
@@ -71,14 +82,14 @@ enum Way {
     Entries,
 }
 
-/// How the data of a statement are split.
-fn way_of(model: &Model, statement: &Statement, by_file: bool) -> Way {
+/// How the data of a statement are split; `given_totals` says that counts at a rate are scored as units of their rows.
+fn way_of(model: &Model, statement: &Statement, by_file: bool, given_totals: bool) -> Way {
     let array = model.symbols.array(statement.target);
     let prediction = statement.family.prediction();
     // Rows have no missing entries: of them a file gives units. Of a count under a rate it names the entry.
     let thins = match prediction {
         Prediction::Units => true,
-        Prediction::Rate => !by_file,
+        Prediction::Rate => !by_file || given_totals,
         Prediction::Trial | Prediction::Class | Prediction::Density => false,
     };
     if thins && array.support == Support::Count && array.absent.zero {
@@ -157,10 +168,25 @@ pub fn bind(
     requests: &[Request],
     seed: u64,
 ) -> Result<(Problem, HeldOut), Error> {
+    bind_by(compiled, inputs, requests, seed, false)
+}
+
+/// As [`bind`]; with `given_totals` what is held out of counts at a rate are units of their rows, and is scored given their number.
+///
+/// # Errors
+/// As there.
+pub fn bind_by(
+    compiled: Compiled,
+    inputs: &Inputs,
+    requests: &[Request],
+    seed: u64,
+    given_totals: bool,
+) -> Result<(Problem, HeldOut), Error> {
     let mut ways = Vec::new();
     let mut hide = Vec::new();
     for (statement, asking) in requested(&compiled.model, "--heldout", requests)? {
-        let way = way_of(&compiled.model, statement, !matches!(asking, Asking::Draw(_)));
+        let by_file = !matches!(asking, Asking::Draw(_));
+        let way = way_of(&compiled.model, statement, by_file, given_totals);
         let (what, draw) = match (asking, way) {
             // Their weights are split, and all of them stay.
             (Asking::Draw(draw), Way::Weights(_)) => (What::Nothing, Some(draw)),
@@ -172,7 +198,8 @@ pub fn bind(
         hide.push(hiding(&compiled.model, statement, what, way)?);
     }
     let part = Part { hide: &hide, seed, frozen: None, ..Part::default() };
-    let Split { mut problem, held, .. } = bind_split(compiled, inputs, &part, &ways)?;
+    let Split { mut problem, mut held, .. } = bind_split(compiled, inputs, &part, &ways)?;
+    held.given_totals = given_totals;
     for own in &held.parts {
         let name = &problem.model.symbols.array(own.array).name;
         if let Some(named) = own.named.as_ref().filter(|named| named.left_out > 0) {
@@ -219,7 +246,7 @@ fn bind_split(
     for own in &mut hidden {
         at_entries(&problem, own)?;
     }
-    Ok(Split { problem, held: HeldOut { parts: hidden }, dropped: bound.dropped })
+    Ok(Split { problem, held: HeldOut { parts: hidden, ..HeldOut::default() }, dropped: bound.dropped })
 }
 
 /// Takes units out of rows of weight.
@@ -328,7 +355,18 @@ pub fn score_averaged(
         .iter()
         .map(|&parameters| {
             let (threads, written_out) = (Threads::new(threads), OnceLock::new());
-            Predictor { model, equations, bound, parameters, seed, threads, written_out }
+            let (entries, given_totals) = (&*binding.entries, held.given_totals);
+            Predictor {
+                model,
+                equations,
+                bound,
+                parameters,
+                seed,
+                threads,
+                entries,
+                given_totals,
+                written_out,
+            }
         })
         .collect();
     let scores = held.parts.iter().map(|part| mixture::score(&predictors, part));
@@ -348,8 +386,17 @@ pub(crate) fn by_entry(
 ) -> Result<Vec<ByEntry>, Error> {
     let Problem { source, model, equations, binding, .. } = problem.as_given();
     let (bound, threads) = (&binding.bound, Threads::new(threads));
-    let predictor =
-        Predictor { model, equations, bound, parameters, seed, threads, written_out: OnceLock::new() };
+    let predictor = Predictor {
+        model,
+        equations,
+        bound,
+        parameters,
+        seed,
+        threads,
+        entries: &binding.entries,
+        given_totals: held.given_totals,
+        written_out: OnceLock::new(),
+    };
     let each = held.parts.iter().map(|part| predictor.predict(part).map(mixture::Predicted::by_entry));
     each.map(|own| own.map_err(|diagnostic| Error::at(*diagnostic, source))).collect()
 }
@@ -371,8 +418,17 @@ pub fn expected(
     let Problem { source, model, equations, binding, .. } = problem.as_given();
     let threads = Threads::new(threads);
     let bound = &binding.bound;
-    let predictor =
-        Predictor { model, equations, bound, parameters, seed, threads, written_out: OnceLock::new() };
+    let predictor = Predictor {
+        model,
+        equations,
+        bound,
+        parameters,
+        seed,
+        threads,
+        entries: &binding.entries,
+        given_totals: false,
+        written_out: OnceLock::new(),
+    };
     let mut expected =
         predictor.expect(array, coordinates, draws).map_err(|diagnostic| Error::at(*diagnostic, source))?;
     if let Some(standardised) = binding.standardised.iter().find(|own| own.array == array) {
@@ -392,6 +448,7 @@ pub fn together(scores: &[Score]) -> Score {
         standard_error: errors.then(|| squares.map(f64::sqrt).sum()),
         units: scores.iter().map(|score| score.units).sum(),
         discrete: scores.iter().all(|score| score.discrete),
+        given_totals: scores.iter().all(|score| score.given_totals),
     }
 }
 

@@ -11,11 +11,10 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::OnceLock;
 
-use cavi_algebra::evaluate::Accumulator;
-use cavi_algebra::{ArrayId, ArrayKind, Atom, BlockId, Equations, Function, LetterId, Mode, Sum, Support};
+use cavi_algebra::{ArrayId, ArrayKind, Atom, BlockId, Equations, LetterId, Mode, Sum, Support};
 use cavi_derivation::copy::{Copy, Selection, copy};
 use cavi_executor::{Bound, BoundArray, Executor, Item, Parameters, Schedule};
-use cavi_families::{Argument, Prediction, Slices, functions};
+use cavi_families::{Argument, Prediction, Slices};
 use cavi_model::{Model, Statement};
 use cavi_numerics::Threads;
 use cavi_numerics::special::{exp, ln};
@@ -27,9 +26,9 @@ use super::averages::{LogAverage, LogSum};
 use super::batch::{Batch, Place, Target, Value, World};
 use super::draws::{Source, is_certain};
 use super::mixture::Predicted;
-use super::total::total;
 use crate::bind::Hidden;
 use crate::means::mean;
+use crate::prepare::EntryAxis;
 use crate::prepare::written_out::written_out;
 
 /// How many draws from q an expectation without a closed form takes.
@@ -56,6 +55,9 @@ pub struct Score {
     pub units: f64,
     /// Whether what is predicted has a probability; else it has a density.
     pub discrete: bool,
+    /// Whether what is scored are units given how many their row has: of rows under a Multinomial, classes, and counts at a rate where
+    /// that was asked for.
+    pub given_totals: bool,
 }
 
 impl Score {
@@ -64,9 +66,10 @@ impl Score {
         (self.units > 0.0).then(|| self.log_predictive / self.units)
     }
 
-    /// `exp(-per_unit)` of what has a probability.
+    /// `exp(-per_unit)` of units that are scored given how many their row has: of how many equally probable words (items, classes)
+    /// each is chosen as it were. The score of a count at a rate, of a trial or of a number is none such.
     pub fn perplexity(&self) -> Option<f64> {
-        self.per_unit().filter(|_| self.discrete).map(|per_unit| exp(-per_unit))
+        self.per_unit().filter(|_| self.given_totals).map(|per_unit| exp(-per_unit))
     }
 }
 
@@ -78,6 +81,10 @@ pub(super) struct Predictor<'a> {
     pub parameters: &'a Parameters,
     pub seed: u64,
     pub threads: Threads,
+    /// The axes of listed entries that the program was restated over.
+    pub entries: &'a [EntryAxis],
+    /// Whether counts at a rate are scored given the totals of their rows.
+    pub given_totals: bool,
     /// Equations in which nothing is implicit, and their parameters, once they were needed.
     pub written_out: OnceLock<Option<(Equations, Parameters)>>,
 }
@@ -125,7 +132,9 @@ impl Predictor<'_> {
         let array = self.model.symbols.array(hidden.array);
         let refuse = |reason: &str| {
             let message = format!("`{}` cannot be scored: {reason}", array.name);
-            Box::new(Diagnostic::error("E0902", message).at(statement.span, "in this statement"))
+            let help =
+                format!("leave `{}` whole: the fit, its bound and its posterior need no score", array.name);
+            Box::new(Diagnostic::error("E0902", message).at(statement.span, "in this statement").help(help))
         };
         let mut copy =
             copy(self.model, &self.equations.symbols, statement).map_err(|reason| refuse(&reason))?;
@@ -138,15 +147,7 @@ impl Predictor<'_> {
             let other = Predictor { equations, parameters, threads, written_out: OnceLock::new(), ..*self };
             return other.predict(hidden);
         }
-        let prediction = statement.family.prediction();
-        let sums_zeros = prediction == Prediction::Rate && (hidden.odds.is_some() || hidden.with_zeros);
-        let kind = match prediction {
-            Prediction::Class => Kind::Class,
-            Prediction::Trial if array.support == Support::Binary => Kind::Trial,
-            Prediction::Units => Kind::Unit,
-            Prediction::Rate if sums_zeros => Kind::Rate,
-            Prediction::Rate | Prediction::Trial | Prediction::Density => Kind::Density,
-        };
+        let kind = self.kind(statement, hidden);
         let written_out;
         let hidden = match hidden.with_zeros && !matches!(kind, Kind::Unit | Kind::Rate) {
             true => {
@@ -156,6 +157,41 @@ impl Predictor<'_> {
             false => hidden,
         };
         let weights = self.all_weights(statement, &mut copy).map_err(|reason| refuse(&reason))?;
+        let part = self.part(statement, &copy, weights, kind, hidden);
+        let (batches, rests) = self.evaluate(&part).map_err(refuse)?;
+        let (name, counts) = (array.name.clone(), self.counts(&part));
+        let given_totals = self.is_given_totals(kind);
+        let of_nothing = kind == Kind::Rate && !given_totals;
+        Ok(Predicted { name, discrete: is_discrete(array), given_totals, counts, of_nothing, batches, rests })
+    }
+
+    /// What an entry of this part has.
+    pub(super) fn kind(&self, statement: &Statement, hidden: &Hidden) -> Kind {
+        let support = self.model.symbols.array(hidden.array).support;
+        match statement.family.prediction() {
+            Prediction::Class => Kind::Class,
+            Prediction::Trial if support == Support::Binary => Kind::Trial,
+            Prediction::Units => Kind::Unit,
+            Prediction::Rate if self.given_totals || hidden.odds.is_some() || hidden.with_zeros => Kind::Rate,
+            Prediction::Rate | Prediction::Trial | Prediction::Density => Kind::Density,
+        }
+    }
+
+    /// Whether what is scored are units given how many their row has.
+    pub(super) fn is_given_totals(&self, kind: Kind) -> bool {
+        matches!(kind, Kind::Unit | Kind::Class) || kind == Kind::Rate && self.given_totals
+    }
+
+    /// A held-out part of the data of a statement.
+    pub(super) fn part<'p>(
+        &self,
+        statement: &Statement,
+        copy: &'p Copy,
+        weights: Vec<Weights>,
+        kind: Kind,
+        hidden: &'p Hidden,
+    ) -> Part<'p> {
+        let array = self.model.symbols.array(hidden.array);
         let whole = kind == Kind::Density && statement.family.slices() != Slices::None;
         let size = |letter: &LetterId| self.bound.size_of(&self.model.symbols, *letter);
         let slices: Vec<Option<usize>> = array
@@ -166,15 +202,11 @@ impl Predictor<'_> {
             .collect();
         let letters = placed_letters(statement, &array.slice, whole);
         let width = slices.iter().flatten().product();
-        let part = Part { copy: &copy, weights, kind, letters, hidden, width, slices };
-        let (batches, rests) = self.evaluate(&part);
-        let discrete = matches!(array.support, Support::Count | Support::Binary | Support::Index(_));
-        let (name, counts) = (array.name.clone(), self.counts(&part));
-        Ok(Predicted { name, discrete, counts, of_nothing: kind == Kind::Rate, batches, rests })
+        Part { copy, weights, kind, letters, hidden, width, slices }
     }
 
     /// An array's observed zeros written out with its other entries.
-    fn with_zeros(&self, hidden: &Hidden) -> Option<Hidden> {
+    pub(super) fn with_zeros(&self, hidden: &Hidden) -> Option<Hidden> {
         let shape = self.bound.shape(&self.model.symbols, hidden.array);
         let cells = shape.iter().try_fold(1_usize, |cells, size| cells.checked_mul(*size))?;
         if cells > LARGEST {
@@ -355,7 +387,10 @@ impl Predictor<'_> {
     }
 
     /// The log of the prediction of each entry and what is subtracted beside it, in each batch of draws.
-    fn evaluate(&self, part: &Part<'_>) -> (Vec<Vec<f64>>, Vec<f64>) {
+    ///
+    /// # Errors
+    /// In words, why there is none.
+    fn evaluate(&self, part: &Part<'_>) -> Result<(Vec<Vec<f64>>, Vec<f64>), &'static str> {
         let read = self.read(part);
         let blocks: BTreeSet<BlockId> =
             read.iter().filter_map(|array| self.equations.block_of(*array)).collect();
@@ -364,7 +399,7 @@ impl Predictor<'_> {
         let shapes = self.shapes();
         if let Some(means) = means {
             let world = self.world(part, &means, &shapes);
-            return (vec![self.logs(part, &world)], vec![self.rest(part, &world)]);
+            return Ok((vec![self.logs(part, &world)?], vec![self.rest(part, &world)]));
         }
         let sources: Vec<Source> =
             blocks.iter().map(|block| Source::new(self.equations, self.bound, *block)).collect();
@@ -378,13 +413,13 @@ impl Predictor<'_> {
             for draw in batch * size..(batch + 1) * size {
                 let drawn = self.drawn(&sources, draw);
                 let world = self.world(part, &drawn, &shapes);
-                average.add(&self.logs(part, &world));
+                average.add(&self.logs(part, &world)?);
                 rest += self.rest(part, &world) / size as f64;
             }
             batches.push(average.finish());
             rests.push(rest);
         }
-        (batches, rests)
+        Ok((batches, rests))
     }
 
     /// The means of latents; `None` where one has none of its own.
@@ -420,7 +455,7 @@ impl Predictor<'_> {
     }
 
     /// The held-out units of each row of weight, or its multiplicity; 1 where a row has none.
-    fn row_weights(&self, part: &Part<'_>) -> Vec<f64> {
+    pub(super) fn row_weights(&self, part: &Part<'_>) -> Vec<f64> {
         if let Some(weights) = &part.hidden.weights {
             return weights.clone();
         }
@@ -490,7 +525,32 @@ impl Predictor<'_> {
     }
 
     /// `log p` of each entry in a world.
-    fn logs(&self, part: &Part<'_>, world: &World<'_>) -> Vec<f64> {
+    ///
+    /// # Errors
+    /// In words, why there is none.
+    fn logs(&self, part: &Part<'_>, world: &World<'_>) -> Result<Vec<f64>, &'static str> {
+        let mut logs = self.own_logs(part, world);
+        if part.kind == Kind::Rate && self.given_totals {
+            let totals = self.log_row_rates(part, world, &logs)?;
+            logs.iter_mut().zip(totals).for_each(|(log, total)| *log -= total);
+        }
+        Ok(logs)
+    }
+
+    /// The same of other entries of the array: of counts at a rate the log of the rate.
+    pub(super) fn logs_at(&self, part: &Part<'_>, world: &World<'_>, entries: &Hidden) -> Vec<f64> {
+        let own = Part {
+            copy: part.copy,
+            weights: part.weights.iter().map(Weights::clone).collect(),
+            hidden: entries,
+            letters: part.letters.clone(),
+            slices: part.slices.clone(),
+            ..*part
+        };
+        self.own_logs(&own, world)
+    }
+
+    fn own_logs(&self, part: &Part<'_>, world: &World<'_>) -> Vec<f64> {
         let entries = part.hidden.values.len() / part.width.max(1);
         let chunks = entries.div_ceil(CHUNK);
         let of_chunk = |chunk: usize| {
@@ -606,81 +666,6 @@ impl Predictor<'_> {
             }
         }
     }
-
-    /// What is subtracted beside the logs: of counts at a rate `sum log y! + odds * sum of the rates - sum y log odds`.
-    fn rest(&self, part: &Part<'_>, world: &World<'_>) -> f64 {
-        if part.kind != Kind::Rate {
-            return 0.0;
-        }
-        let hidden = part.hidden;
-        let odds = hidden.odds.unwrap_or(1.0);
-        let array = self.model.symbols.array(hidden.array);
-        let [Some(rate), ..] = part.copy.arguments.as_slice() else { return f64::NAN };
-        let weights = self.row_weights(part);
-        let log_factorial = |count: f64| functions::apply(Function::LogGamma, &[count + 1.0]);
-        let own = hidden.values.iter().zip(&weights);
-        let factorials: Accumulator = own.map(|(count, weight)| weight * log_factorial(*count)).collect();
-        let units: f64 = hidden.values.iter().zip(&weights).map(|(count, weight)| count * weight).sum();
-        // Rows of weight have their rates as often.
-        let weight = part.copy.weights.iter().fold(rate.value.clone(), |sum, atom| Sum {
-            terms: sum
-                .terms
-                .into_iter()
-                .map(|mut term| {
-                    term.factors.push(cavi_algebra::Factor::of(atom.clone()));
-                    term
-                })
-                .collect(),
-        });
-        let selected = !part.copy.selections.is_empty();
-        let letters = &part.letters;
-        let bound = self.bound.array(hidden.array);
-        let shape = &world.shapes[hidden.array.index()];
-        let there = |place: &[usize]| exists(array, place) && bound.entry(shape, place).1;
-        let restricted = array.restriction.is_some() || bound.has_missing();
-        let all = if selected {
-            self.selected_total(part, world, &there)
-        } else if restricted {
-            total(world, &weight, letters, Some(&there))
-        } else {
-            total(world, &weight, letters, None)
-        };
-        factorials.total() + odds * all - weighted(units, ln(odds))
-    }
-
-    /// The sum of rates that an index latent selects, entry by entry.
-    fn selected_total(&self, part: &Part<'_>, world: &World<'_>, there: &dyn Fn(&[usize]) -> bool) -> f64 {
-        let shape = &world.shapes[part.hidden.array.index()];
-        let cells: usize = shape.iter().product();
-        let mut sum = Accumulator::default();
-        for start in (0..cells).step_by(CHUNK) {
-            let mut every = Hidden {
-                coordinates: vec![Vec::new(); shape.len()],
-                values: Vec::new(),
-                weights: None,
-                ..part.hidden.clone()
-            };
-            for cell in start..cells.min(start + CHUNK) {
-                let place = unflat(shape, cell);
-                if there(&place) {
-                    every.coordinates.iter_mut().zip(place).for_each(|(column, own)| column.push(own as u32));
-                    every.values.push(0.0);
-                }
-            }
-            let own = Part {
-                copy: part.copy,
-                weights: part.weights.iter().map(Weights::clone).collect(),
-                hidden: &every,
-                letters: part.letters.clone(),
-                slices: part.slices.clone(),
-                ..*part
-            };
-            let entries = 0..every.values.len();
-            let mut batch = self.batch(&own, world, entries.clone());
-            self.logs_of(&own, &mut batch, entries).into_iter().for_each(|log| sum.add(exp(log)));
-        }
-        sum.total()
-    }
 }
 
 impl Clone for Weights {
@@ -696,6 +681,11 @@ impl Clone for Weights {
             },
         }
     }
+}
+
+/// Whether what is predicted of an array has a probability.
+pub(super) fn is_discrete(array: &cavi_algebra::Array) -> bool {
+    matches!(array.support, Support::Count | Support::Binary | Support::Index(_))
 }
 
 /// `count * log`, 0 where the count is.

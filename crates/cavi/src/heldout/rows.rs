@@ -141,7 +141,7 @@ impl RowAxes<'_> {
             let given = place.map(|place| asked.remove(place).1);
             let by_file = given.is_some();
             // The counts of the first part may be given for what is thinned.
-            let split = way_of(self.model, statement, by_file && !self.thins(statement));
+            let split = way_of(self.model, statement, by_file && !self.thins(statement), false);
             let (what, draw) = match (reads, given) {
                 (false, _) => (What::Nothing, None),
                 (true, Some(Asking::Files(files))) => (What::AllBut(files), None),
@@ -170,6 +170,6 @@ impl RowAxes<'_> {
 
     /// Whether counts are thinned where a fraction is asked for.
     fn thins(&self, statement: &Statement) -> bool {
-        way_of(self.model, statement, false) == Way::Units
+        way_of(self.model, statement, false, false) == Way::Units
     }
 }

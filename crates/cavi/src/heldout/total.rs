@@ -41,9 +41,31 @@ pub(super) fn total(world: &World<'_>, rate: &Sum, letters: &[LetterId], exists:
 
 /// By contraction; `None` where the term is no product of arrays at letters.
 fn contracted(world: &World<'_>, term: &Term, letters: &[LetterId]) -> Option<f64> {
+    kept(world, term, letters, &[]).map(|own| own.at(&[]))
+}
+
+/// What is left of a product of arrays when some of its letters were summed over.
+pub(super) struct Kept {
+    factor: f64,
+    /// Each with the place of its letters among those that were kept.
+    tensors: Vec<(Tensor, Vec<usize>)>,
+}
+
+impl Kept {
+    /// The sum at a position of each letter that was kept; further positions are not read.
+    pub fn at(&self, place: &[usize]) -> f64 {
+        self.tensors.iter().fold(self.factor, |product, (tensor, letters)| {
+            let own = letters.iter().zip(&tensor.sizes);
+            product * tensor.values[own.fold(0, |cell, (letter, size)| cell * size + place[*letter])]
+        })
+    }
+}
+
+/// The sum over every value of some letters, at each value of others; `None` where the term is no product of arrays at letters.
+pub(super) fn kept(world: &World<'_>, term: &Term, letters: &[LetterId], kept: &[LetterId]) -> Option<Kept> {
     let all: Vec<LetterId> = letters.iter().chain(&term.sums).copied().collect();
     let plain = |letter: &LetterId| world.symbols.letter(*letter).parent.is_none();
-    if !all.iter().all(plain) {
+    if !all.iter().chain(kept).all(plain) {
         return None;
     }
     let mut tensors: Vec<Tensor> = Vec::new();
@@ -84,7 +106,12 @@ fn contracted(world: &World<'_>, term: &Term, letters: &[LetterId]) -> Option<f6
         }
         tensors.push(sum_out(world, &with, letter));
     }
-    Some(tensors.iter().fold(result, |product, tensor| product * tensor.values[0]))
+    let placed = |tensor: Tensor| {
+        let place = |letter: &LetterId| kept.iter().position(|own| own == letter);
+        let places: Option<Vec<usize>> = tensor.letters.iter().map(place).collect();
+        Some((tensor, places?))
+    };
+    Some(Kept { factor: result, tensors: tensors.into_iter().map(placed).collect::<Option<_>>()? })
 }
 
 /// The product of tensors summed over a letter that all of them hold.

@@ -5,6 +5,7 @@
 //! as one with the same posterior that is cheaper, or loses fewer digits, or *checks* it and refuses what cannot run. A
 //! restated program is derived anew, by `derive_again` and nowhere else.
 
+mod choices;
 mod coincidences;
 mod derive;
 pub(crate) mod entries;
@@ -112,7 +113,9 @@ pub static STEPS: [Step; 7] = [
     Step {
         name: "closed forms",
         reason: "some updates have a closed form only for some values of constants and data",
-        action: Action::Check(|problem| [modes::check(problem), coincidences::check(problem)].concat()),
+        action: Action::Check(|problem| {
+            [choices::check(problem), modes::check(problem), coincidences::check(problem)].concat()
+        }),
     },
     Step {
         name: "origin",
@@ -163,6 +166,28 @@ impl Problem {
     /// The problem in the coordinates in which the data were given: those of posteriors, files and scores.
     pub fn as_given(&self) -> &Problem {
         self.moved.as_ref().map_or(self, |moved| &moved.from)
+    }
+
+    /// The same program, restated as it is, with other data of the same kind: values, numbers of rows, which entries are missing.
+    ///
+    /// # Errors
+    /// As [`prepare`].
+    pub(crate) fn with_data(&self, binding: Binding) -> Result<Problem, Error> {
+        let Problem { source, model, equations, restated, .. } = self.as_given();
+        let mut problem = Problem {
+            source: Arc::clone(source),
+            model: model.clone(),
+            equations: equations.clone(),
+            binding,
+            restated: restated.clone(),
+            moved: None,
+        };
+        crate::stack::with_room(|| {
+            for step in STEPS.iter().filter(|step| !matches!(step.action, Action::Restate(_))) {
+                problem = step.take(problem)?;
+            }
+            Ok(problem)
+        })
     }
 
     /// Parameters in the coordinates of the data as those of the run.

@@ -22,9 +22,11 @@ use std::collections::BTreeMap;
 
 use cavi_algebra::Support;
 use cavi_executor::{BoundArray, Parameters};
+use serde_json::{Map, Value, json};
 
 use crate::bind::{DataError, Hidden};
 use crate::dimensions::Dimension;
+use crate::directory::number;
 use crate::error::Error;
 use crate::heldout::{expected, is_there};
 use crate::prepare::Problem;
@@ -208,6 +210,22 @@ pub struct Measured {
     pub standard_error: Option<f64>,
     /// The value for popularity.
     pub popularity: f64,
+}
+
+/// The metrics of each array by their name, as JSON.
+pub fn json(measured: &[Measured]) -> Value {
+    let mut arrays: Map<String, Value> = Map::new();
+    for own in measured {
+        let json = json!({
+            "value": number(own.value),
+            "standard_error": own.standard_error.map_or(Value::Null, number),
+            "popularity": number(own.popularity),
+            "n": own.count,
+        });
+        let entry = arrays.entry(own.array.clone()).or_insert_with(|| Value::Object(Map::new()));
+        entry[own.metric.name()] = json;
+    }
+    Value::Object(arrays)
 }
 
 /// Metrics of what is held out of an array, for the average of the expectations of several fits; ranked along an axis, the last where none is named.

@@ -9,5 +9,5 @@ mod start;
 
 pub(crate) use axes::RowAxes;
 pub(crate) use earlier::{Earlier, with_constants};
-pub(crate) use own::fit_own;
+pub(crate) use own::{fit_own, only};
 pub(crate) use start::start;

@@ -59,6 +59,7 @@ pub(crate) fn fit_own(
     let settings = Settings {
         schedule: Some(Schedule { items }),
         warmup: Some(Vec::new()),
+        batch: Some(crate::Batch::Off),
         given: Some(given),
         restarts: Some(1),
         ..settings.clone()
@@ -68,7 +69,7 @@ pub(crate) fn fit_own(
 }
 
 /// The items of a schedule, as far as they update such blocks.
-fn only(items: &[Item], is_own: &dyn Fn(&BlockId) -> bool) -> Vec<Item> {
+pub(crate) fn only(items: &[Item], is_own: &dyn Fn(&BlockId) -> bool) -> Vec<Item> {
     let mut kept = Vec::new();
     for item in items {
         let step = match &item.step {

@@ -12,19 +12,21 @@
 mod statement;
 mod write;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use cavi_algebra::{ArrayId, ArrayKind, Mode};
 use cavi_executor::{Bound, BoundArray};
+use cavi_files::memory;
 use cavi_model::{Model, Statement};
-use rand::SeedableRng;
+use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::bind::{DataError, Inputs, Labels, bind_to_draw};
+use crate::bind::{Binding, DataError, Inputs, Labels, bind_to_draw};
 use crate::compile::{Compiled, Source};
 use crate::error::Error;
 use crate::heldout::{sources, unflat};
+use crate::prepare::Problem;
 use crate::reopen::Reopened;
 use crate::row_totals::RowTotals;
 use statement::Drawing;
@@ -140,6 +142,105 @@ pub fn from_fit(fit: &Reopened, asked: &Asked) -> Result<Simulated, Error> {
     Ok(simulated)
 }
 
+/// Data like those of a problem, given the values of some latents: the others, `anew`, are drawn from their statements, and the data
+/// given all of them. What is missing stays missing, and rows of counts keep their totals.
+///
+/// # Errors
+/// Draws that have no value, and data that no statement draws.
+pub(crate) fn like(
+    problem: &Problem,
+    values: Vec<(ArrayId, Vec<f64>)>,
+    anew: &BTreeSet<ArrayId>,
+    rng: &mut dyn RngCore,
+) -> Result<Binding, Error> {
+    let Problem { model, binding, .. } = problem;
+    let (symbols, bound) = (&model.symbols, &binding.bound);
+    let is_drawn = |own: &&Statement| own.observed || anew.contains(&own.target);
+    let wanted: Vec<&Statement> = model.statements.iter().filter(is_drawn).collect();
+    let mut simulated = Simulated {
+        model: model.clone(),
+        bound: bound.clone(),
+        labels: Labels::default(),
+        latents: Vec::new(),
+        data: Vec::new(),
+        assumed: Vec::new(),
+    };
+    for (array, own) in values {
+        simulated.bound.arrays[array.index()] = Some(BoundArray::full(own));
+    }
+    for own in wanted.iter().filter(|own| own.observed) {
+        simulated.bound.arrays[own.target.index()] = None;
+    }
+    let with = wanted.iter().filter(|own| own.observed && needs_total(own));
+    let own: BTreeMap<ArrayId, RowTotals> =
+        with.map(|own| (own.target, RowTotals::of(symbols, bound, own.target))).collect();
+    let total = |array: ArrayId, first: usize| {
+        let place = unflat(&bound.shape(symbols, array), first);
+        own.get(&array).map_or(0.0, |own| own.at(&|dimension| place[dimension]))
+    };
+    simulated.draw(&problem.source, &wanted, rng.next_u64(), &total)?;
+    if let Some((name, largest)) = simulated.far().first() {
+        return Err(DataError::new(format!(
+            "data drawn from this fit are no data: draws of `{name}` reach {largest:.1e}"
+        ))
+        .possible("priors of what is a row's own that are not too vague to be drawn from")
+        .help("`--rows AXIS` draws rows of the data in place of data from the fit")
+        .into());
+    }
+    let mut arrays = bound.arrays.clone();
+    for id in &simulated.data {
+        let seen = bound.array(*id);
+        arrays[id.index()] = Some(as_seen(seen, simulated.bound.array(*id), &bound.shape(symbols, *id)));
+    }
+    Ok(Binding { bound: Bound { axes: bound.axes.clone(), arrays }, ..binding.clone() })
+}
+
+/// A draw of all entries in the form that the data have, where these were seen.
+fn as_seen(seen: &BoundArray, drawn: &BoundArray, shape: &[usize]) -> BoundArray {
+    let value = |place: &[usize]| drawn.entry(shape, place).0;
+    match seen {
+        BoundArray::Dense { values, observed } => {
+            let cells = 0..values.len();
+            let values = cells.map(|cell| match observed.as_ref().is_none_or(|own| own[cell]) {
+                true => value(&unflat(shape, cell)),
+                false => 0.0,
+            });
+            BoundArray::Dense { values: values.collect(), observed: observed.clone() }
+        }
+        BoundArray::Sparse { indices, values, observed, unlisted_zero: false } => {
+            let place = |entry: usize| -> Vec<usize> {
+                indices.iter().map(|column| column[entry] as usize).collect()
+            };
+            let is_seen = |entry: usize| observed.as_ref().is_none_or(|own| own[entry]);
+            let values =
+                (0..values.len()).map(|entry| if is_seen(entry) { value(&place(entry)) } else { 0.0 });
+            BoundArray::Sparse {
+                indices: indices.clone(),
+                values: values.collect(),
+                observed: observed.clone(),
+                unlisted_zero: false,
+            }
+        }
+        BoundArray::Sparse { observed, .. } => {
+            let mut indices: Vec<Vec<u32>> = vec![Vec::new(); shape.len()];
+            let (mut values, mut is_seen) = (Vec::new(), Vec::new());
+            for cell in 0..shape.iter().product() {
+                let place = unflat(shape, cell);
+                let seen = seen.entry(shape, &place).1;
+                let (own, there) = drawn.entry(shape, &place);
+                if seen && (own == 0.0 || !there) {
+                    continue;
+                }
+                indices.iter_mut().zip(&place).for_each(|(column, own)| column.push(*own as u32));
+                values.push(if seen { own } else { 0.0 });
+                is_seen.push(seen);
+            }
+            let observed = observed.as_ref().map(|_| is_seen);
+            BoundArray::Sparse { indices, values, observed, unlisted_zero: true }
+        }
+    }
+}
+
 /// The total of a row of an array by the place of its first element in C order.
 type Total<'a> = dyn Fn(ArrayId, usize) -> f64 + 'a;
 
@@ -176,10 +277,19 @@ impl Simulated {
                 let target = statement.target;
                 let cells: f64 =
                     self.bound.shape(&self.model.symbols, target).iter().map(|size| *size as f64).product();
+                let name = &self.model.symbols.array(target).name;
                 if cells > MOST {
-                    let name = &self.model.symbols.array(target).name;
                     return Err(DataError::new(format!("`{name}` would have {cells:.3e} entries"))
                         .possible(format!("at most {MOST:.0e} entries of an array"))
+                        .into());
+                }
+                // The draw, and what is drawn from.
+                let needed = 2.0 * cells * size_of::<f64>() as f64;
+                if memory::left().is_some_and(|left| needed > left as f64) {
+                    let needed = memory::text(needed as usize);
+                    return Err(DataError::new(format!("a draw of `{name}` takes {needed} of memory"))
+                        .possible(memory::left_in_words())
+                        .help("fewer positions on its axes (`--set AXIS=SIZE`)")
                         .into());
                 }
                 let mut rng = ChaCha8Rng::seed_from_u64(seed);

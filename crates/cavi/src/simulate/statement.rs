@@ -85,17 +85,26 @@ impl Drawing<'_> {
             .collect();
         let mut out = vec![0.0; cells.len()];
         let array = self.array();
-        let refuse = |reason: String| self.error(format!("`{}` cannot be drawn: {reason}", array.name));
+        let refuse = |reason: String| {
+            let error = self.error(format!("`{}` cannot be drawn: {reason}", array.name));
+            Box::new(error.help(format!(
+                "give `{}` a prior that has draws, or draw from a fit, which has its value: `cavi simulate DIR`",
+                array.name
+            )))
+        };
         self.statement.family.draw(&values, rng, &mut out).map_err(refuse)?;
         let declared = if array.kind == ArrayKind::Data { array.support } else { Support::Real };
         for (cell, value) in cells.into_iter().zip(out) {
             if let Some(expected) = misfit(declared, value) {
                 let family = self.statement.family.name();
                 let what = if array.kind == ArrayKind::Data { ", which is declared so," } else { "" };
-                return Err(self.error(format!(
+                let error = self.error(format!(
                     "a draw of `{}`{what} is {value}, and must be {expected}: {family} has draws that are not",
                     array.name
-                )));
+                ));
+                return Err(Box::new(
+                    error.help("declare a type that holds all draws of the family, or take another family"),
+                ));
             }
             drawn[cell] = value;
         }

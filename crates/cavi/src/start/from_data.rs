@@ -208,6 +208,9 @@ impl Context<'_> {
             );
         }
         let count = self.binding.bound.size_of(symbols, letter);
+        if count == 0 {
+            return Ok(Vec::new());
+        }
         let matrix = self.unfold(data, &sides.rest, &sides.places, Origin::Own)?;
         let mut found = cluster(matrix.view(), count, &mut draw);
         if target.support != Support::Real {

@@ -131,10 +131,13 @@ fn one_block_is_explained_alone() {
         equations: &equations,
         program: &[],
         stated: &[],
+        defined: &[],
+        notation: &crate::print::Notation::default(),
         standard: &Families,
         run: &crate::print::Run::default(),
         schedule: None,
         level: crate::print::Level::Full,
+        columns: crate::print::Columns::One,
         about: &[],
     }
     .explain(BlockId(1), Format::Text);

@@ -126,7 +126,7 @@ fn latex() {
     let shown = derivation(&lda(), &program(), &Families, Format::Latex);
     for line in [
         "theta[d, :k] \\ensuremath{\\sim} Dirichlet(alpha)~~~~~~~~~~\\# one vector over k for each d \\\\\n",
-        "  \\phi_{dvk} &\\propto \\exp(\\mathrm{E}[\\ln \\theta_{dk}] + \\mathrm{E}[\\ln \\beta_{kv}])\n",
+        "  \\phi_{dvk} &\\propto \\exp(\\mathrm{E}[\\ln \\theta_{dk}] + \\mathrm{E}[\\ln \\beta_{kv}]) \\label{eq:lda:shares:1}\n",
         "  \\mathrm{concentration}^{\\theta}_{dk} &= \\alpha + \\sum_{v} n_{dv} \\, \\phi_{dvk} \\label{eq:lda:theta} \\\\\n",
     ] {
         assert!(shown.contains(line), "{line}{shown}");

@@ -46,7 +46,13 @@ fn world() -> World {
 
 impl World {
     fn scope(&self) -> Scope<'_> {
-        Scope { symbols: &self.symbols, blocks: &self.blocks, sites: &self.sites, auxiliaries: &[] }
+        Scope {
+            symbols: &self.symbols,
+            blocks: &self.blocks,
+            sites: &self.sites,
+            auxiliaries: &[],
+            taken: &[],
+        }
     }
 
     fn both(&self, terms: Vec<Term>) -> (String, String) {

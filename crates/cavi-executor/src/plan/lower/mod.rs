@@ -61,6 +61,8 @@ pub struct Lowering<'a, 'l> {
     pub limit: usize,
     /// Whether squares over the data may be multiplied out where that is faster.
     pub(super) opens: bool,
+    /// The axis whose sums are kept shard by shard: of what all shards share they are to be free.
+    pub(crate) cut: Option<AxisId>,
     /// Of how many entries one was in the sum that is lowered, or 0; and the nodes of the sums in which one was.
     pub(super) opened_here: Cell<usize>,
     pub(super) opened: Vec<Opened>,
@@ -121,6 +123,7 @@ impl<'a, 'l> Lowering<'a, 'l> {
             maps: Maps::default(),
             limit: limit(equations, bound, layouts),
             opens: true,
+            cut: None,
             opened_here: Cell::new(0),
             opened: Vec::new(),
             streaming: false,

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use cavi_algebra::{ArrayId, Block, BlockId, Equations, LetterId, Natural, SiteId, Statistic, Sum, Term};
+use cavi_algebra::{
+    ArrayId, AxisId, Block, BlockId, Equations, LetterId, Natural, SiteId, Statistic, Sum, Term,
+};
 
 use super::{Dim, Lowering, Unplanned};
 use crate::data::Bound;
@@ -12,13 +14,19 @@ use crate::plan::site::plan_site;
 use crate::plan::tensor::{Loop, NodeId, Operation, Part};
 use crate::plan::{AscentPlan, BlockPlan, InOrder, Plan};
 
-/// Lowers a program. If not `opens`, no square over the data is multiplied out for speed.
-pub fn lower<'a>(equations: &'a Equations, bound: &'a Bound, opens: bool) -> Result<Plan<'a>, Unplanned> {
+/// Lowers a program. If not `opens`, no square over the data is multiplied out for speed; with an axis that is `cut`, sums over it are taken
+/// before what all its shards share comes in.
+pub fn lower<'a>(
+    equations: &'a Equations,
+    bound: &'a Bound,
+    opens: bool,
+    cut: Option<AxisId>,
+) -> Result<Plan<'a>, Unplanned> {
     let missing = |array: ArrayId| bound.array(array).has_missing();
     let layout = |block| Arc::new(Layout::new(equations, bound, block, &missing));
     let layouts: Vec<Arc<Layout>> = equations.blocks.iter().map(layout).collect();
     let mut lowering = Lowering::new(equations, bound, &layouts);
-    lowering.opens = opens;
+    (lowering.opens, lowering.cut) = (opens, cut);
     let mut sites = Vec::new();
     for site in 0..equations.sites.len() {
         let site = SiteId::from(site);

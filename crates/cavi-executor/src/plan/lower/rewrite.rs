@@ -12,6 +12,7 @@ use super::Lowering;
 use crate::data::BoundArray;
 use crate::layout::is_one_vector;
 use crate::plan::gather::{has_gathered, is_gathered, is_known_log};
+use crate::plan::passes::places::is_below;
 
 /// Squares over fewer entries stay squares.
 const MANY: usize = 1 << 17;
@@ -21,7 +22,8 @@ const FEW: usize = 1 << 16;
 
 impl<'a> Lowering<'a, '_> {
     /// Rewrites that make every term a product of arrays: second moments split into means and covariances, `[a != b]` into
-    /// `1 - [a = b]`, expected squares opened, masks without a missing entry dropped.
+    /// `1 - [a = b]`, or into `[a < b] + [b < a]` where the rest may be infinite for equal letters, expected squares opened,
+    /// masks without a missing entry dropped.
     pub(super) fn rewritten(&mut self, sum: &Sum) -> Sum {
         let mut queue: Vec<Term> = sum.terms.iter().rev().cloned().collect();
         let mut out = Sum::zero();
@@ -53,6 +55,16 @@ impl<'a> Lowering<'a, '_> {
                         if self.never_equal(left, right) || self.lists_apart(&term, left, right) =>
                     {
                         queue.push(without());
+                        continue 'next;
+                    }
+                    // The difference of two infinities is no number, and 0 times one is 0.
+                    Atom::Different(left, right) if self.has_pole(&without()) => {
+                        let rest = without();
+                        for (less, more) in [(right, left), (left, right)] {
+                            let mut ordered = rest.clone();
+                            ordered.factors.push(Factor::of(Atom::Less(less.clone(), more.clone())));
+                            queue.extend(canonical(&mut self.symbols, &Sum::term(ordered)).terms);
+                        }
                         continue 'next;
                     }
                     Atom::Different(left, right) => {
@@ -123,6 +135,41 @@ impl<'a> Lowering<'a, '_> {
             out.terms.push(term);
         }
         out
+    }
+
+    /// Whether a factor divides by data or constants, or is a function of them that is infinite at 0. Data that exist for
+    /// different letters alone, and distances, are 0 where the letters are equal.
+    fn has_pole(&self, term: &Term) -> bool {
+        let is_known = |factor: &Factor| matches!(&factor.atom, Atom::Value(array, _) if self.symbols.array(*array).kind != ArrayKind::Latent);
+        let reads_known = |sum: &Sum| sum.terms.iter().flat_map(|term| &term.factors).any(is_known);
+        // `x + 1` is not 0 for what is not negative.
+        let away_from_0 = |sum: &Sum| {
+            sum.terms.iter().all(|term| term.coefficient.0 > 0.0)
+                && sum.terms.iter().any(|term| term.factors.is_empty() && term.sums.is_empty())
+        };
+        term.factors.iter().any(|factor| match &factor.atom {
+            Atom::Value(..) => factor.power < 0 && is_known(factor),
+            Atom::Group(inner) => {
+                factor.power < 0 && reads_known(inner) || inner.terms.iter().any(|term| self.has_pole(term))
+            }
+            Atom::Apply(function, arguments) => {
+                // Also of one that is not defined for numbers below 0, such as a root.
+                let is_entire = matches!(
+                    function,
+                    Function::Exp
+                        | Function::SinePi
+                        | Function::Logistic
+                        | Function::Softplus
+                        | Function::EvenSoftplus
+                        | Function::LogisticCurvature
+                        | Function::Phi
+                );
+                let base = &arguments[0];
+                let is_listing = arguments.get(1).is_some_and(Sum::is_zero);
+                !is_entire && reads_known(base) && !away_from_0(base) && !is_listing
+            }
+            _ => false,
+        })
     }
 
     /// Whether a term reads what a site has, and an array that lists no entry where two of its letters are equal: sites stand
@@ -323,7 +370,10 @@ impl<'a> Lowering<'a, '_> {
         let size = innermost
             .map(|letter| self.bound.size_of(&self.symbols, *letter))
             .fold(1_usize, |product, size| product.saturating_mul(size));
-        sparse || !self.streaming && (size > self.limit || (size >= MANY && self.opens_well(sum, rest, size)))
+        sparse
+            || !self.streaming
+                && (size > self.limit
+                    || ((size >= MANY || self.cut.is_some()) && self.opens_well(sum, rest, size)))
     }
 
     /// Whether a square over so many entries of dense data is better opened: `sum (x - t)^2 = sum x^2 - 2 sum x t + sum t^2` needs
@@ -347,11 +397,16 @@ impl<'a> Lowering<'a, '_> {
                 _ => None,
             })
             .collect();
-        let opens = self.opens
-            && !products.is_empty()
-            && (!masked || is_one_precision())
-            && !data.is_empty()
-            && data.iter().all(|array| self.is_nearly_centred(*array));
+        // Residuals would follow from what all shards of an axis share, and their sums with them.
+        let is_cut = self.cut.is_some_and(|axis| {
+            sum.free_letters(&self.symbols).iter().any(|letter| is_below(&self.symbols, *letter, axis))
+        });
+        let opens = is_cut && !data.is_empty()
+            || self.opens
+                && !products.is_empty()
+                && (!masked || is_one_precision())
+                && !data.is_empty()
+                && data.iter().all(|array| self.is_nearly_centred(*array));
         if opens {
             self.opened_here.set(self.opened_here.get().max(size));
         }

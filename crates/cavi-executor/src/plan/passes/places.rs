@@ -9,10 +9,10 @@
 //! An axis is not cut where positions meet otherwise than in a sum: where it is a slice of a block, where copies along it move
 //! one after another, where data say at which of its positions others are looked up, and where two letters run over it at once.
 
-use cavi_algebra::{ArrayKind, AxisId, Equations, LetterId, Support, Symbols};
+use cavi_algebra::{ArrayKind, AxisId, Block, Equations, LetterId, Support, Symbols};
 
 use crate::plan::passes::Context;
-use crate::plan::tensor::{Access, Along, Contraction, Index, Node, Operation};
+use crate::plan::tensor::{Access, Along, Contraction, Index, Node, NodeId, Operation, Source};
 use crate::plan::{Plan, Unplanned};
 
 /// Where the values of a step lie when an axis is cut.
@@ -52,15 +52,29 @@ pub fn place(plan: &mut Plan, context: &Context) -> Result<(), Unplanned> {
 }
 
 /// Whether a letter runs over an axis, or over one that is ragged in it.
-fn is_below(symbols: &Symbols, letter: LetterId, axis: AxisId) -> bool {
+pub(crate) fn is_below(symbols: &Symbols, letter: LetterId, axis: AxisId) -> bool {
     symbols.lineage(letter).iter().any(|own| symbols.letter(*own).axis == axis)
 }
 
+/// Whether the values of a letter belong to positions of an axis.
+pub(crate) fn carries(symbols: &Symbols, axis: AxisId, along: Along) -> bool {
+    match along {
+        Along::Axis(own) | Along::Pairs(own) => {
+            let above = |axis: &AxisId| symbols.axis(*axis).parent;
+            std::iter::successors(Some(own), above).any(|own| own == axis)
+        }
+        Along::Entries(array) => {
+            symbols.array(array).letters.iter().any(|letter| is_below(symbols, *letter, axis))
+        }
+        Along::Plain => false,
+    }
+}
+
 /// An axis that may be cut.
-struct Axis<'p> {
-    axis: AxisId,
-    equations: &'p Equations,
-    plan: &'p Plan<'p>,
+pub(crate) struct Axis<'p> {
+    pub axis: AxisId,
+    pub equations: &'p Equations,
+    pub plan: &'p Plan<'p>,
 }
 
 impl Axis<'_> {
@@ -69,17 +83,7 @@ impl Axis<'_> {
     }
 
     fn carries(&self, along: Along) -> bool {
-        let symbols = &self.equations.symbols;
-        match along {
-            Along::Axis(axis) | Along::Pairs(axis) => {
-                let above = |axis: &AxisId| symbols.axis(*axis).parent;
-                std::iter::successors(Some(axis), above).any(|own| own == self.axis)
-            }
-            Along::Entries(array) => {
-                symbols.array(array).letters.iter().any(|letter| self.carries_letter(*letter))
-            }
-            Along::Plain => false,
-        }
+        carries(&self.equations.symbols, self.axis, along)
     }
 
     /// Why the program does not let the axis be cut.
@@ -87,35 +91,37 @@ impl Axis<'_> {
         let symbols = &self.equations.symbols;
         let over = |letter: &LetterId| symbols.letter(*letter).axis == self.axis;
         for (block, plan) in self.equations.blocks.iter().zip(&self.plan.blocks) {
+            let carries = |letter: &LetterId| self.carries_letter(*letter);
             let mut members = block.members.iter().zip(&block.slices);
-            if let Some((member, slices)) = members.find(|(_, slices)| slices.iter().any(over)) {
+            if let Some((member, slices)) = members.find(|(_, slices)| slices.iter().any(carries)) {
                 let array = symbols.array(*member);
                 let letter = |letter: &LetterId| {
                     let sign = if slices.contains(letter) { ":" } else { "" };
                     format!("{sign}{}", symbols.letter(*letter).name)
                 };
                 let letters: Vec<String> = array.letters.iter().map(letter).collect();
-                return Some(format!(
-                    "`{}[{}]` is one vector over all of it",
-                    array.name,
-                    letters.join(", ")
-                ));
+                let what = format!("`{}[{}]`", array.name, letters.join(", "));
+                return Some(match slices.iter().any(over) {
+                    true => format!("{what} is one vector over all of it"),
+                    false => format!("{what} has vectors of different lengths along it"),
+                });
             }
             let name = || &symbols.array(block.members[0]).name;
-            if block.classes.is_some_and(|letter| over(&letter)) {
+            if block.classes.as_ref().is_some_and(carries) {
                 return Some(format!("its positions are the classes of `{}`", name()));
             }
-            let meets = |step: &crate::plan::InOrder| {
-                let letter = block.plates[step.place];
-                // Copies that meet within a group alone stay with it.
-                over(&letter) || step.groups.is_none() && self.carries_letter(letter)
-            };
-            if plan.in_order.iter().any(meets) {
-                return Some(format!("copies of `{}` move one after another along it", name()));
+            let mut moves = plan.in_order.iter().map(|step| block.plates[step.place]).filter(carries);
+            if let Some(letter) = moves.next() {
+                let along = if over(&letter) { "along it" } else { "within its positions" };
+                return Some(format!("copies of `{}` move one after another {along}", name()));
+            }
+            let climbs = block.ascent.as_ref().is_some_and(|ascent| ascent.curvature.is_none());
+            if climbs && self.is_local(block) {
+                return Some(format!("`{}` has no closed form, and all its copies climb together", name()));
             }
         }
         for array in symbols.arrays.iter().filter(|array| array.kind != ArrayKind::Latent) {
-            if array.support == Support::Index(self.axis) {
+            if matches!(array.support, Support::Index(axis) if self.carries(Along::Axis(axis))) {
                 return Some(format!("`{}` says which of its positions are read", array.name));
             }
             let own: Vec<LetterId> =
@@ -133,8 +139,54 @@ impl Axis<'_> {
 
     /// The place of every step, or the step in which positions meet.
     fn places(&self) -> Result<Vec<Place>, String> {
+        for site in self.plan.sites.iter().flatten().filter(|site| !self.carries_any(site.weight)) {
+            if let Some(step) = site.inputs().find(|input| self.carries_any(*input)) {
+                return Err(format!("{} is looked up where its positions are not", self.named(step)));
+            }
+        }
+        let sites = self.equations.sites.iter().zip(&self.plan.sites);
+        for (site, plan) in sites.filter_map(|(site, plan)| Some((site, plan.as_ref()?))) {
+            for (addend, own) in plan.addends.iter().zip(&site.addends) {
+                for mode in &addend.modes {
+                    let factor = &self.plan.nodes[mode.factor.index()];
+                    let categories = &factor.dims[mode.row_dims(factor, own.letters.len())..];
+                    if categories.iter().any(|along| self.carries(*along)) {
+                        return Err(format!("{} has its positions as categories", self.named(mode.factor)));
+                    }
+                }
+            }
+        }
         let nodes = self.plan.nodes.iter().enumerate();
-        nodes.map(|(index, node)| self.place(node).map_err(|why| format!("step {index} {why}"))).collect()
+        let place = |(index, node)| {
+            let named = || self.named(NodeId(index as u32));
+            self.place(node).map_err(|why| format!("{} {why}", named()))
+        };
+        nodes.map(place).collect()
+    }
+
+    /// A step, by what of the program it follows from.
+    fn named(&self, id: NodeId) -> String {
+        let symbols = &self.equations.symbols;
+        let (mut seen, mut rest) = (vec![false; self.plan.nodes.len()], vec![id]);
+        let mut names: Vec<&str> = Vec::new();
+        while let Some(node) = rest.pop() {
+            if std::mem::replace(&mut seen[node.index()], true) {
+                continue;
+            }
+            let own = &self.plan.nodes[node.index()];
+            if let Source::Block(block) = own.source() {
+                let members = &self.equations.block(block).members;
+                names.extend(members.iter().map(|member| symbols.array(*member).name.as_str()));
+            }
+            rest.extend(own.reads());
+        }
+        names.sort_unstable();
+        names.dedup();
+        let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+        match names.len() {
+            0 => format!("step {}, which follows from data alone,", id.index()),
+            _ => format!("step {}, which follows from {},", id.index(), names.join(", ")),
+        }
     }
 
     fn place(&self, node: &Node) -> Result<Place, String> {
@@ -184,8 +236,18 @@ impl Axis<'_> {
         })
     }
 
+    /// Whether the copies of a block belong to positions of the axis.
+    pub fn is_local(&self, block: &Block) -> bool {
+        block.plates.iter().any(|letter| self.carries_letter(*letter))
+    }
+
+    /// Whether a dimension of a step carries the axis.
+    pub fn carries_any(&self, node: NodeId) -> bool {
+        self.plan.nodes[node.index()].dims.iter().any(|along| self.carries(*along))
+    }
+
     /// Whether a contraction sums over the axis.
-    fn sums(&self, part: &Contraction, node: &Node) -> Result<bool, String> {
+    pub fn sums(&self, part: &Contraction, node: &Node) -> Result<bool, String> {
         let letters: Vec<bool> = part.letters.iter().map(|letter| self.carries(letter.along)).collect();
         if letters.iter().filter(|carries| **carries).count() > 1 {
             return Err("runs over it twice at once".to_owned());

@@ -7,6 +7,7 @@ use std::path::Path;
 use hdf5_pure::{AttrValue, DType, Dataset, Error, File, FormatError, Group, VlenStringReadOptions};
 
 use crate::error::{FileError, quote};
+use crate::read::bytes;
 
 /// So many numbers are read at a time.
 const BLOCK: usize = 1 << 18;
@@ -142,6 +143,9 @@ impl Store {
         self.check_size(&shape, size, path)?;
         if let Some(chunk) = dataset.chunk_shape().map_err(wrong)? {
             self.check_size(&chunk, size, path)?;
+            let inflated = chunk.iter().fold(size, |bytes, length| bytes.saturating_mul(*length));
+            let inflated = usize::try_from(inflated).unwrap_or(usize::MAX);
+            bytes::memory_for(inflated, &format!("an array {} in chunks", quoted(path)))?;
         }
         Ok(shape.iter().map(|length| *length as usize).collect())
     }
@@ -225,6 +229,7 @@ impl Store {
     ) -> Result<Vec<T>, FileError> {
         let wrong = |error: Error| damaged(path, &error);
         let cells: usize = shape.iter().product();
+        bytes::memory_for(cells.saturating_mul(size_of::<T>()), &format!("an array {}", quoted(path)))?;
         let rows = shape.first().copied().unwrap_or(1);
         let chunk = dataset.chunk_shape().map_err(wrong)?;
         let chunk = chunk.and_then(|own| own.first().copied()).unwrap_or(1).max(1) as usize;
@@ -256,6 +261,7 @@ impl Store {
         match dataset.dtype().map_err(wrong)? {
             DType::VariableLengthString => {
                 let most = usize::try_from(self.bytes.saturating_mul(MOST_INFLATED)).unwrap_or(usize::MAX);
+                let most = bytes::budget().map_or(most, |budget| most.min(budget));
                 let options =
                     VlenStringReadOptions::new().with_max_elements(shape[0]).with_max_payload_bytes(most);
                 dataset.read_vlen_strings(options).map_err(wrong)

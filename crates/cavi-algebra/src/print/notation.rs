@@ -1,0 +1,221 @@
+//! The symbols of a page: those of the literature for the parameters of q, unless the program says otherwise.
+//!
+//! A page is built with the names of the program, and with words (`shape`, `concentration`) for the parameters of q. Here
+//! its symbols are put in their place: in LaTeX and Markdown all of them, in text those that the program asks for. No symbol
+//! stands for two things. A letter that the program, an index or the size of an axis has taken wears a hat where a parameter
+//! would have it, and one that several factors of q have shows its variable above.
+
+use std::collections::BTreeMap;
+
+use crate::equations::Block;
+use crate::expression::Expression;
+use crate::symbols::{AxisId, SiteId};
+
+use super::Format;
+use super::derivation::Derivation;
+use super::document::Item;
+use super::meanings::each_node;
+use super::model::Defined;
+use super::node::{Call, Element, Node};
+use super::scope::NATURAL;
+use super::words::{Name, name, plain};
+
+/// A symbol that the program chooses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// The variable, or a deterministic name.
+    pub variable: String,
+    /// The parameter of its factor of q; `None` for the variable itself.
+    pub parameter: Option<String>,
+    /// The symbol, as a name: `gamma`, `sigma^2`.
+    pub symbol: String,
+}
+
+/// What a program says about its symbols.
+#[derive(Clone, Debug, Default)]
+pub struct Notation {
+    /// Its choices.
+    pub chosen: Vec<Chosen>,
+    /// Names beside those of arrays that nothing else may be called by.
+    pub taken: Vec<String>,
+}
+
+impl Notation {
+    /// The choices of a program that has these deterministic names.
+    pub fn new(chosen: Vec<Chosen>, defined: &[Defined]) -> Notation {
+        let symbols = chosen.iter().map(|own| own.symbol.trim_end_matches("^2").to_owned());
+        let taken = defined.iter().map(|own| own.name().to_owned()).chain(symbols).collect();
+        Notation { chosen, taken }
+    }
+}
+
+/// A parameter as it stands in the nodes of a page: whose it is, where that is shown, and its word.
+type Key = (Option<Vec<String>>, String);
+
+/// A symbol for a parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Symbol {
+    name: String,
+    /// Whether its variable is shown.
+    of: bool,
+}
+
+impl Derivation<'_> {
+    /// Puts the symbols of a format in the place of words and names.
+    pub(super) fn in_notation(&self, items: &mut [Item], format: Format) {
+        let parameters = self.symbols_of_parameters(format);
+        let variables = if format == Format::Text { BTreeMap::new() } else { self.symbols_of_variables() };
+        let natural = self.scope().natural();
+        let other = self.natural_beside(&parameters).filter(|_| format != Format::Text);
+        each_node(items, &mut |node| match node {
+            Node::Element(element) => {
+                set(element, &parameters, &variables);
+            }
+            Node::Call(Call::Named(name), _) if *name == natural => {
+                if let Some(other) = other {
+                    *name = other.to_owned();
+                }
+            }
+            _ => {}
+        });
+    }
+
+    /// Whether a parameter of a block has a symbol in print.
+    pub(super) fn has_symbol(&self, block: &Block, parameter: &str) -> bool {
+        let key = (self.owner(block), self.scope().standard(parameter));
+        self.symbols_of_parameters(Format::Latex).contains_key(&key)
+    }
+
+    /// The symbols of variables: those that are chosen, and a square for `sigma2` where it is a variance.
+    fn symbols_of_variables(&self) -> BTreeMap<String, String> {
+        let own = self.notation.chosen.iter().filter(|own| own.parameter.is_none());
+        let mut all: BTreeMap<String, String> =
+            own.map(|own| (own.variable.clone(), own.symbol.clone())).collect();
+        for argument in self.stated.iter().flat_map(|stated| {
+            let own = stated.arguments.iter().filter(|own| own.name == Some("var"));
+            own.map(move |own| (stated, &own.value))
+        }) {
+            let (stated, Expression::Value(array, _)) = argument else { continue };
+            let variable = &stated.symbols.array(*array).name;
+            let Some(stem) = variable.strip_suffix('2') else { continue };
+            let numbered =
+                |own: &str| own != variable && own.trim_end_matches(|c: char| c.is_ascii_digit()) == stem;
+            let others = self.scope().names().any(|own| own == stem || numbered(own));
+            if stem.ends_with(char::is_alphabetic) && !others && !self.is_used(stem) {
+                all.entry(variable.clone()).or_insert_with(|| format!("{stem}^2"));
+            }
+        }
+        all
+    }
+
+    /// The symbols of the parameters of q.
+    fn symbols_of_parameters(&self, format: Format) -> BTreeMap<Key, Symbol> {
+        let mut all: Vec<(Key, Symbol)> = Vec::new();
+        let mut used: Vec<&'static [&'static str]> = Vec::new();
+        for block in self.equations.blocks.iter().filter(|block| !block.is_point()) {
+            let words = self.standard.standard(block.family);
+            let alternatives = match format {
+                Format::Text => &[],
+                Format::Latex | Format::Markdown => self.standard.symbols(block.family),
+            };
+            let (symbols, hats) = self.alternative(alternatives, &used);
+            if !symbols.is_empty() && !hats {
+                used.push(symbols);
+            }
+            for (place, word) in words.iter().enumerate() {
+                let key = (self.owner(block), self.scope().standard(word.name));
+                let is_member = |variable: &str| {
+                    block.members.iter().any(|member| self.symbols().array(*member).name == variable)
+                };
+                let chosen = self
+                    .notation
+                    .chosen
+                    .iter()
+                    .find(|own| own.parameter.as_deref() == Some(word.name) && is_member(&own.variable));
+                if let Some(own) = chosen {
+                    all.push((key, Symbol { name: own.symbol.clone(), of: false }));
+                } else if let Some(symbol) = symbols.get(place) {
+                    let name = if hats { format!("{symbol}_hat") } else { (*symbol).to_owned() };
+                    all.push((key, Symbol { name, of: true }));
+                }
+            }
+        }
+        // A symbol that one factor alone has needs no variable above it.
+        let shared = |symbol: &Symbol| all.iter().filter(|(_, other)| other.name == symbol.name).count() > 1;
+        all.iter()
+            .map(|(key, symbol)| (key.clone(), Symbol { of: symbol.of && shared(symbol), ..symbol.clone() }))
+            .collect()
+    }
+
+    /// The first alternative that is free and that no other factor has, else the first that is free, else the first with hats.
+    fn alternative(
+        &self,
+        alternatives: &'static [&'static [&'static str]],
+        used: &[&'static [&'static str]],
+    ) -> (&'static [&'static str], bool) {
+        let free = |own: &&&'static [&'static str]| own.iter().all(|symbol| !self.is_used(symbol));
+        let apart = |own: &&&'static [&'static str]| {
+            free(own) && own.iter().all(|symbol| !used.iter().any(|other| other.contains(symbol)))
+        };
+        let found = alternatives.iter().find(apart).or_else(|| alternatives.iter().find(free));
+        if let Some(own) = found {
+            return (own, false);
+        }
+        let with_hats = alternatives.first().copied().unwrap_or_default();
+        let clear = with_hats.iter().all(|symbol| !self.is_used(&format!("{symbol}_hat")));
+        if clear { (with_hats, true) } else { (&[], false) }
+    }
+
+    /// Whether something else on the page is called so. `a_tau` takes `a`, since `a` with an index could not be told from it;
+    /// `a0` does not.
+    fn is_used(&self, symbol: &str) -> bool {
+        let scope = self.scope();
+        let Name { base, .. } = name(symbol);
+        let clashes = |own: &str| {
+            let other = name(own);
+            plain(own) == plain(symbol)
+                || other.base == base
+                    && (other.subscripts.is_empty()
+                        || other.subscripts.iter().any(|part| part.chars().any(|c| !c.is_ascii_digit())))
+        };
+        let sites = (0..self.equations.sites.len()).map(|site| scope.allocation(SiteId::from(site)));
+        let capitals = (0..self.symbols().axes.len()).filter_map(|axis| scope.capital(AxisId::from(axis)));
+        let bound = (!self.equations.auxiliaries.is_empty()).then(|| scope.auxiliary_base());
+        let derived = sites.chain(capitals).chain(bound).chain([scope.normaliser(), scope.objective()]);
+        let fixed = ["E", "H", "q", "p", "psi", "phi"];
+        scope.names().any(clashes)
+            || self.symbols().letters.iter().any(|letter| clashes(&letter.name))
+            || derived.into_iter().any(|own| clashes(&own))
+            || fixed.contains(&plain(symbol).as_str())
+    }
+
+    /// Another symbol for natural parameters, where a parameter has taken theirs.
+    fn natural_beside(&self, parameters: &BTreeMap<Key, Symbol>) -> Option<&'static str> {
+        let taken = |symbol: &str| parameters.values().any(|own| own.name == symbol);
+        if !taken(&self.scope().natural()) {
+            return None;
+        }
+        NATURAL.into_iter().find(|symbol| !taken(symbol) && !self.scope().is_taken(symbol))
+    }
+}
+
+/// The symbol of an element in its place.
+fn set(element: &mut Element, parameters: &BTreeMap<Key, Symbol>, variables: &BTreeMap<String, String>) {
+    let key = (element.of.clone(), element.name.clone());
+    if let Some(symbol) = parameters.get(&key) {
+        element.name.clone_from(&symbol.name);
+        if !symbol.of {
+            element.of = None;
+        }
+    } else if element.of.is_none() {
+        let bare = element.name.trim_end_matches('~');
+        if let Some(symbol) = variables.get(bare) {
+            element.name = format!("{symbol}{}", &element.name[bare.len()..]);
+        }
+    }
+    for own in element.of.iter_mut().flatten() {
+        if let Some(symbol) = variables.get(own) {
+            own.clone_from(symbol);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! What a fit found, on the screen: shares of components, lines of `report`, orders of `top`, intervals.
+
+use std::fs;
+use std::path::Path;
+
+use crate::common::{cavi, scratch, text};
+use serde_json::Value;
+
+const CLUSTERS: &str = "model clusters\n\naxis sample[n]\naxis side[j]\naxis cluster[k] = 3\n\ndata x[n, j] : real\n\n\
+    pi[:k] ~ Dirichlet(1)\nz[n] ~ Categorical(pi)\nmu[k, j] ~ Normal(0, sd = 10)\nx[n, j] ~ Normal(mu[z[n], j], sd = 1)\n\n\
+    init {\n  mu = kmeans(x)\n}\n\nreport {\n  compare z with known.csv:kind\n  intervals mu\n}\n";
+
+/// Three groups of ten, far apart, in turn.
+fn clusters(directory: &Path) {
+    let mut data = ",a,b\n".to_owned();
+    let mut known = "sample,weight,kind\n".to_owned();
+    for n in 0..30_i32 {
+        let (group, noise) = (n % 3, f64::from(n) / 30.0 - 0.5);
+        data += &format!("s{n},{},{}\n", f64::from(group * 12) + noise, f64::from(12 - group * 12) - noise);
+        // In another order than the data.
+        let own = 29 - n;
+        known += &format!("s{own},1,{}\n", ["low", "mid", "top"][usize::try_from(own % 3).unwrap()]);
+    }
+    fs::write(directory.join("x.csv"), data).unwrap();
+    fs::write(directory.join("known.csv"), known).unwrap();
+    fs::write(directory.join("m.cavi"), CLUSTERS).unwrap();
+}
+
+fn shown(directory: &Path, arguments: &[&str]) -> (String, String) {
+    let output = cavi(directory, arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    (text(&output.stdout), text(&output.stderr))
+}
+
+const FIT: [&str; 8] = ["fit", "m.cavi", "--data", "x=x.csv", "--progress", "none", "--out", "o"];
+
+#[test]
+fn classes_are_compared_with_known_labels() {
+    let directory = scratch("found_compare");
+    clusters(&directory);
+    let (printed, _) = shown(&directory, &FIT);
+    assert!(printed.contains("z against known.csv:kind: adjusted Rand index 1.000"), "{printed}");
+    assert!(printed.contains("cluster  low  mid  top"), "{printed}");
+    assert!(printed.contains("cluster in x: 3 of 3 have 1 % or more of the entries"), "{printed}");
+    assert!(printed.contains("mu: means with intervals of 90 %, "), "{printed}");
+    // The same shares from the directory.
+    let (summary, _) = shown(&directory, &["summary", "o"]);
+    assert!(summary.contains("cluster in x: 3 of 3 have 1 % or more of the entries: "), "{summary}");
+    // Intervals of 90 % of a Normal: 1.6449 standard deviations on both sides.
+    let (table, _) = shown(&directory, &["summary", "o", "mu"]);
+    let rows: Vec<Vec<&str>> = table.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows[0], ["cluster", "side", "mean", "sd", "q05", "q95"]);
+    for row in &rows[1..] {
+        let own: Vec<f64> = row[2..].iter().map(|own| own.parse().unwrap()).collect();
+        assert!((own[2] - (own[0] - 1.644_853_627 * own[1])).abs() < 1e-3, "{row:?}");
+        assert!((own[3] - (own[0] + 1.644_853_627 * own[1])).abs() < 1e-3, "{row:?}");
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_or_not_of_the_axis_is_told() {
+    let directory = scratch("found_absent");
+    clusters(&directory);
+    fs::remove_file(directory.join("known.csv")).unwrap();
+    let (printed, said) = shown(&directory, &FIT);
+    assert!(
+        printed.contains("z: compared with nothing, since there is no file `known.csv:kind`"),
+        "{printed}"
+    );
+    assert!(!said.contains("warning"), "{said}");
+    fs::write(directory.join("known.csv"), "kind\na\nb\n").unwrap();
+    let (_, said) = shown(&directory, &FIT);
+    assert!(said.contains("the file has 2 labels, and the axis `sample` 30 positions"), "{said}");
+    fs::write(directory.join("known.csv"), "sample,other\ns0,a\n").unwrap();
+    let (_, said) = shown(&directory, &FIT);
+    assert!(said.contains("`compare z with known.csv:kind`: "), "{said}");
+    // A variable without classes is refused at its place.
+    fs::write(directory.join("w.cavi"), CLUSTERS.replace("compare z with", "compare mu with")).unwrap();
+    let output = cavi(&directory, &["check", "w.cavi"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said.contains("E0611") && said.contains("`mu` has no classes that could be compared"), "{said}");
+}
+
+#[test]
+fn words_are_ordered_by_weight_lift_and_frex() {
+    let directory = scratch("found_top");
+    let model = "model topics\n\naxis doc[d]\naxis word[v]\naxis topic[k] = 2\n\ndata n[d, v] : count, absent = 0\n\n\
+        theta[d, :k] ~ Dirichlet(0.5)\nbeta[k, :v] ~ Dirichlet(0.1)\nn[d, :v] ~ Multinomial(p = sum[k](theta[d, k] * beta[k, v]))\n\n\
+        init {\n  beta[k, :v] ~ Dirichlet(5)\n}\n\nreport {\n  bars word in beta[k, :v]\n}\n";
+    fs::write(directory.join("m.cavi"), model).unwrap();
+    // `all` is frequent everywhere; `red` and `rare` are of the first kind of text, `blue` of the second.
+    let mut table = "doc,word,count\n".to_owned();
+    for d in 0..20 {
+        let own = if d % 2 == 0 {
+            [("all", 30), ("red", 20), ("rare", 1)]
+        } else {
+            [("all", 30), ("blue", 20), ("odd", 1)]
+        };
+        own.iter().for_each(|(word, count)| table += &format!("d{d},{word},{count}\n"));
+    }
+    fs::write(directory.join("n.csv"), table).unwrap();
+    let arguments =
+        ["fit", "m.cavi", "--data", "n=n.csv", "--progress", "none", "--restarts", "5", "--out", "o"];
+    let (printed, _) = shown(&directory, &arguments);
+    assert!(printed.contains("beta: entries over word\n  topic 0\n    all"), "{printed}");
+    let summary: Value =
+        serde_json::from_slice(&fs::read(directory.join("o/summary.json")).unwrap()).unwrap();
+    let own = &summary["components"]["n"]["topic"];
+    let shares: Vec<f64> =
+        own["shares"].as_array().unwrap().iter().map(|own| own.as_f64().unwrap()).collect();
+    assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9 && own["measure"] == "units", "{own}");
+    let first = |by: &str| -> Vec<String> {
+        let (printed, _) = shown(&directory, &["top", "o", "beta", "--n", "1", "--by", by]);
+        let word = |line: &str| line.split_whitespace().last().unwrap_or_default().to_owned();
+        let mut words: Vec<String> = printed.lines().skip(1).map(word).collect();
+        words.sort();
+        words
+    };
+    assert_eq!(first("weight"), ["all", "all"]);
+    assert_eq!(first("frex"), ["blue", "red"]);
+    let lift = first("lift");
+    assert!(!lift.contains(&"all".to_owned()), "{lift:?}");
+    // Documents that are typical of a topic.
+    let (printed, _) = shown(&directory, &["top", "o", "theta", "--over", "doc", "--n", "3"]);
+    assert!(printed.starts_with("theta: the largest entries over doc\n"), "{printed}");
+    let output = cavi(&directory, &["top", "o", "beta", "--by", "size"]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn entries_with_signs_have_no_lift() {
+    let directory = scratch("found_signs");
+    clusters(&directory);
+    shown(&directory, &FIT);
+    let output = cavi(&directory, &["top", "o", "mu", "--by", "frex"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        said.contains("entries of `mu` have no lift and no exclusivity: its entries have signs"),
+        "{said}"
+    );
+}

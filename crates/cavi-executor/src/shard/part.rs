@@ -1,0 +1,294 @@
+//! What of a program and its data lies in a range of an axis.
+
+use std::ops::Range;
+
+use cavi_algebra::{ArrayId, AxisId, Block, Equations, LetterId};
+use cavi_families::Extent;
+
+use crate::data::{Bound, BoundArray, BoundAxis};
+use crate::layout::Layout;
+use crate::plan::tensor::{Along, Loop};
+use crate::trouble::Trouble;
+
+/// A range of the positions of an axis, and what lies in it: positions of axes that are ragged in it, entries of arrays along these.
+pub struct Part<'b> {
+    pub(super) equations: &'b Equations,
+    whole: &'b Bound,
+    /// For each axis that is cut, its positions here.
+    axes: Vec<Option<Range<usize>>>,
+    /// For each array along such an axis, the places of its entries here, ascending.
+    entries: Vec<Option<Vec<u32>>>,
+}
+
+/// Which values of a dimension are kept.
+#[derive(Clone, Debug)]
+pub(super) enum Kept<'p> {
+    /// So many: all.
+    All(usize),
+    /// These of so many.
+    Run(Range<usize>, usize),
+    /// These of so many, ascending.
+    Listed(&'p [u32], usize),
+}
+
+impl Kept<'_> {
+    /// How many values are kept.
+    pub fn len(&self) -> usize {
+        match self {
+            Kept::All(size) => *size,
+            Kept::Run(own, _) => own.len(),
+            Kept::Listed(own, _) => own.len(),
+        }
+    }
+
+    /// How many there are.
+    pub fn size(&self) -> usize {
+        match self {
+            Kept::All(size) | Kept::Run(_, size) | Kept::Listed(_, size) => *size,
+        }
+    }
+
+    /// Whether not all need be kept.
+    pub fn is_cut(&self) -> bool {
+        !matches!(self, Kept::All(_))
+    }
+
+    /// A value by its place among those that are kept.
+    fn value(&self, place: usize) -> usize {
+        match self {
+            Kept::All(_) => place,
+            Kept::Run(own, _) => own.start + place,
+            Kept::Listed(own, _) => own[place] as usize,
+        }
+    }
+
+    /// The place of a value among those that are kept.
+    fn place(&self, value: usize) -> Option<usize> {
+        match self {
+            Kept::All(_) => Some(value),
+            Kept::Run(own, _) => own.contains(&value).then(|| value - own.start),
+            Kept::Listed(own, _) => own.binary_search(&(value as u32)).ok(),
+        }
+    }
+}
+
+/// Which values of an array in C order are kept: those at kept values of all its dimensions.
+pub(super) struct Places<'p>(pub Vec<Kept<'p>>);
+
+impl Places<'_> {
+    /// Whether not all need be kept.
+    pub fn is_cut(&self) -> bool {
+        self.0.iter().any(Kept::is_cut)
+    }
+
+    /// How many values are kept.
+    pub fn len(&self) -> usize {
+        self.0.iter().map(Kept::len).product()
+    }
+
+    /// Where runs of one length begin that are kept.
+    fn runs(&self) -> (Vec<usize>, usize) {
+        let cut = self.0.iter().rposition(Kept::is_cut).map_or(0, |place| place + 1);
+        let length = self.0[cut..].iter().map(Kept::size).product();
+        let mut starts = vec![0];
+        for own in &self.0[..cut] {
+            let all = |start: &usize| {
+                let start = start * own.size();
+                (0..own.len()).map(move |place| start + own.value(place))
+            };
+            starts = starts.iter().flat_map(all).collect();
+        }
+        starts.iter_mut().for_each(|start| *start *= length);
+        (starts, length)
+    }
+
+    /// The values that are kept.
+    pub fn taken<T: Copy>(&self, values: &[T]) -> Vec<T> {
+        if !self.is_cut() || values.is_empty() {
+            return values.to_vec();
+        }
+        let (starts, length) = self.runs();
+        let mut out = Vec::with_capacity(starts.len() * length);
+        starts.iter().for_each(|start| out.extend_from_slice(&values[*start..start + length]));
+        out
+    }
+
+    /// Puts those that are kept where they were.
+    pub fn put<T: Copy>(&self, own: &[T], values: &mut [T]) {
+        let (starts, length) = self.runs();
+        for (own, start) in own.chunks_exact(length.max(1)).zip(starts) {
+            values[start..start + length].copy_from_slice(own);
+        }
+    }
+
+    /// The places of those that are kept.
+    pub fn places(&self) -> Vec<u32> {
+        let (starts, length) = self.runs();
+        starts.iter().flat_map(|start| (*start..start + length).map(|place| place as u32)).collect()
+    }
+
+    /// The place among those that are kept of a value that was at another; `None` if it is not kept.
+    pub fn place(&self, value: usize) -> Option<usize> {
+        let (mut rest, mut place, mut stride) = (value, 0, 1);
+        for own in self.0.iter().rev() {
+            place += stride * own.place(rest % own.size().max(1))?;
+            stride *= own.len();
+            rest /= own.size().max(1);
+        }
+        Some(place)
+    }
+}
+
+impl<'b> Part<'b> {
+    /// What lies in a range of the positions of an axis.
+    pub fn new(equations: &'b Equations, whole: &'b Bound, axis: AxisId, range: Range<usize>) -> Part<'b> {
+        let symbols = &equations.symbols;
+        let mut axes: Vec<Option<Range<usize>>> = vec![None; symbols.axes.len()];
+        axes[axis.index()] = Some(range);
+        // An axis may stand before the one that it is ragged in.
+        for _ in 0..symbols.axes.len() {
+            for (index, own) in symbols.axes.iter().enumerate() {
+                let above = own.parent.and_then(|parent| axes[parent.index()].clone());
+                if let (None, Some(above), Some(starts)) = (&axes[index], above, &whole.axes[index].starts) {
+                    axes[index] = Some(starts[above.start]..starts[above.end]);
+                }
+            }
+        }
+        let mut part = Part { equations, whole, axes, entries: Vec::new() };
+        part.entries = (0..whole.arrays.len()).map(|array| part.entries_of(ArrayId::from(array))).collect();
+        part
+    }
+
+    fn entries_of(&self, id: ArrayId) -> Option<Vec<u32>> {
+        let letters = &self.equations.symbols.array(id).letters;
+        let own: Vec<Kept> = letters.iter().map(|letter| self.of_letter(*letter)).collect();
+        if !own.iter().any(Kept::is_cut) {
+            return None;
+        }
+        match self.whole.arrays[id.index()].as_ref()? {
+            BoundArray::Dense { .. } => Some(Places(own).places()),
+            BoundArray::Sparse { indices, values, .. } => {
+                let columns = || indices.iter().zip(&own);
+                let is_here =
+                    |entry: usize| columns().all(|(column, own)| own.place(column[entry] as usize).is_some());
+                Some((0..values.len()).filter(|entry| is_here(*entry)).map(|entry| entry as u32).collect())
+            }
+        }
+    }
+
+    /// What is kept of the positions of an axis.
+    pub(super) fn of_axis(&self, axis: AxisId) -> Kept<'static> {
+        let size = self.whole.size(axis);
+        self.axes[axis.index()].clone().map_or(Kept::All(size), |own| Kept::Run(own, size))
+    }
+
+    /// What is kept of the values of a letter.
+    pub(super) fn of_letter(&self, letter: LetterId) -> Kept<'static> {
+        self.of_axis(self.equations.symbols.letter(letter).axis)
+    }
+
+    /// What is kept of the values of a loop.
+    pub(super) fn of_loop(&self, own: Loop) -> Kept<'_> {
+        match own.along {
+            Along::Axis(axis) => self.of_axis(axis),
+            Along::Entries(array) => match &self.entries[array.index()] {
+                Some(entries) => Kept::Listed(entries, own.size),
+                None => Kept::All(own.size),
+            },
+            Along::Pairs(_) | Along::Plain => Kept::All(own.size),
+        }
+    }
+
+    /// What is kept of an array over some loops.
+    pub(super) fn of_loops(&self, loops: &[Loop]) -> Places<'_> {
+        Places(loops.iter().map(|own| self.of_loop(*own)).collect())
+    }
+
+    /// What is kept of a column of a block's parameters.
+    pub(super) fn column(&self, block: &Block, layout: &Layout, number: usize) -> Places<'static> {
+        let letters = |letters: &[LetterId]| letters.iter().map(|own| self.of_letter(*own)).collect();
+        let mut kept: Vec<Kept> = letters(&block.plates);
+        let width = if block.is_point() {
+            layout.slices[number].iter().product()
+        } else {
+            match crate::layout::extent(cavi_families::posterior(block.family), number) {
+                Extent::Scalar => 1,
+                Extent::Vector => layout.n,
+                Extent::Pairs => layout.n * layout.n,
+                Extent::Matrix => {
+                    kept = letters(&layout.group_letters);
+                    layout.n * layout.n
+                }
+            }
+        };
+        kept.push(Kept::All(width));
+        Places(kept)
+    }
+
+    /// The data of the part.
+    pub fn bound(&self) -> Bound {
+        let axes = (0..self.whole.axes.len()).map(|axis| self.axis(AxisId::from(axis)));
+        let arrays = self.whole.arrays.iter().enumerate();
+        let arrays = arrays.map(|(id, array)| array.as_ref().map(|array| self.array(id, array)));
+        Bound { axes: axes.collect(), arrays: arrays.collect() }
+    }
+
+    fn axis(&self, id: AxisId) -> BoundAxis {
+        let whole = &self.whole.axes[id.index()];
+        let Some(own) = &self.axes[id.index()] else { return whole.clone() };
+        let parent = self.equations.symbols.axis(id).parent;
+        let above = parent.and_then(|parent| self.axes[parent.index()].clone());
+        // Groups that are cut themselves keep those that are here.
+        let starts = whole.starts.as_ref().map(|starts| {
+            let groups = above.clone().unwrap_or(0..starts.len() - 1);
+            let within = starts[groups.start..=groups.end].iter();
+            within.map(|start| start.clamp(&own.start, &own.end) - own.start).collect()
+        });
+        let first = above.map_or(0, |above| above.start);
+        let parent = whole.parent.as_ref();
+        let parent = parent.map(|parent| parent[own.clone()].iter().map(|group| group - first).collect());
+        BoundAxis { size: own.len(), starts, parent }
+    }
+
+    fn array(&self, id: usize, whole: &BoundArray) -> BoundArray {
+        let Some(entries) = &self.entries[id] else { return whole.clone() };
+        fn taken<T: Copy>(entries: &[u32], values: &[T]) -> Vec<T> {
+            entries.iter().map(|entry| values[*entry as usize]).collect()
+        }
+        let seen = |observed: &Option<Vec<bool>>| observed.as_ref().map(|own| taken(entries, own));
+        match whole {
+            BoundArray::Dense { values, observed } => {
+                BoundArray::Dense { values: taken(entries, values), observed: seen(observed) }
+            }
+            BoundArray::Sparse { indices, values, observed, unlisted_zero } => {
+                let letters = &self.equations.symbols.array(ArrayId::from(id)).letters;
+                let column = |(column, letter): (&Vec<u32>, &LetterId)| -> Vec<u32> {
+                    let own = self.of_letter(*letter);
+                    let place = |entry: &u32| {
+                        let place = own.place(column[*entry as usize] as usize);
+                        place.expect("the entries are those of the part") as u32
+                    };
+                    entries.iter().map(place).collect()
+                };
+                BoundArray::Sparse {
+                    indices: indices.iter().zip(letters).map(column).collect(),
+                    values: taken(entries, values),
+                    observed: seen(observed),
+                    unlisted_zero: *unlisted_zero,
+                }
+            }
+        }
+    }
+
+    /// What went wrong here, at its copy of the whole.
+    pub fn of_whole(&self, trouble: Trouble) -> Trouble {
+        let letters = self.equations.block(trouble.block).copies(&self.equations.symbols);
+        let copy = trouble.copy.iter().zip(letters.iter().map(Some).chain(std::iter::repeat(None)));
+        let position = |(position, letter): (&usize, Option<&LetterId>)| {
+            let own = letter
+                .and_then(|letter| self.axes[self.equations.symbols.letter(*letter).axis.index()].as_ref());
+            own.map_or(*position, |own| own.start + position)
+        };
+        Trouble { copy: copy.map(position).collect(), ..trouble }
+    }
+}

@@ -1,0 +1,133 @@
+"""The compiled part of the package."""
+
+from collections.abc import Callable
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Labels = list[list[str] | None]
+_Callback = Callable[[dict[str, Any]], Any] | None
+_Path = str | PathLike[str]
+
+__version__: str
+
+class CaviError(ValueError):
+    code: str
+
+class ProgramError(CaviError): ...
+class DataError(CaviError): ...
+class UsageError(CaviError): ...
+class BrokenPromise(RuntimeError): ...
+
+class Inputs:
+    def __new__(
+        cls,
+        data: list[str],
+        columns: list[str],
+        transpose: list[str],
+        labels: list[str],
+        set: list[str],
+        heldout: list[str],
+        given: bool = False,
+    ) -> Inputs: ...
+    def dense(self, name: str, group: str | None, values: NDArray[np.float64], labels: _Labels) -> None: ...
+    def sparse(
+        self,
+        name: str,
+        group: str | None,
+        shape: list[int],
+        indices: list[NDArray[np.uint32]],
+        values: NDArray[np.float64],
+        labels: _Labels,
+    ) -> None: ...
+    def words(
+        self,
+        name: str,
+        group: str | None,
+        shape: list[int],
+        names: list[str],
+        codes: NDArray[np.uint32],
+        labels: _Labels,
+    ) -> None: ...
+    def labels(self, axis: str, group: str | None, labels: list[str]) -> None: ...
+    def constant(self, name: str, group: str | None, values: NDArray[np.float64], labels: _Labels) -> None: ...
+
+class Program:
+    name: str
+    text: str
+    warnings: list[str]
+    notes: list[str]
+    latents: list[str]
+    predicted: list[str]
+    factorisation: list[str]
+    data: list[tuple[str, list[str], list[str], bool, bool, bool, list[str]]]
+    settable: list[str]
+    def derive(self, format: str, variable: str | None, level: str) -> str: ...
+    def graph(self, format: str) -> str: ...
+
+class Variable:
+    name: str
+    group: list[tuple[str, str]]
+    axes: list[tuple[str, list[str]]]
+    parameter: str
+    values: NDArray[np.float64]
+    deviations: NDArray[np.float64] | None
+    def quantile(self, probability: float) -> NDArray[np.float64] | None: ...
+
+def compile(text: str, file_name: str, set: list[tuple[str, float | None]]) -> Program: ...
+def builtin() -> list[tuple[str, str, str]]: ...
+def bundled(name: str) -> list[tuple[bool, str, str, bytes]] | None: ...
+def fit(
+    text: str, file_name: str, inputs: Inputs, options: dict[str, Any], out: _Path, callback: _Callback
+) -> tuple[str, list[str], list[str]]: ...
+def plan(text: str, file_name: str, inputs: Inputs, threads: int | None = None) -> str: ...
+def read(text: str, file_name: str, inputs: Inputs) -> tuple[list[str], list[str]]: ...
+def variables(directory: _Path, name: str | None = None) -> list[Variable]: ...
+def project(
+    directory: _Path, inputs: Inputs, axis: str | None, options: dict[str, Any], out: _Path, callback: _Callback
+) -> tuple[str, list[str]]: ...
+def score(
+    directories: list[str], inputs: Inputs, options: dict[str, Any], callback: _Callback
+) -> tuple[str, list[str]]: ...
+def impute_entries(
+    directory: _Path,
+    inputs: Inputs | None,
+    all: bool,
+    of: list[str],
+    only: list[tuple[str, str]],
+    draws: int,
+    threads: int | None,
+) -> list[tuple[str, int, int, int, str]]: ...
+def rankings(
+    directory: _Path,
+    inputs: Inputs | None,
+    rank: str,
+    each: list[tuple[str, str | None]],
+    of: str | None,
+    count: int,
+    not_in: _Path | None,
+    unseen: bool,
+    threads: int | None,
+) -> str: ...
+def heldout_score(
+    directories: list[str],
+    inputs: Inputs | None,
+    metrics: str | None,
+    rank: str | None,
+    seed: int | None,
+    threads: int | None,
+) -> str: ...
+def compare_fits(directories: list[str], inputs: Inputs | None, threads: int | None) -> str: ...
+def match_components(a: _Path, b: _Path, variable: str | None, axis: str | None) -> str: ...
+def grid(text: str) -> list[float] | None: ...
+def choose_fit(fits: list[tuple[list[tuple[str, float]], str, Inputs | None]], threads: int | None) -> str: ...
+def simulate_prior(
+    text: str, file_name: str, inputs: Inputs, seed: int, totals: list[tuple[str, int]], out: _Path
+) -> tuple[str, list[str]]: ...
+def simulate_fit(
+    directory: _Path, inputs: Inputs | None, seed: int, totals: list[tuple[str, int]], out: _Path
+) -> tuple[str, list[str]]: ...
+def report(directory: _Path, title: str | None, by: list[str]) -> str: ...
+def command_line(arguments: list[str]) -> int: ...

@@ -1,0 +1,236 @@
+//! Variables along an axis: bars, profiles of substitutions in their contexts, curves with bands, and intervals.
+
+use std::collections::BTreeMap;
+
+use cavi_algebra::{ArrayId, AxisId, Support};
+use cavi_families::marginal::Marginal;
+
+use super::{MOST_ROWS, Place, View, for_each};
+use crate::posterior::arrays;
+use crate::summary::marginals_of;
+use cavi_files::DenseArray;
+
+/// Between these levels lies an interval of 90 %.
+pub const LEVELS: (f64, f64) = (0.05, 0.95);
+
+/// All entries along one axis, for each position on the others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bars {
+    /// The variable.
+    pub variable: String,
+    /// The axis.
+    pub axis: String,
+    /// What each entry is called.
+    pub labels: Vec<String>,
+    /// Where the labels are substitutions in their contexts, `A[C>A]A`: each substitution with the places of its entries.
+    pub substitutions: Vec<(String, Vec<usize>)>,
+    /// Whether entries have a sign.
+    pub signed: bool,
+    /// For each component what it is called and its entries.
+    pub rows: Vec<(String, Vec<f64>)>,
+    /// Components that are not shown.
+    pub more: usize,
+}
+
+/// Curves along one axis, for each position on the others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curves {
+    /// The variable.
+    pub variable: String,
+    /// The axis.
+    pub axis: String,
+    /// What its positions are called.
+    pub labels: Vec<String>,
+    /// The curves.
+    pub rows: Vec<Curve>,
+    /// Curves that are not shown.
+    pub more: usize,
+}
+
+/// A curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// What it is called.
+    pub name: String,
+    /// Its mean at each position.
+    pub mean: Vec<f64>,
+    /// The ends of the interval of 90 % at each position, where q has them.
+    pub band: Option<Vec<(f64, f64)>>,
+}
+
+/// Means with their intervals, by how far they are from 0.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Intervals {
+    /// The variable.
+    pub variable: String,
+    /// Whether entries have a sign, so that an interval may hold 0.
+    pub signed: bool,
+    /// Each entry: what it is called, its mean, its standard deviation, and the ends of its interval of 90 %.
+    pub rows: Vec<Interval>,
+}
+
+/// An entry with its interval.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interval {
+    /// What it is called.
+    pub label: String,
+    /// Its mean.
+    pub mean: f64,
+    /// Its standard deviation, where q has one.
+    pub sd: Option<f64>,
+    /// The ends of the interval, where q has them.
+    pub ends: Option<(f64, f64)>,
+}
+
+impl Interval {
+    /// Whether the interval lies on one side of 0.
+    pub fn is_apart_from_zero(&self) -> bool {
+        self.ends.is_some_and(|(low, high)| low > 0.0 || high < 0.0)
+    }
+}
+
+/// What stands along an axis: for each position on the others the cells of its entries, in order.
+struct Along {
+    rows: Vec<(String, Vec<usize>)>,
+    more: usize,
+}
+
+impl View<'_> {
+    fn along(&self, axes: &[AxisId], shape: &[usize], axis: AxisId) -> Option<Along> {
+        let along = axes.iter().rposition(|other| *other == axis)?;
+        let mut rows: BTreeMap<Place, Vec<usize>> = BTreeMap::new();
+        let mut cell = 0;
+        for_each(shape, |position| {
+            let mut place: Place = Vec::new();
+            place.extend(self.parent(axis, position[along]));
+            let others = position.iter().zip(axes).enumerate().filter(|(dimension, _)| *dimension != along);
+            place.extend(others.map(|(_, (position, axis))| (*axis, *position)));
+            rows.entry(place).or_default().push(cell);
+            cell += 1;
+        });
+        let more = rows.len().saturating_sub(MOST_ROWS);
+        let named = |place: &Place| match place.is_empty() {
+            true => String::new(),
+            false => self.place(place),
+        };
+        let rows = rows.into_iter().take(MOST_ROWS).map(|(place, cells)| (named(&place), cells)).collect();
+        Some(Along { rows, more })
+    }
+
+    /// Of an axis the labels that stand along it; of a ragged one those of its first group are shown for all.
+    fn labels_of(&self, axis: AxisId) -> Vec<String> {
+        let label =
+            |position: usize| self.binding.labels.label(&self.binding.bound, axis, position).into_owned();
+        (0..self.binding.bound.size(axis)).map(label).collect()
+    }
+
+    pub(super) fn bars(&self, variable: ArrayId, axis: AxisId) -> Option<Bars> {
+        let mean = self.mean(variable)?;
+        let Along { rows, more } = self.along(&mean.axes, &mean.shape, axis)?;
+        let labels = self.labels_of(axis);
+        let values = |cells: Vec<usize>| cells.into_iter().map(|cell| mean.values[cell]).collect();
+        Some(Bars {
+            variable: self.name(variable),
+            axis: self.symbols().axis(axis).name.clone(),
+            substitutions: substitutions(&labels),
+            labels,
+            signed: self.symbols().array(variable).support == Support::Real,
+            rows: rows.into_iter().map(|(name, cells)| (name, values(cells))).collect(),
+            more,
+        })
+    }
+
+    pub(super) fn curves(&self, variable: ArrayId, axis: AxisId) -> Option<Curves> {
+        let mean = self.mean(variable)?;
+        let Along { rows, more } = self.along(&mean.axes, &mean.shape, axis)?;
+        let marginals = self.marginals(variable);
+        let rows = rows.into_iter().map(|(name, cells)| Curve {
+            name,
+            mean: cells.iter().map(|cell| mean.values[*cell]).collect(),
+            band: marginals.as_ref().map(|own| cells.iter().map(|cell| ends(own[*cell])).collect()),
+        });
+        Some(Curves {
+            variable: self.name(variable),
+            axis: self.symbols().axis(axis).name.clone(),
+            labels: self.labels_of(axis),
+            rows: rows.collect(),
+            more,
+        })
+    }
+
+    pub(super) fn intervals(&self, variable: ArrayId) -> Option<Intervals> {
+        let mean = self.mean(variable)?;
+        let marginals = self.marginals(variable);
+        let mut rows = Vec::new();
+        let mut cell = 0;
+        for_each(&mean.shape, |position| {
+            let place: Place = mean.axes.iter().copied().zip(position.iter().copied()).collect();
+            let label = match place[..] {
+                [] => self.name(variable),
+                [(axis, position)] => self.label(axis, position),
+                _ => self.place(&place),
+            };
+            let marginal = marginals.as_ref().map(|own| own[cell]);
+            rows.push(Interval {
+                label,
+                mean: mean.values[cell],
+                sd: marginal.and_then(Marginal::deviation),
+                ends: marginal.map(ends),
+            });
+            cell += 1;
+        });
+        // How many standard deviations from 0; where there are none, how far.
+        let size = |own: &Interval| own.mean.abs() / own.sd.filter(|sd| *sd > 0.0).unwrap_or(1.0);
+        rows.sort_by(|one, other| size(other).total_cmp(&size(one)));
+        let signed = self.symbols().array(variable).support == Support::Real;
+        Some(Intervals { variable: self.name(variable), signed, rows })
+    }
+
+    /// The distributions of the entries of a variable under q, in C order; `None` where q has none of single numbers, and of a ragged variable.
+    fn marginals(&self, variable: ArrayId) -> Option<Vec<Marginal>> {
+        let name = self.name(variable);
+        let all = arrays(self.problem, self.parameters);
+        let find = |parameter: &str| -> Option<DenseArray> {
+            let own = all.iter().find(|own| own.name == format!("{name}.{parameter}"))?;
+            Some(DenseArray { shape: own.shape.clone(), values: own.values.clone() })
+        };
+        marginals_of(&find("mean")?, &|parameter| Ok(find(parameter))).ok().flatten()
+    }
+}
+
+fn ends(marginal: Marginal) -> (f64, f64) {
+    (marginal.quantile(LEVELS.0), marginal.quantile(LEVELS.1))
+}
+
+/// The substitutions of labels such as `A[C>A]A`, each with the places of its contexts; nothing where a label has another form.
+fn substitutions(labels: &[String]) -> Vec<(String, Vec<usize>)> {
+    let mut found: Vec<(String, Vec<usize>)> = Vec::new();
+    for (place, label) in labels.iter().enumerate() {
+        let inside =
+            label.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(inside, _)| inside);
+        let Some(inside) = inside.filter(|own| own.split_once('>').is_some_and(|(from, to)| from != to))
+        else {
+            return Vec::new();
+        };
+        match found.iter_mut().find(|(own, _)| own == inside) {
+            Some((_, places)) => places.push(place),
+            None => found.push((inside.to_owned(), vec![place])),
+        }
+    }
+    if found.len() > 1 { found } else { Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::substitutions;
+
+    #[test]
+    fn substitutions_are_told_by_their_form() {
+        let labels = |all: &[&str]| all.iter().map(|own| (*own).to_owned()).collect::<Vec<_>>();
+        let found = substitutions(&labels(&["A[C>A]A", "A[C>T]A", "A[C>A]C"]));
+        assert_eq!(found, [("C>A".to_owned(), vec![0, 2]), ("C>T".to_owned(), vec![1])]);
+        assert!(substitutions(&labels(&["A[C>A]A", "other"])).is_empty());
+        assert!(substitutions(&labels(&["x[1]", "x[2]"])).is_empty());
+        assert!(substitutions(&[]).is_empty());
+    }
+}

@@ -1,0 +1,544 @@
+//! What an array looks like along each of its dimensions: the effects of rows and of columns, without any model.
+//!
+//! Each dimension has one margin: its positions, or where these have fewer than two observed entries on average (pupils
+//! in schools) the groups that they are in. A dimension of which neither holds has none.
+//!
+//! - **Counts.** An entry is expected to be `m prod_d a_d`, with a factor for its position in each margin. They are those of
+//!   iterated proportional fitting, `a_d = (R + 1/2) / (E + 1/2)`, where `R` is what was counted there and `E` what is expected by all other
+//!   factors. In a complete table of rows and columns without the halves, that is row total x column total / total.
+//! - **Numbers.** An entry is expected to be `m + sum_d e_d`, each effect the mean of what the others leave, with one
+//!   further entry of 0: `e_d = sum residuals / (n + 1)`.
+//! - **0 or 1.** The log odds of 1 are `l + sum_d (l_d - l)`, `l_d` those of the position, of `(ones + 1/2) / (n + 1)`.
+//!
+//! # Source
+//! Deming and Stephan, On a least squares adjustment of a sampled frequency table when the expected marginal totals are known, 1940; half a
+//! unit is the prior of Jeffreys, in the estimator of Krichevsky and Trofimov, The performance of universal encoding, 1981.
+
+use cavi_algebra::{Array, ArrayId, Symbols};
+use cavi_executor::{Bound, BoundArray};
+
+use super::{is_there, unflat};
+use crate::prepare::EntryAxis;
+
+/// Cells beyond this are not gone through one by one.
+const CELLS: usize = 1 << 24;
+/// At most so many rounds of proportional fitting, or of effects.
+const ROUNDS: usize = 50;
+/// Rounds end when no factor changes by more, relatively.
+const CHANGE: f64 = 1e-9;
+
+/// An array and its margins.
+pub(super) struct Margins<'a> {
+    array: &'a Array,
+    data: &'a BoundArray,
+    shape: Vec<usize>,
+    margins: Vec<Margin>,
+    /// Of rows of weight, how often each observed entry counts, in the order of [`Margins::visit`].
+    weights: Option<Vec<f64>>,
+}
+
+/// A margin: which of its positions each position of a dimension belongs to.
+struct Margin {
+    dimension: usize,
+    /// `None` where each is its own.
+    of: Option<Vec<u32>>,
+    size: usize,
+}
+
+/// A number for each position of each margin.
+pub(super) type Effects = Vec<Vec<f64>>;
+
+impl Margin {
+    fn at(&self, place: &[usize]) -> usize {
+        let own = place[self.dimension];
+        self.of.as_ref().map_or(own, |of| of[own] as usize)
+    }
+}
+
+impl<'a> Margins<'a> {
+    /// The margins of an array; where a program was restated over listed entries, those of the axes that the entries have.
+    ///
+    /// # Errors
+    /// In words, why it has none.
+    pub fn of(
+        symbols: &'a Symbols,
+        bound: &'a Bound,
+        entries: &[EntryAxis],
+        id: ArrayId,
+        weights: Option<Vec<f64>>,
+    ) -> Result<Margins<'a>, &'static str> {
+        let array = symbols.array(id);
+        let shape = bound.shape(symbols, id);
+        let mut own = Margins { array, data: bound.array(id), shape, margins: Vec::new(), weights };
+        own.refuse_too_many()?;
+        let observed = own.count();
+        let is_dense = |size: usize| size > 1 && observed >= 2.0 * size as f64;
+        let restated = entries.iter().find(|own| own.data.iter().any(|member| member.array == id));
+        if let Some(restated) = restated {
+            for column in &restated.columns {
+                let size = column.iter().max().map_or(0, |last| *last as usize + 1);
+                if is_dense(size) {
+                    own.margins.push(Margin { dimension: 0, of: Some(column.clone()), size });
+                }
+            }
+            return Ok(own);
+        }
+        for (dimension, letter) in array.letters.iter().enumerate() {
+            let mut axis = symbols.letter(*letter).axis;
+            let mut of: Option<Vec<u32>> = None;
+            loop {
+                let size = bound.size(axis);
+                if is_dense(size) {
+                    own.margins.push(Margin { dimension, of, size });
+                    break;
+                }
+                let (Some(parent), Some(parents)) =
+                    (symbols.axis(axis).parent, &bound.axes[axis.index()].parent)
+                else {
+                    break;
+                };
+                let above = |position: usize| parents[position] as u32;
+                of = Some(match of {
+                    None => (0..size).map(above).collect(),
+                    Some(of) => of.into_iter().map(|own| above(own as usize)).collect(),
+                });
+                axis = parent;
+            }
+        }
+        Ok(own)
+    }
+
+    /// Whether entries that are not listed are observed zeros.
+    fn has_zeros(&self) -> bool {
+        matches!(self.data, BoundArray::Sparse { unlisted_zero: true, .. })
+    }
+
+    /// Whether each combination of positions is an entry that counts once.
+    fn is_complete(&self) -> bool {
+        self.array.restriction.is_none() && self.weights.is_none()
+    }
+
+    fn cells(&self) -> usize {
+        self.shape.iter().copied().fold(1, usize::saturating_mul)
+    }
+
+    fn refuse_too_many(&self) -> Result<(), &'static str> {
+        if self.has_zeros() && self.weights.is_some() {
+            return Err("rows that have a multiplicity and zeros that no file lists have no totals here");
+        }
+        match self.has_zeros() && !self.is_complete() && self.cells() > CELLS {
+            true => Err("it has too many entries to go through"),
+            false => Ok(()),
+        }
+    }
+
+    /// Calls `body` with each observed entry that is listed (of a dense array with each), its value, and how often it counts.
+    fn visit(&self, body: &mut dyn FnMut(&[usize], f64, f64)) {
+        let mut number = 0;
+        let mut weight = || {
+            let own = self.weights.as_ref().map_or(1.0, |own| own[number]);
+            number += 1;
+            own
+        };
+        let seen = |observed: &Option<Vec<bool>>, at: usize| observed.as_ref().is_none_or(|own| own[at]);
+        match self.data {
+            BoundArray::Dense { values, observed } => {
+                for (cell, value) in values.iter().enumerate().filter(|(cell, _)| seen(observed, *cell)) {
+                    let place = unflat(&self.shape, cell);
+                    if is_there(self.array, &place) {
+                        body(&place, *value, weight());
+                    }
+                }
+            }
+            BoundArray::Sparse { indices, values, observed, .. } => {
+                let mut place = vec![0; indices.len()];
+                for (entry, value) in values.iter().enumerate().filter(|(entry, _)| seen(observed, *entry)) {
+                    place.iter_mut().zip(indices).for_each(|(own, column)| *own = column[entry] as usize);
+                    body(&place, *value, weight());
+                }
+            }
+        }
+    }
+
+    /// The same with all zeros that are not listed.
+    fn visit_all(&self, body: &mut dyn FnMut(&[usize], f64, f64)) {
+        if !self.has_zeros() {
+            return self.visit(body);
+        }
+        for cell in 0..self.cells() {
+            let place = unflat(&self.shape, cell);
+            if let (value, true) = self.data.entry(&self.shape, &place)
+                && is_there(self.array, &place)
+            {
+                body(&place, value, 1.0);
+            }
+        }
+    }
+
+    /// How often observed entries count together.
+    fn count(&self) -> f64 {
+        self.exposures(&[]).1
+    }
+
+    /// For each position of each margin the sum of the products of all factors over its observed entries, and the sum over all. In a
+    /// complete table of which zeros are not listed, `sum_ij a_i b_j = (sum_i a_i) (sum_j b_j)`, less the missing entries.
+    fn exposures(&self, factors: &[Vec<f64>]) -> (Effects, f64) {
+        let margins = &self.margins[..factors.len()];
+        let product = |place: &[usize]| {
+            let own = margins.iter().zip(factors).map(|(margin, factors)| factors[margin.at(place)]);
+            own.product::<f64>()
+        };
+        let mut sums: Effects = margins.iter().map(|margin| vec![0.0; margin.size]).collect();
+        let mut all = 0.0;
+        if !(self.has_zeros() && self.is_complete()) {
+            self.visit_all(&mut |place, _, weight| {
+                let own = weight * product(place);
+                all += own;
+                margins.iter().zip(&mut sums).for_each(|(margin, sums)| sums[margin.at(place)] += own);
+            });
+            return (sums, all);
+        }
+        let along: Vec<Vec<f64>> = (0..self.shape.len())
+            .map(|dimension| self.along(dimension, &margins.iter().zip(factors).collect::<Vec<_>>()))
+            .collect();
+        let totals: Vec<f64> = along.iter().map(|own| own.iter().sum()).collect();
+        all = totals.iter().product();
+        for (margin, sums) in margins.iter().zip(&mut sums) {
+            let others = totals.iter().enumerate().filter(|(dimension, _)| *dimension != margin.dimension);
+            let others: f64 = others.map(|(_, total)| total).product();
+            let mut place = vec![0; self.shape.len()];
+            for (position, own) in along[margin.dimension].iter().enumerate() {
+                place[margin.dimension] = position;
+                sums[margin.at(&place)] += own * others;
+            }
+        }
+        if let BoundArray::Sparse { indices, observed: Some(observed), .. } = self.data {
+            let mut place = vec![0; indices.len()];
+            for entry in (0..observed.len()).filter(|entry| !observed[*entry]) {
+                place.iter_mut().zip(indices).for_each(|(own, column)| *own = column[entry] as usize);
+                let own = product(&place);
+                all -= own;
+                margins.iter().zip(&mut sums).for_each(|(margin, sums)| sums[margin.at(&place)] -= own);
+            }
+        }
+        (sums, all)
+    }
+
+    /// For each position of a dimension the product of the factors of its margins.
+    fn along(&self, dimension: usize, factors: &[(&Margin, &Vec<f64>)]) -> Vec<f64> {
+        let own = factors.iter().filter(|(margin, _)| margin.dimension == dimension);
+        let mut product = vec![1.0; self.shape[dimension]];
+        for (margin, factors) in own {
+            let mut place = vec![0; self.shape.len()];
+            for (position, product) in product.iter_mut().enumerate() {
+                place[dimension] = position;
+                *product *= factors[margin.at(&place)];
+            }
+        }
+        product
+    }
+
+    /// The sum of the values at each position of each margin, and of all.
+    fn totals(&self) -> (Effects, f64) {
+        let mut sums: Effects = self.margins.iter().map(|margin| vec![0.0; margin.size]).collect();
+        let mut all = 0.0;
+        self.visit(&mut |place, value, weight| {
+            all += weight * value;
+            let own = self.margins.iter().zip(&mut sums);
+            own.for_each(|(margin, sums)| sums[margin.at(place)] += weight * value);
+        });
+        (sums, all)
+    }
+}
+
+/// Rates of counts: a factor for each margin.
+pub(super) struct Rates<'a> {
+    margins: Margins<'a>,
+    factors: Effects,
+    mean: f64,
+}
+
+impl<'a> Rates<'a> {
+    /// By proportional fitting.
+    pub fn of(margins: Margins<'a>) -> Rates<'a> {
+        let (counted, all) = margins.totals();
+        let mut factors: Effects = margins.margins.iter().map(|margin| vec![1.0; margin.size]).collect();
+        // Half a unit more, so that a rate is never 0.
+        let mean_of = |exposure: f64| (all + 0.5) / exposure.max(f64::MIN_POSITIVE);
+        let mut mean = mean_of(margins.count());
+        for _ in 0..ROUNDS {
+            let mut change: f64 = 0.0;
+            for number in 0..factors.len() {
+                let (sums, _) = margins.exposures(&factors);
+                let own = factors[number].iter_mut().zip(&sums[number]).zip(&counted[number]);
+                for ((factor, sum), counted) in own {
+                    let next = (counted + 0.5) / (mean * sum / *factor + 0.5);
+                    change = change.max((next / *factor - 1.0).abs());
+                    *factor = next;
+                }
+            }
+            mean = mean_of(margins.exposures(&factors).1);
+            if change < CHANGE {
+                break;
+            }
+        }
+        Rates { margins, factors, mean }
+    }
+
+    /// The rate of an entry.
+    pub fn at(&self, place: &[usize]) -> f64 {
+        let own = self.margins.margins.iter().zip(&self.factors);
+        self.mean * own.map(|(margin, factors)| factors[margin.at(place)]).product::<f64>()
+    }
+
+    /// The sum of the rates of all observed entries.
+    pub fn total(&self) -> f64 {
+        self.mean * self.margins.exposures(&self.factors).1
+    }
+}
+
+/// Log odds of 1: those of all, and for each position of each margin by how much they differ.
+pub(super) struct Odds<'a> {
+    margins: Margins<'a>,
+    differences: Effects,
+    all: f64,
+}
+
+impl<'a> Odds<'a> {
+    /// By frequencies.
+    pub fn of(margins: Margins<'a>) -> Odds<'a> {
+        let ones: Effects = margins.margins.iter().map(|margin| vec![1.0; margin.size]).collect();
+        let ((counted, all), (counts, count)) = (margins.totals(), margins.exposures(&ones));
+        let log_odds = |ones: f64, count: f64| {
+            cavi_numerics::special::ln((ones + 0.5) / (count - ones + 0.5).max(f64::MIN_POSITIVE))
+        };
+        let own = log_odds(all, count);
+        let differences = counted.iter().zip(&counts).map(|(ones, counts)| {
+            ones.iter().zip(counts).map(|(ones, count)| log_odds(*ones, *count) - own).collect()
+        });
+        Odds { differences: differences.collect(), all: own, margins }
+    }
+
+    /// The log odds of an entry.
+    pub fn at(&self, place: &[usize]) -> f64 {
+        let own = self.margins.margins.iter().zip(&self.differences);
+        self.all + own.map(|(margin, differences)| differences[margin.at(place)]).sum::<f64>()
+    }
+}
+
+/// Means and variances of numbers: effects of margins, and a variance for each position of the last dimension.
+pub(super) struct Normals<'a> {
+    margins: Margins<'a>,
+    effects: Effects,
+    mean: f64,
+    /// The variances at each position of the last margin, if this is one of the last dimension; else one alone.
+    variances: Vec<f64>,
+}
+
+impl<'a> Normals<'a> {
+    /// By least squares, with one entry of 0 more for each effect. Residuals have the sum of their squares over `n` less the numbers that were
+    /// fitted; a column has those of its own entries and, as if it had two entries more, those of all.
+    ///
+    /// # Errors
+    /// In words, why there are none.
+    pub fn of(margins: Margins<'a>) -> Result<Normals<'a>, &'static str> {
+        if margins.has_zeros() && margins.cells() > CELLS {
+            return Err("it has too many entries to go through");
+        }
+        let (mut sum, mut count) = (0.0, 0.0);
+        let mut counts: Effects = margins.margins.iter().map(|margin| vec![0.0; margin.size]).collect();
+        margins.visit_all(&mut |place, value, weight| {
+            sum += weight * value;
+            count += weight;
+            margins.margins.iter().zip(&mut counts).for_each(|(own, counts)| counts[own.at(place)] += weight);
+        });
+        if count < 2.0 {
+            return Err("it has fewer than two observed entries");
+        }
+        let mut own = Normals {
+            effects: counts.iter().map(|own| vec![0.0; own.len()]).collect(),
+            margins,
+            mean: sum / count,
+            variances: Vec::new(),
+        };
+        let rounds = if own.effects.len() > 1 { ROUNDS } else { 1 };
+        for _ in 0..rounds {
+            let mut change: f64 = 0.0;
+            for (number, counts) in counts.iter().enumerate() {
+                let mut sums = vec![0.0; own.effects[number].len()];
+                own.margins.visit_all(&mut |place, value, weight| {
+                    let at = own.margins.margins[number].at(place);
+                    sums[at] += weight * (value - own.mean_at(place) + own.effects[number][at]);
+                });
+                for ((effect, sum), count) in own.effects[number].iter_mut().zip(sums).zip(counts) {
+                    let next = sum / (count + 1.0);
+                    change = change.max((next - *effect).abs());
+                    *effect = next;
+                }
+            }
+            let largest = own.effects.iter().flatten().fold(0.0_f64, |most, own| most.max(own.abs()));
+            if change <= CHANGE * largest {
+                break;
+            }
+        }
+        let last = own.by_column();
+        let (mut squares, mut all) = (vec![0.0; last.map_or(1, |own| counts[own].len())], 0.0);
+        own.margins.visit_all(&mut |place, value, weight| {
+            let square = weight * (value - own.mean_at(place)).powi(2);
+            squares[last.map_or(0, |last| own.margins.margins[last].at(place))] += square;
+            all += square;
+        });
+        let fitted = 1.0 + counts.iter().flatten().map(|count| count / (count + 1.0)).sum::<f64>();
+        if count <= fitted || all == 0.0 {
+            return Err("rows and columns leave nothing to explain");
+        }
+        let scale = count / (count - fitted);
+        let common = all / (count - fitted);
+        own.variances = match last {
+            None => vec![common],
+            Some(last) => {
+                let of = |(squares, count): (&f64, &f64)| (squares * scale + 2.0 * common) / (count + 2.0);
+                squares.iter().zip(&counts[last]).map(of).collect()
+            }
+        };
+        Ok(own)
+    }
+
+    /// The margin of the last dimension, if the array has several.
+    fn by_column(&self) -> Option<usize> {
+        let last = self.margins.shape.len().checked_sub(1).filter(|last| *last > 0)?;
+        self.margins.margins.iter().position(|own| own.dimension == last)
+    }
+
+    fn mean_at(&self, place: &[usize]) -> f64 {
+        let own = self.margins.margins.iter().zip(&self.effects);
+        self.mean + own.map(|(margin, effects)| effects[margin.at(place)]).sum::<f64>()
+    }
+
+    /// The mean and the variance of an entry.
+    pub fn at(&self, place: &[usize]) -> (f64, f64) {
+        let variance = self.by_column().map_or(0, |last| self.margins.margins[last].at(place));
+        (self.mean_at(place), self.variances[variance])
+    }
+}
+
+/// Frequencies of classes: of all, or for each position of the last dimension.
+pub(super) struct Frequencies<'a> {
+    margins: Margins<'a>,
+    column: Option<usize>,
+    /// For each column the probability of each class.
+    shares: Vec<Vec<f64>>,
+}
+
+impl<'a> Frequencies<'a> {
+    /// The share of each class, with half a unit more for each; in a column with as many units more, as they fall in all columns.
+    pub fn of(margins: Margins<'a>, classes: usize) -> Frequencies<'a> {
+        let last = margins.shape.len().saturating_sub(1);
+        let column = margins.margins.iter().position(|own| last > 0 && own.dimension == last);
+        let size = column.map_or(0, |column| margins.margins[column].size);
+        let mut counts = vec![vec![0.0; classes]; size];
+        let mut all = vec![0.0; classes];
+        margins.visit(&mut |place, value, weight| {
+            let class = (value as usize).min(classes.saturating_sub(1));
+            all[class] += weight;
+            if let Some(column) = column {
+                counts[margins.margins[column].at(place)][class] += weight;
+            }
+        });
+        let half = 0.5 * classes as f64;
+        let total: f64 = all.iter().sum();
+        let common: Vec<f64> = all.iter().map(|own| (own + 0.5) / (total + half)).collect();
+        let own = |counts: Vec<f64>| {
+            let total: f64 = counts.iter().sum();
+            counts.iter().zip(&common).map(|(own, common)| (own + half * common) / (total + half)).collect()
+        };
+        let shares = match column {
+            None => vec![common],
+            Some(_) => counts.into_iter().map(own).collect(),
+        };
+        Frequencies { margins, column, shares }
+    }
+
+    /// The probability of a class at an entry.
+    pub fn at(&self, place: &[usize], class: usize) -> f64 {
+        let own = self.column.map_or(0, |column| self.margins.margins[column].at(place));
+        self.shares[own].get(class).copied().unwrap_or(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cavi_executor::BoundAxis;
+
+    use super::*;
+
+    fn table<'a>(symbols: &'a Symbols, bound: &'a Bound) -> Margins<'a> {
+        Margins::of(symbols, bound, &[], symbols.find("x").unwrap(), None).unwrap()
+    }
+
+    fn model(text: &str) -> cavi_model::Model {
+        cavi_model::resolve(&cavi_syntax::parse(text).0).0.expect("a program that resolves")
+    }
+
+    const COUNTS: &str = "axis row[i]\naxis column[j]\ndata x[i, j] : count, absent = 0\nm ~ Gamma(1, rate = 1)\nx[i, j] ~ Poisson(m)\n";
+
+    #[test]
+    fn counts_are_expected_by_their_row_and_column() {
+        let model = model(COUNTS);
+        let axes = vec![BoundAxis::plain(3), BoundAxis::plain(2)];
+        let rows = [[4000.0, 6000.0], [8000.0, 2000.0], [1000.0, 9000.0]];
+        let dense = BoundArray::full(rows.concat());
+        let listed = BoundArray::Sparse {
+            indices: vec![vec![0, 0, 1, 1, 2, 2], vec![0, 1, 0, 1, 0, 1]],
+            values: rows.concat(),
+            observed: None,
+            unlisted_zero: true,
+        };
+        for data in [dense, listed] {
+            let id = model.symbols.find("x").unwrap();
+            let mut arrays = vec![None; model.symbols.arrays.len()];
+            arrays[id.index()] = Some(data);
+            let bound = Bound { axes: axes.clone(), arrays };
+            let rates = Rates::of(table(&model.symbols, &bound));
+            // Row total 10000, column total 13000 of 30000: but for the halves.
+            assert!((rates.at(&[0, 0]) / (10000.0 * 13000.0 / 30000.0) - 1.0).abs() < 2e-4);
+            assert!((rates.total() - 30000.5).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn missing_entries_of_counts_are_no_zeros() {
+        let model = model(COUNTS);
+        let id = model.symbols.find("x").unwrap();
+        let mut arrays = vec![None; model.symbols.arrays.len()];
+        // Rank one, 100 x (1, 2, 3) by (1, 2, 4), with one entry hidden.
+        let values = vec![1e5, 2e5, 4e5, 2e5, 4e5, 8e5, 3e5, 6e5, 0.0];
+        let indices = vec![vec![0, 0, 0, 1, 1, 1, 2, 2, 2], vec![0, 1, 2, 0, 1, 2, 0, 1, 2]];
+        let observed = Some((0..9).map(|entry| entry != 8).collect());
+        arrays[id.index()] = Some(BoundArray::Sparse { indices, values, observed, unlisted_zero: true });
+        let bound = Bound { axes: vec![BoundAxis::plain(3), BoundAxis::plain(3)], arrays };
+        let rates = Rates::of(table(&model.symbols, &bound));
+        assert!((rates.at(&[2, 2]) / 1.2e6 - 1.0).abs() < 1e-4, "{}", rates.at(&[2, 2]));
+    }
+
+    #[test]
+    fn numbers_are_expected_by_the_sum_of_effects() {
+        let model = model(
+            "axis row[i]\naxis column[j]\ndata x[i, j] : real\nm ~ Normal(0, sd = 1)\nx[i, j] ~ Normal(m, sd = 1)\n",
+        );
+        let id = model.symbols.find("x").unwrap();
+        let (rows, columns) = (200, 100);
+        let effect = |own: usize| (own as f64 * 0.7).sin();
+        let noise = |cell: usize| 0.1 * ((cell * 7919 % 1000) as f64 / 500.0 - 1.0);
+        let value =
+            |cell: usize| 5.0 + effect(cell / columns) + 2.0 * effect(cell % columns + 3) + noise(cell);
+        let mut arrays = vec![None; model.symbols.arrays.len()];
+        arrays[id.index()] = Some(BoundArray::full((0..rows * columns).map(value).collect()));
+        let bound = Bound { axes: vec![BoundAxis::plain(rows), BoundAxis::plain(columns)], arrays };
+        let normals = Normals::of(table(&model.symbols, &bound)).unwrap();
+        let (mean, variance) = normals.at(&[10, 20]);
+        assert!((mean - (5.0 + effect(10) + 2.0 * effect(23))).abs() < 0.05, "{mean}");
+        // The variance of a uniform number from -0.1 to 0.1.
+        assert!((variance / (0.01 / 3.0) - 1.0).abs() < 0.2, "{variance}");
+    }
+}

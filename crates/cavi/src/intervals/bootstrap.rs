@@ -1,0 +1,404 @@
+//! Intervals by bootstrap: how far the means of a fit move when it is fitted to other data of the same kind.
+//!
+//! **Parametric**: the fit is taken for the truth, data are drawn from it (see `held.rs` for what is held and what is drawn anew), with the
+//! sizes, the missing entries and the row totals of its own, and fitted again from the q of the fit. **Of rows**: positions of an axis are drawn
+//! with replacement from the data themselves (`resampled.rs`), which does not believe the program; latents of these rows have no
+//! interval, since the rows differ. Components are put in the order of the fit (`components.rs`).
+//!
+//! With `t` the mean in the fit and `t*` the means in the fits to other data, the **basic** interval takes `t* - t` to be distributed as `t` less
+//! the truth, `[2 t - q_hi(t*), 2 t - q_lo(t*)]`, so that a shrinkage that both have is taken out; of positive numbers on the scale of their
+//! logarithms, of probabilities on that of their log odds, so that it stays where they are. The **percentile** interval is
+//! `[q_lo(t*), q_hi(t*)]`; a shrinkage that `t` has is in it twice.
+//!
+//! # Source
+//! Efron and Tibshirani (1993), An introduction to the bootstrap, chapters 6 and 13; Davison and Hinkley (1997), Bootstrap methods and their
+//! application, sections 2.4, 3.3 and 5.2.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use cavi_algebra::{ArrayId, BlockId, Support};
+use cavi_executor::Parameters;
+use cavi_numerics::special::{exp, ln, log1p};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::components::Components;
+use super::held::Held;
+use super::refit::Refit;
+use super::resampled::Resampling;
+use super::{Interval, Intervals, Labelled, Target, Variable, check_level, percent, targets};
+use crate::bind::{Binding, DataError};
+use crate::error::Error;
+use crate::means::{Mean, mean};
+use crate::prepare::Problem;
+use crate::reopen::Reopened;
+use crate::sample::quantile;
+use crate::simulate;
+
+/// The first of the streams of random numbers of data sets: one for each.
+const FIRST_STREAM: u64 = 6 << 40;
+
+/// The stack of a thread: that of a main thread on most systems.
+const STACK: usize = 8 << 20;
+
+/// How other data come about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Draws {
+    /// They are drawn from the fit.
+    Fit,
+    /// Rows of the data are drawn with replacement, along the axis of this name.
+    Rows(String),
+}
+
+/// Which interval is made of the means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Their distances from the fit, turned around.
+    Basic,
+    /// Their quantiles.
+    Percentile,
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Bootstrap {
+    /// How many data sets are fitted.
+    pub refits: usize,
+    /// How they come about.
+    pub draws: Draws,
+    /// Which interval.
+    pub form: Form,
+    /// These latents alone; without any, those that rows share, else all.
+    pub names: Vec<String>,
+    /// The probability that intervals are made for.
+    pub level: f64,
+    /// Of the random numbers.
+    pub seed: u64,
+    /// How many fits go side by side; it changes no result.
+    pub threads: usize,
+    /// Each fit has at most so many sweeps; without it as many as the fit had.
+    pub sweeps: Option<u64>,
+    /// The relative change of the bound under which a fit stops.
+    pub tolerance: f64,
+}
+
+/// Intervals by bootstrap. `progress` is told how many fits are done.
+///
+/// # Errors
+/// Fewer than 2 fits; a level that is none; names and axes that are wrong; a fit from which no data can be drawn; more than a tenth of the fits
+/// failing, with the reason of the first.
+pub fn bootstrap(
+    fit: &Reopened,
+    asked: &Bootstrap,
+    progress: &(dyn Fn(usize) + Sync),
+) -> Result<Intervals, Error> {
+    check_level(asked.level)?;
+    if asked.refits < 2 {
+        return Err(DataError::new(format!("`--bootstrap {}`: expected at least 2 fits", asked.refits))
+            .help("200 are enough for standard deviations and intervals of 90 %, 1000 for those of 99 %")
+            .into());
+    }
+    let problem = fit.problem.as_given();
+    let resampling = match &asked.draws {
+        Draws::Fit => None,
+        Draws::Rows(axis) => Some(Resampling::along(problem, axis)?),
+    };
+    let is_row = |array: ArrayId| resampling.as_ref().is_some_and(|own| own.rows.has_rows(array));
+    if let (Some(name), Draws::Rows(axis)) = (row_among(problem, &asked.names, &is_row), &asked.draws) {
+        return Err(DataError::new(format!(
+            "`{name}` belongs to rows along `{axis}`, which differ in each data set: it has no interval by `--rows`"
+        ))
+        .possible("latents that rows share")
+        .help("`--bootstrap N` without `--rows` has intervals of it")
+        .into());
+    }
+    let refit = Refit::of(fit, asked.sweeps, asked.tolerance)?;
+    // A fit that stopped early would go on in every refit, and its distance from them would not be that of the truth from it.
+    let (base, _) = refit.run(&fit.problem, &fit.parameters, &|_| false)?;
+    let mut wanted = targets(problem, &base, &asked.names)?;
+    wanted.retain(|own| !is_row(own.array));
+    if wanted.is_empty() {
+        return Err(DataError::new("all latents belong to rows, which differ in each data set")
+            .help("`--bootstrap N` without `--rows` has intervals of them")
+            .into());
+    }
+    let names: BTreeSet<ArrayId> = wanted.iter().map(|own| own.array).collect();
+    let held = match resampling {
+        Some(_) => None,
+        None => Some(Held::of(problem, &base, &names)?),
+    };
+    let is_new = |array: ArrayId| match &held {
+        Some(held) => held.anew.contains(&array),
+        None => is_row(array),
+    };
+    let setting = Setting {
+        problem,
+        base: &base,
+        refit: &refit,
+        held: held.as_ref(),
+        resampling: resampling.as_ref(),
+        components: Components::of(problem, &base, &is_new),
+        wanted: &wanted,
+        is_new: &is_new,
+        seed: asked.seed,
+    };
+    let done = AtomicUsize::new(0);
+    let outcomes = side_by_side(asked.refits, asked.threads, &|number| {
+        let outcome = setting.means(number);
+        progress(done.fetch_add(1, Ordering::Relaxed) + 1);
+        outcome
+    });
+    let (mut means, mut failures, mut unconverged) = (Vec::new(), Vec::new(), 0);
+    for outcome in outcomes {
+        match outcome {
+            Ok((own, is_converged)) => {
+                unconverged += usize::from(!is_converged);
+                means.push(own);
+            }
+            Err(error) => failures.push(error),
+        }
+    }
+    let failed = failures.len();
+    if let Some(first) = failures.into_iter().next().filter(|_| failed * 10 > asked.refits || means.len() < 2)
+    {
+        return Err(first);
+    }
+    let mut notes = Vec::new();
+    if failed > 0 {
+        notes.push(format!("{failed} of {} fits failed, and are left out", asked.refits));
+    }
+    if unconverged > 0 && fit.stored.allocations.is_none_or(|own| own.word() == "ordinary") {
+        notes.push(format!(
+            "{unconverged} of {} fits had not converged: `--sweeps N` gives them more",
+            asked.refits
+        ));
+    }
+    let variables = wanted
+        .iter()
+        .enumerate()
+        .map(|(place, own)| setting.variable(fit, own, &means, place, asked))
+        .collect();
+    let (method, how) = match &asked.draws {
+        Draws::Fit => {
+            ("bootstrap", "parametric bootstrap: fits to data that were drawn from the fit".to_owned())
+        }
+        Draws::Rows(axis) => (
+            "rows",
+            format!("bootstrap of rows: fits to rows along `{axis}` that were drawn with replacement"),
+        ),
+    };
+    let form = match asked.form {
+        Form::Basic => "basic",
+        Form::Percentile => "percentile",
+    };
+    let what = format!("{} intervals ({form}) by {how}, {} of them", percent(asked.level), means.len());
+    Ok(Intervals { method, what, level: asked.level, variables, notes })
+}
+
+/// The first name that is that of a latent of rows.
+fn row_among<'n>(
+    problem: &Problem,
+    names: &'n [String],
+    is_row: &dyn Fn(ArrayId) -> bool,
+) -> Option<&'n str> {
+    let symbols = &problem.model.symbols;
+    names.iter().map(String::as_str).find(|name| symbols.find(name).is_some_and(is_row))
+}
+
+/// What the fits to other data share.
+struct Setting<'a> {
+    problem: &'a Problem,
+    /// The fit, at rest.
+    base: &'a Parameters,
+    refit: &'a Refit,
+    held: Option<&'a Held>,
+    resampling: Option<&'a Resampling<'a>>,
+    components: Components,
+    wanted: &'a [Target],
+    /// Whether a latent belongs to other rows in other data.
+    is_new: &'a (dyn Fn(ArrayId) -> bool + Sync),
+    seed: u64,
+}
+
+/// The means of all targets in a fit, and whether it converged.
+type Means = (Vec<Mean>, bool);
+
+impl Setting<'_> {
+    /// The means in the fit to the data set of this number.
+    fn means(&self, number: usize) -> Result<Means, Error> {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        rng.set_stream(FIRST_STREAM + number as u64);
+        let problem = self.problem.with_data(self.data(&mut rng)?)?;
+        let equations = &problem.equations;
+        let is_new = |id: BlockId| equations.block(id).members.iter().all(|own| (self.is_new)(*own));
+        let (parameters, is_converged) = self.refit.run(&problem, self.base, &is_new)?;
+        let given = problem.as_given();
+        let of = |own: &Target| {
+            let mean = mean(&given.equations, &given.binding.bound, &parameters, own.array);
+            (own.array, mean.expect("a latent that has a mean in one fit has it in another"))
+        };
+        let mut means: Vec<(ArrayId, Mean)> = self.wanted.iter().map(of).collect();
+        self.components.align(given, &parameters, &mut means);
+        Ok((means.into_iter().map(|(_, own)| own).collect(), is_converged))
+    }
+
+    /// A data set.
+    fn data(&self, rng: &mut ChaCha8Rng) -> Result<Binding, Error> {
+        match (self.held, self.resampling) {
+            (Some(held), _) => {
+                let values = held.draw(self.problem, self.base, rng);
+                simulate::like(self.problem, values, &held.anew, rng)
+            }
+            (None, Some(resampling)) => Ok(resampling.draw(rng)),
+            (None, None) => unreachable!("data are drawn from the fit or from its rows"),
+        }
+    }
+
+    /// The intervals of one latent, from its means in all fits.
+    fn variable(
+        &self,
+        fit: &Reopened,
+        own: &Target,
+        means: &[Vec<Mean>],
+        place: usize,
+        asked: &Bootstrap,
+    ) -> Variable {
+        let symbols = &self.problem.model.symbols;
+        let support = symbols.array(own.array).support;
+        let stated = mean(&self.problem.equations, &self.problem.binding.bound, &fit.parameters, own.array);
+        let stated = stated.map_or_else(|| own.mean.values.clone(), |own| own.values);
+        let labelled = Labelled(self.problem);
+        let intervals = (0..own.mean.values.len()).map(|cell| {
+            let mut all: Vec<f64> = means.iter().map(|own| own[place].values[cell]).collect();
+            let (low, high) = interval(support, own.mean.values[cell], &mut all, asked.form, asked.level);
+            Interval {
+                labels: labelled.labels(&own.mean, cell),
+                mean: stated[cell],
+                sd: deviation(&all),
+                low,
+                high,
+            }
+        });
+        Variable {
+            name: symbols.array(own.array).name.clone(),
+            columns: labelled.columns(&own.mean.axes),
+            intervals: intervals.collect(),
+        }
+    }
+}
+
+/// The standard deviation, with divisor n - 1.
+fn deviation(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    (values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / (count - 1.0)).sqrt()
+}
+
+/// An interval of a number that is `centre` in the fit, from what it is in the others.
+fn interval(support: Support, centre: f64, all: &mut [f64], form: Form, level: f64) -> (f64, f64) {
+    all.sort_by(f64::total_cmp);
+    let [low, high] = [(1.0 - level) / 2.0, (1.0 + level) / 2.0].map(|p| expected_quantile(all, p));
+    if form == Form::Percentile {
+        return (low, high);
+    }
+    let [centre, one, other] = [centre, high, low].map(|own| link(support, own));
+    // On the boundary of its support a number has no finite link, and quantiles are all there is.
+    if [centre, one, other].iter().any(|own| !own.is_finite()) {
+        return (low, high);
+    }
+    (back(support, 2.0 * centre - one), back(support, 2.0 * centre - other))
+}
+
+/// The number that one more would be below with probability `p`: at the place `p (n + 1)` of n that are sorted, counted from 1, between two
+/// of them on the line that joins them, and not beyond the first or the last.
+fn expected_quantile(sorted: &[f64], p: f64) -> f64 {
+    let count = sorted.len() as f64;
+    quantile(sorted, ((p * (count + 1.0) - 1.0) / (count - 1.0)).clamp(0.0, 1.0))
+}
+
+/// A number on the whole line.
+fn link(support: Support, value: f64) -> f64 {
+    match support {
+        Support::Positive | Support::Nonnegative => ln(value),
+        Support::Unit | Support::Simplex => ln(value) - log1p(-value),
+        Support::Real
+        | Support::Count
+        | Support::Binary
+        | Support::Index(_)
+        | Support::Multiplicity
+        | Support::PositiveDefinite => value,
+    }
+}
+
+/// The number of a place on the whole line.
+fn back(support: Support, place: f64) -> f64 {
+    match support {
+        Support::Positive | Support::Nonnegative => exp(place),
+        Support::Unit | Support::Simplex => 1.0 / (1.0 + exp(-place)),
+        Support::Real
+        | Support::Count
+        | Support::Binary
+        | Support::Index(_)
+        | Support::Multiplicity
+        | Support::PositiveDefinite => place,
+    }
+}
+
+/// `[task(0), task(1), ...]`, some at a time.
+fn side_by_side<T: Send>(count: usize, threads: usize, task: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<(usize, T)>> = Mutex::new(Vec::with_capacity(count));
+    let work = || loop {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        if number >= count {
+            break;
+        }
+        let own = task(number);
+        done.lock().unwrap_or_else(PoisonError::into_inner).push((number, own));
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads.min(count) {
+            // Where no thread can be started, this one does the work.
+            if thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).is_err() {
+                break;
+            }
+        }
+        work();
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(number, _)| *number);
+    done.into_iter().map(|(_, own)| own).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_turn_distances_around_and_stay_in_the_support() {
+        // 99 numbers: the fifth is at 5 %.
+        let all = || (1..100).map(|own| f64::from(own) / 100.0).collect::<Vec<f64>>();
+        let of = |support, centre, form| interval(support, centre, &mut all(), form, 0.9);
+        let (low, high) = of(Support::Real, 0.4, Form::Percentile);
+        assert!((low - 0.05).abs() < 1e-12 && (high - 0.95).abs() < 1e-12);
+        let (low, high) = of(Support::Real, 0.4, Form::Basic);
+        assert!((low + 0.15).abs() < 1e-12 && (high - 0.75).abs() < 1e-12);
+        // 0.4^2 / 0.95 and 0.4^2 / 0.05.
+        let (low, high) = of(Support::Positive, 0.4, Form::Basic);
+        assert!((low - 0.16 / 0.95).abs() < 1e-12 && (high - 3.2).abs() < 1e-12);
+        let (low, high) = of(Support::Unit, 0.4, Form::Basic);
+        assert!(0.0 < low && low < 0.4 && 0.4 < high && high < 1.0);
+        let (low, high) = of(Support::Nonnegative, 0.0, Form::Basic);
+        assert!((low - 0.05).abs() < 1e-12 && (high - 0.95).abs() < 1e-12);
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_the_same_order() {
+        for threads in [1, 3, 9] {
+            assert_eq!(side_by_side(5, threads, &|own| own * own), [0, 1, 4, 9, 16]);
+        }
+    }
+}

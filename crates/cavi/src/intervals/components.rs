@@ -1,0 +1,265 @@
+//! Components of a fit to other data in the order of the fit.
+//!
+//! Components (topics, factors, classes) are positions on an axis that no data have, and that no constant tells apart; any order of them is as good, and where two
+//! real latents meet in products along it, so is any sign. A component of the other fit is that of the fit to which it is closest: with the means
+//! of all latents that data are made from (where there are none, of all) and that run along the axis once, each divided by the standard deviation of its numbers (of non-negative ones their
+//! roots), components are assigned one to one so that the sum of their squared distances is least.
+
+use std::collections::BTreeSet;
+
+use cavi_algebra::{ArrayId, ArrayKind, AxisId, Expression, Mode, Support, Symbols};
+use cavi_executor::{BoundArray, Parameters};
+use cavi_model::Model;
+use cavi_numerics::assignment;
+
+use crate::heldout::unflat;
+use crate::matching::component_axes;
+use crate::means::{Mean, mean};
+use crate::prepare::Problem;
+
+/// The axes of components of a fit, with the means that tell them.
+pub(super) struct Components {
+    axes: Vec<Axis>,
+    /// The means by which components are told apart.
+    reference: Vec<(ArrayId, Mean)>,
+}
+
+/// An axis of components.
+struct Axis {
+    axis: AxisId,
+    /// Whether components have no sign of their own.
+    is_signed: bool,
+}
+
+impl Components {
+    /// Those of a fit. Latents for which `is_new` belong to other rows in other data, and tell nothing.
+    pub fn of(problem: &Problem, parameters: &Parameters, is_new: &dyn Fn(ArrayId) -> bool) -> Components {
+        let Problem { model, equations, binding, .. } = problem;
+        let symbols = &model.symbols;
+        let is_free = |axis: &AxisId| {
+            let along = |array: ArrayId| dimensions(symbols, array).contains(axis);
+            let mut arrays = (0..symbols.arrays.len()).map(ArrayId::from).filter(|array| along(*array));
+            let fixed = |array: ArrayId| {
+                let block = equations.block_of(array).map(|id| equations.block(id));
+                block.is_some_and(|own| own.mode == Mode::Fixed)
+            };
+            let is_alike = |array: ArrayId| match symbols.array(array).kind {
+                ArrayKind::Latent => !fixed(array),
+                ArrayKind::Constant => is_symmetric(problem, array, *axis),
+                ArrayKind::Data => false,
+            };
+            symbols.axis(*axis).parent.is_none() && arrays.all(is_alike)
+        };
+        let axes: Vec<Axis> = component_axes(symbols)
+            .into_iter()
+            .filter(is_free)
+            .map(|axis| Axis { axis, is_signed: is_signed(model, axis) })
+            .collect();
+        // What data are made from tells more than what that is made from: centres of classes, not their shares.
+        let mut read = BTreeSet::new();
+        let observed = model.statements.iter().filter(|own| own.observed);
+        for argument in observed.flat_map(|own| own.arguments.iter().flatten()) {
+            argument.value.visit_values(&mut |array, _| {
+                read.insert(array);
+            });
+        }
+        let is_told = |array: ArrayId| {
+            !is_new(array) && axes.iter().any(|own| dimensions(symbols, array).contains(&own.axis))
+        };
+        if symbols.latents().any(|array| is_told(array) && read.contains(&array)) {
+            read.retain(|array| symbols.array(*array).kind == ArrayKind::Latent);
+        } else {
+            read = symbols.latents().collect();
+        }
+        let reference = symbols
+            .latents()
+            .filter(|array| read.contains(array))
+            .filter(|array| !is_new(*array))
+            .filter_map(|array| Some((array, mean(equations, &binding.bound, parameters, array)?)))
+            .filter(|(_, own)| axes.iter().any(|axis| own.axes.contains(&axis.axis)))
+            .collect();
+        Components { axes, reference }
+    }
+
+    /// Puts the components of means of another fit in the order of this one.
+    pub fn align(&self, problem: &Problem, parameters: &Parameters, means: &mut [(ArrayId, Mean)]) {
+        let Problem { model, equations, binding, .. } = problem;
+        let symbols = &model.symbols;
+        let of_other = self
+            .reference
+            .iter()
+            .filter_map(|(array, _)| Some((*array, mean(equations, &binding.bound, parameters, *array)?)));
+        let mut others: Vec<(ArrayId, Mean)> = of_other.collect();
+        for axis in &self.axes {
+            let Some(order) = self.order(symbols, axis, &others) else { continue };
+            for (array, own) in others.iter_mut().chain(means.iter_mut()) {
+                let flips = axis.is_signed && symbols.array(*array).support == Support::Real;
+                for dimension in 0..own.axes.len() {
+                    if own.axes[dimension] == axis.axis {
+                        *own = permuted(own, dimension, &order, flips);
+                    }
+                }
+            }
+        }
+    }
+
+    /// For each component of the fit that of the other, and its sign; `None` where nothing tells them apart.
+    fn order(&self, symbols: &Symbols, axis: &Axis, others: &[(ArrayId, Mean)]) -> Option<Vec<(usize, f64)>> {
+        let mut count = None;
+        // The sum of squared distances with equal signs, and with the opposite one.
+        let mut distances: Vec<[f64; 2]> = Vec::new();
+        for ((array, ours), (_, theirs)) in self.reference.iter().zip(others) {
+            let Some(dimension) = ours.axes.iter().position(|own| *own == axis.axis) else { continue };
+            let is_once = ours.axes.iter().filter(|own| **own == axis.axis).count() == 1;
+            if !is_once || ours.shape != theirs.shape {
+                continue;
+            }
+            let is_real = symbols.array(*array).support == Support::Real;
+            let scale = |value: f64| if is_real { value } else { value.max(0.0).sqrt() };
+            let (ours, theirs) = (slices(ours, dimension, &scale), slices(theirs, dimension, &scale));
+            let width = variance(&ours);
+            if !(width > 0.0 && width.is_finite()) {
+                continue;
+            }
+            let size = ours.len();
+            count = Some(size);
+            distances.resize(size * size, [0.0; 2]);
+            for (i, one) in ours.iter().enumerate() {
+                for (j, other) in theirs.iter().enumerate() {
+                    for (sign, sum) in [1.0, -1.0].into_iter().zip(&mut distances[i * size + j]) {
+                        let sign = if is_real { sign } else { 1.0 };
+                        let square = |(a, b): (&f64, &f64)| (a - sign * b) * (a - sign * b);
+                        let total: f64 = one.iter().zip(other).map(square).sum();
+                        *sum += total / (width * one.len() as f64);
+                    }
+                }
+            }
+        }
+        let size = count?;
+        let best = |own: &[f64; 2]| if axis.is_signed { own[0].min(own[1]) } else { own[0] };
+        let weights: Vec<f64> = distances.iter().map(|own| -best(own)).collect();
+        if weights.iter().any(|own| !own.is_finite()) {
+            return None;
+        }
+        let assigned = assignment(&weights, size, size).into_iter().enumerate();
+        let pair = |(i, j): (usize, Option<usize>)| {
+            let j = j?;
+            let [same, opposite] = distances[i * size + j];
+            Some((j, if axis.is_signed && opposite < same { -1.0 } else { 1.0 }))
+        };
+        assigned.map(pair).collect()
+    }
+}
+
+/// Whether a constant stays the same when positions of an axis change places: it does if it does for the first with each other one.
+fn is_symmetric(problem: &Problem, array: ArrayId, axis: AxisId) -> bool {
+    let (symbols, bound) = (&problem.model.symbols, &problem.binding.bound);
+    let Some(BoundArray::Dense { values, observed: None }) = &bound.arrays[array.index()] else {
+        return false;
+    };
+    let own =
+        Mean { axes: dimensions(symbols, array), shape: bound.shape(symbols, array), values: values.clone() };
+    (1..bound.size(axis)).all(|other| {
+        let mut order: Vec<(usize, f64)> = (0..bound.size(axis)).map(|place| (place, 1.0)).collect();
+        order.swap(0, other);
+        let along = (0..own.axes.len()).filter(|dimension| own.axes[*dimension] == axis);
+        let exchanged = along.fold(own.clone(), |one, dimension| permuted(&one, dimension, &order, false));
+        exchanged.values == own.values
+    })
+}
+
+/// The axes of the dimensions of an array.
+fn dimensions(symbols: &Symbols, array: ArrayId) -> Vec<AxisId> {
+    symbols.array(array).letters.iter().map(|letter| symbols.letter(*letter).axis).collect()
+}
+
+/// Whether components along an axis have no sign of their own: at least two real latents run along it, all of them with a prior about 0.
+fn is_signed(model: &Model, axis: AxisId) -> bool {
+    let symbols = &model.symbols;
+    let mut along = model.statements.iter().filter(|own| {
+        !own.observed
+            && symbols.array(own.target).support == Support::Real
+            && dimensions(symbols, own.target).contains(&axis)
+    });
+    let is_zero = |value: &Expression| match value {
+        Expression::Number(number) => *number == 0.0,
+        Expression::Value(array, _) => {
+            matches!(symbols.array(*array).value, Some(Expression::Number(number)) if number == 0.0)
+        }
+        _ => false,
+    };
+    let is_centred = |own: &cavi_model::Statement| {
+        let first = own.arguments.first().and_then(Option::as_ref);
+        first.is_none_or(|own| is_zero(&own.value))
+    };
+    along.clone().count() >= 2 && along.all(is_centred)
+}
+
+/// The numbers of each position along a dimension.
+fn slices(own: &Mean, dimension: usize, scale: &dyn Fn(f64) -> f64) -> Vec<Vec<f64>> {
+    let mut slices = vec![Vec::new(); own.shape[dimension]];
+    for (cell, value) in own.values.iter().enumerate() {
+        slices[unflat(&own.shape, cell)[dimension]].push(scale(*value));
+    }
+    slices
+}
+
+/// The variance of numbers over components, averaged over what they are compared by; of one component about 0.
+fn variance(slices: &[Vec<f64>]) -> f64 {
+    let count = slices.len() as f64;
+    let width = slices.first().map_or(0, Vec::len);
+    let of = |place: usize| {
+        let mean = match slices {
+            [_] => 0.0,
+            _ => slices.iter().map(|own| own[place]).sum::<f64>() / count,
+        };
+        slices.iter().map(|own| (own[place] - mean) * (own[place] - mean)).sum::<f64>() / count
+    };
+    (0..width).map(of).sum::<f64>() / width as f64
+}
+
+/// The mean with position `order[k].0` along a dimension at `k`, times its sign where it flips.
+fn permuted(own: &Mean, dimension: usize, order: &[(usize, f64)], flips: bool) -> Mean {
+    let stride: usize = own.shape[dimension + 1..].iter().product();
+    let at = |cell: usize| {
+        let position = unflat(&own.shape, cell)[dimension];
+        let (from, sign) = order[position];
+        let value = own.values[cell - position * stride + from * stride];
+        if flips { sign * value } else { value }
+    };
+    Mean { values: (0..own.values.len()).map(at).collect(), ..own.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Means of two latents along one axis of two components.
+    fn found(share: [f64; 2], centre: [f64; 2]) -> Vec<(ArrayId, Mean)> {
+        let mean = |values: [f64; 2]| Mean { axes: vec![AxisId(0)], shape: vec![2], values: values.to_vec() };
+        vec![(ArrayId(0), mean(share)), (ArrayId(1), mean(centre))]
+    }
+
+    #[test]
+    fn components_are_told_by_all_latents_along_them() {
+        let mut symbols = Symbols::default();
+        symbols.arrays.push(cavi_algebra::Array::latent("share", Vec::new(), Support::Simplex));
+        symbols.arrays.push(cavi_algebra::Array::latent("centre", Vec::new(), Support::Real));
+        let axis = |is_signed| Axis { axis: AxisId(0), is_signed };
+        let own = Components { axes: Vec::new(), reference: found([0.64, 0.36], [-2.1, 3.9]) };
+        let order = |is_signed, share, centre| own.order(&symbols, &axis(is_signed), &found(share, centre));
+        // Equal shares tell nothing.
+        assert_eq!(order(false, [0.5, 0.5], [-2.0, 3.8]), Some(vec![(0, 1.0), (1, 1.0)]));
+        assert_eq!(order(false, [0.5, 0.5], [3.8, -2.0]), Some(vec![(1, 1.0), (0, 1.0)]));
+        assert_eq!(order(true, [0.5, 0.5], [-3.8, 2.0]), Some(vec![(1, -1.0), (0, -1.0)]));
+    }
+
+    #[test]
+    fn positions_and_signs_are_exchanged() {
+        let own =
+            Mean { axes: vec![AxisId(0), AxisId(1)], shape: vec![2, 2], values: vec![1.0, 2.0, 3.0, 4.0] };
+        let order = [(1, -1.0), (0, 1.0)];
+        assert_eq!(permuted(&own, 0, &order, true).values, [-3.0, -4.0, 1.0, 2.0]);
+        assert_eq!(permuted(&own, 1, &order, false).values, [2.0, 1.0, 4.0, 3.0]);
+    }
+}

@@ -1,0 +1,364 @@
+//! Runs of shards of an axis: together they are the run of the whole data.
+
+use cavi_algebra::AxisId;
+use cavi_executor::reduce::Reducer;
+use cavi_executor::shard::{Part, Passes, Sharded, Visits, ranges};
+use cavi_executor::{Bound, Executor, Parameters, Precision, start};
+use cavi_tests::support::{Meeting, Program, Shape, close, farthest, programs, random_bound};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+/// The bound after each of some sweeps, with the scale of its terms, and the parameters in the end; or what went wrong.
+type Outcome = Result<(Vec<(f64, f64)>, Parameters), String>;
+
+const SWEEPS: usize = 3;
+
+/// Which plan is cut: that of the whole, or the one whose sums over the axis are free of what all shards share.
+#[derive(Clone, Copy)]
+enum Kind {
+    Plain,
+    Memoizing,
+}
+
+fn sweeps(executor: &mut Executor, program: &Program) -> Result<Vec<(f64, f64)>, String> {
+    let schedule = program.schedule();
+    let mut bounds = vec![(executor.elbo(), executor.elbo_scale())];
+    for _ in 0..SWEEPS {
+        executor.sweep(&schedule).map_err(|trouble| trouble.to_string())?;
+        bounds.push((executor.elbo(), executor.elbo_scale()));
+    }
+    Ok(bounds)
+}
+
+fn whole(program: &Program, bound: &Bound, from: &Parameters) -> Outcome {
+    let mut executor = Executor::new(&program.equations, bound, from.clone(), 1).map_err(|own| own.0)?;
+    let bounds = sweeps(&mut executor, program)?;
+    Ok((bounds, executor.parameters().clone()))
+}
+
+/// The same in so many shards, each on a thread, spread over so many states.
+fn in_shards(
+    program: &Program,
+    bound: &Bound,
+    axis: AxisId,
+    from: &Parameters,
+    (kind, shards, states): (Kind, usize, usize),
+) -> Result<Outcome, String> {
+    let sharded = match kind {
+        Kind::Plain => Sharded::new(&program.equations, bound, axis, from, Precision::Double),
+        Kind::Memoizing => Sharded::memoizing(&program.equations, bound, axis, from, Precision::Double),
+    };
+    let sharded = sharded.map_err(|own| own.0)?;
+    let parts: Vec<Part> =
+        ranges(sharded.positions(), shards).into_iter().map(|range| sharded.part(range)).collect();
+    let bounds: Vec<Bound> = parts.iter().map(Part::bound).collect();
+    let members = Meeting::of(parts.len(), states.min(parts.len()));
+    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
+        let sharded = &sharded;
+        let threads: Vec<_> = parts
+            .iter()
+            .zip(&bounds)
+            .zip(members)
+            .map(|((part, bound), member)| {
+                scope.spawn(move || -> Outcome {
+                    let reducer: Box<dyn Reducer> = Box::new(member);
+                    let own = sharded.parameters(part, from);
+                    let mut executor = sharded.executor(part, bound, own, 1, reducer).map_err(|own| own.0)?;
+                    let bounds = sweeps(&mut executor, program)?;
+                    Ok((bounds, executor.parameters().clone()))
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|_| Err("a panic".to_owned())))
+            .collect()
+    });
+    if let Some(why) = outcomes.iter().find_map(|own| own.as_ref().err().filter(|why| why.contains("shard")))
+    {
+        return Err(why.clone());
+    }
+    if outcomes.iter().any(Result::is_err) {
+        return Ok(Err(outcomes.iter().find_map(|own| own.as_ref().err()).expect("one failed").clone()));
+    }
+    let mut all = outcomes.into_iter().map(|own| own.expect("none failed"));
+    let mut merged = from.clone();
+    let (first, own) = all.next().expect("there is a shard");
+    sharded.put(&parts[0], &own, &mut merged);
+    for (part, (bounds, own)) in parts[1..].iter().zip(all) {
+        let bits = |own: &[(f64, f64)]| own.iter().map(|own| own.0.to_bits()).collect::<Vec<_>>();
+        if bits(&bounds) != bits(&first) {
+            return Err(format!("shards have bounds {first:?} and {bounds:?}"));
+        }
+        sharded.put(part, &own, &mut merged);
+    }
+    Ok(Ok((first, merged)))
+}
+
+/// Compares the run of the whole with those of 1, 2, 3 and 7 shards of every axis that can be cut.
+fn check(shape: Shape, seeds: std::ops::Range<u64>) {
+    let (mut wrong, mut cut, mut refused) = (Vec::new(), 0, Vec::new());
+    for program in programs() {
+        if std::env::var_os("CAVI_TRACE").is_some() {
+            eprintln!("{}", program.name);
+        }
+        for seed in seeds.clone() {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let bound = random_bound(&program.model, shape, &mut rng);
+            let from = start(&program.equations, &bound, seed + 100);
+            let Ok(executor) = Executor::new(&program.equations, &bound, from.clone(), 1) else { continue };
+            drop(executor);
+            let one = whole(&program, &bound, &from);
+            for axis in (0..program.equations.symbols.axes.len()).map(AxisId::from) {
+                let name = &program.equations.symbols.axis(axis).name;
+                let sharded = Sharded::new(&program.equations, &bound, axis, &from, Precision::Double);
+                if let Err(why) = sharded {
+                    refused.push(format!("{}, {name}: {}", program.name, why.0));
+                    continue;
+                }
+                for shards in [1, 2, 3, 7] {
+                    let found = in_shards(&program, &bound, axis, &from, (Kind::Plain, shards, 1));
+                    match differs(&program, &one, found) {
+                        None => cut += 1,
+                        Some(why) => {
+                            wrong.push(format!("{}, seed {seed}, {name} in {shards}: {why}", program.name));
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    if std::env::var_os("CAVI_TRACE").is_some() {
+        refused.dedup();
+        eprintln!("{cut} agree, {} refused\n{}", refused.len(), refused.join("\n"));
+    }
+    assert!(wrong.is_empty(), "{} of {shape:?} ({cut} agree)\n{}", wrong.len(), wrong.join("\n"));
+    assert!(cut > 100 || std::env::var_os("CAVI_PROGRAM").is_some(), "{cut}");
+}
+
+fn differs(program: &Program, one: &Outcome, found: Result<Outcome, String>) -> Option<String> {
+    let found = match found {
+        Ok(found) => found,
+        Err(why) => return Some(why),
+    };
+    let (one, found) = match (one, &found) {
+        (Ok(one), Ok(found)) => (one, found),
+        (Err(_), Err(_)) => return None,
+        (one, found) => {
+            let why = |own: &Outcome| own.as_ref().err().cloned();
+            return Some(format!("whole {:?}, shards {:?}", why(one), why(found)));
+        }
+    };
+    for (sweep, ((whole, scale), (shards, _))) in one.0.iter().zip(&found.0).enumerate() {
+        let tolerance = if program.climbs() { 1e-5 } else { 1e-9 };
+        if !close(*whole, *shards, *scale, tolerance) {
+            return Some(format!("sweep {sweep}: bound {whole} of the whole, {shards} of shards"));
+        }
+    }
+    if program.climbs() {
+        return None;
+    }
+    let (distance, block, column) = farthest(&program.equations, &one.1, &found.1);
+    (distance > 1e-7).then(|| format!("block {block}, column {column} differ by {distance:e}"))
+}
+
+/// Sizes that leave each of seven shards a position, or some of them one and others two.
+fn shape(sparse: bool) -> Shape {
+    Shape { smallest: 4, largest: 9, ..Shape::small(sparse) }
+}
+
+#[test]
+fn shards_of_dense_data_are_the_whole() {
+    check(shape(false), 0..2);
+}
+
+#[test]
+fn shards_of_sparse_data_are_the_whole() {
+    check(shape(true), 2..4);
+}
+
+/// The bits follow from the number of shards, not from who holds which.
+#[test]
+fn any_spread_of_the_shards_has_the_same_bits() {
+    let (mut wrong, mut same) = (Vec::new(), 0);
+    for program in programs() {
+        let mut rng = ChaCha8Rng::seed_from_u64(9);
+        let shape = Shape { smallest: 7, largest: 9, ..Shape::small(true) };
+        let bound = random_bound(&program.model, shape, &mut rng);
+        let from = start(&program.equations, &bound, 109);
+        for axis in (0..program.equations.symbols.axes.len()).map(AxisId::from) {
+            if Sharded::new(&program.equations, &bound, axis, &from, Precision::Double).is_err() {
+                continue;
+            }
+            let found = |states: usize| in_shards(&program, &bound, axis, &from, (Kind::Plain, 7, states));
+            let bits = |found: &Outcome| {
+                found.as_ref().map_or_else(
+                    |why| (vec![why.len() as u64], Vec::new()),
+                    |(bounds, own)| {
+                        let values = own.blocks.iter().flatten().flatten();
+                        let bounds =
+                            bounds.iter().flat_map(|(bound, scale)| [bound.to_bits(), scale.to_bits()]);
+                        (bounds.collect(), values.map(|value| value.to_bits()).collect::<Vec<u64>>())
+                    },
+                )
+            };
+            let one = match found(1) {
+                Ok(one) => one,
+                Err(why) => panic!("{}: {why}", program.name),
+            };
+            for states in [2, 3, 7] {
+                match found(states) {
+                    Ok(other) if bits(&other) == bits(&one) => same += 1,
+                    other => wrong.push(format!("{} in {states} states: {:?}", program.name, other.err())),
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} differ\n{}", wrong.len(), wrong.join("\n"));
+    assert!(same > 100 || std::env::var_os("CAVI_PROGRAM").is_some(), "{same}");
+}
+
+/// Programs whose arrays are so large that a run forgets some, works some out in parts, and follows what changed.
+#[test]
+fn shards_of_larger_data_are_the_whole() {
+    let mut seen = 0;
+    let mut wrong = Vec::new();
+    for program in programs().into_iter().filter(|own| !own.climbs()) {
+        let mut rng = ChaCha8Rng::seed_from_u64(17);
+        let shape = Shape { smallest: 60, largest: 70, ..Shape::small(seen % 2 == 0) };
+        let axes = &program.equations.symbols.axes;
+        // Of ragged axes and of three or more dimensions there are too many positions for a test.
+        let widest = program.equations.symbols.arrays.iter().map(|array| array.letters.len()).max();
+        if axes.iter().any(|axis| axis.parent.is_some()) || widest > Some(2) {
+            continue;
+        }
+        let bound = random_bound(&program.model, shape, &mut rng);
+        let from = start(&program.equations, &bound, 117);
+        if Executor::new(&program.equations, &bound, from.clone(), 1).is_err() {
+            continue;
+        }
+        let axis = (0..axes.len())
+            .map(AxisId::from)
+            .find(|axis| Sharded::new(&program.equations, &bound, *axis, &from, Precision::Double).is_ok());
+        let Some(axis) = axis else { continue };
+        let one = whole(&program, &bound, &from);
+        if let Some(why) =
+            differs(&program, &one, in_shards(&program, &bound, axis, &from, (Kind::Plain, 3, 2)))
+        {
+            wrong.push(format!("{}: {why}", program.name));
+        }
+        seen += 1;
+    }
+    assert!(wrong.is_empty(), "{} of {seen}\n{}", wrong.len(), wrong.join("\n"));
+    assert!(seen > 20 || std::env::var_os("CAVI_PROGRAM").is_some(), "{seen}");
+}
+
+/// The bound after each of some memoized passes, with its scale; that of the whole at the parameters in the end, and those.
+fn memoized(
+    program: &Program,
+    bound: &Bound,
+    axis: AxisId,
+    from: &Parameters,
+    shards: usize,
+) -> Result<Option<Vec<(f64, f64)>>, String> {
+    let sharded = Sharded::memoizing(&program.equations, bound, axis, from, Precision::Double);
+    let Ok(sharded) = sharded else { return Ok(None) };
+    let parts: Vec<Part> =
+        ranges(sharded.positions(), shards).into_iter().map(|range| sharded.part(range)).collect();
+    let bounds: Vec<Bound> = parts.iter().map(Part::bound).collect();
+    let begun = || {
+        Passes::new(&sharded, (&parts, &bounds), from.clone(), &program.schedule(), 1).map_err(|own| own.0)
+    };
+    let mut passes = begun()?;
+    let mut trace = Vec::new();
+    for pass in 0..6 {
+        let first = Visits { afresh: true, times: 3 };
+        let later = Visits { afresh: false, times: 1 };
+        let all = |passes: &mut Passes, visits: Visits| {
+            (0..parts.len()).try_for_each(|shard| passes.visit(shard, visits))
+        };
+        let mut outcome = all(&mut passes, if pass == 0 { first } else { later });
+        // As a fit does: with the data of some shards alone there may be no update, nor from factors that begin afresh.
+        if pass == 0 && outcome.is_err() {
+            passes = begun()?;
+            outcome = passes.begin(Some(first)).and_then(|()| all(&mut passes, first));
+        }
+        if pass == 0 && outcome.is_err() {
+            passes = begun()?;
+            outcome = passes.begin(None).and_then(|()| all(&mut passes, later));
+        }
+        outcome.map_err(|trouble| format!("pass {pass}: {trouble}"))?;
+        trace.push(passes.elbo().map_err(|trouble| trouble.to_string())?);
+    }
+    passes.settle().map_err(|trouble| trouble.to_string())?;
+    trace.push(passes.elbo().map_err(|trouble| trouble.to_string())?);
+    let merged = passes.parameters().clone();
+    let mut executor = Executor::new(&program.equations, bound, merged, 1).map_err(|own| own.0)?;
+    trace.push((executor.elbo(), executor.elbo_scale()));
+    Ok(Some(trace))
+}
+
+/// The bound of memoized passes never falls, and is that of the whole.
+#[test]
+fn memoized_passes_raise_the_bound_of_the_whole() {
+    let (mut wrong, mut seen, mut refused) = (Vec::new(), 0, Vec::new());
+    for (seed, program) in programs().into_iter().flat_map(|own| [(1, own.clone()), (2, own)]) {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let bound = random_bound(&program.model, shape(seed % 2 == 0), &mut rng);
+        let from = start(&program.equations, &bound, seed + 100);
+        let name = |axis: AxisId| program.equations.symbols.axis(axis).name.clone();
+        for axis in (0..program.equations.symbols.axes.len()).map(AxisId::from) {
+            match Sharded::new(&program.equations, &bound, axis, &from, Precision::Double) {
+                Ok(_) => {
+                    let own = Sharded::memoizing(&program.equations, &bound, axis, &from, Precision::Double);
+                    refused
+                        .extend(own.err().map(|why| format!("{}, {}: {}", program.name, name(axis), why.0)));
+                }
+                Err(_) => continue,
+            }
+            if Sharded::memoizing(&program.equations, &bound, axis, &from, Precision::Double).is_ok() {
+                let one = whole(&program, &bound, &from);
+                let found = in_shards(&program, &bound, axis, &from, (Kind::Memoizing, 3, 1));
+                if let Some(why) = differs(&program, &one, found) {
+                    wrong.push(format!("{}, {}, seed {seed}: in step, {why}", program.name, name(axis)));
+                }
+            }
+            let clamps = program.equations.blocks.iter().any(|block| block.clamp);
+            match memoized(&program, &bound, axis, &from, 3) {
+                Ok(Some(_)) if clamps => {}
+                Ok(None) => {}
+                Ok(Some(trace)) => {
+                    seen += 1;
+                    let falls = trace.windows(2).position(|pair| {
+                        let ((before, one), (after, other), tolerance) = (pair[0], pair[1], 1e-10);
+                        before.is_finite() && before - after > tolerance * one.max(other)
+                    });
+                    let [.., (settled, scale), (whole, _)] = trace[..] else { continue };
+                    if let Some(pass) = falls {
+                        wrong.push(format!(
+                            "{}, {}, seed {seed}: falls after {pass}, {trace:?}",
+                            program.name,
+                            name(axis)
+                        ));
+                    } else if !close(settled, whole, scale, 1e-9) {
+                        wrong.push(format!(
+                            "{}, {}, seed {seed}: {settled} and {whole}",
+                            program.name,
+                            name(axis)
+                        ));
+                    }
+                }
+                // Where a flat prior meets few data the whole has no update either.
+                Err(_) if whole(&program, &bound, &from).is_err() => {}
+                Err(why) => wrong.push(format!("{}, {}, seed {seed}: {why}", program.name, name(axis))),
+            }
+        }
+    }
+    if std::env::var_os("CAVI_TRACE").is_some() {
+        refused.dedup();
+        eprintln!("{seen} agree, {} refused\n{}", refused.len(), refused.join("\n"));
+    }
+    assert!(wrong.is_empty(), "{} ({seen} agree)\n{}", wrong.len(), wrong.join("\n"));
+    assert!(seen > 60 || std::env::var_os("CAVI_PROGRAM").is_some(), "{seen}");
+}
