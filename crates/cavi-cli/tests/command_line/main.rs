@@ -5,6 +5,7 @@ mod data;
 
 mod asking;
 mod batch;
+mod check_fit;
 mod commands;
 mod damaged;
 mod explain;
@@ -14,6 +15,7 @@ mod found;
 mod held_out_parts;
 mod heldout;
 mod large_texts;
+mod mistakes;
 mod memory;
 mod mistakes;
 mod options;
