@@ -15,7 +15,6 @@ mod found;
 mod held_out_parts;
 mod heldout;
 mod large_texts;
-mod mistakes;
 mod memory;
 mod mistakes;
 mod options;

@@ -1,10 +1,12 @@
 //! Draws from q, and its means, as arrays in the declared order of their dimensions.
 
-use cavi_algebra::{ArrayId, BlockId, Elementary, Equations, Mode};
+use std::ops::Range;
+
+use cavi_algebra::{ArrayId, BlockId, Elementary, Equations, Mode, Statistic};
 use cavi_executor::observed::Observed;
 use cavi_executor::{Bound, BoundArray, Layout, Parameters};
 use cavi_families::observed::at_value;
-use cavi_families::{Extent, views, views_mut};
+use cavi_families::{Batch, Extent, Posterior, views, views_mut};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -136,27 +138,14 @@ impl Source {
         let base = family.base().into_iter().zip(family.base_per_element());
         for ((statistic, natural), (base, per_element)) in statistics.iter().zip(&naturals).zip(base) {
             let base = base + per_element * width as f64;
-            let place = |extent: Extent, row: usize| match extent {
-                Extent::Scalar => row..row + 1,
-                Extent::Vector => batch.row(row),
-                Extent::Matrix => batch.matrix(batch.group_of(row)),
-                Extent::Pairs => batch.pairs(row),
-            };
-            let expected = (!family.paired()).then(|| {
-                let which =
-                    family.expectation_of(&statistic.statistic).expect("a family answers its statistics");
-                let extent = family.expectations()[which].extent;
-                let mut expected = vec![0.0; batch.len(extent)];
-                family.expect(&batch, &views(columns), which, &mut expected);
-                (extent, expected)
-            });
+            let expected =
+                (!family.paired()).then(|| Expected::of(family, &batch, columns, &statistic.statistic));
             for row in 0..batch.rows {
-                let natural = &natural[place(statistic.extent, row)];
+                let natural = &natural[place(&batch, statistic.extent, row)];
                 let mut values = vec![0.0; natural.len()];
                 at_value(&statistic.statistic, &drawn[row * width..(row + 1) * width], &mut values);
-                if let Some((extent, expected)) = &expected {
-                    let own = &expected[place(*extent, row)];
-                    values.iter_mut().zip(own).for_each(|(value, expected)| *value -= expected);
+                if let Some(expected) = &expected {
+                    expected.take_off(&batch, row, &mut values);
                 }
                 let product = |(natural, value): (&f64, &f64)| match natural + base {
                     0.0 => 0.0,
@@ -216,4 +205,69 @@ impl Source {
 /// Whether a block has one value, whatever is drawn.
 pub(super) fn is_certain(equations: &Equations, id: BlockId) -> bool {
     equations.block(id).mode != Mode::Implicit && family(equations, id).is_none()
+}
+
+/// Where the numbers of a row stand in a column.
+fn place(batch: &Batch, extent: Extent, row: usize) -> Range<usize> {
+    match extent {
+        Extent::Scalar => row..row + 1,
+        Extent::Vector => batch.row(row),
+        Extent::Matrix => batch.matrix(batch.group_of(row)),
+        Extent::Pairs => batch.pairs(row),
+    }
+}
+
+/// A column of expectations.
+struct Column {
+    extent: Extent,
+    values: Vec<f64>,
+}
+
+/// The expectation of a statistic under q.
+enum Expected {
+    /// As the family answers it.
+    Answered(Column),
+    /// Of the outer product of a vector, `E x x' = Cov x + E x (E x)'`, where the family answers mean and covariance.
+    Outer { mean: Column, covariance: Column },
+}
+
+impl Expected {
+    fn of(family: &dyn Posterior, batch: &Batch, columns: &[Vec<f64>], statistic: &Statistic) -> Expected {
+        let column = |which: usize| {
+            let extent = family.expectations()[which].extent;
+            let mut values = vec![0.0; batch.len(extent)];
+            family.expect(batch, &views(columns), which, &mut values);
+            Column { extent, values }
+        };
+        let answered = |statistic: &Statistic| family.expectation_of(statistic).map(column);
+        if let Some(answered) = answered(statistic) {
+            return Expected::Answered(answered);
+        }
+        let outer =
+            family.place_of(statistic).is_some_and(|_| statistic.of_one_vector() == Statistic::outer());
+        match (outer, answered(&Statistic::identity()), answered(&Statistic::covariance())) {
+            (true, Some(mean), Some(covariance)) => Expected::Outer { mean, covariance },
+            _ => unreachable!(
+                "a family whose bound adds its entropy answers its statistics, or mean and covariance"
+            ),
+        }
+    }
+
+    /// Takes it off the values of the statistic in a row.
+    fn take_off(&self, batch: &Batch, row: usize, values: &mut [f64]) {
+        let of = |column: &Column| -> Range<usize> { place(batch, column.extent, row) };
+        match self {
+            Expected::Answered(column) => {
+                let own = &column.values[of(column)];
+                values.iter_mut().zip(own).for_each(|(value, own)| *value -= own);
+            }
+            Expected::Outer { mean, covariance } => {
+                let (mean, covariance) = (&mean.values[of(mean)], &covariance.values[of(covariance)]);
+                let products = mean.iter().flat_map(|left| mean.iter().map(move |right| left * right));
+                for ((value, product), covariance) in values.iter_mut().zip(products).zip(covariance) {
+                    *value -= product + covariance;
+                }
+            }
+        }
+    }
 }

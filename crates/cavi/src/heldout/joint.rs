@@ -86,6 +86,8 @@ pub(crate) fn log_weights(
         parameters,
         seed,
         threads: Threads::one(),
+        entries: &problem.binding.entries,
+        given_totals: false,
         written_out: OnceLock::new(),
     };
     let observed_in = |array, values| predictor.observed_in(array, values);
