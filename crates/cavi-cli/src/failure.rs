@@ -43,11 +43,6 @@ impl Failure {
         Failure::Wrong(format!("error: {}\n", message.as_ref()))
     }
 
-    /// A command or option that is known and not built yet.
-    pub fn later(what: &str) -> Failure {
-        Failure::usage(format!("{what} is not in this version of Cavi"))
-    }
-
     /// Shows the message and gives the exit status.
     pub fn report(self) -> u8 {
         let (message, status) = match self {

@@ -1,4 +1,4 @@
-//! A figure: what is drawn, and the table behind it.
+//! A figure: what is drawn, what it is called on paper, and the table behind it.
 
 use serde_json::{Value, json};
 
@@ -9,20 +9,40 @@ const MOST_ROWS: usize = 400;
 
 /// A chart with its table.
 #[derive(Debug)]
-pub(crate) struct Figure {
+pub struct Figure {
+    /// What the chart is of and of which kind, `beta-bars`: the name of its file. Two figures may have the same.
+    pub name: String,
     /// A heading, without markup.
     pub title: String,
     /// What is shown and how to read it: sentences.
     pub note: String,
     /// What `page.js` draws.
     pub drawing: Value,
+    /// The titles of the axes where the chart stands without its note; empty where its labels say it.
+    pub axes: Axes,
     /// The numbers.
     pub table: Table,
 }
 
+/// The titles of the axes of a chart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Axes {
+    /// Of the horizontal one.
+    pub across: String,
+    /// Of the vertical one.
+    pub upward: String,
+}
+
+impl Axes {
+    /// Both titles.
+    pub(crate) fn new(across: impl Into<String>, upward: impl Into<String>) -> Axes {
+        Axes { across: across.into(), upward: upward.into() }
+    }
+}
+
 /// Rows of text and numbers.
 #[derive(Debug, Default)]
-pub(crate) struct Table {
+pub struct Table {
     /// The names of the columns.
     pub head: Vec<String>,
     /// So many columns hold text; those behind them hold numbers.
@@ -35,7 +55,7 @@ pub(crate) struct Table {
 
 impl Table {
     /// A table of these columns; rows behind the first few hundred are counted only.
-    pub fn new<R: IntoIterator<Item = Vec<String>>>(head: &[&str], labels: usize, rows: R) -> Table {
+    pub(crate) fn new<R: IntoIterator<Item = Vec<String>>>(head: &[&str], labels: usize, rows: R) -> Table {
         let mut table =
             Table { head: head.iter().map(|own| (*own).to_owned()).collect(), labels, ..Table::default() };
         for row in rows {
@@ -48,7 +68,7 @@ impl Table {
     }
 
     /// As HTML, in a box that scrolls.
-    pub fn html(&self, caption: &str) -> String {
+    pub(crate) fn html(&self, caption: &str) -> String {
         let cell = |(place, text): (usize, &String)| match place < self.labels {
             true if place == 0 => format!("<th scope=\"row\">{}</th>", escape(text)),
             true => format!("<td>{}</td>", escape(text)),
@@ -77,7 +97,7 @@ impl Table {
 
 impl Figure {
     /// As HTML, to be drawn by the drawing of this number. Without scripts the table is open.
-    pub fn html(&self, number: usize) -> String {
+    pub(crate) fn html(&self, number: usize) -> String {
         let title = escape(&self.title);
         format!(
             "<figure id=\"figure-{number}\" data-name=\"{file}\">\n<figcaption><h3>{title}</h3><p>{note}</p></figcaption>\n\

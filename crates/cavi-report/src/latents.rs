@@ -250,7 +250,12 @@ fn two_axes(fitted: &Fitted, variable: &Variable, by: &[Column]) -> Vec<Figure> 
         }));
     }
     let what = if variable.parameter == "mean" { "Means under q." } else { "What q says of it." };
-    figures.push(heat::figure(format!("{} as a heat map", variable.name), what, &own.matrix(fitted)));
+    figures.push(heat::figure(
+        &variable.name,
+        format!("{} as a heat map", variable.name),
+        what,
+        &own.matrix(fitted),
+    ));
     figures
 }
 

@@ -20,5 +20,6 @@ mod shares;
 
 pub use by::Colouring;
 pub use derivation::derivation_html;
+pub use figure::{Axes, Figure, Table};
 pub use html::escape;
-pub use page::{Options, page};
+pub use page::{CHART_SCRIPTS, Options, charts, page};

@@ -21,6 +21,8 @@ use crate::shares::{Shares, shares};
 const VEGA: &str = include_str!("../assets/vega.min.js");
 const VEGA_LITE: &str = include_str!("../assets/vega-lite.min.js");
 const INTERPRETER: &str = include_str!("../assets/vega-interpreter.js");
+/// What draws the charts of Vega-Lite, in the order in which it is loaded: Vega, Vega-Lite, and the interpreter of their expressions.
+pub const CHART_SCRIPTS: [&str; 3] = [VEGA, VEGA_LITE, INTERPRETER];
 const SCRIPT: &str = include_str!("../assets/page.js");
 const STYLE: &str = include_str!("../assets/page.css");
 const LICENCES: [(&str, &str); 2] = [
@@ -30,6 +32,9 @@ const LICENCES: [(&str, &str); 2] = [
 
 /// A page has charts of so many characters; those that would come behind them are named, not drawn.
 const MOST_OF_CHARTS: usize = 4_200_000;
+
+/// So many latents have charts.
+const MOST_LATENTS: usize = 40;
 
 /// What a page is asked for.
 #[derive(Clone, Debug, Default)]
@@ -46,8 +51,7 @@ pub struct Options {
 /// A directory that holds no fit; a colouring whose file cannot be read, or that fits no axis of a latent.
 pub fn page(directory: &Path, options: &Options) -> Result<String, Error> {
     let fitted = Fitted::open(directory)?;
-    let by = options.by.iter().map(Column::read).collect::<Result<Vec<Column>, Error>>()?;
-    by.iter().try_for_each(|own| fits_an_axis(own, &fitted))?;
+    let by = columns(&options.by, &fitted)?;
     let shares = shares(&fitted);
     let mut body = Body::default();
     body.found(&fitted, &shares);
@@ -57,6 +61,55 @@ pub fn page(directory: &Path, options: &Options) -> Result<String, Error> {
     let name = fitted.summary["model"].as_str().unwrap_or(&fitted.compiled.model.name);
     let title = options.title.clone().unwrap_or_else(|| format!("A fit of {name}"));
     Ok(body.document(&title))
+}
+
+/// The charts of a page, in its order, as a library that draws them elsewhere takes them: all of them, however large the page would be.
+///
+/// # Errors
+/// As [`page`].
+pub fn charts(directory: &Path, by: &[Colouring]) -> Result<Vec<Figure>, Error> {
+    let fitted = Fitted::open(directory)?;
+    let by = columns(by, &fitted)?;
+    let mut all: Vec<Figure> = shares(&fitted).iter().map(held).collect();
+    for place in order(&fitted).into_iter().take(MOST_LATENTS) {
+        all.extend(figures(&fitted, &fitted.variables[place], &by));
+    }
+    all.extend(trace::figure(&fitted.traces));
+    all.extend(trace::restarts(&fitted.summary));
+    Ok(all)
+}
+
+/// The columns that colour rows, each of them along an axis of a latent.
+fn columns(by: &[Colouring], fitted: &Fitted) -> Result<Vec<Column>, Error> {
+    let by = by.iter().map(Column::read).collect::<Result<Vec<Column>, Error>>()?;
+    by.iter().try_for_each(|own| fits_an_axis(own, fitted))?;
+    Ok(by)
+}
+
+/// The latents with axes, those of `report` lines first, by their places among all.
+fn order(fitted: &Fitted) -> Vec<usize> {
+    let symbols = &fitted.compiled.model.symbols;
+    let reported: Vec<&str> = fitted
+        .compiled
+        .model
+        .report
+        .iter()
+        .filter_map(|line| match line {
+            cavi_model::ReportSpec::Top { variable, .. }
+            | cavi_model::ReportSpec::Heat(variable)
+            | cavi_model::ReportSpec::Bars { variable, .. }
+            | cavi_model::ReportSpec::Curve { variable, .. }
+            | cavi_model::ReportSpec::Intervals(variable)
+            | cavi_model::ReportSpec::Compare { variable, .. } => {
+                Some(symbols.array(*variable).name.as_str())
+            }
+            cavi_model::ReportSpec::Image { .. } => None,
+        })
+        .collect();
+    let mut order: Vec<usize> =
+        (0..fitted.variables.len()).filter(|own| !fitted.variables[*own].axes.is_empty()).collect();
+    order.sort_by_key(|own| !reported.contains(&base_name(&fitted.variables[*own])));
+    order
 }
 
 /// Refuses a colouring that is of other things than a latent has along its axes.
@@ -126,29 +179,8 @@ impl Body {
 
     /// The latents: those of `report` lines first.
     fn latents(&mut self, fitted: &Fitted, by: &[Column]) {
-        const MOST: usize = 40;
-        let symbols = &fitted.compiled.model.symbols;
-        let reported: Vec<&str> = fitted
-            .compiled
-            .model
-            .report
-            .iter()
-            .filter_map(|line| match line {
-                cavi_model::ReportSpec::Top { variable, .. }
-                | cavi_model::ReportSpec::Heat(variable)
-                | cavi_model::ReportSpec::Bars { variable, .. }
-                | cavi_model::ReportSpec::Curve { variable, .. }
-                | cavi_model::ReportSpec::Intervals(variable)
-                | cavi_model::ReportSpec::Compare { variable, .. } => {
-                    Some(symbols.array(*variable).name.as_str())
-                }
-                cavi_model::ReportSpec::Image { .. } => None,
-            })
-            .collect();
-        let mut order: Vec<usize> =
-            (0..fitted.variables.len()).filter(|own| !fitted.variables[*own].axes.is_empty()).collect();
-        order.sort_by_key(|own| !reported.contains(&base_name(&fitted.variables[*own])));
-        for place in order.iter().take(MOST) {
+        let order = order(fitted);
+        for place in order.iter().take(MOST_LATENTS) {
             let variable = &fitted.variables[*place];
             let axes: Vec<String> = variable
                 .axes
@@ -165,10 +197,10 @@ impl Body {
             self.section("numbers", "Single numbers");
             self.html += &table.html("Latents of one number, with an interval of 90 % where q has one");
         }
-        if order.len() > MOST {
+        if order.len() > MOST_LATENTS {
             self.html += &format!(
                 "<p class=\"more\">{} more latents are not on this page; <code>cavi export</code> writes all.</p>\n",
-                order.len() - MOST
+                order.len() - MOST_LATENTS
             );
         }
     }
@@ -274,6 +306,7 @@ fn held(shares: &Shares) -> Figure {
     let values = groups.iter().flat_map(|(_, own)| own.iter().map(|share| 100.0 * share)).collect();
     let matrix = Matrix { rows: ("group", &names), columns: (axis, labels), values, ordered: true };
     heat::figure(
+        &format!("{axis}-shares"),
         title,
         &format!("The share of each {axis} in the {what} of {of} of each group, in percent."),
         &matrix,

@@ -35,9 +35,9 @@ pub struct Writer {
 ///
 /// # Errors
 /// A file that cannot be written.
-pub fn add_file(directory: &Path, name: &str, text: &str) -> Result<(), Error> {
+pub fn add_file(directory: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
     let path = directory.join(name);
-    cavi_files::write_text_atomically(&path, text)?;
+    cavi_files::write_bytes_atomically(&path, bytes)?;
     let cannot = |error: io::Error| DataError::new(format!("`{}` cannot be listed: {error}", path.display()));
     Ok(marker::add(directory, name).map_err(cannot)?)
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{ForceArguments, InputArguments, RunArguments, threads};
+use super::{ForceArguments, InputArguments, PlotArguments, RunArguments, threads};
 
 /// What `cavi impute --help` says of entries.
 const IMPUTED: &str = "\
@@ -188,15 +188,18 @@ by order.";
 pub struct ReportArguments {
     /// The directory of a fit
     pub directory: PathBuf,
-    /// The file of the page [default: report.html in the directory of the fit]
-    #[arg(long, value_name = "FILE.html")]
+    /// The file of the page [default: report.html in the directory of the fit]; with --plots the directory of the plots [default: DIR/plots]
+    #[arg(long, value_name = "FILE.html|DIR")]
     pub out: Option<PathBuf>,
     /// The title of the page [default: that it is a fit of the program]
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", conflicts_with = "plots")]
     pub title: Option<String>,
     /// Colour the points of charts by a column of a table, `year=talks.csv:year`; may be given again, for other axes
     #[arg(long, value_name = "NAME=FILE:COLUMN")]
     pub by: Vec<String>,
+    /// Charts as files in place of the page
+    #[command(flatten)]
+    pub plots: PlotArguments,
 }
 
 /// What entries are ordered by.

@@ -23,6 +23,11 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
             program::hint(name)
         )));
     };
+    if arguments.plots.asked() && arguments.out.is_none() {
+        return Err(Failure::usage(
+            "`--plots` writes a file for each chart, into DIR/plots of `--out DIR`, which is not given",
+        ));
+    }
     let quiet = arguments.run.quiet;
     let set = fit::inputs(&InputArguments { set: arguments.set.clone(), ..InputArguments::default() })?.set;
     let inputs = Inputs { set, ..bundled(example) };
@@ -56,12 +61,17 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
         Some(out) => format!("a page about it: {}\n", written(out, arguments)?.display()),
         None => String::new(),
     };
+    // Without --out the command line is refused.
+    let plots = match out.filter(|_| arguments.plots.asked()) {
+        Some(out) => report::plots_beside(out, &[], &arguments.plots)?,
+        None => String::new(),
+    };
     let (found, warnings) = problem.findings_with(&fit, &|name| known(example, name));
     warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}\n")));
     let text = findings::text(&found);
     let explained = explained::lines(&json["explained"]) + &components::lines(&json["components"]);
     terminal::print(&format!(
-        "{}\n\n{text}\n{explained}{}\n{page}",
+        "{}\n\n{text}\n{explained}{}\n{page}{plots}",
         example.description(),
         fit::outcome(&fit)
     ))?;

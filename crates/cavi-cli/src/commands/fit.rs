@@ -13,8 +13,7 @@ use cavi_syntax::ast::Allocations;
 
 use super::report;
 use crate::arguments::{
-    Acceleration, FitArguments, InputArguments, Keep, LaterArguments, ReadingArguments, RuleArguments,
-    RunArguments,
+    Acceleration, FitArguments, InputArguments, Keep, ReadingArguments, RuleArguments, RunArguments,
 };
 use crate::commands::resume::{self, Beginning};
 use crate::failure::Failure;
@@ -33,7 +32,6 @@ const WITHOUT_A_PART: &str = "  note: a part of the data was held out. Hidden en
 
 /// Fits and writes the directory.
 pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
-    refuse_later(&arguments.later)?;
     let quiet = arguments.run.quiet;
     // One of the two is there: the command line is refused without.
     let out = arguments.out.clone().or_else(|| arguments.checkpoints.resume.clone()).unwrap_or_default();
@@ -96,6 +94,10 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
         }
         false => String::new(),
     };
+    let plots = match arguments.plots.asked() {
+        true => report::plots_beside(&out, &[], &arguments.plots)?,
+        false => String::new(),
+    };
     if arguments.json {
         terminal::print(&format!("{json:#}\n"))?;
     } else if !quiet {
@@ -109,7 +111,7 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
         let validated = folds.as_ref().map(folds::text).unwrap_or_default();
         let found = found(&problem, &fit);
         terminal::print(&format!(
-            "{validated}{}\n{}{}{lines}{found}written to {}\n{page}",
+            "{validated}{}\n{}{}{lines}{found}written to {}\n{page}{plots}",
             outcome(&fit),
             explained::lines(&json["explained"]),
             components::lines(&json["components"]),
@@ -338,13 +340,5 @@ fn asked(arguments: &FitArguments) -> Asked {
         folds: arguments.folds,
         init: arguments.init.as_ref().map(|init| init.display().to_string()),
         ..Asked::default()
-    }
-}
-
-/// Options of later versions, refused one by one.
-fn refuse_later(later: &LaterArguments) -> Result<(), Failure> {
-    match later.plots {
-        Some(_) => Err(Failure::later("`--plots`")),
-        None => Ok(()),
     }
 }

@@ -18,6 +18,7 @@ mod large_texts;
 mod memory;
 mod mistakes;
 mod options;
+mod plots;
 mod project;
 mod replacing;
 mod report;

@@ -4,7 +4,7 @@ use cavi::findings::Top;
 use serde_json::{Value, json};
 
 use super::{key, keyed, small, vega};
-use crate::figure::{Figure, Table, short};
+use crate::figure::{Axes, Figure, Table, short};
 use crate::html::{count, number};
 
 /// Bars of the largest entries.
@@ -32,6 +32,8 @@ pub(crate) fn figure(top: &Top) -> Figure {
         more => format!(" {} further charts are left out.", count(more)),
     };
     Figure {
+        name: format!("{}-bars", top.variable),
+        axes: Axes::new(format!("mean of {}", top.variable), top.axis.as_str()),
         title: format!("{}: the {size} entries over {}", top.variable, top.axis),
         note: format!(
             "The {shown} {size} means under q of each chart's component; lengths compare within a chart.{more}"
@@ -71,7 +73,8 @@ pub(crate) fn shares(title: String, note: String, axis: &str, labels: &[String],
             "tooltip": [{ "field": "label", "title": axis }, { "field": "value", "title": "percent" }],
         },
     });
-    Figure { title, note, drawing: vega(spec), table }
+    let axes = Axes::new("percent", "");
+    Figure { name: format!("{axis}-shares"), title, note, drawing: vega(spec), axes, table }
 }
 
 fn template(top: &Top) -> Value {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::small;
 use crate::axes::substitution;
-use crate::figure::{Figure, Table, short};
+use crate::figure::{Axes, Figure, Table, short};
 use crate::html::number;
 
 /// A profile for each component: `rows` are their names with a value for each label.
@@ -35,6 +35,8 @@ pub(crate) fn figure(variable: &str, labels: &[String], rows: &[(String, Vec<f64
         },
     });
     Figure {
+        name: format!("{variable}-profiles"),
+        axes: Axes::new("context", format!("mean of {variable}")),
         title: format!("{variable}: profiles of substitutions"),
         note: "A bar for each context, by the substitution in its middle, which its colour shows.".to_owned(),
         drawing: small(template, "wide", rows.iter().map(item).collect()),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::small;
 use crate::axes::Kind;
-use crate::figure::{Figure, Table, short};
+use crate::figure::{Axes, Figure, Table, short};
 use crate::html::{count, number};
 
 /// A curve has so many points.
@@ -72,6 +72,8 @@ pub(crate) fn figure(variable: &str, axis: &str, labels: &[String], kind: Kind, 
         );
     }
     Figure {
+        name: format!("{variable}-curves"),
+        axes: Axes::new(axis, variable),
         title: format!("{variable} over {axis}"),
         note,
         drawing: small(

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::figure::{Figure, Table, short};
+use crate::figure::{Axes, Figure, Table, short};
 use crate::html::{base64, count, number};
 
 /// A heat map has so many cells; of wider ones the columns with the largest values are kept.
@@ -24,8 +24,8 @@ pub(crate) struct Matrix<'a> {
     pub ordered: bool,
 }
 
-/// The matrix in colours.
-pub(crate) fn figure(title: String, what: &str, matrix: &Matrix<'_>) -> Figure {
+/// The matrix in colours: of what it is for the name of its file, its title, and what its values are in a sentence.
+pub(crate) fn figure(of: &str, title: String, what: &str, matrix: &Matrix<'_>) -> Figure {
     let Matrix { rows: (row_axis, row_labels), columns: (column_axis, column_labels), values, ordered } =
         matrix;
     let width = column_labels.len();
@@ -74,6 +74,8 @@ pub(crate) fn figure(title: String, what: &str, matrix: &Matrix<'_>) -> Figure {
         .filter(|own| own.is_finite())
         .fold((0.0_f64, 0.0_f64), |(low, high), own| (low.min(*own), high.max(*own)));
     Figure {
+        name: format!("{of}-heat"),
+        axes: Axes::new(*column_axis, *row_axis),
         title,
         note,
         drawing: json!({
@@ -161,7 +163,7 @@ mod tests {
         let mut values = vec![0.0; 500_000];
         values[4999] = 2.0;
         let matrix = Matrix { rows: ("k", &rows), columns: ("v", &columns), values, ordered: true };
-        let figure = figure("t".to_owned(), "Means.", &matrix);
+        let figure = figure("t", "t".to_owned(), "Means.", &matrix);
         assert!(figure.note.contains("600 of 5,000 columns"), "{}", figure.note);
         assert_eq!(figure.drawing["columns"][599], "4999");
         assert_eq!(figure.table.rows[0], ["0", "4999", "2"]);
@@ -173,7 +175,7 @@ mod tests {
         let (rows, columns) = (labels(2), labels(3));
         let values = vec![0.1, 3.0, 0.0, 2.0, 0.0, 1.0];
         let matrix = Matrix { rows: ("k", &rows), columns: ("v", &columns), values, ordered: false };
-        let drawing = figure("t".to_owned(), "Means.", &matrix).drawing;
+        let drawing = figure("t", "t".to_owned(), "Means.", &matrix).drawing;
         assert_eq!(drawing["columns"], json!(["1", "0", "2"]));
     }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::vega;
-use crate::figure::{Figure, Table, short};
+use crate::figure::{Axes, Figure, Table, short};
 use crate::html::{count, number};
 
 const BINS: usize = 40;
@@ -32,6 +32,8 @@ pub(crate) fn figure(variable: &str, axis: &str, values: &[f64]) -> Figure {
         },
     });
     Figure {
+        name: format!("{variable}-histogram"),
+        axes: Axes::new(variable, format!("positions of {axis}")),
         title: format!("{variable}: how its values are spread"),
         note: format!("The means under q of {} positions of {axis}.", count(values.len())),
         drawing: vega(spec),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{key, keyed, vega};
-use crate::figure::{Figure, Table, short};
+use crate::figure::{Axes, Figure, Table, short};
 use crate::html::{count, number};
 
 /// A number with its interval.
@@ -64,6 +64,8 @@ pub(crate) fn figure(
     }
     let rows: Vec<Value> = intervals.iter().enumerate().map(row).collect();
     Figure {
+        name: format!("{variable}-intervals"),
+        axes: Axes::new(variable, axis),
         title: format!("{variable} by {axis}"),
         note,
         drawing: vega(spec(variable, axis, rows, has_ends, signed, logarithmic)),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::figure::{Figure, Table};
+use crate::figure::{Axes, Figure, Table};
 use crate::html::base64;
 
 /// A picture for each component: `rows` are their names with a value for each pixel, row by row.
@@ -23,6 +23,8 @@ pub(crate) fn figure(variable: &str, height: usize, width: usize, rows: &[(Strin
         vec![name.clone(), at(place / width), at(place % width), crate::html::number(most)]
     });
     Figure {
+        name: format!("{variable}-pictures"),
+        axes: Axes::default(),
         title: format!("{variable} as pictures"),
         note: format!(
             "{height} x {width} pixels each, from dark (0, or the least value if that is negative) to bright (the largest of its picture)."

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::vega;
 use crate::by::Colours;
-use crate::figure::{Figure, Table, short};
+use crate::figure::{Axes, Figure, Table, short};
 use crate::html::{count, number};
 
 /// So many points are drawn.
@@ -69,6 +69,12 @@ pub(crate) fn figure(cloud: &Cloud<'_>) -> Figure {
     }
     let rows = places.iter().map(row).collect();
     Figure {
+        name: format!("{variable}-points"),
+        // On paper nothing can be chosen: the two that vary most stand there.
+        axes: Axes::new(
+            components.first().map_or("", String::as_str),
+            components.get(1).map_or("", String::as_str),
+        ),
         title: format!("{variable}: each {axis} over two components"),
         note,
         drawing: vega(spec(axis, &components[..kept], rows, by.as_ref())),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::curves::places;
 use super::vega;
-use crate::figure::{Figure, Table, short};
+use crate::figure::{Axes, Figure, Table, short};
 use crate::fitted::Trace;
 use crate::html::number;
 
@@ -46,6 +46,8 @@ pub(crate) fn figure(traces: &[Trace]) -> Option<Figure> {
         },
     });
     Some(Figure {
+        name: "bound".to_owned(),
+        axes: Axes::new("sweep", "ELBO"),
         title: "The bound from sweep to sweep".to_owned(),
         note,
         drawing: vega(spec),
@@ -105,6 +107,8 @@ pub(crate) fn restarts(summary: &Value) -> Option<Figure> {
         },
     });
     Some(Figure {
+        name: "bound-of-runs".to_owned(),
+        axes: Axes::new("run", "ELBO"),
         title: "The bounds of all runs".to_owned(),
         note: "Where runs from different starts end; the one with the best bound is kept, and has a colour of its own.".to_owned(),
         drawing: vega(spec),
