@@ -161,6 +161,16 @@ pub fn for_each_value(
         body(assignment);
         return;
     };
+    let own = symbols.letter(*first);
+    if own.parent.is_none() {
+        let before = assignment.get(*first);
+        for value in environment.positions(own.axis, None) {
+            assignment.put(*first, Some(value));
+            for_each_value(symbols, environment, rest, assignment, body);
+        }
+        assignment.put(*first, before);
+        return;
+    }
     let lineage = symbols.lineage(*first);
     let before: Vec<Option<usize>> = lineage.iter().map(|letter| assignment.get(*letter)).collect();
     for value in values_of(symbols, environment, &lineage, assignment) {

@@ -1,6 +1,7 @@
 //! The arguments of every command.
 
 mod asking;
+mod check_fit;
 mod files;
 mod held_out;
 mod memory;
@@ -18,6 +19,7 @@ pub use asking::{
 use cavi::{Columns, Precision};
 use cavi_files::{FileError, LanguageName, MostDocuments, StopWords, TextOptions};
 use cavi_syntax::ast::Allocations;
+pub use check_fit::CheckFitArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use files::DATA;
 use held_out::{FOLDS, HELD_OUT, HELD_OUT_TOTALS, folds};
@@ -80,6 +82,9 @@ pub enum Command {
     Man(ManArguments),
     /// What missing entries, or all, are expected to be by a fit: means and standard deviations in the units of the data
     Impute(ImputeArguments),
+    /// Whether data drawn from a fit look like its own: posterior predictive checks, in numbers and in words
+    #[command(name = "check-fit")]
+    CheckFit(CheckFitArguments),
     /// Fit with several numbers of components, and suggest one: held-out score, stability over restarts, coherence
     Choose(Box<ChooseArguments>),
     /// Compare fits by what they say of the same held-out entries, with the standard error of the difference

@@ -59,6 +59,8 @@ pub struct Asked {
     pub data_files: BTreeMap<String, String>,
     /// The seed by which data are held out.
     pub seed: Option<u64>,
+    /// The built-in program whose own data these are.
+    pub demo: Option<String>,
 }
 
 /// A fit and what there is to say about it in `summary.json`.
@@ -265,6 +267,7 @@ impl Summary<'_> {
                 "init": asked.init,
                 "data_files": crate::data_files::json(&asked.data_files),
                 "seed": asked.seed,
+                "demo": asked.demo,
                 "texts": given.binding.words.first().map(|own| texts_json(&own.options)),
                 "keep": if kept.is_empty() { "best" } else { "all" },
             },

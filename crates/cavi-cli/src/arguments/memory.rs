@@ -44,6 +44,7 @@ impl Command {
             Command::Choose(own) => &own.inputs,
             Command::Compare(own) => &own.inputs,
             Command::Top(own) => &own.ranking.inputs,
+            Command::CheckFit(own) => &own.inputs,
             Command::Sample(own) => &own.inputs,
             Command::Intervals(own) => &own.inputs,
             Command::List

@@ -100,6 +100,7 @@ fn fitted(
             folds: None,
             data_files: data_files::hashes(inputs),
             seed: Some(seed),
+            demo: None,
         };
         let summary = Summary {
             problem: &problem,

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
+use cavi::Error;
 use cavi::bind::{ArrayInput, Inputs, LabelSource, LabelsInput, Source};
-use cavi::directory::{Asked, Directory, Summary};
+use cavi::directory::{Asked, Directory, Stored, Summary};
 use cavi_examples::{Example, Role};
 use cavi_report::Options;
 
@@ -39,7 +40,8 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
     fit::show_notes(&problem, quiet);
 
     let fit = fit::fit(&problem, &settings, &arguments.run)?;
-    let asked = Asked { schedule: arguments.run.rules.schedule.clone(), ..Asked::default() };
+    let (schedule, set) = (arguments.run.rules.schedule.clone(), arguments.set.clone());
+    let asked = Asked { schedule, set, demo: Some(name.clone()), ..Asked::default() };
     let summary = Summary {
         problem: &problem,
         fit: &fit,
@@ -107,6 +109,17 @@ impl Drop for Scratch {
 fn known(example: &Example, name: &str) -> Option<Vec<String>> {
     let file = example.files.iter().find(|file| matches!(file.role, Role::Known(own) if own == name))?;
     Some(String::from_utf8_lossy(file.bytes).lines().map(str::to_owned).collect())
+}
+
+/// The data of a fit that `cavi demo` wrote, where this version has the same program; `None` of another fit.
+///
+/// # Errors
+/// A value of `--set` that is none.
+pub fn own_data(stored: &Stored) -> Result<Option<Inputs>, Failure> {
+    let name = stored.summary["settings"]["demo"].as_str();
+    let example = name.and_then(cavi_examples::example).filter(|example| example.text == stored.text);
+    let Some(example) = example else { return Ok(None) };
+    Ok(Some(Inputs { set: stored.inputs().map_err(Error::from)?.set, ..bundled(example) }))
 }
 
 /// The data that an example carries.

@@ -9,7 +9,7 @@ use cavi::{Error, reopen};
 use cavi_files::write_text_atomically;
 use serde_json::json;
 
-use super::fit;
+use super::{demo, fit};
 use crate::arguments::{ImputeArguments, InputArguments};
 use crate::failure::Failure;
 use crate::terminal;
@@ -71,7 +71,7 @@ pub fn run(arguments: &ImputeArguments) -> Result<(), Failure> {
     terminal::print(&tables.iter().zip(&files).map(line).collect::<String>())
 }
 
-/// The data of a fit that are given in place of its own; `None` where none are.
+/// The data of a fit that are given in place of its own files, or that the binary holds; `None` where the fit's own files are read.
 pub fn given(arguments: &InputArguments, directory: &Path) -> Result<Option<Inputs>, Failure> {
     let stored = Stored::open(directory)?;
     let inputs = fit::inputs_as_fitted(arguments, &stored)?;
@@ -89,7 +89,7 @@ pub fn given(arguments: &InputArguments, directory: &Path) -> Result<Option<Inpu
         Some((option, _)) => Err(Failure::usage(format!(
             "`{option}` says how the files of `--data` are read, and none is given; without it the fit's own files are read as they were"
         ))),
-        None => Ok(None),
+        None => demo::own_data(&stored),
     }
 }
 

@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod check;
+mod check_fit;
 mod choose;
 mod compare;
 mod completions;
@@ -56,6 +57,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Completions(arguments) => completions::run(arguments),
         Command::Man(arguments) => man::run(arguments),
         Command::Impute(arguments) => impute::run(arguments),
+        Command::CheckFit(arguments) => check_fit::run(arguments),
         Command::Choose(arguments) => choose::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Export(arguments) => export::run(arguments),

@@ -359,3 +359,17 @@ fn classes_come_back_by_their_labels() {
         &["classes, which have no order"],
     );
 }
+
+#[test]
+fn a_fit_of_a_demo_is_asked_with_the_data_that_the_binary_holds() {
+    let directory = scratch("asking-demo");
+    let demo = ["demo", "gmm", "--set", "cluster=2", "--sweeps", "5", "--quiet", "--out", "d"];
+    assert!(cavi(&directory, &demo).status.success());
+    let output = cavi(&directory, &["sample", "d", "mu", "--draws", "20", "--quiet"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let summary = fs::read_to_string(directory.join("d/summary.json")).unwrap();
+    fs::write(directory.join("d/summary.json"), summary.replace("\"gmm\"", "\"gmm2\"")).unwrap();
+    let output = cavi(&directory, &["sample", "d", "mu", "--draws", "20", "--quiet"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("does not say which files"), "{}", text(&output.stderr));
+}

@@ -5,6 +5,7 @@ mod data;
 
 mod asking;
 mod batch;
+mod check_fit;
 mod commands;
 mod damaged;
 mod explain;

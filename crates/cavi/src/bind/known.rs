@@ -12,6 +12,10 @@ use cavi_algebra::{
 use cavi_executor::{BoundArray, BoundAxis};
 
 use cavi_families::functions;
+use smallvec::SmallVec;
+
+/// The positions of an element, or the sizes of an array, which has few dimensions.
+type Few = SmallVec<[usize; 6]>;
 
 /// What is known: sizes, and the arrays that have values so far.
 pub(crate) struct Known<'a> {
@@ -65,7 +69,7 @@ impl<'a> Known<'a> {
     pub fn entry(&self, array: ArrayId, subscripts: &[usize]) -> (f64, bool) {
         let Some(bound) = &self.arrays[array.index()] else { return (f64::NAN, false) };
         let letters = &self.symbols.array(array).letters;
-        let shape: Vec<usize> = letters.iter().map(|letter| self.size(*letter)).collect();
+        let shape: Few = letters.iter().map(|letter| self.size(*letter)).collect();
         bound.entry(&shape, subscripts)
     }
 
@@ -77,6 +81,9 @@ impl<'a> Known<'a> {
         body: &mut dyn FnMut(&mut Assignment),
     ) {
         // A parent comes before its children, which then run over its group.
+        let [_, _, ..] = letters else {
+            return for_each_value(self.symbols, self, letters, assignment, body);
+        };
         let mut letters = letters.to_vec();
         letters.sort_by_key(|letter| self.symbols.lineage(*letter).len());
         for_each_value(self.symbols, self, &letters, assignment, body);
@@ -86,7 +93,7 @@ impl<'a> Known<'a> {
         match expression {
             Expression::Number(value) => *value,
             Expression::Value(array, subscripts) => {
-                let positions: Vec<usize> =
+                let positions: Few =
                     subscripts.iter().map(|subscript| self.position(subscript, assignment)).collect();
                 if self.missing.get() {
                     return f64::NAN;
@@ -152,7 +159,7 @@ impl<'a> Known<'a> {
         match subscript {
             Subscript::Letter(letter) => assignment.get(*letter).expect("every free letter is assigned"),
             Subscript::Index(array, subscripts) => {
-                let positions: Vec<usize> =
+                let positions: Few =
                     subscripts.iter().map(|inner| self.position(inner, assignment)).collect();
                 if self.missing.get() { 0 } else { self.value(*array, &positions) as usize }
             }

@@ -179,6 +179,10 @@ impl Context<'_> {
             }
         }
         let is_warm = matches!(&earlier, Some(Snapshot { at: At::Sweeps { .. }, .. }));
+        if !is_warm && self.is_batched() {
+            // What has no mini-batches is refused before anything is run.
+            self.sharded(&begun.parameters)?;
+        }
         if !is_warm {
             begun = self.warm_up((restart, threads), begun, place, &mut clock, callback)?;
         }

@@ -41,22 +41,8 @@ impl Context<'_> {
         warnings: &mut Vec<Diagnostic>,
         callback: Watch<'_>,
     ) -> Result<Passed, Lost> {
-        let (axis, shards) = self.resolved.batch.axis(&self.model.symbols).ok_or_else(|| {
-            let reason =
-                format!("`--batch {}`: the program has no such axis with these data", self.resolved.batch);
-            FitError::Unplanned(reason)
-        })?;
-        if self.resolved.allocations != Allocations::Ordinary {
-            let rule = self.resolved.allocations.word();
-            let why = format!(
-                "allocations by `{rule}` may lower the ELBO, and the sums of shards are kept for ordinary ones"
-            );
-            return Err(self.refused(&why).into());
-        }
+        let (sharded, shards) = self.sharded(&from)?;
         let refused = |own: Unplanned| Lost::from(self.refused(&own.0));
-        let bound = &self.binding.bound;
-        let sharded =
-            Sharded::memoizing(self.swept, bound, axis, &from, self.settings.precision).map_err(refused)?;
         let parts: Vec<Part> = ranges(sharded.positions(), shards.unwrap_or(batch::SHARDS) as usize)
             .into_iter()
             .map(|range| sharded.part(range))
@@ -127,6 +113,28 @@ impl Context<'_> {
         Ok(Passed { parameters: passes.parameters().clone(), stopped, peak_bytes })
     }
 
+    /// The axis in shards, and how many of them are asked for; or why it has none.
+    pub(super) fn sharded(&self, from: &Parameters) -> Result<(Sharded<'_>, Option<u64>), Lost> {
+        let (axis, shards) = self.resolved.batch.axis(&self.model.symbols).ok_or_else(|| {
+            let reason =
+                format!("`--batch {}`: the program has no such axis with these data", self.resolved.batch);
+            FitError::Unplanned(reason)
+        })?;
+        if self.resolved.allocations != Allocations::Ordinary {
+            let rule = self.resolved.allocations.word();
+            let why = format!(
+                "allocations by `{rule}` may lower the ELBO, and the sums of shards are kept for ordinary ones"
+            );
+            let help = "`--allocations ordinary` has them, with `--warmup none` if the warm-ups over all data take long; \
+                        or leave `batch` out: the fit then has sweeps over all data";
+            return Err(FitError::Wrong(vec![self.refusal(&why).help(help)]).into());
+        }
+        let refused = |own: Unplanned| Lost::from(self.refused(&own.0));
+        let (bound, precision) = (&self.binding.bound, self.settings.precision);
+        let sharded = Sharded::memoizing(self.swept, bound, axis, from, precision).map_err(refused)?;
+        Ok((sharded, shards))
+    }
+
     /// Visits all shards.
     fn pass(&self, passes: &mut Passes<'_>, visits: Visits, pass: u64) -> Result<Visited, Lost> {
         let verifies = self.settings.verify && !visits.afresh && self.phase == "fit";
@@ -162,17 +170,23 @@ impl Context<'_> {
 
     /// Why the axis has no mini-batches.
     fn refused(&self, why: &str) -> FitError {
+        let refusal = self
+            .refusal(why)
+            .possible("an axis of the data over which every statement is a product or a sum; `cavi plan` says which can be cut")
+            .help("leave it out: the fit then has sweeps over all data");
+        FitError::Wrong(vec![refusal])
+    }
+
+    fn refusal(&self, why: &str) -> Diagnostic {
         let written = match &self.settings.batch {
             Some(own) => format!("--batch {own}"),
             None => "batch".to_owned(),
         };
-        let diagnostic = Diagnostic::error("E0616", format!("`{written}` cannot be had: {why}"))
-            .possible("an axis of the data over which every statement is a product or a sum; `cavi plan` says which can be cut")
-            .help("leave it out: the fit then has sweeps over all data");
-        FitError::Wrong(vec![match &self.model.fit.batch {
+        let diagnostic = Diagnostic::error("E0616", format!("`{written}` cannot be had: {why}"));
+        match &self.model.fit.batch {
             Some((_, span)) if self.settings.batch.is_none() => diagnostic.at(*span, "this axis"),
             _ => diagnostic,
-        }])
+        }
     }
 }
 

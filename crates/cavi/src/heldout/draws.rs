@@ -1,9 +1,12 @@
 //! Draws from q, and its means, as arrays in the declared order of their dimensions.
 
-use cavi_algebra::{ArrayId, BlockId, Equations, Mode};
+use std::ops::Range;
+
+use cavi_algebra::{ArrayId, BlockId, Elementary, Equations, Mode, Statistic};
 use cavi_executor::observed::Observed;
 use cavi_executor::{Bound, BoundArray, Layout, Parameters};
-use cavi_families::{views, views_mut};
+use cavi_families::observed::at_value;
+use cavi_families::{Batch, Extent, Posterior, views, views_mut};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -76,6 +79,94 @@ impl Source {
         parameters: &Parameters,
         rng: &mut ChaCha8Rng,
     ) -> Vec<(ArrayId, Vec<f64>)> {
+        self.draw_rows(equations, parameters, rng, &mut |_| {})
+    }
+
+    /// Whether the log density of the factor is evaluated at draws: not of several variables that are no vector, of matrices, of a
+    /// variable that is observed in part, or of slices over a ragged axis.
+    pub fn has_density(&self, equations: &Equations) -> bool {
+        let is_known = |elementary: &Elementary| match elementary {
+            Elementary::Power(_) | Elementary::Log | Elementary::LogComplement | Elementary::Indicator => {
+                true
+            }
+            Elementary::Centred
+            | Elementary::Mass
+            | Elementary::MassOfComplement
+            | Elementary::LogDeterminant
+            | Elementary::Contracted(_) => false,
+        };
+        family(equations, self.block).is_some_and(|family| {
+            let is_vector = self.members.len() == 1 || family.one_vector();
+            let mut statistics = family.statistics().into_iter();
+            is_vector
+                && self.observed.is_none()
+                && self.layout.starts.is_empty()
+                && self.layout.slices.iter().all(|slices| slices.len() < 2 || family.one_vector())
+                && statistics.all(|own| own.statistic.0.iter().all(|(_, elementary)| is_known(elementary)))
+        })
+    }
+
+    /// As [`Source::draw`], with the log density of the draw: of an exponential family `sum_i (base_i + eta_i) t_i(x) - A(eta)`, or with the
+    /// entropy H in the place of A, `sum_i (base_i + eta_i) (t_i(x) - E t_i) - H`. Of a point it is 0. The factor must have a density
+    /// ([`Source::has_density`]).
+    pub fn draw_with_density(
+        &self,
+        equations: &Equations,
+        parameters: &Parameters,
+        rng: &mut ChaCha8Rng,
+    ) -> (Vec<(ArrayId, Vec<f64>)>, f64) {
+        let columns = &parameters.blocks[self.block.index()];
+        let mut log_density = 0.0;
+        let drawn = self.draw_rows(equations, parameters, rng, &mut |drawn| {
+            log_density = self.log_density(equations, columns, drawn);
+        });
+        (drawn, log_density)
+    }
+
+    /// The log density of q at values, rows by slice.
+    fn log_density(&self, equations: &Equations, columns: &[Vec<f64>], drawn: &[f64]) -> f64 {
+        let Some(family) = family(equations, self.block) else { return 0.0 };
+        let batch = self.layout.batch();
+        let statistics = family.statistics();
+        let mut naturals: Vec<Vec<f64>> =
+            statistics.iter().map(|own| vec![0.0; batch.len(own.extent)]).collect();
+        family.natural(&batch, &views(columns), &mut views_mut(&mut naturals));
+        let mut constants = vec![0.0; batch.rows];
+        family.entropy(&batch, &views(columns), &mut constants);
+        let mut log_density = -constants.iter().sum::<f64>();
+        let width = drawn.len() / batch.rows.max(1);
+        let base = family.base().into_iter().zip(family.base_per_element());
+        for ((statistic, natural), (base, per_element)) in statistics.iter().zip(&naturals).zip(base) {
+            let base = base + per_element * width as f64;
+            let expected =
+                (!family.paired()).then(|| Expected::of(family, &batch, columns, &statistic.statistic));
+            for row in 0..batch.rows {
+                let natural = &natural[place(&batch, statistic.extent, row)];
+                let mut values = vec![0.0; natural.len()];
+                at_value(&statistic.statistic, &drawn[row * width..(row + 1) * width], &mut values);
+                if let Some(expected) = &expected {
+                    expected.take_off(&batch, row, &mut values);
+                }
+                let product = |(natural, value): (&f64, &f64)| match natural + base {
+                    0.0 => 0.0,
+                    // A class that q never takes has log probability minus infinity, and is not drawn.
+                    _ if *value == 0.0 => 0.0,
+                    coefficient => coefficient * value,
+                };
+                log_density += natural.iter().zip(&values).map(product).sum::<f64>();
+            }
+        }
+        log_density
+    }
+
+    /// Draws, and shows the draw rows by slice before it is brought to the order of each variable. A point shows none.
+    fn draw_rows(
+        &self,
+        equations: &Equations,
+        parameters: &Parameters,
+        rng: &mut ChaCha8Rng,
+        show: &mut dyn FnMut(&[f64]),
+    ) -> Vec<(ArrayId, Vec<f64>)> {
         let columns = &parameters.blocks[self.block.index()];
         let Some(family) = family(equations, self.block) else {
             let of = |(column, (variable, places)): (&Vec<f64>, &(ArrayId, Vec<usize>))| {
@@ -103,6 +194,7 @@ impl Source {
                 family.sample(&batch, &views(&own), rng, &mut drawn);
             }
         }
+        show(&drawn);
         let of = |(variable, places): &(ArrayId, Vec<usize>)| {
             (*variable, places.iter().map(|place| drawn[*place]).collect())
         };
@@ -113,4 +205,69 @@ impl Source {
 /// Whether a block has one value, whatever is drawn.
 pub(super) fn is_certain(equations: &Equations, id: BlockId) -> bool {
     equations.block(id).mode != Mode::Implicit && family(equations, id).is_none()
+}
+
+/// Where the numbers of a row stand in a column.
+fn place(batch: &Batch, extent: Extent, row: usize) -> Range<usize> {
+    match extent {
+        Extent::Scalar => row..row + 1,
+        Extent::Vector => batch.row(row),
+        Extent::Matrix => batch.matrix(batch.group_of(row)),
+        Extent::Pairs => batch.pairs(row),
+    }
+}
+
+/// A column of expectations.
+struct Column {
+    extent: Extent,
+    values: Vec<f64>,
+}
+
+/// The expectation of a statistic under q.
+enum Expected {
+    /// As the family answers it.
+    Answered(Column),
+    /// Of the outer product of a vector, `E x x' = Cov x + E x (E x)'`, where the family answers mean and covariance.
+    Outer { mean: Column, covariance: Column },
+}
+
+impl Expected {
+    fn of(family: &dyn Posterior, batch: &Batch, columns: &[Vec<f64>], statistic: &Statistic) -> Expected {
+        let column = |which: usize| {
+            let extent = family.expectations()[which].extent;
+            let mut values = vec![0.0; batch.len(extent)];
+            family.expect(batch, &views(columns), which, &mut values);
+            Column { extent, values }
+        };
+        let answered = |statistic: &Statistic| family.expectation_of(statistic).map(column);
+        if let Some(answered) = answered(statistic) {
+            return Expected::Answered(answered);
+        }
+        let outer =
+            family.place_of(statistic).is_some_and(|_| statistic.of_one_vector() == Statistic::outer());
+        match (outer, answered(&Statistic::identity()), answered(&Statistic::covariance())) {
+            (true, Some(mean), Some(covariance)) => Expected::Outer { mean, covariance },
+            _ => unreachable!(
+                "a family whose bound adds its entropy answers its statistics, or mean and covariance"
+            ),
+        }
+    }
+
+    /// Takes it off the values of the statistic in a row.
+    fn take_off(&self, batch: &Batch, row: usize, values: &mut [f64]) {
+        let of = |column: &Column| -> Range<usize> { place(batch, column.extent, row) };
+        match self {
+            Expected::Answered(column) => {
+                let own = &column.values[of(column)];
+                values.iter_mut().zip(own).for_each(|(value, own)| *value -= own);
+            }
+            Expected::Outer { mean, covariance } => {
+                let (mean, covariance) = (&mean.values[of(mean)], &covariance.values[of(covariance)]);
+                let products = mean.iter().flat_map(|left| mean.iter().map(move |right| left * right));
+                for ((value, product), covariance) in values.iter_mut().zip(products).zip(covariance) {
+                    *value -= product + covariance;
+                }
+            }
+        }
+    }
 }

@@ -4,3 +4,4 @@
 mod binding;
 mod journey;
 mod kernels;
+mod psis;

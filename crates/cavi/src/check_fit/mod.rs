@@ -1,0 +1,343 @@
+//! Posterior predictive checks: do data that a fit would produce look like those that it was made from?
+//!
+//! Data are drawn again and again from the fit ([`simulate::from_fit`]): latents from q, data given these, rows of counts with their
+//! totals. For each array, each group of a ragged one or each label of an axis, a statistic T of the entries that were observed is
+//! compared with the same entries of each replicate. With R replicates the two-sided posterior predictive p-value is
+//! `min(1, 2 min(1 + #{T_rep >= T}, 1 + #{T_rep <= T}) / (R + 1))`.
+//!
+//! A statistic is reported where the data lie beyond every replicate, `p = 2 / (R + 1)`. If data and replicates came from one distribution,
+//! this would happen once in `(R + 1) / 2` statistics; since q has seen the data it happens less often (these p-values are conservative).
+//!
+//! # Source
+//! Gelman, Meng, Stern (1996), "Posterior predictive assessment of model fitness via realized discrepancies".
+
+mod pareto;
+mod statistics;
+mod verdict;
+
+use std::collections::BTreeMap;
+
+use cavi_algebra::ArrayId;
+use cavi_executor::BoundArray;
+use cavi_families::Prediction;
+use cavi_numerics::Threads;
+
+use crate::bind::DataError;
+use crate::dimensions::Dimension;
+use crate::error::Error;
+use crate::heldout::{is_there, log_weights, unflat};
+use crate::impute::arrays;
+use crate::prepare::Problem;
+use crate::reopen::Reopened;
+use crate::simulate;
+pub use pareto::k_hat;
+pub use statistics::{ALL, Statistic};
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// Names of statistics; where there is none, those that suit the type of each array.
+    pub statistics: Vec<String>,
+    /// How many replicates.
+    pub draws: usize,
+    /// An axis, each label of which is looked at by itself.
+    pub by: Option<String>,
+    /// Of the draws; replicate `r` has the seed `seed + r`.
+    pub seed: u64,
+    /// How many threads; they change no result.
+    pub threads: usize,
+}
+
+/// A statistic of the data beside those of the replicates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The array.
+    pub name: String,
+    /// The group of a ragged array, or the label of the axis that was asked for.
+    pub group: Option<String>,
+    /// The statistic, by its name.
+    pub statistic: &'static str,
+    /// How many entries were looked at.
+    pub entries: usize,
+    /// Of the data.
+    pub observed: f64,
+    /// Over replicates.
+    pub mean: f64,
+    /// The least of the replicates.
+    pub lowest: f64,
+    /// The greatest of the replicates.
+    pub highest: f64,
+    /// Two-sided.
+    pub p: f64,
+    /// What it means, where the data lie beyond every replicate.
+    pub verdict: Option<String>,
+}
+
+impl Row {
+    /// Whether the data lie beyond every replicate.
+    pub fn is_beyond(&self) -> bool {
+        self.observed < self.lowest || self.observed > self.highest
+    }
+}
+
+/// How far q is from the posterior, by its importance weights `log p(data, latents) - log q(latents)`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Weights {
+    /// The shape of their tail ([`k_hat`]).
+    pub k_hat: f64,
+    /// The mean of their logs: the evidence lower bound, where no other bound stands in it and nothing is a point.
+    pub mean: f64,
+    /// The standard deviation of their logs.
+    pub sd: f64,
+}
+
+impl Weights {
+    /// What k-hat says, in words.
+    pub fn words(&self) -> &'static str {
+        match self.k_hat {
+            k if k == f64::NEG_INFINITY => "q is the posterior: the weights of all draws are equal",
+            k if k < 0.5 => {
+                "q is close to the posterior: means and variances can be corrected by importance weights"
+            }
+            k if k < 0.7 => {
+                "q is near enough to the posterior to be corrected by importance weights, with more draws"
+            }
+            _ => {
+                "q is too far from the posterior for importance weights to correct it: its means may be good, its spread is not to \
+                 be trusted. With many latents k-hat is nearly always above 0.7, since it judges all of them at once"
+            }
+        }
+    }
+}
+
+/// The importance weights of so many draws from q.
+///
+/// # Errors
+/// In words, why they cannot be evaluated.
+pub fn weights(fit: &Reopened, draws: usize, seed: u64, threads: usize) -> Result<Weights, String> {
+    let logs = log_weights(fit, seed, draws, threads)?;
+    let count = logs.len() as f64;
+    let mean = logs.iter().sum::<f64>() / count;
+    let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    match mean.is_finite() {
+        true => Ok(Weights { k_hat: k_hat(&logs), mean, sd: variance.sqrt() }),
+        false => Err("a draw from q has a density of 0 or none under the model".to_owned()),
+    }
+}
+
+/// How many numbers a draw from q and the data have: what the weights of a draw take, in units.
+pub fn size(fit: &Reopened) -> usize {
+    let problem = fit.problem.as_given();
+    let symbols = &problem.model.symbols;
+    let each = problem.model.statements.iter().map(|own| own.target);
+    each.map(|own| problem.binding.bound.shape(symbols, own).iter().product::<usize>()).sum()
+}
+
+/// Entries that are looked at together.
+struct Group {
+    label: Option<String>,
+    /// The cells in C order.
+    cells: Vec<usize>,
+    values: Vec<f64>,
+    rows: (Vec<u32>, usize),
+    columns: (Vec<u32>, usize),
+}
+
+impl Group {
+    fn value(&self, statistic: Statistic, values: &[f64]) -> f64 {
+        statistic.value(values, (&self.rows.0, self.rows.1), (&self.columns.0, self.columns.1))
+    }
+}
+
+/// What is looked at in one array.
+struct Array {
+    id: ArrayId,
+    name: String,
+    prediction: Prediction,
+    statistics: Vec<Statistic>,
+    groups: Vec<Group>,
+}
+
+/// Statistics of the data and of replicates, array by array.
+///
+/// # Errors
+/// A statistic or an axis that there is not; one that no data have; fewer than 20 draws; data that cannot be drawn.
+pub fn check(fit: &Reopened, asked: &Asked) -> Result<Vec<Row>, Error> {
+    if asked.draws < 20 {
+        return Err(Error::Usage(vec![
+            DataError::new(format!("`--draws {}` are too few replicates to compare with", asked.draws))
+                .possible("20 or more"),
+        ]));
+    }
+    let problem = fit.problem.as_given();
+    let looked_at = looked_at(problem, asked)?;
+    let threads = Threads::new(asked.threads);
+    let replicate = |draw: usize| -> Result<Vec<f64>, Error> {
+        let seed = asked.seed.wrapping_add(draw as u64);
+        let drawn = simulate::from_fit(fit, &simulate::Asked { seed, totals: Vec::new() })?;
+        let mut found = Vec::new();
+        for array in &looked_at {
+            let (BoundArray::Dense { values, .. } | BoundArray::Sparse { values, .. }) =
+                drawn.bound.array(array.id);
+            for group in &array.groups {
+                let own: Vec<f64> = group.cells.iter().map(|cell| values[*cell]).collect();
+                found.extend(array.statistics.iter().map(|statistic| group.value(*statistic, &own)));
+            }
+        }
+        Ok(found)
+    };
+    let replicates = threads.map(asked.draws, replicate).into_iter().collect::<Result<Vec<_>, Error>>()?;
+    let mut rows = Vec::new();
+    let mut place = 0;
+    for array in &looked_at {
+        for group in &array.groups {
+            for statistic in &array.statistics {
+                let own: Vec<f64> = replicates.iter().map(|found| found[place]).collect();
+                place += 1;
+                rows.extend(row(array, group, *statistic, &own));
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// A statistic of the data among those of the replicates; `None` where it has no value.
+fn row(array: &Array, group: &Group, statistic: Statistic, replicates: &[f64]) -> Option<Row> {
+    let observed = group.value(statistic, &group.values);
+    if !observed.is_finite() || replicates.iter().any(|own| !own.is_finite()) {
+        return None;
+    }
+    let count = replicates.len() as f64;
+    let above = replicates.iter().filter(|own| **own >= observed).count() as f64;
+    let below = replicates.iter().filter(|own| **own <= observed).count() as f64;
+    let mut row = Row {
+        name: array.name.clone(),
+        group: group.label.clone(),
+        statistic: statistic.name(),
+        entries: group.values.len(),
+        observed,
+        mean: replicates.iter().sum::<f64>() / count,
+        lowest: replicates.iter().copied().fold(f64::INFINITY, f64::min),
+        highest: replicates.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        p: (2.0 * (1.0 + above.min(below)) / (count + 1.0)).min(1.0),
+        verdict: None,
+    };
+    row.verdict = verdict::verdict(&row, statistic, array.prediction);
+    Some(row)
+}
+
+/// The arrays, the statistics and the groups that are asked for.
+fn looked_at(problem: &Problem, asked: &Asked) -> Result<Vec<Array>, Error> {
+    let wanted: Vec<Statistic> =
+        asked.statistics.iter().map(|name| named(name)).collect::<Result<_, Error>>()?;
+    let symbols = &problem.model.symbols;
+    let mut found = Vec::new();
+    let mut axes: Vec<String> = Vec::new();
+    for id in arrays(problem, &[])? {
+        let own = symbols.array(id);
+        let statement = problem.model.statement_of(id).expect("data that are predicted have a statement");
+        let prediction = statement.family.prediction();
+        let suits = |statistic: &Statistic| statistic.suits(own.support, own.letters.len(), prediction);
+        let by_default = |statistic: &Statistic| statistic.by_default(own.support);
+        let statistics: Vec<Statistic> = match wanted.is_empty() {
+            true => ALL.into_iter().filter(|own| suits(own) && by_default(own)).collect(),
+            false => wanted.iter().copied().filter(suits).collect(),
+        };
+        axes.extend(Dimension::of(problem, id).iter().flat_map(Dimension::names));
+        let groups = groups(problem, id, asked.by.as_deref());
+        if !statistics.is_empty() && !groups.is_empty() {
+            found.push(Array { id, name: own.name.clone(), prediction, statistics, groups });
+        }
+    }
+    if let Some(by) = asked.by.as_ref().filter(|by| !axes.contains(by)) {
+        let known: Vec<&str> = axes.iter().map(String::as_str).collect();
+        let message = format!("`--by {by}`: no data that the program predicts have an axis of this name");
+        return Err(DataError::unknown(message, by, &known).into());
+    }
+    if found.is_empty() {
+        let types: Vec<String> = wanted.iter().map(|own| format!("`{}`", own.name())).collect();
+        let message = match types.is_empty() {
+            true => "the data have no entries to compare".to_owned(),
+            false => format!("no data of this fit have a type for which {} says something", types.join(", ")),
+        };
+        return Err(DataError::new(message).help("leave `--stat` out to have what suits the data").into());
+    }
+    Ok(found)
+}
+
+/// A statistic by its name.
+fn named(name: &str) -> Result<Statistic, Error> {
+    let known: Vec<&str> = ALL.iter().map(|own| own.name()).collect();
+    let place = known.iter().position(|own| *own == name);
+    place.map(|place| ALL[place]).ok_or_else(|| {
+        Error::Usage(vec![DataError::unknown(
+            format!("`--stat {name}`: there is no statistic of this name"),
+            name,
+            &known,
+        )])
+    })
+}
+
+/// The entries of an array that were observed: all together, by the group of a ragged axis, or by the labels of an axis. An array that does
+/// not have that axis has no groups.
+fn groups(problem: &Problem, id: ArrayId, by: Option<&str>) -> Vec<Group> {
+    let (symbols, bound) = (&problem.model.symbols, &problem.binding.bound);
+    let (own, shape) = (symbols.array(id), bound.shape(symbols, id));
+    let data = bound.array(id);
+    let dimensions = Dimension::of(problem, id);
+    // Which dimension says the group, and how many of its labels, from the first on.
+    let by_label = dimensions.iter().enumerate().find_map(|(place, dimension)| {
+        let names = dimension.names();
+        match by {
+            Some(by) => names.iter().position(|name| name == by).map(|label| (place, label, label + 1)),
+            None => (names.len() > 1).then_some((place, 0, names.len() - 1)),
+        }
+    });
+    if by.is_some() && by_label.is_none() {
+        return Vec::new();
+    }
+    let label = |position: usize| {
+        by_label.map(|(dimension, first, end)| dimensions[dimension].labels(position)[first..end].join("/"))
+    };
+    let labels: Vec<Option<String>> = match by_label {
+        Some((dimension, ..)) => (0..shape[dimension]).map(label).collect(),
+        None => vec![None],
+    };
+    let mut order: BTreeMap<&Option<String>, usize> = BTreeMap::new();
+    let mut found: Vec<(Group, [BTreeMap<usize, u32>; 2])> = Vec::new();
+    for cell in 0..shape.iter().product() {
+        let place = unflat(&shape, cell);
+        let (value, true) = data.entry(&shape, &place) else { continue };
+        if !is_there(own, &place) {
+            continue;
+        }
+        let label = &labels[by_label.map_or(0, |(dimension, ..)| place[dimension])];
+        let next = found.len();
+        let group = *order.entry(label).or_insert(next);
+        if group == next {
+            let none = (Vec::new(), 0);
+            let new = Group {
+                label: label.clone(),
+                cells: Vec::new(),
+                values: Vec::new(),
+                rows: none.clone(),
+                columns: none,
+            };
+            found.push((new, [BTreeMap::new(), BTreeMap::new()]));
+        }
+        let (group, [rows, columns]) = &mut found[group];
+        group.cells.push(cell);
+        group.values.push(value);
+        let next = |seen: &mut BTreeMap<usize, u32>, position: usize| {
+            let next = seen.len() as u32;
+            *seen.entry(position).or_insert(next)
+        };
+        group.rows.0.push(next(rows, place.first().copied().unwrap_or(0)));
+        group.columns.0.push(next(columns, place.last().copied().unwrap_or(0)));
+    }
+    let finish = |(mut group, [rows, columns]): (Group, [BTreeMap<usize, u32>; 2])| {
+        (group.rows.1, group.columns.1) = (rows.len(), columns.len());
+        group
+    };
+    found.into_iter().map(finish).collect()
+}
