@@ -2,6 +2,7 @@
 
 mod asking;
 mod check_fit;
+mod demo;
 mod files;
 mod held_out;
 mod memory;
@@ -21,6 +22,7 @@ use cavi_files::{FileError, LanguageName, MostDocuments, StopWords, TextOptions}
 use cavi_syntax::ast::Allocations;
 pub use check_fit::CheckFitArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+pub use demo::DemoArguments;
 use files::DATA;
 use held_out::{FOLDS, HELD_OUT, HELD_OUT_TOTALS, folds};
 pub use plots::PlotArguments;
@@ -694,31 +696,6 @@ pub struct TopArguments {
     /// What comes first for whom
     #[command(flatten)]
     pub ranking: RankArguments,
-}
-
-/// `cavi demo`
-#[derive(Args, Debug)]
-pub struct DemoArguments {
-    /// The built-in program
-    pub name: String,
-    /// Also write the fit to a directory
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Replace a directory of others
-    #[command(flatten)]
-    pub force: ForceArguments,
-    /// A constant or the size of an axis
-    #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
-    pub set: Vec<String>,
-    /// How to run it
-    #[command(flatten)]
-    pub run: RunArguments,
-    /// Also write a page about the fit: DIR/report.html with --out, else NAME.html
-    #[arg(long)]
-    pub report: bool,
-    /// Charts as files, with --out
-    #[command(flatten)]
-    pub plots: PlotArguments,
 }
 
 /// A larger number of threads is taken for a typing mistake.
