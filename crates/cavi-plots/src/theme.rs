@@ -16,7 +16,7 @@ pub(crate) const TEXT: f64 = 12.0;
 /// The size of labels that stand close: 7 points.
 pub(crate) const SMALL: f64 = 10.5;
 /// The label of a legend is cut where it is wider.
-pub(crate) const LEGEND: f64 = 120.0;
+pub(crate) const LEGEND: f64 = 160.0;
 /// The colour of text and labels.
 pub(crate) const INK: &str = "#1b1f24";
 /// The colour of titles of axes.

@@ -178,6 +178,7 @@ const PAGE: &str = "\
 The page is one HTML file that holds all it shows and loads nothing: it opens offline, on a phone and in print. What is drawn for a latent
 follows from its axes and labels: bars of the largest entries, curves over numbers and days, profiles of substitutions (A[C>A]A), pictures
 of an `image` line, intervals of 90 %, points over two components, heat maps. Each chart has its table; without JavaScript the tables show.
+With --plots the charts are written as files, and no page.
 
 A table of --by has a line for each position of an axis. Where its first column holds labels of the axis, lines are joined by them, else
 by order.";

@@ -11,7 +11,7 @@ inch), pdf (lines and text, with the font in it); several as `--plots svg,pdf`. 
 /// Charts as files.
 #[derive(Args, Clone, Debug, Default)]
 pub struct PlotArguments {
-    /// Write the charts as files for papers too: DIR/plots/NAME.svg, .png or .pdf
+    /// Write the charts as files for papers: DIR/plots/NAME.svg, .png or .pdf
     #[arg(long, value_enum, value_name = "svg|png|pdf", value_delimiter = ',', long_help = PLOTS)]
     pub plots: Vec<PlotKind>,
     /// How wide a plot is, in millimetres: 85 is one column of a journal, 174 are two [default: 85]
