@@ -2,7 +2,9 @@
 // that a chart may depend on.
 'use strict';
 globalThis.self = globalThis;
-globalThis.console = { log() {}, info() {}, debug() {}, group() {}, groupEnd() {}, warn: (...all) => warned(all.join(' ')), error: (...all) => warned(all.join(' ')) };
+// Errors fail the chart that they are in. A warning, such as that there is nothing to draw, is no news to who reads the chart.
+globalThis.errors = [];
+globalThis.console = { log() {}, info() {}, debug() {}, warn() {}, group() {}, groupEnd() {}, error: (...all) => { errors.push(all.join(' ')); } };
 globalThis.structuredClone = own => {
   if (own === null || typeof own !== 'object') return own;
   if (Array.isArray(own)) return own.map(structuredClone);

@@ -19,6 +19,7 @@ vega.textMetrics.width = (item, text) => {
 };
 globalThis.draw = text => {
   globalThis.drawn = globalThis.failed = undefined;
+  errors.length = 0;
   (async () => {
     const { spec, config, rows } = JSON.parse(text);
     const runtime = vega.parse(vegaLite.compile(Object.assign({}, spec, { config })).spec, null, { ast: true });
@@ -26,6 +27,7 @@ globalThis.draw = text => {
     if (rows) view.data('rows', rows);
     await view.runAsync();
     const svg = await view.toSVG();
+    if (errors.length > 0) throw new Error(errors.join('; '));
     const [left, top] = view.origin();
     // What is drawn may reach beyond the size that was asked for: the fit is worked out before the labels of its ticks are known.
     const end = left + view.scenegraph().root.items[0].bounds.x2;

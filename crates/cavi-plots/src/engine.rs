@@ -50,10 +50,6 @@ impl Engine {
             let globals = context.globals();
             let advance = Function::new(context.clone(), move |point: u32| font.advance(point));
             globals.set("advance", advance.map_err(failed)?).map_err(failed)?;
-            // A warning of a chart is about its specification, which is ours: the tests look at it, a user cannot act on it.
-            let warned =
-                Function::new(context.clone(), |text: String| debug_assert!(false, "a chart: {text}"));
-            globals.set("warned", warned.map_err(failed)?).map_err(failed)?;
             let scripts = std::iter::once(BEGIN).chain(cavi_report::CHART_SCRIPTS).chain([DRAW]);
             for script in scripts {
                 context
@@ -142,6 +138,14 @@ mod tests {
         let spec = json!({ "data": { "values": [] }, "mark": "nothing like it", "encoding": {} });
         let error = engine.draw(&spec, &json!({}), None).err().expect("there is no such mark");
         assert!(error.to_string().starts_with("a chart cannot be drawn: "), "{error}");
+        // So does one that fails while it is drawn.
+        let spec = json!({
+            "data": { "values": [{ "a": 1 }] },
+            "transform": [{ "calculate": "pow(datum.a", "as": "b" }],
+            "mark": "point",
+            "encoding": { "x": { "field": "b", "type": "quantitative" } },
+        });
+        assert!(engine.draw(&spec, &json!({}), None).is_err());
         // The next one is.
         let spec = json!({ "data": { "values": [{ "a": 1 }] }, "mark": "point", "encoding": { "x": { "field": "a", "type": "quantitative" } } });
         assert!(engine.draw(&spec, &json!({}), None).is_ok());

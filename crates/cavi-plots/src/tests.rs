@@ -6,7 +6,11 @@ use serde_json::json;
 use super::*;
 
 fn figure(label: &str) -> Figure {
-    let rows = [json!({ "key": format!("0|{label}"), "label": label, "value": 1.5 })];
+    with_value(label, &json!(1.5))
+}
+
+fn with_value(label: &str, value: &Value) -> Figure {
+    let rows = [json!({ "key": format!("0|{label}"), "label": label, "value": value })];
     let template = json!({
         "data": { "name": "rows" },
         "width": "container",
@@ -38,6 +42,13 @@ fn the_same_figure_has_the_same_bytes() {
     for (one, other) in first.iter().zip(&second) {
         assert!(one.bytes == other.bytes, "{}", one.name);
     }
+}
+
+#[test]
+fn a_figure_without_values_is_drawn_without_marks() {
+    let all = plots(vec![with_value("none", &Value::Null)], &[Kind::Svg], ONE_COLUMN).expect("it is drawn");
+    let svg = std::str::from_utf8(&all[0].bytes).expect("it is text");
+    assert!(!svg.contains("NaN") && !svg.contains("undefined") && svg.contains(">mean of w</text>"), "{svg}");
 }
 
 #[test]
