@@ -672,7 +672,7 @@ fn a_hidden_entry_is_scored_by_the_average_of_its_density() {
             let mut rng = ChaCha8Rng::seed_from_u64(35);
             let mut logs = Vec::with_capacity(DRAWS);
             for _ in 0..DRAWS {
-                let drawn = draw(&restated, &binding.bound, &fit.parameters, &mut rng);
+                let drawn = draw(restated.subject(), &binding.bound, &fit.parameters, &mut rng);
                 let world = |bound| {
                     let mut world = World::new(&model.symbols, bound);
                     world.latents.clone_from(&drawn.latents);

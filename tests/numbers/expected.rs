@@ -89,7 +89,7 @@ fn check(program: &Program, statement: &Statement, rng: &mut ChaCha8Rng) -> bool
     let letters = letters(program, statement);
     let mut sums = vec![(0.0, 0.0); places.len()];
     for _ in 0..DRAWS {
-        let drawn = draw(program, &bound, &parameters, rng);
+        let drawn = draw(program.subject(), &bound, &parameters, rng);
         let world = World { symbols, bound: &bound, latents: drawn.latents, logs: drawn.logs };
         for (place, sum) in places.iter().zip(&mut sums) {
             let mut at = world.nowhere();

@@ -281,7 +281,7 @@ fn check(program: &Program, seed: u64) -> Result<usize, String> {
     let shape = Shape { smallest: 2, largest: 3, ..Shape::small(seed % 2 == 1) };
     let bound = random_bound(&program.model, shape, &mut rng);
     let parameters = start(&program.equations, &bound, seed);
-    let drawn = alternatives(program, &bound, &parameters, ALTERNATIVES + 1, &mut rng);
+    let drawn = alternatives(program.subject(), &bound, &parameters, ALTERNATIVES + 1, &mut rng);
     // For the tangent: the copy that moves is near its first alternative.
     let mut near = drawn.clone();
     near[ALTERNATIVES] = near[0].clone();

@@ -5,10 +5,9 @@ use cavi_executor::{Bound, Executor, start};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::density::{Squares, log_joint, log_joint_bounded};
-use super::draws::draw;
+use cavi_verification::{Squares, World, draw, log_joint, log_joint_bounded};
+
 use super::programs::Program;
-use super::world::World;
 
 /// An average with its standard error.
 #[derive(Clone, Copy, Default)]
@@ -60,11 +59,11 @@ pub fn bound_is_average(
     let mut world = World::new(&program.model.symbols, bound);
     let mut squares = Squares::default();
     for _ in 0..if program.equations.auxiliaries.is_empty() { 0 } else { draws } {
-        world.latents = draw(program, bound, executor.parameters(), &mut rng).latents;
+        world.latents = draw(program.subject(), bound, executor.parameters(), &mut rng).latents;
         squares.add(&program.model, &world);
     }
     for _ in 0..draws {
-        let drawn = draw(program, bound, executor.parameters(), &mut rng);
+        let drawn = draw(program.subject(), bound, executor.parameters(), &mut rng);
         world.latents = drawn.latents;
         world.logs = drawn.logs;
         plain.add(log_joint(&program.model, &world) - drawn.log_q);

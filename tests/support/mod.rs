@@ -5,38 +5,30 @@ mod agreement;
 mod ascent;
 mod average;
 mod builtin;
-mod density;
-mod draws;
 mod files;
 mod generate;
 mod given;
 mod meeting;
 mod points;
-mod printed;
 mod programs;
-mod random;
 mod sketch;
-mod world;
 
 pub use agreement::{climbs_stay_together, runs_agree};
 pub use ascent::{items_ascend, members_ascend, updates_rest};
 pub use average::{bound_is_average, has_implicit};
 pub use builtin::{Matrix, Ready, bundled, corpus_model, file_of, matrix_file, text_of};
-pub use density::{Squares, log_density_of, log_joint, log_joint_bounded};
-pub use draws::{Draw, draw};
 pub use files::files_of;
 pub use generate::generate;
 pub use given::{bound_of, column};
 pub use meeting::{Meeting, Member};
-pub use points::{Points, alternatives};
-pub use printed::{
-    Defined, Range, Reader, Relation, Row, Tree, at_row, defined, free_letters, free_names, letters_in,
-    of_one_copy, read, read_conditions, rows, unassigned,
-};
+pub use points::Points;
 pub use programs::{Program, compile, inline_programs, programs};
-pub use random::{Shape, random_bound};
 pub use sketch::Sketch;
-pub use world::World;
+
+pub use cavi_verification::{
+    Draw, Positions, Shape, Squares, Subject, World, alternatives, draw, log_density_of, log_joint,
+    log_joint_bounded, random_bound,
+};
 
 use cavi_algebra::Equations;
 use cavi_executor::Parameters;

@@ -7,15 +7,12 @@ use cavi_algebra::contribution::{Place, places};
 use cavi_algebra::evaluate::{Assignment, Environment, evaluate, for_each_value};
 use cavi_algebra::{
     ArrayId, ArrayKind, AuxiliaryId, AxisId, Block, BlockId, Elementary, Equations, Function, LetterId,
-    Moment, SiteId, Support,
+    Moment, SiteId,
 };
-use cavi_executor::{Bound, Parameters};
+use cavi_executor::Bound;
+use cavi_verification::{World, apply, inverse_and_determinant};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-
-use super::draws::draw;
-use super::programs::Program;
-use super::world::{World, apply, inverse_and_determinant};
 
 /// Alternatives for the values of all latents, and which of them each copy of a block has.
 #[derive(Clone)]
@@ -33,48 +30,6 @@ pub struct Points<'a> {
     pub mass: bool,
     /// The values at which allocations are at their optimum, if they are not these.
     pub held: Option<Box<Points<'a>>>,
-}
-
-/// Draws alternatives from q, and implicit factors uniformly. What is too close to a boundary is moved off it.
-pub fn alternatives(
-    program: &Program,
-    bound: &Bound,
-    parameters: &Parameters,
-    count: usize,
-    rng: &mut ChaCha8Rng,
-) -> Vec<Vec<Option<Vec<f64>>>> {
-    let symbols = &program.equations.symbols;
-    let one = |rng: &mut ChaCha8Rng| {
-        let mut latents = draw(program, bound, parameters, rng).latents;
-        for (index, array) in symbols.arrays.iter().enumerate() {
-            let id = ArrayId::from(index);
-            if array.kind != ArrayKind::Latent {
-                continue;
-            }
-            if let (Support::Index(axis), None) = (array.support, program.equations.block_of(id)) {
-                let size: usize = bound.shape(symbols, id).iter().product();
-                let classes = bound.axes[axis.index()].size;
-                latents[index] = Some((0..size).map(|_| rng.random_range(0..classes) as f64).collect());
-            }
-            if array.support == Support::Binary && program.equations.block_of(id).is_none() {
-                let size: usize = bound.shape(symbols, id).iter().product();
-                latents[index] = Some((0..size).map(|_| f64::from(rng.random_range(0..2_u8))).collect());
-            }
-            let positive = matches!(
-                array.support,
-                Support::Positive | Support::Nonnegative | Support::Simplex | Support::Unit
-            );
-            let unit = matches!(array.support, Support::Unit);
-            for value in latents[index].iter_mut().flatten().filter(|_| positive) {
-                *value = value.max(1e-3);
-                if unit {
-                    *value = value.min(1.0 - 1e-3);
-                }
-            }
-        }
-        latents
-    };
-    (0..count).map(|_| one(rng)).collect()
 }
 
 impl<'a> Points<'a> {

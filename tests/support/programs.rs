@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use cavi_algebra::{Equations, Mode};
 use cavi_executor::{Item, Schedule, Step};
 use cavi_model::{Model, ScheduleItem, ScheduleKind};
+use cavi_verification::Subject;
 
 /// A program and what was derived from it.
 #[derive(Clone, Debug)]
@@ -49,6 +50,11 @@ pub fn compile(name: &str, text: &str) -> Result<Program, String> {
 }
 
 impl Program {
+    /// What of it is verified.
+    pub fn subject(&self) -> Subject<'_> {
+        Subject { model: &self.model, equations: &self.equations }
+    }
+
     /// The program's sweep.
     pub fn schedule(&self) -> Schedule {
         match &self.model.fit.sweep {

@@ -17,6 +17,7 @@ use std::path::PathBuf;
 pub use asking::{
     ChooseArguments, CompareArguments, ImputeArguments, MatchArguments, RankArguments, ReportArguments, TopBy,
 };
+use cavi::verified::DRAWS;
 use cavi::{Columns, Precision};
 use cavi_files::{FileError, LanguageName, MostDocuments, StopWords, TextOptions};
 use cavi_syntax::ast::Allocations;
@@ -167,6 +168,12 @@ pub struct DeriveArguments {
     /// With `--format latex`, the columns of the page: lines are broken to fit
     #[arg(long, value_name = "1|2", value_parser = columns, default_value = "1")]
     pub columns: Columns,
+    /// Evaluate every relation of the derivation at random data; how each was checked stands at its foot
+    #[arg(long, conflicts_with = "explain")]
+    pub verify: bool,
+    /// With `--verify`, over how many draws from q expectations are averaged
+    #[arg(long, value_name = "N", requires = "verify", default_value_t = DRAWS as u64, value_parser = clap::value_parser!(u64).range(2..=1_000_000))]
+    pub draws: u64,
     /// A constant or a size given outside of the program, as for `fit`
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,

@@ -70,6 +70,7 @@ mod stack;
 pub mod start;
 mod stuck;
 pub mod summary;
+pub mod verified;
 pub mod warmup;
 mod writer;
 
@@ -77,6 +78,7 @@ pub use batch::{Batch, SHARDS};
 pub use cavi_executor::{Parameters, Precision, Schedule};
 pub use cavi_model::Set;
 pub use cavi_numerics::CacheAligned;
+pub use cavi_verification::Verified;
 pub use compile::{Checked, Compiled, Source, compile, compile_with};
 pub use error::{Error, Kind};
 pub use fit::{Control, Fit, Progress, Run, Settings, TraceRow, fit, plan};

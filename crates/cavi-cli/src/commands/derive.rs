@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use cavi::{Columns, Compiled, Format, Level};
+use cavi::verified::{foot, foot_in_python, without_foot};
+use cavi::{Columns, Compiled, Format, Level, Verified};
 use cavi_syntax::nearest;
 
 use crate::arguments::{DerivationFormat, DerivationLevel, DeriveArguments};
@@ -15,14 +16,30 @@ pub fn run(arguments: &DeriveArguments) -> Result<(), Failure> {
     let source = program::find(&arguments.model)?;
     let set = super::check::values(&arguments.set)?;
     let compiled = program::compile(&source, &set)?;
-    let text = derivation(&compiled, arguments)?;
+    let verified = arguments.verify.then(|| compiled.verify(arguments.draws as usize));
+    let text = derivation(&compiled, arguments, verified.as_ref())?;
     match &arguments.check {
-        Some(file) => compare(file, &text),
-        None => terminal::print(&text),
+        Some(file) => compare(file, &text)?,
+        None => terminal::print(&text)?,
     }
+    verified.as_ref().map_or(Ok(()), holds)
 }
 
-fn derivation(compiled: &Compiled, arguments: &DeriveArguments) -> Result<String, Failure> {
+/// A line that does not hold is a mistake of Cavi.
+fn holds(verified: &Verified) -> Result<(), Failure> {
+    let Some(first) = verified.failed.first() else { return Ok(()) };
+    Err(Failure::Broken(format!(
+        "error: Cavi broke a promise: {} of the lines that were evaluated do not hold; this is a bug, and worth a report\n  {}\n",
+        verified.failed.len(),
+        first.problem
+    )))
+}
+
+fn derivation(
+    compiled: &Compiled,
+    arguments: &DeriveArguments,
+    verified: Option<&Verified>,
+) -> Result<String, Failure> {
     let latex = matches!(arguments.chosen(), DerivationFormat::Latex) && arguments.explain.is_none();
     if arguments.columns != Columns::One && !latex {
         return Err(Failure::usage(COLUMNS));
@@ -31,7 +48,7 @@ fn derivation(compiled: &Compiled, arguments: &DeriveArguments) -> Result<String
         DerivationFormat::Text => Format::Text,
         DerivationFormat::Latex => Format::Latex,
         DerivationFormat::Markdown => Format::Markdown,
-        DerivationFormat::Python => return python(compiled, arguments),
+        DerivationFormat::Python => return python(compiled, arguments, verified),
         DerivationFormat::Json => {
             if arguments.standalone {
                 return Err(Failure::usage(STANDALONE));
@@ -41,9 +58,11 @@ fn derivation(compiled: &Compiled, arguments: &DeriveArguments) -> Result<String
                     "JSON holds every line of a derivation: `--level` is for the other formats",
                 ));
             }
-            let variable = arguments.explain.as_deref();
-            let json = compiled.derivation_json(variable);
-            return json.ok_or_else(|| no_latent(compiled, variable.unwrap_or_default()));
+            let Some(variable) = arguments.explain.as_deref() else {
+                return Ok(compiled.derivation_json_checked(verified));
+            };
+            let json = compiled.derivation_json(Some(variable));
+            return json.ok_or_else(|| no_latent(compiled, variable));
         }
     };
     let text = match &arguments.explain {
@@ -52,7 +71,8 @@ fn derivation(compiled: &Compiled, arguments: &DeriveArguments) -> Result<String
         Some(variable) => compiled.explain(variable, format).ok_or_else(|| no_latent(compiled, variable))?,
     };
     let end = if text.ends_with('\n') { "" } else { "\n" };
-    let text = format!("{text}{end}");
+    let foot = if arguments.explain.is_none() { foot(format, verified) } else { String::new() };
+    let text = format!("{text}{end}{foot}");
     match (arguments.standalone, format) {
         (false, _) => Ok(text),
         (true, Format::Latex) => Ok(document(&text, arguments.columns)),
@@ -85,7 +105,11 @@ fn level(arguments: &DeriveArguments) -> Level {
 }
 
 /// The whole derivation as code.
-fn python(compiled: &Compiled, arguments: &DeriveArguments) -> Result<String, Failure> {
+fn python(
+    compiled: &Compiled,
+    arguments: &DeriveArguments,
+    verified: Option<&Verified>,
+) -> Result<String, Failure> {
     if arguments.explain.is_some() {
         return Err(Failure::usage(
             "`--explain` has no `--format python`: a file of code holds the whole derivation",
@@ -100,16 +124,17 @@ fn python(compiled: &Compiled, arguments: &DeriveArguments) -> Result<String, Fa
     let refused = |why| {
         Failure::wrong(format!("the derivation of `{}` has no Python code yet: {why}", arguments.model))
     };
-    compiled.python().map_err(refused)
+    let code = compiled.python().map_err(refused)?;
+    Ok(code + &foot_in_python(verified))
 }
 
-/// Compares a derivation with a stored one.
+/// Compares a derivation with a stored one; the feet, which change with every version, are no part of it.
 fn compare(file: &Path, text: &str) -> Result<(), Failure> {
     let shown = file.display();
     let stored = std::fs::read_to_string(file)
         .map_err(|error| Failure::wrong(format!("`{shown}` cannot be read: {error}")))?;
     // Line ends are those of the machine that stored it.
-    match difference(&stored.replace("\r\n", "\n"), text) {
+    match difference(&without_foot(&stored.replace("\r\n", "\n")), &without_foot(text)) {
         None => Ok(()),
         Some(lines) => Err(Failure::Wrong(format!(
             "error: the derivation is no longer that of `{shown}`: what is stored has -, what is derived +\n{lines}"

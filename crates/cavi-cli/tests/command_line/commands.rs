@@ -232,12 +232,50 @@ fn a_stored_derivation_is_compared() {
         );
         assert!(message.contains("50"), "{message}");
     }
+    // What was checked is no part of what is compared.
+    let verified = cavi(&directory, &["derive", "lda", "--verify", "--draws", "50", "--check", "lda.tex"]);
+    assert!(verified.status.success() && verified.stdout.is_empty(), "{}", text(&verified.stderr));
     let none = cavi(&directory, &["derive", "lda", "--check", "nowhere.txt"]);
     assert_eq!(none.status.code(), Some(1));
     assert!(text(&none.stderr).contains("`nowhere.txt` cannot be read"));
 }
 
-/// An implicit factor has no block, and is explained all the same.
+/// The foot of a page says how its lines were checked, in every format.
+#[test]
+fn the_lines_of_a_derivation_are_verified() {
+    let derived = |arguments: &[&str]| {
+        let output = cavi(&root(), &[&["derive", "gmm", "--verify", "--draws", "200"], arguments].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let page = derived(&[]);
+    assert_eq!(page, derived(&[]), "the same draws");
+    let version = env!("CARGO_PKG_VERSION");
+    for said in
+        ["How this page was checked", version, "none failed", "200 draws", "Steps and natural parameters"]
+    {
+        assert!(page.contains(said), "{said}: {page}");
+    }
+    for format in ["latex", "markdown", "python"] {
+        let page = derived(&["--format", format]);
+        assert!(page.contains("How this page was checked") && page.contains("none failed"), "{page}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&derived(&["--format", "json"])).unwrap();
+    let checked = &json["checked"];
+    assert_eq!(checked["verified"], true);
+    assert_eq!(checked["failed"].as_array().map(Vec::len), Some(0));
+    let kinds = checked["kinds"].as_array().unwrap();
+    let deviations: Vec<f64> = kinds.iter().map(|own| own["largest_deviation"].as_f64().unwrap()).collect();
+    assert!(deviations.iter().all(|own| *own < 1e-7), "{deviations:?}");
+    let evaluations: u64 = kinds.iter().map(|own| own["evaluations"].as_u64().unwrap()).sum();
+    assert!(evaluations > 20, "{evaluations}");
+    // Without it the foot says how; a page of one variable has none.
+    let plain = cavi(&root(), &["derive", "gmm"]);
+    assert!(text(&plain.stdout).contains(&format!("By Cavi {version}. With --verify")));
+    let refused = cavi(&root(), &["derive", "gmm", "--verify", "--explain", "mu"]);
+    assert_eq!(refused.status.code(), Some(2));
+}
+
 /// A shorter and a longer page, a document of its own, and the combinations that mean nothing.
 #[test]
 fn a_derivation_has_levels() {
@@ -261,6 +299,8 @@ fn a_derivation_has_levels() {
         (&["--level", "short"][..], "paper"),
         (&["--level", "paper", "--explain", "mu"], "--explain"),
         (&["--level", "paper", "--format", "json"], "JSON holds every line"),
+        (&["--verify", "--draws", "1"], "2.."),
+        (&["--draws", "100"], "--verify"),
         (&["--standalone"], "--format latex"),
         (&["--standalone", "--format", "json"], "--format latex"),
         (&["--columns", "2"], "--format latex"),
@@ -275,6 +315,7 @@ fn a_derivation_has_levels() {
     assert!(text(&picture.stdout).contains("\\begin{tikzpicture}"), "{}", text(&picture.stderr));
 }
 
+/// An implicit factor has no block, and is explained all the same.
 #[test]
 fn an_implicit_factor_is_explained() {
     let explained = cavi(&root(), &["derive", "lda_tokens", "--explain", "z"]);

@@ -2,8 +2,8 @@
 
 use cavi_algebra::print::Printed;
 
-use super::read::{Relation, Tree, read, read_conditions as conditions};
-use super::value::Defined;
+use crate::read::{Relation, Tree, read, read_conditions as conditions};
+use crate::value::Defined;
 
 /// A row, read back, with where it stands.
 pub struct Row {

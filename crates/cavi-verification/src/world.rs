@@ -204,7 +204,7 @@ fn listed(indices: &[Vec<u32>], positions: &[usize]) -> Option<usize> {
 }
 
 /// Functions from the standard library, but for those of Gamma and normal distributions.
-pub(super) fn apply(function: Function, x: f64) -> f64 {
+pub fn apply(function: Function, x: f64) -> f64 {
     match function {
         Function::Exp => x.exp(),
         Function::Log => x.ln(),
@@ -229,7 +229,7 @@ pub(super) fn apply(function: Function, x: f64) -> f64 {
         | Function::LogMultivariateGamma
         | Function::AtMostOne
         | Function::LogLeft => {
-            panic!("`{}` stands in no program of these tests", function.name())
+            panic!("`{}` has no second writing", function.name())
         }
     }
 }

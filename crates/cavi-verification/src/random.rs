@@ -8,7 +8,7 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Exp1, StandardNormal};
 
-use super::world::World;
+use crate::world::World;
 
 /// What data to draw.
 #[derive(Clone, Copy, Debug)]

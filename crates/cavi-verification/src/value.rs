@@ -8,9 +8,9 @@ use cavi_algebra::contribution::{Place, places};
 use cavi_algebra::{ArrayId, ArrayKind, Function, LetterId, Symbols};
 use cavi_executor::Bound;
 
-use super::super::programs::Program;
-use super::super::world::{World, apply, inverse_and_determinant};
-use super::read::{Range, Relation, Tree};
+use crate::read::{Range, Relation, Tree};
+use crate::subject::Subject;
+use crate::world::{World, apply, inverse_and_determinant};
 
 /// A name that the derivation itself gives: a parameter of q, an allocation, an auxiliary variable.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ type At = Vec<(String, usize)>;
 
 /// Reads printed formulas at data and alternatives for all latents.
 pub struct Reader<'a> {
-    program: &'a Program,
+    program: Subject<'a>,
     world: World<'a>,
     alternatives: &'a [Vec<Option<Vec<f64>>>],
     /// The copy that has the last alternative.
@@ -57,7 +57,7 @@ pub struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// All latents at their first alternative.
     pub fn new(
-        program: &'a Program,
+        program: Subject<'a>,
         bound: &'a Bound,
         alternatives: &'a [Vec<Option<Vec<f64>>>],
     ) -> Reader<'a> {
@@ -251,7 +251,7 @@ impl<'a> Reader<'a> {
 
     /// The copy of a block that an element belongs to; none of an implicit factor.
     pub fn copy_of(&self, array: ArrayId, positions: &[usize]) -> Option<Copy> {
-        let equations = &self.program.equations;
+        let equations = self.program.equations;
         let id = equations.block_of(array)?;
         let block = equations.block(id);
         let member = block.members.iter().position(|own| *own == array)?;

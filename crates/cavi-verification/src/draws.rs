@@ -8,9 +8,9 @@ use rand_distr::{Distribution, StandardNormal};
 use statrs::distribution::{ContinuousCDF, Normal};
 use statrs::function::gamma::{digamma, ln_gamma};
 
-use super::density::weight;
-use super::programs::Program;
-use super::world::{World, inverse_and_determinant};
+use crate::density::weight;
+use crate::subject::Subject;
+use crate::world::{World, inverse_and_determinant};
 
 /// One draw of all latents.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ pub struct Draw {
 }
 
 /// Draws all latents from q.
-pub fn draw(program: &Program, bound: &Bound, parameters: &Parameters, rng: &mut ChaCha8Rng) -> Draw {
+pub fn draw(program: Subject<'_>, bound: &Bound, parameters: &Parameters, rng: &mut ChaCha8Rng) -> Draw {
     let arrays = program.model.symbols.arrays.len();
     let mut drawn = Draw {
         latents: vec![None; arrays],
@@ -42,7 +42,7 @@ pub fn draw(program: &Program, bound: &Bound, parameters: &Parameters, rng: &mut
 }
 
 fn block_draw(
-    program: &Program,
+    program: Subject<'_>,
     bound: &Bound,
     id: BlockId,
     block: &Block,
@@ -52,7 +52,7 @@ fn block_draw(
 ) {
     let symbols = &program.equations.symbols;
     let missing = |array: cavi_algebra::ArrayId| bound.array(array).has_missing();
-    let layout = Layout::new(&program.equations, bound, block, &missing);
+    let layout = Layout::new(program.equations, bound, block, &missing);
     let world = World::new(symbols, bound);
     for member in &block.members {
         let size = bound.shape(symbols, *member).iter().product();
@@ -101,7 +101,7 @@ fn block_draw(
                     at[letter.index()] = Some(*position);
                 }
                 let copies: Vec<LetterId> = block.plates.iter().copied().chain([parent]).collect();
-                drawn.log_q += log_q * weight(&program.model, &world, &copies, &at);
+                drawn.log_q += log_q * weight(program.model, &world, &copies, &at);
             }
             whole
         } else {
@@ -119,7 +119,7 @@ fn block_draw(
         for (letter, position) in block.plates.iter().zip(&plates) {
             at[letter.index()] = Some(*position);
         }
-        drawn.log_q += log_q * weight(&program.model, &world, &block.plates, &at);
+        drawn.log_q += log_q * weight(program.model, &world, &block.plates, &at);
         let mut element = 0;
         for (member, array) in block.members.iter().enumerate() {
             let sizes = &layout.slices[member];
@@ -142,7 +142,7 @@ fn block_draw(
 
 /// The value of a copy that was observed, of an array that is latent elsewhere.
 fn seen(
-    program: &Program,
+    program: Subject<'_>,
     bound: &Bound,
     id: BlockId,
     layout: &Layout,
@@ -163,7 +163,7 @@ fn seen(
 }
 
 /// For each declared dimension of a member, its place among the block's plates and the member's slices.
-fn dimensions(program: &Program, id: BlockId, member: usize) -> Vec<usize> {
+fn dimensions(program: Subject<'_>, id: BlockId, member: usize) -> Vec<usize> {
     let symbols = &program.equations.symbols;
     let block = program.equations.block(id);
     let own: Vec<LetterId> = block.plates.iter().chain(&block.slices[member]).copied().collect();

@@ -7,7 +7,7 @@ use cavi_model::{ArgumentSpec, Model, Statement};
 use statrs::distribution::{ContinuousCDF, Normal};
 use statrs::function::gamma::ln_gamma;
 
-use super::world::{Positions, World, inverse_and_determinant};
+use crate::world::{Positions, World, inverse_and_determinant};
 
 /// The log joint density of data and latents.
 pub fn log_joint(model: &Model, world: &World) -> f64 {

@@ -1,0 +1,9 @@
+//! What is checked of a page, one kind of line a file.
+
+mod bounds;
+mod elbo;
+mod joint;
+mod remarks;
+mod squares;
+mod standard;
+mod steps;

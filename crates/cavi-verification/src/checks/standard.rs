@@ -1,0 +1,170 @@
+//! Standard form: parameters, expectations, entropies and log-normalisers are those that the family computes, in numbers,
+//! from the natural parameters that are printed.
+
+use cavi_algebra::print::{Format, Standard as _};
+use cavi_algebra::{BlockId, Mode, Statistic};
+use cavi_families::{Batch, Extent, posterior, views, views_mut};
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+
+use crate::page::Page;
+use crate::read::{Range, Tree};
+use crate::rows::{Row, at_row, defined, letters_in, rows, unassigned};
+use crate::tally::{Tally, deviation};
+use crate::world::World;
+
+impl Page<'_> {
+    /// The standard form of each block: what it says of the parameters, the expectations and the entropy of q is what the
+    /// family computes from the natural parameters that are printed above it.
+    pub(crate) fn check_standard(&self, rng: &mut ChaCha8Rng, tally: &mut Tally) -> Result<(), String> {
+        for (index, block) in self.subject.equations.blocks.iter().enumerate() {
+            if !block.is_point() && block.mode != Mode::Fixed {
+                self.check_family(BlockId::from(index), rng, tally)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_family(&self, id: BlockId, rng: &mut ChaCha8Rng, tally: &mut Tally) -> Result<(), String> {
+        let block = self.subject.equations.block(id);
+        let rows = rows(&self.derivation.printed_steps(id, Format::Text))?;
+        let rows: Vec<&Row> = rows.iter().filter(|row| row.section == "Update").collect();
+        let family = posterior(block.family);
+        // Several vectors beside each other are told in words.
+        if block.members.len() > 1 && family.one_vector() {
+            return Ok(());
+        }
+        let Some(letters) = self.letters_of_copy(id, rng) else { return Ok(()) };
+        let mut reader = self.reader();
+        for row in &rows {
+            let own = defined(row).filter(|own| !own.name.starts_with("q("));
+            reader.defined.splice(0..0, own);
+        }
+        let values = |row: &Row| -> Result<Vec<f64>, String> {
+            let mut at = letters.clone();
+            let slots = unassigned(&row.left, &at);
+            let mut found = Vec::new();
+            let range = Range { letters: slots, conditions: Vec::new() };
+            // A parameter by its name, which leads to what defines it.
+            let tree = match &row.left {
+                Tree::Name(name, subscripts) => {
+                    let letters = letters_in(subscripts).into_iter().map(|own| Tree::Name(own, Vec::new()));
+                    Tree::Name(name.clone(), letters.collect())
+                }
+                _ => row.right.clone(),
+            };
+            reader
+                .each(&range, Some(&row.left), &mut at, &mut |at| {
+                    found.push(reader.value(&tree, at)?);
+                    Ok(())
+                })
+                .map_err(|own| at_row(row, &own))?;
+            Ok(found)
+        };
+        let (natural_rows, rest): (Vec<&Row>, Vec<&Row>) =
+            rows.into_iter().partition(|row| match &row.left {
+                Tree::Call(name, _) => {
+                    !["E", "Var", "Cov", "H", "A", "log_normaliser"].contains(&name.as_str())
+                }
+                _ => false,
+            });
+        let mut natural = Vec::new();
+        for row in &natural_rows {
+            natural.push(values(row)?);
+        }
+        let extents: Vec<Extent> = family.statistics().iter().map(|own| own.extent).collect();
+        let n = extents
+            .iter()
+            .zip(&natural)
+            .map(|(extent, own)| match extent {
+                Extent::Scalar => 1,
+                Extent::Vector => own.len(),
+                Extent::Matrix | Extent::Pairs => own.len().isqrt(),
+            })
+            .max()
+            .unwrap_or(1);
+        if n == 0 {
+            return Ok(());
+        }
+        let batch = Batch::of(1, n);
+        let mut descriptors: Vec<Vec<f64>> =
+            family.descriptors().iter().map(|own| vec![0.0; batch.len(own.extent)]).collect();
+        // A few values of a latent may give no distribution.
+        if family.describe(&batch, &views(&natural), &mut views_mut(&mut descriptors)).is_err() {
+            return Ok(());
+        }
+        let expected = |which: usize| {
+            let mut out = vec![0.0; batch.len(family.expectations()[which].extent)];
+            family.expect(&batch, &views(&descriptors), which, &mut out);
+            out
+        };
+        let stated = cavi_families::standard();
+        let mut statistics = stated.expectations(block.family).into_iter().map(|(statistic, _)| statistic);
+        for row in rest {
+            let numbers = match &row.left {
+                Tree::Call(name, _) if ["H", "A", "log_normaliser"].contains(&name.as_str()) => {
+                    let mut out = [0.0];
+                    family.entropy(&batch, &views(&descriptors), &mut out);
+                    out.to_vec()
+                }
+                Tree::Call(..) | Tree::Probability(..) => match statistics.next() {
+                    Some(statistic) => {
+                        let which = family.expectations().iter().position(|own| own.statistic == statistic);
+                        expected(which.ok_or_else(|| at_row(row, "the family does not answer it"))?)
+                    }
+                    // The second moment that follows from a mean and a covariance.
+                    None => {
+                        let of = |statistic: &Statistic| family.expectation_of(statistic).map(expected);
+                        let mean = of(&Statistic::identity()).ok_or_else(|| at_row(row, "no mean"))?;
+                        let spread =
+                            of(&Statistic::covariance()).ok_or_else(|| at_row(row, "no covariance"))?;
+                        let pairs = mean.iter().flat_map(|a| mean.iter().map(move |b| a * b));
+                        pairs.zip(spread).map(|(square, spread)| square + spread).collect()
+                    }
+                },
+                Tree::Name(name, _) => {
+                    match family.descriptors().iter().position(|own| own.name == name.trim_end_matches("_q"))
+                    {
+                        Some(which) => descriptors[which].clone(),
+                        None => continue,
+                    }
+                }
+                _ => continue,
+            };
+            let printed = values(row)?;
+            if printed.len() != numbers.len() {
+                return Err(at_row(
+                    row,
+                    &format!("{} numbers are printed of {}", printed.len(), numbers.len()),
+                ));
+            }
+            let mut largest = 0.0_f64;
+            for (printed, number) in printed.iter().zip(&numbers) {
+                let own = deviation(*printed, *number);
+                largest = largest.max(own);
+                if own > 1e-7 {
+                    return Err(at_row(row, &format!("{printed} is printed, the family has {number}")));
+                }
+            }
+            tally.equal(row, largest);
+        }
+        Ok(())
+    }
+
+    /// The letters of some copy of a block, by the names that they have in print.
+    pub(crate) fn letters_of_copy(&self, id: BlockId, rng: &mut ChaCha8Rng) -> Option<Vec<(String, usize)>> {
+        let symbols = self.symbols();
+        let block = self.subject.equations.block(id);
+        let mut world = World::new(&self.subject.model.symbols, self.bound).nowhere();
+        world.resize(symbols.letters.len(), None);
+        let world_of = World::new(symbols, self.bound);
+        let mut all = Vec::new();
+        world_of.each(&block.copies(symbols), &mut world, &mut |at| all.push(at.clone()));
+        if all.is_empty() {
+            return None;
+        }
+        let own = all.swap_remove(rng.random_range(0..all.len()));
+        let named = symbols.letters.iter().zip(own);
+        Some(named.filter_map(|(letter, place)| Some((letter.name.clone(), place?))).collect())
+    }
+}
