@@ -102,8 +102,8 @@ impl Page<'_> {
         }
         let natural: Vec<&Row> = rows.iter().filter(|row| is_natural(row)).collect();
         match of_copy {
-            Some(gained) if !self.moves_as_one(id) => {
-                self.check_natural(id, &natural, &copy, &letters, gained, scale, tally)
+            Some((gained, size)) if !self.moves_as_one(id) => {
+                self.check_natural(id, &natural, &copy, &letters, (gained, size.max(scale)), tally)
             }
             _ => Ok(()),
         }
@@ -118,7 +118,6 @@ impl Page<'_> {
         copy: &(usize, Vec<usize>),
         letters: &[(String, usize)],
         (gained, size): (f64, f64),
-        scale: f64,
         tally: &mut Tally,
     ) -> Result<(), String> {
         let reader = |moves: bool| {
@@ -131,7 +130,7 @@ impl Page<'_> {
             reader
         };
         let (before, after) = (reader(false), reader(true));
-        let (mut total, mut size) = (0.0, size.max(scale));
+        let (mut total, mut size) = (0.0, size);
         for (row, base) in rows.iter().zip(self.base(id)) {
             let Tree::Call(_, statistic) = &row.left else { continue };
             let mut at = letters.to_vec();
