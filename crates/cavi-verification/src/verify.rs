@@ -90,7 +90,8 @@ impl Verified {
 ///
 /// - Log joint: equal to the log-densities of the statements, written a second time, to 1e-11 of the scale.
 /// - Inequalities: by their sign at 50 points, and equal to 1e-12 at the stated optimum.
-/// - Expectations: `=` within 4 standard errors of the average over draws, `>=` not above it by more.
+/// - Expectations: `=` within 4 standard errors of the average over draws, `>=` not above it by more; one that is farther is averaged
+///   again over 16 times as many draws.
 /// - Steps of an update: each is worth what the one before it is as one copy moves, to 1e-9; natural parameters are the
 ///   coefficients of the statistics in the last of them.
 /// - Standard form: parameters, expectations and entropies are those that the family computes in numbers, to 1e-7.
