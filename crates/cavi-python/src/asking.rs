@@ -27,7 +27,7 @@ type Table = (String, usize, usize, usize, String);
 type Tried = (Vec<(String, f64)>, PathBuf, Option<Inputs>);
 
 /// Data in place of the files of a fit, read as the fit read its own; `None` for these files.
-fn given(directory: &Path, inputs: Option<Inputs>) -> Result<Option<Bound>, Error> {
+pub fn given(directory: &Path, inputs: Option<Inputs>) -> Result<Option<Bound>, Error> {
     let Some(inputs) = inputs else { return Ok(None) };
     Ok(Some(as_fitted(inputs, &Stored::open(directory)?).0))
 }

@@ -10,6 +10,7 @@ mod fit;
 mod inputs;
 mod program;
 mod stored;
+mod uncertain;
 mod watch;
 
 use pyo3::prelude::*;
@@ -36,6 +37,8 @@ mod _core {
     use crate::program::{Program, builtin, bundled, compile};
     #[pymodule_export]
     use crate::stored::{Variable, project, score, variables};
+    #[pymodule_export]
+    use crate::uncertain::{draw, intervals_of, plots, predictive_checks};
 
     use pyo3::prelude::*;
 

@@ -28,6 +28,7 @@ use crate::prepare::Problem;
 use crate::warmup::{self, Warmup};
 use kept::{Attempt, Kept};
 pub use plan::plan;
+pub(crate) use settings::is_stopped;
 pub use settings::{PATIENCE, Resolved, SWEEPS, Settings, TOLERANCE};
 
 /// What `trace.csv` calls the sweeps before sweep 0.

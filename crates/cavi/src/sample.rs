@@ -9,6 +9,7 @@
 //! What has no draws: an implicit latent, which has no factor that is stored; a name that reads one, or that reads latents which live at the
 //! listed entries of sparse data.
 
+use std::ops::Range;
 use std::path::Path;
 
 use cavi_algebra::evaluate::Assignment;
@@ -73,6 +74,24 @@ pub struct Drawn {
     pub shape: Vec<usize>,
     /// Draw by draw, each in C order of the dimensions; NaN where a deterministic name has no value, since it reads a missing entry.
     pub values: Vec<f64>,
+}
+
+/// The draws of a variable, or of one group of a ragged one.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The labels of the group, joined by `/`; empty where no axis is ragged.
+    pub group: String,
+    /// The name and the labels of each axis.
+    pub axes: Vec<(String, Vec<String>)>,
+    /// Draw by draw, each in C order of the axes.
+    pub values: Vec<f64>,
+}
+
+impl Part {
+    /// The shape of its values, the draws first.
+    pub fn shape(&self, draws: usize) -> Vec<usize> {
+        std::iter::once(draws).chain(self.axes.iter().map(|(_, labels)| labels.len())).collect()
+    }
 }
 
 /// Draws of a fit.
@@ -402,18 +421,18 @@ impl Sample<'_> {
         Some(table.as_str().to_owned())
     }
 
-    /// The files of one variable below a directory: one, or of a ragged one a file for each group.
-    fn files(&self, own: &Drawn) -> Vec<(String, Vec<usize>, Vec<f64>)> {
+    /// The draws of one variable: one part, or of a ragged one a part for each group.
+    pub fn parts(&self, own: &Drawn) -> Vec<Part> {
         let Problem { model, binding, .. } = self.problem;
         let groups = groups_of(&model.symbols, &binding.bound, &binding.labels, &own.letters);
         let cells = own.cells();
-        let of_group = |(path, ranges): (String, Vec<std::ops::Range<usize>>)| {
-            let name = match path.is_empty() {
-                true => format!("{}.npy", safe(&own.name)),
-                false => format!("{}/{path}.npy", safe(&own.name)),
+        let axes = self.axes(own);
+        let of_group = |(group, ranges): (String, Vec<Range<usize>>)| {
+            let labels = |(axis, range): (&AxisId, &Range<usize>)| {
+                let dimension = Dimension::new(self.problem, *axis);
+                let label = |position: usize| dimension.labels(position).pop().unwrap_or_default();
+                (dimension.names().pop().unwrap_or_default(), range.clone().map(label).collect())
             };
-            let shape: Vec<usize> =
-                std::iter::once(self.draws).chain(ranges.iter().map(|own| own.len())).collect();
             let inside = |cell: &usize| {
                 let place = unflat(&own.shape, *cell);
                 place.iter().zip(&ranges).all(|(position, range)| range.contains(position))
@@ -421,7 +440,7 @@ impl Sample<'_> {
             let kept: Vec<usize> = (0..cells).filter(inside).collect();
             let draw = |draw: usize| kept.iter().map(move |cell| draw * cells + cell).collect::<Vec<usize>>();
             let values = (0..self.draws).flat_map(draw).map(|place| own.values[place]).collect();
-            (name, shape, values)
+            Part { group, axes: axes.iter().zip(&ranges).map(labels).collect(), values }
         };
         groups.into_iter().map(of_group).collect()
     }
@@ -495,8 +514,12 @@ impl Place {
         let Problem { model, binding, .. } = sample.problem;
         self.0.write(|path| {
             for own in &sample.drawn {
-                for (name, shape, values) in sample.files(own) {
-                    write_npy(&path.join(name), &shape, &values)?;
+                for part in sample.parts(own) {
+                    let name = match part.group.is_empty() {
+                        true => format!("{}.npy", safe(&own.name)),
+                        false => format!("{}/{}.npy", safe(&own.name), part.group),
+                    };
+                    write_npy(&path.join(name), &part.shape(sample.draws), &part.values)?;
                 }
                 if let Some(table) = sample.table(own) {
                     write_text_atomically(&path.join(format!("{}.csv", safe(&own.name))), &table)?;

@@ -1,19 +1,12 @@
 //! `cavi check-fit DIR`: whether data drawn from a fit look like its own.
 
-use cavi::check_fit::{self, Asked, Row, Weights};
-use cavi::directory::number;
+use cavi::check_fit::{self, Asked, Row};
 use cavi::reopen;
-use serde_json::json;
 
 use super::{fit, impute};
 use crate::arguments::CheckFitArguments;
 use crate::failure::Failure;
 use crate::terminal;
-
-/// Draws for k-hat, unless told otherwise.
-const DRAWS: usize = 1000;
-/// Unless draws are asked for, k-hat is left out where a draw and the data have more numbers.
-const LARGEST: usize = 200_000;
 
 /// Prints a table and what it means.
 pub fn run(arguments: &CheckFitArguments) -> Result<(), Failure> {
@@ -25,53 +18,18 @@ pub fn run(arguments: &CheckFitArguments) -> Result<(), Failure> {
         by: arguments.by.clone(),
         seed: arguments.seed.unwrap_or(0),
         threads: arguments.threads.unwrap_or_else(fit::all_threads),
+        weights: arguments.weights,
+        stop: None,
     };
-    let rows = check_fit::check(&fit, &asked)?;
-    let size = check_fit::size(&fit);
-    let weights: Result<Weights, String> = match arguments.weights {
-        Some(draws) if draws < 25 => {
-            return Err(Failure::usage(format!(
-                "`--k-hat {draws}` are too few draws to see a tail; expected 25 or more"
-            )));
-        }
-        None if size > LARGEST => Err(format!(
-            "a draw and the data have {size} numbers, for which it takes long and is nearly always above 0.7; `--k-hat {DRAWS}` works it out"
-        )),
-        draws => check_fit::weights(&fit, draws.unwrap_or(DRAWS), asked.seed, asked.threads),
-    };
+    let found = check_fit::check(&fit, &asked)?;
     if arguments.json {
-        let weights = match &weights {
-            Ok(own) => json!({
-                "k_hat": number(own.k_hat),
-                "mean_log_weight": number(own.mean),
-                "sd_log_weight": number(own.sd),
-                "words": own.words(),
-            }),
-            Err(reason) => json!({ "k_hat": null, "words": reason }),
-        };
-        let each = rows.iter().map(|row| {
-            json!({
-                "array": row.name,
-                "group": row.group,
-                "statistic": row.statistic,
-                "n_entries": row.entries,
-                "observed": number(row.observed),
-                "mean": number(row.mean),
-                "lowest": number(row.lowest),
-                "highest": number(row.highest),
-                "p": number(row.p),
-                "beyond": row.is_beyond(),
-                "verdict": row.verdict,
-            })
-        });
-        let json = json!({ "draws": asked.draws, "seed": asked.seed, "q": weights, "statistics": each.collect::<Vec<_>>() });
-        return terminal::print(&format!("{json:#}\n"));
+        return terminal::print(&format!("{:#}\n", found.json()));
     }
-    let q = match &weights {
+    let q = match &found.q {
         Ok(own) => format!("\nk-hat of q: {:.2}: {}\n", own.k_hat, own.words()),
         Err(reason) => format!("\nk-hat of q: not worked out: {reason}\n"),
     };
-    terminal::print(&(table(&rows) + &summary(&rows, asked.draws) + &q))
+    terminal::print(&(table(&found.rows) + &summary(&found.rows, found.draws) + &q))
 }
 
 /// A line for each statistic.

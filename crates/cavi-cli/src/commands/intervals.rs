@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use cavi::directory::number;
 use cavi::intervals::{self, Bootstrap, Draws, Form, Intervals, Variable};
 use cavi::summary::digits;
-use cavi::{Error, reopen};
+use cavi::{Control, Error, reopen};
 use cavi_files::write_text_atomically;
 use serde_json::{Map, Value, json};
 
@@ -17,9 +17,6 @@ use crate::{table, terminal};
 
 /// So many intervals of a variable are listed.
 const MOST: usize = 200;
-
-/// Without `--tol`: refits stop later than a fit does, since what they differ by is what counts.
-const TOLERANCE: f64 = 1e-8;
 
 /// Works them out, writes them, and prints them.
 pub fn run(arguments: &IntervalsArguments) -> Result<(), Failure> {
@@ -60,7 +57,10 @@ fn found(arguments: &IntervalsArguments) -> Result<Intervals, Failure> {
         }
     };
     if arguments.linear_response {
-        let progress = |done: usize, all: usize| show("number", done, all);
+        let progress = |done: usize, all: usize| {
+            show("number", done, all);
+            Control::Continue
+        };
         return Ok(intervals::response(&fit, names, arguments.level, threads, &progress)?);
     }
     let refits = arguments.bootstrap.unwrap_or_default();
@@ -76,7 +76,8 @@ fn found(arguments: &IntervalsArguments) -> Result<Intervals, Failure> {
         seed: arguments.seed.unwrap_or(0),
         threads,
         sweeps: arguments.sweeps,
-        tolerance: arguments.tol.unwrap_or(TOLERANCE),
+        tolerance: arguments.tol.unwrap_or(intervals::TOLERANCE),
+        stop: None,
     };
     Ok(intervals::bootstrap(&fit, &asked, &|done| show("fit", done, refits))?)
 }

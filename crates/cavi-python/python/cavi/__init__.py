@@ -20,11 +20,13 @@ from ._core import (
 from ._asking import Choice, Simulated, choose, compare, match, simulate
 from ._fit import CaviWarning, Fit, Variable, fit, load, plan, read, score
 from ._program import Program, builtin, compile, example_data
+from ._uncertain import Check
 
 __all__ = [
     "BrokenPromise",
     "CaviError",
     "CaviWarning",
+    "Check",
     "Choice",
     "DataError",
     "Fit",

@@ -226,10 +226,10 @@ def _float(value):
     return float(value) if value is not None else np.nan
 
 
-def _read(text):
-    """A table of CSV: its columns, and rows with numbers where these are numbers."""
+def _read(text, is_number=lambda name, place: name in NUMBERS):
+    """A table of CSV: its columns, and rows with numbers where these are numbers. ``place`` counts columns from the last, which is -1."""
     header, *rows = csv.reader(io.StringIO(text))
-    is_number = [name in NUMBERS for name in header]
+    is_number = [is_number(name, place - len(header)) for place, name in enumerate(header)]
     cell = lambda own, number: (float(own) if own else np.nan) if number else own  # noqa: E731
     return header, [[cell(own, number) for own, number in zip(row, is_number)] for row in rows]
 

@@ -130,4 +130,32 @@ def simulate_fit(
     directory: _Path, inputs: Inputs | None, seed: int, totals: list[tuple[str, int]], out: _Path
 ) -> tuple[str, list[str]]: ...
 def report(directory: _Path, title: str | None, by: list[str]) -> str: ...
+def draw(
+    directory: _Path, inputs: Inputs | None, names: list[str], draws: int, seed: int
+) -> tuple[list[tuple[str, str, str, list[tuple[str, list[str]]], NDArray[np.float64]]], list[tuple[str, str]]]: ...
+def intervals_of(
+    directory: _Path,
+    inputs: Inputs | None,
+    names: list[str],
+    level: float,
+    bootstrap: int | None,
+    rows: str | None,
+    form: str,
+    linear_response: bool,
+    seed: int,
+    sweeps: int | None,
+    tol: float | None,
+    threads: int | None,
+) -> tuple[str, list[str], list[tuple[str, str]]]: ...
+def predictive_checks(
+    directory: _Path,
+    inputs: Inputs | None,
+    statistics: list[str],
+    draws: int,
+    k_hat: int | None,
+    by: str | None,
+    seed: int,
+    threads: int | None,
+) -> str: ...
+def plots(directory: _Path, kinds: list[str], width: float | None, by: list[str]) -> list[tuple[str, bytes]]: ...
 def command_line(arguments: list[str]) -> int: ...

@@ -17,6 +17,7 @@ import numpy as np
 from . import _calls, _core, _data
 from ._asking import Questions
 from ._program import CaviWarning, Program, opened, tell
+from ._uncertain import Uncertainty
 
 __all__ = ["CaviWarning", "Fit", "Variable", "fit", "load", "plan", "read", "score"]
 
@@ -182,7 +183,7 @@ def score(fits, data=None, *, given=None, **options):
     return fits[0]._score(fits, data, given=given, **options)
 
 
-class Fit(Questions):
+class Fit(Questions, Uncertainty):
     """A fit: the factors of the approximate posterior with labels, the bound, and what can be asked of it.
 
     ``fit["beta"]`` is a latent (see ``Variable``); ``fit.array("beta.concentration")`` a file of ``posterior/`` as an array.
@@ -262,7 +263,7 @@ class Fit(Questions):
         return list(dict.fromkeys(names))
 
     def __getitem__(self, name: str) -> "Variable":
-        return Variable(name, _core.variables(str(self.path), name))
+        return Variable(name, _core.variables(str(self.path), name), self)
 
     def array(self, name: str):
         """A file of ``posterior/`` by its name, as ``beta.concentration``; of a ragged variable a dictionary, one for each group."""
@@ -431,9 +432,10 @@ class Variable:
     NumPy.
     """
 
-    def __init__(self, name, parts):
+    def __init__(self, name, parts, fit):
         self.name = name
         self._parts = parts
+        self._fit = fit
 
     @property
     def axes(self) -> list[str]:
@@ -479,6 +481,10 @@ class Variable:
         if not 0 < level < 1:
             raise _core.UsageError(f"interval({level!r}): expected a number between 0 and 1")
         return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
+
+    def sample(self, draws: int = 1000, *, seed=0):
+        """Draws from q, the draws as the first dimension; see ``Fit.sample``, which also takes the data where these are needed again."""
+        return self._fit.sample(self.name, draws=draws, seed=seed)
 
     def _each(self, values, labelled=True):
         shaped = {}

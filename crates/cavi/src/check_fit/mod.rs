@@ -16,15 +16,20 @@ mod statistics;
 mod verdict;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use cavi_algebra::ArrayId;
 use cavi_executor::BoundArray;
 use cavi_families::Prediction;
 use cavi_numerics::Threads;
+use serde_json::{Value, json};
 
 use crate::bind::DataError;
 use crate::dimensions::Dimension;
+use crate::directory::number;
 use crate::error::Error;
+use crate::fit::is_stopped;
 use crate::heldout::{is_there, log_weights, unflat};
 use crate::impute::arrays;
 use crate::prepare::Problem;
@@ -46,6 +51,60 @@ pub struct Asked {
     pub seed: u64,
     /// How many threads; they change no result.
     pub threads: usize,
+    /// Draws from q for its importance weights; without it [`DRAWS`], where a draw and the data have at most [`LARGEST`] numbers.
+    pub weights: Option<usize>,
+    /// Ends the work with [`Error::Stopped`] once it is true.
+    pub stop: Option<Arc<AtomicBool>>,
+}
+
+/// Draws from q for its importance weights, unless told otherwise.
+pub const DRAWS: usize = 1000;
+
+/// Where a draw from q and the data have more numbers than these, its importance weights are left out unless they are asked for.
+pub const LARGEST: usize = 200_000;
+
+/// What is found.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// The statistics.
+    pub rows: Vec<Row>,
+    /// How far q is from the posterior; or, in words, why that is not known.
+    pub q: Result<Weights, String>,
+    /// How many replicates were drawn.
+    pub draws: usize,
+    /// Of the draws.
+    pub seed: u64,
+}
+
+impl Checked {
+    /// As `cavi check-fit --json` prints it.
+    pub fn json(&self) -> Value {
+        let q = match &self.q {
+            Ok(own) => json!({
+                "k_hat": number(own.k_hat),
+                "mean_log_weight": number(own.mean),
+                "sd_log_weight": number(own.sd),
+                "words": own.words(),
+            }),
+            Err(reason) => json!({ "k_hat": null, "words": reason }),
+        };
+        let each = self.rows.iter().map(|row| {
+            json!({
+                "array": row.name,
+                "group": row.group,
+                "statistic": row.statistic,
+                "n_entries": row.entries,
+                "observed": number(row.observed),
+                "mean": number(row.mean),
+                "lowest": number(row.lowest),
+                "highest": number(row.highest),
+                "p": number(row.p),
+                "beyond": row.is_beyond(),
+                "verdict": row.verdict,
+            })
+        });
+        json!({ "draws": self.draws, "seed": self.seed, "q": q, "statistics": each.collect::<Vec<_>>() })
+    }
 }
 
 /// A statistic of the data beside those of the replicates.
@@ -110,12 +169,16 @@ impl Weights {
     }
 }
 
-/// The importance weights of so many draws from q.
-///
-/// # Errors
-/// In words, why they cannot be evaluated.
-pub fn weights(fit: &Reopened, draws: usize, seed: u64, threads: usize) -> Result<Weights, String> {
-    let logs = log_weights(fit, seed, draws, threads)?;
+/// The importance weights that are asked for; or, in words, why they cannot be evaluated or were left out.
+fn weights(fit: &Reopened, asked: &Asked) -> Result<Weights, String> {
+    let size = size(fit);
+    if asked.weights.is_none() && size > LARGEST {
+        return Err(format!(
+            "a draw and the data have {size} numbers, for which it takes long and is nearly always above 0.7; `--k-hat {DRAWS}` works it out"
+        ));
+    }
+    let draws = asked.weights.unwrap_or(DRAWS);
+    let logs = log_weights(fit, asked.seed, draws, asked.threads)?;
     let count = logs.len() as f64;
     let mean = logs.iter().sum::<f64>() / count;
     let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (count - 1.0);
@@ -126,7 +189,7 @@ pub fn weights(fit: &Reopened, draws: usize, seed: u64, threads: usize) -> Resul
 }
 
 /// How many numbers a draw from q and the data have: what the weights of a draw take, in units.
-pub fn size(fit: &Reopened) -> usize {
+fn size(fit: &Reopened) -> usize {
     let problem = fit.problem.as_given();
     let symbols = &problem.model.symbols;
     let each = problem.model.statements.iter().map(|own| own.target);
@@ -158,11 +221,25 @@ struct Array {
     groups: Vec<Group>,
 }
 
-/// Statistics of the data and of replicates, array by array.
+/// The statistics and the importance weights that are asked for.
 ///
 /// # Errors
-/// A statistic or an axis that there is not; one that no data have; fewer than 20 draws; data that cannot be drawn.
-pub fn check(fit: &Reopened, asked: &Asked) -> Result<Vec<Row>, Error> {
+/// A statistic or an axis that there is not; one that no data have; fewer than 20 replicates, or 25 draws for importance weights; data that
+/// cannot be drawn; a stop.
+pub fn check(fit: &Reopened, asked: &Asked) -> Result<Checked, Error> {
+    if let Some(draws) = asked.weights.filter(|own| *own < 25) {
+        return Err(Error::Usage(vec![
+            DataError::new(format!("`--k-hat {draws}` are too few draws to see a tail"))
+                .possible("25 or more"),
+        ]));
+    }
+    let rows = statistics_of(fit, asked)?;
+    let q = weights(fit, asked);
+    Ok(Checked { rows, q, draws: asked.draws, seed: asked.seed })
+}
+
+/// Statistics of the data and of replicates, array by array.
+fn statistics_of(fit: &Reopened, asked: &Asked) -> Result<Vec<Row>, Error> {
     if asked.draws < 20 {
         return Err(Error::Usage(vec![
             DataError::new(format!("`--draws {}` are too few replicates to compare with", asked.draws))
@@ -173,6 +250,9 @@ pub fn check(fit: &Reopened, asked: &Asked) -> Result<Vec<Row>, Error> {
     let looked_at = looked_at(problem, asked)?;
     let threads = Threads::new(asked.threads);
     let replicate = |draw: usize| -> Result<Vec<f64>, Error> {
+        if is_stopped(asked.stop.as_ref()) {
+            return Err(Error::Stopped);
+        }
         let seed = asked.seed.wrapping_add(draw as u64);
         let drawn = simulate::from_fit(fit, &simulate::Asked { seed, totals: Vec::new() })?;
         let mut found = Vec::new();

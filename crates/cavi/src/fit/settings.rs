@@ -60,8 +60,13 @@ pub struct Settings {
 impl Settings {
     /// Whether the fit is to stop.
     pub(crate) fn is_stopped(&self) -> bool {
-        self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
+        is_stopped(self.stop.as_ref())
     }
+}
+
+/// Whether work is to stop.
+pub(crate) fn is_stopped(stop: Option<&Arc<AtomicBool>>) -> bool {
+    stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
 }
 
 impl Default for Settings {

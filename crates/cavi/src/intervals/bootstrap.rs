@@ -15,8 +15,8 @@
 //! application, sections 2.4, 3.3 and 5.2.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use cavi_algebra::{ArrayId, BlockId, Support};
@@ -32,6 +32,7 @@ use super::resampled::Resampling;
 use super::{Interval, Intervals, Labelled, Target, Variable, check_level, percent, targets};
 use crate::bind::{Binding, DataError};
 use crate::error::Error;
+use crate::fit::is_stopped;
 use crate::means::{Mean, mean};
 use crate::prepare::Problem;
 use crate::reopen::Reopened;
@@ -83,13 +84,15 @@ pub struct Bootstrap {
     pub sweeps: Option<u64>,
     /// The relative change of the bound under which a fit stops.
     pub tolerance: f64,
+    /// Ends the work with [`Error::Stopped`] once it is true.
+    pub stop: Option<Arc<AtomicBool>>,
 }
 
 /// Intervals by bootstrap. `progress` is told how many fits are done.
 ///
 /// # Errors
 /// Fewer than 2 fits; a level that is none; names and axes that are wrong; a fit from which no data can be drawn; more than a tenth of the fits
-/// failing, with the reason of the first.
+/// failing, with the reason of the first; a stop.
 pub fn bootstrap(
     fit: &Reopened,
     asked: &Bootstrap,
@@ -115,7 +118,7 @@ pub fn bootstrap(
         .help("`--bootstrap N` without `--rows` has intervals of it")
         .into());
     }
-    let refit = Refit::of(fit, asked.sweeps, asked.tolerance)?;
+    let refit = Refit::of(fit, asked)?;
     // A fit that stopped early would go on in every refit, and its distance from them would not be that of the truth from it.
     let (base, _) = refit.run(&fit.problem, &fit.parameters, &|_| false)?;
     let mut wanted = targets(problem, &base, &asked.names)?;
@@ -147,10 +150,16 @@ pub fn bootstrap(
     };
     let done = AtomicUsize::new(0);
     let outcomes = side_by_side(asked.refits, asked.threads, &|number| {
+        if is_stopped(asked.stop.as_ref()) {
+            return Err(Error::Stopped);
+        }
         let outcome = setting.means(number);
         progress(done.fetch_add(1, Ordering::Relaxed) + 1);
         outcome
     });
+    if is_stopped(asked.stop.as_ref()) {
+        return Err(Error::Stopped);
+    }
     let (mut means, mut failures, mut unconverged) = (Vec::new(), Vec::new(), 0);
     for outcome in outcomes {
         match outcome {

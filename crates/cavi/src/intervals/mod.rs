@@ -33,6 +33,9 @@ use crate::summary::{place, variables};
 pub use bootstrap::{Bootstrap, Draws, Form, bootstrap};
 pub use response::{MOST as MOST_RESPONSES, response};
 
+/// The relative change of the bound at which a refit stops unless told otherwise: later than a fit does, since what refits differ by is what counts.
+pub const TOLERANCE: f64 = 1e-8;
+
 /// An interval of one number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interval {

@@ -3,6 +3,7 @@
 use cavi_algebra::{BlockId, Mode};
 use cavi_executor::{Item, Parameters, Schedule};
 
+use super::bootstrap::Bootstrap;
 use crate::error::Error;
 use crate::fit::{Control, Settings, fit};
 use crate::prepare::Problem;
@@ -20,25 +21,26 @@ pub(super) struct Refit {
 }
 
 impl Refit {
-    /// As the fit was made, with these limits.
+    /// As the fit was made, with the limits that are asked for.
     ///
     /// # Errors
     /// A schedule that the program does not have.
-    pub fn of(fit: &Reopened, sweeps: Option<u64>, tolerance: f64) -> Result<Refit, Error> {
+    pub fn of(fit: &Reopened, asked: &Bootstrap) -> Result<Refit, Error> {
         let (problem, summary) = (&fit.problem, &fit.stored.summary["settings"]);
         let schedule = match summary["schedule"].as_str() {
             Some(text) => problem.schedule(text)?.schedule,
             None => problem.own_schedule(),
         };
         let settings = Settings {
-            sweeps: Some(sweeps.or(summary["sweeps"].as_u64()).unwrap_or(crate::fit::SWEEPS)),
-            tolerance: Some(tolerance),
+            sweeps: Some(asked.sweeps.or(summary["sweeps"].as_u64()).unwrap_or(crate::fit::SWEEPS)),
+            tolerance: Some(asked.tolerance),
             accelerate: Some(summary["accelerate"].as_str() == Some("auto")),
             allocations: fit.stored.allocations,
             warmup: Some(Vec::new()),
             restarts: Some(1),
             seed: Some(fit.seed),
             threads: 1,
+            stop: asked.stop.clone(),
             ..Settings::default()
         };
         Ok(Refit { settings, schedule })
@@ -48,7 +50,7 @@ impl Refit {
     /// are, so that what is shared is not led astray by their random starts. Whether it converged comes with it.
     ///
     /// # Errors
-    /// As [`crate::fit::fit`].
+    /// As [`crate::fit::fit`]; a stop.
     pub fn run(
         &self,
         problem: &Problem,
@@ -80,6 +82,9 @@ impl Refit {
             begun = given(&own.parameters, &|_| true);
         }
         let own = run(self.schedule.items.clone(), begun, self.settings.sweeps)?;
+        if own.interrupted {
+            return Err(Error::Stopped);
+        }
         let is_converged = own.run().converged;
         Ok((own.parameters, is_converged))
     }

@@ -29,6 +29,7 @@ use super::tilt::{Element, Tilt, Tilted};
 use super::{Interval, Intervals, Labelled, Target, Variable, check_level, percent, quantile_of, targets};
 use crate::bind::{DataError, list};
 use crate::error::Error;
+use crate::fit::Control;
 use crate::heldout::unflat;
 use crate::means::mean;
 use crate::posterior::{Role, layouts, roles};
@@ -54,17 +55,17 @@ const UNSOLVED: f64 = 1e-4;
 /// Products with `dS/deta` for one number at most.
 const PRODUCTS: usize = 300;
 
-/// Intervals by linear response. `progress` is told how many numbers are done, and of how many.
+/// Intervals by linear response. `progress` is told how many numbers are done, and of how many, and says whether to go on.
 ///
 /// # Errors
 /// A level that is none; names that are wrong; a program with points, or whose factors do not allow it, with the reason; more numbers than
-/// [`MOST`]; a fit that comes to no rest.
+/// [`MOST`]; a fit that comes to no rest; a stop.
 pub fn response(
     fit: &Reopened,
     names: &[String],
     level: f64,
     threads: usize,
-    progress: &dyn Fn(usize, usize),
+    progress: &dyn Fn(usize, usize) -> Control,
 ) -> Result<Intervals, Error> {
     check_level(level)?;
     let given = fit.problem.as_given();
@@ -88,6 +89,7 @@ pub fn response(
     let labelled = Labelled(given);
     let mut variables = Vec::new();
     let (mut done, mut unsolved, mut negative) = (0, 0, 0);
+    let mut stopped = false;
     for own in &wanted {
         let array = symbols.array(own.array);
         let refused = |reason: String| {
@@ -96,8 +98,12 @@ pub fn response(
         };
         let mut variances = run.variances(own, &mut || {
             done += 1;
-            progress(done, count);
+            stopped = progress(done, count) == Control::Stop;
+            !stopped
         });
+        if stopped {
+            return Err(Error::Stopped);
+        }
         let variances = variances.as_mut().map_err(|reason| refused(reason.clone()))?;
         let intervals = own.mean.values.iter().zip(variances.iter()).enumerate();
         let intervals = intervals.map(|(cell, (mean, found))| {
@@ -230,11 +236,11 @@ impl<'a> Run<'a> {
         Ok(Run { problem, blocks, schedule, parameters, rest: at, scales, threads })
     }
 
-    /// The variances of the elements of a latent.
+    /// The variances of the elements of a latent; after each it is asked whether the work goes on, else those so far.
     ///
     /// # Errors
     /// Why there are none.
-    fn variances(&self, own: &Target, done: &mut dyn FnMut()) -> Result<Vec<Variance>, String> {
+    fn variances(&self, own: &Target, goes_on: &mut dyn FnMut() -> bool) -> Result<Vec<Variance>, String> {
         let Problem { equations, binding, .. } = self.problem;
         let bound = &binding.bound;
         let id = equations.block_of(own.array).ok_or("it has no factor of its own")?;
@@ -260,7 +266,9 @@ impl<'a> Run<'a> {
             let solved = gmres(&mut product, &right, TOLERANCE, PRODUCTS)?;
             let variance = self.along(&mut plain, own, cell, &solved.x)? + tilt.unexplained;
             found.push(Variance { variance, residual: solved.residual });
-            done();
+            if !goes_on() {
+                break;
+            }
         }
         Ok(found)
     }
