@@ -213,8 +213,7 @@ impl Context<'_> {
                 (restart, threads),
                 cut,
                 (from, in_passes),
-                &mut sweeps,
-                &mut clock,
+                (&mut sweeps, &mut clock),
                 warnings,
                 callback,
             )?;

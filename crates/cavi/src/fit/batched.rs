@@ -79,8 +79,7 @@ impl Context<'_> {
         (restart, threads): (u64, usize),
         cut: Cut<'_>,
         (from, resumed): (Parameters, Option<Midway>),
-        own: &mut Sweeps<'_>,
-        clock: &mut Clock<'_>,
+        (own, clock): (&mut Sweeps<'_>, &mut Clock<'_>),
         warnings: &mut Vec<Diagnostic>,
         callback: Watch<'_>,
     ) -> Result<Passed, Lost> {
