@@ -6,6 +6,7 @@ use std::time::Duration;
 use cavi::bind::Binding;
 use cavi::checkpoint::{Checkpoints, Found, find};
 use cavi::{Control, Error, Fit, Problem, Settings, prepare};
+use cavi_syntax::ast::Allocations;
 use cavi_tests::support::{Shape, programs, random_bound};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -106,4 +107,39 @@ fn even_programs_are_resumed_to_the_same_bits() {
 #[test]
 fn odd_programs_are_resumed_to_the_same_bits() {
     every_second_program(1);
+}
+
+/// Programs on small random data, in passes over the shards of each axis that has some, then in sweeps.
+#[test]
+fn fits_by_passes_are_resumed_to_the_same_bits() {
+    let (mut fitted, mut parts, mut passes) = (0, 0, 0);
+    let directory = tempfile::tempdir().expect("a directory");
+    let out = directory.path().join("o");
+    for program in programs() {
+        let mut rng = ChaCha8Rng::seed_from_u64(7);
+        let bound = random_bound(&program.model, Shape::small(true), &mut rng);
+        let binding = Binding { bound, ..Binding::default() };
+        let compiled = cavi::compile(&program.text, &program.name).into_compiled().expect("it compiles");
+        let Ok(problem) = prepare(compiled, binding) else { continue };
+        for axis in &program.model.symbols.axes {
+            let Ok(batch) = problem.batch(&format!("{}=3", axis.name)) else { continue };
+            let settings = Settings {
+                batch: Some(batch),
+                allocations: Some(Allocations::Ordinary),
+                sweeps: Some(12),
+                restarts: Some(2),
+                tolerance: Some(1e-4),
+                ..Settings::default()
+            };
+            let Ok(whole) = problem.fit(&settings, &mut |_| Control::Continue) else { continue };
+            let own = in_parts(&problem, &settings, &out, Duration::MAX, &[4, 9]);
+            cavi::checkpoint::remove(&out).expect("checkpoints are removed");
+            let (fit, count) = own.expect("the whole fit succeeds");
+            assert!(facts(&fit) == facts(&whole), "{}, {}", program.name, axis.name);
+            fitted += 1;
+            parts += count;
+            passes += usize::from(whole.trace.iter().any(|row| row.phase == "batch"));
+        }
+    }
+    assert!(fitted > 60 && parts > 3 * fitted && passes > 60, "{fitted} {parts} {passes}");
 }

@@ -291,8 +291,6 @@ fn memoized(
         outcome.map_err(|trouble| format!("pass {pass}: {trouble}"))?;
         trace.push(passes.elbo().map_err(|trouble| trouble.to_string())?);
     }
-    passes.settle().map_err(|trouble| trouble.to_string())?;
-    trace.push(passes.elbo().map_err(|trouble| trouble.to_string())?);
     let merged = passes.parameters().clone();
     let mut executor = Executor::new(&program.equations, bound, merged, 1).map_err(|own| own.0)?;
     trace.push((executor.elbo(), executor.elbo_scale()));

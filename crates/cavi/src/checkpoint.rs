@@ -11,6 +11,8 @@
 //!   when each rotation is next.
 //! - the **bound** when it was last taken, from which the next relative change is taken; for how many evaluations it has hardly
 //!   changed; and under allocations that may lower it the **means** that the next ones are compared with.
+//! - in **passes over shards**, in how many of them shards begin afresh. Sums of shards are taken again from the parameters after each pass,
+//!   as they are with its bound.
 //! - in a **warm-up**, which one and how many of its sweeps are done: its equations and its raised shapes follow.
 //! - the **trace**, for what is written at the end. Warnings about an infinite bound follow from it.
 //!
@@ -146,6 +148,7 @@ pub fn find(directory: &Path, problem: &Problem, settings: &Settings) -> Result<
                 let done = snapshot.trace.len();
                 write!(said, "after sweep {done} of the warm-up")
             }
+            At::Passes { .. } => write!(said, "after pass {}", snapshot.sweeps()),
             At::Sweeps { .. } => write!(said, "after sweep {}", snapshot.sweeps()),
         };
         earlier.said.push_str(&said);

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use cavi_algebra::AxisId;
 
 use crate::plan::lower::Lowering;
-use crate::plan::passes::places::{carries, is_below};
+use crate::plan::passes::places::carries;
 use crate::plan::tensor::{Access, Contraction, Index, Loop, MapId, NodeId, Operation, Source};
 
 /// Moves the sums of a contraction inward; what is left reads intermediate arrays.
@@ -68,12 +68,16 @@ pub fn eliminate(lowering: &mut Lowering, mut whole: Contraction) -> Contraction
 /// sum_e y_e z[n(e), k] w[m(e), k] = sum_mk w[m, k] (sum_{e: m(e) = m} y_e z[n(e), k])
 /// ```
 ///
-/// A contraction stays as it is where what is shared depends on the summed letter otherwise than through one table.
+/// A contraction stays as it is where what is shared, or the result, depends on the summed letter otherwise than through one table.
 fn sum_apart(lowering: &mut Lowering, mut whole: Contraction, axis: AxisId) -> Contraction {
     let symbols = &lowering.symbols;
     let is_kept = |letter: usize| whole.output.iter().any(|index| index.letter == letter);
     let over = (0..whole.letters.len()).find(|own| carries(symbols, axis, whole.letters[*own].along));
-    let Some(over) = over.filter(|own| !is_kept(*own)) else { return whole };
+    let Some(over) = over else { return whole };
+    let read = || whole.output.iter().filter(|index| index.letter == over);
+    if read().any(|index| carries(symbols, axis, whole.along(*index, &lowering.maps))) {
+        return whole;
+    }
     let shared: Vec<bool> =
         whole.operands.iter().map(|operand| follows_shared(lowering, operand.node, axis)).collect();
     let has = |place: usize| whole.operands[place].dims.iter().any(|index| index.letter == over);
@@ -86,7 +90,7 @@ fn sum_apart(lowering: &mut Lowering, mut whole: Contraction, axis: AxisId) -> C
     let others: Vec<usize> = (0..shared.len()).filter(outer).collect();
     let indices = || others.iter().flat_map(|place| &whole.operands[*place].dims);
     let through: BTreeSet<Option<MapId>> =
-        indices().filter(|index| index.letter == over).map(|index| index.map).collect();
+        indices().filter(|index| index.letter == over).chain(read()).map(|index| index.map).collect();
     let table = match through.iter().collect::<Vec<_>>()[..] {
         [] => None,
         [Some(table)] => Some(*table),
@@ -124,14 +128,13 @@ fn sum_apart(lowering: &mut Lowering, mut whole: Contraction, axis: AxisId) -> C
     // A letter of its own numbers what the table has.
     let number = whole.letters.len();
     let mut rest: Vec<Access> = others.iter().map(|place| whole.operands[*place].clone()).collect();
-    for index in rest.iter_mut().flat_map(|operand| &mut operand.dims).filter(|index| index.letter == over) {
-        *index = Index::letter(number);
-    }
+    let dims = rest.iter_mut().flat_map(|operand| &mut operand.dims).chain(&mut whole.output);
+    dims.filter(|index| index.letter == over).for_each(|index| *index = Index::letter(number));
     whole.letters.extend(image);
     let inner = eliminate(lowering, inner);
     let node = lowering.node(Operation::Contractions(vec![inner]), loops, Vec::new);
-    let read = image.map(|_| Index::letter(number));
-    let dims = read.into_iter().chain(kept.into_iter().map(Index::letter)).collect();
+    let dims =
+        image.map(|_| Index::letter(number)).into_iter().chain(kept.into_iter().map(Index::letter)).collect();
     rest.push(Access { node, dims });
     whole.operands = rest;
     compact(&mut whole);
@@ -143,10 +146,8 @@ fn follows_shared(lowering: &Lowering, node: NodeId, axis: AxisId) -> bool {
     let own = &lowering.nodes[node.index()];
     match (own.source(), &own.operation) {
         (Source::Given, _) => false,
-        (Source::Block(block), _) => {
-            let plates = &lowering.equations.block(block).plates;
-            !plates.iter().any(|letter| is_below(&lowering.symbols, *letter, axis))
-        }
+        // A matrix that copies at several positions share is shared too.
+        (Source::Block(_), _) => !own.dims.iter().any(|along| carries(&lowering.symbols, axis, *along)),
         (Source::Refresh, Operation::Held(from)) => {
             let is_local = own.dims.iter().any(|along| carries(&lowering.symbols, axis, *along));
             !is_local && follows_shared(lowering, *from, axis)

@@ -21,6 +21,8 @@ pub struct Joint {
     pub split: Vec<usize>,
     /// For each block, whether its copies belong to positions of the axis.
     pub local: Vec<bool>,
+    /// For each block, which of its columns all shards share: those of other blocks, and matrices that copies in several shards share.
+    pub shared: Vec<Vec<bool>>,
     /// For each site, whether its entries do.
     pub sites: Vec<bool>,
     /// Why sums are no longer to be had.
@@ -117,26 +119,34 @@ impl State<'_> {
 
 impl<'a> Executor<'a> {
     /// Another shard has moved since this one came by: what all share is as it has become, and the sums over all shards are to be
-    /// asked for again. `shared` are the parameters of the blocks that all share, by block; empty for the others.
+    /// asked for again. `shared` are the columns that all share, by block and column; empty for the others.
     pub fn come_back(&mut self, shared: Vec<Vec<Vec<f64>>>) {
         let Some(joint) = &self.state.joint else { return };
-        let local = joint.local.clone();
-        for (block, columns) in shared.into_iter().enumerate().filter(|(block, _)| !local[*block]) {
-            self.state.parameters.blocks[block] = columns;
-            self.state.touch(BlockId::from(block));
+        let is_shared = joint.shared.clone();
+        for (block, (columns, is_shared)) in shared.into_iter().zip(is_shared).enumerate() {
+            let own = self.state.parameters.blocks[block].iter_mut().zip(columns);
+            own.zip(&is_shared)
+                .filter(|(_, is_shared)| **is_shared)
+                .for_each(|((own, column), _)| *own = column);
+            if is_shared.contains(&true) {
+                self.state.touch(BlockId::from(block));
+            }
         }
         self.state.stamps.others_moved();
         self.sites.all.iter_mut().for_each(|site| site.last = Default::default());
     }
 
-    /// Gives the parameters of what all shards share away, and the memory of what follows from them; [`Executor::come_back`] brings
-    /// them back.
+    /// Gives the columns that all shards share away, and the memory of what follows from them; [`Executor::come_back`] brings them back.
     pub fn leave(&mut self) -> Vec<Vec<Vec<f64>>> {
         let Some(joint) = &self.state.joint else { return Vec::new() };
-        let local = joint.local.clone();
-        let blocks = self.state.parameters.blocks.iter_mut().zip(&local);
-        let shared =
-            blocks.map(|(own, local)| if *local { Vec::new() } else { std::mem::take(own) }).collect();
+        let blocks = self.state.parameters.blocks.iter_mut().zip(&joint.shared);
+        let given = |(own, is_shared): (&mut Vec<Vec<f64>>, &Vec<bool>)| {
+            let columns = own.iter_mut().zip(is_shared);
+            columns
+                .map(|(own, is_shared)| if *is_shared { std::mem::take(own) } else { Vec::new() })
+                .collect()
+        };
+        let shared = blocks.map(given).collect();
         self.state.forget_all();
         shared
     }
@@ -154,13 +164,10 @@ impl<'a> Executor<'a> {
         self.sites.foresee(&self.state.work.plan, schedule);
     }
 
-    /// Whether updates read what was held at a refresh: allocations without a pass, or auxiliaries of a bound.
-    pub fn holds(&self) -> bool {
-        self.state.work.held.iter().any(|held| !held.is_empty())
-    }
-
-    /// Whether the copies of a block belong to this shard.
-    pub fn is_own(&self, block: BlockId) -> bool {
-        self.state.joint.as_ref().is_none_or(|joint| joint.local[block.index()])
+    /// Whether updates of these blocks read what is held at a refresh: allocations, or auxiliaries of a bound.
+    pub fn allocates(&self, blocks: &[BlockId]) -> bool {
+        let plan = &self.state.work.plan;
+        blocks.iter().any(|block| !self.state.work.held[block.index()].is_empty())
+            || (0..plan.sites.len()).any(|site| !plan.site_targets(site.into(), blocks).is_empty())
     }
 }

@@ -9,12 +9,13 @@ mod part;
 mod passes;
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use cavi_algebra::{AxisId, BlockId, Equations};
+use cavi_algebra::{AxisId, Block, BlockId, Equations};
 
 use crate::data::Bound;
 use crate::layout::{Layout, Parameters};
-use crate::plan::passes::places::{Axis, Place, is_below};
+use crate::plan::passes::places::{Axis, Place};
 use crate::plan::tensor::{NodeId, Operation, Source};
 use crate::plan::{Plan, Precision, Unplanned, plan, plan_memoized};
 use crate::reduce::Reducer;
@@ -143,6 +144,16 @@ impl<'a> Sharded<'a> {
         }
     }
 
+    /// For each block, which of its columns are the same for all shards: where no copy belongs to a position of the axis, and of
+    /// matrices that copies at several positions share.
+    fn shared(&self, part: &Part<'a>, parameters: &Parameters) -> Vec<Vec<bool>> {
+        let blocks = self.equations.blocks.iter().zip(&self.plan.layouts).zip(&parameters.blocks);
+        let is_shared = |((block, layout), columns): ((&Block, &Arc<Layout>), &Vec<Vec<f64>>)| {
+            (0..columns.len()).map(|number| !part.column(block, layout, number).is_cut()).collect()
+        };
+        blocks.map(is_shared).collect()
+    }
+
     /// The run of a shard. `bound` is that of its part ([`Part::bound`]), as are `parameters`.
     ///
     /// # Errors
@@ -169,6 +180,7 @@ impl<'a> Sharded<'a> {
             places: self.places.clone(),
             split,
             local: self.local.clone(),
+            shared: self.shared(part, &parameters),
             sites: self.sites.clone(),
             halted: None,
             reducer,
@@ -201,12 +213,7 @@ impl<'a> Sharded<'a> {
                 "allocations that leave their own shares out read what all documents share".to_owned()
             );
         }
-        for (number, layout) in self.plan.layouts.iter().enumerate().filter(|(own, _)| self.local[*own]) {
-            let symbols = &self.equations.symbols;
-            let has_own = layout.group_letters.iter().any(|letter| is_below(symbols, *letter, self.axis));
-            if !has_own && !layout.group.is_empty() {
-                return Err(format!("the factors of q of `{}` in all shards share matrices", name(number)));
-            }
+        for number in (0..self.local.len()).filter(|own| self.local[*own]) {
             let mut seen = vec![false; self.plan.nodes.len()];
             let mut rest = self.plan.blocks[number].updated_from();
             while let Some(node) = rest.pop() {
@@ -272,7 +279,8 @@ impl<'a> Sharded<'a> {
         )
     }
 
-    /// A block that all shards share and from which a step follows, allocations and auxiliaries at the positions of the axis held.
+    /// A block with parameters that all shards share and from which a step follows, allocations and auxiliaries at the positions of the
+    /// axis held.
     fn moves(&self, id: NodeId) -> Option<usize> {
         let mut seen = vec![false; self.plan.nodes.len()];
         let mut rest = vec![id];
@@ -282,7 +290,9 @@ impl<'a> Sharded<'a> {
                 continue;
             }
             match (own.source(), &own.operation) {
-                (Source::Block(block), _) if !self.local[block.index()] => return Some(block.index()),
+                (Source::Block(block), _) if self.places[node.index()] != Place::Local => {
+                    return Some(block.index());
+                }
                 (Source::Refresh, Operation::Held(from)) if self.places[node.index()] != Place::Local => {
                     rest.push(*from);
                 }

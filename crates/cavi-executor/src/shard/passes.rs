@@ -6,13 +6,20 @@
 //! L = sum_s L_s(q(theta_s), phi_s, q(beta)) + L_0(q(beta)),
 //! ```
 //!
-//! and the natural parameters of each factor of `q(beta)` are its prior's plus `sum_s T_s`, where `T_s` follows from `q(theta_s)`, `phi_s` and data
-//! alone ([`Sharded::memoizes`] refuses all else). A visit of shard `s` raises `L` in `q(theta_s)` and `phi_s`, replaces `T_s` among the sums
-//! that were kept ([`Memory`]), and makes each factor of `q(beta)` its optimum given all sums: exact coordinate ascent on `L`, at the
-//! price of one shard. One refresh serves all that is shared, so that all `T_s` belong to the same allocations.
+//! and the natural parameters of each factor of `q(beta)` are its prior's plus `sum_s T_s`, where `T_s` follows from `q(theta_s)`, `phi_s` and
+//! data alone, at most multiplied by what all share ([`Sharded::memoizes`] refuses all else). A visit of shard `s` raises `L` in `q(theta_s)`
+//! and `phi_s`, replaces `T_s` among the sums that were kept ([`Memory`]), and makes each factor of `q(beta)` its optimum given all sums:
+//! exact coordinate ascent on `L`, at the price of one shard. One refresh serves all that is shared, so that all `T_s` belong to the same
+//! allocations.
 //!
-//! The bound after a pass is that of the whole: it is taken of every shard at the same `q(beta)`, with allocations at their optimum, which
-//! are kept, so that it does not fall from pass to pass.
+//! The bound after a pass is that of the whole: it is taken of every shard at the same `q(beta)`, with allocations at their optimum. Their
+//! `T_s` are kept, so that the next pass begins at this bound and does not fall below it: within a pass it is `L` at the `phi_s` that are
+//! held, which never falls.
+//!
+//! A matrix that copies at positions of several shards share belongs to what all share. Factors `q(z_n) = N(m_n, S)` of rows with one
+//! precision `P` add `sum_n f(m_n) + (N / 2) (log det S - tr P S)` to `L`: of the two parts the first is that of the shards, and the second,
+//! whose optimum `S = P^-1` depends on no row, is made its optimum at each visit. What follows from `S`, such as `N S` in the natural
+//! parameters of loadings, is read as it is now, and no `T_s` has it.
 //!
 //! # Source
 //! M. C. Hughes and E. B. Sudderth, "Memoized online variational inference for Dirichlet process mixture models", NIPS 2013.
@@ -136,16 +143,8 @@ impl<'a> Passes<'a> {
         })
     }
 
-    /// Moves what lies at the positions of every shard, what all share held.
-    ///
-    /// # Errors
-    /// If an update fails.
-    pub fn settle(&mut self) -> Result<(), Trouble> {
-        let own = visited(&self.own, Visits { afresh: false, times: 1 });
-        (0..self.parts.len()).try_for_each(|shard| self.at(shard, |executor| executor.sweep(&own)))
-    }
-
-    /// The bound, and the sum of the absolute values of its terms.
+    /// The bound, and the sum of the absolute values of its terms. All shards come by, each with the allocations that its bound is at:
+    /// all sums follow from the parameters then, so that new passes from them go on with the same bits.
     ///
     /// # Errors
     /// If a weight is negative.
@@ -156,8 +155,7 @@ impl<'a> Passes<'a> {
             bound = self.at(shard, |executor| {
                 executor.foresee(&common);
                 let bound = executor.elbo();
-                // The allocations that the bound is at are those that what all share is updated from next.
-                if executor.holds() {
+                if executor.allocates(&blocks) {
                     executor.refresh(&blocks)?;
                     executor.contribute(&blocks);
                 }

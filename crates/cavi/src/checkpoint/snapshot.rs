@@ -35,6 +35,8 @@ pub(crate) struct Snapshot<'r> {
 pub(crate) enum At<'r> {
     /// In a warm-up: which of them, and how many of its sweeps are done.
     Warmup { line: usize, done: u64 },
+    /// In its passes over shards, of which the last row of the trace is one: the bound after it, and how many passes begin afresh.
+    Passes { elbo: f64, afresh: u64 },
     /// In its sweeps, of which the last row of the trace is one.
     Sweeps {
         /// The bound when it was last taken.
@@ -66,6 +68,11 @@ impl Snapshot<'_> {
                 out.number(0)?;
                 out.number(*line as u64)?;
                 out.number(*done)?;
+            }
+            At::Passes { elbo, afresh } => {
+                out.number(2)?;
+                out.double(*elbo)?;
+                out.number(*afresh)?;
             }
             At::Sweeps { elbo, small, converged, accelerator, moved } => {
                 out.number(1)?;
@@ -105,9 +112,9 @@ impl Snapshot<'_> {
             return None;
         }
         let identity = from.text()?.to_owned();
-        let at = match from.flag()? {
-            false => At::Warmup { line: usize::try_from(from.number()?).ok()?, done: from.number()? },
-            true => At::Sweeps {
+        let at = match from.number()? {
+            0 => At::Warmup { line: usize::try_from(from.number()?).ok()?, done: from.number()? },
+            1 => At::Sweeps {
                 elbo: from.double()?,
                 small: from.number()?,
                 converged: from.flag()?,
@@ -121,6 +128,8 @@ impl Snapshot<'_> {
                     is_some.then_some(Cow::Owned(columns))
                 },
             },
+            2 => At::Passes { elbo: from.double()?, afresh: from.number()? },
+            _ => return None,
         };
         let is_kept = from.flag()?;
         let blocks = (0..from.length()?).map(|_| from.columns()).collect::<Option<_>>()?;

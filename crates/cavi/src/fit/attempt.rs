@@ -6,6 +6,7 @@ use std::time::Instant;
 use cavi_executor::{Digits, Executor, Parameters};
 use cavi_syntax::Diagnostic;
 
+use super::batched::Midway;
 use super::moved::Moved;
 use super::{Attempt, Context, Control, FitError, Halt, Lost, Progress, Run, TraceRow, WARMUP, rel_change};
 use crate::accelerate::Accelerator;
@@ -37,18 +38,18 @@ pub(super) struct Sweeps<'e> {
     accelerator: Option<Accelerator<'e>>,
     moved: Option<Moved>,
     /// The most memory before these sweeps.
-    peak_bytes: usize,
+    pub(super) peak_bytes: usize,
 }
 
 /// When a run last wrote a checkpoint.
-struct Clock<'c> {
+pub(super) struct Clock<'c> {
     checkpoints: Option<&'c Checkpoints>,
     last: Instant,
 }
 
 impl Clock<'_> {
     /// Writes a checkpoint if one is due, or if this is the last chance.
-    fn tick<'s>(&mut self, restart: u64, is_last: bool, snapshot: impl FnOnce() -> Snapshot<'s>) {
+    pub(super) fn tick<'s>(&mut self, restart: u64, is_last: bool, snapshot: impl FnOnce() -> Snapshot<'s>) {
         let Some(checkpoints) = self.checkpoints else { return };
         if is_last && checkpoints.are_written() || checkpoints.is_due(self.last.elapsed()) {
             checkpoints.write(restart, &snapshot());
@@ -58,6 +59,11 @@ impl Clock<'_> {
 }
 
 impl Sweeps<'_> {
+    /// After the last sweep of a trace, with its bound.
+    fn of(trace: Vec<TraceRow>, elbo: f64) -> Self {
+        Sweeps { trace, elbo, small: 0, converged: false, accelerator: None, moved: None, peak_bytes: 0 }
+    }
+
     /// How many sweeps are done.
     pub(super) fn done(&self) -> u64 {
         self.trace.last().map_or(0, |row| u64::try_from(row.sweep).unwrap_or(0))
@@ -179,11 +185,15 @@ impl Context<'_> {
             }
         }
         let is_warm = matches!(&earlier, Some(Snapshot { at: At::Sweeps { .. }, .. }));
-        if !is_warm && self.is_batched() {
-            // What has no mini-batches is refused before anything is run.
-            self.sharded(&begun.parameters)?;
-        }
-        if !is_warm {
+        let in_passes = match &earlier {
+            Some(Snapshot { at: At::Passes { afresh, .. }, digits, .. }) => {
+                Some(Midway { afresh: *afresh, has_lost_digits: digits.lost })
+            }
+            _ => None,
+        };
+        // What has no mini-batches is refused before anything is run.
+        let cut = (!is_warm && self.is_batched()).then(|| self.cut(&begun.parameters)).transpose()?;
+        if !is_warm && in_passes.is_none() {
             begun = self.warm_up((restart, threads), begun, place, &mut clock, callback)?;
         }
         let Begun { parameters, trace, peak_bytes, mut stopped } = begun;
@@ -191,15 +201,22 @@ impl Context<'_> {
         let mut executor = Executor::stored(self.swept, bound, parameters, threads, precision)
             .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
         let plan = executor.plan_text();
-        let mut sweeps = match earlier.filter(|_| is_warm) {
+        let mut sweeps = match earlier.filter(|_| is_warm || in_passes.is_some()) {
             None => self.first(&mut executor, trace, peak_bytes, warnings)?,
             Some(own) => self.again(&mut executor, own, trace, warnings)?,
         };
-        if !is_warm && !stopped && self.is_batched() {
+        if let Some(cut) = cut.filter(|_| !stopped) {
             let from = executor.parameters().clone();
             sweeps.peak_bytes = sweeps.peak_bytes.max(executor.peak_bytes());
             drop(executor);
-            let passed = self.passes((restart, threads), from, &mut sweeps, warnings, callback)?;
+            let passed = self.passes(
+                (restart, threads),
+                cut,
+                (from, in_passes),
+                (&mut sweeps, &mut clock),
+                warnings,
+                callback,
+            )?;
             stopped = passed.stopped;
             sweeps.peak_bytes = sweeps.peak_bytes.max(passed.peak_bytes);
             executor = Executor::stored(self.swept, bound, passed.parameters, threads, precision)
@@ -255,7 +272,7 @@ impl Context<'_> {
         self.judge_again(trace, warnings)?;
         let (elbo, converged) = match at {
             At::Sweeps { elbo, converged, .. } => (*elbo, *converged),
-            At::Warmup { .. } => (f64::NEG_INFINITY, false),
+            At::Warmup { .. } | At::Passes { .. } => (f64::NEG_INFINITY, false),
         };
         let sweeps = trace.last().map_or(0, |row| row.sweep as u64);
         Ok(Attempt {
@@ -295,13 +312,10 @@ impl Context<'_> {
         self.judge(elbo, 0, warnings)?;
         trace.push(TraceRow { sweep: 0, elbo: Some(elbo), rel_change: None, seconds, phase: "fit" });
         Ok(Sweeps {
-            trace,
-            elbo,
-            small: 0,
-            converged: false,
             accelerator: self.accelerator(executor),
             moved: self.is_judged_by_means().then(|| Moved::new(self, executor.parameters())),
             peak_bytes,
+            ..Sweeps::of(trace, elbo)
         })
     }
 
@@ -332,19 +346,21 @@ impl Context<'_> {
         trace: Vec<TraceRow>,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Sweeps<'e>, Lost> {
-        let At::Sweeps { elbo, small, converged, accelerator: kept, moved } = snapshot.at else {
-            return self.first(executor, trace, snapshot.peak_bytes, warnings);
+        let (elbo, small, converged, kept, moved) = match snapshot.at {
+            At::Warmup { .. } => return self.first(executor, trace, snapshot.peak_bytes, warnings),
+            At::Passes { elbo, .. } => {
+                self.judge_again(&trace, warnings)?;
+                let peak_bytes = snapshot.peak_bytes;
+                return Ok(Sweeps { peak_bytes, ..Sweeps::of(trace, elbo) });
+            }
+            At::Sweeps { elbo, small, converged, accelerator, moved } => {
+                (elbo, small, converged, accelerator, moved)
+            }
         };
         self.judge_again(&trace, warnings)?;
         let took_bound = trace.last().is_some_and(|row| row.elbo.is_some());
         let now = executor.resume(snapshot.digits, &self.schedule, took_bound);
-        if now.is_some_and(|now| now.to_bits() != elbo.to_bits()) {
-            warnings.push(
-                Diagnostic::warning("W0810", "the ELBO of the checkpoint is another one here, in its last digits")
-                    .possible("the processor, its instruction set and the version of Cavi of the fit that was interrupted")
-                    .help("the fit went on and is a fit of the same quality, but not of the same bits"),
-            );
-        }
+        warnings.extend(now.and_then(|now| differs(now, elbo)));
         let mut accelerator = self.accelerator(executor);
         if let (Some(own), Some(kept)) = (&mut accelerator, &kept) {
             own.resume(kept);
@@ -453,4 +469,15 @@ impl Context<'_> {
         own.trace.push(row);
         Ok(())
     }
+}
+
+/// What there is to say where the bound of a checkpoint is another one here.
+pub(super) fn differs(now: f64, then: f64) -> Option<Diagnostic> {
+    (now.to_bits() != then.to_bits()).then(|| {
+        Diagnostic::warning("W0810", "the ELBO of the checkpoint is another one here, in its last digits")
+            .possible(
+                "the processor, its instruction set and the version of Cavi of the fit that was interrupted",
+            )
+            .help("the fit went on and is a fit of the same quality, but not of the same bits")
+    })
 }

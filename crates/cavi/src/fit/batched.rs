@@ -4,16 +4,18 @@
 //! that was at first; these passes are a warm-up, whose bound may fall. From then on no visit lowers the bound. The sweeps over the
 //! whole data, which go on from there, decide as ever when the fit is at rest.
 
+use std::borrow::Cow;
 use std::time::Instant;
 
 use cavi_executor::shard::{Part, Passes, Visits, ranges};
-use cavi_executor::{Bound, Parameters, Sharded, Trouble, Unplanned};
+use cavi_executor::{Bound, Digits, Parameters, Sharded, Trouble, Unplanned};
 use cavi_syntax::Diagnostic;
 use cavi_syntax::ast::Allocations;
 
-use super::attempt::{Sweeps, Watch};
+use super::attempt::{Clock, Sweeps, Watch};
 use super::{Context, Control, FitError, Lost, TraceRow, WARMUP, fall, rel_change, rounding};
 use crate::batch::{self, Batch};
+use crate::checkpoint::{At, Snapshot};
 
 /// What `trace.csv` calls passes whose shards go on from where they were.
 const BATCH: &str = "batch";
@@ -26,69 +28,114 @@ pub(super) struct Passed {
     pub peak_bytes: usize,
 }
 
+/// An axis in shards.
+pub(super) struct Cut<'a> {
+    sharded: Sharded<'a>,
+    shards: usize,
+}
+
+/// Passes of which a checkpoint has some.
+#[derive(Clone, Copy)]
+pub(super) struct Midway {
+    /// In so many of them shards begin afresh.
+    pub afresh: u64,
+    /// Whether squares that were multiplied out had lost digits, so that they are over.
+    pub has_lost_digits: bool,
+}
+
+/// How the first pass begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Beginning {
+    /// A sum is that of the shards that have come by; what lies at the positions of a shard begins afresh.
+    OneByOne,
+    /// All shards have come by before what all share moves.
+    AllBefore,
+    /// The same, and nothing begins afresh.
+    AsTheyAre,
+}
+
+impl Beginning {
+    fn afresh(self) -> u64 {
+        if self == Beginning::AsTheyAre { 0 } else { batch::AFRESH }
+    }
+}
+
+/// How a pass ended: with its bound, before its end because the fit was stopped, or with an update that has no value.
+enum Visited {
+    All(f64),
+    Stopped,
+    Failed(Trouble),
+}
+
 impl Context<'_> {
     /// Whether passes come before the sweeps.
     pub(super) fn is_batched(&self) -> bool {
         self.resolved.batch != Batch::Off && self.resolved.sweeps > 0
     }
 
-    /// The passes of a run, from its start.
+    /// The passes of a run: from its start, or from where a checkpoint has it.
     pub(super) fn passes(
         &self,
         (restart, threads): (u64, usize),
-        from: Parameters,
-        own: &mut Sweeps<'_>,
+        cut: Cut<'_>,
+        (from, resumed): (Parameters, Option<Midway>),
+        (own, clock): (&mut Sweeps<'_>, &mut Clock<'_>),
         warnings: &mut Vec<Diagnostic>,
         callback: Watch<'_>,
     ) -> Result<Passed, Lost> {
-        let (sharded, shards) = self.sharded(&from)?;
-        let refused = |own: Unplanned| Lost::from(self.refused(&own.0));
-        let parts: Vec<Part> = ranges(sharded.positions(), shards.unwrap_or(batch::SHARDS) as usize)
-            .into_iter()
-            .map(|range| sharded.part(range))
-            .collect();
+        let Cut { sharded, shards } = cut;
+        let parts: Vec<Part> =
+            ranges(sharded.positions(), shards).into_iter().map(|range| sharded.part(range)).collect();
         let bounds: Vec<Bound> = parts.iter().map(Part::bound).collect();
-        let begun = |from: &Parameters| {
-            Passes::new(&sharded, (&parts, &bounds), from.clone(), &self.schedule, threads).map_err(refused)
+        let begin = |from: &Parameters| {
+            let passes = Passes::new(&sharded, (&parts, &bounds), from.clone(), &self.schedule, threads);
+            passes.map_err(|unplanned| Lost::from(self.refused(&unplanned.0)))
         };
-        let mut passes = begun(&from)?;
-        // What is given is kept: no shard begins afresh.
-        let is_given = restart == 0 && self.settings.given.is_some();
-        let mut afresh = if is_given { 0 } else { batch::AFRESH };
-        if is_given {
-            passes.begin(None).map_err(|trouble| self.failed(&trouble, 1))?;
-        }
-        let begin = Instant::now();
+        let mut passes = begin(&from)?;
+        let mut afresh = match resumed {
+            Some(Midway { afresh, .. }) => {
+                passes.begin(None).map_err(|trouble| self.failed(&trouble, own.done()))?;
+                let (elbo, _) = passes.elbo().map_err(|trouble| self.failed(&trouble, own.done()))?;
+                warnings.extend(super::attempt::differs(elbo, own.elbo));
+                afresh
+            }
+            None => 0,
+        };
+        let had_lost_digits = resumed.is_some_and(|own| own.has_lost_digits);
+        let started = Instant::now();
         let earlier = own.trace.last().map_or(0.0, |row| row.seconds);
+        // The parameters after the last whole pass.
+        let mut last = from;
         let mut stopped = false;
-        for pass in 1..=self.resolved.sweeps {
-            let mut visits = batch::visits(pass <= afresh);
-            let mut outcome = self.pass(&mut passes, visits, pass)?;
-            if let (1, true, Visited::Failed(_)) = (pass, visits.afresh, &outcome) {
-                // With the data of some shards alone what all share may have no update: all come by first.
-                passes = begun(&from)?;
-                outcome = match passes.begin(Some(visits)) {
-                    Ok(()) => self.pass(&mut passes, visits, pass)?,
-                    Err(trouble) => Visited::Failed(trouble),
-                };
-            }
-            if let (1, true, Visited::Failed(_)) = (pass, visits.afresh, &outcome) {
-                // What begins afresh may leave what all share without an update too: all go on from the start.
-                passes = begun(&from)?;
-                passes.begin(None).map_err(|trouble| self.failed(&trouble, 1))?;
-                visits = batch::visits(false);
-                afresh = 0;
-                outcome = self.pass(&mut passes, visits, pass)?;
-            }
-            match outcome {
-                Visited::All => {}
+        let is_at_rest = |own: &Sweeps<'_>, afresh: u64| {
+            let change = own.trace.last().and_then(|row| row.rel_change);
+            own.done() > afresh && change.is_some_and(|change| change < self.resolved.tolerance)
+        };
+        while own.done() < self.resolved.sweeps
+            && !is_at_rest(own, afresh)
+            && !passes.has_lost_digits()
+            && !had_lost_digits
+        {
+            let pass = own.done() + 1;
+            let outcome = match pass {
+                1 => {
+                    let (first, beginning) =
+                        self.first_pass(&mut passes, || begin(&last), (restart, own.elbo))?;
+                    afresh = beginning.afresh();
+                    first
+                }
+                _ => self.pass(&mut passes, batch::visits(pass <= afresh), pass)?,
+            };
+            let elbo = match outcome {
+                Visited::All(elbo) => elbo,
                 Visited::Stopped => {
                     stopped = true;
                     break;
                 }
-                Visited::Failed(trouble) => return Err(self.failed(&trouble, pass)),
-            }
-            let (elbo, _) = passes.elbo().map_err(|trouble| self.failed(&trouble, pass))?;
+                Visited::Failed(trouble) if pass == 1 => return Err(self.failed(&trouble, pass)),
+                // What came of the passes before is kept: sweeps over all data go on from there, and say what is wrong if it is.
+                Visited::Failed(_) => break,
+            };
             self.judge(elbo, pass, warnings)?;
             let change = rel_change(own.elbo, elbo);
             own.elbo = elbo;
@@ -96,25 +143,67 @@ impl Context<'_> {
                 sweep: pass as i64,
                 elbo: Some(elbo),
                 rel_change: Some(change),
-                seconds: earlier + begin.elapsed().as_secs_f64(),
+                seconds: earlier + started.elapsed().as_secs_f64(),
                 phase: if pass <= afresh { WARMUP } else { BATCH },
             });
+            last.clone_from(passes.parameters());
             stopped = self.tell(restart, &own.trace, 0, callback) == Control::Stop;
-            let at_rest = pass > afresh && change < self.resolved.tolerance;
-            if stopped || at_rest || passes.has_lost_digits() {
+            if stopped {
                 break;
             }
-        }
-        // Where copies in several shards share a matrix, each has its own until what all share is held.
-        if !stopped {
-            passes.settle().map_err(|trouble| self.failed(&trouble, own.done()))?;
+            clock.tick(restart, false, || snapshot(own, afresh, &last, &passes));
         }
         let peak_bytes = passes.bytes();
-        Ok(Passed { parameters: passes.parameters().clone(), stopped, peak_bytes })
+        if stopped {
+            clock.tick(restart, true, || snapshot(own, afresh, &last, &passes));
+        }
+        Ok(Passed { parameters: last, stopped, peak_bytes })
+    }
+
+    /// The first pass, in the first of the ways that leads anywhere. `begin` gives passes before the first.
+    ///
+    /// A sum that is that of a few shards may leave what all share without an update, or a point at a 0 that no update leaves; so may
+    /// what begins afresh.
+    fn first_pass<'p>(
+        &self,
+        passes: &mut Passes<'p>,
+        begin: impl Fn() -> Result<Passes<'p>, Lost>,
+        (restart, start): (u64, f64),
+    ) -> Result<(Visited, Beginning), Lost> {
+        // What is given is kept: no shard begins afresh.
+        let is_given = restart == 0 && self.settings.given.is_some();
+        let ways = match is_given {
+            true => &[Beginning::AsTheyAre][..],
+            false => &[Beginning::OneByOne, Beginning::AllBefore, Beginning::AsTheyAre],
+        };
+        for (number, beginning) in ways.iter().enumerate() {
+            let visits = batch::visits(beginning.afresh() > 0);
+            if number > 0 {
+                *passes = begin()?;
+            }
+            let before = match beginning {
+                Beginning::OneByOne => Ok(()),
+                Beginning::AllBefore => passes.begin(Some(visits)),
+                Beginning::AsTheyAre => passes.begin(None),
+            };
+            let outcome = match before {
+                Ok(()) => self.pass(passes, visits, 1)?,
+                Err(trouble) => Visited::Failed(trouble),
+            };
+            let leads_nowhere = match &outcome {
+                Visited::All(elbo) => start.is_finite() && !elbo.is_finite(),
+                Visited::Stopped => false,
+                Visited::Failed(_) => true,
+            };
+            if !leads_nowhere || number + 1 == ways.len() {
+                return Ok((outcome, *beginning));
+            }
+        }
+        unreachable!("the last way is taken as it ends")
     }
 
     /// The axis in shards, and how many of them are asked for; or why it has none.
-    pub(super) fn sharded(&self, from: &Parameters) -> Result<(Sharded<'_>, Option<u64>), Lost> {
+    pub(super) fn cut(&self, from: &Parameters) -> Result<Cut<'_>, Lost> {
         let (axis, shards) = self.resolved.batch.axis(&self.model.symbols).ok_or_else(|| {
             let reason =
                 format!("`--batch {}`: the program has no such axis with these data", self.resolved.batch);
@@ -132,10 +221,11 @@ impl Context<'_> {
         let refused = |own: Unplanned| Lost::from(self.refused(&own.0));
         let (bound, precision) = (&self.binding.bound, self.settings.precision);
         let sharded = Sharded::memoizing(self.swept, bound, axis, from, precision).map_err(refused)?;
-        Ok((sharded, shards))
+        let shards = usize::try_from(shards.unwrap_or(batch::SHARDS)).unwrap_or(usize::MAX);
+        Ok(Cut { sharded, shards })
     }
 
-    /// Visits all shards.
+    /// Visits all shards, and takes the bound.
     fn pass(&self, passes: &mut Passes<'_>, visits: Visits, pass: u64) -> Result<Visited, Lost> {
         let verifies = self.settings.verify && !visits.afresh && self.phase == "fit";
         let mut before = None;
@@ -161,7 +251,10 @@ impl Context<'_> {
             }
             before = Some(after);
         }
-        Ok(Visited::All)
+        Ok(match passes.elbo() {
+            Ok((elbo, _)) => Visited::All(elbo),
+            Err(trouble) => Visited::Failed(trouble),
+        })
     }
 
     fn failed(&self, trouble: &Trouble, pass: u64) -> Lost {
@@ -190,9 +283,18 @@ impl Context<'_> {
     }
 }
 
-/// How a pass ended.
-enum Visited {
-    All,
-    Stopped,
-    Failed(Trouble),
+/// The state of a run between two passes: that of the shards follows from its parameters.
+fn snapshot<'s>(
+    own: &'s Sweeps<'_>,
+    afresh: u64,
+    parameters: &'s Parameters,
+    passes: &Passes<'_>,
+) -> Snapshot<'s> {
+    Snapshot {
+        at: At::Passes { elbo: own.elbo, afresh },
+        parameters: Some(Cow::Borrowed(parameters)),
+        digits: Digits { lost: passes.has_lost_digits(), ..Digits::default() },
+        trace: Cow::Borrowed(&own.trace),
+        peak_bytes: own.peak_bytes.max(passes.bytes()),
+    }
 }

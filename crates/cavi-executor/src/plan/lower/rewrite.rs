@@ -3,8 +3,8 @@
 use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::{distribute, multiply};
 use cavi_algebra::{
-    ArrayId, ArrayKind, Atom, Elementary, Equations, ExpectedSquare, Factor, Function, LetterId, Moment,
-    Restriction, Statistic, Subscript, Sum, Term,
+    ArrayId, ArrayKind, Atom, BlockId, Elementary, Equations, ExpectedSquare, Factor, Function, LetterId,
+    Moment, Restriction, Statistic, Subscript, Sum, Term,
 };
 use cavi_families::posterior;
 
@@ -350,30 +350,38 @@ impl<'a> Lowering<'a, '_> {
     /// Whether a sum's values would fill more than the data do: a sparse array among its addends whose unlisted entries
     /// are zeros, or a domain beyond the limit; and no other factor of the term restricts it to listed entries.
     pub(super) fn spread_out(&self, sum: &Sum, rest: &Term) -> bool {
-        let listed = rest.factors.iter().any(|factor| match &factor.atom {
-            Atom::Observed(array, _) => {
-                matches!(self.bound.array(*array), BoundArray::Sparse { unlisted_zero: false, .. })
-            }
-            _ => false,
+        let listed = rest.factors.iter().find_map(|factor| match &factor.atom {
+            Atom::Observed(array, _) => match self.bound.array(*array) {
+                BoundArray::Sparse { unlisted_zero: false, values, .. } => Some(values.len()),
+                _ => None,
+            },
+            _ => None,
         });
-        if listed {
+        let size = self.size_of_domain(sum);
+        if !self.streaming && self.follows_shared(sum) {
+            let entries = listed.unwrap_or(size);
+            self.opened_here.set(self.opened_here.get().max(entries));
+            return true;
+        }
+        if listed.is_some() {
             return false;
         }
         let sparse = sum.terms.iter().flat_map(|term| &term.factors).any(|factor| match &factor.atom {
             Atom::Value(array, _) => self.is_sparse(*array),
             _ => false,
         });
+        sparse || !self.streaming && (size > self.limit || (size >= MANY && self.opens_well(sum, rest, size)))
+    }
+
+    /// How many values a sum has over its letters.
+    fn size_of_domain(&self, sum: &Sum) -> usize {
         let letters: Vec<LetterId> = sum.free_letters(&self.symbols);
         let innermost = letters.iter().filter(|letter| {
             !letters.iter().any(|other| other != *letter && self.symbols.lineage(*other).contains(letter))
         });
-        let size = innermost
+        innermost
             .map(|letter| self.bound.size_of(&self.symbols, *letter))
-            .fold(1_usize, |product, size| product.saturating_mul(size));
-        sparse
-            || !self.streaming
-                && (size > self.limit
-                    || ((size >= MANY || self.cut.is_some()) && self.opens_well(sum, rest, size)))
+            .fold(1_usize, |product, size| product.saturating_mul(size))
     }
 
     /// Whether a square over so many entries of dense data is better opened: `sum (x - t)^2 = sum x^2 - 2 sum x t + sum t^2` needs
@@ -397,20 +405,31 @@ impl<'a> Lowering<'a, '_> {
                 _ => None,
             })
             .collect();
-        // Residuals would follow from what all shards of an axis share, and their sums with them.
-        let is_cut = self.cut.is_some_and(|axis| {
-            sum.free_letters(&self.symbols).iter().any(|letter| is_below(&self.symbols, *letter, axis))
-        });
-        let opens = is_cut && !data.is_empty()
-            || self.opens
-                && !products.is_empty()
-                && (!masked || is_one_precision())
-                && !data.is_empty()
-                && data.iter().all(|array| self.is_nearly_centred(*array));
+        let opens = self.opens
+            && !products.is_empty()
+            && (!masked || is_one_precision())
+            && !data.is_empty()
+            && data.iter().all(|array| self.is_nearly_centred(*array));
         if opens {
             self.opened_here.set(self.opened_here.get().max(size));
         }
         opens
+    }
+
+    /// Whether residuals along the axis of which each shard keeps its sums would follow from what all shards share: opened, the sums
+    /// of what belongs to positions stand apart from it.
+    fn follows_shared(&self, sum: &Sum) -> bool {
+        let Some(axis) = self.cut else { return false };
+        let is_along = |letter: &LetterId| is_below(&self.symbols, *letter, axis);
+        let is_local = |block: BlockId| self.equations.block(block).plates.iter().any(is_along);
+        let is_own = |factor: &Factor| match &factor.atom {
+            Atom::Value(array, _) => self.equations.block_of(*array).is_none_or(is_local),
+            Atom::Moment(moment) => is_local(moment.block),
+            Atom::Observed(..) => true,
+            _ => false,
+        };
+        sum.free_letters(&self.symbols).iter().any(is_along)
+            && sum.terms.iter().flat_map(|term| &term.factors).any(|factor| !is_own(factor))
     }
 
     /// Whether each latent of a sum of products has one q over the letters summed: `sum_k E z_nk E w_jk` with `q(z_n)`, `q(w_j)`.
