@@ -24,8 +24,10 @@ use crate::prepare::EntryAxis;
 const CELLS: usize = 1 << 24;
 /// At most so many rounds of proportional fitting, or of effects.
 const ROUNDS: usize = 50;
-/// Rounds end when no factor changes by more, relatively.
+/// Rounds of proportional fitting end when no factor changes by more, relatively.
 const CHANGE: f64 = 1e-9;
+/// Rounds of effects end when the sum of the squares of residuals falls by less, relatively.
+const IMPROVEMENT: f64 = 1e-8;
 
 /// An array and its margins.
 pub(super) struct Margins<'a> {
@@ -362,24 +364,27 @@ impl<'a> Normals<'a> {
             variances: Vec::new(),
         };
         let rounds = if own.effects.len() > 1 { ROUNDS } else { 1 };
+        let mut before = f64::INFINITY;
         for _ in 0..rounds {
-            let mut change: f64 = 0.0;
+            let mut squares = 0.0;
             for (number, counts) in counts.iter().enumerate() {
                 let mut sums = vec![0.0; own.effects[number].len()];
+                squares = 0.0;
                 own.margins.visit_all(&mut |place, value, weight| {
                     let at = own.margins.margins[number].at(place);
-                    sums[at] += weight * (value - own.mean_at(place) + own.effects[number][at]);
+                    let residual = value - own.mean_at(place);
+                    sums[at] += weight * (residual + own.effects[number][at]);
+                    squares += weight * residual * residual;
                 });
                 for ((effect, sum), count) in own.effects[number].iter_mut().zip(sums).zip(counts) {
-                    let next = sum / (count + 1.0);
-                    change = change.max((next - *effect).abs());
-                    *effect = next;
+                    *effect = sum / (count + 1.0);
                 }
             }
-            let largest = own.effects.iter().flatten().fold(0.0_f64, |most, own| most.max(own.abs()));
-            if change <= CHANGE * largest {
+            // Effects of nested margins go on to change places with each other, when their sums no longer change.
+            if before - squares <= IMPROVEMENT * squares {
                 break;
             }
+            before = squares;
         }
         let last = own.by_column();
         let (mut squares, mut all) = (vec![0.0; last.map_or(1, |own| counts[own].len())], 0.0);

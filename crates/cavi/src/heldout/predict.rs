@@ -21,6 +21,7 @@ use cavi_numerics::special::{exp, ln};
 use cavi_syntax::Diagnostic;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use smallvec::SmallVec;
 
 use super::averages::{LogAverage, LogSum};
 use super::batch::{Batch, Place, Target, Value, World};
@@ -739,9 +740,9 @@ pub(crate) fn exists(array: &cavi_algebra::Array, place: &[usize]) -> bool {
 }
 
 /// The positions of a place in C order.
-pub(crate) fn unflat(sizes: &[usize], place: usize) -> Vec<usize> {
+pub(crate) fn unflat(sizes: &[usize], place: usize) -> SmallVec<[usize; 4]> {
     let mut rest = place;
-    let mut positions = vec![0; sizes.len()];
+    let mut positions = SmallVec::from_elem(0, sizes.len());
     for (position, size) in positions.iter_mut().zip(sizes).rev() {
         *position = rest % size.max(&1);
         rest /= size.max(&1);
