@@ -67,6 +67,7 @@ fn every_program_has_a_bootstrap_or_a_reason() {
             threads,
             sweeps: Some(3),
             tolerance: 1e-8,
+            stop: None,
         };
         let run = |threads: usize| bootstrap(&fit, &asked(threads), &|_| ());
         match run(1) {
