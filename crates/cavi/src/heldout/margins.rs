@@ -22,12 +22,12 @@ use crate::prepare::EntryAxis;
 
 /// Cells beyond this are not gone through one by one.
 const CELLS: usize = 1 << 24;
-/// At most so many rounds of proportional fitting, or of effects.
+/// At most so many rounds of proportional fitting, or of conjugate gradients.
 const ROUNDS: usize = 50;
 /// Rounds of proportional fitting end when no factor changes by more, relatively.
 const CHANGE: f64 = 1e-9;
-/// Rounds of effects end when the sum of the squares of residuals falls by less, relatively.
-const IMPROVEMENT: f64 = 1e-8;
+/// Conjugate gradients end when their residual is less, relatively.
+const PRECISION: f64 = 1e-9;
 
 /// An array and its margins.
 pub(super) struct Margins<'a> {
@@ -363,29 +363,7 @@ impl<'a> Normals<'a> {
             mean: sum / count,
             variances: Vec::new(),
         };
-        let rounds = if own.effects.len() > 1 { ROUNDS } else { 1 };
-        let mut before = f64::INFINITY;
-        for _ in 0..rounds {
-            let mut squares = 0.0;
-            for (number, counts) in counts.iter().enumerate() {
-                let mut sums = vec![0.0; own.effects[number].len()];
-                squares = 0.0;
-                own.margins.visit_all(&mut |place, value, weight| {
-                    let at = own.margins.margins[number].at(place);
-                    let residual = value - own.mean_at(place);
-                    sums[at] += weight * (residual + own.effects[number][at]);
-                    squares += weight * residual * residual;
-                });
-                for ((effect, sum), count) in own.effects[number].iter_mut().zip(sums).zip(counts) {
-                    *effect = sum / (count + 1.0);
-                }
-            }
-            // Effects of nested margins go on to change places with each other, when their sums no longer change.
-            if before - squares <= IMPROVEMENT * squares {
-                break;
-            }
-            before = squares;
-        }
+        own.effects = own.least_squares(&counts);
         let last = own.by_column();
         let (mut squares, mut all) = (vec![0.0; last.map_or(1, |own| counts[own].len())], 0.0);
         own.margins.visit_all(&mut |place, value, weight| {
@@ -407,6 +385,63 @@ impl<'a> Normals<'a> {
             }
         };
         Ok(own)
+    }
+
+    /// The effects by conjugate gradients. With `A e` the sum of effects at each observed entry and `W` how often it counts, they solve
+    ///
+    /// ```text
+    /// (A' W A + I) e = A' W (x - m)
+    /// ```
+    ///
+    /// in units of the diagonal, `n + 1`. Effects in turn, each given the others, would be slow, since those of two margins change places with each other
+    /// without a change of their sums. One product with the matrix goes once through the entries.
+    ///
+    /// # Source
+    /// Golub and Van Loan, Matrix Computations, 2013, algorithm 11.5.1.
+    fn least_squares(&self, counts: &Effects) -> Effects {
+        let zeros = || -> Effects { counts.iter().map(|own| vec![0.0; own.len()]).collect() };
+        let in_units = |own: &Effects| -> Effects {
+            let of = |(own, counts): (&Vec<f64>, &Vec<f64>)| {
+                own.iter().zip(counts).map(|(own, count)| own / (count + 1.0)).collect()
+            };
+            own.iter().zip(counts).map(of).collect()
+        };
+        let dot = |one: &Effects, other: &Effects| -> f64 {
+            one.iter().flatten().zip(other.iter().flatten()).map(|(one, other)| one * other).sum()
+        };
+        let add = |to: &mut Effects, factor: f64, own: &Effects| {
+            let pairs = to.iter_mut().flatten().zip(own.iter().flatten());
+            pairs.for_each(|(to, own)| *to += factor * own);
+        };
+        let margins = &self.margins.margins;
+        let sums = |of: &dyn Fn(&[usize], f64) -> f64| -> Effects {
+            let mut found = zeros();
+            self.margins.visit_all(&mut |place, value, weight| {
+                let own = weight * of(place, value);
+                margins.iter().zip(&mut found).for_each(|(margin, found)| found[margin.at(place)] += own);
+            });
+            found
+        };
+        let (mut effects, mut residual) = (zeros(), sums(&|_, value| value - self.mean));
+        let mut direction = in_units(&residual);
+        let mut square = dot(&residual, &direction);
+        let end = square * PRECISION * PRECISION;
+        for _ in 0..ROUNDS {
+            if square <= end {
+                break;
+            }
+            let mut product =
+                sums(&|place, _| margins.iter().zip(&direction).map(|(own, of)| of[own.at(place)]).sum());
+            add(&mut product, 1.0, &direction);
+            let step = square / dot(&direction, &product);
+            add(&mut effects, step, &direction);
+            add(&mut residual, -step, &product);
+            let mut next = in_units(&residual);
+            let left = dot(&residual, &next);
+            add(&mut next, left / square, &direction);
+            (direction, square) = (next, left);
+        }
+        effects
     }
 
     /// The margin of the last dimension, if the array has several.
