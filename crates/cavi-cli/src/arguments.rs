@@ -1,6 +1,7 @@
 //! The arguments of every command.
 
 mod asking;
+mod calibrate;
 mod check_fit;
 mod demo;
 mod files;
@@ -17,6 +18,7 @@ use std::path::PathBuf;
 pub use asking::{
     ChooseArguments, CompareArguments, ImputeArguments, MatchArguments, RankArguments, ReportArguments, TopBy,
 };
+pub use calibrate::CalibrateArguments;
 use cavi::verified::DRAWS;
 use cavi::{Columns, Precision};
 use cavi_files::{FileError, LanguageName, MostDocuments, StopWords, TextOptions};
@@ -88,6 +90,8 @@ pub enum Command {
     /// Whether data drawn from a fit look like its own: posterior predictive checks, in numbers and in words
     #[command(name = "check-fit")]
     CheckFit(CheckFitArguments),
+    /// Whether fits find what their data were drawn from, for builders of models
+    Calibrate(CalibrateArguments),
     /// Fit with several numbers of components, and suggest one: held-out score, stability over restarts, coherence
     Choose(Box<ChooseArguments>),
     /// Compare fits by what they say of the same held-out entries, with the standard error of the difference

@@ -38,7 +38,7 @@ mod _core {
     #[pymodule_export]
     use crate::stored::{Variable, project, score, variables};
     #[pymodule_export]
-    use crate::uncertain::{draw, intervals_of, plots, predictive_checks};
+    use crate::uncertain::{calibrated, draw, intervals_of, plots, predictive_checks};
 
     use pyo3::prelude::*;
 

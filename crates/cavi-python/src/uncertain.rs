@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cavi::bind::DataError;
+use cavi::calibrate;
 use cavi::check_fit::{self, Checked};
 use cavi::intervals::{self, Bootstrap, Draws, Form, Intervals};
 use cavi::sample::{self, What};
-use cavi::{Control, Error, reopen};
+use cavi::{Control, Error, Settings, reopen};
 use cavi_plots::Kind;
 use cavi_report::Colouring;
 use numpy::{PyArray1, ToPyArray};
@@ -164,6 +165,49 @@ pub fn predictive_checks(
         check_fit::check(&fit, &asked)
     })?;
     raised(py, checked.map(|own: Checked| own.json().to_string()))
+}
+
+/// Whether fits find what their data were drawn from: what was found as JSON, and what is wrong, in words. Data are drawn from `other`, the
+/// text, the name and the inputs of a program, else from the program itself.
+///
+/// # Errors
+/// Inputs that are wrong; too few fits or draws; a prior that cannot be drawn from; fits that fail; what a signal raised.
+#[pyfunction]
+#[pyo3(signature = (text, file_name, inputs, other, totals, fits, draws, sweeps, tol, restarts, seed, threads))]
+#[allow(clippy::too_many_arguments, reason = "one for each option")]
+pub fn calibrated(
+    py: Python<'_>,
+    text: &str,
+    file_name: &str,
+    inputs: Inputs,
+    other: Option<(String, String, Inputs)>,
+    totals: Vec<(String, u64)>,
+    fits: usize,
+    draws: usize,
+    sweeps: Option<u64>,
+    tol: Option<f64>,
+    restarts: Option<u64>,
+    seed: u64,
+    threads: Option<usize>,
+) -> PyResult<(String, Vec<String>)> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let found = watched(py, None, &stop, |_| {
+        let (compiled, _) = cavi::session::open(text, file_name, &inputs.inner)?;
+        let opened = |(text, name, inputs): &(String, String, Inputs)| cavi::session::open(text, name, &inputs.inner);
+        let drawn_from = other.as_ref().map(opened).transpose()?;
+        let from = drawn_from.as_ref().zip(other.as_ref()).map(|((own, _), (_, _, inputs))| (own, &inputs.inner));
+        let asked = calibrate::Asked {
+            fits,
+            draws,
+            seed,
+            totals,
+            settings: Settings { sweeps, tolerance: tol, restarts, ..Settings::default() },
+            threads: threads.unwrap_or_else(all_threads),
+            stop: Some(Arc::clone(&stop)),
+        };
+        calibrate::calibrate(&compiled, &inputs.inner, from, &asked, &|_| {})
+    })?;
+    raised(py, found.map(|own| (own.json().to_string(), own.verdicts())))
 }
 
 /// The charts of a fit as files: their names and bytes. `kinds` are `svg`, `png` and `pdf`, `width` is in millimetres.

@@ -184,3 +184,40 @@ def test_plots_are_files(fitted, files, tmp_path):
     for options, word in [({"kind": "jpg"}, "jpg"), ({"width": 3}, "width"), ({"by": {"": "x"}}, "NAME=FILE:COLUMN")]:
         with pytest.raises(cavi.UsageError, match=word):
             fitted.plots(**options)
+
+
+MEAN = """axis n[i] = 20
+data y[i] : real
+mu ~ Normal(0, sd = 2)
+y[i] ~ Normal(mu, sd = 1)
+"""
+
+
+def test_calibration_is_that_of_the_command_line(tmp_path):
+    (tmp_path / "mean.cavi").write_text(MEAN)
+    command("calibrate", tmp_path / "mean.cavi", "--fits", 40, "--seed", 3, "--out", tmp_path / "found.json")
+    written = json.loads((tmp_path / "found.json").read_text())
+    found = cavi.calibrate(MEAN, fits=40, seed=3)
+    row = found.table.iloc[0]
+    assert (row["latent"], row["elements"], found.fits) == ("mu", 1, 40)
+    assert row["coverage_90"] == written["latents"]["mu"]["coverage_90"]
+    np.testing.assert_array_equal(found.histogram["mu"], written["latents"]["mu"]["histogram"])
+    assert found.verdicts == [] and "nothing is off" in repr(found)
+
+
+def test_calibration_finds_a_prior_that_the_data_do_not_come_from():
+    low, truth = MEAN.replace("20", "3"), MEAN.replace("20", "3").replace("Normal(0", "Normal(level") + "const level = 9\n"
+    found = cavi.calibrate(low, source=truth, fits=30, level=9)
+    assert found.table["finding"].tolist() == ["too low"]
+    assert "q is too low" in found.verdicts[0]
+    with pytest.raises(cavi.UsageError, match="nowhere"):
+        cavi.calibrate(low, source=truth, nowhere=1)
+
+
+def test_calibration_takes_covariates_and_says_what_it_leaves_out(files):
+    _, features, _ = files
+    found = cavi.calibrate(REGRESSION + "posterior { point(tau) }\n", fits=20, x=features)
+    assert found.table["latent"].tolist() == ["b"]
+    assert "point" in found.left_out["tau"]
+    with pytest.raises(cavi.UsageError, match="too few to judge by"):
+        cavi.calibrate(MEAN, fits=3)

@@ -25,6 +25,7 @@ mod accelerate;
 mod allocations;
 mod batch;
 pub mod bind;
+pub mod calibrate;
 pub mod check_fit;
 pub mod checkpoint;
 pub mod choose;

@@ -45,6 +45,7 @@ impl Command {
             Command::Compare(own) => &own.inputs,
             Command::Top(own) => &own.ranking.inputs,
             Command::CheckFit(own) => &own.inputs,
+            Command::Calibrate(own) => &own.inputs,
             Command::Sample(own) => &own.inputs,
             Command::Intervals(own) => &own.inputs,
             Command::List

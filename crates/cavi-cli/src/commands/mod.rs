@@ -1,5 +1,6 @@
 //! One file a command.
 
+mod calibrate;
 mod check;
 mod check_fit;
 mod choose;
@@ -58,6 +59,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Man(arguments) => man::run(arguments),
         Command::Impute(arguments) => impute::run(arguments),
         Command::CheckFit(arguments) => check_fit::run(arguments),
+        Command::Calibrate(arguments) => calibrate::run(arguments),
         Command::Choose(arguments) => choose::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Export(arguments) => export::run(arguments),

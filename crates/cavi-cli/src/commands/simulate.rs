@@ -84,7 +84,7 @@ pub fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
 }
 
 /// `NAME=N`
-fn total(text: &str) -> Result<(String, u64), Failure> {
+pub fn total(text: &str) -> Result<(String, u64), Failure> {
     let wrong = || {
         let problem = DataError::new(format!("`--total {text}` is not of the form `NAME=N`"));
         Failure::from(Error::Usage(vec![

@@ -20,10 +20,11 @@ from ._core import (
 from ._asking import Choice, Simulated, choose, compare, match, simulate
 from ._fit import CaviWarning, Fit, Variable, fit, load, plan, read, score
 from ._program import Program, builtin, compile, example_data
-from ._uncertain import Check
+from ._uncertain import Calibration, Check, calibrate
 
 __all__ = [
     "BrokenPromise",
+    "Calibration",
     "CaviError",
     "CaviWarning",
     "Check",
@@ -37,6 +38,7 @@ __all__ = [
     "Variable",
     "__version__",
     "builtin",
+    "calibrate",
     "choose",
     "compare",
     "compile",

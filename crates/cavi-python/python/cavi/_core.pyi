@@ -133,6 +133,20 @@ def report(directory: _Path, title: str | None, by: list[str]) -> str: ...
 def draw(
     directory: _Path, inputs: Inputs | None, names: list[str], draws: int, seed: int
 ) -> tuple[list[tuple[str, str, str, list[tuple[str, list[str]]], NDArray[np.float64]]], list[tuple[str, str]]]: ...
+def calibrated(
+    text: str,
+    file_name: str,
+    inputs: Inputs,
+    other: tuple[str, str, Inputs] | None,
+    totals: list[tuple[str, int]],
+    fits: int,
+    draws: int,
+    sweeps: int | None,
+    tol: float | None,
+    restarts: int | None,
+    seed: int,
+    threads: int | None,
+) -> tuple[str, list[str]]: ...
 def intervals_of(
     directory: _Path,
     inputs: Inputs | None,

@@ -1,4 +1,4 @@
-"""How sure a fit is: draws, intervals, checks by data that it would produce; and its charts as files for papers.
+"""How sure a fit is: draws, intervals, checks by data that it would produce, calibration; and its charts as files for papers.
 
 Questions that look at the data of a fit find them as those of ``_asking`` do.
 """
@@ -13,6 +13,7 @@ import numpy as np
 
 from . import _calls, _core
 from ._asking import _float, _listed, _read, _table
+from ._program import source as text_of
 from ._program import tell
 
 
@@ -242,3 +243,96 @@ def _with_draws(array, axes):
     if len(dict.fromkeys(names)) < len(names):
         return array
     return xarray.DataArray(array, dims=["draw", *names], coords=dict(axes))
+
+
+class Calibration:
+    """Where the truth lies among draws of q, over many fits: ``table`` has a row for each latent, ``verdicts`` says in words what is wrong.
+
+    ``histogram[name]`` are the shares of places in each tenth of (0, 1): level, 0.1 each, were q the posterior.
+    """
+
+    def __init__(self, answer, verdicts):
+        self._answer = answer
+        self.verdicts = verdicts
+
+    @property
+    def table(self):
+        """Each latent with its number of elements, mean place, coverage of the central 90 % of q, p-values, and what is wrong."""
+        columns = ["elements", "mean_rank", "coverage_90", "p_shift", "p_width", "finding"]
+        rows = [
+            [name, own["elements"], *(_float(own[column]) for column in columns[1:-1]), own["finding"]]
+            for name, own in self._answer["latents"].items()
+        ]
+        return _table(["latent", *columns], rows)
+
+    @property
+    def histogram(self) -> dict:
+        """For each latent an array of ten shares."""
+        return {name: np.array([_float(own) for own in latent["histogram"]]) for name, latent in self._answer["latents"].items()}
+
+    @property
+    def left_out(self) -> dict:
+        """Latents that are not judged, with the reason."""
+        return dict(self._answer["left_out"])
+
+    @property
+    def fits(self) -> int:
+        """How many fits there are."""
+        return self._answer["fits"]
+
+    @property
+    def unconverged(self) -> int:
+        """How many of them had not converged."""
+        return self._answer["unconverged"]
+
+    def __repr__(self) -> str:
+        return f"<cavi.Calibration of {self.fits} fits: {'; '.join(self.verdicts) or 'nothing is off'}>"
+
+
+def calibrate(
+    model,
+    data=None,
+    *,
+    source=None,
+    fits=100,
+    draws=99,
+    sweeps=None,
+    tol=None,
+    restarts=None,
+    seed=0,
+    threads=None,
+    total=None,
+    set=None,
+    columns=None,
+    labels=None,
+    transpose=None,
+    **arrays,
+) -> Calibration:
+    """Does a fit find what its data were drawn from? Simulation-based calibration.
+
+    Latents and data are drawn from the prior of the program, or of another program ``source``, and the program is fitted to each data set. Sizes of
+    axes are set, ``doc=200``; data that are given, such as covariates, are not drawn. ``total`` is as for ``simulate``.
+
+    >>> cavi.calibrate(text, case=50, x=covariates).table
+    """
+    programs = [model] if source is None else [model, source]
+    own = [_calls.opened(program, set, arrays) for program in programs]
+    known = [{data[0] for data in program._core.data} | {*program._core.settable} for program in own]
+
+    def read(number):
+        # What only the other program has a name for is left out; what neither has is refused.
+        others = known[1 - number] if source is not None else frozenset()
+        stays = lambda name: name in known[number] or name not in others  # noqa: E731
+        of = lambda values: {name: value for name, value in (values or {}).items() if stays(name)}  # noqa: E731
+        turned = [name for name in _listed(transpose or []) if stays(name)]
+        inputs, _ = _calls.inputs(
+            own[number], of(arrays), of(data), of(set), columns=of(columns), labels=of(labels), transpose=turned
+        )
+        return (*text_of(own[number]), inputs)
+
+    other = None if source is None else read(1)
+    totals = [(name, int(value)) for name, value in (total or {}).items()]
+    answer, verdicts = _core.calibrated(
+        *read(0), other, totals, fits, draws, sweeps, tol, restarts, _calls.seed(seed) or 0, threads
+    )
+    return Calibration(json.loads(answer), verdicts)

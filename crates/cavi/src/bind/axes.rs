@@ -147,10 +147,16 @@ impl Axes {
                 continue;
             }
             if empty {
+                let help = symbols.axis(axis).parent.map_or_else(
+                    || format!("`--set {name}=SIZE`"),
+                    |parent| {
+                        format!("`--set {name}=SIZE` gives each `{}` this size", symbols.axis(parent).name)
+                    },
+                );
                 problems.push(
-                    DataError::new(format!("the size of axis {place} is not known"))
+                    DataError::new(format!("the size of axis `{name}` is not known"))
                         .possible("a size comes from `--set`, the text, labels or data")
-                        .help(format!("`--set {name}=SIZE`")),
+                        .help(help),
                 );
                 break;
             }

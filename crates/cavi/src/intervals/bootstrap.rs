@@ -137,13 +137,14 @@ pub fn bootstrap(
         Some(held) => held.anew.contains(&array),
         None => is_row(array),
     };
+    let of_base = |array: ArrayId| mean(&problem.equations, &problem.binding.bound, &base, array);
     let setting = Setting {
         problem,
         base: &base,
         refit: &refit,
         held: held.as_ref(),
         resampling: resampling.as_ref(),
-        components: Components::of(problem, &base, &is_new),
+        components: Components::of(problem, &of_base, &is_new),
         wanted: &wanted,
         is_new: &is_new,
         seed: asked.seed,
@@ -357,7 +358,11 @@ fn back(support: Support, place: f64) -> f64 {
 }
 
 /// `[task(0), task(1), ...]`, some at a time.
-fn side_by_side<T: Send>(count: usize, threads: usize, task: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
+pub(crate) fn side_by_side<T: Send>(
+    count: usize,
+    threads: usize,
+    task: &(dyn Fn(usize) -> T + Sync),
+) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, T)>> = Mutex::new(Vec::with_capacity(count));
     let work = || loop {

@@ -18,7 +18,7 @@ use crate::means::{Mean, mean};
 use crate::prepare::Problem;
 
 /// The axes of components of a fit, with the means that tell them.
-pub(super) struct Components {
+pub(crate) struct Components {
     axes: Vec<Axis>,
     /// The means by which components are told apart.
     reference: Vec<(ArrayId, Mean)>,
@@ -32,9 +32,13 @@ struct Axis {
 }
 
 impl Components {
-    /// Those of a fit. Latents for which `is_new` belong to other rows in other data, and tell nothing.
-    pub fn of(problem: &Problem, parameters: &Parameters, is_new: &dyn Fn(ArrayId) -> bool) -> Components {
-        let Problem { model, equations, binding, .. } = problem;
+    /// Those of latents with these means. Latents for which `is_new` belong to other rows in other data, and tell nothing.
+    pub fn of(
+        problem: &Problem,
+        mean: &dyn Fn(ArrayId) -> Option<Mean>,
+        is_new: &dyn Fn(ArrayId) -> bool,
+    ) -> Components {
+        let Problem { model, equations, .. } = problem;
         let symbols = &model.symbols;
         let is_free = |axis: &AxisId| {
             let along = |array: ArrayId| dimensions(symbols, array).contains(axis);
@@ -75,7 +79,7 @@ impl Components {
             .latents()
             .filter(|array| read.contains(array))
             .filter(|array| !is_new(*array))
-            .filter_map(|array| Some((array, mean(equations, &binding.bound, parameters, array)?)))
+            .filter_map(|array| Some((array, mean(array)?)))
             .filter(|(_, own)| axes.iter().any(|axis| own.axes.contains(&axis.axis)))
             .collect();
         Components { axes, reference }

@@ -30,7 +30,9 @@ use crate::prepare::Problem;
 use crate::rows::RowAxes;
 use crate::summary::{place, variables};
 
+pub(crate) use bootstrap::side_by_side;
 pub use bootstrap::{Bootstrap, Draws, Form, bootstrap};
+pub(crate) use components::Components;
 pub use response::{MOST as MOST_RESPONSES, response};
 
 /// The relative change of the bound at which a refit stops unless told otherwise: later than a fit does, since what refits differ by is what counts.
