@@ -516,3 +516,41 @@ fn genes_of_one_name_and_queries_lead_to_the_line_to_type() {
         "{shown}"
     );
 }
+
+/// The name above the labels of the rows is that of an axis: of which one says which way the table goes.
+#[test]
+fn a_table_whose_rows_are_named_as_its_columns_is_read_and_warned_about() {
+    let table = |name: &str| format!("{name},s1,s2,s3\nA,1,0,2\nB,0,1,3\n");
+    let directory = prepared(
+        "data_corner",
+        &[
+            ("item.csv", &table("item")),
+            ("items.csv", &table("Items")),
+            ("user.csv", &table("user")),
+            ("none.csv", &table("")),
+            ("other.csv", &table("gene")),
+        ],
+    );
+    let warns = |file: &str, more: &[&str]| {
+        let (status, said) =
+            fit(&directory, "counts.cavi", &[&["--data", &format!("y={file}")], more].concat());
+        assert_eq!(status, 0, "{said}");
+        said.contains("looks transposed").then_some(said)
+    };
+    let said = warns("item.csv", &[]).expect("a warning");
+    assert!(
+        said.contains(
+            "warning: item.csv looks transposed: the labels of its rows stand below `item`, and its rows are read as user, \
+             its columns as item\n  help: `--transpose y`; or, if rows are user, write `user` there, or nothing\n"
+        ),
+        "{said}"
+    );
+    assert!(warns("items.csv", &[]).is_some());
+    assert!(warns("item.csv", &["--transpose", "y"]).is_none());
+    assert!(
+        warns("user.csv", &["--transpose", "y"]).expect("a warning").contains("leave `--transpose y` out")
+    );
+    for file in ["user.csv", "none.csv", "other.csv"] {
+        assert!(warns(file, &[]).is_none(), "{file}");
+    }
+}

@@ -36,6 +36,9 @@ struct Has<'a> {
 pub(super) fn warnings(symbols: &Symbols, inputs: &Inputs, pieces: &[Piece], axes: &Axes) -> Vec<String> {
     let turned = (0..pieces.len()).filter_map(|place| transposed(symbols, inputs, pieces, place));
     let mut warnings: Vec<String> = turned.collect();
+    if warnings.is_empty() {
+        warnings.extend(pieces.iter().filter_map(|piece| named_as_columns(symbols, inputs, piece)));
+    }
     // Labels of a file that looks transposed meet nowhere for that reason.
     if warnings.is_empty() {
         let axes = (0..symbols.axes.len()).map(AxisId::from);
@@ -214,6 +217,28 @@ fn transposed(symbols: &Symbols, inputs: &Inputs, pieces: &[Piece], place: usize
     })
 }
 
+/// A table whose column of row labels has the name of the axis that its columns are read as: `gene` above the labels of the rows, where
+/// rows are samples and columns are genes.
+fn named_as_columns(symbols: &Symbols, inputs: &Inputs, piece: &Piece) -> Option<String> {
+    let Content::Dense(Dense { rows_are: Some(found), .. }) = &piece.content else { return None };
+    let [rows, columns] = piece.letters[..] else { return None };
+    let plain = |text: &str| {
+        let text = text.to_lowercase();
+        text.strip_suffix('s').unwrap_or(&text).to_owned()
+    };
+    let name = |letter: LetterId| &symbols.axis(symbols.letter(letter).axis).name;
+    let (rows, columns, own) = (name(rows), name(columns), plain(found));
+    let array = &symbols.array(piece.array).name;
+    (plain(columns) == own && plain(rows) != own).then(|| {
+        format!(
+            "{} looks transposed: the labels of its rows stand below `{found}`, and its rows are read as {rows}, its columns as \
+             {columns}\n  help: {}; or, if rows are {rows}, write `{rows}` there, or nothing",
+            piece.name(),
+            transpose(inputs, array)
+        )
+    })
+}
+
 /// Files of two dimensions whose sizes are those that the program or `--set` states, the other way round.
 pub(super) fn transposed_by_size(
     symbols: &Symbols,
@@ -305,7 +330,7 @@ fn column_labels(piece: &Piece) -> Option<&Vec<String>> {
 
 /// A table without row labels whose first column counts the rows.
 fn id_among_columns(symbols: &Symbols, piece: &Piece, axes: &Axes) -> Option<String> {
-    let Content::Dense(Dense { shape, values: Values::Numbers(values), labels, lines: Some(_) }) =
+    let Content::Dense(Dense { shape, values: Values::Numbers(values), labels, lines: Some(_), .. }) =
         &piece.content
     else {
         return None;
