@@ -56,7 +56,7 @@ pub(super) fn warnings(symbols: &Symbols, inputs: &Inputs, pieces: &[Piece], axe
 }
 
 /// The labels of a dimension of a file, in its order.
-fn labels_of(content: &Content, dimension: usize) -> Vec<&str> {
+pub(super) fn labels_of(content: &Content, dimension: usize) -> Vec<&str> {
     match content {
         Content::Dense(dense) => dense.labels[dimension].iter().flatten().map(String::as_str).collect(),
         Content::Long(long) => long.positions[dimension].names.iter().map(String::as_str).collect(),
@@ -153,12 +153,23 @@ fn disjoint(symbols: &Symbols, pieces: &[Piece], axis: AxisId) -> Option<String>
     ))
 }
 
+/// A label in lower case, without blanks and punctuation.
+fn plain(label: &str) -> String {
+    label.chars().filter(|own| own.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// The label that is this one but for case, blanks and punctuation.
+pub(super) fn same_but_for_writing<'a>(label: &str, labels: &[&'a str]) -> Option<&'a str> {
+    // Signs and points of numbers are no punctuation.
+    let is_number = |label: &str| label.trim().parse::<f64>().is_ok();
+    let written = |label: &str| if is_number(label) { label.trim().to_owned() } else { plain(label) };
+    let own = written(label);
+    labels.iter().copied().find(|other| !own.is_empty() && *other != label && written(other) == own)
+}
+
 /// Labels of two lists that are one but for case, punctuation, or what one of them has more at an end, if most are.
 fn alike<'a>(one: &[&'a str], other: &[&'a str]) -> Option<(&'a str, &'a str)> {
     const LOOKED_AT: usize = 50;
-    let plain = |label: &str| -> String {
-        label.chars().filter(|own| own.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-    };
     let theirs: Vec<(String, &'a str)> = other.iter().map(|label| (plain(label), *label)).collect();
     let mut found: Vec<(&'a str, &'a str)> = Vec::new();
     let looked_at = one.iter().take(LOOKED_AT);
