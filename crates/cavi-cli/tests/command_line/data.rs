@@ -554,3 +554,37 @@ fn a_table_whose_rows_are_named_as_its_columns_is_read_and_warned_about() {
         assert!(warns(file, &[]).is_none(), "{file}");
     }
 }
+
+/// -999 among measurements is most likely a missing value that another program wrote.
+#[test]
+fn a_code_for_missing_values_is_warned_about() {
+    let directory = prepared(
+        "data_codes",
+        &[
+            ("x.csv", ",f,g\ns1,1.5,-999\ns2,-999,2\ns3,8,NA\n"),
+            ("once.csv", ",f,g\ns1,1.5,-999\ns2,3,2\ns3,8,NA\n"),
+            ("near.csv", ",f,g\ns1,60,99\ns2,99,2\ns3,8,NA\n"),
+            ("y.csv", "user,item,count\na,s,3\na,t,9999\nb,s,9999\nb,u,1\n"),
+        ],
+    );
+    let said = |model: &str, data: &str| {
+        let (status, said) = fit(&directory, model, &["--data", data]);
+        assert_eq!(status, 0, "{said}");
+        said
+    };
+    let of_views = said("views.cavi", "x[m]=x.csv");
+    assert!(
+        of_views.contains(
+            "warning: x.csv: -999 stands 2 times, and all other values lie from 1.5 to 8: it may stand for a missing value\n  \
+             help: write `NA` or nothing in its place, with `absent = NA` in the declaration of `x`\n"
+        ),
+        "{of_views}"
+    );
+    assert!(
+        said("counts.cavi", "y=y.csv")
+            .contains("y.csv: 9999 stands 2 times, and all other values lie from 1 to 3")
+    );
+    for data in ["x[m]=once.csv", "x[m]=near.csv"] {
+        assert!(!said("views.cavi", data).contains("missing value\n"), "{data}");
+    }
+}

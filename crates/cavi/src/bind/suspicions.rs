@@ -12,6 +12,7 @@ use cavi_files::{Categories, Content, Dense, MISSING, Values};
 use super::axes::Axes;
 use super::data_error::DataError;
 use super::inputs::{Inputs, LabelSource, SetValue};
+use super::missing_codes;
 use super::pieces::Piece;
 
 /// A wider table has labels as columns, some of which are words.
@@ -51,6 +52,7 @@ pub(super) fn warnings(symbols: &Symbols, inputs: &Inputs, pieces: &[Piece], axe
         } else {
             warnings.extend(id_among_columns(symbols, piece, axes));
         }
+        warnings.extend(missing_codes::warning(symbols, piece));
     }
     warnings
 }
