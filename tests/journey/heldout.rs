@@ -640,6 +640,7 @@ fn a_hidden_entry_is_scored_by_the_average_of_its_density() {
                 shape: shape.clone(),
                 values: Values::Numbers(mask),
                 labels: vec![None; shape.len()],
+                rows_are: None,
                 lines: None,
             });
             let source = Source::Content { name: PathBuf::from("mask.npy"), content };

@@ -91,6 +91,7 @@ pub fn files_of(program: &Program, bound: &Bound) -> Inputs {
                 shape: shape.clone(),
                 values: Values::Numbers(values.into_iter().map(|(_, value)| value).collect()),
                 labels: vec![None; shape.len()],
+                rows_are: None,
                 lines: None,
             });
             Source::Content { name: PathBuf::from(format!("{}.npy", array.name)), content }

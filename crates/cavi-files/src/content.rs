@@ -27,6 +27,8 @@ pub struct Dense {
     pub values: Values,
     /// The labels of each dimension, where the file has them; no label stands twice in a dimension.
     pub labels: Vec<Option<Vec<String>>>,
+    /// What the header of a table calls the column of its row labels; `None` where there is no such name.
+    pub rows_are: Option<String>,
     /// Where the entries stand in a text file.
     pub lines: Option<Lines>,
 }

@@ -133,7 +133,7 @@ impl Inputs {
             );
         }
         let values = Values::Text(Categories { names, codes });
-        self.push(name, group, Content::Dense(Dense { shape, values, labels, lines: None }));
+        self.push(name, group, Content::Dense(Dense { shape, values, labels, rows_are: None, lines: None }));
         Ok(())
     }
 
@@ -184,7 +184,7 @@ fn dense(
         true => values.as_slice()?.to_vec(),
         false => values.as_array().iter().copied().collect(),
     };
-    Ok(Content::Dense(Dense { shape, values: Values::Numbers(numbers), labels, lines: None }))
+    Ok(Content::Dense(Dense { shape, values: Values::Numbers(numbers), labels, rows_are: None, lines: None }))
 }
 
 /// Refuses labels that are not one for each position of their dimension, or twice the same.

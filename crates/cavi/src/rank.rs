@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use cavi_algebra::{ArrayId, Support};
+use cavi_algebra::{Array, ArrayId, Support};
 use cavi_executor::BoundArray;
 use cavi_files::{Content, MISSING, ReadOptions, Values, Wanted};
 use serde_json::{Map, Value, json};
@@ -125,7 +125,7 @@ pub fn rankings(fit: &Reopened, asked: &Asked<'_>) -> Result<Rankings, Error> {
                 let at: Vec<usize> = place.iter().map(|own| *own as usize).collect();
                 if is_there(own, &at)
                     && !excluded.contains(&place)
-                    && !(asked.unseen && is_seen(data, &shape, &at))
+                    && !(asked.unseen && is_seen(own, data, &shape, &at))
                 {
                     coordinates.iter_mut().zip(&place).for_each(|(column, own)| column.push(*own));
                 }
@@ -152,10 +152,13 @@ pub fn rankings(fit: &Reopened, asked: &Asked<'_>) -> Result<Rankings, Error> {
     Ok(Rankings { array: own.name.clone(), names, rankings, unknown })
 }
 
-/// Whether the data have an entry: one that is observed, and is not 0 where what is not listed is 0.
-pub(crate) fn is_seen(data: &BoundArray, shape: &[usize], place: &[usize]) -> bool {
+/// Whether the data have an entry: one that is observed, and is not 0 where a zero says that there is nothing: where what is not listed is 0,
+/// and in counts and the like that are wholly observed. What is held out of the data is missing, and changes nothing for their zeros.
+pub(crate) fn is_seen(array: &Array, data: &BoundArray, shape: &[usize], place: &[usize]) -> bool {
     let (value, seen) = data.entry(shape, place);
-    seen && (value != 0.0 || data.has_missing())
+    let is_amount = matches!(array.support, Support::Count | Support::Binary | Support::Nonnegative);
+    let zero_is_nothing = array.absent.zero || is_amount && !array.absent.missing;
+    seen && !(value == 0.0 && zero_is_nothing)
 }
 
 /// The dimension of an axis, by its innermost name.

@@ -56,11 +56,26 @@ pub fn variables(directory: &Path, wanted: Option<&str>) -> Result<Vec<Variable>
         found.extend(reader.variable(name)?);
     }
     if let (true, Some(name)) = (found.is_empty(), wanted) {
-        return Err(DataError::new(format!("`{name}` has no mean in `{}/posterior`", directory.display()))
-            .possible("latents that are not implicit, and live on axes rather than at listed entries")
-            .into());
+        let error = DataError::new(format!("`{name}` has no mean in `{}/posterior`", directory.display()));
+        let files = files_of(directory, name);
+        return Err(match files.is_empty() {
+            true => error
+                .possible("latents that are not implicit, and live on axes rather than at listed entries"),
+            false => error.help(format!("the parameters of its factor stand there in {}", files.join(", "))),
+        }
+        .into());
     }
     Ok(found)
+}
+
+/// The files, or folders of groups, that hold parameters of a variable, in the order of their names.
+fn files_of(directory: &Path, name: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(directory.join("posterior")).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut own: Vec<String> =
+        names.filter(|file| file.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'))).collect();
+    own.sort();
+    own
 }
 
 /// The program of a fit, its names resolved.

@@ -159,7 +159,18 @@ fn show(
 /// `ndcg@20 of x: 0.3121 (standard error 0.0102) over 400 rows; popularity 0.2011`
 fn metric_line(own: &Measured) -> String {
     let Measured { array, metric, count, value, standard_error, popularity } = own;
+    if *count == 0 {
+        let reason = match metric {
+            Metric::Rmse | Metric::Mae => "no entry is held out",
+            Metric::Auc => "no row has a held-out entry above 0 and another candidate",
+            _ => "no row has a held-out entry above 0",
+        };
+        return format!("{} of {array}: not defined, since {reason}", metric.name());
+    }
     let error = standard_error.map_or_else(String::new, |error| format!(" (standard error {error:.4})"));
-    let what = if standard_error.is_some() || *count == 1 { "rows" } else { "entries" };
+    let what = match metric {
+        Metric::Rmse | Metric::Mae => "entries",
+        _ => "rows",
+    };
     format!("{} of {array}: {value:.4}{error} over {count} {what}; popularity {popularity:.4}", metric.name())
 }

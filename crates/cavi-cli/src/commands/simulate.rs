@@ -119,12 +119,17 @@ fn summary(
         "set": own.set,
         "arrays": arrays.collect::<serde_json::Map<String, Value>>(),
         "latents": latents.collect::<Vec<String>>(),
-        "command": command(arguments, own, files),
+        "command": command(arguments, own, simulated, files),
     })
 }
 
 /// The line that fits what was drawn, with what was not drawn as it was given.
-fn command(arguments: &SimulateArguments, own: &InputArguments, files: &[File]) -> String {
+fn command(
+    arguments: &SimulateArguments,
+    own: &InputArguments,
+    simulated: &Simulated,
+    files: &[File],
+) -> String {
     let out = &arguments.out;
     let model = match Path::new(&arguments.model).is_dir() {
         true => out.join("model.cavi").display().to_string(),
@@ -138,6 +143,13 @@ fn command(arguments: &SimulateArguments, own: &InputArguments, files: &[File]) 
     let mut words = vec!["cavi".to_owned(), "fit".to_owned(), model];
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
     drawn.for_each(|data| option("--data", data));
+    for name in simulated.labelled(files) {
+        let is_given = own.reading.labels.iter().any(|own| own.split('=').next() == Some(name));
+        if !is_given {
+            let file = out.join("axes").join(format!("{name}.txt"));
+            option("--labels", format!("{name}={}", file.display()));
+        }
+    }
     for (name, values) in [
         ("--data", &own.data),
         ("--columns", &own.reading.columns),

@@ -373,3 +373,73 @@ fn a_fit_of_a_demo_is_asked_with_the_data_that_the_binary_holds() {
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("does not say which files"), "{}", text(&output.stderr));
 }
+
+/// Whether zeros were given does not hang on how entries are held out: where what is not listed is 0, every column that a row does not have is
+/// a candidate, and the area under the curve is that of the expected entries as `impute` writes them.
+#[test]
+fn what_a_row_does_not_have_is_a_candidate_however_entries_are_held_out() {
+    let directory = prepared("asking_candidates");
+    let lines: Vec<String> = table(0..12).lines().skip(1).map(str::to_owned).collect();
+    let (mut train, mut test) = ("row,column,count\n".to_owned(), "row,column,count\n".to_owned());
+    for (place, line) in lines.iter().enumerate() {
+        let part = if place % 5 == 1 { &mut test } else { &mut train };
+        *part += &format!("{line}\n");
+    }
+    fs::write(directory.join("train.csv"), &train).unwrap();
+    fs::write(directory.join("test.csv"), &test).unwrap();
+    fit(&directory, "m.cavi", "x=train.csv", "by_file", &["--heldout", "x=test.csv"]);
+    succeed(&directory, &["impute", "by_file", "--all", "--out", "all.csv"]);
+    let all = self::lines(&directory, "all.csv");
+    let has = |part: &str, row: &str, column: &str| part.contains(&format!("\n{row},{column},"));
+    let mut areas = Vec::new();
+    for row in (0..12).map(|row| format!("r{row}")) {
+        let of: Vec<(f64, bool)> = all[1..]
+            .iter()
+            .filter(|own| own[0] == row && !has(&train, &row, &own[1]))
+            .map(|own| (own[2].parse().unwrap(), has(&test, &row, &own[1])))
+            .collect();
+        let ask =
+            ["top", "by_file", "--rank", "column", "--for", &format!("row={row}"), "--n", "99", "--unseen"];
+        let ranked = json(&directory, &ask)["rankings"][0]["ranking"].as_array().unwrap().len();
+        assert_eq!(ranked, of.len(), "{row}");
+        let (mut above, mut pairs) = (0.0, 0.0);
+        for (one, _) in of.iter().filter(|own| own.1) {
+            for (other, _) in of.iter().filter(|own| !own.1) {
+                pairs += 1.0;
+                above += if one > other {
+                    1.0
+                } else if one == other {
+                    0.5
+                } else {
+                    0.0
+                };
+            }
+        }
+        if pairs > 0.0 {
+            areas.push(above / pairs);
+        }
+    }
+    assert!(areas.len() > 5, "{areas:?}");
+    let own = json(&directory, &["score", "by_file", "--metrics", "auc"]);
+    let auc = &own["metrics"]["x"]["auc"];
+    assert_eq!(auc["n"], areas.len());
+    let expected = areas.iter().sum::<f64>() / areas.len() as f64;
+    assert!((auc["value"].as_f64().unwrap() - expected).abs() < 1e-9, "{auc}, not {expected}");
+}
+
+/// A metric without a row says so.
+#[test]
+fn a_metric_of_no_row_says_why() {
+    let directory = prepared("asking_no_rows");
+    // Every column is given or held out above 0, and no other candidate is left.
+    fs::write(directory.join("one.csv"), "row,column,count\nr0,c0,1\nr0,c1,2\nr1,c0,2\nr1,c1,1\n").unwrap();
+    fs::write(directory.join("test.csv"), "row,column\nr0,c0\nr1,c1\n").unwrap();
+    fit(&directory, "m.cavi", "x=one.csv", "one", &["--heldout", "x=test.csv"]);
+    let (shown, _) = succeed(&directory, &["score", "one", "--metrics", "auc,map"]);
+    assert!(
+        shown.contains(
+            "auc of x: not defined, since no row has a held-out entry above 0 and another candidate\n"
+        ) && shown.contains("map of x: 1.0000 (standard error 0.0000) over 2 rows"),
+        "{shown}"
+    );
+}

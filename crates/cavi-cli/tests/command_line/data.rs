@@ -516,3 +516,75 @@ fn genes_of_one_name_and_queries_lead_to_the_line_to_type() {
         "{shown}"
     );
 }
+
+/// The name above the labels of the rows is that of an axis: of which one says which way the table goes.
+#[test]
+fn a_table_whose_rows_are_named_as_its_columns_is_read_and_warned_about() {
+    let table = |name: &str| format!("{name},s1,s2,s3\nA,1,0,2\nB,0,1,3\n");
+    let directory = prepared(
+        "data_corner",
+        &[
+            ("item.csv", &table("item")),
+            ("items.csv", &table("Items")),
+            ("user.csv", &table("user")),
+            ("none.csv", &table("")),
+            ("other.csv", &table("gene")),
+        ],
+    );
+    let warns = |file: &str, more: &[&str]| {
+        let (status, said) =
+            fit(&directory, "counts.cavi", &[&["--data", &format!("y={file}")], more].concat());
+        assert_eq!(status, 0, "{said}");
+        said.contains("looks transposed").then_some(said)
+    };
+    let said = warns("item.csv", &[]).expect("a warning");
+    assert!(
+        said.contains(
+            "warning: item.csv looks transposed: the labels of its rows stand below `item`, and its rows are read as user, \
+             its columns as item\n  help: `--transpose y`; or, if rows are user, write `user` there, or nothing\n"
+        ),
+        "{said}"
+    );
+    assert!(warns("items.csv", &[]).is_some());
+    assert!(warns("item.csv", &["--transpose", "y"]).is_none());
+    assert!(
+        warns("user.csv", &["--transpose", "y"]).expect("a warning").contains("leave `--transpose y` out")
+    );
+    for file in ["user.csv", "none.csv", "other.csv"] {
+        assert!(warns(file, &[]).is_none(), "{file}");
+    }
+}
+
+/// -999 among measurements is most likely a missing value that another program wrote.
+#[test]
+fn a_code_for_missing_values_is_warned_about() {
+    let directory = prepared(
+        "data_codes",
+        &[
+            ("x.csv", ",f,g\ns1,1.5,-999\ns2,-999,2\ns3,8,NA\n"),
+            ("once.csv", ",f,g\ns1,1.5,-999\ns2,3,2\ns3,8,NA\n"),
+            ("near.csv", ",f,g\ns1,60,99\ns2,99,2\ns3,8,NA\n"),
+            ("y.csv", "user,item,count\na,s,3\na,t,9999\nb,s,9999\nb,u,1\n"),
+        ],
+    );
+    let said = |model: &str, data: &str| {
+        let (status, said) = fit(&directory, model, &["--data", data]);
+        assert_eq!(status, 0, "{said}");
+        said
+    };
+    let of_views = said("views.cavi", "x[m]=x.csv");
+    assert!(
+        of_views.contains(
+            "warning: x.csv: -999 stands 2 times, and all other values lie from 1.5 to 8: it may stand for a missing value\n  \
+             help: write `NA` or nothing in its place, with `absent = NA` in the declaration of `x`\n"
+        ),
+        "{of_views}"
+    );
+    assert!(
+        said("counts.cavi", "y=y.csv")
+            .contains("y.csv: 9999 stands 2 times, and all other values lie from 1 to 3")
+    );
+    for data in ["x[m]=once.csv", "x[m]=near.csv"] {
+        assert!(!said("views.cavi", data).contains("missing value\n"), "{data}");
+    }
+}

@@ -242,3 +242,53 @@ fn a_regression_has_the_coefficient_of_determination() {
     close(&explained["y"]["share"], 1.0 - left / all);
     assert!(shown.contains("of the variance of y about its mean\n"), "{shown}");
 }
+
+/// Where a row has a class of its own, what the fit saw of the row says which: the entry is expected at its class, under one Normal over the
+/// whole row as under one for each entry.
+#[test]
+fn clusters_explain_rows_by_the_class_that_each_row_has() {
+    let directory = scratch("explained_mixture");
+    let rows: Vec<Vec<f64>> = (0..30)
+        .map(|i| {
+            let (centre, off) = (f64::from(i % 3) * 10.0, f64::from(i * 7 % 5) * 0.3 - 0.6);
+            vec![centre + off, -2.0 * centre - off * off]
+        })
+        .collect();
+    fs::write(directory.join("x.csv"), csv(&rows)).unwrap();
+    let shared = "axis row[n]\naxis dim[i, j]\naxis class[k] = 3\ndata x[n, i] : real\npi[:k] ~ Dirichlet(1)\n\
+                  z[n] ~ Categorical(pi)\ninit { mu = kmeans(x) }\n";
+    let whole = "mu[k, :i] ~ MultivariateNormal(0, prec = 0.01 * lam[k])\nlam[k, :i, :j] ~ Wishart(4, scale = [i == j])\n\
+                 x[n, :i] ~ MultivariateNormal(mu[z[n]], prec = lam[z[n]])\nposterior { q(mu[k, :i], lam[k, :i, :j]) }\n";
+    let apart = "mu[k, i] ~ Normal(0, sd = 30)\nx[n, i] ~ Normal(mu[z[n], i], sd = 1)\n";
+    for program in [whole, apart] {
+        let (explained, _) = fitted(&directory, &format!("{shared}{program}"), &["x=x.csv"]);
+        let (prob, mu) = (mean(&directory, "z.prob"), mean(&directory, "mu.mean"));
+        let at = |n: usize, i: usize| (0..3).map(|k| prob[n * 3 + k] * mu[k * 2 + i]).sum();
+        let expected = share(&rows, &at, &|y, m| (y - m) * (y - m));
+        assert!(expected > 0.95, "{expected}");
+        // Of draws of `mu` where it is drawn with its precision: close to its mean.
+        let found = explained["x"]["share"].as_f64().unwrap();
+        assert!((found - expected).abs() < 1e-3, "{found} and {expected}: {program}");
+    }
+    // One number a row, and a row that is missing: it has the class that rows have on average.
+    let one: String = rows
+        .iter()
+        .enumerate()
+        .map(|(n, row)| if n == 4 { "NA\n".into() } else { format!("{}\n", row[0]) })
+        .collect();
+    fs::write(directory.join("y.csv"), one).unwrap();
+    let program = "axis row[n]\naxis class[k] = 3\ndata y[n] : real, absent = NA\npi[:k] ~ Dirichlet(1)\nz[n] ~ Categorical(pi)\n\
+                   mu[k] ~ Normal(0, sd = 30)\ny[n] ~ Normal(mu[z[n]], sd = 1)\ninit { mu[k] ~ Normal(10, sd = 9) }\nfit { restarts = 5 }\n";
+    let (explained, _) = fitted(&directory, program, &["y=y.csv"]);
+    assert!(explained["y"]["share"].as_f64().unwrap() > 0.95, "{explained}");
+    let output = cavi(&directory, &["impute", "o", "--all", "--out", "all.csv"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let (prob, mu, pi) =
+        (mean(&directory, "z.prob"), mean(&directory, "mu.mean"), mean(&directory, "pi.mean"));
+    for (n, line) in fs::read_to_string(directory.join("all.csv")).unwrap().lines().skip(1).enumerate() {
+        let found: f64 = line.split(',').nth(1).unwrap().parse().unwrap();
+        let weights = if n == 4 { &pi[..] } else { &prob[n * 3..n * 3 + 3] };
+        let expected: f64 = weights.iter().zip(&mu).map(|(weight, mu)| weight * mu).sum();
+        assert!((found - expected).abs() < 1e-9 * (1.0 + expected.abs()), "row {n}: {found} and {expected}");
+    }
+}

@@ -93,7 +93,7 @@ const LINES: &[(&str, i32, &[&str], Rating)] = &[
     ("fit pf.cavi --data y=ml.csv --out o", 1, &["of which `userId`, `movieId` are ids", "--columns y=user:userId,item:movieId,value:rating"], AtOnce),
     ("fit pf_noabsent.cavi --data y=long.csv --out o", 1, &["`absent = 0`", "`absent = NA`"], AtOnce),
     ("fit pf_noabsent.cavi --data y=transposed.csv --out o", 0, &["3 user (tea, rye, jam) x 3 item (ann, bob, cat)"], AfterThought),
-    ("fit mat.cavi --data x=semi.csv --out o", 1, &["found `tea`; expected a number", "the header of a long table names every axis: `row`, `col`"], AfterThought),
+    ("fit mat.cavi --data x=semi.csv --out o", 1, &["found `tea`; expected a number", "`--columns x=row:user,col:item,value:y` if each line is one entry", "the header of a long table names every axis: `row`, `col`"], AtOnce),
     ("fit mat.cavi --data x=decimal.csv --out o", 1, &["found `1,5`", "numbers have a point: write `1.5`"], AtOnce),
     ("fit mat.cavi --data x=decimal_semi.csv --out o", 1, &["found `1,5`", "numbers have a point: write `1.5`"], AtOnce),
     ("fit pf.cavi --data y=twice.csv --out o", 1, &["found the label `tea`, which column 2 has too"], AtOnce),

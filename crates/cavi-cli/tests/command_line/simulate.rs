@@ -96,6 +96,35 @@ fn draws_from_a_fit_keep_the_totals_of_its_rows_and_centre_on_its_means() {
     }
 }
 
+/// The line that is printed brings the labels of the fit along, so that what is found in the draws can be matched with it.
+#[test]
+fn draws_from_a_fit_are_fitted_under_its_labels() {
+    let directory = scratch("simulate_labels");
+    fs::write(directory.join("m.cavi"), TOPICS).unwrap();
+    let rows: String = (0..10)
+        .map(|d| {
+            let counts = (0..6).map(|v| (1 + (d * v) % 5 + 20 * usize::from(d % 2 == v % 2)).to_string());
+            format!("d{d},{}\n", counts.collect::<Vec<String>>().join(","))
+        })
+        .collect();
+    fs::write(directory.join("n.csv"), format!(",w0,w1,w2,w3,w4,w5\n{rows}")).unwrap();
+    let fit = ["fit", "m.cavi", "--data", "n=n.csv", "--sweeps", "60", "--quiet", "--out", "o"];
+    assert!(cavi(&directory, &fit).status.success());
+    let json = simulated(&directory, &["o", "--out", "s"]);
+    let line = json["command"].as_str().unwrap();
+    assert!(line.contains("--labels doc=s/axes/doc.txt --labels word=s/axes/word.txt"), "{line}");
+    let words: Vec<&str> =
+        line.split(' ').skip(1).map(|word| if word == "DIR" { "again" } else { word }).collect();
+    let again = cavi(&directory, &[&words[..], &["--sweeps", "60", "--quiet"]].concat());
+    assert!(again.status.success(), "{}", text(&again.stderr));
+    let labels =
+        |fit: &str, axis: &str| fs::read_to_string(directory.join(format!("{fit}/axes/{axis}.txt"))).unwrap();
+    assert!(["doc", "word"].iter().all(|axis| labels("again", axis) == labels("o", axis)));
+    let matched = cavi(&directory, &["match", "o", "again", "--json"]);
+    let matched: Value = serde_json::from_slice(&matched.stdout).unwrap();
+    assert!(matched["stability"].as_f64().unwrap() > 0.95, "{matched}");
+}
+
 /// A prior, the mean of its draws and their variance, by the formulas of the handbooks.
 const PRIORS: &[(&str, f64, f64)] = &[
     ("Normal(2, sd = 3)", 2.0, 9.0),

@@ -234,3 +234,63 @@ fn wrong_questions_of_intervals_are_answered() {
     fs::write(directory.join("x.csv"), "row,view,column,x\n").unwrap();
     ask(&["--bootstrap", "5"], 1, &["`x.csv`", "has changed since", "--data"]);
 }
+
+/// A fit that was stopped on its way goes on before its refits, whose intervals are then not about the means that it wrote: that is said.
+#[test]
+fn intervals_of_an_unfinished_fit_say_that_it_went_on() {
+    let directory = scratch("uncertain_unfinished");
+    let program = "axis place[d]\naxis age[a]\ndata y[d, a] : count\nrate[d] ~ Gamma(2, rate = 2)\nlevel[a] ~ Gamma(0.1, rate = 0.1)\n\
+                   y[d, a] ~ Poisson(rate[d] * level[a])\n";
+    fs::write(directory.join("m.cavi"), program).unwrap();
+    let rows: String = (1..9).map(|d| format!("{},{},{}\n", 30 * d, 47 * d + 3, 61 * d - 2)).collect();
+    fs::write(directory.join("y.csv"), rows).unwrap();
+    let fitted = |sweeps: &str, out: &str| {
+        let fit = [
+            "fit", "m.cavi", "--data", "y=y.csv", "--quiet", "--sweeps", sweeps, "--tol", "1e-13", "--out",
+            out,
+        ];
+        succeed(&directory, &fit);
+        let ask = ["intervals", out, "rate", "--bootstrap", "20", "--sweeps", "20000", "--tol", "1e-13"];
+        succeed(&directory, &ask).1
+    };
+    let unfinished = fitted("4", "early");
+    assert!(
+        unfinished.contains(
+            "the fit had not come to rest: when it went on before its refits, `rate` moved by up to"
+        ),
+        "{unfinished}"
+    );
+    let finished = fitted("100000", "late");
+    assert!(!finished.contains("come to rest"), "{finished}");
+}
+
+/// Why a latent has no quantiles is said of it alone, and where its parameters are.
+#[test]
+fn latents_without_quantiles_are_told_the_reason_of_their_own() {
+    let directory = scratch("uncertain_reasons");
+    let program = "axis row[n]\naxis class[k] = 2\ndata x[n] : real\nz[n] ~ Categorical(pi)\npi[:k] ~ Dirichlet(1)\nt[k] ~ Gamma(2, rate = 1)\n\
+                   mu[k] ~ Normal(0, prec = 0.1 * t[k])\nb ~ Normal(0, sd = 1)\nx[n] ~ Normal(mu[z[n]] + b, prec = t[z[n]])\n\
+                   posterior {\n  q(mu[k], t[k])\n  point b\n}\n";
+    fs::write(directory.join("m.cavi"), program).unwrap();
+    fs::write(directory.join("x.csv"), "1\n1.2\n0.9\n6\n6.3\n5.8\n").unwrap();
+    succeed(&directory, &["fit", "m.cavi", "--data", "x=x.csv", "--quiet", "--out", "fit"]);
+    let reasons = [
+        ("mu", "those of single numbers of their factors are not worked out"),
+        ("b", "points have no width"),
+        ("z", "what takes classes has probabilities"),
+    ];
+    for (name, reason) in reasons {
+        let output = cavi(&directory, &["intervals", "fit", name]);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        for (_, other) in reasons {
+            assert_eq!(message.contains(other), other == reason, "{name}: {message}");
+        }
+    }
+    refuse(
+        &directory,
+        &["summary", "fit", "t"],
+        1,
+        &["`t` has no mean", "the parameters of its factor stand there in t.rate.npy, t.shape.npy"],
+    );
+}

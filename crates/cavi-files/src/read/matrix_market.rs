@@ -54,7 +54,13 @@ pub(crate) fn read(bytes: &[u8], dimensions: &[Dimension<'_>]) -> Result<Content
         let values = array(&mut words, &header, rows, columns)?;
         let shape = if is_vector { vec![rows] } else { vec![rows, columns] };
         let labels = vec![None; shape.len()];
-        Ok(Content::Dense(Dense { shape, values: Values::Numbers(values), labels, lines: None }))
+        Ok(Content::Dense(Dense {
+            shape,
+            values: Values::Numbers(values),
+            labels,
+            rows_are: None,
+            lines: None,
+        }))
     }
 }
 

@@ -265,6 +265,7 @@ fn dense(array: DenseArray, dimensions: &[Dimension<'_>]) -> Result<Content, Fil
         shape: array.shape,
         values: Values::Numbers(array.values),
         labels,
+        rows_are: None,
         lines: None,
     }))
 }

@@ -439,3 +439,54 @@ fn the_index_of_a_data_frame_is_passed_over() {
         check(read("a,b\n0,7,1\n1,7,2\n", "row column"), "dense [2, 2] [0|1] [a|b] = 7 1 7 2");
     }
 }
+
+/// What R, Python and JSON write for a logical column is 1 and 0, as it is in a `.parquet`; a single answer among numbers is none.
+#[test]
+fn a_column_of_truths_is_one_of_ones_and_zeros() {
+    check(pick("id,sick\na,TRUE\nb,NA\nc,FALSE\n", "user", "sick"), "dense [3] [a|b|c] = 1 ? 0");
+    check(pick("id,sick\na,\nb,True\n", "user", "sick"), "dense [2] [a|b] = ? 1");
+    check(csv(",x,y\na,true,3\nb,false,0.5\n"), "dense [2, 2] [a|b] [x|y] = 1 3 0 0.5");
+    check_error(
+        pick("id,n\na,1\nb,TRUE\n", "user", "n"),
+        "a.csv, line 3, column `n`: found `TRUE`; expected a number, or `NA` or nothing if it is missing (where `TRUE` is an \
+         answer, write 1; a column of `TRUE` and `FALSE` alone is read as 1 and 0)",
+    );
+    check_error(
+        pick("id,n\na,TRUE\nb,2\n", "user", "n"),
+        "a.csv, line 3, column `n`: found `2`; expected `TRUE` or `FALSE` as in the lines above, or `NA` or nothing if it is \
+         missing",
+    );
+    check_error(
+        pick("id,sick\na,no\n", "user", "sick"),
+        "a.csv, line 2, column `sick`: found `no`; expected a number, or `NA` or nothing if it is missing (where `no` is an \
+         answer, write 0; a column of `TRUE` and `FALSE` alone is read as 1 and 0)",
+    );
+}
+
+/// Text in a table of few columns says what was meant: a long table under other names, or a column that is no part of the array.
+#[test]
+fn text_behind_the_first_column_is_answered_with_what_was_meant() {
+    let found = "found `soup`; expected a number, or `NA` or nothing if it is missing";
+    check_error(
+        csv("person,dish,stars\nAna,soup,3\nBo,stew,4\n"),
+        &format!(
+            "a.csv, line 2, column `dish`: {found} (`--columns NAME=user:person,item:dish,value:stars` if each line is one entry; \
+             else the header of a long table names every axis: `user`, `item`)"
+        ),
+    );
+    check_error(
+        csv("length,width,dish\n1.5,2,soup\n2,1,stew\n"),
+        &format!(
+            "a.csv, line 2, column `dish`: {found} (rows by columns are numbers, behind one first column of row labels: leave \
+             `dish` out, or make it the first column with an empty name; the header of a long table names every axis: `user`, \
+             `item`)"
+        ),
+    );
+    // One wrong cell says nothing of its column.
+    check_error(
+        csv(",x,y\na,1,soup\nb,2,3\n"),
+        &format!(
+            "a.csv, line 2, column `y`: {found} (the header of a long table names every axis: `user`, `item`)"
+        ),
+    );
+}

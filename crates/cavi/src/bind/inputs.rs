@@ -136,7 +136,13 @@ impl ArrayInput {
             );
         }
         let labels = vec![None; shape.len()];
-        let dense = Dense { shape: shape.to_vec(), values: Values::Numbers(values), labels, lines: None };
+        let dense = Dense {
+            shape: shape.to_vec(),
+            values: Values::Numbers(values),
+            labels,
+            rows_are: None,
+            lines: None,
+        };
         Ok(ArrayInput::in_memory(name, Content::Dense(dense)))
     }
 

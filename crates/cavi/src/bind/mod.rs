@@ -32,6 +32,7 @@ mod frozen;
 pub(crate) mod grown;
 mod hide;
 
+mod missing_codes;
 mod read_back;
 mod sizes;
 mod suspicions;

@@ -8,6 +8,7 @@ use super::axes::{Axes, multiplicity_of};
 use super::data_error::DataError;
 use super::listing::Listing;
 use super::pieces::Piece;
+use super::suspicions;
 use super::values::{may_not_be_missing, misfit, values};
 
 /// An array smaller than this stays as it is read.
@@ -467,10 +468,25 @@ fn lacks(target: &Target<'_>, own: &[&Piece], pieces: &[Piece], coordinates: &[u
             let path = target.axes.path(target.symbols, axis, position);
             let label = path.last().map_or("", String::as_str);
             let other = target.axes.who_has(target.symbols, pieces, axis, label, target.id);
+            let name = &target.symbols.axis(axis).name;
+            let others = target.shape[own_dimension].saturating_sub(map.len() + 1);
+            let more = match (others, target.symbols.axis(axis).parent) {
+                (1.., None) => format!("; it lacks {others} more"),
+                _ => String::new(),
+            };
+            let own_labels = suspicions::labels_of(&piece.content, dimension);
+            let help = match suspicions::same_but_for_writing(label, &own_labels) {
+                Some(own) => {
+                    format!(
+                        "`{own}` of {} may be this {name}: write its label alike in both files",
+                        piece.name()
+                    )
+                }
+                None => help,
+            };
             return DataError::new(format!(
-                "{} lacks the label `{label}` of axis `{}`, which {other} has",
+                "{} lacks the label `{label}` of axis `{name}`, which {other} has{more}",
                 piece.name(),
-                target.symbols.axis(axis).name
             ))
             .help(help);
         }

@@ -180,7 +180,7 @@ pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
 }
 
 /// A number as people read it: whole ones in groups of three digits, others with six digits that matter.
-fn number(value: f64) -> String {
+pub(super) fn number(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 {
         return grouped(value);
     }

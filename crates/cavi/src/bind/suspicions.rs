@@ -12,6 +12,7 @@ use cavi_files::{Categories, Content, Dense, MISSING, Values};
 use super::axes::Axes;
 use super::data_error::DataError;
 use super::inputs::{Inputs, LabelSource, SetValue};
+use super::missing_codes;
 use super::pieces::Piece;
 
 /// A wider table has labels as columns, some of which are words.
@@ -36,6 +37,9 @@ struct Has<'a> {
 pub(super) fn warnings(symbols: &Symbols, inputs: &Inputs, pieces: &[Piece], axes: &Axes) -> Vec<String> {
     let turned = (0..pieces.len()).filter_map(|place| transposed(symbols, inputs, pieces, place));
     let mut warnings: Vec<String> = turned.collect();
+    if warnings.is_empty() {
+        warnings.extend(pieces.iter().filter_map(|piece| named_as_columns(symbols, inputs, piece)));
+    }
     // Labels of a file that looks transposed meet nowhere for that reason.
     if warnings.is_empty() {
         let axes = (0..symbols.axes.len()).map(AxisId::from);
@@ -48,12 +52,13 @@ pub(super) fn warnings(symbols: &Symbols, inputs: &Inputs, pieces: &[Piece], axe
         } else {
             warnings.extend(id_among_columns(symbols, piece, axes));
         }
+        warnings.extend(missing_codes::warning(symbols, piece));
     }
     warnings
 }
 
 /// The labels of a dimension of a file, in its order.
-fn labels_of(content: &Content, dimension: usize) -> Vec<&str> {
+pub(super) fn labels_of(content: &Content, dimension: usize) -> Vec<&str> {
     match content {
         Content::Dense(dense) => dense.labels[dimension].iter().flatten().map(String::as_str).collect(),
         Content::Long(long) => long.positions[dimension].names.iter().map(String::as_str).collect(),
@@ -150,12 +155,23 @@ fn disjoint(symbols: &Symbols, pieces: &[Piece], axis: AxisId) -> Option<String>
     ))
 }
 
+/// A label in lower case, without blanks and punctuation.
+fn plain(label: &str) -> String {
+    label.chars().filter(|own| own.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// The label that is this one but for case, blanks and punctuation.
+pub(super) fn same_but_for_writing<'a>(label: &str, labels: &[&'a str]) -> Option<&'a str> {
+    // Signs and points of numbers are no punctuation.
+    let is_number = |label: &str| label.trim().parse::<f64>().is_ok();
+    let written = |label: &str| if is_number(label) { label.trim().to_owned() } else { plain(label) };
+    let own = written(label);
+    labels.iter().copied().find(|other| !own.is_empty() && *other != label && written(other) == own)
+}
+
 /// Labels of two lists that are one but for case, punctuation, or what one of them has more at an end, if most are.
 fn alike<'a>(one: &[&'a str], other: &[&'a str]) -> Option<(&'a str, &'a str)> {
     const LOOKED_AT: usize = 50;
-    let plain = |label: &str| -> String {
-        label.chars().filter(|own| own.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-    };
     let theirs: Vec<(String, &'a str)> = other.iter().map(|label| (plain(label), *label)).collect();
     let mut found: Vec<(&'a str, &'a str)> = Vec::new();
     let looked_at = one.iter().take(LOOKED_AT);
@@ -210,6 +226,28 @@ fn transposed(symbols: &Symbols, inputs: &Inputs, pieces: &[Piece], place: usize
                 Some(_) => format!("write this file, or the others, the other way round (`--transpose {name}` turns all of them)"),
                 None => transpose(inputs, name),
             }
+        )
+    })
+}
+
+/// A table whose column of row labels has the name of the axis that its columns are read as: `gene` above the labels of the rows, where
+/// rows are samples and columns are genes.
+fn named_as_columns(symbols: &Symbols, inputs: &Inputs, piece: &Piece) -> Option<String> {
+    let Content::Dense(Dense { rows_are: Some(found), .. }) = &piece.content else { return None };
+    let [rows, columns] = piece.letters[..] else { return None };
+    let plain = |text: &str| {
+        let text = text.to_lowercase();
+        text.strip_suffix('s').unwrap_or(&text).to_owned()
+    };
+    let name = |letter: LetterId| &symbols.axis(symbols.letter(letter).axis).name;
+    let (rows, columns, own) = (name(rows), name(columns), plain(found));
+    let array = &symbols.array(piece.array).name;
+    (plain(columns) == own && plain(rows) != own).then(|| {
+        format!(
+            "{} looks transposed: the labels of its rows stand below `{found}`, and its rows are read as {rows}, its columns as \
+             {columns}\n  help: {}; or, if rows are {rows}, write `{rows}` there, or nothing",
+            piece.name(),
+            transpose(inputs, array)
         )
     })
 }
@@ -305,7 +343,7 @@ fn column_labels(piece: &Piece) -> Option<&Vec<String>> {
 
 /// A table without row labels whose first column counts the rows.
 fn id_among_columns(symbols: &Symbols, piece: &Piece, axes: &Axes) -> Option<String> {
-    let Content::Dense(Dense { shape, values: Values::Numbers(values), labels, lines: Some(_) }) =
+    let Content::Dense(Dense { shape, values: Values::Numbers(values), labels, lines: Some(_), .. }) =
         &piece.content
     else {
         return None;

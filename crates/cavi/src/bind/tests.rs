@@ -220,6 +220,16 @@ fn labels_that_one_file_lacks_are_absent_there() {
     );
     check(&with(", absent = NA"), &options, &files, "doc: b a c\nword: p q\nx: 1 2 3 4 NA NA\ny: 2 1 3");
     check(&with(", absent = 0"), &options, &files, "doc: b a c\nword: p q\nx: 1 2 3 4 0 0\ny: 2 1 3");
+    // How many, and which of its own may be meant.
+    let otherwise = [files[0], ("y.csv", "doc,y\nA,1\nB,2\n c,3\n")];
+    let words =
+        ["y.csv has; it lacks 2 more", "`a` of x.csv may be this doc: write its label alike in both files"];
+    refuse(
+        &with(""),
+        &options,
+        &otherwise,
+        &[&["x.csv lacks the label `A` of axis `doc`"], &words[..]].concat(),
+    );
     let unlabelled = [files[0], ("y.csv", "1\n2\n3\n")];
     refuse(
         &with(""),

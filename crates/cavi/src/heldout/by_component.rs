@@ -133,7 +133,7 @@ impl Predictor<'_> {
     ) -> Option<Vec<R>> {
         let statement = self.model.statement_of(hidden.array)?;
         let copy = copy(self.model, &self.equations.symbols, statement).ok()?;
-        if self.reads_implicit(statement, &copy) {
+        if self.reads_implicit(statement, &copy, false) {
             let (equations, parameters) = self.written_out.get_or_init(|| self.write_out()).as_ref()?;
             let threads = Threads::new(self.threads.count());
             let other = Predictor { equations, parameters, threads, written_out: OnceLock::new(), ..*self };
@@ -173,7 +173,11 @@ impl Predictor<'_> {
     }
 
     /// The weights of all index latents, of those that have a factor of q when the entry was seen; and whether each is that before.
-    fn weights_when_seen(&self, statement: &Statement, copy: &mut Copy) -> Option<(Vec<Weights>, Vec<bool>)> {
+    pub(super) fn weights_when_seen(
+        &self,
+        statement: &Statement,
+        copy: &mut Copy,
+    ) -> Option<(Vec<Weights>, Vec<bool>)> {
         let mut weights = self.all_weights(statement, copy).ok()?;
         let mut is_prior = Vec::new();
         for (selection, weights) in copy.selections.iter().zip(&mut weights) {

@@ -2,7 +2,8 @@
 //!
 //! With `m` and `v` the mean and the variance of the entry given all latents, which its family states,
 //! `E y = E_q m` and `Var y = E_q v + Var_q m`. An index latent that selects the parameters of an entry is summed out:
-//! `m = sum_c w_c m_c`, `v = sum_c w_c (v_c + m_c^2) - m^2`. Of a row of counts given its total N, `m = N p` and
+//! `m = sum_c w_c m_c`, `v = sum_c w_c (v_c + m_c^2) - m^2`. The weights `w_c` are the q of the index latent; of one that belongs to an
+//! entry alone that the fit has not seen, they are the probabilities of its own statement, over which the average is taken. Of a row of counts given its total N, `m = N p` and
 //! `v = N p (1 - p)`.
 //!
 //! Where `m` is a sum of products of latents that are independent under q, `E_q m` is the same sum of products of their means, and
@@ -17,6 +18,7 @@ use std::sync::OnceLock;
 use cavi_algebra::{ArrayId, BlockId, Support};
 use cavi_executor::BoundArray;
 use cavi_families::{Argument, Moments, Prediction};
+use cavi_model::Statement;
 use cavi_numerics::Threads;
 use cavi_syntax::Diagnostic;
 
@@ -25,7 +27,7 @@ use super::draws::{Source, is_certain};
 use super::predict::{CHUNK, DRAWS, Kind, Part, Predictor, placed_letters};
 use crate::bind::Hidden;
 use crate::row_totals::RowTotals;
-use cavi_derivation::copy::copy;
+use cavi_derivation::copy::{Copy, copy};
 
 /// What entries of an array are expected to be, one number for each.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +38,27 @@ pub struct Expected {
     pub sd: Option<Vec<f64>>,
     /// Of entries that are classes the one of the greatest probability.
     pub class: Option<Vec<u32>>,
+}
+
+impl Expected {
+    /// These entries and others, each at its place among all.
+    fn beside(self, other: Expected, own: &[usize], theirs: &[usize]) -> Expected {
+        fn joined<T: std::marker::Copy + Default>(parts: [(Vec<T>, &[usize]); 2]) -> Vec<T> {
+            let mut all = vec![T::default(); parts.iter().map(|(values, _)| values.len()).sum()];
+            for (values, places) in parts {
+                values.into_iter().zip(places).for_each(|(value, place)| all[*place] = value);
+            }
+            all
+        }
+        Expected {
+            mean: joined([(self.mean, own), (other.mean, theirs)]),
+            sd: self.sd.zip(other.sd).map(|(sd, others)| joined([(sd, own), (others, theirs)])),
+            class: self
+                .class
+                .zip(other.class)
+                .map(|(class, others)| joined([(class, own), (others, theirs)])),
+        }
+    }
 }
 
 /// The numbers of each entry in a world, a column each: the probability of each class; or mean and variance.
@@ -65,9 +88,51 @@ impl Predictor<'_> {
         if let Some(block) = self.equations.block_of(array) {
             return self.latent(array, block, coordinates, draws).ok_or_else(|| refuse("they are implicit"));
         }
-        let mut copy =
-            copy(self.model, &self.equations.symbols, statement).map_err(|reason| refuse(&reason))?;
-        if self.reads_implicit(statement, &copy) {
+        let copy = copy(self.model, &self.equations.symbols, statement).map_err(|reason| refuse(&reason))?;
+        let mut selections = copy.selections.iter();
+        if !selections.any(|selection| self.belongs_to_entry(statement, &copy, selection)) {
+            return self.expect_alike(statement, copy, coordinates, draws, false, &refuse);
+        }
+        // What the fit has seen of an entry tells of its own index latent.
+        let shape = self.bound.shape(symbols, array);
+        let data = self.bound.array(array);
+        let is_seen = |entry: &usize| {
+            let place: Vec<usize> = coordinates.iter().map(|column| column[*entry] as usize).collect();
+            data.entry(&shape, &place).1
+        };
+        let count = coordinates.first().map_or(1, Vec::len);
+        let (seen, unseen): (Vec<usize>, Vec<usize>) = (0..count).partition(is_seen);
+        let part = |entries: &[usize], seen: bool| -> Result<Expected, Box<Diagnostic>> {
+            let column = |own: &Vec<u32>| entries.iter().map(|entry| own[*entry]).collect();
+            let coordinates: Vec<Vec<u32>> = coordinates.iter().map(column).collect();
+            self.expect_alike(statement, copy.clone(), &coordinates, draws, seen, &refuse)
+        };
+        if seen.is_empty() || unseen.is_empty() {
+            return self.expect_alike(
+                statement,
+                copy.clone(),
+                coordinates,
+                draws,
+                unseen.is_empty(),
+                &refuse,
+            );
+        }
+        Ok(part(&seen, true)?.beside(part(&unseen, false)?, &seen, &unseen))
+    }
+
+    /// The same of entries that the fit has seen, all of them or none.
+    fn expect_alike(
+        &self,
+        statement: &Statement,
+        mut copy: Copy,
+        coordinates: &[Vec<u32>],
+        draws: usize,
+        seen: bool,
+        refuse: &dyn Fn(&str) -> Box<Diagnostic>,
+    ) -> Result<Expected, Box<Diagnostic>> {
+        let array = statement.target;
+        let own = self.model.symbols.array(array);
+        if self.reads_implicit(statement, &copy, seen) {
             let written_out = self.written_out.get_or_init(|| self.write_out());
             let Some((equations, parameters)) = written_out else {
                 return Err(refuse("it reads a latent that is implicit, and has no factor of q of its own"));
@@ -76,7 +141,13 @@ impl Predictor<'_> {
             let other = Predictor { equations, parameters, threads, written_out: OnceLock::new(), ..*self };
             return other.expect(array, coordinates, draws);
         }
-        let weights = self.all_weights(statement, &mut copy).map_err(|reason| refuse(&reason))?;
+        let weights = match seen {
+            true => self
+                .weights_when_seen(statement, &mut copy)
+                .map(|(weights, _)| weights)
+                .ok_or_else(|| refuse("an index latent of it has no factor of q that could be read"))?,
+            false => self.all_weights(statement, &mut copy).map_err(|reason| refuse(&reason))?,
+        };
         let kind = match statement.family.prediction() {
             Prediction::Class => Kind::Class,
             Prediction::Units => Kind::Unit,

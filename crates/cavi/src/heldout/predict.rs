@@ -139,7 +139,7 @@ impl Predictor<'_> {
         };
         let mut copy =
             copy(self.model, &self.equations.symbols, statement).map_err(|reason| refuse(&reason))?;
-        if self.reads_implicit(statement, &copy) {
+        if self.reads_implicit(statement, &copy, false) {
             let written_out = self.written_out.get_or_init(|| self.write_out());
             let Some((equations, parameters)) = written_out else {
                 return Err(refuse("it reads a latent that is implicit, and has no factor of q of its own"));
@@ -283,15 +283,16 @@ impl Predictor<'_> {
         Some((equations, parameters))
     }
 
-    /// Whether a prediction reads a latent that has no factor of q among the parameters.
-    pub(super) fn reads_implicit(&self, statement: &Statement, copy: &Copy) -> bool {
+    /// Whether a prediction reads a latent that has no factor of q among the parameters. Of an entry that the fit has `seen` it reads the
+    /// factors of index latents that belong to the entry alone; else their statements.
+    pub(super) fn reads_implicit(&self, statement: &Statement, copy: &Copy, seen: bool) -> bool {
         let is_implicit = |array: ArrayId| {
             let stored = self.equations.block_of(array);
             self.model.symbols.array(array).kind == ArrayKind::Latent
                 && stored.is_none_or(|stored| self.equations.block(stored).mode == Mode::Implicit)
         };
         let mut found = copy.selections.iter().any(|selection| {
-            is_implicit(selection.index) && !self.belongs_to_entry(statement, copy, selection)
+            is_implicit(selection.index) && (seen || !self.belongs_to_entry(statement, copy, selection))
         });
         for argument in copy.arguments.iter().flatten() {
             latents_in(&argument.value, &mut |array| found |= is_implicit(array));
@@ -300,7 +301,7 @@ impl Predictor<'_> {
     }
 
     /// Whether a latent has an element for each entry of the data, and nothing else reads it.
-    fn belongs_to_entry(&self, statement: &Statement, copy: &Copy, selection: &Selection) -> bool {
+    pub(super) fn belongs_to_entry(&self, statement: &Statement, copy: &Copy, selection: &Selection) -> bool {
         let mut letters = Vec::new();
         selection.subscripts.iter().for_each(|subscript| subscript.letters(&mut letters));
         let own: BTreeSet<LetterId> =

@@ -186,11 +186,12 @@ pub fn bootstrap(
             asked.refits
         ));
     }
-    let variables = wanted
+    let variables: Vec<Variable> = wanted
         .iter()
         .enumerate()
         .map(|(place, own)| setting.variable(fit, own, &means, place, asked))
         .collect();
+    notes.extend(went_on(&wanted, &variables));
     let (method, how) = match &asked.draws {
         Draws::Fit => {
             ("bootstrap", "parametric bootstrap: fits to data that were drawn from the fit".to_owned())
@@ -206,6 +207,31 @@ pub fn bootstrap(
     };
     let what = format!("{} intervals ({form}) by {how}, {} of them", percent(asked.level), means.len());
     Ok(Intervals { method, what, level: asked.level, variables, notes })
+}
+
+/// By how many of the standard deviations of the refits a mean moves before the refits for a fit to be called unfinished.
+const MOVED: f64 = 0.5;
+
+/// What there is to say where the fit went on before its refits, so that its means are not those that the intervals stand about.
+fn went_on(wanted: &[Target], variables: &[Variable]) -> Option<String> {
+    let mut most = 0.0_f64;
+    let mut moved: Vec<&str> = Vec::new();
+    for (own, variable) in wanted.iter().zip(variables) {
+        let each = own.mean.values.iter().zip(&variable.intervals).filter(|(_, interval)| interval.sd > 0.0);
+        let far = each.map(|(at_rest, own)| (at_rest - own.mean).abs() / own.sd).fold(0.0, f64::max);
+        if far > MOVED {
+            moved.push(&variable.name);
+            most = most.max(far);
+        }
+    }
+    (!moved.is_empty()).then(|| {
+        format!(
+            "the fit had not come to rest: when it went on before its refits, {} moved by up to {most:.1} of the standard deviations \
+             here. `mean` is what the fit wrote, and the intervals stand about what it came to: fit again with more `--sweeps`, a \
+             smaller `--tol`, or `--accelerate auto`",
+            crate::bind::list(&moved)
+        )
+    })
 }
 
 /// The first name that is that of a latent of rows.

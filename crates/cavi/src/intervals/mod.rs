@@ -126,11 +126,20 @@ pub fn of_q(directory: &Path, names: &[String], level: f64) -> Result<Intervals,
     };
     let mut own: Vec<Variable> = Vec::new();
     let mut without: Vec<String> = Vec::new();
+    let mut reasons: Vec<&str> = Vec::new();
     for variable in &all {
         let name = variable.name.split('[').next().unwrap_or_default().to_owned();
         let Some(marginals) = &variable.marginals else {
             if !without.contains(&name) {
                 without.push(name);
+            }
+            let reason = match variable.parameter {
+                "value" => "points have no width",
+                "prob" => "what takes classes has probabilities",
+                _ => "those of single numbers of their factors are not worked out",
+            };
+            if !reasons.contains(&reason) {
+                reasons.push(reason);
             }
             continue;
         };
@@ -154,10 +163,11 @@ pub fn of_q(directory: &Path, names: &[String], level: f64) -> Result<Intervals,
     }
     if own.is_empty() {
         return Err(DataError::new(format!(
-            "q has no quantiles of {}: points have no width, and an index has probabilities",
-            crate::bind::list(&without.iter().map(String::as_str).collect::<Vec<_>>())
+            "q has no quantiles of {}: {}",
+            crate::bind::list(&without.iter().map(String::as_str).collect::<Vec<_>>()),
+            reasons.join("; ")
         ))
-        .help("`--bootstrap 200` has intervals of points too")
+        .help("`--bootstrap 200` has intervals of points, and of every latent that has a mean")
         .into());
     }
     let mut notes = vec![

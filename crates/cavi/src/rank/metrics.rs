@@ -449,7 +449,7 @@ impl Measuring<'_> {
                 let mut place: Vec<usize> = row.iter().map(|own| *own as usize).collect();
                 for item in 0..shape[ranked] {
                     place[ranked] = item;
-                    if is_there(array, &place) && !is_seen(data, &shape, &place) {
+                    if is_there(array, &place) && !is_seen(array, data, &shape, &place) {
                         coordinates.iter_mut().zip(&place).for_each(|(column, own)| column.push(*own as u32));
                         gains.push(own.get(&(item as u32)).copied().unwrap_or(0.0));
                     }

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cavi_algebra::{Array, ArrayId, LetterId, Support, dedup};
+use cavi_algebra::{Array, ArrayId, AxisId, LetterId, Support, dedup};
 use cavi_executor::BoundArray;
 use cavi_files::{Cell, CsvText, write_labels, write_npy, write_text_atomically};
 use serde_json::Value;
@@ -27,6 +27,25 @@ pub struct File {
     pub name: String,
     /// The path below the directory.
     pub path: PathBuf,
+}
+
+impl Simulated {
+    /// The axes whose labels stand in `axes/` and not in the files of the data, which are no tables: their names, to be given to a fit
+    /// of these files.
+    pub fn labelled(&self, files: &[File]) -> Vec<&str> {
+        let symbols = &self.model.symbols;
+        let without = files.iter().filter(|file| file.path.extension().is_none_or(|ending| ending != "csv"));
+        let arrays: Vec<&Array> =
+            without.filter_map(|file| symbols.find(&file.name)).map(|id| symbols.array(id)).collect();
+        let is_in = |axis: AxisId| {
+            let runs = |own: &&Array| own.letters.iter().any(|letter| symbols.letter(*letter).axis == axis);
+            arrays.iter().any(|own| runs(own) || own.support == Support::Index(axis))
+        };
+        let has_labels =
+            |axis: &AxisId| symbols.axis(*axis).parent.is_none() && self.labels.axes[axis.index()].is_some();
+        let axes = (0..symbols.axes.len()).map(AxisId::from).filter(has_labels);
+        axes.filter(|axis| is_in(*axis)).map(|axis| symbols.axis(axis).name.as_str()).collect()
+    }
 }
 
 /// The place of a directory of draws, held against other writers.

@@ -19,7 +19,7 @@ pub(super) fn assemble(
 ) -> Result<Content, FileError> {
     let Body { mut labels, values, lines, rows } = body;
     let dense = |shape, values, labels, lines| {
-        Ok(Content::Dense(Dense { shape, values, labels, lines: Some(lines) }))
+        Ok(Content::Dense(Dense { shape, values, labels, rows_are: None, lines: Some(lines) }))
     };
     match layout {
         Layout::Matrix { .. } => {
@@ -41,7 +41,11 @@ pub(super) fn assemble(
                 Some(header) => Some(column_labels(&header[first..], first)?),
                 None => None,
             };
-            dense(vec![rows, table.width - first], values, vec![row_labels, column_labels], lines)
+            let named = table.header.as_ref().filter(|_| first == 1).map(|header| header[0].text());
+            let rows_are = named.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+            let shape = vec![rows, table.width - first];
+            let labels = vec![row_labels, column_labels];
+            Ok(Content::Dense(Dense { shape, values, labels, rows_are, lines: Some(lines) }))
         }
         Layout::Row => dense(vec![table.width], values, vec![None], lines),
         Layout::Vector { .. } if options.dimensions.is_empty() => {

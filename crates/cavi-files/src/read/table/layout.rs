@@ -191,6 +191,54 @@ fn whole_columns(table: &Table<'_>) -> Result<Vec<bool>, FileError> {
     Ok(whole)
 }
 
+/// Tables with more columns are rows by columns, whatever stands in them.
+const FEW: usize = 8;
+
+/// What to do about rows by columns of few columns in which columns behind the first are text: the table is long under other names, or
+/// has a column that is no part of the array. `None` where none is.
+pub(super) fn text_among_numbers(table: &Table<'_>, dimensions: &[Dimension<'_>]) -> Option<String> {
+    if table.width > FEW {
+        return None;
+    }
+    let (mut records, mut fields) = (table.records.clone(), Vec::new());
+    // What the first line holds, and the second does too.
+    let mut is_text = vec![true; table.width];
+    for _ in 0..2 {
+        match records.next(&mut fields) {
+            Ok(Some(_)) if fields.len() == table.width => {
+                is_text
+                    .iter_mut()
+                    .zip(&fields)
+                    .for_each(|(own, field)| *own &= !field.is_number_or_missing());
+            }
+            _ => break,
+        }
+    }
+    let texts: Vec<usize> = (0..table.width).filter(|column| is_text[*column]).collect();
+    if texts.len() >= dimensions.len() && table.width > dimensions.len() {
+        let names = header_names(dimensions);
+        let mut parts: Vec<String> = names
+            .iter()
+            .zip(&texts)
+            .map(|(name, column)| format!("{name}:{}", table.name(*column)))
+            .collect();
+        let value =
+            (0..table.width).find(|column| !texts.contains(column) && !is_row_index(&table.name(*column)));
+        parts.push(format!("value:{}", value.map_or_else(|| "COLUMN".to_owned(), |value| table.name(value))));
+        return Some(format!(
+            "`--columns NAME={}` if each line is one entry; else the header of a long table names every axis: {}",
+            parts.join(","),
+            list(&names)
+        ));
+    }
+    let text = texts.into_iter().find(|column| *column > 0)?;
+    let (name, axes) = (quote(table.name(text).as_bytes()), list(&header_names(dimensions)));
+    Some(format!(
+        "rows by columns are numbers, behind one first column of row labels: leave {name} out, or make it the first column with an \
+         empty name; the header of a long table names every axis: {axes}"
+    ))
+}
+
 /// What `--columns` may say of a table: the columns of these dimensions, the first ids that remain for the others, and for the
 /// value the first column that remains.
 fn columns_line(table: &Table<'_>, options: &ReadOptions<'_>, positions: &[Option<usize>]) -> String {

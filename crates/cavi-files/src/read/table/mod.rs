@@ -18,11 +18,13 @@ pub(crate) use layout::named_column;
 use layout::{Layout, header_names, is_row_index, layout};
 use lines::refuse_other_separator;
 pub(crate) use lines::{is_header, separator};
+use numbers::Numbers;
 
 mod assemble;
 pub(crate) mod blanks;
 mod layout;
 mod lines;
+mod numbers;
 mod unreadable;
 
 /// The first line of a table, and where its entries start.
@@ -253,7 +255,7 @@ fn body(
     let mut records = table.records.clone();
     let mut fields = Vec::new();
     let mut label_columns: Vec<Collector<'_>> = labels.iter().map(|_| Collector::default()).collect();
-    let mut numbers = Vec::new();
+    let mut numbers = Numbers::new(values.len());
     let mut texts = Collector::default();
     let mut lines = Lines::new(if values.is_empty() { 1 } else { values.len() });
     let mut rows = 0;
@@ -275,7 +277,7 @@ fn body(
                 .map_err(|error| error.at_line(line).in_column(quote(table.name(column).as_bytes())))?;
             collector.push(text);
         }
-        for &column in values {
+        for (place, &column) in values.iter().enumerate() {
             let field = &fields[column];
             if options.wanted == Wanted::Text {
                 let text = field.text();
@@ -287,9 +289,8 @@ fn body(
                     texts.push(text);
                 }
             } else {
-                numbers.push(field.cell().ok_or_else(|| {
-                    unreadable::error(field).at_line(line).in_column(column_name(table, column))
-                })?);
+                let name = || column_name(table, column);
+                numbers.push(place, field).map_err(|error| error.at_line(line).in_column(name()))?;
             }
         }
         lines.push(line);
@@ -297,7 +298,7 @@ fn body(
     }
     let values = match options.wanted {
         Wanted::Text => Values::Text(texts.finish()),
-        Wanted::Numbers | Wanted::Positions | Wanted::Optional => Values::Numbers(numbers),
+        Wanted::Numbers | Wanted::Positions | Wanted::Optional => Values::Numbers(numbers.finish()),
     };
     Ok(Body { labels: label_columns.into_iter().map(Collector::finish).collect(), values, lines, rows })
 }
@@ -330,10 +331,12 @@ fn advise(error: FileError, layout: &Layout, table: &Table<'_>, dimensions: &[Di
         return error;
     }
     match (&table.header, layout) {
-        (Some(_), Layout::Matrix { .. }) => error.with_help(format!(
-            "the header of a long table names every axis: {}",
-            list(&header_names(dimensions))
-        )),
+        (Some(_), Layout::Matrix { .. }) => {
+            let help = layout::text_among_numbers(table, dimensions).unwrap_or_else(|| {
+                format!("the header of a long table names every axis: {}", list(&header_names(dimensions)))
+            });
+            error.with_help(help)
+        }
         (None, _) if error.found.starts_with('`') => {
             error.with_help("a first line of numbers and empty fields is no header")
         }

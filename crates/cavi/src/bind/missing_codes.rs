@@ -1,0 +1,72 @@
+//! Numbers that most likely stand for a missing value: -999 among measurements from 0 to 20.
+
+use cavi_algebra::{ArrayKind, Support, Symbols};
+use cavi_files::{Content, Values};
+
+use super::pieces::Piece;
+use super::read_back::number;
+
+/// What a file says that holds such a number: one of nines alone, two of them or more, of either sign, that stands twice or more, below or above all
+/// others by more than these are apart.
+pub(super) fn warning(symbols: &Symbols, piece: &Piece) -> Option<String> {
+    let array = symbols.array(piece.array);
+    let is_amount =
+        matches!(array.support, Support::Real | Support::Positive | Support::Nonnegative | Support::Count);
+    if array.kind != ArrayKind::Data || !is_amount {
+        return None;
+    }
+    let values = match &piece.content {
+        Content::Dense(dense) => numbers(&dense.values)?,
+        Content::Long(long) => numbers(&long.values.as_ref()?.1)?,
+        Content::Coordinates(coordinates) => &coordinates.values,
+        Content::Documents(_) => return None,
+    };
+    let (low, high) = range(values, None)?;
+    let code = [low, high].into_iter().find(|own| is_of_nines(*own))?;
+    let count = values.iter().filter(|own| **own == code).count();
+    let (least, greatest) = range(values, Some(code))?;
+    let gap = if code < least { least - code } else { code - greatest };
+    (count > 1 && gap > greatest - least).then(|| {
+        format!(
+            "{}: {code} stands {count} times, and all other values lie from {} to {}: it may stand for a missing value\n  help: \
+             write `NA` or nothing in its place, with `absent = NA` in the declaration of `{}`",
+            piece.name(),
+            number(least),
+            number(greatest),
+            array.name
+        )
+    })
+}
+
+fn numbers(values: &Values) -> Option<&[f64]> {
+    match values {
+        Values::Numbers(numbers) => Some(numbers),
+        Values::Text(_) => None,
+    }
+}
+
+/// The least and the greatest of finite numbers, one that is left out apart.
+fn range(values: &[f64], without: Option<f64>) -> Option<(f64, f64)> {
+    let kept = values.iter().copied().filter(|own| own.is_finite() && Some(*own) != without);
+    kept.fold(None, |range, own| match range {
+        None => Some((own, own)),
+        Some((low, high)) => Some((own.min(low), own.max(high))),
+    })
+}
+
+/// Whether a number is written with the digit 9 alone, twice or more: 99, -999.
+fn is_of_nines(value: f64) -> bool {
+    let digits = value.abs().to_string();
+    digits.len() > 1 && digits.bytes().all(|digit| digit == b'9')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_of_nines;
+
+    #[test]
+    fn codes_are_of_nines_alone() {
+        assert!([99.0, -99.0, 999.0, -9999.0].into_iter().all(is_of_nines));
+        assert!(![9.0, -9.0, 98.0, 99.9, 990.0, 0.99, 1e30].into_iter().any(is_of_nines));
+    }
+}
