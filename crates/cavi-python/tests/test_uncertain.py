@@ -149,6 +149,14 @@ def test_a_bootstrap_is_interrupted(fitted):
     assert time.monotonic() - begun < 30
 
 
+def test_importance_weights_are_interrupted(fitted):
+    threading.Timer(1.0, lambda: signal.raise_signal(signal.SIGINT)).start()
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        fitted.check_fit(draws=20, k_hat=10_000_000, threads=1)
+    assert time.monotonic() - begun < 30
+
+
 def test_a_fit_is_checked_as_by_the_command_line(files, fitted):
     folder, _, _ = files
     told = json.loads(command("check-fit", folder / "fit", "--draws", 30, "--k-hat", 200, "--seed", 2, "--json"))
