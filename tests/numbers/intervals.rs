@@ -1,6 +1,12 @@
 //! Intervals of every program: they are made or refused with a reason, with the same bits for any number of threads.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
 use cavi::bind::Binding;
+use cavi::check_fit::{self, Asked};
 use cavi::directory::Stored;
 use cavi::heldout::HeldOut;
 use cavi::intervals::{Bootstrap, Draws, Form, Intervals, bootstrap};
@@ -82,4 +88,62 @@ fn every_program_has_a_bootstrap_or_a_reason() {
         }
     }
     assert!(made > 60, "only {made}: {}", reasons.join("\n"));
+}
+
+/// What a fit to other data that moves nothing, or that never ends, would say of the spread is no interval.
+#[test]
+fn refits_need_a_sweep_and_a_tolerance() {
+    let program =
+        programs().into_iter().find(|own| fitted(own, 3).is_some()).expect("a program that is fitted");
+    let fit = fitted(&program, 3).expect("it is fitted");
+    let run = |sweeps: u64, tolerance: f64| {
+        let asked = Bootstrap {
+            refits: 3,
+            draws: Draws::Fit,
+            form: Form::Percentile,
+            names: Vec::new(),
+            level: 0.8,
+            seed: 1,
+            threads: 1,
+            sweeps: Some(sweeps),
+            tolerance,
+            stop: None,
+        };
+        bootstrap(&fit, &asked, &|_| ()).map_err(|error| reason(&error))
+    };
+    for (sweeps, tolerance, option) in [
+        (0, 1e-8, "--sweeps 0"),
+        (3, -1.0, "--tol -1"),
+        (3, f64::NAN, "--tol NaN"),
+        (3, f64::INFINITY, "--tol inf"),
+    ] {
+        let found = run(sweeps, tolerance).expect_err("nothing is said of the spread");
+        assert!(found.contains(option), "{found}");
+    }
+    run(3, 0.0).expect("fits of three sweeps");
+}
+
+/// A check that is stopped ends, also where it evaluates importance weights.
+#[test]
+fn a_check_is_stopped() {
+    let stop = Arc::new(AtomicBool::new(false));
+    let program = programs().into_iter().find(|own| own.name == "normal_mean").expect("a program");
+    let fit = fitted(&program, 3).expect("it is fitted");
+    let asked = Asked {
+        statistics: Vec::new(),
+        draws: 20,
+        by: None,
+        seed: 1,
+        threads: 1,
+        weights: Some(4_000_000),
+        stop: Some(Arc::clone(&stop)),
+    };
+    let found = thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(300));
+            stop.store(true, Ordering::Relaxed);
+        });
+        check_fit::check(&fit, &asked)
+    });
+    assert!(matches!(found, Err(Error::Stopped)), "{found:?}");
 }

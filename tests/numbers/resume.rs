@@ -1,13 +1,15 @@
 //! A fit that is interrupted and resumed has the bits of one that is not, wherever it is interrupted.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use cavi::bind::Binding;
 use cavi::checkpoint::{Checkpoints, Found, find};
 use cavi::{Control, Error, Fit, Problem, Settings, prepare};
 use cavi_syntax::ast::Allocations;
-use cavi_tests::support::{Shape, programs, random_bound};
+use cavi_tests::support::{Ready, Shape, bundled, programs, random_bound};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -132,6 +134,15 @@ fn fits_by_passes_are_resumed_to_the_same_bits() {
                 ..Settings::default()
             };
             let Ok(whole) = problem.fit(&settings, &mut |_| Control::Continue) else { continue };
+            // Stopped before it has moved anything.
+            let stop = Some(Arc::new(AtomicBool::new(true)));
+            let stopped = Settings { stop, ..settings.clone() };
+            let (own, _) = part(&problem, &stopped, &out, Duration::MAX, usize::MAX).expect("it begins");
+            assert!(own.interrupted, "{}, {}", program.name, axis.name);
+            let (own, was_found) =
+                part(&problem, &settings, &out, Duration::MAX, usize::MAX).expect("it goes on");
+            assert!(was_found && facts(&own) == facts(&whole), "{}, {}", program.name, axis.name);
+            cavi::checkpoint::remove(&out).expect("checkpoints are removed");
             let own = in_parts(&problem, &settings, &out, Duration::MAX, &[4, 9]);
             cavi::checkpoint::remove(&out).expect("checkpoints are removed");
             let (fit, count) = own.expect("the whole fit succeeds");
@@ -142,4 +153,40 @@ fn fits_by_passes_are_resumed_to_the_same_bits() {
         }
     }
     assert!(fitted > 60 && parts > 3 * fitted && passes > 60, "{fitted} {parts} {passes}");
+}
+
+/// A run that has come to its last sweep in its passes is kept as one that has ended: it is not run again.
+#[test]
+fn a_run_that_ends_in_its_passes_is_not_run_again() {
+    let program = Ready::built_in("lda", &[("topic", 3.0)], bundled("lda", &[]));
+    let problem = program.problem();
+    let directory = tempfile::tempdir().expect("a directory");
+    let out = directory.path().join("o");
+    let settings = Settings {
+        batch: Some(problem.batch("doc=4").expect("documents can be cut")),
+        allocations: Some(Allocations::Ordinary),
+        warmup: Some(Vec::new()),
+        sweeps: Some(2),
+        restarts: Some(2),
+        ..Settings::default()
+    };
+    let run = |most: usize| {
+        let found = find(&out, problem, &settings).expect("what is there is of this fit");
+        let earlier = if let Found::Runs(earlier) = found { Some(earlier) } else { None };
+        let checkpoints = Checkpoints::new(&out, Some(Duration::MAX), earlier, problem, &settings);
+        let settings = Settings { checkpoints: Some(checkpoints), ..settings.clone() };
+        let mut seen = Vec::new();
+        let fit = problem.fit(&settings, &mut |progress| {
+            seen.push((progress.restart, progress.sweep));
+            if seen.len() < most { Control::Continue } else { Control::Stop }
+        });
+        (fit.expect("it fits"), seen)
+    };
+    let (whole, seen) = run(usize::MAX);
+    assert_eq!(seen, [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]);
+    cavi::checkpoint::remove(&out).expect("checkpoints are removed");
+    assert!(run(5).0.interrupted);
+    let (fit, seen) = run(usize::MAX);
+    assert_eq!(seen, [(1, 1), (1, 2)]);
+    assert!(!fit.interrupted && facts(&fit) == facts(&whole));
 }

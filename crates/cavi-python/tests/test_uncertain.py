@@ -102,6 +102,17 @@ def test_draws_go_to_arviz(fitted):
     assert posterior["w[rna]"].shape == (1, 5, 4) and posterior["w[protein]"].shape == (1, 5, 2)
 
 
+def test_axes_may_have_the_names_of_dimensions_of_arviz():
+    text = REGRESSION.replace("axis case", "axis draw").replace("axis feature", "axis chain")
+    features = RANDOM.normal(size=(12, 3))
+    fit = cavi.fit(text, x=features, y=features @ [1.0, -2.0, 0.0], sweeps=5, seed=1)
+    drawn = fit.sample(draws=7, seed=2)
+    assert drawn["mean"].dims == ("draw_", "draw") and drawn["b"].dims == ("draw", "chain")
+    posterior = fit.to_arviz(draws=7, seed=2).posterior
+    assert posterior["mean"].dims == ("chain", "draw", "draw_axis") and posterior["b"].dims == ("chain", "draw", "chain_axis")
+    np.testing.assert_array_equal(posterior["mean"].to_numpy()[0], drawn["mean"].to_numpy())
+
+
 @pytest.mark.parametrize(
     ("options", "arguments"),
     [
@@ -124,6 +135,8 @@ def test_intervals_refuse_what_is_no_question(fitted):
     for options, word in [
         ({"level": 90}, "level"),
         ({"bootstrap": 1}, "at least 2"),
+        ({"bootstrap": 5, "sweeps": 0}, "sweeps 0"),
+        ({"bootstrap": 5, "tol": -1.0}, "tol -1"),
         ({"bootstrap": 5, "linear_response": True}, "two methods"),
         ({"rows": "case"}, "bootstrap"),
         ({"bootstrap": 5, "form": "bca"}, "bca"),
@@ -144,6 +157,14 @@ def test_a_bootstrap_is_interrupted(fitted):
     begun = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         fitted.intervals(bootstrap=10_000_000, threads=1)
+    assert time.monotonic() - begun < 30
+
+
+def test_importance_weights_are_interrupted(fitted):
+    threading.Timer(1.0, lambda: signal.raise_signal(signal.SIGINT)).start()
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        fitted.check_fit(draws=20, k_hat=10_000_000, threads=1)
     assert time.monotonic() - begun < 30
 
 

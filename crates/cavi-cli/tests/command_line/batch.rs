@@ -61,3 +61,35 @@ fn what_has_no_shards_is_told() {
         assert!(!directory.join("o").exists(), "{options:?}");
     }
 }
+
+/// Effects of rows and of columns with missing entries: a sum over the entries of a row's shard of an effect that all share is that
+/// effect, as often as it occurs. The fit comes to the bound that sweeps come to.
+#[test]
+fn crossed_effects_with_missing_entries_have_shards() {
+    let directory = scratch("batch_crossed");
+    let model = "axis user[u]\naxis item[i]\ndata r[u, i] : real, absent = NA\n\
+        mu ~ Normal(0, sd = 10)\na[u] ~ Normal(0, sd = 1)\nc[i] ~ Normal(0, sd = 1)\ntau ~ Gamma(1, rate = 1)\n\
+        r[u, i] ~ Normal(mu + a[u] + c[i], prec = tau)\n";
+    fs::write(directory.join("m.cavi"), model).unwrap();
+    let entry = |place: usize| {
+        let (user, item) = (place / 7, place % 7);
+        let is_there = (user * 5 + item * 3) % 4 != 0;
+        let value = (user % 4) as f64 - (item % 3) as f64 + ((place * 37) % 11) as f64 / 10.0;
+        is_there.then(|| format!("u{user},i{item},{value}\n"))
+    };
+    let entries: String = (0..20 * 7).filter_map(entry).collect();
+    fs::write(directory.join("r.csv"), format!("user,item,r\n{entries}")).unwrap();
+    let bound = |batch: &str| {
+        let fit = ["fit", "m.cavi", "--data", "r=r.csv", "--tol", "1e-12", "--sweeps", "2000", "--verify"];
+        let output = cavi(&directory, &[&fit[..], &["--batch", batch, "--force", "--out", "o"]].concat());
+        assert!(output.status.success(), "{batch}: {}", text(&output.stderr));
+        let trace = fs::read_to_string(directory.join("o/trace.csv")).unwrap();
+        assert_eq!(trace.contains(",batch\n"), batch != "none", "{trace}");
+        trace.lines().last().unwrap().split(',').nth(1).unwrap().parse::<f64>().unwrap()
+    };
+    let sweeps = bound("none");
+    for batch in ["user=3", "item=3"] {
+        let passes = bound(batch);
+        assert!((passes - sweeps).abs() < 1e-6 * sweeps.abs(), "{batch}: {passes} and {sweeps}");
+    }
+}

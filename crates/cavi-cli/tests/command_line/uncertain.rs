@@ -160,6 +160,7 @@ fn linear_response_has_the_covariance_of_a_normal_posterior() {
     let (shown, noted) = succeed(&directory, &["intervals", "fit"]);
     assert!(shown.contains("90 % intervals of q") && noted.contains("narrower than the posterior's"));
     let q = deviations(&json(&directory, &["intervals", "fit"]));
+    assert_eq!(deviations(&json(&directory, &["intervals", "fit", "b", "b"])), q, "asked for twice");
     assert!(q.iter().zip(narrow).all(|(own, narrow)| (own / narrow - 1.0).abs() < 1e-6));
     let table = lines(&directory, "fit/intervals/b.csv");
     assert_eq!(table[0], ["p", "mean", "sd", "low", "high", "level", "method"]);

@@ -68,6 +68,8 @@ pub fn eliminate(lowering: &mut Lowering, mut whole: Contraction) -> Contraction
 /// sum_e y_e z[n(e), k] w[m(e), k] = sum_mk w[m, k] (sum_{e: m(e) = m} y_e z[n(e), k])
 /// ```
 ///
+/// Where nothing belongs to positions of the axis, the sum is a number of positions: `sum_e w[m(e)] = sum_m w[m] #{e: m(e) = m}`.
+///
 /// A contraction stays as it is where what is shared, or the result, depends on the summed letter otherwise than through one table.
 fn sum_apart(lowering: &mut Lowering, mut whole: Contraction, axis: AxisId) -> Contraction {
     let symbols = &lowering.symbols;
@@ -82,7 +84,7 @@ fn sum_apart(lowering: &mut Lowering, mut whole: Contraction, axis: AxisId) -> C
         whole.operands.iter().map(|operand| follows_shared(lowering, operand.node, axis)).collect();
     let has = |place: usize| whole.operands[place].dims.iter().any(|index| index.letter == over);
     let own: Vec<usize> = (0..shared.len()).filter(|place| !shared[*place] && has(*place)).collect();
-    if own.is_empty() || !shared.contains(&true) {
+    if !shared.contains(&true) {
         return whole;
     }
     let is_own = |place: usize| own.contains(&place);
@@ -96,6 +98,12 @@ fn sum_apart(lowering: &mut Lowering, mut whole: Contraction, axis: AxisId) -> C
         [Some(table)] => Some(*table),
         _ => return whole,
     };
+    if own.is_empty() {
+        return match table {
+            Some(table) => counted(lowering, whole, over, table),
+            None => whole,
+        };
+    }
     // The letters of the sum: those that are read outside, then those that are not.
     let outside = |letter: usize| is_kept(letter) || indices().any(|index| index.letter == letter);
     let letters: BTreeSet<usize> = own
@@ -139,6 +147,22 @@ fn sum_apart(lowering: &mut Lowering, mut whole: Contraction, axis: AxisId) -> C
     whole.operands = rest;
     compact(&mut whole);
     sum_apart(lowering, whole, axis)
+}
+
+/// The sum over a letter on which nothing depends but through a table: each value counts as often as the table has it.
+fn counted(lowering: &mut Lowering, mut whole: Contraction, over: usize, table: MapId) -> Contraction {
+    let image = lowering.maps.image(table);
+    let mut counts = vec![0.0; image.size];
+    lowering.maps.table(table).iter().for_each(|value| counts[*value as usize] += 1.0);
+    let label = format!("how often {table:?} has each value");
+    let node = lowering.node(Operation::Static(label), vec![image], || counts);
+    let number = whole.letters.len();
+    let dims = whole.operands.iter_mut().flat_map(|operand| &mut operand.dims).chain(&mut whole.output);
+    dims.filter(|index| index.letter == over).for_each(|index| *index = Index::letter(number));
+    whole.letters.push(image);
+    whole.operands.push(Access { node, dims: vec![Index::letter(number)] });
+    compact(&mut whole);
+    whole
 }
 
 /// Whether a node follows from what all shards of an axis share, allocations at its positions held.

@@ -36,8 +36,9 @@ class Uncertainty:
         """Draws from q of latents, and of deterministic names by those of what they read.
 
         A dictionary with an array for each name, the draws as its first dimension: with labels, as ``xarray.DataArray``, where xarray is
-        installed, else of NumPy. Of ragged variables there is a dictionary with an array for each group. Draws of a class are its
-        positions, from 0. ``names`` picks some; of a single name its array comes back.
+        installed, else of NumPy. That dimension is called ``draw``, or ``draw_`` where an axis of the program has this name. Of ragged
+        variables there is a dictionary with an array for each group. Draws of a class are its positions, from 0. ``names`` picks some; of a
+        single name its array comes back.
 
         q takes factors apart: draws of different factors do not depend on each other as those of the posterior would.
         """
@@ -59,7 +60,8 @@ class Uncertainty:
         """Draws from q as ArviZ has them, for its plots and summaries.
 
         They are independent draws from q and no Markov chain: R-hat and effective sample sizes say nothing about them. Groups of
-        ragged variables are variables of their own, ``w[rna]``.
+        ragged variables are variables of their own, ``w[rna]``, and axes that have the names of ArviZ's own are called ``draw_axis`` and
+        ``chain_axis``. ArviZ is installed by itself, ``pip install arviz``.
         """
         import arviz
         import xarray
@@ -74,6 +76,7 @@ class Uncertainty:
         for name, own in flat.items():
             if not isinstance(own, xarray.DataArray):
                 raise _core.UsageError(f"to_arviz(): {name} has an axis twice, which has no place in ArviZ; names= picks others")
+        flat = {name: _renamed(own) for name, own in flat.items()}
         dataset = xarray.Dataset(flat).expand_dims(chain=[0])
         dataset.attrs = {"what": "independent draws from q, the variational posterior: R-hat says nothing about them"}
         convert = getattr(arviz, "convert_to_inference_data", None) or arviz.convert_to_datatree
@@ -101,10 +104,10 @@ class Uncertainty:
     ):
         """Intervals of latents: a table with labels, ``mean``, ``sd``, ``low``, ``high``, ``level`` and ``method``.
 
-        ``of`` names one latent, whose table comes back, or several; else a dictionary with a table for each. Without a method they are
-        quantiles of q, which are too narrow. ``bootstrap=200`` fits so many data sets again that are drawn from the fit, or with
-        ``rows="user"`` rows that are drawn from the data with replacement. ``linear_response=True`` corrects the variances of q by how
-        its means answer to a small change of the model.
+        ``of`` names one latent, whose table comes back, or several; else a dictionary with a table for each, of all latents by q and of those
+        that rows share by the other methods. Without a method they are quantiles of q, which are too narrow. ``bootstrap=200`` fits so many
+        data sets again that are drawn from the fit, or with ``rows="user"`` rows that are drawn from the data with replacement.
+        ``linear_response=True`` corrects the variances of q by how its means answer to a small change of the model.
         """
         # The quantiles of q need no data.
         looks = bootstrap is not None or linear_response
@@ -233,8 +236,14 @@ def _apart(name, groups):
     }
 
 
+def _renamed(array):
+    """The draws as the dimension ``draw``, where no axis is called as a dimension of ArviZ."""
+    names = {dim: f"{dim}_axis" for dim in array.dims[1:] if dim in ("chain", "draw")}
+    return array.rename({**names, array.dims[0]: "draw"})
+
+
 def _with_draws(array, axes):
-    """Draws with labels, where xarray is installed and no axis stands twice."""
+    """Draws with labels, where xarray is installed and no axis stands twice; the dimension of the draws has a name that no axis has."""
     try:
         import xarray
     except ImportError:
@@ -242,7 +251,8 @@ def _with_draws(array, axes):
     names = [axis for axis, _ in axes]
     if len(dict.fromkeys(names)) < len(names):
         return array
-    return xarray.DataArray(array, dims=["draw", *names], coords=dict(axes))
+    draw = "draw_" if "draw" in names else "draw"
+    return xarray.DataArray(array, dims=[draw, *names], coords=dict(axes))
 
 
 class Calibration:

@@ -178,7 +178,7 @@ fn weights(fit: &Reopened, asked: &Asked) -> Result<Weights, String> {
         ));
     }
     let draws = asked.weights.unwrap_or(DRAWS);
-    let logs = log_weights(fit, asked.seed, draws, asked.threads)?;
+    let logs = log_weights(fit, asked.seed, draws, asked.threads, &|| is_stopped(asked.stop.as_ref()))?;
     let count = logs.len() as f64;
     let mean = logs.iter().sum::<f64>() / count;
     let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (count - 1.0);
@@ -235,6 +235,9 @@ pub fn check(fit: &Reopened, asked: &Asked) -> Result<Checked, Error> {
     }
     let rows = statistics_of(fit, asked)?;
     let q = weights(fit, asked);
+    if is_stopped(asked.stop.as_ref()) {
+        return Err(Error::Stopped);
+    }
     Ok(Checked { rows, q, draws: asked.draws, seed: asked.seed })
 }
 

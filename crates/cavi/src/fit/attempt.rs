@@ -41,6 +41,17 @@ pub(super) struct Sweeps<'e> {
     pub(super) peak_bytes: usize,
 }
 
+/// What came before the sweeps of a run that are left.
+#[derive(Clone, Copy)]
+struct Before {
+    /// The callback stopped a warm-up or a pass, which has written its checkpoint.
+    stopped: bool,
+    /// A checkpoint has its end.
+    ended: bool,
+    /// The callback has seen the last row.
+    told: bool,
+}
+
 /// When a run last wrote a checkpoint.
 pub(super) struct Clock<'c> {
     checkpoints: Option<&'c Checkpoints>,
@@ -196,7 +207,7 @@ impl Context<'_> {
         if !is_warm && in_passes.is_none() {
             begun = self.warm_up((restart, threads), begun, place, &mut clock, callback)?;
         }
-        let Begun { parameters, trace, peak_bytes, mut stopped } = begun;
+        let Begun { parameters, trace, peak_bytes, stopped } = begun;
         let precision = self.settings.precision;
         let mut executor = Executor::stored(self.swept, bound, parameters, threads, precision)
             .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
@@ -205,6 +216,8 @@ impl Context<'_> {
             None => self.first(&mut executor, trace, peak_bytes, warnings)?,
             Some(own) => self.again(&mut executor, own, trace, warnings)?,
         };
+        let ended = is_warm && sweeps.done() > 0 && self.is_over(&sweeps);
+        let mut before = Before { stopped, ended, told: ended };
         if let Some(cut) = cut.filter(|_| !stopped) {
             let from = executor.parameters().clone();
             sweeps.peak_bytes = sweeps.peak_bytes.max(executor.peak_bytes());
@@ -217,14 +230,14 @@ impl Context<'_> {
                 warnings,
                 callback,
             )?;
-            stopped = passed.stopped;
+            before = Before { stopped: passed.stopped, told: true, ..before };
             sweeps.peak_bytes = sweeps.peak_bytes.max(passed.peak_bytes);
             executor = Executor::stored(self.swept, bound, passed.parameters, threads, precision)
                 .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
             self.go_on(&mut executor, &mut sweeps, warnings)?;
         }
         let (interrupted, failure) =
-            self.sweeps((restart, stopped), &mut executor, &mut sweeps, &mut clock, warnings, callback)?;
+            self.sweeps((restart, before), &mut executor, &mut sweeps, &mut clock, warnings, callback)?;
         let Sweeps { mut trace, mut elbo, converged, peak_bytes, .. } = sweeps;
         // A fit that was stopped between two evaluations of the bound still says where it stands.
         if let Some(row) = trace.last_mut().filter(|row| row.elbo.is_none()) {
@@ -372,25 +385,27 @@ impl Context<'_> {
         Ok(Sweeps { trace, elbo, small, converged, accelerator, moved: own, peak_bytes: snapshot.peak_bytes })
     }
 
+    /// Whether a run has no sweep left.
+    pub(super) fn is_over(&self, own: &Sweeps<'_>) -> bool {
+        own.converged || own.done() == self.resolved.sweeps
+    }
+
     /// The sweeps of a run that are left. Returns whether it was interrupted, and what ended it early.
     fn sweeps(
         &self,
-        (restart, stopped): (u64, bool),
+        (restart, before): (u64, Before),
         executor: &mut Executor<'_>,
         own: &mut Sweeps<'_>,
         clock: &mut Clock<'_>,
         warnings: &mut Vec<Diagnostic>,
         callback: Watch<'_>,
     ) -> Result<(bool, Option<Diagnostic>), Lost> {
-        let last = self.resolved.sweeps;
         let earlier = own.trace.last().map_or(0.0, |row| row.seconds);
-        let is_over = |own: &Sweeps<'_>| own.converged || own.done() == last;
-        let had_ended = own.done() > 0 && is_over(own);
-        let stops = !had_ended && self.tell(restart, &own.trace, 0, callback) == Control::Stop;
-        let mut interrupted = stops || stopped;
+        let stops = !before.told && self.tell(restart, &own.trace, 0, callback) == Control::Stop;
+        let mut interrupted = stops || before.stopped;
         let mut failure = None;
         let begin = Instant::now();
-        while !interrupted && !is_over(own) {
+        while !interrupted && !self.is_over(own) {
             let sweep = own.done() + 1;
             let (elbo, accelerator) = (own.elbo, &mut own.accelerator);
             let mut once = |executor: &mut Executor<'_>| self.sweep(executor, sweep);
@@ -420,13 +435,13 @@ impl Context<'_> {
             let seconds = || earlier + begin.elapsed().as_secs_f64();
             self.note(executor, own, sweep, &seconds, warnings)?;
             let stops = self.tell(restart, &own.trace, 0, callback) == Control::Stop;
-            interrupted = stops && !is_over(own);
-            if !interrupted && !is_over(own) {
+            interrupted = stops && !self.is_over(own);
+            if !interrupted && !self.is_over(own) {
                 clock.tick(restart, false, || own.snapshot(executor));
             }
         }
-        // A warm-up that was stopped has written its own; what failed fails again.
-        if failure.is_none() && !stopped && !had_ended {
+        // What failed fails again.
+        if failure.is_none() && !before.stopped && !before.ended {
             if interrupted {
                 clock.tick(restart, true, || own.snapshot(executor));
             } else if let Some(checkpoints) = clock.checkpoints {

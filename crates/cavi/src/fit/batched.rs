@@ -92,6 +92,8 @@ impl Context<'_> {
             passes.map_err(|unplanned| Lost::from(self.refused(&unplanned.0)))
         };
         let mut passes = begin(&from)?;
+        // A run that was stopped in its first pass begins that pass anew.
+        let resumed = resumed.filter(|_| own.done() > 0);
         let mut afresh = match resumed {
             Some(Midway { afresh, .. }) => {
                 passes.begin(None).map_err(|trouble| self.failed(&trouble, own.done()))?;
@@ -101,21 +103,18 @@ impl Context<'_> {
             }
             None => 0,
         };
-        let had_lost_digits = resumed.is_some_and(|own| own.has_lost_digits);
+        // Whether they were lost by the end of the last whole pass.
+        let mut lost = resumed.is_some_and(|own| own.has_lost_digits) || passes.has_lost_digits();
         let started = Instant::now();
         let earlier = own.trace.last().map_or(0.0, |row| row.seconds);
         // The parameters after the last whole pass.
         let mut last = from;
-        let mut stopped = false;
+        let mut stopped = self.tell(restart, &own.trace, 0, callback) == Control::Stop;
         let is_at_rest = |own: &Sweeps<'_>, afresh: u64| {
             let change = own.trace.last().and_then(|row| row.rel_change);
             own.done() > afresh && change.is_some_and(|change| change < self.resolved.tolerance)
         };
-        while own.done() < self.resolved.sweeps
-            && !is_at_rest(own, afresh)
-            && !passes.has_lost_digits()
-            && !had_lost_digits
-        {
+        while !stopped && !self.is_over(own) && !is_at_rest(own, afresh) && !lost {
             let pass = own.done() + 1;
             let outcome = match pass {
                 1 => {
@@ -147,15 +146,16 @@ impl Context<'_> {
                 phase: if pass <= afresh { WARMUP } else { BATCH },
             });
             last.clone_from(passes.parameters());
-            stopped = self.tell(restart, &own.trace, 0, callback) == Control::Stop;
-            if stopped {
-                break;
+            lost = passes.has_lost_digits();
+            let stops = self.tell(restart, &own.trace, 0, callback) == Control::Stop;
+            stopped = stops && !self.is_over(own);
+            if !stopped && !self.is_over(own) {
+                clock.tick(restart, false, || snapshot(own, (afresh, lost), &last, passes.bytes()));
             }
-            clock.tick(restart, false, || snapshot(own, afresh, &last, &passes));
         }
         let peak_bytes = passes.bytes();
         if stopped {
-            clock.tick(restart, true, || snapshot(own, afresh, &last, &passes));
+            clock.tick(restart, true, || snapshot(own, (afresh, lost), &last, peak_bytes));
         }
         Ok(Passed { parameters: last, stopped, peak_bytes })
     }
@@ -286,15 +286,15 @@ impl Context<'_> {
 /// The state of a run between two passes: that of the shards follows from its parameters.
 fn snapshot<'s>(
     own: &'s Sweeps<'_>,
-    afresh: u64,
+    (afresh, lost): (u64, bool),
     parameters: &'s Parameters,
-    passes: &Passes<'_>,
+    bytes: usize,
 ) -> Snapshot<'s> {
     Snapshot {
         at: At::Passes { elbo: own.elbo, afresh },
         parameters: Some(Cow::Borrowed(parameters)),
-        digits: Digits { lost: passes.has_lost_digits(), ..Digits::default() },
+        digits: Digits { lost, ..Digits::default() },
         trace: Cow::Borrowed(&own.trace),
-        peak_bytes: own.peak_bytes.max(passes.bytes()),
+        peak_bytes: own.peak_bytes.max(bytes),
     }
 }

@@ -34,7 +34,7 @@ struct Density<'a> {
     cells: Vec<usize>,
 }
 
-/// The log importance weights of so many draws from q.
+/// The log importance weights of so many draws from q; NaN of those that are left when `is_stopped` says so.
 ///
 /// # Errors
 /// In words, why they cannot be evaluated.
@@ -43,6 +43,7 @@ pub(crate) fn log_weights(
     seed: u64,
     draws: usize,
     threads: usize,
+    is_stopped: &(dyn Fn() -> bool + Sync),
 ) -> Result<Vec<f64>, String> {
     let problem = fit.problem.as_given();
     let (model, equations, bound) = (&problem.model, &problem.equations, &problem.binding.bound);
@@ -92,6 +93,9 @@ pub(crate) fn log_weights(
     };
     let observed_in = |array, values| predictor.observed_in(array, values);
     let each = |draw: usize| {
+        if is_stopped() {
+            return f64::NAN;
+        }
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(FIRST_STREAM + draw as u64);
         let mut log_q = 0.0;

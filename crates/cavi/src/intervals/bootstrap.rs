@@ -91,7 +91,7 @@ pub struct Bootstrap {
 /// Intervals by bootstrap. `progress` is told how many fits are done.
 ///
 /// # Errors
-/// Fewer than 2 fits; a level that is none; names and axes that are wrong; a fit from which no data can be drawn; more than a tenth of the fits
+/// Fewer than 2 fits; fits of no sweep, or whose tolerance is negative or no number; a level that is none; names and axes that are wrong; a fit from which no data can be drawn; more than a tenth of the fits
 /// failing, with the reason of the first; a stop.
 pub fn bootstrap(
     fit: &Reopened,
@@ -103,6 +103,19 @@ pub fn bootstrap(
         return Err(DataError::new(format!("`--bootstrap {}`: expected at least 2 fits", asked.refits))
             .help("200 are enough for standard deviations and intervals of 90 %, 1000 for those of 99 %")
             .into());
+    }
+    if asked.sweeps == Some(0) {
+        return Err(DataError::new(
+            "`--sweeps 0`: a fit of no sweep stays where it begins; expected at least 1",
+        )
+        .into());
+    }
+    if !(asked.tolerance >= 0.0 && asked.tolerance.is_finite()) {
+        return Err(DataError::new(format!(
+            "`--tol {}`: expected a number, 0 or greater, such as 1e-8",
+            asked.tolerance
+        ))
+        .into());
     }
     let problem = fit.problem.as_given();
     let resampling = match &asked.draws {

@@ -118,7 +118,9 @@ pub fn of_q(directory: &Path, names: &[String], level: f64) -> Result<Intervals,
         [] => variables(directory, None)?,
         names => {
             let mut found = Vec::new();
-            for name in names {
+            // A name that stands twice is asked for once.
+            for (_, name) in names.iter().enumerate().filter(|(place, name)| !names[..*place].contains(name))
+            {
                 found.extend(variables(directory, Some(name))?);
             }
             found
