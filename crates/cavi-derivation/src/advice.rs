@@ -9,6 +9,7 @@ use cavi_model::{BlockKind, BlockSpec, Model, Statement};
 use cavi_syntax::Diagnostic;
 
 use crate::derive::attempt;
+use crate::lost_starts::lost_starts;
 use crate::switching::switching;
 use crate::warmup;
 
@@ -18,6 +19,7 @@ pub fn advise(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
     if diagnostics.is_empty() {
         diagnostics.extend(touches_no_data(model));
         diagnostics.extend(switching(model));
+        diagnostics.extend(lost_starts(model, equations));
         diagnostics.extend(could_be_implicit(model, equations));
         diagnostics.extend(free_scales(model, equations));
         diagnostics.extend(would_warm_up(model, equations));

@@ -20,6 +20,7 @@ mod explain;
 mod implicit;
 mod joint;
 mod logs;
+mod lost_starts;
 mod order;
 mod rotations;
 mod separate;
