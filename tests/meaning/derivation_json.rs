@@ -251,10 +251,14 @@ fn check(own: &Text) {
         // What keeps its start has no update in the text.
         let updated = value["mode"] != "fixed";
         for parameter in items(&value["standard"]).iter().filter(|_| updated) {
-            let row = dense(text(&parameter["value"]["text"]));
+            let row = dense(text(&parameter["printed"]["text"]));
             assert!(derivation.contains(&row), "{row} stands in the text");
         }
         assert!(derivation.contains(&dense(text(&value["factor"]["text"]))));
+    }
+    for count in items(&document["counts"]) {
+        let row = [&count["symbol"], &count["value"]].map(|own| dense(text(&own["text"]))).join("=");
+        assert!(derivation.contains(&row), "{row} stands in the text");
     }
     for (value, site) in items(&document["sites"]).iter().zip(&equations.sites) {
         same(&value["weight"], &site.weight);

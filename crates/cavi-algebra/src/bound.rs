@@ -15,11 +15,27 @@ pub struct StatedBound {
     /// Whether a point that it updates keeps its zeros: the coefficients of the update are ratios with the old value below,
     /// and the bound is that of the point mass at 0.
     pub keeps_zeros: bool,
+    /// Where it comes from.
+    pub references: &'static [Reference],
+}
+
+/// A work of the literature, as an entry of BibTeX.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reference(pub &'static str);
+
+impl Reference {
+    /// What it is cited by: what stands between the first brace and the first comma.
+    pub fn key(self) -> &'static str {
+        let inside = self.0.split_once('{').map_or("", |(_, rest)| rest);
+        inside.split_once(',').map_or(inside, |(key, _)| key).trim()
+    }
 }
 
 /// The sentences about a bound.
 #[derive(Clone, Copy, Debug)]
 pub struct BoundWords {
+    /// What it is, in a list: `The bound of logs of sums`.
+    pub of: &'static str,
     /// What leads to the inequality.
     pub holds: &'static str,
     /// What leads to the auxiliary variable at which both sides are equal.

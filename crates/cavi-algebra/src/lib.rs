@@ -15,7 +15,7 @@ pub mod statistic;
 pub mod sum_of_products;
 pub mod symbols;
 
-pub use bound::{BoundWords, Inequality, Side, StatedBound};
+pub use bound::{BoundWords, Inequality, Reference, Side, StatedBound};
 pub use contribution::Contribution;
 pub use equations::{
     Addend, Ascent, Auxiliary, Block, Collapsed, Elbo, Equations, LeftOut, Mode, Natural, Part, Rotated,

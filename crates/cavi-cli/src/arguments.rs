@@ -172,6 +172,9 @@ pub struct DeriveArguments {
     /// With `--format latex`, the columns of the page: lines are broken to fit
     #[arg(long, value_name = "1|2", value_parser = columns, default_value = "1")]
     pub columns: Columns,
+    /// With `--format latex`, a list at the end that cites the entries of `--format bibtex`
+    #[arg(long, conflicts_with = "explain")]
+    pub cite: bool,
     /// Evaluate every relation of the derivation at random data; how each was checked stands at its foot
     #[arg(long, conflicts_with = "explain")]
     pub verify: bool,
@@ -204,6 +207,7 @@ impl DeriveArguments {
                 "md" | "markdown" => Some(DerivationFormat::Markdown),
                 "json" => Some(DerivationFormat::Json),
                 "py" => Some(DerivationFormat::Python),
+                "bib" => Some(DerivationFormat::Bibtex),
                 _ => None,
             }
         };
@@ -224,6 +228,8 @@ pub enum DerivationFormat {
     Json,
     /// One file of NumPy and SciPy that runs the updates and the bound
     Python,
+    /// The literature of model, bounds and method, an entry of BibTeX each
+    Bibtex,
 }
 
 /// `cavi graph`

@@ -223,7 +223,10 @@ impl<'a> Parser<'a> {
                 format!("<mfrac{small}>{above}{below}</mfrac>")
             }
             "sqrt" => format!("<msqrt>{}</msqrt>", self.argument()),
-            "tilde" => format!("<mover accent=\"true\">{}<mo>~</mo></mover>", self.argument()),
+            "tilde" => self.accented("~"),
+            "hat" => self.accented("^"),
+            "dot" => self.accented("\u{2d9}"),
+            "bar" | "overline" => self.accented("\u{af}"),
             "mathrm" | "mathbf" | "operatorname" => upright(self.raw()),
             "text" | "textrm" => text(self.raw()),
             "left" => self.between(),
@@ -236,6 +239,11 @@ impl<'a> Parser<'a> {
             other => format!("<mtext>{}</mtext>", escape(other)),
         };
         (format!("<mrow>{shown}</mrow>"), false)
+    }
+
+    /// An argument with a mark above it.
+    fn accented(&mut self, mark: &str) -> String {
+        format!("<mover accent=\"true\">{}<mo>{mark}</mo></mover>", self.argument())
     }
 
     /// `\left( ... \right)`
@@ -394,6 +402,16 @@ mod tests {
             inline("\\theta_{dk}^{2}"),
             "<math><mrow><msubsup><mi>θ</mi><mrow><mi>d</mi><mi>k</mi></mrow><mrow><mrow><mn>2</mn></mrow></mrow></msubsup></mrow></math>"
         );
+    }
+
+    #[test]
+    fn accents_stand_above() {
+        for (command, mark) in [("bar", "¯"), ("overline", "¯"), ("hat", "^"), ("tilde", "~"), ("dot", "˙")]
+        {
+            let shown = inline(&format!("\\{command}{{x}}_{{k}}"));
+            assert!(shown.contains(&format!("<mi>x</mi></mrow><mo>{mark}</mo></mover>")), "{shown}");
+            assert!(!shown.contains(command), "{shown}");
+        }
     }
 
     #[test]

@@ -56,7 +56,8 @@ impl<'a> Page<'a> {
                 number.checked_sub(1).is_some_and(|before| INEQUALITIES.contains(&rows[before].sign));
             let implicit = row.sign == "∝" && row.section == "Updates" && new(row);
             let own = row.section == "Bounds" && !follows && !INEQUALITIES.contains(&row.sign);
-            if own || implicit || matches!(row.left, Tree::Probability(..)) {
+            let count = row.section.starts_with("Expected counts");
+            if own || count || implicit || matches!(row.left, Tree::Probability(..)) {
                 shared.extend(defined(row));
             }
         }

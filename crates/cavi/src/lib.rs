@@ -59,6 +59,7 @@ pub mod prepare;
 pub mod project;
 mod python;
 pub mod rank;
+mod references;
 pub mod reopen;
 mod row_totals;
 mod rows;

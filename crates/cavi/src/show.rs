@@ -1,6 +1,6 @@
 //! What is derived, as text: graph, equations, factorisation.
 
-use cavi_algebra::print::{Derivation, Run, SweepItem, SweepStep};
+use cavi_algebra::print::{Derivation, Run, Source, SweepItem, SweepStep};
 use cavi_algebra::{ArrayKind, Equations, Support};
 use cavi_model::Model;
 use cavi_syntax::Span;
@@ -95,6 +95,11 @@ impl Compiled {
         arrays.filter(|array| array.kind == kind).map(|array| array.name.as_str()).collect()
     }
 
+    /// What the derivation uses that goes back to the literature.
+    pub fn sources(&self) -> Vec<Source> {
+        self.with_derivation(|derivation| derivation.sources())
+    }
+
     fn with_derivation<T>(&self, print: impl FnOnce(&Derivation<'_>) -> T) -> T {
         let Compiled { source, model, equations } = self;
         let program = model_lines(&source.program);
@@ -186,7 +191,7 @@ fn sweep_item(item: &cavi_executor::Item) -> SweepItem {
 }
 
 /// The comment that opens a program.
-fn about(program: &Program) -> Vec<String> {
+pub(crate) fn about(program: &Program) -> Vec<String> {
     let above = program.statements.first().map(|first| first.trivia.above.as_slice()).unwrap_or_default();
     // What stands behind an empty line is about what follows it.
     let opening =

@@ -8,8 +8,11 @@ use cavi_verification::{Kind, Subject, Tally, Verified, verify};
 use crate::compile::Compiled;
 use crate::show::Format;
 
-/// What the foot of a derivation begins with, whatever the format; in JSON it is the key of the last entry.
-const BEGINS: &str = "How this page was checked";
+/// What the foot of a derivation whose lines were evaluated begins with, whatever the format.
+const CHECKED: &str = "How this page was checked";
+/// What the foot of one begins with whose lines were not.
+const MADE: &str = "How this page was made";
+/// In JSON the foot is the last entry, under this key.
 const KEY: &str = ",\n  \"checked\":";
 
 /// The version of Cavi.
@@ -36,28 +39,28 @@ impl Compiled {
     }
 }
 
-/// The foot of a derivation: the version of Cavi, and how each line was checked; or, where nothing was, how it can be.
-/// In LaTeX without a check it is a comment.
+/// The foot of a derivation: the version of Cavi, and how each line was checked; or, where none was, that none was and how it
+/// can be. In LaTeX without a check it is a comment.
 pub fn foot(format: Format, verified: Option<&Verified>) -> String {
-    let sentences = sentences(format, verified);
+    let (begins, sentences) = (begins(verified), sentences(format, verified));
     match format {
         Format::Text => {
             let lines: Vec<String> = sentences.iter().map(|line| filled(line, "  ", "    ")).collect();
             let rest: Vec<String> = verified.iter().flat_map(|own| &own.rest).cloned().collect();
             let rest: String = rest.iter().map(|line| format!("    {line}\n")).collect();
-            format!("\n{BEGINS}\n{}\n{}{rest}", "-".repeat(BEGINS.len()), lines.concat())
+            format!("\n{begins}\n{}\n{}{rest}", "-".repeat(begins.len()), lines.concat())
         }
         Format::Markdown => {
             let lines: Vec<String> = sentences.iter().map(|line| format!("- {line}\n")).collect();
-            format!("\n## {BEGINS}\n\n{}", lines.concat())
+            format!("\n## {begins}\n\n{}", lines.concat())
         }
         Format::Latex if verified.is_none() => {
             let lines: Vec<String> = sentences.iter().map(|line| format!("% {line}\n")).collect();
-            format!("% {BEGINS}:\n{}", lines.concat())
+            format!("% {begins}:\n{}", lines.concat())
         }
         Format::Latex => {
             let lines: Vec<String> = sentences.iter().map(|line| format!("{line}\n")).collect();
-            format!("% {BEGINS}\n\\paragraph{{{BEGINS}}}\n{{\\footnotesize {}\\par}}\n", lines.concat())
+            format!("% {begins}\n\\paragraph{{{begins}}}\n{{\\footnotesize {}\\par}}\n", lines.concat())
         }
     }
 }
@@ -66,14 +69,14 @@ pub fn foot(format: Format, verified: Option<&Verified>) -> String {
 pub fn foot_in_python(verified: Option<&Verified>) -> String {
     let lines = sentences(Format::Text, verified);
     let lines: Vec<String> = lines.iter().map(|line| filled(line, "# ", "#   ")).collect();
-    format!("\n# {BEGINS}\n{}", lines.concat())
+    format!("\n# {}\n{}", begins(verified), lines.concat())
 }
 
 /// A derivation without its foot, for a comparison: the foot changes with every version, and with what was checked.
 pub fn without_foot(text: &str) -> String {
     let begins = |line: &str| {
         let line = line.trim_start_matches(['#', '%', ' ']);
-        line.trim_end_matches(':') == BEGINS
+        [CHECKED, MADE].contains(&line.trim_end_matches(':'))
     };
     if text.starts_with('{') {
         return match text.rfind(KEY) {
@@ -99,12 +102,18 @@ pub fn without_foot(text: &str) -> String {
     out
 }
 
+/// The heading says what was done.
+fn begins(verified: Option<&Verified>) -> &'static str {
+    if verified.is_some() { CHECKED } else { MADE }
+}
+
 /// What is said of a derivation, a line each.
 fn sentences(format: Format, verified: Option<&Verified>) -> Vec<String> {
     let Some(verified) = verified else {
         let option = if format == Format::Markdown { "`--verify`" } else { "--verify" };
         return vec![format!(
-            "By Cavi {VERSION}. With {option} each relation of the page is evaluated at random data, and what was found stands here."
+            "Derived by Cavi {VERSION}. No line of it was evaluated in numbers; {option} evaluates each at random data and says here \
+             what it found."
         )];
     };
     let total = verified.total();

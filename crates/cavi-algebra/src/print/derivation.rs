@@ -8,6 +8,7 @@ use crate::sum_of_products::{Moment, dedup};
 use crate::symbols::{ArrayId, ArrayKind, AxisId, BlockId, LetterId, Support, Symbols};
 
 use super::build::Builder;
+use super::counts::Counts;
 use super::document::{Item, Part, Printed, Row, Sign, Span, pieces, render, words};
 use super::model::{Defined, Stated};
 use super::node::{Call, Node};
@@ -134,6 +135,8 @@ impl Derivation<'_> {
             items.extend(bounds.into_iter().flat_map(|id| self.bound(id)));
         }
         items.extend(self.expected_squares(None));
+        let counts = self.counts();
+        items.extend(self.expected_counts(&counts, None));
         items.push(Item::Heading("Updates"));
         for index in 0..self.equations.blocks.len() {
             let id = BlockId::from(index);
@@ -143,7 +146,7 @@ impl Derivation<'_> {
                 Level::Full => items.extend(self.steps(id, false, false)),
                 Level::Lecture => items.extend(self.steps(id, true, false)),
             }
-            items.extend(self.update(id));
+            items.extend(self.update(id, &counts));
         }
         items.extend(self.implicit().into_iter().flat_map(|site| self.implicit_update(site)));
         if format == Format::Text {
@@ -239,9 +242,11 @@ impl Derivation<'_> {
         let mut items = vec![Item::Paragraph(self.factor(self.equations.block(id), format))];
         items.extend(self.steps(id, true, true));
         items.extend(self.expected_squares(Some(id)));
+        let counts = self.counts();
+        items.extend(self.expected_counts(&counts, Some(id)));
         items.push(Item::Heading("Update"));
         items.extend(self.heading(id, format));
-        items.extend(self.update(id));
+        items.extend(self.update(id, &counts));
         self.one_meaning(&mut items);
         // Labels belong to the whole page, which may stand in the same document.
         for item in &mut items {
@@ -451,7 +456,7 @@ impl Derivation<'_> {
         items
     }
 
-    fn update(&self, id: BlockId) -> Vec<Item> {
+    fn update(&self, id: BlockId, counts: &Counts) -> Vec<Item> {
         let block = self.equations.block(id);
         let mut items = Vec::new();
         if block.mode == Mode::Fixed {
@@ -466,7 +471,7 @@ impl Derivation<'_> {
             let what = if block.is_point() { "Coefficients:" } else { "Natural parameters:" };
             items.extend([Item::Paragraph(vec![words(what)]), Item::Rows(rows)]);
         }
-        items.extend(self.standard_form(id, block));
+        items.extend(self.standard_form(id, counts));
         items
     }
 
@@ -592,10 +597,10 @@ impl Derivation<'_> {
         shown
     }
 
-    fn standard_form(&self, id: BlockId, block: &Block) -> Vec<Item> {
-        let mut symbols = self.symbols().clone();
+    fn standard_form(&self, id: BlockId, counts: &Counts) -> Vec<Item> {
+        let (block, mut symbols) = (counts.block(id), counts.symbols.clone());
         if block.is_point() {
-            return self.mode(id, block);
+            return self.mode(id, counts);
         }
         if block.members.len() > 1 && self.standard.one_vector(block.family) {
             let line = "With the members beside each other in one vector: its precision is -2 times the matrix of the \
@@ -706,62 +711,6 @@ impl Derivation<'_> {
             block.natural.iter().find(pair)
         });
         pairs.map_or(slots, |natural| natural.slots.clone())
-    }
-
-    /// A point and the maximiser that it takes.
-    pub(super) fn mode_nodes(&self, id: BlockId, block: &Block, formula: &Formula) -> (Node, Node) {
-        let mut symbols = self.symbols().clone();
-        let slots = slots(formula, &block.natural, &[]);
-        let value = resolve(&mut symbols, formula, &block.natural, &[], &slots);
-        let letters: Vec<LetterId> = block.plates.iter().chain(&slots).copied().collect();
-        let mut builder = Builder::new(self.scope_with(&symbols), &letters);
-        let own = self.moment(id, &Statistic::identity(), &slots);
-        let left = builder.statistic(block, &own);
-        (left, builder.with_old(self.old(block), |builder| value.node(builder, &[])))
-    }
-
-    /// Why the maximiser of a point stands where it does.
-    fn largest_at(&self, block: &Block, formula: &Formula) -> &'static str {
-        if matches!(formula, Formula::Normalised(_)) {
-            return "Under the constraint that the elements sum to 1 (a Lagrange multiplier), the derivative is zero at:";
-        }
-        let supports = block.members.iter().map(|member| self.symbols().array(*member).support);
-        if block.clamp || supports.into_iter().any(|support| support == Support::Nonnegative) {
-            "It is largest where the derivative is zero, or at the boundary where that lies outside:"
-        } else {
-            "It is largest where the derivative is zero:"
-        }
-    }
-
-    fn mode(&self, id: BlockId, block: &Block) -> Vec<Item> {
-        let Some(formula) = self.standard.mode(block.family) else {
-            let line = vec![words(format!(
-                "It takes the mode of the {} with these natural parameters.",
-                self.standard.name(block.family)
-            ))];
-            return vec![Item::Paragraph(line)];
-        };
-        let (left, right) = self.mode_nodes(id, block, &formula);
-        let slots = slots(&formula, &block.natural, &[]);
-        let letters: Vec<LetterId> = block.plates.iter().chain(&slots).copied().collect();
-        let mut builder = Builder::new(self.scope(), &letters);
-        let normalised = matches!(formula, Formula::Normalised(_));
-        let row = if normalised { Row::proportional(left, right) } else { Row::equal(left, right) };
-        let row = row.labelled(self.label_of(block));
-        let mut items =
-            vec![Item::Paragraph(vec![words(self.largest_at(block, &formula))]), Item::Rows(vec![row])];
-        if block.by.is_some() {
-            let text = "There the bound is at least what it was at the values before the update, where it equals the \
-                        objective; the objective is nowhere below it and cannot fall.";
-            items.push(Item::Paragraph(vec![words(text)]));
-        }
-        if let (true, Some(slot)) = (normalised, slots.last()) {
-            let mut line = vec![words("normalised over ")];
-            line.extend(builder.subscripts_of(&[*slot]).pop().map(Span::Math));
-            line.push(words("."));
-            items.push(Item::Paragraph(line));
-        }
-        items
     }
 }
 

@@ -35,6 +35,8 @@ pub(crate) struct Line {
 pub(crate) enum Span {
     Words(String),
     Math(Node),
+    /// What stands in the program, in its own words.
+    Stated(String),
     /// The number of an equation, where equations have numbers.
     Reference(String),
 }
@@ -221,7 +223,7 @@ fn in_text(item: &Item) -> String {
 
 fn span_in_text(span: &Span) -> String {
     match span {
-        Span::Words(text) => text.clone(),
+        Span::Words(text) | Span::Stated(text) => text.clone(),
         Span::Math(node) => text::node(node),
         Span::Reference(_) => String::new(),
     }

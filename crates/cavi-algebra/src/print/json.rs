@@ -12,6 +12,7 @@ use crate::sum_of_products::{Atom, Factor, Moment, Sum, Term};
 use crate::symbols::{ArrayId, AuxiliaryId, AxisId, BlockId, LetterId, SiteId, StatementId, Symbols};
 
 use super::build::Builder;
+use super::counts::Counts;
 use super::derivation::Derivation;
 use super::node::Node;
 use super::standard::Formula;
@@ -310,6 +311,11 @@ fn formula(own: &Formula) -> Json {
     }
 }
 
+/// A name and what it stands for.
+fn definition((left, right): (Node, Node)) -> Json {
+    object([("symbol", written(&left)), ("value", written(&right))])
+}
+
 /// A piece of notation in both writings.
 fn written(node: &Node) -> Json {
     object([("text", text::node(node).into()), ("latex", latex::node(node).into())])
@@ -320,6 +326,7 @@ impl Derivation<'_> {
     pub fn json(&self, only: impl Fn(BlockId) -> bool) -> Json {
         let equations = self.equations;
         let names = Names { symbols: self.symbols() };
+        let counts = self.counts();
         let blocks = (0..equations.blocks.len()).map(BlockId::from);
         let blocks = blocks.filter(|id| only(*id));
         object([
@@ -331,7 +338,8 @@ impl Derivation<'_> {
                 "statements",
                 list((0..equations.statements.len()).map(|index| self.statement_json(&names, index))),
             ),
-            ("blocks", list(blocks.map(|id| self.block_json(&names, id)))),
+            ("blocks", list(blocks.map(|id| self.block_json(&names, id, &counts)))),
+            ("counts", list(self.definitions(&counts).into_iter().map(definition))),
             ("sites", list((0..equations.sites.len()).map(|index| self.site_json(&names, index)))),
             (
                 "auxiliaries",
@@ -386,7 +394,7 @@ impl Derivation<'_> {
         ])
     }
 
-    fn block_json(&self, names: &Names<'_>, id: BlockId) -> Json {
+    fn block_json(&self, names: &Names<'_>, id: BlockId, counts: &Counts) -> Json {
         let block = self.equations.block(id);
         let mode = match block.mode {
             Mode::Distribution => "distribution",
@@ -424,7 +432,7 @@ impl Derivation<'_> {
             ("weights", list(block.multiplicity.iter().map(|atom| names.atom(atom)))),
             ("contributions", list(contributions)),
             ("natural", list(natural)),
-            ("standard", self.standard_json(names, id, block)),
+            ("standard", self.standard_json(names, id, block, counts)),
             ("ascent", block.ascent.as_ref().map(|own| self.ascent_json(names, block, own)).into()),
             ("update", self.explain(id, Format::Text).into()),
         ])
@@ -483,7 +491,7 @@ impl Derivation<'_> {
         json
     }
 
-    fn standard_json(&self, names: &Names<'_>, id: BlockId, block: &Block) -> Json {
+    fn standard_json(&self, names: &Names<'_>, id: BlockId, block: &Block, counts: &Counts) -> Json {
         // A point that ascends has no closed form; several members beside each other are told in words.
         let beside = block.members.len() > 1 && self.standard.one_vector(block.family);
         if block.natural.is_empty() || !block.is_point() && beside {
@@ -491,17 +499,22 @@ impl Derivation<'_> {
         }
         if block.is_point() {
             let Some(own) = self.standard.mode(block.family) else { return Json::List(Vec::new()) };
-            let (left, right) = self.mode_nodes(id, block, &own);
+            let (left, right) = self.mode_nodes(id, block, self.symbols().clone(), &own);
+            let (_, printed) = self.mode_nodes(id, counts.block(id), counts.symbols.clone(), &own);
             return Json::List(vec![object([
                 ("name", "value".into()),
                 ("symbol", written(&left)),
                 ("value", written(&right)),
+                ("printed", written(&printed)),
                 ("formula", formula(&own)),
             ])]);
         }
         let mut symbols = self.symbols().clone();
         let shown = self.standard_parameters(&mut symbols, block);
-        let own = shown.iter().zip(self.standard.standard(block.family)).map(|(shown_one, parameter)| {
+        let mut with_counts = counts.symbols.clone();
+        let printed = self.standard_parameters(&mut with_counts, counts.block(id));
+        let all = shown.iter().zip(&printed).zip(self.standard.standard(block.family));
+        let own = all.map(|((shown_one, printed_one), parameter)| {
             let letters: Vec<LetterId> = block.plates.iter().chain(&shown_one.slots).copied().collect();
             let mut builder = Builder::new(self.scope_with(&symbols), &letters);
             let left = match parameter.formula {
@@ -509,11 +522,15 @@ impl Derivation<'_> {
                 _ => shown_one.element(&mut builder, &shown_one.slots),
             };
             let right = shown_one.value.node(&mut builder, &shown);
+            let letters: Vec<LetterId> = block.plates.iter().chain(&printed_one.slots).copied().collect();
+            let mut builder = Builder::new(self.scope_with(&with_counts), &letters);
+            let on_page = printed_one.value.node(&mut builder, &printed);
             object([
                 ("name", parameter.name.into()),
                 ("symbol", written(&left)),
                 ("slots", names.letters(&shown_one.slots)),
                 ("value", written(&right)),
+                ("printed", written(&on_page)),
                 ("formula", formula(&parameter.formula)),
             ])
         });

@@ -24,47 +24,73 @@ impl Derivation<'_> {
         let mut used = Used::default();
         each_node(items, &mut |node| used.note(node));
         let x = || Node::name("x");
+        let q = || Span::Math(Node::name("q"));
         let mut lines: Vec<Vec<Span>> = Vec::new();
-        let mut line = |of: bool, node: Node, text: &str| {
+        let mut line = |of: bool, node: Node, text: &[Span]| {
             if of {
-                lines.push(vec![Span::Math(node), words(format!(" {text}"))]);
+                lines.push([&[Span::Math(node), words(" ")], text].concat());
             }
         };
-        line(used.expectation, Node::Expectation(Box::new(x())), "is an expectation under q");
+        line(used.expectation, Node::Expectation(Box::new(x())), &[words("is an expectation under "), q()]);
         line(
             used.spread,
             Node::Covariance(Box::new(x()), Box::new(Node::name("y"))),
-            "is a covariance under q, and Var(x) a variance",
+            &[
+                words("is a covariance under "),
+                q(),
+                words(", and "),
+                Span::Math(Node::Variance(Box::new(x()))),
+                words(" a variance"),
+            ],
         );
         line(
             used.entropy,
             Node::Entropy(Box::new(Node::name("q"))),
-            "is an entropy, the expectation of -log q under q",
+            &[words("is an entropy, the expectation of -log q under "), q()],
         );
         let natural = Node::call(Call::Named(self.scope().natural()), Node::name("t"));
         let of_natural = match self.has_distribution() {
-            true => "is the natural parameter that multiplies the statistic t in log q",
-            false => "is the coefficient of the statistic t in the objective",
+            true => vec![
+                words("is the natural parameter that multiplies the statistic "),
+                Span::Math(Node::name("t")),
+                words(" in "),
+                Span::Math(Node::log(Node::name("q"))),
+            ],
+            false => vec![
+                words("is the coefficient of the statistic "),
+                Span::Math(Node::name("t")),
+                words(" in the objective"),
+            ],
         };
-        line(used.natural, natural, of_natural);
+        line(used.natural, natural, &of_natural);
         let normaliser = Node::call(Call::Named(self.scope().normaliser()), Node::name("q"));
-        line(used.normaliser, normaliser, "is the log-normaliser of q");
+        line(used.normaliser, normaliser, &[words("is the log-normaliser of "), q()]);
         let digamma =
             if self.scope().is_taken("psi") { Call::Named("digamma".to_owned()) } else { Call::Digamma };
-        line(used.digamma, Node::call(digamma, x()), "is the digamma function, the derivative of log Gamma");
+        let of_gamma = [words("is the digamma function, the derivative of log Gamma")];
+        line(used.digamma, Node::call(digamma, x()), &of_gamma);
         line(
             used.multivariate,
             Node::Call(Call::MultivariateDigamma, vec![x(), Node::name("n")]),
-            "is the derivative of the log of the multivariate Gamma function, the sum of the digamma function at \
-             x + (1 - i) / 2 over i from 1 to n",
+            &[words(
+                "is the derivative of the log of the multivariate Gamma function, the sum of the digamma function at \
+                 x + (1 - i) / 2 over i from 1 to n",
+            )],
         );
         line(
             used.indicator,
             Node::Indicator(Box::new(Relation::Equal(x(), Node::name("y")))),
-            "is 1 where x is y, else 0",
+            &[
+                words("is 1 where "),
+                Span::Math(x()),
+                words(" is "),
+                Span::Math(Node::name("y")),
+                words(", else 0"),
+            ],
         );
         let entries = Node::call(Call::Named("nnz".to_owned()), x());
-        line(used.entries, entries, "is the number of entries that the data x list");
+        let of_entries = [words("is the number of entries that the data "), Span::Math(x()), words(" list")];
+        line(used.entries, entries, &of_entries);
         if used.count {
             lines.push(vec![words("# counts the positions for which what follows holds")]);
         }

@@ -91,6 +91,13 @@ impl Derivation<'_> {
         let own = self.notation.chosen.iter().filter(|own| own.parameter.is_none());
         let mut all: BTreeMap<String, String> =
             own.map(|own| (own.variable.clone(), own.symbol.clone())).collect();
+        // The mean of data has a bar over their symbol.
+        for (variable, symbol) in all.clone().into_iter().filter(|(_, symbol)| !symbol.contains('^')) {
+            let mean = format!("{variable}_bar");
+            if !self.scope().names().any(|own| own == mean) {
+                all.insert(mean, format!("{symbol}_bar"));
+            }
+        }
         for argument in self.stated.iter().flat_map(|stated| {
             let own = stated.arguments.iter().filter(|own| own.name == Some("var"));
             own.map(move |own| (stated, &own.value))

@@ -43,6 +43,7 @@ const GAP: f64 = 22.0;
 fn span_in_latex(span: &Span) -> String {
     match span {
         Span::Words(text) => escape(text),
+        Span::Stated(text) => format!("\\texttt{{{}}}", escape(text)),
         Span::Math(Node::Call(Call::Family(name), arguments)) if is_wide(span, 150.0) => {
             // The arguments are formulas of their own, between which a line may end.
             let mut pieces: Vec<String> = arguments.iter().map(latex::node).collect();
@@ -105,7 +106,7 @@ pub(crate) fn in_latex(item: &Item, measure: Measure) -> String {
 /// Whether a formula in a sentence is so wide that lines before it may have to stay short.
 fn is_wide(span: &Span, points: f64) -> bool {
     match span {
-        Span::Words(_) | Span::Reference(_) => false,
+        Span::Words(_) | Span::Stated(_) | Span::Reference(_) => false,
         Span::Math(node) => width(&latex::node(node)) > points,
     }
 }
@@ -408,6 +409,7 @@ pub(crate) fn in_markdown(item: &Item) -> String {
     let spans = |spans: &[Span]| {
         let span = |span: &Span| match span {
             Span::Words(text) => text.replace('_', "\\_").replace('*', "\\*"),
+            Span::Stated(text) => format!("`{text}`"),
             Span::Math(_) => span_in_latex(span),
             // Equations in Markdown have no numbers.
             Span::Reference(_) => String::new(),

@@ -42,11 +42,10 @@ impl Derivation<'_> {
         let moved = |block: &&Block| block.mode != Mode::Fixed;
         let blocks: Vec<&Block> = self.equations.blocks.iter().filter(moved).collect();
         let points = blocks.iter().filter(|block| block.is_point()).count();
-        let closed = blocks.iter().all(|block| block.ascent.is_none() && block.by.is_none());
         if points == 0 || self.equations.sites.is_empty() || self.run.other_allocations {
             return None;
         }
-        let text = if points == blocks.len() && closed {
+        let text = if self.is_all_points() {
             "All variables are points, so that nothing is averaged over them: the allocations are the posterior probabilities of the \
              latent classes behind the sums, and the bound is the log joint itself there. Setting the allocations is the E step \
              and each update an M step: the algorithm is EM (Dempster, Laird and Rubin 1977)."
@@ -57,6 +56,14 @@ impl Derivation<'_> {
             return None;
         };
         Some(vec![words(text)])
+    }
+
+    /// Whether all that moves are allocations and points with closed forms, so that the algorithm is EM.
+    pub(super) fn is_all_points(&self) -> bool {
+        let mut moved = self.equations.blocks.iter().filter(|own| own.mode != Mode::Fixed).peekable();
+        let any = moved.peek().is_some();
+        let closed = |own: &Block| own.is_point() && own.ascent.is_none() && own.by.is_none();
+        any && moved.all(closed) && !self.equations.sites.is_empty() && !self.run.other_allocations
     }
 
     /// The bound with a latent class behind each unit of a count is the same.

@@ -85,7 +85,7 @@ impl Derivation<'_> {
         });
         lines.extend(left_out.map(|id| vec![words(format!("{} keeps its start.", self.names_of(id)))]));
         lines.extend(self.run.warmup.iter().map(|sentence| vec![words(sentence.clone())]));
-        lines.extend(self.start().map(|text| vec![words(text)]));
+        lines.extend(self.start());
         lines.extend(self.restarts().map(|text| vec![words(text)]));
         lines.extend(self.run.stop.is_some().then(|| self.until()));
         lines.extend(self.costs());
@@ -166,10 +166,14 @@ impl Derivation<'_> {
     pub(super) fn algorithm(&self) -> Item {
         let start = self.start().unwrap_or_else(|| {
             let what = if self.has_distribution() { "every factor of q" } else { "every point" };
-            format!("Start {what} at random, at values of order 1 inside its range that differ from element to element.")
+            vec![words(format!(
+                "Start {what} at random, at values of order 1 inside its range that differ from element to element."
+            ))]
         });
-        let before = self.restarts().into_iter().chain([start]).chain(self.run.warmup.iter().cloned());
-        let mut lines: Vec<Line> = before.map(|text| Line { depth: 0, text: vec![words(text)] }).collect();
+        let restarts = self.restarts().map(|text| vec![words(text)]);
+        let warmup = self.run.warmup.iter().map(|text| vec![words(text.clone())]);
+        let before = restarts.into_iter().chain([start]).chain(warmup);
+        let mut lines: Vec<Line> = before.map(|text| Line { depth: 0, text }).collect();
         let repeat = vec![words("Repeat: one sweep, in this order.")];
         lines.push(Line { depth: 0, text: repeat });
         for item in self.items() {
@@ -181,10 +185,15 @@ impl Derivation<'_> {
     }
 
     /// `The start: mu = kmeans(x).`
-    fn start(&self) -> Option<String> {
-        let stated = &self.run.start;
-        (!stated.is_empty())
-            .then(|| format!("Start from {}; what is not given starts at random.", stated.join(", ")))
+    fn start(&self) -> Option<Vec<Span>> {
+        let stated: Vec<Span> = self.run.start.iter().cloned().map(Span::Stated).collect();
+        if stated.is_empty() {
+            return None;
+        }
+        let mut line = vec![words("Start from ")];
+        line.extend(separated(stated));
+        line.push(words("; what is not given starts at random."));
+        Some(line)
     }
 
     fn restarts(&self) -> Option<String> {

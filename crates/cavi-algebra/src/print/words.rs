@@ -126,6 +126,10 @@ pub(crate) fn name(text: &str) -> Name {
     let first = parts.next().unwrap_or("");
     let stem = first.trim_end_matches(|c: char| c.is_ascii_digit());
     let Some(base) = symbol(stem) else {
+        if let Some(word) = bare.strip_suffix("_bar") {
+            let base = format!("\\overline{{{}}}", upright(word));
+            return Name { base, primes, subscripts: Vec::new() };
+        }
         return Name { base: upright(bare), primes, subscripts: Vec::new() };
     };
     let mut out = Name { base, primes, subscripts: Vec::new() };
@@ -223,6 +227,7 @@ mod tests {
         assert_eq!(show("logdet(K)"), "\\ln|K|_");
         assert_eq!(show("habit"), "\\mathrm{habit}_");
         assert_eq!(show("user_bias"), "\\mathrm{user\\_bias}_");
+        assert_eq!(show("exposure_bar"), "\\overline{\\mathrm{exposure}}_");
         assert_eq!(show("theta"), "\\theta_");
         assert_eq!(show("θ"), "\\theta_");
         assert_eq!(show("kappa0"), "\\kappa_0");

@@ -11,7 +11,7 @@ use crate::difference::difference;
 use crate::failure::Failure;
 use crate::{program, terminal};
 
-/// The derivation in one of five formats, or how one variable comes by its update; printed, or compared with a file.
+/// The derivation in one of its formats, or how one variable comes by its update; printed, or compared with a file.
 pub fn run(arguments: &DeriveArguments) -> Result<(), Failure> {
     let source = program::find(&arguments.model)?;
     let set = super::check::values(&arguments.set)?;
@@ -44,11 +44,15 @@ fn derivation(
     if arguments.columns != Columns::One && !latex {
         return Err(Failure::usage(COLUMNS));
     }
+    if arguments.cite && !latex {
+        return Err(Failure::usage(CITE));
+    }
     let format = match arguments.chosen() {
         DerivationFormat::Text => Format::Text,
         DerivationFormat::Latex => Format::Latex,
         DerivationFormat::Markdown => Format::Markdown,
         DerivationFormat::Python => return python(compiled, arguments, verified),
+        DerivationFormat::Bibtex => return bibliography(compiled, arguments),
         DerivationFormat::Json => {
             if arguments.standalone {
                 return Err(Failure::usage(STANDALONE));
@@ -72,17 +76,44 @@ fn derivation(
     };
     let end = if text.ends_with('\n') { "" } else { "\n" };
     let foot = if arguments.explain.is_none() { foot(format, verified) } else { String::new() };
-    let text = format!("{text}{end}{foot}");
+    let cited = if arguments.cite { compiled.citations() } else { String::new() };
+    let text = format!("{text}{end}{cited}{foot}");
     match (arguments.standalone, format) {
         (false, _) => Ok(text),
-        (true, Format::Latex) => Ok(document(&text, arguments.columns)),
+        (true, Format::Latex) => {
+            let works = if cited.is_empty() { String::new() } else { works(&compiled.equations.name) };
+            Ok(document(&format!("{text}{works}"), arguments.columns))
+        }
         (true, Format::Text | Format::Markdown) => Err(Failure::usage(STANDALONE)),
     }
 }
 
 const COLUMNS: &str = "`--columns` is about pages of LaTeX: add `--format latex`, without `--explain`";
 
+const CITE: &str = "`--cite` cites in LaTeX: add `--format latex`, without `--explain`";
+
 const STANDALONE: &str = "`--standalone` makes a document of LaTeX: add `--format latex`";
+
+/// The works that a document cites, from the file that `--format bibtex` is stored as: `MODEL.bib`.
+fn works(model: &str) -> String {
+    format!("\\bibliographystyle{{plain}}\n\\bibliography{{{model}}}\n")
+}
+
+/// The literature of the derivation.
+fn bibliography(compiled: &Compiled, arguments: &DeriveArguments) -> Result<String, Failure> {
+    let options = [
+        ("--explain", arguments.explain.is_some()),
+        ("--level", arguments.level.is_some()),
+        ("--standalone", arguments.standalone),
+        ("--verify", arguments.verify),
+    ];
+    match options.iter().find(|(_, given)| *given) {
+        Some((option, _)) => Err(Failure::usage(format!(
+            "BibTeX is a list of works: `{option}` is about the lines of a derivation"
+        ))),
+        None => Ok(compiled.bibliography()),
+    }
+}
 
 /// A fragment as a document of its own.
 fn document(fragment: &str, columns: Columns) -> String {

@@ -269,11 +269,74 @@ fn the_lines_of_a_derivation_are_verified() {
     assert!(deviations.iter().all(|own| *own < 1e-7), "{deviations:?}");
     let evaluations: u64 = kinds.iter().map(|own| own["evaluations"].as_u64().unwrap()).sum();
     assert!(evaluations > 20, "{evaluations}");
-    // Without it the foot says how; a page of one variable has none.
-    let plain = cavi(&root(), &["derive", "gmm"]);
-    assert!(text(&plain.stdout).contains(&format!("By Cavi {version}. With --verify")));
+    // Without it no page speaks of a check, but says that there was none and how there can be one.
+    for format in ["text", "latex", "markdown", "python"] {
+        let plain = text(&cavi(&root(), &["derive", "gmm", "--format", format]).stdout);
+        assert!(
+            plain.contains(&format!("Derived by Cavi {version}. No line of it was evaluated")),
+            "{plain}"
+        );
+        assert!(plain.contains("--verify") && !plain.contains("checked"), "{plain}");
+    }
+    // A page of one variable has none.
     let refused = cavi(&root(), &["derive", "gmm", "--verify", "--explain", "mu"]);
     assert_eq!(refused.status.code(), Some(2));
+}
+
+/// The literature that a derivation rests on, which LaTeX cites when asked to.
+#[test]
+fn a_derivation_names_its_literature() {
+    let derived = |arguments: &[&str]| {
+        let output = cavi(&root(), &[&["derive"], arguments].concat());
+        (output.status.code(), text(&output.stdout) + &text(&output.stderr))
+    };
+    let keys = |model: &str| -> Vec<String> {
+        let (status, works) = derived(&[model, "--format", "bibtex"]);
+        assert_eq!(status, Some(0), "{works}");
+        let opened = works.matches('{').count();
+        assert_eq!(opened, works.matches('}').count(), "{works}");
+        let key =
+            |line: &str| Some(line.strip_prefix('@')?.split_once('{')?.1.trim_end_matches(',').to_owned());
+        works.lines().filter_map(key).collect()
+    };
+    let mean_field = ["jordan1999introduction", "blei2017variational"];
+    assert_eq!(keys("gmm"), [&["bishop2006pattern"], &mean_field[..]].concat());
+    assert_eq!(
+        keys("lda"),
+        [
+            &["blei2003latent"],
+            &mean_field[..],
+            &["lee2001algorithms", "cemgil2009bayesian", "asuncion2009smoothing"]
+        ]
+        .concat()
+    );
+    // What the model and its bound have in common stands once.
+    assert_eq!(keys("nmf_ls"), ["lee2001algorithms"]);
+    assert_eq!(
+        keys("plsa"),
+        ["hofmann1999probabilistic", "dempster1977maximum", "lee2001algorithms", "cemgil2009bayesian"]
+    );
+    let smooth = keys("nmf_gp");
+    assert_eq!(smooth, ["schmidt2008non", "rasmussen2006gaussian", "liu1989limited"]);
+    assert!(keys("tests/models/logistic_regression.cavi").contains(&"jaakkola2000bayesian".to_owned()));
+
+    let (_, bare) = derived(&["lda", "--format", "latex", "--standalone"]);
+    assert!(!bare.contains("\\cite") && !bare.contains("\\bibliography"), "{bare}");
+    let (status, cited) = derived(&["lda", "--format", "latex", "--standalone", "--cite"]);
+    assert_eq!(status, Some(0), "{cited}");
+    for key in keys("lda") {
+        assert!(cited.contains(&key), "{key}: {cited}");
+    }
+    assert!(cited.contains("\\bibliography{lda}\n\\end{document}"), "{cited}");
+    for (wrong, said) in [
+        (&["gmm", "--cite"][..], "--format latex"),
+        (&["gmm", "--format", "bibtex", "--standalone"], "--standalone"),
+        (&["gmm", "--format", "bibtex", "--level", "paper"], "--level"),
+        (&["gmm", "--format", "bibtex", "--columns", "2"], "--columns"),
+    ] {
+        let (status, message) = derived(wrong);
+        assert!(status == Some(2) && message.contains(said), "{message}");
+    }
 }
 
 /// A shorter and a longer page, a document of its own, and the combinations that mean nothing.

@@ -12,8 +12,8 @@
 use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::{distribute, power};
 use cavi_algebra::{
-    Array, ArrayId, Atom, Auxiliary, AuxiliaryId, BoundWords, Factor, Function, Inequality, LetterId, Side,
-    Subscript, Sum, Support, Symbols, Term,
+    Array, ArrayId, Atom, Auxiliary, AuxiliaryId, BoundWords, Factor, Function, Inequality, LetterId,
+    Reference, Side, Subscript, Sum, Support, Symbols, Term,
 };
 
 use super::sign::sign_unknown;
@@ -48,6 +48,18 @@ impl Tangent {
     }
 }
 
+const JAAKKOLA_JORDAN: Reference = Reference(
+    "@article{jaakkola2000bayesian,
+  author = {Jaakkola, Tommi S. and Jordan, Michael I.},
+  title = {Bayesian Parameter Estimation via Variational Methods},
+  journal = {Statistics and Computing},
+  volume = {10},
+  number = {1},
+  pages = {25--37},
+  year = {2000}
+}",
+);
+
 impl Bound for JaakkolaJordan {
     fn name(&self) -> &'static str {
         "jaakkola_jordan"
@@ -78,6 +90,7 @@ impl Bound for JaakkolaJordan {
 
     fn words(&self) -> BoundWords {
         BoundWords {
+            of: "The tangent bound of softplus",
             holds: "Beside a line, softplus is concave in the square of its argument, and lies below its tangents:",
             equal: "with equality where they touch:",
             best: Some(
@@ -85,6 +98,10 @@ impl Bound for JaakkolaJordan {
             ),
             step: "the tangent of softplus",
         }
+    }
+
+    fn references(&self) -> &'static [Reference] {
+        &[JAAKKOLA_JORDAN]
     }
 
     /// The term needs a coefficient that cannot be positive and nothing random in common with the rest of the term.

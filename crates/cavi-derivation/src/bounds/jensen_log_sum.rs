@@ -14,11 +14,12 @@
 use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::{complements, is_never_positive, push_log_into_product, refresh};
 use cavi_algebra::{
-    Addend, ArrayId, ArrayKind, Atom, BoundWords, Coefficient, Factor, Function, Inequality, LetterId, Side,
-    Site, SiteId, Subscript, Sum, Support, Symbols, Term,
+    Addend, ArrayId, ArrayKind, Atom, BoundWords, Coefficient, Factor, Function, Inequality, LetterId,
+    Reference, Side, Site, SiteId, Subscript, Sum, Support, Symbols, Term,
 };
 use cavi_syntax::Diagnostic;
 
+use super::lee_seung::LEE_SEUNG;
 use super::sign::{Sign, sign_unknown};
 use super::{Bound, Bounding, Replacement, shares};
 use crate::blocks::Draft;
@@ -30,6 +31,18 @@ pub struct JensenLogSum;
 
 /// Its name.
 pub const NAME: &str = "jensen_log_sum";
+
+/// Allocations as latent counts, under q.
+const CEMGIL: Reference = Reference(
+    "@article{cemgil2009bayesian,
+  author = {Cemgil, Ali Taylan},
+  title = {Bayesian Inference for Nonnegative Matrix Factorisation Models},
+  journal = {Computational Intelligence and Neuroscience},
+  volume = {2009},
+  note = {Article ID 785152},
+  year = {2009}
+}",
+);
 
 impl Bound for JensenLogSum {
     fn name(&self) -> &'static str {
@@ -55,6 +68,7 @@ impl Bound for JensenLogSum {
 
     fn words(&self) -> BoundWords {
         BoundWords {
+            of: "The bound of logs of sums, and its allocations",
             holds: "By Jensen's inequality the log of a sum is bounded below, for any probabilities of its addends:",
             equal: "with equality where these are proportional to the addends:",
             best: Some(
@@ -63,6 +77,10 @@ impl Bound for JensenLogSum {
             ),
             step: "Jensen's inequality",
         }
+    }
+
+    fn references(&self) -> &'static [Reference] {
+        &[LEE_SEUNG, CEMGIL]
     }
 
     /// A term that was reported as an error is left out. If the bound does not hold and the sum holds only points,

@@ -9,8 +9,8 @@
 //! Lee and Seung (2001), Algorithms for non-negative matrix factorization, theorem 1 and its auxiliary function (14).
 
 use cavi_algebra::{
-    Atom, BoundWords, Coefficient, Elementary, Factor, Inequality, Side, Statistic, Sum, Support, Symbols,
-    Term,
+    Atom, BoundWords, Coefficient, Elementary, Factor, Inequality, Reference, Side, Statistic, Sum, Support,
+    Symbols, Term,
 };
 use cavi_model::{BlockKind, BlockSpec};
 
@@ -19,6 +19,17 @@ use crate::separate::Element;
 
 /// The bound of squares of sums.
 pub struct LeeSeung;
+
+/// The multiplicative updates and their auxiliary functions.
+pub const LEE_SEUNG: Reference = Reference(
+    "@inproceedings{lee2001algorithms,
+  author = {Lee, Daniel D. and Seung, H. Sebastian},
+  title = {Algorithms for Non-negative Matrix Factorization},
+  booktitle = {Advances in Neural Information Processing Systems 13},
+  pages = {556--562},
+  year = {2001}
+}",
+);
 
 impl Bound for LeeSeung {
     fn name(&self) -> &'static str {
@@ -43,12 +54,17 @@ impl Bound for LeeSeung {
 
     fn words(&self) -> BoundWords {
         BoundWords {
+            of: "The bound of squares of sums, for multiplicative updates",
             holds: "As the square is convex, the square of a sum of numbers that are not negative is bounded above, for any \
                     probabilities of the addends:",
             equal: "with equality where these are proportional to the numbers; an update takes those of the values before it:",
             best: None,
             step: "the bound on squares of sums",
         }
+    }
+
+    fn references(&self) -> &'static [Reference] {
+        &[LEE_SEUNG]
     }
 
     fn serves(&self) -> Option<Serves> {

@@ -15,8 +15,8 @@ mod sign;
 
 use cavi_algebra::canonical::canonical;
 use cavi_algebra::{
-    ArrayId, Atom, Auxiliary, BoundId, BoundWords, Factor, Inequality, Site, StatedBound, StatementId,
-    Statistic, Sum, Symbols, Term,
+    ArrayId, Atom, Auxiliary, BoundId, BoundWords, Factor, Inequality, Reference, Site, StatedBound,
+    StatementId, Statistic, Sum, Symbols, Term,
 };
 use cavi_model::BlockSpec;
 
@@ -42,6 +42,9 @@ pub trait Bound: Sync {
 
     /// The same in words.
     fn words(&self) -> BoundWords;
+
+    /// Where it comes from, for those who cite it.
+    fn references(&self) -> &'static [Reference];
 
     /// What stands in the place of a term of a log-density, if the term needs this bound and has it.
     fn replace(&self, _at: &mut Bounding<'_, '_>, _term: &Term) -> Option<Replacement> {
@@ -129,6 +132,7 @@ pub fn stated() -> Vec<StatedBound> {
         inequality: bound.inequality(),
         words: bound.words(),
         keeps_zeros: bound.keeps_zeros(),
+        references: bound.references(),
     };
     bounds().iter().map(stated).collect()
 }

@@ -206,6 +206,7 @@ fn log_of_a_sum() -> StatedBound {
             optimum: Sum::term(share),
         },
         words: BoundWords {
+            of: "The bound of logs of sums",
             holds: "The log of a sum is bounded below for any shares that sum to 1,",
             equal: "with equality at shares proportional to the addends:",
             best: Some(
@@ -214,6 +215,7 @@ fn log_of_a_sum() -> StatedBound {
             step: "logs of sums bounded",
         },
         keeps_zeros: false,
+        references: &[],
     }
 }
 

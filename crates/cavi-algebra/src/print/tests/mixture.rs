@@ -9,7 +9,7 @@ use crate::expression::Subscript;
 use crate::print::{Format, derivation};
 use crate::statistic::Statistic;
 use crate::sum_of_products::{Atom, ExpectedSquare, Sum};
-use crate::symbols::Symbols;
+use crate::symbols::{LetterId, Symbols};
 
 /// `x[n] ~ Normal(mu[z[n]], prec = tau)`
 fn mixture() -> Equations {
@@ -112,6 +112,43 @@ fn mixture() -> Equations {
     equations("mixture", symbols, statements, blocks, Vec::new(), elbo)
 }
 
+/// A name that the program has stays its own; sums of the same form, whatever their letters, have one name.
+#[test]
+fn expected_counts_have_names_of_their_own() {
+    let mut equations = mixture();
+    let tau = equations.symbols.find("tau").unwrap();
+    equations.symbols.arrays[tau.index()].name = "N".to_owned();
+    let letter = |name: &str| equations.symbols.letters.iter().position(|own| own.name == name).unwrap();
+    let [k, l] = [letter("k"), letter("l")].map(LetterId::from);
+    let n = LetterId::from(letter("n"));
+    // The update of mu in another letter.
+    let mu = &mut equations.blocks[2];
+    mu.plates = vec![l];
+    for natural in &mut mu.natural {
+        natural.coefficient.map_subscripts(&mut |own| {
+            if *own == Subscript::Letter(k) {
+                *own = Subscript::Letter(l);
+            }
+        });
+    }
+    // Two copies that nothing links are counted apart; one copy is of one class.
+    let pair = |first: LetterId, second: LetterId| {
+        let is = |copy, class| moment(0, Statistic::indicator(), &[copy], &[class]);
+        let sums: Vec<LetterId> = if first == second { vec![first] } else { vec![first, second] };
+        term(1.0, &sums, vec![is(first, k), is(second, l)])
+    };
+    let m = equations.symbols.fresh(n, None);
+    equations.blocks[1].natural[0].coefficient.terms.extend([pair(n, m), pair(n, n)]);
+    let shown = derivation(&equations, &[], &Families, Format::Text);
+    for line in [
+        "    M[k] = sum[n](q(z[n] = k))\n    x_bar[l] = sum[n](x[n] * q(z[n] = l)) / M[l]\n",
+        "    prec[l] = 0.01 + M[l] * E[N]\n",
+        "    concentration[k] = alpha + M[k] + M[k] * M[l] + sum[n](q(z[n] = k) * q(z[n] = l))\n",
+    ] {
+        assert!(shown.contains(line), "{line}{shown}");
+    }
+}
+
 #[test]
 fn responsibilities_are_probabilities() {
     let shown = derivation(&mixture(), &[], &Families, Format::Text);
@@ -120,9 +157,10 @@ fn responsibilities_are_probabilities() {
         "    eta([z[n] = k]) = E[log pi[k]]",
         "    prob[n,k] ∝ exp(E[log pi[k]] + E[log tau] / 2 - E[tau] * E[(x[n] - mu[k])^2] / 2)\n",
         "  normalised over k.\n",
-        "    concentration[k] = alpha + sum[n](q(z[n] = k))\n",
-        "    prec[k] = 0.01 + E[tau] * sum[n](q(z[n] = k))\n",
-        "    mean[k] = E[tau] * sum[n](x[n] * q(z[n] = k)) / prec[k]\n",
+        "    N[k] = sum[n](q(z[n] = k))\n    x_bar[k] = sum[n](x[n] * q(z[n] = k)) / N[k]\n",
+        "    concentration[k] = alpha + N[k]\n",
+        "    prec[k] = 0.01 + N[k] * E[tau]\n",
+        "    mean[k] = N[k] * x_bar[k] * E[tau] / prec[k]\n",
         "    E[log p(x | z, mu, tau)] = -E[tau] * sum[n,k](q(z[n] = k) * E[(x[n] - mu[k])^2]) / 2\n",
         "    H[q(z)] = sum[n](H[q(z[n])])\n",
         "  It keeps its start.\n",

@@ -1,0 +1,77 @@
+//! The update of a point with a closed form: its maximiser, and why it stands there.
+
+use crate::equations::Block;
+use crate::statistic::Statistic;
+use crate::symbols::{BlockId, LetterId, Support, Symbols};
+
+use super::build::Builder;
+use super::counts::Counts;
+use super::derivation::Derivation;
+use super::document::{Item, Row, Span, words};
+use super::node::Node;
+use super::standard::{Formula, resolve, slots};
+
+impl Derivation<'_> {
+    /// A point and the maximiser that it takes.
+    pub(super) fn mode_nodes(
+        &self,
+        id: BlockId,
+        block: &Block,
+        mut symbols: Symbols,
+        formula: &Formula,
+    ) -> (Node, Node) {
+        let slots = slots(formula, &block.natural, &[]);
+        let value = resolve(&mut symbols, formula, &block.natural, &[], &slots);
+        let letters: Vec<LetterId> = block.plates.iter().chain(&slots).copied().collect();
+        let mut builder = Builder::new(self.scope_with(&symbols), &letters);
+        let own = self.moment(id, &Statistic::identity(), &slots);
+        let left = builder.statistic(block, &own);
+        (left, builder.with_old(self.old(block), |builder| value.node(builder, &[])))
+    }
+
+    /// Why the maximiser of a point stands where it does.
+    fn largest_at(&self, block: &Block, formula: &Formula) -> &'static str {
+        if matches!(formula, Formula::Normalised(_)) {
+            return "Under the constraint that the elements sum to 1 (a Lagrange multiplier), the derivative is zero at:";
+        }
+        let supports = block.members.iter().map(|member| self.symbols().array(*member).support);
+        if block.clamp || supports.into_iter().any(|support| support == Support::Nonnegative) {
+            "It is largest where the derivative is zero, or at the boundary where that lies outside:"
+        } else {
+            "It is largest where the derivative is zero:"
+        }
+    }
+
+    /// The update of a point that has one in closed form.
+    pub(super) fn mode(&self, id: BlockId, counts: &Counts) -> Vec<Item> {
+        let block = counts.block(id);
+        let Some(formula) = self.standard.mode(block.family) else {
+            let line = vec![words(format!(
+                "It takes the mode of the {} with these natural parameters.",
+                self.standard.name(block.family)
+            ))];
+            return vec![Item::Paragraph(line)];
+        };
+        let (left, right) = self.mode_nodes(id, block, counts.symbols.clone(), &formula);
+        let slots = slots(&formula, &block.natural, &[]);
+        let letters: Vec<LetterId> = block.plates.iter().chain(&slots).copied().collect();
+        let mut builder = Builder::new(self.scope(), &letters);
+        let normalised = matches!(formula, Formula::Normalised(_));
+        let row = if normalised { Row::proportional(left, right) } else { Row::equal(left, right) };
+        let row = row.labelled(self.label_of(block));
+        let mut items =
+            vec![Item::Paragraph(vec![words(self.largest_at(block, &formula))]), Item::Rows(vec![row])];
+        if block.by.is_some() {
+            let text = "There the bound is at least what it was at the values before the update, where it equals the \
+                        objective; the objective is nowhere below it and cannot fall.";
+            items.push(Item::Paragraph(vec![words(text)]));
+        }
+        if let (true, Some(slot)) = (normalised, slots.last()) {
+            let mut line = vec![words("normalised over ")];
+            line.extend(builder.subscripts_of(&[*slot]).pop().map(Span::Math));
+            line.push(words("."));
+            items.push(Item::Paragraph(line));
+        }
+        items
+    }
+}
