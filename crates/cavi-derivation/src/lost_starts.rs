@@ -32,12 +32,15 @@ pub fn lost_starts(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
         let after: Vec<String> = others.chain([&id]).map(name).collect();
         let own = &model.symbols.array(init.target).name;
         warnings.push(
-            Diagnostic::warning("W0703", format!("the start of `{own}` is lost: a sweep updates `{own}` before anything reads it"))
-                .at(init.span, "overwritten by its first update, which does not depend on it")
-                .help(format!(
-                    "update `{own}` after what reads it: `fit {{ sweep {} }}`; or start what its update reads",
-                    after.join(", ")
-                )),
+            Diagnostic::warning(
+                "W0703",
+                format!("the start of `{own}` is lost: a sweep updates `{own}` before anything reads it"),
+            )
+            .at(init.span, "overwritten by its first update, which does not depend on it")
+            .help(format!(
+                "update `{own}` after what reads it: `fit {{ sweep {} }}`; or start what its update reads",
+                after.join(", ")
+            )),
         );
     }
     warnings

@@ -276,17 +276,20 @@ fn a_start_that_nothing_reads_is_warned_about() {
         let (_, diagnostics) = derived(&text);
         let errors: Vec<_> = diagnostics.iter().filter(|own| own.code.starts_with('E')).collect();
         assert!(errors.is_empty(), "{text}\n{errors:?}");
-        diagnostics.iter().find(|own| own.code == "W0703").map(|own| format!("{} {:?}", own.message, own.help))
+        diagnostics
+            .iter()
+            .find(|own| own.code == "W0703")
+            .map(|own| format!("{} {:?}", own.message, own.help))
     };
     let said = lost("init {\n  z = kmeans(x)\n}\n").expect("a sweep begins with z");
     assert!(said.contains("the start of `z` is lost") && said.contains("sweep pi, mu, z"), "{said}");
     // Something reads it before.
-    assert_eq!(lost("init {\n  mu[k] = k\n}\n"), None);
+    assert_eq!(lost("init {\n  mu[k] ~ Normal(0, sd = 5)\n}\n"), None);
     assert_eq!(lost("init {\n  z = kmeans(x)\n}\nfit {\n  sweep mu, z, pi\n}\n"), None);
     assert_eq!(lost("init {\n  z = kmeans(x)\n}\nfit {\n  sweep (mu, z), pi\n}\n"), None);
-    assert!(lost("init {\n  mu[k] = k\n}\nfit {\n  sweep pi, mu, z\n}\n").is_some());
+    assert!(lost("init {\n  mu[k] ~ Normal(0, sd = 5)\n}\nfit {\n  sweep pi, mu, z\n}\n").is_some());
     // It keeps its start.
-    assert_eq!(lost("init {\n  mu[k] = k\n}\nposterior {\n  fixed mu\n}\n"), None);
+    assert_eq!(lost("init {\n  mu[k] ~ Normal(0, sd = 5)\n}\nposterior {\n  fixed mu\n}\n"), None);
     // A factor that its own update reads: by allocations, or as a point that climbs.
     let factors = "axis row[i]\naxis column[j]\naxis part[k] = 3\ndata x[i, j] : count\nw[i, k] ~ Gamma(1, rate = 1)\n\
         h[k, j] ~ Gamma(1, rate = 1)\nx[i, j] ~ Poisson(sum[k](w[i, k] * h[k, j]))\ninit {\n  w[i, k] = 1\n}\n";
