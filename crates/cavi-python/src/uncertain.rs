@@ -193,9 +193,11 @@ pub fn calibrated(
     let stop = Arc::new(AtomicBool::new(false));
     let found = watched(py, None, &stop, |_| {
         let (compiled, _) = cavi::session::open(text, file_name, &inputs.inner)?;
-        let opened = |(text, name, inputs): &(String, String, Inputs)| cavi::session::open(text, name, &inputs.inner);
+        let opened =
+            |(text, name, inputs): &(String, String, Inputs)| cavi::session::open(text, name, &inputs.inner);
         let drawn_from = other.as_ref().map(opened).transpose()?;
-        let from = drawn_from.as_ref().zip(other.as_ref()).map(|((own, _), (_, _, inputs))| (own, &inputs.inner));
+        let from =
+            drawn_from.as_ref().zip(other.as_ref()).map(|((own, _), (_, _, inputs))| (own, &inputs.inner));
         let asked = calibrate::Asked {
             fits,
             draws,
