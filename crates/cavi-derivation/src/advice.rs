@@ -10,6 +10,7 @@ use cavi_syntax::Diagnostic;
 
 use crate::derive::attempt;
 use crate::lost_starts::lost_starts;
+use crate::order::parents;
 use crate::switching::switching;
 use crate::warmup;
 
@@ -51,15 +52,6 @@ fn kept_apart(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
 /// Whether the prior is a word for a support, with no density of its own.
 pub fn is_flat(family: &dyn Family) -> bool {
     family.slices() == Slices::Any && family.parameters().is_empty()
-}
-
-/// The variables on the right of a statement, those in subscripts included.
-fn parents(statement: &Statement) -> Vec<ArrayId> {
-    let mut found = Vec::new();
-    for argument in statement.arguments.iter().flatten() {
-        argument.value.visit_values(&mut |array, _| found.push(array));
-    }
-    found
 }
 
 /// The variables on which data depend, through any statements: those on the right of a statement of data, and on the right of the

@@ -11,6 +11,8 @@ use cavi_algebra::{ArrayId, Block, BlockId, Equations, Mode, Sum};
 use cavi_model::{Model, ScheduleItem, ScheduleKind};
 use cavi_syntax::Diagnostic;
 
+use crate::order::parents;
+
 /// A warning for each start that is lost.
 pub fn lost_starts(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
     let order = first_sweep(model, equations);
@@ -78,11 +80,9 @@ fn reads_itself(block: &Block) -> bool {
 /// Whether variables of two blocks stand in one statement.
 fn meet(model: &Model, one: &Block, other: &Block) -> bool {
     model.statements.iter().any(|statement| {
-        let mut arrays = vec![statement.target];
-        for argument in statement.arguments.iter().flatten() {
-            argument.value.visit_values(&mut |array, _| arrays.push(array));
-        }
-        let holds = |block: &Block| arrays.iter().any(|array| block.members.contains(array));
+        let read = parents(statement);
+        let holds =
+            |block: &Block| read.iter().chain([&statement.target]).any(|own| block.members.contains(own));
         holds(one) && holds(other)
     })
 }

@@ -3,7 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cavi_algebra::{ArrayId, ArrayKind, AxisId, Block, BlockId, Mode};
-use cavi_model::Model;
+use cavi_model::{Model, Statement};
+
+/// The variables on the right of a statement, those in subscripts included.
+pub fn parents(statement: &Statement) -> Vec<ArrayId> {
+    let mut found = Vec::new();
+    for argument in statement.arguments.iter().flatten() {
+        argument.value.visit_values(&mut |array, _| found.push(array));
+    }
+    found
+}
 
 /// The blocks of the default sweep, in order: of those that are no hyper-parameter of a block that is still to come the
 /// first local one, else the first. A latent is local if its subscripts hold the first letter of some data array, or of
@@ -24,15 +33,9 @@ pub fn default_sweep(model: &Model, blocks: &[Block]) -> Vec<BlockId> {
             .any(|letter| local_axes.contains(&symbols.letter(letter).axis))
     };
     // `b` is a hyper-parameter of `a` where it stands on the right of a's statement.
-    let parents = |block: &Block| -> Vec<ArrayId> {
-        let mut found = Vec::new();
-        for member in &block.members {
-            let Some(statement) = model.statement_of(*member) else { continue };
-            for argument in statement.arguments.iter().flatten() {
-                argument.value.visit_values(&mut |array, _| found.push(array));
-            }
-        }
-        found
+    let parents_of = |block: &Block| -> Vec<ArrayId> {
+        let statements = block.members.iter().filter_map(|member| model.statement_of(*member));
+        statements.flat_map(parents).collect()
     };
     let mut holders: BTreeMap<ArrayId, Vec<usize>> = BTreeMap::new();
     for (index, block) in blocks.iter().enumerate() {
@@ -43,7 +46,7 @@ pub fn default_sweep(model: &Model, blocks: &[Block]) -> Vec<BlockId> {
         .iter()
         .enumerate()
         .map(|(index, block)| {
-            let read = parents(block);
+            let read = parents_of(block);
             let holding = read.iter().filter_map(|array| holders.get(array)).flatten().copied();
             holding.filter(|other| *other != index).collect()
         })

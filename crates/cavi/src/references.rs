@@ -9,13 +9,11 @@ impl Compiled {
     /// (2006). Pattern Recognition and Machine Learning.`, and for each that the derivation rests on. Empty where there is none.
     /// A work that is both stands once, in the second form.
     pub fn bibliography(&self) -> String {
-        let used: Vec<&'static str> =
-            self.sources().iter().flat_map(|own| &own.references).map(|own| own.0).collect();
-        let keys: Vec<&'static str> =
-            self.sources().iter().flat_map(|own| &own.references).map(|own| own.key()).collect();
-        let named = self.works().into_iter().filter(|own| !keys.contains(&own.key.as_str()));
+        let sources = self.sources();
+        let used = || sources.iter().flat_map(|own| &own.references);
+        let named = self.works().into_iter().filter(|work| used().all(|own| own.key() != work.key));
         let mut entries: Vec<String> = named.map(|own| own.entry()).collect();
-        for entry in used {
+        for entry in used().map(|own| own.0) {
             if !entries.iter().any(|own| own == entry) {
                 entries.push(entry.to_owned());
             }

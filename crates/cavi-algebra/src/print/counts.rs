@@ -22,7 +22,7 @@
 use crate::equations::Block;
 use crate::expression::Subscript;
 use crate::sum_of_products::{Atom, Coefficient, Factor, Sum, Term, dedup};
-use crate::symbols::{Absent, Array, ArrayId, ArrayKind, AxisId, BlockId, LetterId, Support, Symbols};
+use crate::symbols::{Array, ArrayId, ArrayKind, AxisId, BlockId, LetterId, Support, Symbols};
 
 use super::build::Builder;
 use super::derivation::Derivation;
@@ -389,19 +389,8 @@ impl Counts {
 
     fn name(&mut self, name: String, support: Support, letters: &[LetterId]) -> ArrayId {
         let id = ArrayId::from(self.symbols.arrays.len());
-        self.symbols.arrays.push(Array {
-            name,
-            kind: ArrayKind::Constant,
-            letters: letters.to_vec(),
-            slice: vec![false; letters.len()],
-            written: Vec::new(),
-            support,
-            absent: Absent::default(),
-            restriction: None,
-            value: None,
-            center: None,
-            scale: None,
-        });
+        let bare = Array::latent(&name, letters.to_vec(), support);
+        self.symbols.arrays.push(Array { kind: ArrayKind::Constant, ..bare });
         id
     }
 

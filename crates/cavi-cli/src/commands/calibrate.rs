@@ -67,13 +67,15 @@ pub fn run(arguments: &CalibrateArguments) -> Result<(), Failure> {
         &asked,
         &show,
     )?;
+    let json = format!("{:#}\n", found.json());
+    // What took long to find is shown, though the file cannot be written.
+    terminal::print(
+        if arguments.json { json.clone() } else { text(&found, arguments.from.as_deref()) }.as_str(),
+    )?;
     if let Some(file) = &arguments.out {
-        write_text_atomically(file, &format!("{:#}\n", found.json())).map_err(Error::from)?;
+        write_text_atomically(file, &json).map_err(Error::from)?;
     }
-    if arguments.json {
-        return terminal::print(&format!("{:#}\n", found.json()));
-    }
-    terminal::print(&text(&found, arguments.from.as_deref()))
+    Ok(())
 }
 
 /// A line for each latent, then what it means.
