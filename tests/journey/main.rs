@@ -7,6 +7,7 @@ mod examples;
 mod formats;
 mod heldout;
 mod people;
+mod replayed;
 mod simulated;
 mod texts;
 mod withheld;
