@@ -8,6 +8,7 @@ mod batch;
 mod calibrate;
 mod check_fit;
 mod commands;
+mod comparison;
 mod damaged;
 mod explain;
 mod explained;
