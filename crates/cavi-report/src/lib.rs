@@ -15,6 +15,7 @@ mod fitted;
 mod found;
 mod html;
 mod latents;
+pub mod live;
 mod mathml;
 mod page;
 mod policy;

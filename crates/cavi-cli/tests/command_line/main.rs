@@ -31,3 +31,4 @@ mod terminal;
 mod test_files;
 mod texts;
 mod uncertain;
+mod watch;

@@ -54,7 +54,7 @@ impl Compared {
 
     /// How many components of one fit are those of another.
     fn alike(&self) -> Option<String> {
-        let Some((_, first)) = self.matched.pairs.first() else { return None };
+        let (_, first) = self.matched.pairs.first()?;
         let each = |(place, found): &(usize, cavi::matching::Matching)| {
             format!("{} in {}", self.matched.alike(found).0, self.sides[*place].name)
         };
