@@ -5,6 +5,7 @@ mod calibrate;
 mod check_fit;
 mod demo;
 mod files;
+mod fit;
 mod held_out;
 mod memory;
 mod plots;
@@ -27,7 +28,8 @@ pub use check_fit::CheckFitArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use demo::DemoArguments;
 use files::DATA;
-use held_out::{FOLDS, HELD_OUT, HELD_OUT_TOTALS, folds};
+pub use fit::{CheckpointArguments, FitArguments, Keep};
+use held_out::HELD_OUT_TOTALS;
 pub use plots::PlotArguments;
 pub use rules::RuleArguments;
 pub use shells::{CompletionsArguments, ManArguments};
@@ -402,56 +404,6 @@ without such passes runs as with f64, to the bit. Over 50 sweeps of the built-in
 itself, parameters by at most 8e-6 of the largest. Rows are scaled by powers of two, and entries whose rate would need
 what is then below the range of single precision are treated in logarithms, in double.";
 
-/// `cavi fit`
-#[derive(Args, Debug)]
-pub struct FitArguments {
-    /// A .cavi file, or the name of a built-in program
-    pub model: String,
-    /// What it is run on
-    #[command(flatten)]
-    pub inputs: InputArguments,
-    /// The directory that the posterior is written to [default with --resume: that of the fit that is resumed]
-    #[arg(long, value_name = "DIR", required_unless_present = "resume")]
-    pub out: Option<PathBuf>,
-    /// Checkpoints, and a fit that is resumed
-    #[command(flatten)]
-    pub checkpoints: CheckpointArguments,
-    /// Replace a directory of others
-    #[command(flatten)]
-    pub force: ForceArguments,
-    /// Initial parameters: a fit's directory, one laid out as its posterior/, or an .npz
-    ///
-    /// What the program holds by `posterior { fixed h }` stays at the values that stand there, such as topics of an earlier fit or
-    /// signatures that are known.
-    #[arg(long, value_name = "FILE_OR_DIR")]
-    pub init: Option<PathBuf>,
-    /// Hide a part of these data from the fit and score it: a fraction, whole rows, last entries, or a file of the entries
-    #[arg(long, value_name = "NAME=FRACTION|FILE", long_help = HELD_OUT, allow_hyphen_values = true)]
-    pub heldout: Vec<String>,
-    /// Score held-out counts under a Poisson as units of their rows, given how many each row has
-    #[arg(long, long_help = HELD_OUT_TOTALS)]
-    pub heldout_totals: bool,
-    /// Cross-validation: hide each of K parts of all data in turn and score it, then fit to all data
-    #[arg(long, value_name = "K", long_help = FOLDS, value_parser = folds, allow_hyphen_values = true)]
-    #[arg(conflicts_with_all = ["heldout", "init"])]
-    pub folds: Option<usize>,
-    /// How to run it
-    #[command(flatten)]
-    pub run: RunArguments,
-    /// With --restarts: also write every run, as DIR/runs/N/, and score what is held out by their average too
-    #[arg(long, value_enum, value_name = "best|all", default_value_t = Keep::Best)]
-    pub keep: Keep,
-    /// Print the summary as JSON on standard output
-    #[arg(long)]
-    pub json: bool,
-    /// Also write a page about the fit, DIR/report.html, as `cavi report DIR` does
-    #[arg(long)]
-    pub report: bool,
-    /// Charts as files
-    #[command(flatten)]
-    pub plots: PlotArguments,
-}
-
 /// How a fit runs.
 #[derive(Args, Clone, Debug)]
 pub struct RunArguments {
@@ -493,15 +445,6 @@ pub struct RunArguments {
     pub quiet: bool,
 }
 
-/// Which runs are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Keep {
-    /// The one with the best ELBO
-    Best,
-    /// Every one that did not fail
-    All,
-}
-
 /// Whether sweeps are extrapolated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Acceleration {
@@ -529,24 +472,6 @@ pub struct ForceArguments {
     #[arg(long)]
     pub force: bool,
 }
-
-/// Checkpoints of a fit.
-#[derive(Args, Clone, Debug, Default)]
-pub struct CheckpointArguments {
-    /// Write a checkpoint every so many seconds, and one at Ctrl-C, from which --resume goes on; 0 writes one after every sweep
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
-    pub checkpoint_every: Option<f64>,
-    /// Go on with the fit whose --out was DIR and that was interrupted; give its program, data and options as they were
-    #[arg(long, value_name = "DIR", long_help = RESUME)]
-    pub resume: Option<PathBuf>,
-}
-
-/// What `cavi fit --help` says of a fit that is resumed.
-const RESUME: &str = "\
-Go on with the fit whose --out was DIR and that was interrupted, from its last checkpoint. The result has the bits of a fit that
-was not interrupted: posterior/, and trace.csv but for its seconds. Give program, data and options as they were; other data, another
-program, seed or number of sweeps are refused. --threads, --progress, --checkpoint-every and --out may be others. A fit that is
-finished stays as it is, and one without a checkpoint starts anew.";
 
 /// What `cavi score --help` says of rows.
 const ROWS: &str = "\

@@ -19,6 +19,7 @@ mod progress;
 mod scores;
 mod table;
 mod terminal;
+mod watch;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

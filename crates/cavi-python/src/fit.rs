@@ -128,6 +128,7 @@ impl Options {
             given: None,
             stop: Some(Arc::clone(stop)),
             checkpoints: None,
+            glances: None,
         })
     }
 }

@@ -222,6 +222,9 @@
     const drawing = drawings[Number(place.dataset.chart)];
     const figure = place.closest('figure');
     const name = figure.querySelector('h3').textContent;
+    // What is drawn anew keeps its height, so that nothing jumps.
+    place.style.minHeight = place.offsetHeight + 'px';
+    if (figure.drawn) figure.drawn.views.forEach(view => view.finalize());
     place.textContent = '';
     const state = { views: [], canvas: null };
     if (drawing.kind === 'vega') {
@@ -244,6 +247,7 @@
       state.canvas = pictures(drawing, place);
     }
     figure.drawn = state;
+    place.style.minHeight = '';
     place.dataset.drawn = 'yes';
   }
   function actions(figure) {
@@ -318,9 +322,81 @@
   let last = Promise.resolve();
   const again = () => { last = last.then(drawAll); };
 
-  document.querySelectorAll('details.data').forEach(own => { own.open = false; });
-  document.querySelectorAll('figure').forEach(actions);
-  document.querySelectorAll('table').forEach(sortable);
+  function prepare(within) {
+    within.querySelectorAll('details.data').forEach(own => { own.open = false; });
+    within.querySelectorAll('figure').forEach(actions);
+    within.querySelectorAll('table').forEach(sortable);
+  }
+
+  // ---- A fit that is running: its state is asked for again and again, and what has changed is drawn anew.
+  async function renew(region, { html, drawings: own }) {
+    const fresh = new DOMParser().parseFromString(html, 'text/html').body;
+    const outline = within => [...within.querySelectorAll('h2, h3')].map(title => title.textContent).join('\n');
+    const changed = Object.keys(own).filter(key => JSON.stringify(own[key]) !== JSON.stringify(drawings[key]));
+    Object.assign(drawings, own);
+    if (outline(fresh) !== outline(region)) {
+      region.replaceChildren(...fresh.childNodes);
+      prepare(region);
+      for (const place of region.querySelectorAll('.chart')) await draw(place);
+      return;
+    }
+    // The same charts: texts and tables are exchanged, so that what is open stays open.
+    for (const selector of ['.found', '.note', '.more', 'figcaption p', 'tbody']) {
+      const [before, now] = [region, fresh].map(within => [...within.querySelectorAll(selector)]);
+      if (before.length === now.length) before.forEach((place, at) => place.replaceChildren(...now[at].childNodes));
+    }
+    region.querySelectorAll('[aria-sort]').forEach(head => head.removeAttribute('aria-sort'));
+    for (const key of changed) {
+      const place = region.querySelector('[data-chart="' + key + '"]');
+      if (place) await draw(place);
+    }
+  }
+  async function watch(version) {
+    const said = document.getElementById('live'), pause = document.getElementById('pause');
+    const page = Math.random().toString(36).slice(2, 14);
+    let failures = 0, paused = false;
+    pause.addEventListener('click', () => {
+      paused = !paused;
+      pause.setAttribute('aria-pressed', String(paused));
+      said.textContent = paused ? 'The page is paused.' : 'The page follows the fit.';
+    });
+    for (let turn = 0; ; turn++) {
+      await new Promise(done => setTimeout(done, 1000));
+      // Who looks elsewhere is served now and then.
+      if (paused || document.hidden && turn % 4) continue;
+      let state = null;
+      try {
+        const answer = await fetch('data?page=' + page + '&latents=' + version, { cache: 'no-store' });
+        if (answer.ok) state = await answer.json();
+      } catch (error) {
+        state = null;
+      }
+      if (!state) {
+        failures += 1;
+        if (failures < 4) continue;
+        said.textContent = 'The fit does not answer any more: it has ended, or was stopped. The page shows what it last knew.';
+        break;
+      }
+      failures = 0;
+      last = last.then(async () => {
+        await renew(document.getElementById('live-state'), state.state);
+        if (state.latents) {
+          await renew(document.getElementById('live-latents'), state.latents);
+          version = state.latents.version;
+        }
+      });
+      await last;
+      root.dataset.turn = String(turn);
+      if (state.ended) {
+        said.textContent = state.ended;
+        break;
+      }
+    }
+    root.dataset.watch = 'ended';
+    pause.hidden = true;
+  }
+
+  prepare(document);
   document.querySelector('.tools').hidden = false;
   document.getElementById('theme').addEventListener('click', () => {
     root.dataset.theme = isDark() ? 'light' : 'dark';
@@ -334,4 +410,5 @@
     timer = setTimeout(() => { if (innerWidth !== width) { width = innerWidth; again(); } }, 200);
   });
   again();
+  if (root.dataset.watch) watch(root.dataset.watch);
 })();

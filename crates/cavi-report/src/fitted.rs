@@ -7,6 +7,7 @@ use cavi::directory::{RUNS, Stored};
 use cavi::summary::{self, Variable};
 use cavi::{Compiled, Error, Set};
 use cavi_algebra::{Array, ArrayKind, LetterId};
+use cavi_model::Model;
 use serde_json::Value;
 
 use crate::axes::Kind;
@@ -24,6 +25,7 @@ pub(crate) struct Fitted {
 }
 
 /// The bound of a run.
+#[derive(Clone, Debug)]
 pub(crate) struct Trace {
     /// What the run is called.
     pub name: String,
@@ -38,8 +40,7 @@ impl Fitted {
     /// A directory that holds no fit, or whose files cannot be read.
     pub fn open(directory: &Path) -> Result<Fitted, Error> {
         let stored = Stored::open(directory)?;
-        let set: Vec<Set<'_>> = stored.set.iter().map(|own| Set { name: &own.name, value: None }).collect();
-        let compiled = cavi::compile::compile_with(&stored.text, &stored.file_name, &set).into_compiled()?;
+        let compiled = compiled(&stored)?;
         let variables = summary::variables(directory, None)?;
         let traces = traces(directory, &stored.summary)?;
         Ok(Fitted { compiled, summary: stored.summary, variables, traces })
@@ -53,14 +54,27 @@ impl Fitted {
 
     /// Whether an axis is one of components: no data lie along it.
     pub fn is_of_components(&self, axis: &str) -> bool {
-        let symbols = &self.compiled.model.symbols;
-        let data = symbols.arrays.iter().filter(|array| array.kind == ArrayKind::Data);
-        let axes = data.flat_map(|array| &array.letters).map(|letter| symbols.letter(*letter).axis);
-        // Along the parents of a ragged axis lie the data too.
-        let mut all =
-            axes.flat_map(|axis| std::iter::successors(Some(axis), |own| symbols.axis(*own).parent));
-        all.all(|own| symbols.axis(own).name != axis)
+        is_of_components(&self.compiled.model, axis)
     }
+}
+
+/// The program of a stored fit.
+///
+/// # Errors
+/// One that this version does not compile.
+pub(crate) fn compiled(stored: &Stored) -> Result<Compiled, Error> {
+    let set: Vec<Set<'_>> = stored.set.iter().map(|own| Set { name: &own.name, value: None }).collect();
+    cavi::compile::compile_with(&stored.text, &stored.file_name, &set).into_compiled()
+}
+
+/// Whether an axis of a program is one of components: no data lie along it.
+pub(crate) fn is_of_components(model: &Model, axis: &str) -> bool {
+    let symbols = &model.symbols;
+    let data = symbols.arrays.iter().filter(|array| array.kind == ArrayKind::Data);
+    let axes = data.flat_map(|array| &array.letters).map(|letter| symbols.letter(*letter).axis);
+    // Along the parents of a ragged axis lie the data too.
+    let mut all = axes.flat_map(|axis| std::iter::successors(Some(axis), |own| symbols.axis(*own).parent));
+    all.all(|own| symbols.axis(own).name != axis)
 }
 
 impl Fitted {
@@ -106,7 +120,10 @@ fn traces(directory: &Path, summary: &Value) -> Result<Vec<Trace>, Error> {
 }
 
 /// Sweep and bound of each row of a `trace.csv`.
-fn trace(path: &Path) -> Result<Vec<(f64, f64)>, Error> {
+///
+/// # Errors
+/// A file that cannot be read, or that lacks a column.
+pub(crate) fn trace(path: &Path) -> Result<Vec<(f64, f64)>, Error> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| DataError::new(format!("`{}` cannot be read: {error}", path.display())))?;
     let mut lines = text.lines();

@@ -56,6 +56,12 @@ pub(crate) fn number(value: f64) -> String {
     cavi::summary::digits(value, 4)
 }
 
+/// A text with a capital at its beginning.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |own| own.to_uppercase().to_string() + letters.as_str())
+}
+
 /// `1,234,567`
 pub(crate) fn count(value: usize) -> String {
     let digits = value.to_string();

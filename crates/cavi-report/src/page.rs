@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use cavi::Error;
 use cavi::bind::DataError;
+use cavi::{Compiled, Error};
 use serde_json::{Value, json};
 
 use crate::by::{Colouring, Column};
@@ -87,7 +87,7 @@ fn columns(by: &[Colouring], fitted: &Fitted) -> Result<Vec<Column>, Error> {
 }
 
 /// The latents with axes, those of `report` lines first, by their places among all.
-fn order(fitted: &Fitted) -> Vec<usize> {
+pub(crate) fn order(fitted: &Fitted) -> Vec<usize> {
     let symbols = &fitted.compiled.model.symbols;
     let reported: Vec<&str> = fitted
         .compiled
@@ -134,16 +134,19 @@ fn fits_an_axis(column: &Column, fitted: &Fitted) -> Result<(), Error> {
 
 /// The page as it grows.
 #[derive(Default)]
-struct Body {
-    html: String,
-    contents: Vec<(String, String)>,
-    drawings: Vec<Value>,
+pub(crate) struct Body {
+    pub html: String,
+    pub contents: Vec<(String, String)>,
+    pub drawings: Vec<Value>,
+    /// The number of the first drawing.
+    pub first: usize,
     /// The characters of the drawings.
-    size: usize,
+    pub size: usize,
 }
 
 impl Body {
-    fn section(&mut self, id: &str, title: &str) {
+    /// Begins a part of the page.
+    pub fn section(&mut self, id: &str, title: &str) {
         if !self.contents.is_empty() {
             self.html += "</section>\n";
         }
@@ -154,7 +157,8 @@ impl Body {
         );
     }
 
-    fn figure(&mut self, figure: Figure) {
+    /// A chart with its table, as long as there is room for it.
+    pub fn figure(&mut self, figure: Figure) {
         let size = figure.drawing.to_string().len();
         if self.size + size > MOST_OF_CHARTS {
             let title = escape(&figure.title);
@@ -163,7 +167,7 @@ impl Body {
             return;
         }
         self.size += size;
-        self.html += &figure.html(self.drawings.len());
+        self.html += &figure.html(self.first + self.drawings.len());
         self.drawings.push(figure.drawing);
     }
 
@@ -241,14 +245,9 @@ impl Body {
         let compiled = &fitted.compiled;
         self.section("model", "The model");
         let text = escape(&compiled.source.text);
-        // Inside of HTML a drawing needs no namespace.
-        let svg = compiled.svg().replacen(
-            " xmlns=\"http://www.w3.org/2000/svg\"",
-            " role=\"img\" aria-label=\"Plate diagram\"",
-            1,
-        );
         self.html += &format!(
-            "<pre class=\"program\" tabindex=\"0\"><code>{text}</code></pre>\n<div class=\"diagram\" tabindex=\"0\" role=\"region\" aria-label=\"Plate diagram\">{svg}</div>\n"
+            "<pre class=\"program\" tabindex=\"0\"><code>{text}</code></pre>\n{}",
+            diagram(compiled, "Plate diagram")
         );
         self.html +=
             "<p class=\"note\">Boxes are plates, shaded nodes are data; squares are the distributions.</p>\n";
@@ -258,39 +257,98 @@ impl Body {
         );
     }
 
-    fn document(self, title: &str) -> String {
-        let Body { html, contents, drawings, .. } = self;
+    /// Ends the last part of the page.
+    pub fn close(&mut self) {
+        if !self.contents.is_empty() {
+            self.html += "</section>\n";
+        }
+    }
+
+    /// The whole document.
+    pub fn document(mut self, title: &str) -> String {
+        self.close();
+        let links = self
+            .contents
+            .iter()
+            .map(|(id, name)| format!("<li><a href=\"#{id}\">{}</a></li>\n", escape(name)));
+        let links = format!("<nav aria-label=\"Contents\"><ul>\n{}</ul></nav>\n", links.collect::<String>());
+        Document {
+            title,
+            attributes: "",
+            tools: "",
+            above: "",
+            links: &links,
+            main: &self.html,
+            drawings: &json_in_script(&json!(self.drawings)),
+            connects: false,
+        }
+        .html()
+    }
+}
+
+/// What a document is put together from; all but the title is markup.
+pub(crate) struct Document<'a> {
+    /// The title, as text.
+    pub title: &'a str,
+    /// Attributes of the whole.
+    pub attributes: &'a str,
+    /// Buttons beside the search.
+    pub tools: &'a str,
+    /// What stands below the title.
+    pub above: &'a str,
+    /// The contents.
+    pub links: &'a str,
+    /// What is shown.
+    pub main: &'a str,
+    /// The drawings of its charts by their numbers, as JSON.
+    pub drawings: &'a str,
+    /// Whether it may ask the server that it came from.
+    pub connects: bool,
+}
+
+impl Document<'_> {
+    /// The document with its scripts, its style and the policy that allows these alone.
+    pub fn html(&self) -> String {
+        let Document { title, attributes, tools, above, links, main, drawings, connects } = self;
         let own = format!("{INTERPRETER}\n{SCRIPT}");
         let scripts = [VEGA, VEGA_LITE, own.as_str()];
-        let policy = policy(&scripts, STYLE);
+        let policy = policy(&scripts, STYLE, *connects);
         let title = escape(title);
-        let links: String = contents
-            .iter()
-            .map(|(id, name)| format!("<li><a href=\"#{id}\">{}</a></li>\n", escape(name)))
-            .collect();
         let licences: String = LICENCES
             .iter()
             .map(|(name, text)| format!("<h3>{name}</h3>\n<pre tabindex=\"0\">{}</pre>\n", escape(text)))
             .collect();
-        let data = json_in_script(&json!(drawings));
         let scripts: String = scripts.iter().map(|own| format!("<script>{own}</script>\n")).collect();
+        let loads = match connects {
+            true => "It asks the fit for its state, and loads nothing else.",
+            false => "This page holds everything that it shows; it loads nothing.",
+        };
         format!(
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+            "<!DOCTYPE html>\n<html lang=\"en\"{attributes}>\n<head>\n<meta charset=\"utf-8\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"referrer\" content=\"no-referrer\">\n<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
              <a class=\"skip\" href=\"#found\">To the findings</a>\n\
-             <header>\n<h1>{title}</h1>\n<div class=\"tools\" hidden>\
+             <header>\n<h1>{title}</h1>\n{above}<div class=\"tools\" hidden>\
              <label>Search the tables <input type=\"search\" id=\"search\"></label> \
-             <button type=\"button\" id=\"theme\">Dark or light</button></div>\n\
+             <button type=\"button\" id=\"theme\">Dark or light</button>{tools}</div>\n\
              <div id=\"hits\" role=\"status\"></div>\n</header>\n\
-             <nav aria-label=\"Contents\"><ul>\n{links}</ul></nav>\n<main>\n{html}</section>\n</main>\n\
-             <footer>\n<p>Written by Cavi {version}. This page holds everything that it shows; it loads nothing.</p>\n\
+             {links}<main>\n{main}</main>\n\
+             <footer>\n<p>Written by Cavi {version}. {loads}</p>\n\
              <details><summary>Licences of what draws the charts</summary>\n{licences}</details>\n</footer>\n\
-             <script type=\"application/json\" id=\"drawings\">{data}</script>\n{scripts}</body>\n</html>\n",
+             <script type=\"application/json\" id=\"drawings\">{drawings}</script>\n{scripts}</body>\n</html>\n",
             version = env!("CARGO_PKG_VERSION"),
         )
     }
+}
+
+/// The plate diagram of a program, in a box that scrolls, with this name.
+pub(crate) fn diagram(compiled: &Compiled, name: &str) -> String {
+    // Inside of HTML a drawing needs no namespace.
+    let name = escape(name);
+    let own = format!(" role=\"img\" aria-label=\"{name}\"");
+    let svg = compiled.svg().replacen(" xmlns=\"http://www.w3.org/2000/svg\"", &own, 1);
+    format!("<div class=\"diagram\" tabindex=\"0\" role=\"region\" aria-label=\"{name}\">{svg}</div>\n")
 }
 
 /// How much of a fit each component holds: a list, or of several groups a heat map.

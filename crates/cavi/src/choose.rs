@@ -27,6 +27,7 @@ use crate::fit::Fit;
 use crate::heldout::HeldOut;
 use crate::matching::{self, Components};
 use crate::prepare::Problem;
+use crate::reopen::Reopened;
 
 /// How many words of a component its coherence is that of.
 const WORDS: usize = 10;
@@ -148,6 +149,26 @@ pub fn candidate_in(
     let elbo = summary["elbo"].as_f64().unwrap_or(f64::NAN);
     let converged = summary["converged"].as_bool().unwrap_or(false);
     Ok(Candidate { values, entries, elbo, converged, stability, coherence })
+}
+
+/// How alike the components of the runs are that were kept with the fit in a directory; `None` with fewer than two, or of a program without
+/// components. It takes no data.
+///
+/// # Errors
+/// A run that cannot be read.
+pub fn stability_in(directory: &Path) -> Result<Option<f64>, Error> {
+    let runs = runs_in(directory)?;
+    if runs.len() < 2 || matching::chosen(&crate::summary::model(directory)?, None, None).is_err() {
+        return Ok(None);
+    }
+    let all: Vec<Components> =
+        runs.iter().map(|own| Components::of_fit(own, None, None)).collect::<Result<_, Error>>()?;
+    Ok(matching::stability(&all))
+}
+
+/// How often the words of the components of a fit stand together; `None` where its data are no words in documents.
+pub fn coherence_of(fit: &Reopened) -> Option<f64> {
+    of_components(&fit.problem, &fit.parameters, &[]).1
 }
 
 /// The directories of the runs that were kept with a fit.

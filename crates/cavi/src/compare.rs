@@ -15,7 +15,6 @@ use crate::data_files;
 use crate::directory::number;
 use crate::error::Error;
 use crate::heldout::HeldOut;
-use crate::prepare::Problem;
 use crate::reopen::{self, Reopened};
 
 /// What a fit says of the held-out entries of an array.
@@ -106,56 +105,96 @@ fn spread(counts: &[f64], logs: &[f64], of_rates: bool) -> f64 {
 pub fn open(directories: &[&Path], given: Option<&Inputs>) -> Result<Vec<Reopened>, Error> {
     let fits: Vec<Reopened> =
         directories.iter().map(|own| reopen::open(own, given)).collect::<Result<_, Error>>()?;
-    for (fit, directory) in fits.iter().zip(directories) {
-        if fit.held.parts.is_empty() {
-            return Err(DataError::new(format!(
-                "nothing was held out of the fit in `{}`",
-                directory.display()
-            ))
-            .help("cavi fit ... --heldout NAME=0.1")
-            .into());
-        }
-    }
-    let Some((first, others)) = fits.split_first() else { return Ok(fits) };
-    for (other, directory) in others.iter().zip(&directories[1..]) {
-        let (one, two) = (directories[0].display(), directory.display());
-        let hashes = |fit: &Reopened| {
-            let mut own: Vec<String> = data_files::stored(&fit.stored.summary).into_values().collect();
-            own.sort();
-            own
-        };
-        if hashes(first) != hashes(other) {
-            return Err(DataError::new(format!(
-                "`{one}` and `{two}` are fits to different data: the hashes of their files differ"
-            ))
-            .possible("fits whose `settings.data_files` in `summary.json` have the same hashes")
-            .into());
-        }
-        if let Some(name) = differs(first, other) {
-            return Err(DataError::new(format!(
-                "other entries of `{name}` were held out of `{two}` than of `{one}`"
-            ))
-            .possible("fits with the same `--heldout` and the same `--seed`")
-            .into());
-        }
+    let splits: Vec<Split> =
+        fits.iter().zip(directories).map(|(fit, own)| Split::of(fit, own)).collect::<Result<_, _>>()?;
+    if let Some((first, others)) = splits.split_first() {
+        others.iter().try_for_each(|other| first.refuse_other(other))?;
     }
     Ok(fits)
 }
 
-/// The first array of which other entries were held out.
-fn differs(one: &Reopened, other: &Reopened) -> Option<String> {
-    let parts = |fit: &Reopened| -> Vec<(String, Hidden)> {
+/// What was held out of a fit, and of which data: fits that have it in common can be compared. It holds the entries, and no other data.
+#[derive(Clone, Debug)]
+pub struct Split {
+    /// The directory of the fit, for messages.
+    directory: String,
+    /// The hashes of the files of its data, in order.
+    hashes: Vec<String>,
+    /// For each array its name and what was held out of it.
+    parts: Vec<(String, Hidden)>,
+}
+
+impl Split {
+    /// That of a fit.
+    ///
+    /// # Errors
+    /// A fit of which nothing was held out.
+    pub fn of(fit: &Reopened, directory: &Path) -> Result<Split, DataError> {
+        let directory = directory.display().to_string();
+        if fit.held.parts.is_empty() {
+            return Err(DataError::new(format!("nothing was held out of the fit in `{directory}`"))
+                .help("cavi fit ... --heldout NAME=0.1"));
+        }
+        let mut hashes: Vec<String> = data_files::stored(&fit.stored.summary).into_values().collect();
+        hashes.sort();
         let symbols = &fit.problem.as_given().equations.symbols;
-        fit.held.parts.iter().map(|part| (symbols.array(part.array).name.clone(), part.clone())).collect()
-    };
-    let (one, other) = (parts(one), parts(other));
-    let same = |one: &Hidden, other: &Hidden| {
-        one.coordinates == other.coordinates && one.values == other.values && one.weights == other.weights
-    };
-    let find = |name: &str| other.iter().find(|(own, _)| own == name);
-    let missing = one.iter().find(|(name, own)| find(name).is_none_or(|(_, theirs)| !same(own, theirs)));
-    let more = other.iter().find(|(name, _)| one.iter().all(|(own, _)| own != name));
-    missing.or(more).map(|(name, _)| name.clone())
+        let named = |part: &Hidden| (symbols.array(part.array).name.clone(), part.clone());
+        Ok(Split { directory, hashes, parts: fit.held.parts.iter().map(named).collect() })
+    }
+
+    /// Refuses a fit to other data, or with other held-out entries.
+    ///
+    /// # Errors
+    /// What differs, with the two directories.
+    pub fn refuse_other(&self, other: &Split) -> Result<(), DataError> {
+        let (one, two) = (&self.directory, &other.directory);
+        if self.hashes != other.hashes {
+            return Err(DataError::new(format!(
+                "`{one}` and `{two}` are fits to different data: the hashes of their files differ"
+            ))
+            .possible("fits whose `settings.data_files` in `summary.json` have the same hashes"));
+        }
+        let same = |one: &Hidden, other: &Hidden| {
+            one.coordinates == other.coordinates && one.values == other.values && one.weights == other.weights
+        };
+        let find = |of: &'_ Split, name: &str| of.parts.iter().position(|(own, _)| own == name);
+        let possible = "fits with the same `--heldout` and the same `--seed`";
+        let other_than = self
+            .parts
+            .iter()
+            .find(|(name, own)| find(other, name).is_some_and(|place| !same(own, &other.parts[place].1)));
+        if let Some((name, _)) = other_than {
+            return Err(DataError::new(format!(
+                "other entries of `{name}` were held out of `{two}` than of `{one}`"
+            ))
+            .possible(possible));
+        }
+        let lacks = |with: &Split, without: &Split| {
+            let missing = with.parts.iter().find(|(name, _)| find(without, name).is_none())?;
+            Some(format!(
+                "entries of `{}` were held out of `{}`, and none of an array of this name of `{}`",
+                missing.0, with.directory, without.directory
+            ))
+        };
+        match lacks(self, other).or_else(|| lacks(other, self)) {
+            None => Ok(()),
+            Some(message) => Err(DataError::new(message).possible(possible)),
+        }
+    }
+
+    /// What a fit with this split says of the held-out entries, arrays in the order of this one.
+    ///
+    /// # Errors
+    /// As [`crate::heldout::score`].
+    pub fn entries(&self, fit: &Reopened, threads: usize) -> Result<Vec<ByEntry>, Error> {
+        let symbols = &fit.problem.as_given().equations.symbols;
+        let place =
+            |part: &Hidden| self.parts.iter().position(|(own, _)| *own == symbols.array(part.array).name);
+        let mut parts = fit.held.parts.clone();
+        parts.sort_by_key(place);
+        let held = HeldOut { parts, given_totals: fit.held.given_totals };
+        crate::heldout::by_entry(&fit.problem, &fit.parameters, &held, fit.seed, threads)
+    }
 }
 
 /// What each of several fits says of what was held out of all of them, arrays in the order of the first.
@@ -163,21 +202,9 @@ fn differs(one: &Reopened, other: &Reopened) -> Option<String> {
 /// # Errors
 /// As [`crate::heldout::score`].
 pub fn by_entry(fits: &[Reopened], threads: usize) -> Result<Vec<Vec<ByEntry>>, Error> {
-    let name = |problem: &Problem, part: &Hidden| {
-        problem.as_given().equations.symbols.array(part.array).name.clone()
-    };
-    let order: Vec<String> = fits
-        .first()
-        .map(|fit| fit.held.parts.iter().map(|part| name(&fit.problem, part)).collect())
-        .unwrap_or_default();
-    fits.iter()
-        .map(|fit| {
-            let mut parts = fit.held.parts.clone();
-            parts.sort_by_key(|part| order.iter().position(|own| *own == name(&fit.problem, part)));
-            let held = HeldOut { parts, given_totals: fit.held.given_totals };
-            crate::heldout::by_entry(&fit.problem, &fit.parameters, &held, fit.seed, threads)
-        })
-        .collect()
+    let Some(first) = fits.first() else { return Ok(Vec::new()) };
+    let split = Split::of(first, Path::new(""))?;
+    fits.iter().map(|fit| split.entries(fit, threads)).collect()
 }
 
 #[cfg(test)]

@@ -69,7 +69,7 @@ pub(crate) fn json(hashes: &BTreeMap<String, String>) -> Value {
 }
 
 /// The hashes that the summary of a fit keeps.
-pub(crate) fn stored(summary: &Value) -> BTreeMap<String, String> {
+pub fn stored(summary: &Value) -> BTreeMap<String, String> {
     let files = summary["settings"]["data_files"].as_object().into_iter().flatten();
     files.filter_map(|(path, hash)| Some((path.clone(), hash.as_str()?.to_owned()))).collect()
 }

@@ -5,6 +5,7 @@
 
 mod attempt;
 mod batched;
+mod glances;
 mod kept;
 mod moved;
 mod plan;
@@ -26,6 +27,7 @@ use crate::compile::Source;
 use crate::error::Error;
 use crate::prepare::Problem;
 use crate::warmup::{self, Warmup};
+pub use glances::{Glance, Glances};
 use kept::{Attempt, Kept};
 pub use plan::plan;
 pub(crate) use settings::is_stopped;

@@ -83,6 +83,6 @@ pub use cavi_numerics::CacheAligned;
 pub use cavi_verification::Verified;
 pub use compile::{Checked, Compiled, Source, compile, compile_with};
 pub use error::{Error, Kind};
-pub use fit::{Control, Fit, Progress, Run, Settings, TraceRow, fit, plan};
+pub use fit::{Control, Fit, Glance, Glances, Progress, Run, Settings, TraceRow, fit, plan};
 pub use prepare::{Problem, prepare};
 pub use show::{Columns, Format, Level};

@@ -76,6 +76,8 @@ pub struct Matching {
     pub pairs: Vec<Pair>,
     /// For each component of A the best combination of two of B, where one is closer than each alone.
     pub mixtures: Vec<Mixture>,
+    /// The cosines of all components of A with all of B: a row for each of A.
+    pub cosines: Vec<f64>,
     /// How many labels both have.
     pub common: usize,
     /// The mean size of the cosines of the pairs; NaN without one.
@@ -397,7 +399,7 @@ pub fn matching(a: &Components, b: &Components) -> Result<Matching, DataError> {
         .filter_map(|a| mixture(a, &cosines[a * columns..(a + 1) * columns], &between, signed))
         .collect();
     let stability = pairs.iter().map(|pair| pair.cosine.abs()).sum::<f64>() / pairs.len() as f64;
-    Ok(Matching { pairs, mixtures, common: common.len(), stability })
+    Ok(Matching { pairs, mixtures, cosines, common: common.len(), stability })
 }
 
 fn dot(one: &[f64], other: &[f64]) -> f64 {

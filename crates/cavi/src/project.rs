@@ -446,6 +446,7 @@ impl NewRows {
             // Rotations would turn what rows share.
             accelerate: Some(false),
             batch: Some(Batch::Off),
+            glances: None,
             ..settings.clone()
         };
         let rows = RowAxes { model: &self.problem.as_given().model, axes: self.axes.clone() };

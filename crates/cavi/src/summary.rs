@@ -1,8 +1,10 @@
 //! What the directory of a fit says of its variables, without the data: means and their spread, at labels.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use cavi_algebra::{AxisId, Support, Symbols};
+use cavi_algebra::{ArrayId, AxisId, Support, Symbols};
+use cavi_executor::Parameters;
 use cavi_families::marginal::Marginal;
 use cavi_files::DenseArray;
 use cavi_model::Model;
@@ -13,6 +15,7 @@ use crate::error::Error;
 use crate::exclusive::{self, By};
 use crate::findings::Top;
 use crate::posterior::safe;
+use crate::prepare::Problem;
 
 /// More factors than these are not listed.
 const MOST_ROWS: usize = 64;
@@ -44,7 +47,7 @@ pub struct Variable {
 /// A directory that holds no fit; a name that its program does not have, or that has no factor of q of its own.
 pub fn variables(directory: &Path, wanted: Option<&str>) -> Result<Vec<Variable>, Error> {
     let model = model(directory)?;
-    let reader = Reader { directory, model: &model };
+    let reader = Reader { source: Source::Directory(directory), model: &model };
     let symbols = &model.symbols;
     let latents: Vec<&str> = symbols.latents().map(|own| symbols.array(own).name.as_str()).collect();
     if let Some(name) = wanted.filter(|name| !latents.contains(name)) {
@@ -92,8 +95,33 @@ pub(crate) fn model(directory: &Path) -> Result<Model, Error> {
     Ok(model.ok_or_else(what)?)
 }
 
+/// The latents of a fit in memory, as [`variables`] reads them from the directory that it would be written to.
+pub fn variables_of(problem: &Problem, parameters: &Parameters) -> Vec<Variable> {
+    let given = problem.as_given();
+    let arrays = crate::posterior::arrays(problem, parameters).into_iter();
+    let arrays = arrays.map(|own| (own.name, DenseArray { shape: own.shape, values: own.values })).collect();
+    let reader = Reader { source: Source::Memory { problem: given, arrays }, model: &given.model };
+    let symbols = &given.model.symbols;
+    let is_listed = |array: ArrayId| {
+        let letters = &symbols.array(array).letters;
+        let at = |axis: AxisId| given.binding.entries.iter().any(|own| own.axis == axis);
+        letters.iter().any(|letter| at(symbols.letter(*letter).axis))
+    };
+    let latents = symbols.latents().filter(|own| !is_listed(*own));
+    // What is in memory can be read.
+    latents.flat_map(|own| reader.variable(&symbols.array(own).name).unwrap_or_default()).collect()
+}
+
+/// Where latents are read from.
+enum Source<'a> {
+    /// The directory of a fit.
+    Directory(&'a Path),
+    /// The descriptors of a fit by their names, and its problem for labels.
+    Memory { problem: &'a Problem, arrays: BTreeMap<String, DenseArray> },
+}
+
 struct Reader<'a> {
-    directory: &'a Path,
+    source: Source<'a>,
     model: &'a Model,
 }
 
@@ -106,10 +134,18 @@ impl Reader<'_> {
         let axes: Vec<AxisId> = array.letters.iter().map(|letter| symbols.letter(*letter).axis).collect();
         let ragged = axes.iter().find(|axis| symbols.axis(**axis).parent.is_some());
         let parameters = ["mean", "prob", "value"];
-        let posterior = self.directory.join("posterior");
         let exists = |parameter: &&&str| {
-            let own = posterior.join(format!("{name}.{parameter}"));
-            own.is_dir() || posterior.join(format!("{name}.{parameter}.npy")).is_file()
+            let own = format!("{name}.{parameter}");
+            match &self.source {
+                Source::Directory(directory) => {
+                    let posterior = directory.join("posterior");
+                    posterior.join(&own).is_dir() || posterior.join(format!("{own}.npy")).is_file()
+                }
+                Source::Memory { arrays, .. } => {
+                    let group = format!("{own}/");
+                    arrays.contains_key(&own) || arrays.keys().any(|key| key.starts_with(&group))
+                }
+            }
         };
         let Some(parameter) = parameters.iter().find(exists).copied() else { return Ok(Vec::new()) };
         let mut found = Vec::new();
@@ -175,7 +211,11 @@ impl Reader<'_> {
     /// The labels of an axis, or of a group of it.
     fn labels(&self, axis: AxisId, group: Option<&[String]>) -> Result<Vec<String>, Error> {
         let own = self.model.symbols.axis(axis);
-        let axes = self.directory.join("axes");
+        let directory = match &self.source {
+            Source::Directory(directory) => directory,
+            Source::Memory { problem, .. } => return Ok(labels_in(problem, axis, group)),
+        };
+        let axes = directory.join("axes");
         let path = match (own.parent, group) {
             (Some(_), Some(group)) => axes.join(&own.name).join(file(group, "txt")),
             _ => axes.join(format!("{}.txt", own.name)),
@@ -189,7 +229,17 @@ impl Reader<'_> {
         parameter: &str,
         group: Option<&[String]>,
     ) -> Result<Option<DenseArray>, Error> {
-        let posterior = self.directory.join("posterior");
+        let directory = match &self.source {
+            Source::Directory(directory) => directory,
+            Source::Memory { arrays, .. } => {
+                let key = match group {
+                    Some(group) => format!("{name}.{parameter}/{}", joined(group)),
+                    None => format!("{name}.{parameter}"),
+                };
+                return Ok(arrays.get(&key).cloned());
+            }
+        };
+        let posterior = directory.join("posterior");
         let path = match group {
             Some(group) => posterior.join(format!("{name}.{parameter}")).join(file(group, "npy")),
             None => posterior.join(format!("{name}.{parameter}.npy")),
@@ -305,10 +355,27 @@ fn is_above(symbols: &Symbols, axis: AxisId, below: AxisId) -> bool {
     std::iter::successors(symbols.axis(below).parent, |own| symbols.axis(*own).parent).any(|own| own == axis)
 }
 
+/// The labels of an axis, or of a group of it, of a fit in memory.
+fn labels_in(problem: &Problem, axis: AxisId, group: Option<&[String]>) -> Vec<String> {
+    let Problem { equations, binding, .. } = problem;
+    let bound = &binding.bound;
+    let in_group = |position: &usize| {
+        let path = binding.labels.path(&equations.symbols, bound, axis, *position);
+        group.is_none_or(|group| path[..path.len() - 1] == *group)
+    };
+    let is_ragged = bound.axes[axis.index()].starts.is_some();
+    let positions = (0..bound.size(axis)).filter(|own| !is_ragged || in_group(own));
+    positions.map(|own| binding.labels.label(bound, axis, own).into_owned()).collect()
+}
+
+/// The labels that lead to a group, as the path of a file.
+fn joined(group: &[String]) -> String {
+    group.iter().map(|label| safe(label)).collect::<Vec<_>>().join("/")
+}
+
 /// The file of a group, by the labels that lead to it.
 fn file(group: &[String], suffix: &str) -> PathBuf {
-    let path: Vec<String> = group.iter().map(|label| safe(label)).collect();
-    PathBuf::from(format!("{}.{suffix}", path.join("/")))
+    PathBuf::from(format!("{}.{suffix}", joined(group)))
 }
 
 /// The largest entries of a variable along one of its axes, for each position on the others: by size where they have signs.

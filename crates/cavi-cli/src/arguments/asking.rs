@@ -181,18 +181,24 @@ of an `image` line, intervals of 90 %, points over two components, heat maps. Ea
 With --plots the charts are written as files, and no page.
 
 A table of --by has a line for each position of an axis. Where its first column holds labels of the axis, lines are joined by them, else
-by order.";
+by order.
+
+Of several fits, or of a directory that holds several (`cavi choose --out DIR`), the page has them beside each other: their scores on the same
+held-out entries with paired differences, how many components to take, which component of one is which of another, and their bounds.
+What was held out is scored again, from the data of the fits.";
 
 /// `cavi report`
 #[derive(Args, Debug)]
 #[command(after_long_help = PAGE)]
 pub struct ReportArguments {
-    /// The directory of a fit
-    pub directory: PathBuf,
-    /// The file of the page [default: report.html in the directory of the fit]; with --plots the directory of the plots [default: DIR/plots]
+    /// The directory of a fit; of several their fits are compared, and so are those in a directory of `cavi choose`
+    #[arg(required = true, value_name = "DIR")]
+    pub directories: Vec<PathBuf>,
+    /// The file of the page [default: report.html in the directory, of several comparison.html here]; with --plots the directory of the
+    /// plots [default: DIR/plots, of several comparison-plots here]
     #[arg(long, value_name = "FILE.html|DIR")]
     pub out: Option<PathBuf>,
-    /// The title of the page [default: that it is a fit of the program]
+    /// The title of the page [default: that it is a fit of the program, or a comparison]
     #[arg(long, value_name = "TEXT", conflicts_with = "plots")]
     pub title: Option<String>,
     /// Colour the points of charts by a column of a table, `year=talks.csv:year`; may be given again, for other axes
@@ -201,6 +207,9 @@ pub struct ReportArguments {
     /// Charts as files in place of the page
     #[command(flatten)]
     pub plots: PlotArguments,
+    /// How many threads score what was held out of several fits [default: all]; the page is the same
+    #[arg(long, value_name = "T", value_parser = threads, allow_hyphen_values = true)]
+    pub threads: Option<usize>,
 }
 
 /// What entries are ordered by.

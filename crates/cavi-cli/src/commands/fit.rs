@@ -2,6 +2,8 @@
 
 mod folds;
 
+use std::sync::Arc;
+
 use cavi::bind::{DataError, Inputs};
 use cavi::data_files;
 use cavi::directory::{Asked, Directory, OwnRun, Stored, Summary};
@@ -18,6 +20,7 @@ use crate::arguments::{
 use crate::commands::resume::{self, Beginning};
 use crate::failure::Failure;
 use crate::progress::{Display, duration};
+use crate::watch::Watch;
 use crate::{components, explained, findings, interrupt, program, scores, terminal};
 
 /// Codes of warnings about the program's own sweep.
@@ -40,6 +43,7 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     let ignored: &[&str] = if arguments.run.rules.schedule.is_some() { &ABOUT_THE_SWEEP } else { &[] };
     let compiled = program::open(&source, &inputs, ignored)?;
     let for_folds = arguments.folds.map(|of| (compiled.clone(), of));
+    let for_watch = arguments.watch.map(|port| (compiled.clone(), port));
     let requests = requests(&arguments.heldout)?;
     let seed = compiled.seed(arguments.run.seed);
     let totals = arguments.heldout_totals;
@@ -60,6 +64,7 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
             return resume::say_finished(directory, arguments.json, quiet);
         }
     };
+    let problem = Arc::new(problem);
     let directory = Directory::prepare(&out, &problem, arguments.force.force)?;
     settings.checkpoints = resume::checkpoints(&arguments.checkpoints, &out, earlier, &problem, &settings);
     let data_files = data_files::hashes(&inputs);
@@ -67,7 +72,13 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     let folds = for_folds
         .map(|(compiled, of)| folds::fitted(&compiled, &inputs, of, totals, &arguments.run))
         .transpose()?;
-    let fit = fit(&problem, &settings, &arguments.run).map_err(&without_a_part)?;
+    let watch = for_watch.map(|(compiled, port)| Watch::start(port, &compiled, &problem)).transpose()?;
+    settings.glances = watch.as_ref().map(Watch::glances);
+    let fit = fit_watched(&problem, &settings, &arguments.run, watch.as_ref()).map_err(&without_a_part)?;
+    settings.glances = None;
+    if let Some(watch) = &watch {
+        watch.fitted(&outcome(&fit), &fit);
+    }
     resume::warn(&settings);
     let Scored { best, runs, averaged, failure } = scored(&problem, &fit, &held, seed, settings.threads);
     let split = Split { inputs: &inputs, requests: &requests, seed, held: &held };
@@ -117,6 +128,9 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
             components::lines(&json["components"]),
             out.display()
         ))?;
+    }
+    if let Some(watch) = watch {
+        watch.end(&outcome(&fit));
     }
     if let Some(error) = failure {
         return Err(error.into());
@@ -219,10 +233,23 @@ pub fn ending(problem: &Problem, fit: &Fit) -> Result<(), Failure> {
 
 /// Runs the fit, its progress and its warnings shown.
 pub fn fit(problem: &Problem, settings: &Settings, arguments: &RunArguments) -> Result<Fit, Error> {
+    fit_watched(problem, settings, arguments, None)
+}
+
+/// The same, of a fit that a page follows.
+fn fit_watched(
+    problem: &Problem,
+    settings: &Settings,
+    arguments: &RunArguments,
+    watch: Option<&Watch>,
+) -> Result<Fit, Error> {
     let mut display = Display::new(arguments.progress, arguments.quiet);
     let result = problem.fit(settings, &mut |progress| {
         interrupt::hold();
         display.show(progress);
+        if let Some(watch) = watch {
+            watch.note(progress);
+        }
         if interrupt::asked() { Control::Stop } else { Control::Continue }
     });
     display.finish();

@@ -8,12 +8,12 @@ use serde_json::Value;
 use crate::common::{MODEL, cavi, scratch, text};
 
 /// What stands between two marks, once for each pair of them.
-fn between<'a>(page: &'a str, open: &'a str, close: &'a str) -> Vec<&'a str> {
+pub fn between<'a>(page: &'a str, open: &'a str, close: &'a str) -> Vec<&'a str> {
     page.split(open).skip(1).filter_map(|rest| rest.split(close).next()).collect()
 }
 
 /// The page without the text of its scripts and styles.
-fn markup(page: &str) -> String {
+pub fn markup(page: &str) -> String {
     let mut out = page.to_owned();
     for (open, close) in [("<script", "</script>"), ("<style", "</style>")] {
         let parts: Vec<&str> = out.split(open).collect();
@@ -26,8 +26,8 @@ fn markup(page: &str) -> String {
     out
 }
 
-/// What every page must hold; its drawings come back.
-fn check(name: &str, page: &str) -> Vec<Value> {
+/// What every page must hold, of one fit or of several; its drawings come back.
+pub fn check_document(name: &str, page: &str) -> Vec<Value> {
     assert!(page.len() < 6_000_000, "{name}: {} bytes", page.len());
     let policies = between(page, "http-equiv=\"Content-Security-Policy\" content=\"", "\"");
     let [policy] = policies.as_slice() else { panic!("{name}: one content policy, not {policies:?}") };
@@ -58,7 +58,13 @@ fn check(name: &str, page: &str) -> Vec<Value> {
     for table in between(&markup, "<tbody>", "</tbody>") {
         assert!(table.contains("<tr>"), "{name}: a table without rows");
     }
+    drawings
+}
 
+/// The same of a page about one fit.
+fn check(name: &str, page: &str) -> Vec<Value> {
+    let drawings = check_document(name, page);
+    let markup = markup(page);
     let derivation = between(&markup, "<details id=\"derivation\">", "</details>")[0];
     assert!(derivation.matches("<math").count() > 5, "{name}: {derivation}");
     assert!(markup.contains("<svg") && markup.contains("<pre class=\"program\""), "{name}");
@@ -68,7 +74,8 @@ fn check(name: &str, page: &str) -> Vec<Value> {
     drawings
 }
 
-fn read(path: &Path) -> String {
+/// The text of a file.
+pub fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 

@@ -7,6 +7,8 @@ pub(crate) mod heat;
 pub(crate) mod histogram;
 pub(crate) mod intervals;
 pub(crate) mod pictures;
+pub(crate) mod points;
+pub(crate) mod progression;
 pub(crate) mod scatter;
 pub(crate) mod trace;
 

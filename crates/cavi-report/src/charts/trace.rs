@@ -8,6 +8,9 @@ use crate::figure::{Axes, Figure, Table, short};
 use crate::fitted::Trace;
 use crate::html::number;
 
+/// More lines than there are colours are told apart by their dashes too.
+const COLOURS: usize = 7;
+
 /// A line for each run; nothing without a bound.
 pub(crate) fn figure(traces: &[Trace]) -> Option<Figure> {
     let mut rows: Vec<Value> = Vec::new();
@@ -28,12 +31,19 @@ pub(crate) fn figure(traces: &[Trace]) -> Option<Figure> {
     if thinned {
         note += " Of long runs evenly spaced sweeps are shown.";
     }
+    // Long names stand one below the other.
+    let long = traces.iter().map(|own| own.name.chars().count()).max().unwrap_or(0) > 12;
+    let columns = if long { 2 } else { 0 };
+    let legend = match traces.len() {
+        0 | 1 => Value::Null,
+        _ => json!({ "title": null, "orient": "top", "columns": columns, "labelLimit": 260 }),
+    };
     let mut scale = json!({ "zero": false });
     if let Some(domain) = close_up(traces) {
         scale["domain"] = json!(domain);
         note += " The first sweeps are far below what is shown: the table has them.";
     }
-    let spec = json!({
+    let mut spec = json!({
         "data": { "values": rows },
         "width": "container",
         "height": 220,
@@ -41,10 +51,13 @@ pub(crate) fn figure(traces: &[Trace]) -> Option<Figure> {
         "encoding": {
             "x": { "field": "sweep", "type": "quantitative", "axis": { "title": "sweep" } },
             "y": { "field": "elbo", "type": "quantitative", "scale": scale, "axis": { "title": "ELBO" } },
-            "color": { "field": "run", "type": "nominal", "legend": if traces.len() > 1 { json!({ "title": null, "orient": "top" }) } else { Value::Null } },
+            "color": { "field": "run", "type": "nominal", "legend": legend.clone() },
             "tooltip": [{ "field": "run" }, { "field": "sweep" }, { "field": "elbo", "format": ".6~f" }],
         },
     });
+    if traces.len() > COLOURS {
+        spec["encoding"]["strokeDash"] = json!({ "field": "run", "type": "nominal", "legend": legend });
+    }
     Some(Figure {
         name: "bound".to_owned(),
         axes: Axes::new("sweep", "ELBO"),

@@ -291,6 +291,7 @@ impl<'a> Pair<'a> {
             stop: asked.stop.clone(),
             keep_all: false,
             checkpoints: None,
+            glances: None,
             ..asked.settings.clone()
         };
         let found = fit(&problem, &settings, &mut |_| Control::Continue)?;

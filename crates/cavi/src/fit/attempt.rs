@@ -269,6 +269,13 @@ impl Context<'_> {
         })
     }
 
+    /// Lets who asked for it look at the parameters of a run.
+    pub(super) fn show(&self, restart: u64, sweep: u64, parameters: &Parameters) {
+        if let Some(glances) = &self.settings.glances {
+            glances.give(restart, sweep, parameters);
+        }
+    }
+
     /// The start of a run.
     fn start(&self, restart: u64) -> Result<Start, Lost> {
         let given = if restart == 0 { self.settings.given.as_ref() } else { None };
@@ -434,6 +441,7 @@ impl Context<'_> {
             }
             let seconds = || earlier + begin.elapsed().as_secs_f64();
             self.note(executor, own, sweep, &seconds, warnings)?;
+            self.show(restart, sweep, executor.parameters());
             let stops = self.tell(restart, &own.trace, 0, callback) == Control::Stop;
             interrupted = stops && !self.is_over(own);
             if !interrupted && !self.is_over(own) {

@@ -147,6 +147,7 @@ impl Context<'_> {
             });
             last.clone_from(passes.parameters());
             lost = passes.has_lost_digits();
+            self.show(restart, pass, &last);
             let stops = self.tell(restart, &own.trace, 0, callback) == Control::Stop;
             stopped = stops && !self.is_over(own);
             if !stopped && !self.is_over(own) {

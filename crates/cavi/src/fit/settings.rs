@@ -7,6 +7,7 @@ use cavi_executor::{Precision, Schedule};
 use cavi_model::Model;
 use cavi_syntax::ast::{Allocations, Warmup as Line};
 
+use super::Glances;
 use crate::batch::Batch;
 use crate::checkpoint::Checkpoints;
 use crate::start::Given;
@@ -55,6 +56,8 @@ pub struct Settings {
     pub stop: Option<Arc<AtomicBool>>,
     /// Writes checkpoints, goes on from those of a fit that was interrupted, or both. It changes no bit of the result.
     pub checkpoints: Option<Checkpoints>,
+    /// Copies parameters between two sweeps for who asks for a look. It changes no bit of the result.
+    pub glances: Option<Glances>,
 }
 
 impl Settings {
@@ -89,6 +92,7 @@ impl Default for Settings {
             given: None,
             stop: None,
             checkpoints: None,
+            glances: None,
         }
     }
 }

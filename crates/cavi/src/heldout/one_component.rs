@@ -89,6 +89,7 @@ fn one_component(
         keep_all: false,
         given: None,
         checkpoints: None,
+        glances: None,
         verify: false,
         ..settings.clone()
     };

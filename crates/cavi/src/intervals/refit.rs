@@ -71,6 +71,7 @@ impl Refit {
                 schedule: Some(Schedule { items }),
                 given: Some(given),
                 sweeps,
+                glances: None,
                 ..self.settings.clone()
             };
             fit(problem, &settings, &mut |_| Control::Continue)

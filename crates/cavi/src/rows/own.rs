@@ -62,6 +62,7 @@ pub(crate) fn fit_own(
         batch: Some(crate::Batch::Off),
         given: Some(given),
         restarts: Some(1),
+        glances: None,
         ..settings.clone()
     };
     let fit = crate::fit::fit(problem, &settings, callback)?;
