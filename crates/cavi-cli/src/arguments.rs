@@ -11,6 +11,7 @@ mod plots;
 mod rules;
 mod shells;
 mod simulate;
+mod start;
 mod uncertain;
 
 use std::path::PathBuf;
@@ -32,6 +33,7 @@ pub use plots::PlotArguments;
 pub use rules::RuleArguments;
 pub use shells::{CompletionsArguments, ManArguments};
 pub use simulate::SimulateArguments;
+pub use start::StartArguments;
 pub use uncertain::{FormName, IntervalsArguments, SampleArguments};
 
 /// Factor models as text: their variational inference derived, shown and run.
@@ -419,12 +421,9 @@ pub struct FitArguments {
     /// Replace a directory of others
     #[command(flatten)]
     pub force: ForceArguments,
-    /// Initial parameters: a fit's directory, one laid out as its posterior/, or an .npz
-    ///
-    /// What the program holds by `posterior { fixed h }` stays at the values that stand there, such as topics of an earlier fit or
-    /// signatures that are known.
-    #[arg(long, value_name = "FILE_OR_DIR")]
-    pub init: Option<PathBuf>,
+    /// Where it starts, and what it holds
+    #[command(flatten)]
+    pub start: StartArguments,
     /// Hide a part of these data from the fit and score it: a fraction, whole rows, last entries, or a file of the entries
     #[arg(long, value_name = "NAME=FRACTION|FILE", long_help = HELD_OUT, allow_hyphen_values = true)]
     pub heldout: Vec<String>,
