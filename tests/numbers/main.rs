@@ -23,6 +23,7 @@ mod ascent;
 mod elbo_monte_carlo;
 mod evidence;
 mod expected;
+mod fixed;
 mod gradients;
 mod projection;
 mod rotations;

@@ -12,6 +12,7 @@ mod plots;
 mod rules;
 mod shells;
 mod simulate;
+mod start;
 mod uncertain;
 
 use std::path::PathBuf;
@@ -34,6 +35,7 @@ pub use plots::PlotArguments;
 pub use rules::RuleArguments;
 pub use shells::{CompletionsArguments, ManArguments};
 pub use simulate::SimulateArguments;
+pub use start::StartArguments;
 pub use uncertain::{FormName, IntervalsArguments, SampleArguments};
 
 /// Factor models as text: their variational inference derived, shown and run.

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cavi_algebra::{ArrayId, ArrayKind, Atom, Equations, Expression, Factor, Mode, Sum, Support};
+use cavi_algebra::{
+    ArrayId, ArrayKind, Atom, Equations, Expression, Factor, Function, Mode, Sum, Support, Term,
+};
 use cavi_families::{Family, Slices};
 use cavi_model::{BlockKind, BlockSpec, Model, Statement};
 use cavi_syntax::Diagnostic;
@@ -340,17 +342,47 @@ fn together(
     alike && met
 }
 
+/// Whether a sum stays what it is where one variable is multiplied and the other divided by a number. Logarithms of products came apart:
+/// `x log a + x log b` stays too, as what stands before the logarithm of the one stands before that of the other.
 fn balanced(sum: &Sum, a: ArrayId, b: ArrayId, met: &mut bool) -> bool {
-    sum.terms.iter().all(|term| {
-        let power = |array: ArrayId| -> i32 {
-            let own = |factor: &&Factor| matches!(&factor.atom, Atom::Value(id, _) if *id == array);
-            term.factors.iter().filter(own).map(|factor| factor.power).sum()
-        };
+    let mut logs: [BTreeMap<Term, f64>; 2] = [BTreeMap::new(), BTreeMap::new()];
+    let terms_are = sum.terms.iter().all(|term| {
+        let power = |array: ArrayId| power_in(term, array);
         *met |= power(a) != 0;
         power(a) == power(b)
-            && term
-                .factors
-                .iter()
-                .all(|factor| factor.atom.nested().into_iter().all(|inner| balanced(inner, a, b, met)))
-    })
+            && term.factors.iter().enumerate().all(|(place, factor)| {
+                let Some(product) = product_under_log(factor) else {
+                    return factor.atom.nested().into_iter().all(|inner| balanced(inner, a, b, met));
+                };
+                for (logs, array) in logs.iter_mut().zip([a, b]) {
+                    let power = power_in(product, array);
+                    if power != 0 {
+                        *met = true;
+                        let mut before = term.clone();
+                        before.factors.remove(place);
+                        let coefficient = std::mem::replace(&mut before.coefficient.0, 1.0);
+                        *logs.entry(before).or_default() += coefficient * f64::from(power);
+                    }
+                }
+                true
+            })
+    });
+    terms_are && logs[0] == logs[1]
+}
+
+/// The power of a variable in a term.
+fn power_in(term: &Term, array: ArrayId) -> i32 {
+    let own = |factor: &&Factor| matches!(&factor.atom, Atom::Value(id, _) if *id == array);
+    term.factors.iter().filter(own).map(|factor| factor.power).sum()
+}
+
+/// The product that a factor is the logarithm of.
+fn product_under_log(factor: &Factor) -> Option<&Term> {
+    match (&factor.atom, factor.power) {
+        (Atom::Apply(Function::Log, arguments), 1) => match arguments.as_slice() {
+            [Sum { terms }] if terms.len() == 1 && terms[0].sums.is_empty() => terms.first(),
+            _ => None,
+        },
+        _ => None,
+    }
 }

@@ -7,7 +7,7 @@ use cavi_algebra::{ArrayId, AxisId, LetterId, Symbols};
 pub struct Bound {
     /// One for each axis.
     pub axes: Vec<BoundAxis>,
-    /// One for each array: `None` for latents.
+    /// One for each array: `None` for latents, but for those that are held at values, where the entries that are observed are held.
     pub arrays: Vec<Option<BoundArray>>,
 }
 

@@ -17,6 +17,7 @@ mod tests;
 
 use cavi_algebra::evaluate::{Accumulator, Assignment, evaluate, evaluate_atom, for_each_value};
 use cavi_algebra::{Atom, AuxiliaryId, BlockId, Elementary, Equations, Mode, Statistic, Sum};
+use cavi_families::observed::hold;
 use cavi_families::{Extent, Improper, Posterior, views, views_mut};
 
 use crate::data::Bound;
@@ -76,9 +77,12 @@ impl<'a> Interpreter<'a> {
         for index in 0..equations.blocks.len() {
             let id = BlockId::from(index);
             if interpreter.context.places[index].observed.is_some() {
-                let (_, family) = interpreter.family(id);
+                let (place, family) = interpreter.family(id);
                 let mut columns = interpreter.now.parameters.blocks[index].clone();
-                interpreter.observe(id, None, family, &mut columns);
+                match place.values {
+                    true => interpreter.put_held(id, None, &mut columns),
+                    false => interpreter.observe(id, None, family, &mut columns),
+                }
                 interpreter.set_block(id, columns);
             }
         }
@@ -241,7 +245,8 @@ impl<'a> Interpreter<'a> {
         row: Option<usize>,
     ) -> Result<Vec<Vec<f64>>, Trouble> {
         let (place, family) = self.family(id);
-        let natural = self.natural(view, id, which, row);
+        let mut natural = self.natural(view, id, which, row);
+        self.hold(id, row, &mut natural);
         let natural = views(&natural);
         let batch = row.map_or(place.layout.batch(), |_| place.layout.batch_of(1));
         let mut columns: Vec<Vec<f64>> =
@@ -266,7 +271,38 @@ impl<'a> Interpreter<'a> {
             if let Some(value) = &observed[first + number] {
                 let has_masses = family.observe(&batch, number, value, &mut columns);
                 assert!(has_masses, "a family that data have has point masses");
+            } else if let Some((held, value)) = place.part(first + number) {
+                family.observe_elements(&batch, number, &held, &value, &mut columns);
             }
+        }
+    }
+
+    /// The coefficients of rows some of whose elements are held, to those of the others.
+    fn hold(&self, id: BlockId, row: Option<usize>, natural: &mut [Vec<f64>]) {
+        let place = &self.context.places[id.index()];
+        let (batch, first) = match row {
+            Some(row) => (place.layout.batch_of(1), row),
+            None => (place.layout.batch(), 0),
+        };
+        for number in 0..batch.rows {
+            let Some((held, value)) = place.part(first + number) else { continue };
+            let [linear, square] = natural else {
+                unreachable!("a family that holds elements has two statistics")
+            };
+            let square = &mut square[batch.matrix(batch.group_of(number))];
+            hold(batch.n, &held, &value, &mut linear[batch.row(number)], square);
+        }
+    }
+
+    /// Gives the elements of a point that are held their values.
+    fn put_held(&self, id: BlockId, row: Option<usize>, columns: &mut [Vec<f64>]) {
+        let place = &self.context.places[id.index()];
+        if place.elements.is_none() {
+            return;
+        }
+        let first = row.unwrap_or(0) * place.widths[0];
+        for (number, own) in columns[0].iter_mut().enumerate() {
+            *own = place.element(first + number).unwrap_or(*own);
         }
     }
 
@@ -316,6 +352,7 @@ impl<'a> Interpreter<'a> {
                 value.extend(&column[row * width..(row + 1) * width]);
             }
         }
+        self.hold(id, row, &mut natural);
         let natural = views(&natural);
         family.mode(&batch, &natural, &mut value).map_err(|improper| self.improper(id, row, improper))?;
         let mut columns = vec![Vec::new(); place.widths.len()];
@@ -327,6 +364,7 @@ impl<'a> Interpreter<'a> {
                 rest = others;
             }
         }
+        self.put_held(id, row, &mut columns);
         Ok(columns)
     }
 

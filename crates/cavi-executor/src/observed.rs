@@ -1,24 +1,30 @@
-//! Arrays that are observed in part: their blocks have a row for every entry, and those that were observed are point masses.
+//! Arrays that are observed in part, and latents that are held at values: their blocks have a row for every entry, and those that were
+//! observed are point masses.
 
 use cavi_algebra::{Block, Equations, LetterId};
-use cavi_families::observed::at_value;
+use cavi_families::observed::{at_value, hold};
 use cavi_families::{Batch, Extent, Posterior};
 use cavi_numerics::Scratch;
 
 use crate::data::Bound;
 use crate::layout::Layout;
 
-/// The observed rows of a block of a partly observed array.
+/// The observed rows of a block of a partly observed array, and what is held of a latent ([`Bound::arrays`] has the values of both).
 #[derive(Clone, Debug)]
 pub struct Observed {
+    /// Of each row, whether all of it is.
     seen: Vec<bool>,
+    /// Of each element.
+    held: Vec<bool>,
+    /// Whether any row is observed in part.
+    in_part: bool,
     /// The values of every row, slice after slice.
     values: Vec<f64>,
     width: usize,
 }
 
 impl Observed {
-    /// The observed rows of a block; `None` for a block of a latent.
+    /// The observed rows of a block; `None` for a block of a latent that is held nowhere.
     pub fn of(equations: &Equations, bound: &Bound, block: &Block) -> Option<Observed> {
         let [member] = block.members.as_slice() else { return None };
         let array = bound.arrays.get(member.index())?.as_ref()?;
@@ -32,7 +38,13 @@ impl Observed {
         let from: Vec<usize> = declared.iter().map(place).collect();
         let width = block.slices[0].iter().map(|letter| bound.size_of(symbols, *letter)).product();
         let rows: usize = block.plates.iter().map(|letter| bound.size_of(symbols, *letter)).product();
-        let mut observed = Observed { seen: vec![true; rows], values: vec![0.0; rows * width], width };
+        let mut observed = Observed {
+            seen: vec![true; rows],
+            held: vec![false; rows * width],
+            in_part: false,
+            values: vec![0.0; rows * width],
+            width,
+        };
         let mut at = vec![0; sizes.len()];
         for entry in 0..rows * width {
             let mut rest = entry;
@@ -43,7 +55,11 @@ impl Observed {
             let subscripts: Vec<usize> = from.iter().map(|place| at[*place]).collect();
             let (value, seen) = array.entry(&shape, &subscripts);
             observed.values[entry] = value;
+            observed.held[entry] = seen;
             observed.seen[entry / width] &= seen;
+        }
+        if cavi_families::posterior(block.family).holds_elements() {
+            observed.in_part = (0..rows).any(|row| observed.part(row).is_some());
         }
         Some(observed)
     }
@@ -58,10 +74,73 @@ impl Observed {
         (0..self.seen.len()).filter_map(|row| Some((row, self.row(row)?)))
     }
 
-    /// Makes the observed rows point masses. False where the family has none.
+    /// Whether some elements of a slice are held while others move.
+    pub fn has_parts(&self) -> bool {
+        self.in_part
+    }
+
+    /// The first row some elements of which are observed and others not.
+    pub fn first_in_part(&self) -> Option<usize> {
+        (0..self.seen.len()).find(|row| self.part(*row).is_some())
+    }
+
+    /// Whether an element of a row has its value.
+    pub fn is_held(&self, element: usize) -> bool {
+        self.held[element]
+    }
+
+    /// Which elements of a row are held and at which values, where it is some of them.
+    fn part(&self, row: usize) -> Option<(&[bool], &[f64])> {
+        let own = row * self.width..(row + 1) * self.width;
+        let held = &self.held[own.clone()];
+        (!self.seen[row] && held.contains(&true)).then(|| (held, &self.values[own]))
+    }
+
+    /// Takes the coefficients of some rows to those of their free elements, where others are held.
+    pub fn hold(&self, batch: &Batch, rows: impl Iterator<Item = usize>, columns: &mut [Scratch]) {
+        let [linear, square] = columns else {
+            unreachable!("a family that holds elements has two statistics")
+        };
+        for (place, row) in rows.enumerate() {
+            if let Some((held, value)) = self.part(row) {
+                let square = &mut square[batch.matrix(batch.group_of(place))];
+                hold(batch.n, held, value, &mut linear[batch.row(place)], square);
+            }
+        }
+    }
+
+    /// Makes what is observed of all rows point masses. False where the family has none.
     #[must_use]
     pub fn observe(&self, family: &dyn Posterior, batch: &Batch, descriptors: &mut [&mut [f64]]) -> bool {
+        if self.in_part {
+            for row in 0..self.seen.len() {
+                if let Some((held, value)) = self.part(row) {
+                    family.observe_elements(batch, row, held, value, descriptors);
+                }
+            }
+        }
         self.rows().all(|(row, value)| family.observe(batch, row, value, descriptors))
+    }
+
+    /// Gives the elements that are held a variance of 1 in the covariances of vectors, apart from all others, as a proper distribution has it.
+    pub fn stand_apart(&self, batch: &Batch, covariances: &mut [f64]) {
+        for row in (0..self.seen.len()).filter(|_| self.in_part) {
+            if let Some((held, _)) = self.part(row) {
+                let start = batch.matrix(batch.group_of(row)).start;
+                for element in (0..batch.n).filter(|element| held[*element]) {
+                    covariances[start + element * batch.n + element] = 1.0;
+                }
+            }
+        }
+    }
+
+    /// Gives the elements of a point that are held their values.
+    pub fn put(&self, point: &mut [f64]) {
+        for (own, (value, held)) in point.iter_mut().zip(self.values.iter().zip(&self.held)) {
+            if *held {
+                *own = *value;
+            }
+        }
     }
 
     /// Puts the expectations of those that are observed of some rows into a column of an expectation at these rows.

@@ -248,6 +248,12 @@ impl Posterior for DirichletPosterior {
         Ok(())
     }
 
+    fn observe(&self, batch: &Batch, row: usize, value: &[f64], descriptors: &mut [&mut [f64]]) -> bool {
+        descriptors[0][batch.row(row)].fill(f64::INFINITY);
+        descriptors[1][batch.row(row)].copy_from_slice(value);
+        true
+    }
+
     fn sample(&self, batch: &Batch, descriptors: &[&[f64]], rng: &mut dyn RngCore, out: &mut [f64]) {
         for row in 0..batch.rows {
             let (concentration, out) = (&descriptors[0][batch.row(row)], &mut out[batch.row(row)]);

@@ -62,6 +62,19 @@ fn is_untouched(n: usize, matrix: &[f64], k: usize) -> bool {
     (0..n).all(|l| matrix[k * n + l] == 0.0 && matrix[l * n + k] == 0.0)
 }
 
+/// Gives point masses, whose rows and columns of a covariance are 0, a diagonal of 1, so that the matrix has a Cholesky factor and a
+/// determinant that are those of the others; how many there are.
+fn stand_apart(n: usize, covariance: &mut [f64]) -> usize {
+    let mut masses = 0;
+    for k in 0..n {
+        if covariance[k * n + k] == 0.0 && is_untouched(n, covariance, k) {
+            covariance[k * n + k] = 1.0;
+            masses += 1;
+        }
+    }
+    masses
+}
+
 impl Posterior for JointNormalPosterior {
     fn name(&self) -> &'static str {
         "Normal over a slice"
@@ -215,16 +228,17 @@ impl Posterior for JointNormalPosterior {
     fn entropy(&self, batch: &Batch, descriptors: &[&[f64]], out: &mut [f64]) {
         let n = batch.n;
         let mut scratch = Scratch::zeros(n * n);
-        let constant = n as f64 * ((2.0 * std::f64::consts::PI).ln() + 1.0);
+        let each = (2.0 * std::f64::consts::PI).ln() + 1.0;
         let by_group: Scratch = (0..batch.groups)
             .map(|group| {
                 scratch.copy_from_slice(&descriptors[1][batch.matrix(group)]);
-                // What was observed is a point mass.
-                if n > 0 && scratch.iter().all(|value| *value == 0.0) {
+                // What was observed is a point mass, and so is what is held: the entropy is that of the others.
+                let free = n - stand_apart(n, &mut scratch);
+                if n > 0 && free == 0 {
                     return f64::NEG_INFINITY;
                 }
                 linalg::cholesky(n, &mut scratch).expect("a covariance is positive definite");
-                0.5 * (constant + linalg::log_determinant(n, &scratch))
+                0.5 * (free as f64 * each + linalg::log_determinant(n, &scratch))
             })
             .collect();
         for row in 0..batch.rows {
@@ -270,6 +284,32 @@ impl Posterior for JointNormalPosterior {
         descriptors[0][batch.row(row)].copy_from_slice(value);
         descriptors[1][batch.matrix(batch.group_of(row))].fill(0.0);
         true
+    }
+
+    fn holds_elements(&self) -> bool {
+        true
+    }
+
+    fn observe_elements(
+        &self,
+        batch: &Batch,
+        row: usize,
+        held: &[bool],
+        value: &[f64],
+        descriptors: &mut [&mut [f64]],
+    ) {
+        let n = batch.n;
+        let mean = &mut descriptors[0][batch.row(row)];
+        for k in (0..n).filter(|k| held[*k]) {
+            mean[k] = value[k];
+        }
+        let covariance = &mut descriptors[1][batch.matrix(batch.group_of(row))];
+        for k in (0..n).filter(|k| held[*k]) {
+            for l in 0..n {
+                covariance[k * n + l] = 0.0;
+                covariance[l * n + k] = 0.0;
+            }
+        }
     }
 
     fn is_linear(&self) -> bool {
@@ -318,8 +358,12 @@ impl Posterior for JointNormalPosterior {
         let n = batch.n;
         let mut factors = descriptors[1].to_vec();
         for group in 0..batch.groups {
-            linalg::cholesky(n, &mut factors[batch.matrix(group)])
-                .expect("a covariance is positive definite");
+            let factor = &mut factors[batch.matrix(group)];
+            let masses: Vec<usize> = (0..n).filter(|k| is_untouched(n, factor, *k)).collect();
+            stand_apart(n, factor);
+            linalg::cholesky(n, factor).expect("a covariance is positive definite");
+            // A point mass has no noise.
+            masses.into_iter().for_each(|k| factor[k * n + k] = 0.0);
         }
         let mut noise = vec![0.0; n];
         for row in 0..batch.rows {

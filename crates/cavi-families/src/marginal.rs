@@ -58,6 +58,29 @@ pub enum Marginal {
         /// Of -x^2 / 2.
         prec: f64,
     },
+    /// A Student distribution, moved and scaled: that of a mean whose precision has a Gamma or a Wishart distribution.
+    Student {
+        /// The middle.
+        location: f64,
+        /// The square of the scale.
+        square: f64,
+        /// The degrees of freedom.
+        dof: f64,
+    },
+    /// A mixture of two Normals: that of a weight with a switch.
+    Mixture {
+        /// The probability of the second.
+        prob: f64,
+        /// The means.
+        means: [f64; 2],
+        /// The variances; one of 0 is a point.
+        vars: [f64; 2],
+    },
+    /// A distribution whose quantiles are not known, such as that of an element of a Wishart beside the diagonal.
+    Moments {
+        /// The standard deviation.
+        deviation: f64,
+    },
 }
 
 impl Marginal {
@@ -71,6 +94,12 @@ impl Marginal {
             }
             Marginal::Beta { a, b } => Some((a * b / (a + b + 1.0)).sqrt() / (a + b)),
             Marginal::TruncatedNormal { .. } => None,
+            Marginal::Student { square, dof, .. } => (dof > 2.0).then(|| (square * dof / (dof - 2.0)).sqrt()),
+            Marginal::Mixture { prob, means, vars } => {
+                let apart = means[1] - means[0];
+                Some((prob * vars[1] + (1.0 - prob) * vars[0] + prob * (1.0 - prob) * apart * apart).sqrt())
+            }
+            Marginal::Moments { deviation } => Some(deviation),
         }
     }
 
@@ -89,6 +118,11 @@ impl Marginal {
             Marginal::InverseGamma { shape, scale } => scale / exp(log_gamma_quantile(shape, 1.0 - p)),
             Marginal::Beta { a, b } => beta_quantile(a, b, p),
             Marginal::TruncatedNormal { linear, prec } => truncated_quantile(linear, prec, p),
+            Marginal::Student { location, square, dof } => {
+                location + square.sqrt() * student_quantile(dof, p)
+            }
+            Marginal::Mixture { prob, means, vars } => mixture_quantile(prob, means, vars, p),
+            Marginal::Moments { .. } => f64::NAN,
         }
     }
 }
@@ -240,6 +274,51 @@ fn solve(low: f64, high: f64, p: f64, below: &dyn Fn(f64) -> f64, density: &dyn 
     t
 }
 
+/// The quantile of a Student distribution: with `x` its number, `nu / (nu + x^2)` is a Beta of `nu / 2` and `1 / 2`, so that
+/// `log(nu / x^2)` is the quantile of its log odds at twice the level of the tail. From 1e5 degrees of freedom on it is expanded about
+/// that of a Normal (Abramowitz and Stegun 26.7.5).
+fn student_quantile(dof: f64, p: f64) -> f64 {
+    if !(dof > 0.0) {
+        return f64::NAN;
+    }
+    if dof >= 1e5 {
+        let z = normal_quantile(p);
+        let square = z * z;
+        let first = z * (square + 1.0) / 4.0;
+        let second = z * ((5.0 * square + 16.0) * square + 3.0) / 96.0;
+        return z + (first + second / dof) / dof;
+    }
+    if p == 0.5 {
+        return 0.0;
+    }
+    let log_odds = log_odds_quantile(0.5 * dof, 0.5, 2.0 * p.min(1.0 - p));
+    (p - 0.5).signum() * exp(0.5 * (ln(dof) - log_odds))
+}
+
+/// The quantile of a mixture of two Normals, which lies between theirs, by bisection.
+fn mixture_quantile(prob: f64, means: [f64; 2], vars: [f64; 2], p: f64) -> f64 {
+    let own = |place: usize| Marginal::Normal { mean: means[place], var: vars[place] }.quantile(p);
+    let below = |x: f64| {
+        let of = |place: usize| match vars[place] == 0.0 {
+            true => f64::from(u8::from(x >= means[place])),
+            false => exp(normal_log_cdf((x - means[place]) / vars[place].sqrt())),
+        };
+        prob * of(1) + (1.0 - prob) * of(0)
+    };
+    let (mut low, mut high) = (own(0).min(own(1)), own(0).max(own(1)));
+    if !(low.is_finite() && high.is_finite()) {
+        return f64::NAN;
+    }
+    for _ in 0..STEPS {
+        let middle = 0.5 * (low + high);
+        if middle == low || middle == high {
+            break;
+        }
+        *(if below(middle) < p { &mut low } else { &mut high }) = middle;
+    }
+    high
+}
+
 /// The quantile of a Normal truncated to positive numbers, in logarithms of its upper tail; of an Exponential where prec is 0.
 fn truncated_quantile(linear: f64, prec: f64, p: f64) -> f64 {
     if prec == 0.0 && linear < 0.0 {
@@ -342,6 +421,37 @@ mod tests {
             Marginal::TruncatedNormal { linear: -2.0, prec: 0.0 },
             [0.05, 0.5, 0.95].map(|p: f64| -(1.0 - p).ln() / 2.0),
         );
+        // Those of a mixture are roots of its distribution function, by `optimize.brentq`.
+        let students = [
+            (0.5, 41.13600009287819),
+            (1.0, 6.313751514675037),
+            (2.0, 2.9199855803537242),
+            (3.5, 2.2224334936496004),
+            (30.0, 1.697260886593957),
+            (1000.0, 1.6463788172854643),
+            (3e5, 1.6448587061977442),
+            (1e9, 1.6448536284752415),
+        ];
+        for (dof, high) in students {
+            check(Marginal::Student { location: 0.0, square: 1.0, dof }, [-high, 0.0, high]);
+            let moved = [1.0 - 3.0 * high, 1.0, 1.0 + 3.0 * high];
+            check(Marginal::Student { location: 1.0, square: 9.0, dof }, moved);
+        }
+        assert_eq!(Marginal::Student { location: 0.0, square: 4.0, dof: 2.0 }.deviation(), None);
+        assert_eq!(
+            Marginal::Student { location: 0.0, square: 4.0, dof: 4.0 }.deviation(),
+            Some(8.0_f64.sqrt())
+        );
+        let mixtures = [
+            (0.3, [0.0, 2.0], [1.0, 0.25], [-1.465233792692114, 0.563389191325895, 2.5125016085812666]),
+            (0.9, [-1.0, 5.0], [4.0, 0.01], [-0.9999999999999991, 4.986067811772515, 5.159424626368281]),
+        ];
+        for (prob, means, vars, expected) in mixtures {
+            check(Marginal::Mixture { prob, means, vars }, expected);
+        }
+        let switch = Marginal::Mixture { prob: 0.3, means: [0.0, 2.0], vars: [1.0, 0.25] };
+        // E w^2 - (E w)^2 = 0.7 + 0.3 (0.25 + 4) - 0.36
+        assert!((switch.deviation().unwrap_or(0.0) - 1.615_f64.sqrt()).abs() < 1e-15);
         let half = 1.6448536269514722;
         check(Marginal::Normal { mean: 1.0, var: 4.0 }, [1.0 - 2.0 * half, 1.0, 1.0 + 2.0 * half]);
         assert_eq!(Marginal::Normal { mean: 3.0, var: 0.0 }.quantile(0.95), 3.0);

@@ -40,6 +40,10 @@ impl Posterior for NonnegativeSlice {
         true
     }
 
+    fn holds_elements(&self) -> bool {
+        true
+    }
+
     fn statistics(&self) -> Vec<Expectation> {
         vec![
             Expectation { statistic: Statistic::identity(), extent: Extent::Vector },

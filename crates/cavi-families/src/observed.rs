@@ -40,9 +40,50 @@ pub(crate) fn describe(descriptors: &mut [&mut [f64]], row: usize, limit: &[f64]
     descriptors.iter_mut().zip(limit).for_each(|(column, limit)| column[row] = *limit);
 }
 
+/// Coefficients of a quadratic in a slice of `n` elements, some of which are held at values: those of the same function of the others.
+///
+/// # Derivation
+/// With `x_H = c`, but for a constant,
+///
+/// ```text
+/// b'x + x'A x = (b_F + (A_FH + A_HF') c)' x_F + x_F' A_FF x_F .
+/// ```
+///
+/// What is held stands apart, with its maximum at `c`: `A_HH = -I / 2` and `b_H = c`. A Normal with such coefficients is the
+/// conditional distribution of the others, `q(x_F | x_H = c)`.
+pub fn hold(n: usize, held: &[bool], value: &[f64], linear: &mut [f64], square: &mut [f64]) {
+    for own in (0..n).filter(|own| held[*own]) {
+        for other in (0..n).filter(|other| !held[*other]) {
+            linear[other] += (square[other * n + own] + square[own * n + other]) * value[own];
+        }
+    }
+    for own in (0..n).filter(|own| held[*own]) {
+        for other in 0..n {
+            square[own * n + other] = 0.0;
+            square[other * n + own] = 0.0;
+        }
+        square[own * n + own] = -0.5;
+        linear[own] = value[own];
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The mean given the others is that of Gauss's formula, `m_F + S_FH S_HH^-1 (c - m_H)`, and the variance `S_FF - S_FH S_HH^-1 S_HF`.
+    #[test]
+    fn what_is_held_conditions_the_others() {
+        // The precision [[2, 1], [1, 3]] has the covariance [[3, -1], [-1, 2]] / 5.
+        let (mut linear, mut square) = ([1.0, 2.0], [-1.0, -0.5, -0.5, -1.5]);
+        let mean = [(3.0 - 2.0) / 5.0, (-1.0 + 4.0) / 5.0];
+        hold(2, &[true, false], &[7.0, f64::NAN], &mut linear, &mut square);
+        let variance = -0.5 / square[3];
+        assert!((variance - (0.4 - 0.04 / 0.6)).abs() < 1e-15, "{variance}");
+        let found = variance * linear[1];
+        assert!((found - (mean[1] - 0.2 / 0.6 * (7.0 - mean[0]))).abs() < 1e-14, "{found}");
+        assert_eq!((linear[0], square[0], square[1], square[2]), (7.0, -0.5, 0.0, 0.0));
+    }
 
     #[test]
     fn expectations_are_values() {

@@ -300,6 +300,25 @@ pub trait Posterior: Sync {
         false
     }
 
+    /// Whether some elements of a slice can be held at values while the others move: the statistics are `x` and `x x'`, whose
+    /// coefficients [`crate::observed::hold`] takes to those of the others.
+    fn holds_elements(&self) -> bool {
+        false
+    }
+
+    /// Makes the `held` elements of a row of q a point mass at their values, where [`Posterior::holds_elements`]: the others keep their
+    /// distribution, independent of these.
+    fn observe_elements(
+        &self,
+        _batch: &Batch,
+        _row: usize,
+        _held: &[bool],
+        _value: &[f64],
+        _descriptors: &mut [&mut [f64]],
+    ) {
+        unreachable!("the family holds no elements")
+    }
+
     /// Whether every regular matrix takes its vectors to vectors of the same family ([`Posterior::transform`]).
     fn is_linear(&self) -> bool {
         false

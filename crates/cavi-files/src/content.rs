@@ -105,6 +105,8 @@ pub struct Lines {
     next_line: usize,
     /// A record and its line, wherever a record does not stand on the line after the one before it.
     breaks: Vec<(usize, usize)>,
+    /// The name of the column, where all entries stand in one.
+    column: Option<Box<str>>,
 }
 
 impl Content {
@@ -167,6 +169,11 @@ impl Content {
                 error.in_column(column)
             }
             Content::Long(Long { values: Some((name, _)), .. }) => error.in_column(quote(name.as_bytes())),
+            Content::Dense(Dense { shape, lines: Some(Lines { column: Some(name), .. }), .. })
+                if shape.len() < 2 =>
+            {
+                error.in_column(quote(name.as_bytes()))
+            }
             Content::Dense(dense) if error.line.is_none() => {
                 error.found = format!("{} at entry {:?}", error.found, position(&dense.shape, entry));
                 error
@@ -268,7 +275,13 @@ impl Categories {
 impl Lines {
     /// No records yet; each will hold this many entries.
     pub(crate) fn new(entries_per_record: usize) -> Lines {
-        Lines { entries_per_record, records: 0, next_line: 0, breaks: Vec::new() }
+        Lines { entries_per_record, records: 0, next_line: 0, breaks: Vec::new(), column: None }
+    }
+
+    /// The same, with the name of the column in which all entries stand.
+    pub(crate) fn in_column(mut self, name: Option<String>) -> Lines {
+        self.column = name.map(String::into_boxed_str);
+        self
     }
 
     /// One record more, at this line.
@@ -284,6 +297,7 @@ impl Lines {
     /// Keeps the lines of some records.
     pub fn retain(&mut self, keep: &[bool]) {
         let mut kept = Lines::new(self.entries_per_record);
+        kept.column = self.column.take();
         for (record, _) in keep.iter().enumerate().filter(|(_, keep)| **keep) {
             kept.push(self.line(record * self.entries_per_record).unwrap_or_default());
         }

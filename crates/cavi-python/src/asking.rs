@@ -178,10 +178,10 @@ pub fn match_components(
 ) -> PyResult<String> {
     let matched = py.detach(|| {
         let (variable, axis) = (variable.as_deref(), axis.as_deref());
-        let a = Components::of_fit(&a, variable, axis)?;
+        let a = Components::of_directory(&a, variable, axis)?;
         let b = match b.is_file() {
             true => Components::of_table(&b, &a)?,
-            false => Components::of_fit(&b, variable, axis)?,
+            false => Components::of_directory(&b, variable, axis)?,
         };
         Ok::<_, Error>(matching::matching(&a, &b)?.json(&a, &b).to_string())
     });

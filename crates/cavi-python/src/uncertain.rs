@@ -16,7 +16,7 @@ use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
 
 use crate::asking::given;
-use crate::error::{BrokenPromise, raised};
+use crate::error::{BrokenPromise, in_python, raised};
 use crate::fit::all_threads;
 use crate::inputs::Inputs;
 use crate::watch::watched;
@@ -93,6 +93,14 @@ pub fn intervals_of(
         if bootstrap.is_some() && linear_response {
             return Err(usage("two methods at once".to_owned(), "bootstrap=200 or linear_response=True"));
         }
+        let own = [("sweeps", sweeps.is_some()), ("tol", tol.is_some()), ("form", form != "percentile")];
+        if let Some((argument, _)) = own.iter().find(|(_, given)| *given && bootstrap.is_none()) {
+            return Err(usage(format!("{argument} without bootstrap"), "arguments of refits beside bootstrap=200"));
+        }
+        if bootstrap.is_none() && !linear_response && inputs.is_some() {
+            let possible = "no data for intervals by q; bootstrap=200 or linear_response=True read them";
+            return Err(usage("data without a method that reads them".to_owned(), possible));
+        }
         let form = match form {
             "basic" => Form::Basic,
             "percentile" => Form::Percentile,
@@ -129,6 +137,7 @@ pub fn intervals_of(
     })?;
     let Intervals { method, what, level, variables, notes } = raised(py, found)?;
     let tables = variables.iter().map(|own| (own.name.clone(), own.table(method, level))).collect();
+    let notes = notes.iter().map(|own| in_python(own)).collect();
     Ok((what, notes, tables))
 }
 

@@ -1,6 +1,6 @@
 //! The names and labels of a dimension of an array, as the columns of a table.
 
-use cavi_algebra::{ArrayId, AxisId, Symbols};
+use cavi_algebra::{ArrayId, AxisId, LetterId, Symbols};
 use cavi_executor::Bound;
 
 use crate::bind::Labels;
@@ -14,6 +14,8 @@ pub(crate) struct Dimension<'a> {
     labels: &'a Labels,
     entries: Option<&'a EntryAxis>,
     axis: AxisId,
+    /// The letter of an axis along which the array runs more than once.
+    letter: Option<LetterId>,
 }
 
 impl<'a> Dimension<'a> {
@@ -27,6 +29,7 @@ impl<'a> Dimension<'a> {
             labels: &binding.labels,
             entries,
             axis,
+            letter: None,
         }
     }
 
@@ -34,10 +37,23 @@ impl<'a> Dimension<'a> {
     pub fn of(problem: &'a Problem, array: ArrayId) -> Vec<Dimension<'a>> {
         let symbols = &problem.equations.symbols;
         let letters = &symbols.array(array).letters;
-        letters.iter().map(|letter| Dimension::new(problem, symbols.letter(*letter).axis)).collect()
+        let axis = |letter: &LetterId| symbols.letter(*letter).axis;
+        let is_repeated =
+            |own: &LetterId| letters.iter().filter(|other| axis(other) == axis(own)).count() > 1;
+        let of = |letter: &LetterId| Dimension {
+            letter: is_repeated(letter).then_some(*letter),
+            ..Dimension::new(problem, axis(letter))
+        };
+        letters.iter().map(of).collect()
     }
 
-    /// The names of its columns: the axis, after those that it is ragged in; of listed entries all of theirs.
+    /// Whether it is called so: by its axis, whatever else runs along it.
+    pub fn is_along(&self, axis: &str) -> bool {
+        self.symbols.axis(self.axis).name == axis
+    }
+
+    /// The names of its columns: the axis, after those that it is ragged in; of listed entries all of theirs. Where an array runs along
+    /// an axis more than once, the letter stands for it.
     pub fn names(&self) -> Vec<String> {
         let axes = |axis: AxisId| {
             let mut axes: Vec<AxisId> =
@@ -49,7 +65,12 @@ impl<'a> Dimension<'a> {
             Some(entries) => entries.coordinates.iter().flat_map(|axis| axes(*axis)).collect(),
             None => axes(self.axis),
         };
-        own.into_iter().map(|axis| self.symbols.axis(axis).name.clone()).collect()
+        let mut names: Vec<String> =
+            own.into_iter().map(|axis| self.symbols.axis(axis).name.clone()).collect();
+        if let (Some(letter), Some(last)) = (self.letter, names.last_mut()) {
+            last.clone_from(&self.symbols.letter(letter).name);
+        }
+        names
     }
 
     /// The labels of a position, one for each of its columns.

@@ -55,6 +55,8 @@ pub struct Asked {
     pub folds: Option<usize>,
     /// `--init`
     pub init: Option<String>,
+    /// `--fix`
+    pub fix: Vec<String>,
     /// The files of the data, each with the hash of its bytes.
     pub data_files: BTreeMap<String, String>,
     /// The seed by which data are held out.
@@ -169,6 +171,7 @@ impl Directory {
 fn fill(path: &Path, summary: &Summary<'_>, json: &Value) -> Result<(), Error> {
     let Summary { problem, fit, .. } = summary;
     crate::posterior::write(problem, &fit.parameters, path)?;
+    crate::fixed::write(problem, path)?;
     write_text_atomically(&path.join("model.cavi"), &problem.source.text)?;
     write_text_atomically(&path.join("trace.csv"), &trace(fit))?;
     for run in summary.runs {
@@ -265,6 +268,7 @@ impl Summary<'_> {
                 "heldout_totals": asked.heldout_totals,
                 "folds": asked.folds,
                 "init": asked.init,
+                "fix": asked.fix,
                 "data_files": crate::data_files::json(&asked.data_files),
                 "seed": asked.seed,
                 "demo": asked.demo,
@@ -292,6 +296,7 @@ impl Summary<'_> {
             })),
             "heldout_left_out": (!problem.binding.left_out.is_empty()).then_some(&problem.binding.left_out),
             "folds": folds.map(Folds::json),
+            "fixed": crate::fixed::json(problem),
             "jitter": jitter(given),
             "runs": runs,
             "seconds": number(fit.seconds),

@@ -97,7 +97,9 @@ fn long(groups: &[Variable]) -> String {
             let mut row: Vec<Cell<'_>> = variable.group.iter().map(|(_, label)| Cell::Text(label)).collect();
             row.extend(place(variable, cell).into_iter().map(Cell::Text));
             row.push(Cell::Number(*value));
-            let number = |value: Option<f64>| value.map_or(Cell::Empty, Cell::Number);
+            // Where there is none, or none is known, there is nothing.
+            let number =
+                |value: Option<f64>| value.filter(|own| !own.is_nan()).map_or(Cell::Empty, Cell::Number);
             if has_deviations {
                 row.push(number(variable.deviations.as_ref().map(|own| own[cell])));
             }

@@ -117,7 +117,11 @@ pub(crate) fn labels(problem: &Problem, wanted: &[(String, String)]) -> Result<O
     let known: Vec<&str> = symbols.axes.iter().map(|axis| axis.name.as_str()).collect();
     let mut only: Only = Vec::new();
     for (axis, label) in wanted {
-        let Some(place) = known.iter().position(|own| own == axis) else {
+        let by_letter = || {
+            let letter = symbols.letters.iter().find(|own| own.name == *axis)?;
+            Some(letter.axis.index())
+        };
+        let Some(place) = known.iter().position(|own| own == axis).or_else(by_letter) else {
             let message = format!("`--for {axis}={label}`: the program has no axis of this name");
             return Err(DataError::unknown(message, axis, &known));
         };
@@ -154,7 +158,13 @@ impl Cells<'_> {
         let wanted = |dimension: &Dimension<'_>, position: usize| {
             let mut own = dimension.names().into_iter().zip(dimension.labels(position));
             own.all(|(name, label)| {
-                self.only.iter().filter(|(axis, _)| *axis == name).all(|(_, labels)| labels.contains(&label))
+                let is_meant = |axis: &str| axis == name || dimension.is_along(axis);
+                let last = dimension.labels(position).pop();
+                self.only.iter().all(|(axis, labels)| match *axis == name {
+                    true => labels.contains(&label),
+                    // Of an axis that stands more than once its name means each.
+                    false => !is_meant(axis) || last.as_ref().is_none_or(|last| labels.contains(last)),
+                })
             })
         };
         let of = |(dimension, size): (&Dimension<'_>, &usize)| -> Vec<u32> {

@@ -541,6 +541,11 @@ impl<'a> Reader<'a> {
                     }
                 }
             }
+            if let (Some(observed), Some(covariances)) =
+                (observed.as_ref().filter(|own| own.has_parts()), columns.get_mut(1))
+            {
+                observed.stand_apart(&layout.batch(), covariances);
+            }
             let completed = family.complete(&layout.batch(), &mut views_mut(&mut columns));
             return match completed {
                 Ok(()) => {

@@ -46,6 +46,7 @@ pub mod posterior;
 
 pub mod findings;
 pub mod fit;
+pub mod fixed;
 pub mod heldout;
 pub mod impute;
 pub mod intervals;

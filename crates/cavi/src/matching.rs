@@ -24,6 +24,7 @@ use crate::bind::DataError;
 use crate::dimensions::Dimension;
 use crate::directory::number;
 use crate::error::Error;
+use crate::posterior::safe;
 use crate::prepare::Problem;
 use crate::rows::RowAxes;
 use crate::summary::{Variable, variables};
@@ -220,6 +221,63 @@ pub fn chosen(
 }
 
 impl Components {
+    /// Those of a directory: of a fit, or of what `cavi simulate` drew.
+    ///
+    /// # Errors
+    /// A directory that holds neither, and as [`chosen`].
+    pub fn of_directory(
+        directory: &Path,
+        variable: Option<&str>,
+        axis: Option<&str>,
+    ) -> Result<Components, Error> {
+        let is_simulated = directory.join(SIMULATED).is_file() && !directory.join("summary.json").is_file();
+        match is_simulated {
+            true => Components::of_simulated(directory, variable, axis),
+            false => Components::of_fit(directory, variable, axis),
+        }
+    }
+
+    /// Those of latents that were drawn, `DIR/latents/VAR.npy`, or `.csv` over a ragged axis.
+    fn of_simulated(
+        directory: &Path,
+        variable: Option<&str>,
+        axis: Option<&str>,
+    ) -> Result<Components, Error> {
+        let model = simulated_model(directory)?;
+        let symbols = &model.symbols;
+        let (array, axis) = chosen(&model, variable, axis)?;
+        let own = symbols.array(array);
+        let path = |ending: &str| directory.join("latents").join(format!("{}.{ending}", safe(&own.name)));
+        let (labels, names, values) = match path("csv").is_file() {
+            true => drawn_table(symbols, array, axis, &path("csv"))?,
+            false => {
+                let drawn = cavi_files::read_npy(&path("npy"))?;
+                let axes = axes_of(symbols, array);
+                if drawn.shape.len() != axes.len() {
+                    let found = format!("{}: found {} dimensions", path("npy").display(), drawn.shape.len());
+                    return Err(DataError::new(found).possible(format!("{} dimensions", axes.len())).into());
+                }
+                let all: Vec<Vec<String>> = axes
+                    .iter()
+                    .zip(&drawn.shape)
+                    .map(|(axis, size)| drawn_labels(directory, &symbols.axis(*axis).name, *size))
+                    .collect::<Result<_, Error>>()?;
+                let place = axes.iter().position(|own| *own == axis).unwrap_or(0);
+                let label = |dimension: usize, position: usize| vec![all[dimension][position].clone()];
+                let (labels, values) = split(&drawn.values, &drawn.shape, place, &[], &label);
+                (labels, all[place].clone(), values)
+            }
+        };
+        Ok(Components {
+            variable: own.name.clone(),
+            axis: symbols.axis(axis).name.clone(),
+            names,
+            labels,
+            signed: own.support == Support::Real,
+            values,
+        })
+    }
+
     /// Those of a fit.
     ///
     /// # Errors
@@ -325,6 +383,86 @@ impl Components {
             values: split,
         })
     }
+}
+
+/// What `cavi simulate` writes about its draws.
+const SIMULATED: &str = "simulated.json";
+
+/// The program whose latents were drawn into a directory.
+fn simulated_model(directory: &Path) -> Result<Model, Error> {
+    let path = directory.join(SIMULATED);
+    let wrong = |what: String| {
+        DataError::new(format!("`{}` {what}", path.display()))
+            .possible("the directory of a fit, or one that `cavi simulate` wrote")
+    };
+    let text = cavi_files::read_text(&path)?;
+    let json: Value = serde_json::from_str(&text).map_err(|error| wrong(format!("is no JSON: {error}")))?;
+    let set: Vec<String> = json["set"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|own| Some(own.as_str()?.split(['=', '[']).next()?.trim().to_owned()))
+        .collect();
+    let set: Vec<cavi_model::Set<'_>> =
+        set.iter().map(|name| cavi_model::Set { name, value: None }).collect();
+    let program = cavi_syntax::parse(&cavi_files::read_text(&directory.join("model.cavi"))?).0;
+    let model = cavi_model::resolve_with(&program, &set).0;
+    Ok(model.ok_or_else(|| wrong("stands beside a program that this version does not compile".to_owned()))?)
+}
+
+/// The labels of an axis of draws: those that were written, else numbers.
+fn drawn_labels(directory: &Path, axis: &str, size: usize) -> Result<Vec<String>, Error> {
+    let path = directory.join("axes").join(format!("{}.txt", safe(axis)));
+    let labels = match path.is_file() {
+        true => cavi_files::read_labels(&path)?,
+        false => (0..size).map(|position| position.to_string()).collect(),
+    };
+    match labels.len() == size {
+        true => Ok(labels),
+        false => Err(DataError::new(format!("{}: found {} labels", path.display(), labels.len()))
+            .possible(format!("{size}, one for each position"))
+            .into()),
+    }
+}
+
+/// Labels, names of components, and for each component its numbers.
+type Drawn = (Vec<String>, Vec<String>, Vec<Vec<f64>>);
+
+/// A long table of draws along a ragged axis.
+fn drawn_table(symbols: &Symbols, array: ArrayId, axis: AxisId, path: &Path) -> Result<Drawn, Error> {
+    let lineage = |letter: &cavi_algebra::LetterId| symbols.lineage(*letter).into_iter().rev();
+    let letters =
+        cavi_algebra::dedup(symbols.array(array).letters.iter().flat_map(lineage).collect::<Vec<_>>());
+    let dimensions: Vec<cavi_files::Dimension<'_>> = letters
+        .iter()
+        .map(|letter| {
+            let own = symbols.letter(*letter);
+            cavi_files::Dimension { axis: &symbols.axis(own.axis).name, letter: Some(&own.name) }
+        })
+        .collect();
+    let options = ReadOptions { dimensions: &dimensions, ..ReadOptions::default() };
+    let wrong = || DataError::new(format!("{}: found no long table of numbers", path.display()));
+    let Content::Long(long) = cavi_files::read(path, &options)? else { return Err(wrong().into()) };
+    let Some((_, Values::Numbers(numbers))) = &long.values else { return Err(wrong().into()) };
+    let place = letters.iter().position(|letter| symbols.letter(*letter).axis == axis).unwrap_or(0);
+    let names = long.positions[place].names.clone();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut labels = Vec::new();
+    let mut values: Vec<Vec<f64>> = vec![Vec::new(); names.len()];
+    for (entry, value) in numbers.iter().enumerate() {
+        let others = long.positions.iter().enumerate().filter(|(dimension, _)| *dimension != place);
+        let label: Vec<&str> = others.filter_map(|(_, own)| own.get(entry)).collect();
+        let label = label.join("/");
+        let row = *places.entry(label.clone()).or_insert_with(|| {
+            labels.push(label);
+            labels.len() - 1
+        });
+        let own = &mut values[long.positions[place].codes[entry] as usize];
+        own.resize(own.len().max(row + 1), 0.0);
+        own[row] = *value;
+    }
+    values.iter_mut().for_each(|own| own.resize(labels.len(), 0.0));
+    Ok((labels, names, values))
 }
 
 /// The labels of the positions on all dimensions but one, and the numbers of each position on that.

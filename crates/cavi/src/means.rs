@@ -1,6 +1,6 @@
 //! The mean of a variable under q: the value of a point, the probabilities of an index.
 
-use cavi_algebra::{ArrayId, AxisId, Elementary, Equations, LetterId, Mode, Statistic};
+use cavi_algebra::{ArrayId, AxisId, BlockId, Elementary, Equations, LetterId, Mode, Statistic};
 use cavi_executor::layout::is_one_vector;
 use cavi_executor::{Bound, Layout, Parameters};
 use cavi_families::{Extent, views};
@@ -30,38 +30,7 @@ pub fn mean(equations: &Equations, bound: &Bound, parameters: &Parameters, array
     };
     let layout = Layout::new(equations, bound, block, &missing);
     let member = block.members.iter().position(|member| *member == array)?;
-    let columns = &parameters.blocks[id.index()];
-    let width: usize = layout.slices[member].iter().product();
-
-    // Rows by slice (or by class), for this member alone.
-    let family = cavi_families::posterior(block.family);
-    let is_column_of_values = block.is_point() || family.only_point();
-    let (values, width) = if is_column_of_values {
-        (columns.get(member)?.clone(), width)
-    } else if block.members.len() > 1 && !is_one_vector(block) {
-        // A member of a joint factor: its mean is an expectation that the family answers.
-        let wanted = Statistic(vec![(u8::try_from(member).ok()?, Elementary::Power(1))]);
-        let which = family.expectations().iter().position(|own| own.statistic == wanted)?;
-        let mut mean = vec![0.0; layout.rows * width];
-        family.expect(&layout.batch(), &views(columns), which, &mut mean);
-        (mean, width)
-    } else {
-        let descriptors = family.descriptors();
-        let place = |name: &str| descriptors.iter().position(|descriptor| descriptor.name == name);
-        let which = place("mean").or_else(|| place("prob"))?;
-        let column = columns.get(which)?;
-        match descriptors[which].extent {
-            Extent::Scalar if block.members.len() == 1 => (column.clone(), 1),
-            Extent::Pairs if block.members.len() == 1 => (column.clone(), width),
-            Extent::Vector => {
-                let offset = layout.offsets()[member];
-                let width = if block.classes.is_some() { layout.n } else { width };
-                let rows = column.chunks_exact(layout.n.max(1));
-                (rows.flat_map(|row| row[offset..offset + width].iter().copied()).collect(), width)
-            }
-            Extent::Scalar | Extent::Matrix | Extent::Pairs => return None,
-        }
-    };
+    let (values, width) = of_member(equations, parameters, (id, &layout), member)?;
     debug_assert_eq!(values.len(), layout.rows * width, "rows by slice");
 
     // From the order of the factor (plates, then slices) to that of the declaration.
@@ -87,6 +56,49 @@ pub fn mean(equations: &Equations, bound: &Bound, parameters: &Parameters, array
         shape: order.iter().map(|place| sizes[*place]).collect(),
         values: transposed(&values, &sizes, &order),
     })
+}
+
+/// The mean of a member of a block, rows by slice (or by class), and the length of a row; `None` where its factor has no mean of its own.
+pub(crate) fn of_member(
+    equations: &Equations,
+    parameters: &Parameters,
+    (id, layout): (BlockId, &Layout),
+    member: usize,
+) -> Option<(Vec<f64>, usize)> {
+    let block = equations.block(id);
+    let columns = &parameters.blocks[id.index()];
+    let width: usize = layout.slices[member].iter().product();
+
+    // Rows by slice (or by class), for this member alone.
+    let family = cavi_families::posterior(block.family);
+    let is_column_of_values = block.is_point() || family.only_point();
+    let found = if is_column_of_values {
+        (columns.get(member)?.clone(), width)
+    } else if block.members.len() > 1 && !is_one_vector(block) {
+        // A member of a joint factor: its mean is an expectation that the family answers.
+        let wanted = Statistic(vec![(u8::try_from(member).ok()?, Elementary::Power(1))]);
+        let which = family.expectations().iter().position(|own| own.statistic == wanted)?;
+        let mut mean = vec![0.0; layout.rows * width];
+        family.expect(&layout.batch(), &views(columns), which, &mut mean);
+        (mean, width)
+    } else {
+        let descriptors = family.descriptors();
+        let place = |name: &str| descriptors.iter().position(|descriptor| descriptor.name == name);
+        let which = place("mean").or_else(|| place("prob"))?;
+        let column = columns.get(which)?;
+        match descriptors[which].extent {
+            Extent::Scalar if block.members.len() == 1 => (column.clone(), 1),
+            Extent::Pairs if block.members.len() == 1 => (column.clone(), width),
+            Extent::Vector => {
+                let offset = layout.offsets()[member];
+                let width = if block.classes.is_some() { layout.n } else { width };
+                let rows = column.chunks_exact(layout.n.max(1));
+                (rows.flat_map(|row| row[offset..offset + width].iter().copied()).collect(), width)
+            }
+            Extent::Scalar | Extent::Matrix | Extent::Pairs => return None,
+        }
+    };
+    Some(found)
 }
 
 /// The array with its dimensions in another order: dimension `i` of the result is dimension `order[i]` of the array.

@@ -4,6 +4,8 @@
 //! has a file for each group. `columns` and `Column::files` say where each number of a file stands in the parameters of
 //! a run, for writing here and for reading in [`crate::init`].
 
+mod members;
+
 use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
@@ -241,6 +243,15 @@ fn for_each_file<E>(
         let values = &parameters.blocks[column.block.index()][column.column];
         for file in column.files(equations, bound, &layouts, labels) {
             let values = file.gather(values);
+            write(file.key, file.shape, values)?;
+        }
+    }
+    for column in members::means(equations).into_iter().filter(|column| wanted(column.block)) {
+        let layout = &layouts[column.block.index()];
+        let own = crate::means::of_member(equations, parameters, (column.block, layout), column.member);
+        let Some((values, _)) = own else { continue };
+        for file in column.files(equations, bound, &layouts, labels) {
+            let values = file.gather(&values);
             write(file.key, file.shape, values)?;
         }
     }

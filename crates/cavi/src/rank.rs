@@ -64,6 +64,46 @@ pub struct Ranking {
     pub labels: Vec<String>,
     /// Label and expected entry, the greatest first.
     pub items: Vec<(String, f64)>,
+    /// What is not ranked.
+    pub left_out: LeftOut,
+}
+
+/// How many positions are left out of a ranking, and why.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The program has no such entry, by a restriction as `i < j` or another group.
+    pub absent: usize,
+    /// The file lists them.
+    pub listed: usize,
+    /// The data of the fit have them.
+    pub seen: usize,
+}
+
+impl Rankings {
+    /// For whom nothing is ranked, and why; `None` where every ranking has an item.
+    pub fn empty(&self) -> Option<String> {
+        let empty: Vec<&Ranking> = self.rankings.iter().filter(|own| own.items.is_empty()).collect();
+        let names = self.names.join(", ");
+        let first = empty.first()?;
+        let whom = match (empty.len(), self.rankings.len()) {
+            (_, 1) => format!("{names} {}", first.labels.join(", ")),
+            (count, all) => format!("{count} of {all} ({names} {}, ...)", first.labels.join(", ")),
+        };
+        let sum = |of: &dyn Fn(&LeftOut) -> usize| empty.iter().map(|own| of(&own.left_out)).sum::<usize>();
+        let reasons = [
+            (sum(&|own| own.listed), "are listed in the file of `--not-in`"),
+            (sum(&|own| own.seen), "are in the data of the fit"),
+            (sum(&|own| own.absent), "do not exist in the program, by its restriction or its groups"),
+        ];
+        let reasons: Vec<String> = reasons
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, why)| format!("{count} entries {why}"))
+            .collect();
+        let why =
+            if reasons.is_empty() { "there are no positions to rank".to_owned() } else { reasons.join(", ") };
+        Some(format!("nothing is ranked for {whom}: {why}"))
+    }
 }
 
 impl Rankings {
@@ -90,20 +130,29 @@ impl Rankings {
 /// Axes that no data of the program have, or more than one array; labels that the fit does not know; a file that cannot be read.
 pub fn rankings(fit: &Reopened, asked: &Asked<'_>) -> Result<Rankings, Error> {
     let problem = fit.problem.as_given();
-    let array = array(problem, asked)?;
+    let (array, places) = array(problem, asked)?;
     let wanted: Vec<(String, String)> =
         asked.each.iter().filter_map(|(axis, label)| Some((axis.clone(), label.clone()?))).collect();
-    let only = labels(problem, &wanted)?;
+    labels(problem, &wanted)?;
     let own = problem.equations.symbols.array(array);
     let bound = &problem.binding.bound;
     let (data, shape) = (bound.array(array), bound.shape(&problem.equations.symbols, array));
     let dimensions = Dimension::of(problem, array);
-    let ranked = dimension_of(&dimensions, asked.rank).unwrap_or(0);
+    let ranked = places[0];
     let (excluded, unknown) = match asked.not_in {
         None => (HashSet::new(), 0),
         Some(path) => listed(problem, array, path)?,
     };
-    let positions = Cells { problem, array, only: &only }.positions();
+    let mut positions = Cells { problem, array, only: &Vec::new() }.positions();
+    for place in &places[1..] {
+        let asked = asked.each.iter().zip(&places[1..]).filter(|(_, other)| *other == place);
+        let only: Vec<&String> = asked.filter_map(|((_, label), _)| label.as_ref()).collect();
+        let is_wanted = |position: &u32| {
+            let label = dimensions[*place].labels(*position as usize).pop();
+            only.is_empty() || label.is_some_and(|label| only.contains(&&label))
+        };
+        positions[*place].retain(is_wanted);
+    }
     let others: Vec<usize> = (0..shape.len()).filter(|dimension| *dimension != ranked).collect();
     let names = others.iter().flat_map(|dimension| dimensions[*dimension].names()).collect();
     let rows: usize = others.iter().map(|dimension| positions[*dimension].len()).product();
@@ -113,6 +162,7 @@ pub fn rankings(fit: &Reopened, asked: &Asked<'_>) -> Result<Rankings, Error> {
         let mut coordinates: Vec<Vec<u32>> = vec![Vec::new(); shape.len()];
         let mut ends = Vec::new();
         for row in start..rows.min(start + together) {
+            let mut left_out = LeftOut::default();
             let mut place = vec![0_u32; shape.len()];
             let mut rest = row;
             for dimension in others.iter().rev() {
@@ -123,19 +173,22 @@ pub fn rankings(fit: &Reopened, asked: &Asked<'_>) -> Result<Rankings, Error> {
             for item in &positions[ranked] {
                 place[ranked] = *item;
                 let at: Vec<usize> = place.iter().map(|own| *own as usize).collect();
-                if is_there(own, &at)
-                    && !excluded.contains(&place)
-                    && !(asked.unseen && is_seen(own, data, &shape, &at))
-                {
+                if !is_there(own, &at) {
+                    left_out.absent += 1;
+                } else if excluded.contains(&place) {
+                    left_out.listed += 1;
+                } else if asked.unseen && is_seen(own, data, &shape, &at) {
+                    left_out.seen += 1;
+                } else {
                     coordinates.iter_mut().zip(&place).for_each(|(column, own)| column.push(*own));
                 }
             }
-            ends.push((place, coordinates[ranked].len()));
+            ends.push((place, coordinates[ranked].len(), left_out));
         }
         let found =
             expected(&fit.problem, &fit.parameters, array, &coordinates, 0, (fit.seed, asked.threads))?;
         let mut first = 0;
-        for (place, end) in ends {
+        for (place, end, left_out) in ends {
             let mut order: Vec<usize> = (first..end).collect();
             order.sort_by(|one, other| found.mean[*other].total_cmp(&found.mean[*one]));
             let label = |entry: &usize| {
@@ -145,7 +198,7 @@ pub fn rankings(fit: &Reopened, asked: &Asked<'_>) -> Result<Rankings, Error> {
             let items = order.iter().take(asked.count).map(label).collect();
             let labels =
                 others.iter().flat_map(|own| dimensions[*own].labels(place[*own] as usize)).collect();
-            rankings.push(Ranking { labels, items });
+            rankings.push(Ranking { labels, items, left_out });
             first = end;
         }
     }
@@ -166,57 +219,111 @@ pub(crate) fn dimension_of(dimensions: &[Dimension<'_>], axis: &str) -> Option<u
     dimensions.iter().position(|own| own.names().last().is_some_and(|name| name == axis))
 }
 
-/// The data whose entries are ranked.
-fn array(problem: &Problem, asked: &Asked<'_>) -> Result<ArrayId, DataError> {
+/// The data whose entries are ranked, and for `--rank` and each `--for` the dimension that is meant.
+fn array(problem: &Problem, asked: &Asked<'_>) -> Result<(ArrayId, Vec<usize>), DataError> {
     let symbols = &problem.equations.symbols;
     let given: Vec<&str> =
         std::iter::once(asked.rank).chain(asked.each.iter().map(|(axis, _)| axis.as_str())).collect();
-    let known: Vec<&str> = symbols.axes.iter().map(|axis| axis.name.as_str()).collect();
+    let axes = symbols.axes.iter().map(|axis| axis.name.as_str());
+    let known: Vec<&str> = axes.chain(symbols.letters.iter().map(|letter| letter.name.as_str())).collect();
     for (place, axis) in given.iter().enumerate() {
         let option = if place == 0 { "--rank" } else { "--for" };
         if !known.contains(axis) {
-            let message = format!("`{option} {axis}`: the program has no axis of this name");
+            let message = format!("`{option} {axis}`: the program has no axis and no letter of this name");
             return Err(DataError::unknown(message, axis, &known));
-        }
-        if given[..place].contains(axis) && place > 0 && *axis == asked.rank {
-            return Err(DataError::new(format!("`--for {axis}` is the axis that is ranked")));
         }
     }
     let names: Vec<String> = asked.of.iter().map(|name| (*name).to_owned()).collect();
-    let has = |array: &ArrayId| {
-        let dimensions = Dimension::of(problem, *array);
-        let own: Vec<String> = dimensions.iter().flat_map(Dimension::names).collect();
-        own.len() == dimensions.len()
-            && given.iter().all(|axis| own.iter().any(|own| own == axis))
-            && own.iter().all(|axis| given.contains(&axis.as_str()))
-    };
-    let found: Vec<ArrayId> = arrays(problem, &names)?.into_iter().filter(has).collect();
+    let all = arrays(problem, &names)?;
+    let has = |array: &ArrayId| Some((*array, meant(problem, *array, &given)?));
+    let found: Vec<(ArrayId, Vec<usize>)> = all.iter().filter_map(has).collect();
     let axes = |array: ArrayId| {
         let names: Vec<String> = Dimension::of(problem, array).iter().flat_map(Dimension::names).collect();
         format!("`{}` over {}", symbols.array(array).name, names.join(", "))
     };
     match found.as_slice() {
-        [array] if matches!(symbols.array(*array).support, Support::Index(_)) => {
+        [(array, _)] if matches!(symbols.array(*array).support, Support::Index(_)) => {
             Err(DataError::new(format!(
                 "`{}` cannot be ranked: its entries are classes, which have no order",
                 symbols.array(*array).name
             )))
         }
-        [array] => Ok(*array),
+        [own] => Ok(own.clone()),
         [] => {
+            let twice = |array: &ArrayId| {
+                let dimensions = Dimension::of(problem, *array);
+                let along = |axis: &str| dimensions.iter().filter(|own| own.is_along(axis)).count() > 1;
+                given
+                    .iter()
+                    .any(|axis| along(axis))
+                    .then(|| dimensions.iter().flat_map(Dimension::names).collect())
+            };
+            let by_letters: Option<Vec<String>> = all.iter().find_map(twice);
+            if let (None, Some(axis)) = (&by_letters, given[1..].iter().find(|axis| **axis == asked.rank)) {
+                return Err(DataError::new(format!("`--for {axis}` is the axis that is ranked")));
+            }
             let all: Vec<String> = arrays(problem, &[])?.into_iter().map(axes).collect();
-            Err(DataError::new(format!("no data of the program have exactly the axes {}", given.join(", ")))
-                .possible(format!(
-                    "the axes of one array, `--rank` one of them and `--for` each of the others: {}",
-                    all.join("; ")
-                )))
+            let problem =
+                DataError::new(format!("no data of the program have exactly the axes {}", given.join(", ")))
+                    .possible(format!(
+                        "the axes of one array, `--rank` one of them and `--for` each of the others: {}",
+                        all.join("; ")
+                    ));
+            Err(match by_letters.as_deref() {
+                Some([others @ .., last]) => {
+                    let others: Vec<String> = others.iter().map(|own| format!("--for {own}")).collect();
+                    problem.help(format!(
+                        "an axis that stands twice is named by its letters: `--rank {last} {}`",
+                        others.join(" ")
+                    ))
+                }
+                _ => problem,
+            })
         }
-        [first, ..] => {
-            let all: Vec<String> = found.iter().map(|array| axes(*array)).collect();
+        [(first, _), ..] => {
+            let all: Vec<String> = found.iter().map(|(array, _)| axes(*array)).collect();
             Err(DataError::new(format!("several data have these axes: {}", all.join("; ")))
                 .help(format!("--of {}", symbols.array(*first).name)))
         }
     }
+}
+
+/// The dimensions of an array that names mean, the first of which is ranked: its own letters, or axes. An axis along which the
+/// array runs twice means the dimension that no letter names, where one is left. `None` where these are not all dimensions of
+/// the array.
+fn meant(problem: &Problem, array: ArrayId, given: &[&str]) -> Option<Vec<usize>> {
+    let symbols = &problem.equations.symbols;
+    let dimensions = Dimension::of(problem, array);
+    // Of ragged axes a position has several labels.
+    if dimensions.iter().any(|own| own.names().len() > 1) {
+        return None;
+    }
+    let letters = &symbols.array(array).letters;
+    let by_letter = |name: &str| {
+        let is_own = |letter: &cavi_algebra::LetterId| symbols.letter(*letter).name == name;
+        letters.iter().position(is_own)
+    };
+    let is_axis = |name: &str| dimensions.iter().any(|own| own.is_along(name));
+    let mut found: Vec<Option<usize>> =
+        given.iter().map(|name| if is_axis(name) { None } else { by_letter(name) }).collect();
+    for place in 0..given.len() {
+        if found[place].is_some() {
+            continue;
+        }
+        let known = (0..place).find(|other| *other > 0 && given[*other] == given[place]);
+        let taken: Vec<usize> = found.iter().flatten().copied().collect();
+        let free: Vec<usize> = (0..dimensions.len())
+            .filter(|own| dimensions[*own].is_along(given[place]) && !taken.contains(own))
+            .collect();
+        found[place] = match (known, free.as_slice()) {
+            (Some(known), _) => found[known],
+            (None, [one]) => Some(*one),
+            (None, _) => return None,
+        };
+    }
+    let found: Vec<usize> = found.into_iter().collect::<Option<_>>()?;
+    let covers = (0..dimensions.len()).all(|own| found.contains(&own));
+    (covers && !found[1..].contains(&found[0])).then_some(found)
 }
 
 /// Entries by their positions.

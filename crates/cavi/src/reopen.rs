@@ -47,7 +47,8 @@ pub fn open(directory: &Path, given: Option<&Inputs>) -> Result<Reopened, Error>
             inputs
         }
     };
-    let inputs = stored.with_earlier(inputs);
+    let mut inputs = stored.with_earlier(inputs);
+    inputs.fix = crate::fixed::of_directory(directory);
     let (compiled, _) = crate::session::open(&stored.text, &stored.file_name, &inputs)?;
     let seed = stored.split_seed();
     if let Some(fit) = stored.projected_by() {

@@ -1,5 +1,7 @@
 //! What the directory of a fit says of its variables, without the data: means and their spread, at labels.
 
+mod joint;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -35,7 +37,7 @@ pub struct Variable {
     pub signed: bool,
     /// The values.
     pub values: Vec<f64>,
-    /// Standard deviations under q, where the fit has them of one number alone.
+    /// Standard deviations under q, where the fit has them of one number alone; NaN where one is infinite.
     pub deviations: Option<Vec<f64>>,
     /// The distributions of single numbers under q, where the fit has them and they have quantiles.
     pub marginals: Option<Vec<Marginal>>,
@@ -167,10 +169,18 @@ impl Reader<'_> {
             if array.shape != sizes {
                 continue;
             }
-            let marginals = self.marginals(name, group.as_deref(), &array)?;
+            let marginals =
+                match joint::marginals(self, (id, name), ragged.copied(), group.as_deref(), &array)? {
+                    Some(own) => Some(own),
+                    None => self.marginals(name, group.as_deref(), &array)?,
+                };
             let deviations = match (self.like(name, "var", group.as_deref(), &array)?, &marginals) {
                 (Some(variances), _) => Some(variances.into_iter().map(f64::sqrt).collect()),
-                (None, Some(marginals)) => marginals.iter().map(|own| own.deviation()).collect(),
+                (None, Some(marginals)) => {
+                    let all: Vec<f64> =
+                        marginals.iter().map(|own| own.deviation().unwrap_or(f64::NAN)).collect();
+                    Some(all).filter(|all| !all.iter().all(|own| own.is_nan()))
+                }
                 (None, None) => None,
             };
             let labels = group.clone().unwrap_or_default();
@@ -286,8 +296,15 @@ pub(crate) fn marginals_of(
     let read = |parameter: &str| -> Result<Option<Vec<f64>>, Error> {
         Ok(array(parameter)?.filter(|own| own.shape == mean.shape).map(|own| own.values))
     };
+    // Of what is held, or was observed, a parameter is infinite: it is a point.
     let both = |one: &[f64], other: &[f64], of: &dyn Fn(f64, f64) -> Marginal| -> Option<Vec<Marginal>> {
-        Some(one.iter().zip(other).map(|(one, other)| of(*one, *other)).collect())
+        let each = one.iter().zip(other).zip(&mean.values);
+        let marginal =
+            |((one, other), mean): ((&f64, &f64), &f64)| match one.is_infinite() || other.is_infinite() {
+                true => Marginal::Normal { mean: *mean, var: 0.0 },
+                false => of(*one, *other),
+            };
+        Some(each.map(marginal).collect())
     };
     if let (Some(linear), Some(prec)) = (read("linear")?, read("prec")?) {
         return Ok(both(&linear, &prec, &|linear, prec| Marginal::TruncatedNormal { linear, prec }));

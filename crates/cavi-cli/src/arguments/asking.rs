@@ -62,7 +62,8 @@ pub struct RankArguments {
     /// Rank the positions of this axis by what entries of the data are expected to be, the greatest first; of equal ones in their order
     #[arg(long, value_name = "AXIS", requires = "each", conflicts_with_all = ["variable", "over"])]
     pub rank: Option<String>,
-    /// For each position of the other axis of these data, or for one of its labels; of three axes and more once for each
+    /// For each position of the other axis of these data, or for one of its labels; of three axes and more once for each. Where data run
+    /// along one axis twice, as a network does, its letters name the sides: `--rank j --for i=LABEL`
     #[arg(long = "for", value_name = "AXIS[=LABEL]", id = "each", requires = "rank")]
     pub each: Vec<String>,
     /// The data, where several have these axes

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::held_out::{FOLDS, HELD_OUT, HELD_OUT_TOTALS, folds};
-use super::{ForceArguments, InputArguments, PlotArguments, RunArguments, seconds};
+use super::{ForceArguments, InputArguments, PlotArguments, RunArguments, StartArguments, seconds};
 
 /// What `cavi fit --help` says of a page that follows the fit.
 const WATCHED: &str = "\
@@ -31,12 +31,9 @@ pub struct FitArguments {
     /// Replace a directory of others
     #[command(flatten)]
     pub force: ForceArguments,
-    /// Initial parameters: a fit's directory, one laid out as its posterior/, or an .npz
-    ///
-    /// What the program holds by `posterior { fixed h }` stays at the values that stand there, such as topics of an earlier fit or
-    /// signatures that are known.
-    #[arg(long, value_name = "FILE_OR_DIR")]
-    pub init: Option<PathBuf>,
+    /// Where it starts, and what it holds
+    #[command(flatten)]
+    pub start: StartArguments,
     /// Hide a part of these data from the fit and score it: a fraction, whole rows, last entries, or a file of the entries
     #[arg(long, value_name = "NAME=FRACTION|FILE", long_help = HELD_OUT, allow_hyphen_values = true)]
     pub heldout: Vec<String>,

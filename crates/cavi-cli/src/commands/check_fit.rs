@@ -57,7 +57,11 @@ fn summary(rows: &[Row], draws: usize) -> String {
     let verdicts: Vec<&str> = rows.iter().filter_map(|row| row.verdict.as_deref()).collect();
     let by_chance = 2.0 * rows.len() as f64 / (draws as f64 + 1.0);
     if verdicts.is_empty() {
-        return format!("the data lie among {draws} replicates by all {} statistics\n", rows.len());
+        let by = match rows {
+            [only] => format!("its {}", only.statistic),
+            _ => format!("all {} statistics", rows.len()),
+        };
+        return format!("the data lie among {draws} replicates by {by}\n");
     }
     let lines: String = verdicts.iter().map(|own| format!("{own}\n")).collect();
     format!(

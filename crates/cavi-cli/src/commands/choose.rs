@@ -97,6 +97,7 @@ fn fitted(
             heldout: texts,
             heldout_totals: false,
             init: None,
+            fix: Vec::new(),
             folds: None,
             data_files: data_files::hashes(inputs),
             seed: Some(seed),

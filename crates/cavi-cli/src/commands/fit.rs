@@ -39,7 +39,8 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     // One of the two is there: the command line is refused without.
     let out = arguments.out.clone().or_else(|| arguments.checkpoints.resume.clone()).unwrap_or_default();
     let source = program::find(&arguments.model)?;
-    let inputs = inputs(&arguments.inputs)?;
+    let mut inputs = inputs(&arguments.inputs)?;
+    inputs.fix = Inputs::parse_fixed(&arguments.start.fix).map_err(Error::Usage)?;
     let ignored: &[&str] = if arguments.run.rules.schedule.is_some() { &ABOUT_THE_SWEEP } else { &[] };
     let compiled = program::open(&source, &inputs, ignored)?;
     let for_folds = arguments.folds.map(|of| (compiled.clone(), of));
@@ -52,7 +53,7 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
         compiled.bind_without_by(&inputs, &requests, arguments.run.seed, totals).map_err(&without_a_part)?;
     let mut settings = settings(&problem, &arguments.run)?;
     settings.keep_all = arguments.keep == Keep::All;
-    if let Some(init) = &arguments.init {
+    if let Some(init) = &arguments.start.init {
         let (given, warnings) = problem.given(init)?;
         warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}\n")));
         settings.given = Some(given);
@@ -121,8 +122,9 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
         let lines: String = own.chain(of_all).collect();
         let validated = folds.as_ref().map(folds::text).unwrap_or_default();
         let found = found(&problem, &fit);
+        let fixed: String = cavi::fixed::lines(&problem).iter().map(|line| format!("{line}\n")).collect();
         terminal::print(&format!(
-            "{validated}{}\n{}{}{lines}{found}written to {}\n{page}{plots}",
+            "{validated}{}\n{fixed}{}{}{lines}{found}written to {}\n{page}{plots}",
             outcome(&fit),
             explained::lines(&json["explained"]),
             components::lines(&json["components"]),
@@ -365,7 +367,8 @@ fn asked(arguments: &FitArguments) -> Asked {
         heldout: arguments.heldout.clone(),
         heldout_totals: arguments.heldout_totals,
         folds: arguments.folds,
-        init: arguments.init.as_ref().map(|init| init.display().to_string()),
+        init: arguments.start.init.as_ref().map(|init| init.display().to_string()),
+        fix: arguments.start.fix.clone(),
         ..Asked::default()
     }
 }

@@ -9,10 +9,10 @@ use crate::terminal;
 /// Prints the pairs, and for each component of A the best mixture of two of B.
 pub fn run(arguments: &MatchArguments) -> Result<(), Failure> {
     let (variable, axis) = (arguments.variable.as_deref(), arguments.axis.as_deref());
-    let a = Components::of_fit(&arguments.a, variable, axis)?;
+    let a = Components::of_directory(&arguments.a, variable, axis)?;
     let b = match arguments.b.is_file() {
         true => Components::of_table(&arguments.b, &a)?,
-        false => Components::of_fit(&arguments.b, variable, axis)?,
+        false => Components::of_directory(&arguments.b, variable, axis)?,
     };
     let found = matching::matching(&a, &b).map_err(cavi::Error::from)?;
     let left_out = [a.labels.len() - found.common, b.labels.len() - found.common];

@@ -99,9 +99,11 @@ fn table(variable: &Variable) -> String {
     for (cell, value) in variable.values.iter().enumerate().take(MOST) {
         let mut row: Vec<String> = summary::place(variable, cell).into_iter().map(str::to_owned).collect();
         row.push(number(*value));
-        row.extend(variable.deviations.as_ref().map(|own| number(own[cell])));
+        // Where there is none, or none is known, there is nothing.
+        let known = |value: f64| if value.is_nan() { String::new() } else { number(value) };
+        row.extend(variable.deviations.as_ref().map(|own| known(own[cell])));
         if let Some(marginals) = &variable.marginals {
-            row.extend([0.05, 0.95].map(|level| number(marginals[cell].quantile(level))));
+            row.extend([0.05, 0.95].map(|level| known(marginals[cell].quantile(level))));
         }
         rows.push(row);
     }

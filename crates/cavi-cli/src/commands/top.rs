@@ -61,6 +61,9 @@ fn ranked(arguments: &TopArguments, axis: &str) -> Result<(), Failure> {
             "note: {unknown} entries of `--not-in` have a label that the fit does not know, and leave nothing out\n"
         ));
     }
+    if let Some(empty) = found.empty() {
+        terminal::note(&format!("note: {empty}\n"));
+    }
     if own.json {
         return terminal::print(&format!("{:#}\n", found.json(axis)));
     }

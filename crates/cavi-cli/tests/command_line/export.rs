@@ -105,3 +105,90 @@ fn wrong_questions_are_answered() {
     }
     assert!(!directory.join("no").exists());
 }
+
+/// Joint factors, as programs with data of four columns.
+const JOINT: [(&str, &str); 4] = [
+    ("normal_gamma", "t[k, j] ~ Gamma(2, rate = 1)\nm[j, k] ~ Normal(0, prec = 0.1 * t[k, j])\n"),
+    ("normal_gamma_slice", "t[k] ~ Gamma(2, rate = 1)\nm[k, j] ~ Normal(0, prec = 0.1 * t[k])\n"),
+    (
+        "normal_wishart",
+        "t[k, :j, :l] ~ Wishart(8, scale = 0.5 * [j == l])\nm[k, :j] ~ MultivariateNormal(0, prec = 0.3 * t[k])\n",
+    ),
+    ("spike_and_slab", "t[k, j] ~ Bernoulli(0.4)\nm[k, j] ~ Normal(0, sd = 2)\n"),
+];
+
+/// Of every member of a joint factor the mean, the deviation and the quantiles that are written are those of draws from it.
+#[test]
+fn members_of_joint_factors_have_means_deviations_and_quantiles() {
+    let directory = scratch("export-joint");
+    let table: String = (0..30)
+        .map(|n| {
+            let cell = |j: u32| f64::from((n * (7 + j) + 3 * j) % 11) / 3.0 - f64::from(j);
+            format!("i{n},{},{},{}\n", cell(1), cell(2), cell(3))
+        })
+        .collect();
+    fs::write(directory.join("x.csv"), format!("item,a,b,c\n{table}")).unwrap();
+    for (name, statements) in JOINT {
+        let (data, block) = match name {
+            "normal_gamma" => ("x[n, j] ~ Normal(m[j, z[n]], prec = t[z[n], j])", "q(m[j, k], t[k, j])"),
+            "normal_gamma_slice" => ("x[n, j] ~ Normal(m[z[n], j], prec = t[z[n]])", "q(m[k, :j], t[k])"),
+            "normal_wishart" => {
+                ("x[n, :j] ~ MultivariateNormal(m[z[n]], prec = t[z[n]])", "q(m[k, :j], t[k, :j, :l])")
+            }
+            _ => ("x[n, j] ~ Normal(t[z[n], j] * m[z[n], j], sd = 3)", "q(t[k, j], m[k, j])"),
+        };
+        let program = format!(
+            "axis item[n]\naxis column[j, l]\naxis class[k] = 2\ndata x[n, j] : real\npi[:k] ~ Dirichlet(1)\nz[n] ~ Categorical(pi)\n\
+             {statements}{data}\nposterior {{\n  {block}\n}}\n"
+        );
+        fs::write(directory.join("m.cavi"), program).unwrap();
+        for arguments in [
+            &["fit", "m.cavi", "--data", "x=x.csv", "--out", "o"][..],
+            &["export", "o", "--csv"],
+            &["sample", "o", "m", "t", "--draws", "4000", "--seed", "5"],
+        ] {
+            let output = cavi(&directory, arguments);
+            assert_eq!(output.status.code(), Some(0), "{name} {arguments:?}: {}", text(&output.stderr));
+        }
+        for variable in ["m", "t"] {
+            let path = directory.join(format!("o/export/{variable}.long.csv"));
+            let long =
+                fs::read_to_string(&path).unwrap_or_else(|_| panic!("{name} has a table of {variable}"));
+            let draws = cavi_files::read_npy(&directory.join(format!("o/sample/{variable}.npy"))).unwrap();
+            let each = draws.values.len() / 4000;
+            let header: Vec<&str> = long.lines().next().unwrap().split(',').collect();
+            for (cell, line) in long.lines().skip(1).enumerate() {
+                let row: Vec<&str> = line.split(',').collect();
+                let at = |column: &str| {
+                    let place = header.iter().position(|own| *own == column)?;
+                    row[place].parse::<f64>().ok()
+                };
+                let own: Vec<f64> = (0..4000).map(|draw| draws.values[draw * each + cell]).collect();
+                let mean = own.iter().sum::<f64>() / 4000.0;
+                let sd = (own.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 4000.0).sqrt();
+                let what = || format!("{name}, {variable} {line}: draws have {mean} and {sd}");
+                let told = at("mean").or_else(|| at("prob")).unwrap_or_else(|| panic!("{}", what()));
+                assert!((told - mean).abs() < 6.0 * sd / 63.0, "{}", what());
+                let Some(deviation) = at("sd") else {
+                    // A switch is described by its probability.
+                    assert!(name == "spike_and_slab" && variable == "t", "{}", what());
+                    continue;
+                };
+                assert!((deviation / sd - 1.0).abs() < 0.2, "{}", what());
+                for (column, level) in [("q05", 0.05), ("q50", 0.5), ("q95", 0.95)] {
+                    // An element of a Wishart beside the diagonal has no quantiles.
+                    let Some(quantile) = at(column) else {
+                        assert!(
+                            name == "normal_wishart" && variable == "t" && cell / 3 % 3 != cell % 3,
+                            "{}",
+                            what()
+                        );
+                        continue;
+                    };
+                    let below = own.iter().filter(|value| **value < quantile).count() as f64 / 4000.0;
+                    assert!((below - level).abs() < 0.03, "{column}: {below} lie below it, {}", what());
+                }
+            }
+        }
+    }
+}

@@ -13,6 +13,7 @@ mod damaged;
 mod explain;
 mod explained;
 mod export;
+mod fixed;
 mod found;
 mod held_out_parts;
 mod heldout;

@@ -53,8 +53,16 @@ impl Interpreter<'_> {
         let coordinates = Coordinates::of_block(&self.context, id);
         let start = self.now.parameters.blocks[id.index()].clone();
         let from: Vec<f64> = coordinates.iter().zip(&start).flat_map(|(own, x)| own.there(x)).collect();
-        // What lies on the boundary stays there.
-        let on_line: Vec<bool> = from.iter().map(|u| u.is_finite()).collect();
+        // What lies on the boundary stays there, and so does what is held.
+        let place = &self.context.places[id.index()];
+        let held: Vec<Option<f64>> = (0..from.len()).map(|element| place.element(element)).collect();
+        let on_line: Vec<bool> =
+            from.iter().zip(&held).map(|(u, held)| u.is_finite() && held.is_none()).collect();
+        // There and back may round it.
+        let put = |mut members: Vec<Vec<f64>>| {
+            members[0].iter_mut().zip(&held).for_each(|(own, held)| *own = held.unwrap_or(*own));
+            members
+        };
         let whole = |part: &[f64]| {
             let mut part = part.iter();
             let own = |(place, free): (usize, &bool)| {
@@ -66,7 +74,7 @@ impl Interpreter<'_> {
             all.iter().zip(&on_line).filter(|(_, free)| **free).map(|(u, _)| *u).collect()
         };
         let found = maximise(&kept(&from), VISIT, &mut |part| {
-            self.now.parameters.blocks[id.index()] = members(&coordinates, &start, &whole(part));
+            self.now.parameters.blocks[id.index()] = put(members(&coordinates, &start, &whole(part)));
             if partition == Partition::Optimal {
                 self.refresh()?;
             }
@@ -77,7 +85,8 @@ impl Interpreter<'_> {
             let slopes: Vec<f64> = members.flat_map(|((own, x), slope)| own.gradient(x, &slope)).collect();
             Ok::<_, Trouble>((value, kept(&slopes)))
         })?;
-        let moved = if found.steps > 0 { members(&coordinates, &start, &whole(&found.at)) } else { start };
+        let moved =
+            if found.steps > 0 { put(members(&coordinates, &start, &whole(&found.at))) } else { start };
         self.now.parameters.blocks[id.index()] = moved;
         self.now.expect(&self.context, id);
         if found.value.is_nan() {
@@ -92,6 +101,9 @@ impl Interpreter<'_> {
         let support = self.context.symbols().array(self.context.equations.block(id).members[0]).support;
         let line = Line::of(support);
         for row in self.context.places[id.index()].order.clone() {
+            if self.context.places[id.index()].element(row).is_some() {
+                continue;
+            }
             let start = self.now.parameters.blocks[id.index()][0][row];
             let from = line.there(start);
             let slope = self.slope_at(id, ascent, line, row, from)?;

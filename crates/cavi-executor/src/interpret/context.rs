@@ -49,6 +49,8 @@ pub struct Place {
     pub order: Vec<usize>,
     /// Of a partly observed array, for each row its value where that was observed.
     pub observed: Option<Vec<Option<Vec<f64>>>>,
+    /// The same by element: for each row the value of each element that was observed, or is held.
+    pub elements: Option<Vec<Vec<Option<f64>>>>,
 }
 
 /// Where a latent is: its block, its number in it, and which of its dimensions are plates and slices of the block.
@@ -105,7 +107,11 @@ impl<'a> Context<'a> {
         let mut context =
             Context { equations, bound, places, homes, shapes, coefficients, log_weights, allocated };
         for id in (0..equations.blocks.len()).map(BlockId::from) {
-            context.places[id.index()].observed = context.observed_rows(id);
+            let elements = context.observed_elements(id);
+            let whole = |row: &Vec<Option<f64>>| row.iter().copied().collect::<Option<Vec<f64>>>();
+            context.places[id.index()].observed =
+                elements.as_ref().map(|rows| rows.iter().map(whole).collect());
+            context.places[id.index()].elements = elements;
         }
         Ok(context)
     }
@@ -169,13 +175,13 @@ impl<'a> Context<'a> {
         self.bound.array(array).entry(&self.shapes[array.index()], subscripts).1
     }
 
-    /// Of the block of an array of data, for each row its value where all of it was observed.
-    fn observed_rows(&self, id: BlockId) -> Option<Vec<Option<Vec<f64>>>> {
+    /// Of the block of an array of data, or of a latent that is held, for each row what was observed of its elements.
+    fn observed_elements(&self, id: BlockId) -> Option<Vec<Vec<Option<f64>>>> {
         let (block, place) = self.block(id);
         let [member] = block.members.as_slice() else { return None };
         self.bound.arrays.get(member.index())?.as_ref()?;
         let home = self.homes[member.index()].as_ref()?;
-        let value = |row: usize| -> Option<Vec<f64>> {
+        let value = |row: usize| -> Vec<Option<f64>> {
             let plates = unflat(&place.layout.plates, row);
             let elements = (0..place.widths[0]).map(|element| {
                 let slices = unflat(&place.layout.slices[0], element);
@@ -227,12 +233,27 @@ impl Place {
             let values = unflat(&layout.plates, *row);
             plates.iter().map(|plate| values[*plate]).collect::<Vec<usize>>()
         });
-        Place { layout, family, statistics, expectations, values, widths, offsets, order, observed: None }
+        let (observed, elements) = (None, None);
+        Place { layout, family, statistics, expectations, values, widths, offsets, order, observed, elements }
     }
 
     /// The value of a row of a partly observed array that was observed.
     pub fn observed_value(&self, row: usize) -> Option<&[f64]> {
         self.observed.as_ref()?[row].as_deref()
+    }
+
+    /// Which elements of a row are held and at which values, where it is some of them.
+    pub fn part(&self, row: usize) -> Option<(Vec<bool>, Vec<f64>)> {
+        let own = self.elements.as_ref()?.get(row)?;
+        let held: Vec<bool> = own.iter().map(Option::is_some).collect();
+        (held.contains(&true) && held.contains(&false) && self.family.holds_elements())
+            .then(|| (held, own.iter().map(|value| value.unwrap_or(0.0)).collect()))
+    }
+
+    /// The value that an element of a row has, if it was observed or is held.
+    pub fn element(&self, element: usize) -> Option<f64> {
+        let width = self.widths[0].max(1);
+        self.elements.as_ref()?[element / width][element % width]
     }
 
     /// `sum_i c_i t_i(x)` at an observed value, from the coefficients of its own statements, base taken off: what the bound takes

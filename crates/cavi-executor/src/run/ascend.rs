@@ -71,8 +71,12 @@ impl<'a> Executor<'a> {
             member.copy_from_slice(&own.all(x));
             rest = others;
         }
-        // What lies on the boundary stays there.
-        let free = || (0..from.len()).filter(|place| from[*place].is_finite());
+        // What lies on the boundary stays there, and so does what is held.
+        let held: Vec<bool> = match &self.state.work.observed[id.index()] {
+            Some(observed) => (0..from.len()).map(|place| observed.is_held(place)).collect(),
+            None => vec![false; from.len()],
+        };
+        let free = || (0..from.len()).filter(|place| from[*place].is_finite() && !held[*place]);
         let whole = |part: &[f64]| {
             let mut whole = from.clone();
             free().zip(part).for_each(|(place, u)| whole[place] = *u);
@@ -134,6 +138,8 @@ impl<'a> Executor<'a> {
             column.copy_from_slice(&own.back(member));
             rest = others;
         }
+        // There and back may round what is held.
+        let _ = self.state.observe(id);
         self.state.touch(id);
     }
 
@@ -161,7 +167,14 @@ impl<'a> Executor<'a> {
         (objective, gradient, curvature): (&[NodeId], &[NodeId], &[NodeId]),
     ) -> Result<(), Trouble> {
         let layout = Arc::clone(&self.state.work.plan.layouts[id.index()]);
-        let rows = &Rows::new(&layout, step).rows;
+        let mut rows = Rows::new(&layout, step).rows;
+        if let Some(observed) = &self.state.work.observed[id.index()] {
+            rows = rows.iter().copied().filter(|row| !observed.is_held(*row)).collect();
+        }
+        let rows = &rows;
+        if rows.is_empty() {
+            return Ok(());
+        }
         let coordinate = Coordinate::of(self.support(id));
         let start: Scratch =
             rows.iter().map(|row| self.state.parameters.blocks[id.index()][0][*row]).collect();

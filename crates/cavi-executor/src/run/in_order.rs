@@ -151,6 +151,10 @@ impl State<'_> {
                 self.evaluate_step(id, *node, step)
             });
         }
+        let held = self.work.observed[id.index()].as_ref().filter(|own| own.has_parts());
+        if let Some(held) = held {
+            held.hold(&rows.batch(), rows.rows.iter().copied(), &mut columns);
+        }
         let columns = views(&columns);
         let widths = if block.is_point() {
             Columns::from_elem((layout.width(), false), 1)
@@ -179,6 +183,9 @@ impl State<'_> {
                     column[at(*row)].copy_from_slice(&own[at(place)]);
                 }
             }
+        }
+        if self.has_parts(id) {
+            let _ = self.observe(id);
         }
         self.touch_some(id, step);
         Ok(())

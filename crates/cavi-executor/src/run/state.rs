@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 
 use cavi_algebra::{BlockId, Equations};
 use cavi_families::{Posterior, views_mut};
-use cavi_numerics::Threads;
 use cavi_numerics::kernels::masked::Mask;
+use cavi_numerics::{Scratch, Threads};
+use smallvec::SmallVec;
 
 use super::buffers::Buffers;
 use super::changes::Changes;
@@ -141,9 +142,27 @@ impl<'a> State<'a> {
         Ok(state)
     }
 
+    /// Whether some elements of slices of a block are held while others move.
+    pub(super) fn has_parts(&self, id: BlockId) -> bool {
+        self.work.observed[id.index()].as_ref().is_some_and(Observed::has_parts)
+    }
+
+    /// The coefficients of all rows of a block, to those of what is free where elements of slices are held.
+    pub(super) fn with_parts(&self, id: BlockId, columns: &[&[f64]]) -> Option<SmallVec<[Scratch; 4]>> {
+        let observed = self.work.observed[id.index()].as_ref().filter(|own| own.has_parts())?;
+        let batch = self.work.plan.layouts[id.index()].batch();
+        let mut own: SmallVec<[Scratch; 4]> = columns.iter().map(|column| Scratch::of(column)).collect();
+        observed.hold(&batch, 0..batch.rows, &mut own);
+        Some(own)
+    }
+
     /// Makes the observed rows of a partly observed array point masses at their values.
     pub(super) fn observe(&mut self, id: BlockId) -> Result<(), Unplanned> {
         let Some(observed) = &self.work.observed[id.index()] else { return Ok(()) };
+        if self.work.equations.block(id).is_point() {
+            observed.put(&mut self.parameters.blocks[id.index()][0]);
+            return Ok(());
+        }
         let family = family(self.work.equations, id);
         let batch = self.work.plan.layouts[id.index()].batch();
         if observed.observe(family, &batch, &mut views_mut(&mut self.parameters.blocks[id.index()])) {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use cavi_algebra::{BlockId, Statistic};
-use cavi_families::{Views, views_mut};
+use cavi_families::{Views, views, views_mut};
 use cavi_numerics::Scratch;
 use smallvec::SmallVec;
 
@@ -58,7 +58,8 @@ impl Executor<'_> {
         if !self.state.work.plan.blocks[id.index()].in_order.is_empty() {
             return self.state.update_in_order(id, weightless, stop);
         }
-        match weightless.is_empty() {
+        // Parts of rows need the coefficients of all of them.
+        match weightless.is_empty() && !self.state.has_parts(id) {
             true => Ok(self.state.update_all(id)?),
             false => Ok(self.state.update_weighed(id, &weightless)?),
         }
@@ -99,7 +100,10 @@ impl State<'_> {
         }
         nodes.iter().for_each(|node| self.evaluate(*node));
         let layout = &self.work.plan.layouts[id.index()];
+        let free;
         let columns: Views = nodes.iter().map(|node| self.values[node.index()].as_ref()).collect();
+        free = self.with_parts(id, &columns);
+        let columns = free.as_ref().map_or(columns, |free| views(free));
         let block = &mut self.parameters.blocks[id.index()];
         let outcome =
             settle(self.work.equations, (id, layout), &layout.batch(), &columns, &mut views_mut(block));
@@ -134,7 +138,7 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Updates all copies at once but those without a weight, which keep their factors.
+    /// Updates all copies at once but those without a weight, which keep their factors, and elements that are held.
     fn update_weighed(&mut self, id: BlockId, weightless: &[usize]) -> Result<(), Trouble> {
         let before: SmallVec<[Scratch; 6]> =
             self.parameters.blocks[id.index()].iter().map(|column| Scratch::of(column)).collect();
@@ -142,7 +146,10 @@ impl State<'_> {
         let nodes = &plan.natural;
         nodes.iter().for_each(|node| self.evaluate(*node));
         let layout = &self.work.plan.layouts[id.index()];
+        let free;
         let columns: Views = nodes.iter().map(|node| self.values[node.index()].as_ref()).collect();
+        free = self.with_parts(id, &columns);
+        let columns = free.as_ref().map_or(columns, |free| views(free));
         let block = &mut self.parameters.blocks[id.index()];
         let outcome =
             settle(self.work.equations, (id, layout), &layout.batch(), &columns, &mut views_mut(block));

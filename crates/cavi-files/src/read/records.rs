@@ -27,7 +27,9 @@ impl<'a> Field<'a> {
     pub(crate) fn text(&self) -> Cow<'a, str> {
         match *self {
             Field::Text { raw, quoted: true } if raw.contains('"') => Cow::Owned(raw.replace("\"\"", "\"")),
-            Field::Text { raw, .. } => Cow::Borrowed(raw),
+            Field::Text { raw, quoted: true } => Cow::Borrowed(raw),
+            // Blanks around a field belong to it where quotation marks hold them.
+            Field::Text { raw, quoted: false } => Cow::Borrowed(raw.trim()),
             Field::Whole(number) => Cow::Owned(number.to_string()),
             Field::Number(number) if number.is_nan() => Cow::Borrowed(""),
             Field::Number(number) => Cow::Owned(format_number(number)),

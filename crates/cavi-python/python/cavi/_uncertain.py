@@ -109,8 +109,9 @@ class Uncertainty:
         data sets again that are drawn from the fit, or with ``rows="user"`` rows that are drawn from the data with replacement.
         ``linear_response=True`` corrects the variances of q by how its means answer to a small change of the model.
         """
-        # The quantiles of q need no data.
-        looks = bootstrap is not None or linear_response
+        # The quantiles of q need no data, and are refused with any.
+        told = any(own is not None for own in (data, set, columns, labels, transpose)) or bool(arrays)
+        looks = bootstrap is not None or linear_response or told
         inputs = self._asked(data, set, columns, labels, transpose, arrays) if looks else None
         what, notes, tables = _core.intervals_of(
             str(self.path),

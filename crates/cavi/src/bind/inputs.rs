@@ -17,6 +17,8 @@ const WIDE: &str = "wide";
 pub struct Inputs {
     /// `--data`
     pub data: Vec<ArrayInput>,
+    /// `--fix`: latents that are held at the values of a file.
+    pub fix: Vec<ArrayInput>,
     /// `--columns`
     pub columns: Vec<ColumnsInput>,
     /// `--transpose`
@@ -268,6 +270,25 @@ impl Inputs {
         if problems.is_empty() { Ok(inputs) } else { Err(problems) }
     }
 
+    /// Reads the texts of `--fix`, one entry an occurrence.
+    ///
+    /// # Errors
+    /// Every text that is not of the form `NAME=FILE`.
+    pub fn parse_fixed(fix: &[String]) -> Result<Vec<ArrayInput>, Vec<DataError>> {
+        let mut problems = Vec::new();
+        let mut inputs = Vec::new();
+        for text in fix {
+            match ArrayInput::parse(text) {
+                Some(input) => inputs.push(input),
+                None => problems.push(
+                    DataError::new(format!("`--fix {text}` is not of the form `NAME=FILE`"))
+                        .help(format!("`--fix NAME={text}`, by the name that the program gives the latent")),
+                ),
+            }
+        }
+        if problems.is_empty() { Ok(inputs) } else { Err(problems) }
+    }
+
     /// What `--set` gives values, for [`cavi_model::resolve_with`].
     pub fn set_values(&self) -> Vec<Set<'_>> {
         let value = |input: &SetInput| match input.value {
@@ -383,7 +404,11 @@ impl LabelSource {
     /// Reads it.
     pub(super) fn read(&self) -> Result<Vec<String>, FileError> {
         match self {
-            LabelSource::File(path) => cavi_files::read_labels(path),
+            LabelSource::File(path) => {
+                // Blanks around a label are no part of it, as in a table.
+                let labels = cavi_files::read_labels(path)?;
+                Ok(labels.iter().map(|label| label.trim().to_owned()).collect())
+            }
             LabelSource::List(_, labels) => Ok(labels.clone()),
         }
     }

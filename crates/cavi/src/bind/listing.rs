@@ -199,7 +199,7 @@ impl Listing {
                         "`absent = NA` (or `absent = 0`) in the declaration of `{}` says what that means",
                         target.array.name
                     )),
-                    (true, None) | (false, _) => needs_absent(target.array, &file),
+                    (true, None) | (false, _) => needs_absent(target.symbols, target.id, &file),
                 });
             }
         }

@@ -28,6 +28,7 @@ mod checks;
 mod defined;
 mod matrices;
 
+mod fixed;
 mod frozen;
 pub(crate) mod grown;
 mod hide;
@@ -66,6 +67,7 @@ pub(crate) use values::misfit;
 use crate::prepare::EntryAxis;
 use crate::prepare::entries::components;
 use defined::Uses;
+use fixed::Fixed;
 use known::Known;
 use place::Target;
 
@@ -90,6 +92,8 @@ pub struct Binding {
     pub standardised: Vec<Standardised>,
     /// Data whose missing entries are latent, since they stand on a right-hand side too.
     pub partly_latent: Vec<ArrayId>,
+    /// Latents that are held at the values that the bound arrays have of them, where these are observed.
+    pub fixed: Vec<ArrayId>,
     /// For each array at whose listed entries latents may live, the coordinates of these in the order of the file, a column
     /// a dimension; `None` for others, and where a dense file was read.
     pub listed: Vec<Option<Vec<Vec<u32>>>>,
@@ -152,12 +156,22 @@ pub(crate) fn bind_in_part(
     inputs: &Inputs,
     part: &Part<'_>,
 ) -> Result<BoundPart, Vec<DataError>> {
-    let symbols = &model.symbols;
     let mut problems = Vec::new();
+    let mut fixed = Fixed::of(model, inputs, &mut problems);
+    stop(&mut problems)?;
 
-    let mut pieces = pieces::read(symbols, inputs, &mut problems);
+    let read_as = |fixed: &Option<Fixed>| fixed.as_ref().map_or(&model.symbols, |own| &own.symbols).clone();
+    let symbols = &read_as(&fixed);
+    let mut pieces = pieces::read(symbols, fixed.as_ref().map_or(inputs, |own| &own.inputs), &mut problems);
     problems.extend(texts::refuse_without_texts(inputs, &pieces));
     stop(&mut problems)?;
+    if let Some(fixed) = &mut fixed {
+        let scalars = compute::scalars(symbols, inputs, &[]);
+        let text = |axis| compute::text_size(symbols, &scalars, axis);
+        fixed.match_labels(&mut pieces, &text, &mut problems);
+        stop(&mut problems)?;
+    }
+    let inputs = fixed.as_ref().map_or(inputs, |own| &own.inputs);
     let mut own_inputs = None;
     let mut dropped = 0;
     if let Some(frozen) = part.frozen {
@@ -198,16 +212,20 @@ pub(crate) fn bind_in_part(
     if let Some(frozen) = part.frozen {
         dropped += frozen.leave_out_values(model, &mut axes, &mut arrays, &mut listed);
     }
+    let is_fixed = |id: ArrayId| fixed.as_ref().is_some_and(|own| own.arrays.contains(&id));
     let (mut read, mut poor) = (Vec::new(), Vec::new());
     for (id, bound) in given.iter().filter_map(|id| Some((*id, arrays[id.index()].as_ref()?))) {
         let target = Target::new(symbols, &axes, id);
         read.push(read_back::line(&target, bound, added[id.index()]));
         read.extend(of_texts.iter().filter(|own| own.0 == id).map(|own| own.1.clone()));
         // New rows need not have every column.
-        if part.frozen.is_none() && symbols.array(id).kind == ArrayKind::Data {
+        if part.frozen.is_none() && symbols.array(id).kind == ArrayKind::Data && !is_fixed(id) {
             poor.extend(read_back::poor_positions(&target, &axes, bound));
         }
     }
+
+    let held = fixed.as_ref().map_or_else(Vec::new, |own| own.take(&axes, &mut arrays));
+    let symbols = &model.symbols;
 
     let mut standardised = Vec::new();
     let mut hidden: Vec<Option<Hidden>> = vec![None; part.hide.len()];
@@ -262,6 +280,8 @@ pub(crate) fn bind_in_part(
     let mut notes = missing(model, &arrays, &axes, &taken);
     notes.extend(jitters.iter().map(|(name, jitter)| jittered(name, *jitter)));
     let warnings = [axes.warnings, suspicions, poor].concat();
+    let fixed: Vec<ArrayId> = held.iter().map(|(id, _)| *id).collect();
+    held.into_iter().for_each(|(id, values)| arrays[id.index()] = Some(values));
     let bound = Bound { axes: axes.bound, arrays };
     let labels = Labels { axes: axes.labels };
     let binding = Binding {
@@ -274,6 +294,7 @@ pub(crate) fn bind_in_part(
         jitters,
         standardised,
         partly_latent,
+        fixed,
         listed,
         ..Binding::default()
     };

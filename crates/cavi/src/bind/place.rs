@@ -534,12 +534,13 @@ pub(super) fn compact(target: &Target<'_>, values: Vec<f64>, observed: Option<Ve
 }
 
 /// Whether an entry that no file lists may be left out, in words why not.
-pub(super) fn needs_absent(array: &Array, file: &str) -> DataError {
+pub(super) fn needs_absent(symbols: &Symbols, id: ArrayId, file: &str) -> DataError {
+    let array = symbols.array(id);
     let problem = DataError::new(format!(
         "{file} lists entries of `{}`, and the program does not say what the others are",
         array.name
     ));
-    match (array.kind, may_not_be_missing(array)) {
+    match (array.kind, may_not_be_missing(symbols, id)) {
         (ArrayKind::Data, _) => problem
             .possible(
                 "`absent = 0`: an unlisted entry was observed to be 0; `absent = NA`: it was not observed",

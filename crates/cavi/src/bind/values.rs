@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use cavi_algebra::{Absent, Array, ArrayKind, AxisId, Support, Symbols};
+use cavi_algebra::{Absent, ArrayId, ArrayKind, AxisId, Support, Symbols};
 use cavi_files::{Categories, Content, Values};
 
 use super::axes::Axes;
@@ -38,13 +38,20 @@ pub(crate) fn misfit(support: Support, value: f64) -> Option<&'static str> {
 }
 
 /// Why an entry of an array may not be missing; `None` where it may.
-pub(super) fn may_not_be_missing(array: &Array) -> Option<String> {
+/// Counts over a slice are one observation a row.
+pub(super) fn may_not_be_missing(symbols: &Symbols, id: ArrayId) -> Option<String> {
+    let array = symbols.array(id);
+    let is_amount = matches!(array.support, Support::Count | Support::Nonnegative);
+    let is_one_observation = is_amount && !array.absent.missing && !symbols.slices(id).is_empty();
     let Absent { missing, .. } = array.absent;
     if array.kind == ArrayKind::Constant {
         return Some("a number: constants have no missing entries".to_owned());
     }
     if array.support == Support::Multiplicity {
         return Some("a weight: a multiplicity has no missing entries".to_owned());
+    }
+    if is_one_observation {
+        return Some("a number: a row of such data is one observation, and has no missing entry (0 where nothing was counted)".to_owned());
     }
     (!missing).then(|| format!("a value, or `absent = NA` in the declaration of `{}`", array.name))
 }
@@ -77,7 +84,7 @@ pub(super) fn values<'a>(
     };
     for (entry, value) in values.iter().enumerate() {
         if value.is_nan() {
-            if let Some(expected) = may_not_be_missing(array)
+            if let Some(expected) = may_not_be_missing(symbols, piece.array)
                 && !outside(entry)
             {
                 return Err(piece.content.error_at(&piece.file, entry, "a missing entry", expected).into());

@@ -235,7 +235,10 @@ impl Context<'_> {
                 return Ok(Visited::Stopped);
             }
             if verifies && before.is_none() {
-                before = passes.elbo().ok();
+                before = match passes.elbo() {
+                    Ok(own) => Some(own),
+                    Err(trouble) => return Ok(Visited::Failed(trouble)),
+                };
             }
             if let Err(trouble) = passes.visit(shard, visits) {
                 return Ok(Visited::Failed(trouble));

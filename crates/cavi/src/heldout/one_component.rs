@@ -120,6 +120,8 @@ fn fitted(
     inputs.set.retain(|own| !axes.contains(&own.name));
     let one = |axis: &String| SetInput { name: axis.clone(), group: None, value: SetValue::Number(1.0) };
     inputs.set.extend(axes.iter().map(one));
+    // What is held belongs to components that it does not have.
+    inputs.fix.clear();
     let (compiled, _) = crate::session::open(&source.text, &source.file_name, &inputs)?;
     let (problem, held) =
         compiled.bind_without_by(&inputs, split.requests, Some(split.seed), split.held.given_totals)?;

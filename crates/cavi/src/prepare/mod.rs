@@ -127,10 +127,12 @@ pub static STEPS: [Step; 7] = [
 /// Puts data to a program and restates both as they are run.
 ///
 /// # Errors
-/// [`Error::Program`] where the program cannot run on these data.
+/// [`Error::Program`] where the program cannot run on these data; [`Error::Data`] where a latent cannot be held as it is asked.
 pub fn prepare(compiled: Compiled, binding: Binding) -> Result<Problem, Error> {
     crate::stack::with_room(|| {
         let Compiled { source, model, equations } = compiled;
+        let mut binding = binding;
+        crate::fixed::settle(&model, &equations, &mut binding)?;
         let mut problem = Problem { source, model, equations, binding, restated: Vec::new(), moved: None };
         for step in &STEPS {
             problem = step.take(problem)?;

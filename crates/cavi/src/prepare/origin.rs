@@ -102,7 +102,8 @@ fn chains(model: &Model, equations: &Equations, binding: &Binding) -> Vec<Chain>
         let taken = |array: &ArrayId| {
             chains.iter().flat_map(|chain| &chain.members).any(|(member, _)| member == array)
         };
-        if members.iter().any(|(member, _)| taken(member) || starts_read(model, *member)) {
+        let stays = |member: &ArrayId| starts_read(model, *member) || binding.fixed.contains(member);
+        if members.iter().any(|(member, _)| taken(member) || stays(member)) {
             continue;
         }
         let Some(values) = far(model, binding, &members[0]) else { continue };

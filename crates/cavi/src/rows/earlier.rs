@@ -69,6 +69,18 @@ impl RowAxes<'_> {
             let axis = symbols.axes.iter().position(|axis| axis.name == own.name).map(AxisId::from);
             axis.is_none_or(|axis| self.is_row(axis))
         });
+        // What the fit held is held, but for latents of its own rows.
+        inputs.fix = crate::fixed::of_directory(directory);
+        inputs.fix.retain(|own| {
+            let letters = symbols.find(&own.name).map(|array| &symbols.array(array).letters);
+            let has_rows = |letters: &Vec<LetterId>| {
+                letters
+                    .iter()
+                    .flat_map(|own| symbols.lineage(*own))
+                    .any(|own| self.is_row(symbols.letter(own).axis))
+            };
+            letters.is_some_and(|letters| !has_rows(letters))
+        });
         let mut groups: BTreeMap<AxisId, Vec<String>> = BTreeMap::new();
         for (index, axis) in symbols.axes.iter().enumerate() {
             let id = AxisId::from(index);

@@ -97,8 +97,14 @@ pub fn from_prior(compiled: &Compiled, inputs: &Inputs, asked: &Asked) -> Result
 pub fn from_fit(fit: &Reopened, asked: &Asked) -> Result<Simulated, Error> {
     let problem = fit.problem.as_given();
     let (model, bound) = (&problem.model, &problem.binding.bound);
-    let wanted: Vec<&Statement> = model.statements.iter().filter(|own| own.observed).collect();
-    let data: Vec<ArrayId> = wanted.iter().map(|own| own.target).collect();
+    // A factor of q that is implicit is not stored: what it is of is drawn with the data, given the latents that are.
+    let is_implicit = |own: &Statement| {
+        let block = problem.equations.block_of(own.target);
+        block.is_some_and(|id| problem.equations.block(id).mode == Mode::Implicit)
+    };
+    let wanted: Vec<&Statement> =
+        model.statements.iter().filter(|own| own.observed || is_implicit(own)).collect();
+    let data: Vec<ArrayId> = wanted.iter().filter(|own| own.observed).map(|own| own.target).collect();
     let totals = totals(model, asked, &data)?;
     let mut simulated = Simulated {
         model: model.clone(),
@@ -303,11 +309,23 @@ impl Simulated {
                 if statement.observed { self.data.push(target) } else { self.latents.push(target) }
             }
             if rest.len() == before {
-                let names: Vec<&str> =
-                    rest.iter().map(|own| self.model.symbols.array(own.target).name.as_str()).collect();
+                let name = |own: ArrayId| self.model.symbols.array(own).name.as_str();
+                let names: Vec<&str> = rest.iter().map(|own| name(own.target)).collect();
+                let mut lacking: Vec<&str> = Vec::new();
+                for statement in &rest {
+                    for argument in statement.arguments.iter().flatten() {
+                        argument.value.visit_values(&mut |array, _| {
+                            if self.bound.arrays[array.index()].is_none() && !names.contains(&name(array)) {
+                                lacking.push(name(array));
+                            }
+                        });
+                    }
+                }
+                lacking.dedup();
                 return Err(DataError::new(format!(
-                    "{} cannot be drawn: what they read has no values",
-                    names.join(", ")
+                    "{} cannot be drawn: {} has no values",
+                    crate::bind::list(&names),
+                    crate::bind::list(&lacking)
                 ))
                 .into());
             }

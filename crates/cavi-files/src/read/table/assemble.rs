@@ -55,6 +55,7 @@ pub(super) fn assemble(
             dense(vec![], values, vec![], lines)
         }
         Layout::Vector { labels: label, value, may_repeat } => {
+            let lines = lines.in_column(table.header.as_ref().map(|_| table.name(value)));
             let Some(column) = labels.pop() else { return dense(vec![rows], values, vec![None], lines) };
             if may_repeat && first_repeated(&column).is_some() {
                 let values = Some((table.name(value), values));

@@ -332,10 +332,16 @@ fn advise(error: FileError, layout: &Layout, table: &Table<'_>, dimensions: &[Di
     }
     match (&table.header, layout) {
         (Some(_), Layout::Matrix { .. }) => {
-            let help = layout::text_among_numbers(table, dimensions).unwrap_or_else(|| {
-                format!("the header of a long table names every axis: {}", list(&header_names(dimensions)))
-            });
-            error.with_help(help)
+            // A table of many columns is no long one.
+            let may_be_long = table.width <= dimensions.len() + 2;
+            let long = || {
+                let names = list(&header_names(dimensions));
+                may_be_long.then(|| format!("the header of a long table names every axis: {names}"))
+            };
+            match layout::text_among_numbers(table, dimensions).or_else(long) {
+                Some(help) => error.with_help(help),
+                None => error,
+            }
         }
         (None, _) if error.found.starts_with('`') => {
             error.with_help("a first line of numbers and empty fields is no header")

@@ -1,0 +1,296 @@
+//! Latents that are held at given values, `--fix NAME=FILE`: which files hold them, and at which positions.
+//!
+//! The file is read as one of data of the same axes, whose missing entries are free. Its labels are matched with those of the data. An
+//! axis of components has no other data: the labels of the file are its first, and where the axis is longer the rest are free
+//! (`free 1`, `free 2`, ...). The values reach the number side as those of an array that is observed in part.
+
+use std::collections::HashSet;
+
+use cavi_algebra::{ArrayId, ArrayKind, AxisId, Support, Symbols};
+use cavi_executor::BoundArray;
+use cavi_files::Content;
+use cavi_model::Model;
+
+use super::axes::Axes;
+use super::data_error::DataError;
+use super::inputs::{Inputs, LabelSource, LabelsInput, SetValue};
+use super::pieces::Piece;
+use super::place::Target;
+
+/// Latents that are read as data.
+pub(super) struct Fixed {
+    /// Which they are.
+    pub arrays: Vec<ArrayId>,
+    /// The symbols of the program, in which they are data that may miss entries.
+    pub symbols: Symbols,
+    /// The inputs, with their files among those of data, and with the labels of their components.
+    pub inputs: Inputs,
+}
+
+impl Fixed {
+    /// What of a program is held; `None` where nothing is.
+    pub fn of(model: &Model, inputs: &Inputs, problems: &mut Vec<DataError>) -> Option<Fixed> {
+        if inputs.fix.is_empty() {
+            return None;
+        }
+        let mut fixed = Fixed { arrays: Vec::new(), symbols: model.symbols.clone(), inputs: inputs.clone() };
+        let latents: Vec<&str> =
+            model.symbols.latents().map(|own| model.symbols.array(own).name.as_str()).collect();
+        for input in &inputs.fix {
+            let name = &input.name;
+            let file = input.source.name().display();
+            let Some(id) = model.symbols.find(name) else {
+                let message = format!("`--fix {name}={file}`: the program has no latent `{name}`");
+                problems.push(DataError::unknown(message, name, &latents));
+                continue;
+            };
+            let array = model.symbols.array(id);
+            if array.kind != ArrayKind::Latent {
+                let (what, option) = match array.kind {
+                    ArrayKind::Constant => ("a constant", "--set"),
+                    ArrayKind::Data | ArrayKind::Latent => ("data", "--data"),
+                };
+                problems.push(
+                    DataError::new(format!("`--fix {name}={file}`: `{name}` is {what}, and no latent"))
+                        .help(format!("`{option} {name}={file}`")),
+                );
+                continue;
+            }
+            let own = &mut fixed.symbols.arrays[id.index()];
+            own.kind = ArrayKind::Data;
+            own.absent.missing = true;
+            // Zeros are judged where the factor of q is known.
+            if own.support == Support::Positive {
+                own.support = Support::Nonnegative;
+            }
+            if !fixed.arrays.contains(&id) {
+                fixed.arrays.push(id);
+            }
+        }
+        fixed.inputs.data.extend(inputs.fix.iter().cloned());
+        Some(fixed)
+    }
+
+    /// Matches the labels of the files with those of the data, and names what is free on axes of components. `text` gives the size
+    /// that the program states.
+    pub fn match_labels(
+        &mut self,
+        pieces: &mut [Piece],
+        text: &dyn Fn(AxisId) -> Option<Result<f64, DataError>>,
+        problems: &mut Vec<DataError>,
+    ) {
+        let (own, others): (Vec<usize>, Vec<usize>) =
+            (0..pieces.len()).partition(|place| self.arrays.contains(&pieces[*place].array));
+        for place in own {
+            let mut unknown = Vec::new();
+            let mut components = Vec::new();
+            for dimension in 0..pieces[place].letters.len() {
+                let letter = self.symbols.letter(pieces[place].letters[dimension]);
+                let axis = letter.axis;
+                if letter.parent.is_some() || self.symbols.axis(axis).parent.is_some() {
+                    continue;
+                }
+                let name = self.symbols.axis(axis).name.clone();
+                let labels = labels_of(&pieces[place].content, dimension);
+                let given = self.inputs.labels.iter().find(|own| own.axis == name && own.group.is_none());
+                let known = match given {
+                    Some(given) => match given.source.read() {
+                        Ok(labels) => Some((given.source.name(), labels)),
+                        // It is said where labels are read.
+                        Err(_) => continue,
+                    },
+                    None => known_labels(&self.symbols, pieces, &others, axis),
+                };
+                match (known, labels) {
+                    (Some((from, known)), Some(labels)) => {
+                        let array = &self.symbols.array(pieces[place].array).name;
+                        let wrong = unknown_label(&pieces[place], (array, &name), &labels, (&from, &known));
+                        unknown.extend(wrong);
+                    }
+                    (Some(_), None) => {}
+                    (None, labels) if !is_of_data(&self.symbols, pieces, &others, axis) => {
+                        components.push((dimension, name, labels, self.size(axis, text)));
+                    }
+                    (None, _) => {}
+                }
+            }
+            // A file with other labels may have its axes the other way around, which sizes alone do not say.
+            if !unknown.is_empty() {
+                problems.extend(unknown);
+                continue;
+            }
+            for (dimension, name, labels, size) in components {
+                self.name_components(&mut pieces[place], dimension, (&name, labels, size), problems);
+            }
+        }
+    }
+
+    /// The size of an axis that `--set` or the program states.
+    fn size(&self, axis: AxisId, text: &dyn Fn(AxisId) -> Option<Result<f64, DataError>>) -> Option<usize> {
+        let name = &self.symbols.axis(axis).name;
+        let set = self.inputs.set.iter().find_map(|own| match own.value {
+            SetValue::Number(value) if own.name == *name && own.group.is_none() => Some(value),
+            SetValue::Number(_) | SetValue::Source(_) => None,
+        });
+        let size = set.or_else(|| text(axis)?.ok())?;
+        (size >= 0.0 && size.fract() == 0.0 && size < f64::from(u32::MAX)).then_some(size as usize)
+    }
+
+    /// Gives an axis of components the names of a file, and names to the positions that the file does not have.
+    fn name_components(
+        &mut self,
+        piece: &mut Piece,
+        dimension: usize,
+        (axis, labels, size): (&str, Option<Vec<String>>, Option<usize>),
+        problems: &mut Vec<DataError>,
+    ) {
+        let is_named = labels.is_some();
+        let Some(held) = labels.as_ref().map(Vec::len).or_else(|| length(&piece.content, dimension)) else {
+            return;
+        };
+        let Some(size) = size else { return };
+        let array = &self.symbols.array(piece.array).name;
+        if held > size {
+            problems.push(
+                DataError::new(format!(
+                    "{}: {held} positions along `{axis}` to hold `{array}` at, and `{axis}` has {size}",
+                    piece.name()
+                ))
+                .possible(format!("at most as many as `{axis}` has; those that the file does not have are free"))
+                .help(format!(
+                    "`--set {axis}={held}` holds all of them, a larger number leaves further ones free; `--transpose {array}` if the \
+                     file holds the transpose"
+                )),
+            );
+            return;
+        }
+        if held == size {
+            return;
+        }
+        let own = labels.unwrap_or_else(|| (0..held).map(|place| place.to_string()).collect());
+        if !is_named {
+            set_labels(&mut piece.content, dimension, own.clone());
+        }
+        let taken: HashSet<String> = own.iter().cloned().collect();
+        let mut all = own;
+        let mut number = 0;
+        while all.len() < size {
+            number += 1;
+            let label = if is_named { format!("free {number}") } else { all.len().to_string() };
+            if !taken.contains(&label) {
+                all.push(label);
+            }
+        }
+        let source = LabelSource::List(piece.name(), all);
+        self.inputs.labels.push(LabelsInput { axis: axis.to_owned(), group: None, source });
+    }
+
+    /// Takes what is held out of the arrays, every entry at its place.
+    pub fn take(&self, axes: &Axes, arrays: &mut [Option<BoundArray>]) -> Vec<(ArrayId, BoundArray)> {
+        let held = |id: &ArrayId| {
+            let bound = arrays[id.index()].take()?;
+            let target = Target::new(&self.symbols, axes, *id);
+            let cells = target.cells()?;
+            let entries = (0..cells).map(|cell| bound.entry(&target.shape, &target.coordinates(cell)));
+            let (values, observed): (Vec<f64>, Vec<bool>) = entries.unzip();
+            // A file without a value holds nothing.
+            observed.contains(&true).then(|| {
+                let observed = observed.contains(&false).then_some(observed);
+                (*id, BoundArray::Dense { values, observed })
+            })
+        };
+        self.arrays.iter().filter_map(held).collect()
+    }
+}
+
+/// The labels that a file has along a dimension.
+fn labels_of(content: &Content, dimension: usize) -> Option<Vec<String>> {
+    match content {
+        Content::Dense(dense) => dense.labels[dimension].clone(),
+        Content::Coordinates(own) => own.labels(dimension).map(<[String]>::to_vec),
+        Content::Long(long) => Some(long.positions[dimension].names.clone()),
+        Content::Documents(_) => None,
+    }
+}
+
+/// How many positions a file without labels has along a dimension.
+fn length(content: &Content, dimension: usize) -> Option<usize> {
+    match content {
+        Content::Dense(dense) => dense.shape.get(dimension).copied(),
+        Content::Coordinates(own) => own.shape.get(dimension).copied(),
+        Content::Long(_) | Content::Documents(_) => None,
+    }
+}
+
+/// Gives the positions of a file along a dimension labels.
+fn set_labels(content: &mut Content, dimension: usize, labels: Vec<String>) {
+    match content {
+        Content::Dense(dense) => dense.labels[dimension] = Some(labels),
+        Content::Coordinates(own) => {
+            own.labels.resize(own.shape.len(), None);
+            own.labels[dimension] = Some(labels);
+        }
+        Content::Long(_) | Content::Documents(_) => {}
+    }
+}
+
+/// The labels that the files of data have of an axis, and the first file that has any.
+fn known_labels(
+    symbols: &Symbols,
+    pieces: &[Piece],
+    others: &[usize],
+    axis: AxisId,
+) -> Option<(String, Vec<String>)> {
+    let mut found: Option<(String, Vec<String>)> = None;
+    for piece in others.iter().map(|place| &pieces[*place]) {
+        let dimensions = piece.letters.iter().enumerate();
+        for (dimension, _) in dimensions.filter(|(_, letter)| symbols.letter(**letter).axis == axis) {
+            if let Some(labels) = labels_of(&piece.content, dimension) {
+                found.get_or_insert_with(|| (piece.name(), Vec::new())).1.extend(labels);
+            }
+        }
+    }
+    found
+}
+
+/// Whether data run along an axis, or name its positions.
+fn is_of_data(symbols: &Symbols, pieces: &[Piece], others: &[usize], axis: AxisId) -> bool {
+    others.iter().map(|place| &pieces[*place]).any(|piece| {
+        symbols.array(piece.array).support == Support::Index(axis)
+            || piece.letters.iter().any(|letter| symbols.letter(*letter).axis == axis)
+    })
+}
+
+/// What is wrong with a file of which a label is not one of its axis.
+fn unknown_label(
+    piece: &Piece,
+    (array, axis): (&str, &str),
+    labels: &[String],
+    (from, known): (&str, &[String]),
+) -> Option<DataError> {
+    let set: HashSet<&String> = known.iter().collect();
+    let mut unknown = labels.iter().filter(|label| !set.contains(label));
+    let first = unknown.next()?;
+    let count = 1 + unknown.count();
+    let file = piece.name();
+    let rest = match count {
+        1 => String::new(),
+        2 => ", nor is 1 other".to_owned(),
+        _ => format!(", nor are {} others", count - 1),
+    };
+    let message = format!("{file}: the label `{first}` is not one of `{axis}`, as {from} has them{rest}");
+    let shown: Vec<&str> = known.iter().take(3).map(String::as_str).collect();
+    let more = if known.len() > 3 { ", ..." } else { "" };
+    let turned = (0..piece.letters.len())
+        .filter_map(|dimension| labels_of(&piece.content, dimension))
+        .any(|other| other != labels && other.iter().any(|label| set.contains(label)));
+    Some(
+        DataError::new(message).possible(format!("{}{more}", shown.join(", "))).help(match turned {
+            true => format!("`--transpose {array}`, if the file holds the transpose"),
+            false => {
+                "name what the file and the data have in common alike, and leave out the rest of the file"
+                    .to_owned()
+            }
+        }),
+    )
+}
