@@ -14,6 +14,7 @@ them: a program of another form is refused. What is written as data is ``x_ij / 
 
 from __future__ import annotations
 
+import json
 import os
 
 import numpy as np
@@ -22,6 +23,8 @@ from . import _core, _data
 
 #: By so many samples the form is checked.
 CHECKED = 3
+#: What MOFA2 calls the distributions of data.
+LIKELIHOODS = {"Poisson": "poisson", "Bernoulli": "bernoulli", "Binomial": "bernoulli"}
 
 
 def write_mofa(fit, path, data=None, *, name=None, groups=None, sort=True) -> list[str]:
@@ -69,6 +72,8 @@ def write_mofa(fit, path, data=None, *, name=None, groups=None, sort=True) -> li
     columns = fit.axis(features)
     columns = columns if isinstance(columns, dict) else {name: columns}
     is_ragged = isinstance(loadings.array, dict)
+    if len(symbol[1]) != 2 or len(symbol[6]) > 1:
+        raise _core.UsageError(f"{name} lies along {', '.join(symbol[1])}; MOFA2 has samples by features, in views of one kind")
 
     intercepts, scales = _form(fit, name, (samples, features), (rows, columns), (z, w), is_ragged)
     matrices = _matrices(fit, data, symbol, (rows, columns), is_ragged)
@@ -96,7 +101,7 @@ def write_mofa(fit, path, data=None, *, name=None, groups=None, sort=True) -> li
             for group, at in chosen.items():
                 file.create_dataset(f"data/{view}/{group}", data=centred[view][at], **packed)
                 file[f"intercepts/{view}/{group}"] = intercepts[view]
-        _options(file, fit, len(w))
+        _options(file, fit, name, len(w))
         _course(file, fit, z.shape[1])
         _metadata(file, data if data is not None else (fit._data or {"data": {}})["data"].get(name), chosen, rows, columns)
     labels = dict(zip(factors.axes, _axis_labels(factors)))
@@ -278,10 +283,12 @@ def _total(y, z, w):
         return 1 - np.sum((own - np.where(seen, z @ w.T, 0.0)) ** 2) / np.sum(own**2)
 
 
-def _options(file, fit, views):
+def _options(file, fit, name, views):
     """Options as MOFA2 has them, where the fit has such."""
+    statements = json.loads(fit.program.derive(format="json"))["statements"]
+    family = next((own["family"] for own in statements if own["variable"] == name), None)
     options = {
-        "likelihoods": ["gaussian"] * views,
+        "likelihoods": [LIKELIHOODS.get(family, "gaussian")] * views,
         "spikeslab_factors": "False",
         "spikeslab_weights": "False",
         "ard_factors": "False",

@@ -131,6 +131,8 @@ def _matrix(own, layer):
     if layer is None:
         return own
     if layer not in own.layers:
-        raise _core.DataError(f"there is no layer {layer!r}; there are {', '.join(own.layers) or 'none'}")
+        # Newer AnnData counts its matrix among the layers, without a name.
+        named = [str(name) for name in own.layers if name is not None]
+        raise _core.DataError(f"there is no layer {layer!r}; there are {', '.join(named) or 'none'}")
     copy = type(own)(own.layers[layer], obs=own.obs[[]], var=own.var[[]])
     return copy
