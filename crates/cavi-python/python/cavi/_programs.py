@@ -32,6 +32,10 @@ axis component[k]
 
 data x[n, j] : real, absent = 0
 
+# Where numbers start, on average: at the root of the mean of the data over the number of components, so that what is started from is as large as the
+# data. From larger starts the first components take all of the data, and those after them stay at 0.
+const level
+
 w[n, k] ~ Flat(nonnegative)
 h[k, j] ~ Flat(nonnegative)
 x[n, j] ~ Normal(sum[k](w[n, k] * h[k, j]), sd = 1)
@@ -39,6 +43,11 @@ x[n, j] ~ Normal(sum[k](w[n, k] * h[k, j]), sd = 1)
 posterior {
   point w[n, k]
   point h[k, j]
+}
+
+init {
+  w[n, k] ~ Gamma(0.5, rate = 0.5 / level)
+  h[k, j] ~ Gamma(0.5, rate = 0.5 / level)
 }
 
 fit {

@@ -3,6 +3,7 @@
 >>> import cavi.anndata
 >>> fit = cavi.anndata.fit(adata, "nmf_gamma_joint", layer="counts", set={"programme": 20})
 >>> scanpy.pp.neighbors(adata, use_rep="X_cavi")
+>>> cavi.anndata.write_mofa(fit, "fit.hdf5")             # for the plots of MOFA2, in R and in Python
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ import json
 
 import numpy as np
 
-from . import _core
+from . import _core, _data
 from ._fit import Fit
 from ._fit import fit as _fit
+from ._mofa import write_mofa
 from ._program import opened
 
-__all__ = ["fit", "write"]
+__all__ = ["fit", "write", "write_mofa"]
 
 
 def fit(data, model, *, name=None, layer=None, key="cavi", set=None, **options) -> Fit:
@@ -40,7 +42,7 @@ def fit(data, model, *, name=None, layer=None, key="cavi", set=None, **options) 
     Returns the fit. See ``write`` for what is written.
     """
     program = opened(model, {})
-    name = name or _array(program)
+    name = name or array_of(program)
     views = dict(data.mod) if hasattr(data, "mod") else None
     given = {view: _matrix(own, layer) for view, own in views.items()} if views else _matrix(data, layer)
     found = _fit(program, {name: given}, set=set, **options)
@@ -56,32 +58,23 @@ def write(fit, data, *, name=None, key="cavi") -> None:
     the fit came to is in ``uns[key]``, with the program.
     """
     program = fit.program
-    name = name or _array(program)
-    cells, genes = program.data[name][0], program.data[name][-1]
-    of_cells, of_genes = [], []
-    of_data = {axis for axes in program.data.values() for axis in axes}
-    for variable in fit.variables:
-        own = fit[variable]
-        if len(own.axes) == 2:
-            components = [axis for axis in own.axes if axis not in of_data]
-            if len(components) == 1:
-                (rest,) = [axis for axis in own.axes if axis != components[0]]
-                if rest == cells:
-                    of_cells.append((variable, own, own.axes.index(cells)))
-                elif rest == genes:
-                    of_genes.append((variable, own, own.axes.index(genes)))
+    name = name or array_of(program)
+    of_cells, of_genes = factors_of(fit, name)
     if not of_cells:
+        cells = program.data[name][0]
         raise _core.UsageError(f"{program.name} has no latent over {cells} and components, which `obsm` would hold")
+    cells, genes = program.data[name][0], program.data[name][-1]
     for variable, own, dimension in of_cells:
         label = f"X_{key}" if len(of_cells) == 1 else f"X_{key}_{variable}"
-        data.obsm[label] = _rows(own.array, dimension)
+        data.obsm[label] = _rows(own.array, dimension, fit.axis(cells), data.obs_names)
     for variable, own, dimension in of_genes:
         label = f"{key}_loadings" if len(of_genes) == 1 else f"{key}_loadings_{variable}"
+        labels = fit.axis(genes)
         if hasattr(data, "mod"):
             for view, loadings in own.array.items():
-                data.mod[view].varm[label] = _rows(loadings, dimension)
+                data.mod[view].varm[label] = _rows(loadings, dimension, labels[view], data.mod[view].var_names)
         else:
-            data.varm[label] = _rows(own.array, dimension)
+            data.varm[label] = _rows(own.array, dimension, labels, data.var_names)
     data.uns[key] = {
         "program": program.text,
         "elbo": fit.elbo,
@@ -91,12 +84,39 @@ def write(fit, data, *, name=None, key="cavi") -> None:
     }
 
 
-def _rows(array, dimension):
-    """A row for each position on this dimension."""
-    return np.ascontiguousarray(array if dimension == 0 else array.T)
+def _rows(array, dimension, labels, names):
+    """A row for each name, by its label in the fit; by position where names count from 0."""
+    table = array if dimension == 0 else array.T
+    wanted = _data._labels(names)
+    if wanted is None:
+        return np.ascontiguousarray(table)
+    where = {label: at for at, label in enumerate(labels)}
+    absent = [label for label in wanted if label not in where]
+    if absent:
+        raise _core.DataError(f"{absent[0]!r} is not in the fit, which was made from other data; expected the AnnData or MuData that it was made from")
+    return np.ascontiguousarray(table[[where[label] for label in wanted]])
 
 
-def _array(program):
+def factors_of(fit, name):
+    """The latents over cells and components, and those over genes and components: each with its name and which dimension cells or genes are."""
+    program = fit.program
+    cells, genes = program.data[name][0], program.data[name][-1]
+    of_data = {axis for axes in program.data.values() for axis in axes}
+    of_cells, of_genes = [], []
+    for variable in fit.variables:
+        own = fit[variable]
+        components = [axis for axis in own.axes if axis not in of_data]
+        if len(own.axes) != 2 or len(components) != 1:
+            continue
+        (rest,) = [axis for axis in own.axes if axis != components[0]]
+        if rest == cells:
+            of_cells.append((variable, own, own.axes.index(cells)))
+        elif rest == genes:
+            of_genes.append((variable, own, own.axes.index(genes)))
+    return of_cells, of_genes
+
+
+def array_of(program):
     """The one array of a program that has two axes of its own."""
     names = [own[0] for own in program._core.data if own[4] and len(own[1]) >= 2]
     if len(names) != 1:
@@ -111,6 +131,8 @@ def _matrix(own, layer):
     if layer is None:
         return own
     if layer not in own.layers:
-        raise _core.DataError(f"there is no layer {layer!r}; there are {', '.join(own.layers) or 'none'}")
+        # Newer AnnData counts its matrix among the layers, without a name.
+        named = [str(name) for name in own.layers if name is not None]
+        raise _core.DataError(f"there is no layer {layer!r}; there are {', '.join(named) or 'none'}")
     copy = type(own)(own.layers[layer], obs=own.obs[[]], var=own.var[[]])
     return copy

@@ -6,19 +6,24 @@ everything that it can be asked. ``Model`` takes any program of one matrix whose
 ``transform`` fits the latents of the rows with everything that rows share at the fit's posterior, so that it is the same for rows that
 were in the fit and for new ones. ``score`` is the log probability of one half of the entries (or units) of each row given the other,
 for one unit of data: larger is better, and models of the same data compare.
+
+``partial_fit`` goes on with more rows. It is exact: each call fits all rows so far, which the estimator keeps, from where the last call ended.
 """
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, DensityMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _programs
+from . import _grow, _programs
 from ._core import UsageError
 from ._fit import fit as _fit
-from ._program import opened
+from ._program import CaviWarning, opened
 
 __all__ = [
     "FactorAnalysis",
@@ -34,15 +39,11 @@ __all__ = [
 SEED_OF_ROWS = 0
 
 
-class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """What the classes have in common. A subclass says which program it is and what its latents are."""
+class _Growing:
+    """``fit`` and ``partial_fit`` of the classes, by what a subclass says of its program and of its rows."""
 
     _data = "x"
-    _rows = "z"
-    #: Whether data must not be negative, may be sparse, may have missing entries.
-    _nonnegative = False
-    _sparse = False
-    _missing = False
+    _axis = "sample"
 
     def _program(self):
         raise NotImplementedError
@@ -60,6 +61,93 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _options(self):
         """How the fit is run."""
         return {}
+
+    def _validated(self, X, reset):
+        """The rows as they are fitted; ``reset`` at a first fit."""
+        raise NotImplementedError
+
+    def _kept(self, X):
+        """Sets what the fitted estimator has beside its fit."""
+
+    def fit(self, X, y=None):
+        """Fit to the rows of ``X``; ``y`` is not used."""
+        X = self._validated(X, reset=True)
+        # What `partial_fit` has seen is over.
+        self._seen = None
+        return self._fitted(X, restarts=self.n_init)
+
+    def partial_fit(self, X, y=None):
+        """Go on with more rows: the first call is ``fit``, each later one fits all rows so far from where the last one ended.
+
+        It is exact. The bound, ``elbo_``, is that of all rows of all calls: none is forgotten, there is no step size and no order of batches but for where
+        the ascent begins. New rows begin at their latents under the fit so far, and everything else where it was; up to ``max_iter`` sweeps over all
+        rows follow, until ``tol`` is met. So the estimator keeps the rows, ``n_samples_seen_`` of them, and a call costs sweeps over all of
+        them, if few. ``fit`` keeps none, so that ``partial_fit`` after it begins anew, with a warning.
+        """
+        is_first = not hasattr(self, "fit_") or self._seen is None
+        if is_first and hasattr(self, "fit_"):
+            warnings.warn(
+                f"this {type(self).__name__} was fitted by `fit`, which keeps no rows to go on from: `partial_fit` begins anew, with these rows alone",
+                CaviWarning,
+                stacklevel=2,
+            )
+        X = self._validated(X, reset=is_first)
+        if is_first:
+            # A copy: who reads a stream may read the next batch into the same memory.
+            seen = _stacked([X])
+            self._fitted(seen, restarts=self.n_init, labels=self._labels(seen))
+        else:
+            seen = _stacked([self._seen, X])
+            labels = self._labels(seen)
+            threads = _threads(self.n_jobs)
+            rows = self.fit_.transform({self._data: seen}, axis=self._axis, labels=labels, seed=SEED_OF_ROWS, threads=threads)
+            start = self._restated(_grow.start(self.fit_, rows), self._seen, seen)
+            self._fitted(seen, restarts=1, labels=labels, init=start)
+        self._seen = seen
+        self.n_samples_seen_ = _count(seen)
+        return self
+
+    def _labels(self, X):
+        """Labels of rows, by which a later fit knows those that it has."""
+        return {self._axis: [f"row {own}" for own in range(_count(X))]}
+
+    def _restated(self, start, before, after):
+        """A start for the rows ``after`` of what was fitted to the rows ``before``, whose data may be in other units."""
+        return start
+
+    def _fitted(self, X, **options):
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self.fit_ = _fit(
+            self._program(),
+            {self._data: X},
+            set=self._set(),
+            seed=seed,
+            sweeps=self.max_iter,
+            tol=self.tol,
+            threads=_threads(self.n_jobs),
+            **self._options(),
+            **options,
+        )
+        # An estimator keeps the data that it was fitted to where it goes on with more alone.
+        self.fit_._data = None
+        self.n_iter_ = max(self.fit_.sweeps, 1)
+        self.elbo_ = self.fit_.elbo
+        if not self.fit_.converged:
+            warnings.warn(
+                f"Maximum number of iterations {self.n_iter_} reached. Increase it to improve convergence.", ConvergenceWarning, stacklevel=3
+            )
+        self._kept(X)
+        return self
+
+
+class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Growing, BaseEstimator):
+    """What the classes have in common. A subclass says which program it is and what its latents are."""
+
+    _rows = "z"
+    #: Whether data must not be negative, may be sparse, may have missing entries.
+    _nonnegative = False
+    _sparse = False
+    _missing = False
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -85,35 +173,10 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             raise ValueError(f"Negative values in data passed to {type(self).__name__}: its data are counts or amounts")
         return X
 
-    def fit(self, X, y=None):
-        """Fit to the rows of ``X``; ``y`` is not used."""
-        X = self._validated(X, reset=True)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self.fit_ = _fit(
-            self._program(),
-            {self._data: X},
-            set=self._set(),
-            seed=seed,
-            sweeps=self.max_iter,
-            tol=self.tol,
-            restarts=self.n_init,
-            threads=_threads(self.n_jobs),
-            **self._options(),
-        )
-        # An estimator does not keep the data that it was fitted to.
-        self.fit_._data = None
-        self.n_iter_ = max(self.fit_.sweeps, 1)
-        self.elbo_ = self.fit_.elbo
-        self._kept(X)
-        return self
-
-    def _kept(self, X):
-        """Sets what the fitted estimator has beside its fit."""
-
     def _new(self, X):
         check_is_fitted(self)
         X = self._validated(X, reset=False)
-        new = self.fit_.transform({self._data: X}, axis="sample", seed=SEED_OF_ROWS, threads=_threads(self.n_jobs))
+        new = self.fit_.transform({self._data: X}, axis=self._axis, seed=SEED_OF_ROWS, threads=_threads(self.n_jobs))
         return X, new
 
     def transform(self, X):
@@ -146,6 +209,34 @@ def _threads(n_jobs):
     return max(1, (os.cpu_count() or 1) + 1 + n_jobs) if n_jobs < 0 else max(1, n_jobs)
 
 
+def _count(X):
+    """How many rows there are."""
+    if isinstance(X, dict):
+        return max(own.shape[0] for own in X.values())
+    return X.shape[0]
+
+
+def _stacked(parts):
+    """The rows of all parts, one part after another, in memory of their own."""
+    from scipy import sparse
+
+    if any(sparse.issparse(own) for own in parts):
+        return sparse.vstack([sparse.csr_matrix(own) for own in parts], format="csr")
+    if not isinstance(parts[0], dict):
+        return np.concatenate(parts)
+    stacked = {}
+    for view, first in parts[0].items():
+        own = [part.get(view) for part in parts]
+        if hasattr(first, "columns"):
+            import pandas
+
+            stacked[view] = pandas.concat([part for part in own if part is not None])
+            continue
+        absent = lambda part: np.full((_count(part), np.shape(first)[1]), np.nan)  # noqa: E731
+        stacked[view] = np.concatenate([absent(part) if at is None else at for part, at in zip(parts, own)])
+    return stacked
+
+
 def _is_whole(X):
     """Whether a matrix, dense or sparse, holds whole numbers alone."""
     numbers = getattr(X, "data", X) if hasattr(X, "tocoo") else X
@@ -172,6 +263,8 @@ class NMF(_Linear):
     max_iter, tol : at most so many sweeps; stop when the relative change of the objective stays under ``tol``.
     n_init : so many starts, the best kept.
     n_jobs, random_state : as everywhere in scikit-learn; the number of threads changes no bit.
+
+    ``reconstruction_err_`` is the root of the loss, as of scikit-learn's class.
     """
 
     _rows = "w"
@@ -195,9 +288,38 @@ class NMF(_Linear):
             raise ValueError(f"beta_loss={self.beta_loss!r}: expected 'frobenius' or 'kullback-leibler'")
         return programs[self.beta_loss]
 
+    def _validated(self, X, reset):
+        X = super()._validated(X, reset)
+        if reset:
+            self._level = float(np.sqrt(X.mean(dtype=np.float64) / self._components())) or 1.0
+        return X
+
+    def _set(self):
+        return {**super()._set(), **({"level": self._level} if self.beta_loss == "frobenius" else {})}
+
     def _kept(self, X):
-        self.components_ = self.fit_["h"].array
+        self.components_ = self.fit_["h"].array.astype(X.dtype, copy=False)
         self.n_components_ = len(self.components_)
+        self.reconstruction_err_ = self._error(X)
+
+    def _error(self, X):
+        """The root of the loss as scikit-learn states it: the Frobenius norm, or the root of twice the generalised Kullback-Leibler divergence."""
+        from scipy import sparse
+
+        w, h = self.fit_["w"].array, self.fit_["h"].array
+        X = X.tocsr() if sparse.issparse(X) else X
+        total = 0.0
+        # Some 16 MB of the product at a time.
+        step = max(1, 2_000_000 // max(1, h.shape[1]))
+        for first in range(0, len(w), step):
+            product, own = w[first : first + step] @ h, X[first : first + step]
+            own = own.toarray() if sparse.issparse(own) else own
+            if self.beta_loss == "frobenius":
+                total += np.sum((own - product) ** 2)
+            else:
+                positive = own > 0
+                total += 2 * (np.sum(own[positive] * np.log(own[positive] / product[positive])) - own.sum() + product.sum())
+        return float(np.sqrt(max(total, 0.0)))
 
 
 class LatentDirichletAllocation(_Estimator):
@@ -257,8 +379,15 @@ class LatentDirichletAllocation(_Estimator):
         return {"allocations": self.allocations}
 
     def _kept(self, X):
-        self.components_ = self.fit_.array("beta.concentration")
+        self.components_ = self.fit_.array("beta.concentration").astype(X.dtype, copy=False)
         self.topics_ = self.fit_["beta"].array
+
+    def transform(self, X, *, normalize=True):
+        """Shares of the topics in each row; with ``normalize=False`` the concentrations of their Dirichlet distributions."""
+        if normalize:
+            return super().transform(X)
+        X, new = self._new(X)
+        return new.array("theta.concentration").astype(X.dtype, copy=False)
 
     def score(self, X, y=None):
         """Log probability of one half of each row's units given the other half, for one unit.
@@ -310,7 +439,7 @@ class PoissonFactorization(_Linear):
         return {**super()._set(), "shape": self.shape}
 
     def _kept(self, X):
-        self.components_ = self.fit_["beta"].array.T
+        self.components_ = self.fit_["beta"].array.T.astype(X.dtype, copy=False)
 
 
 class FactorAnalysis(_Linear):
@@ -333,7 +462,7 @@ class FactorAnalysis(_Linear):
         return _programs.FACTOR_ANALYSIS
 
     def _kept(self, X):
-        self.components_ = self.fit_["w"].array.T
+        self.components_ = self.fit_["w"].array.T.astype(X.dtype, copy=False)
         self.mean_ = self.fit_["mu"].array
         self.noise_variance_ = 1.0 / self.fit_["psi"].array
 
@@ -347,10 +476,18 @@ class FactorAnalysis(_Linear):
         return self.components_.T @ self.components_ + np.diag(self.noise_variance_)
 
 
+def _units(X):
+    """Where the columns of a matrix are, and how wide they are."""
+    scale = np.std(X, axis=0, dtype=np.float64)
+    scale[scale == 0] = 1
+    return np.mean(X, axis=0, dtype=np.float64), scale
+
+
 class GaussianMixture(ClusterMixin, DensityMixin, _Estimator):
     """A mixture of Gaussians with diagonal covariances and priors on everything (variational Bayes).
 
-    ``weights_``, ``means_`` and ``covariances_`` are in the units of the data; ``transform`` gives the probabilities of the components.
+    ``weights_``, ``means_``, ``covariances_`` and ``precisions_`` are in the units of the data; ``transform`` gives the probabilities of the
+    components.
     """
 
     def __init__(
@@ -370,12 +507,19 @@ class GaussianMixture(ClusterMixin, DensityMixin, _Estimator):
     def _set(self):
         return {**super()._set(), "alpha": self.weight_concentration_prior}
 
+    def _restated(self, start, before, after):
+        # The program's units are standard deviations about the mean, of all rows.
+        (center, scale), (next_center, next_scale) = _units(before), _units(after)
+        start["mu.mean"] = (start["mu.mean"] * scale + center - next_center) / next_scale
+        start["tau.rate"] = start["tau.rate"] * (scale / next_scale) ** 2
+        return start
+
     def _kept(self, X):
-        scale = np.std(X, axis=0, dtype=np.float64)
-        scale[scale == 0] = 1
+        center, scale = _units(X)
         self.weights_ = self.fit_["pi"].array
-        self.means_ = self.fit_.array("mu.mean") * scale + np.mean(X, axis=0, dtype=np.float64)
+        self.means_ = self.fit_.array("mu.mean") * scale + center
         self.covariances_ = self.fit_.array("tau.rate") / self.fit_.array("tau.shape") * scale**2
+        self.precisions_ = 1 / self.covariances_
         self.components_ = self.means_
         self.labels_ = np.argmax(self.fit_["z"].array, axis=1)
         self.lower_bound_ = self.fit_.elbo
@@ -398,11 +542,11 @@ class GaussianMixture(ClusterMixin, DensityMixin, _Estimator):
         return self.fit(X).predict(X)
 
 
-class GroupFactorAnalysis(BaseEstimator):
+class GroupFactorAnalysis(_Growing, BaseEstimator):
     """Factors that several views of the same samples share, or have for themselves (Virtanen et al. 2012; Klami et al. 2015).
 
     ``X`` is a dictionary of views: arrays or frames whose rows are samples; frames are matched by their labels, and NaN is missing. So it
-    takes no place in a pipeline of matrices.
+    takes no place in a pipeline of matrices. Rows of ``partial_fit`` may lack views that the first ones had.
     """
 
     def __init__(self, n_components=10, *, max_iter=1000, tol=1e-6, n_init=1, n_jobs=None, random_state=None):
@@ -413,26 +557,25 @@ class GroupFactorAnalysis(BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X, y=None):
-        """Fit to a dictionary of views."""
+    def _program(self):
+        return _programs.GROUP_FACTOR_ANALYSIS
+
+    def _validated(self, X, reset):
         if not isinstance(X, dict) or not X:
             raise UsageError("GroupFactorAnalysis takes a dictionary of views, as in {'rna': rna, 'protein': protein}")
-        self.fit_ = _fit(
-            _programs.GROUP_FACTOR_ANALYSIS,
-            {"x": X},
-            set={"component": self.n_components},
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
-            sweeps=self.max_iter,
-            tol=self.tol,
-            restarts=self.n_init,
-            threads=_threads(self.n_jobs),
-        )
-        # An estimator does not keep the data that it was fitted to.
-        self.fit_._data = None
-        self.n_iter_ = max(self.fit_.sweeps, 1)
-        self.elbo_ = self.fit_.elbo
+        X = {view: own if hasattr(own, "columns") else np.asarray(own) for view, own in X.items()}
+        if not reset:
+            unknown = [view for view in X if view not in self.components_]
+            if unknown:
+                raise UsageError(f"the view {unknown[0]!r} was not in the fit; there are {', '.join(self.components_)}")
+        return X
+
+    def _labels(self, X):
+        # Frames have labels of their own, by which rows of views are matched.
+        return None if any(hasattr(own, "columns") for own in X.values()) else super()._labels(X)
+
+    def _kept(self, X):
         self.components_ = {view: own.T for view, own in self.fit_["w"].array.items()}
-        return self
 
     def transform(self, X):
         """Means of the factors of samples; views may be left out."""
@@ -480,6 +623,11 @@ class Model(_Estimator):
 
     def _set(self):
         return dict(self.set or {})
+
+    def _labels(self, X):
+        # The axis of the rows is known once the program is.
+        self._program()
+        return super()._labels(X)
 
     def _kept(self, X):
         over_rows = [name for name in self.fit_.variables if self.fit_[name].axes[:1] == [self._axis]]
