@@ -24,6 +24,7 @@ mod project;
 mod replacing;
 mod report;
 mod resume;
+mod shards;
 mod shells;
 mod simulate;
 mod terminal;

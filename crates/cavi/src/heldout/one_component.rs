@@ -89,6 +89,9 @@ fn one_component(
         keep_all: false,
         given: None,
         checkpoints: None,
+        // It is fitted by one process, in one piece.
+        shards: None,
+        others: None,
         verify: false,
         ..settings.clone()
     };
