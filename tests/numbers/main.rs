@@ -52,6 +52,7 @@ mod ragged_grids;
 mod ragged_slices;
 mod sampled;
 mod shards;
+mod spread;
 mod starts;
 mod traps;
 mod warmups;

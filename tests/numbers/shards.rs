@@ -1,98 +1,142 @@
 //! Runs of shards of an axis: together they are the run of the whole data.
 
 use cavi_algebra::AxisId;
-use cavi_executor::reduce::Reducer;
+use cavi_executor::reduce::{Exchange, Meeting};
 use cavi_executor::shard::{Part, Passes, Sharded, Visits, ranges};
-use cavi_executor::{Bound, Executor, Parameters, Precision, start};
-use cavi_tests::support::{Meeting, Program, Shape, close, farthest, programs, random_bound};
+use cavi_executor::{Bound, Executor, Ground, Parameters, Precision, Runner, Spread, start};
+use cavi_tests::support::{Neighbour, Program, Shape, close, farthest, programs, random_bound};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use std::sync::Arc;
 
 /// The bound after each of some sweeps, with the scale of its terms, and the parameters in the end; or what went wrong.
 type Outcome = Result<(Vec<(f64, f64)>, Parameters), String>;
 
 const SWEEPS: usize = 3;
 
-/// Which plan is cut: that of the whole, or the one whose sums over the axis are free of what all shards share.
-#[derive(Clone, Copy)]
-enum Kind {
-    Plain,
-    Memoizing,
-}
-
-fn sweeps(executor: &mut Executor, program: &Program) -> Result<Vec<(f64, f64)>, String> {
+fn sweeps(runner: &mut Runner, program: &Program) -> Result<Vec<(f64, f64)>, String> {
     let schedule = program.schedule();
-    let mut bounds = vec![(executor.elbo(), executor.elbo_scale())];
+    let mut bounds = vec![(runner.elbo(), runner.elbo_scale())];
     for _ in 0..SWEEPS {
-        executor.sweep(&schedule).map_err(|trouble| trouble.to_string())?;
-        bounds.push((executor.elbo(), executor.elbo_scale()));
+        runner.sweep(&schedule).map_err(|trouble| trouble.to_string())?;
+        bounds.push((runner.elbo(), runner.elbo_scale()));
     }
     Ok(bounds)
 }
 
 fn whole(program: &Program, bound: &Bound, from: &Parameters) -> Outcome {
-    let mut executor = Executor::new(&program.equations, bound, from.clone(), 1).map_err(|own| own.0)?;
-    let bounds = sweeps(&mut executor, program)?;
-    Ok((bounds, executor.parameters().clone()))
+    let executor = Executor::new(&program.equations, bound, from.clone(), 1).map_err(|own| own.0)?;
+    let mut runner = Runner::Whole(Box::new(executor));
+    let bounds = sweeps(&mut runner, program)?;
+    Ok((bounds, runner.parameters().clone()))
 }
 
-/// The same in so many shards, each on a thread, spread over so many states.
+/// The same of one of the processes that so many shards are spread over, on so many threads.
+fn in_process(
+    program: &Program,
+    (bound, from): (&Bound, &Parameters),
+    spread: &Spread,
+    threads: usize,
+) -> Result<Outcome, String> {
+    let (equations, precision) = (&program.equations, Precision::Double);
+    let ground = Ground::new(equations, bound, precision, Some(spread), from).map_err(|own| own.0)?;
+    let run = |mut runner: Runner| -> Outcome {
+        let bounds = sweeps(&mut runner, program)?;
+        Ok((bounds, runner.parameters().clone()))
+    };
+    ground.run(from.clone(), threads, run).map_err(|own| own.0)
+}
+
+/// The same of all processes, which have the same.
 fn in_shards(
     program: &Program,
     bound: &Bound,
     axis: AxisId,
     from: &Parameters,
-    (kind, shards, states): (Kind, usize, usize),
+    (shards, processes, threads): (usize, usize, usize),
 ) -> Result<Outcome, String> {
-    let sharded = match kind {
-        Kind::Plain => Sharded::new(&program.equations, bound, axis, from, Precision::Double),
-        Kind::Memoizing => Sharded::memoizing(&program.equations, bound, axis, from, Precision::Double),
+    let all: Vec<Option<Arc<dyn Exchange>>> = match processes {
+        1 => vec![None],
+        several => Neighbour::all(several).into_iter().map(Some).collect(),
     };
-    let sharded = sharded.map_err(|own| own.0)?;
-    let parts: Vec<Part> =
-        ranges(sharded.positions(), shards).into_iter().map(|range| sharded.part(range)).collect();
-    let bounds: Vec<Bound> = parts.iter().map(Part::bound).collect();
-    let members = Meeting::of(parts.len(), states.min(parts.len()));
-    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
-        let sharded = &sharded;
-        let threads: Vec<_> = parts
-            .iter()
-            .zip(&bounds)
-            .zip(members)
-            .map(|((part, bound), member)| {
-                scope.spawn(move || -> Outcome {
-                    let reducer: Box<dyn Reducer> = Box::new(member);
-                    let own = sharded.parameters(part, from);
-                    let mut executor = sharded.executor(part, bound, own, 1, reducer).map_err(|own| own.0)?;
-                    let bounds = sweeps(&mut executor, program)?;
-                    Ok((bounds, executor.parameters().clone()))
-                })
-            })
-            .collect();
+    let outcomes: Vec<Result<Outcome, String>> = std::thread::scope(|scope| {
+        let begin = |exchange| {
+            let spread = Spread { axis, shards, exchange };
+            scope.spawn(move || in_process(program, (bound, from), &spread, threads))
+        };
+        let threads: Vec<_> = all.into_iter().map(begin).collect();
         threads
             .into_iter()
             .map(|thread| thread.join().unwrap_or_else(|_| Err("a panic".to_owned())))
             .collect()
     });
-    if let Some(why) = outcomes.iter().find_map(|own| own.as_ref().err().filter(|why| why.contains("shard")))
-    {
-        return Err(why.clone());
-    }
-    if outcomes.iter().any(Result::is_err) {
-        return Ok(Err(outcomes.iter().find_map(|own| own.as_ref().err()).expect("one failed").clone()));
-    }
-    let mut all = outcomes.into_iter().map(|own| own.expect("none failed"));
-    let mut merged = from.clone();
-    let (first, own) = all.next().expect("there is a shard");
-    sharded.put(&parts[0], &own, &mut merged);
-    for (part, (bounds, own)) in parts[1..].iter().zip(all) {
-        let bits = |own: &[(f64, f64)]| own.iter().map(|own| own.0.to_bits()).collect::<Vec<_>>();
-        if bits(&bounds) != bits(&first) {
-            return Err(format!("shards have bounds {first:?} and {bounds:?}"));
+    let mut outcomes = outcomes.into_iter();
+    let first = outcomes.next().expect("there is a process")?;
+    for other in outcomes {
+        let other = other?;
+        if bits(&first) != bits(&other) {
+            return Err(format!("processes have {:?} and {:?}", first.err(), other.err()));
         }
-        sharded.put(part, &own, &mut merged);
     }
-    Ok(Ok((first, merged)))
+    Ok(first)
+}
+
+fn bits(found: &Outcome) -> Result<Vec<u64>, &String> {
+    let (bounds, own) = found.as_ref()?;
+    let bounds = bounds.iter().flat_map(|(bound, scale)| [*bound, *scale]);
+    Ok(bounds.chain(own.blocks.iter().flatten().flatten().copied()).map(f64::to_bits).collect())
+}
+
+/// The same of shards by the plan whose sums over the axis are free of what all share, in step.
+fn by_the_plan_of_passes(
+    program: &Program,
+    bound: &Bound,
+    axis: AxisId,
+    from: &Parameters,
+    shards: usize,
+) -> Result<Outcome, String> {
+    let sharded = Sharded::memoizing(&program.equations, bound, axis, from, Precision::Double);
+    let sharded = sharded.map_err(|own| own.0)?;
+    let parts: Vec<Part> =
+        ranges(sharded.positions(), shards).into_iter().map(|range| sharded.part(range)).collect();
+    let bounds: Vec<Bound> = parts.iter().map(Part::bound).collect();
+    let meeting = Meeting::new(parts.len(), 0..parts.len(), parts.len(), None);
+    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
+        let (sharded, meeting) = (&sharded, &meeting);
+        let begin = |(shard, (part, bound)): (usize, (&'_ Part<'_>, &'_ Bound))| {
+            let (part, bound): (&Part, &Bound) = (part, bound);
+            let own = sharded.parameters(part, from);
+            let mut executor = sharded
+                .executor(part, bound, own, 1, Box::new(meeting.member(shard)))
+                .map_err(|own| own.0)?;
+            meeting.enter();
+            let schedule = program.schedule();
+            let mut trace = vec![(executor.elbo(), executor.elbo_scale())];
+            for _ in 0..SWEEPS {
+                executor.sweep(&schedule).map_err(|trouble| trouble.to_string())?;
+                trace.push((executor.elbo(), executor.elbo_scale()));
+            }
+            meeting.leave();
+            Ok((trace, executor.parameters().clone()))
+        };
+        let threads: Vec<_> =
+            parts.iter().zip(&bounds).enumerate().map(|own| scope.spawn(move || begin(own))).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|_| Err("a panic".to_owned())))
+            .collect()
+    });
+    let mut merged = from.clone();
+    let mut trace = Vec::new();
+    for (part, outcome) in parts.iter().zip(outcomes) {
+        let (bounds, own) = match outcome {
+            Ok(own) => own,
+            Err(why) => return Ok(Err(why)),
+        };
+        sharded.put(part, &own, &mut merged);
+        trace = bounds;
+    }
+    Ok(Ok((trace, merged)))
 }
 
 /// Compares the run of the whole with those of 1, 2, 3 and 7 shards of every axis that can be cut.
@@ -117,7 +161,7 @@ fn check(shape: Shape, seeds: std::ops::Range<u64>) {
                     continue;
                 }
                 for shards in [1, 2, 3, 7] {
-                    let found = in_shards(&program, &bound, axis, &from, (Kind::Plain, shards, 1));
+                    let found = in_shards(&program, &bound, axis, &from, (shards, 1, 1));
                     match differs(&program, &one, found) {
                         None => cut += 1,
                         Some(why) => {
@@ -191,26 +235,22 @@ fn any_spread_of_the_shards_has_the_same_bits() {
             if Sharded::new(&program.equations, &bound, axis, &from, Precision::Double).is_err() {
                 continue;
             }
-            let found = |states: usize| in_shards(&program, &bound, axis, &from, (Kind::Plain, 7, states));
-            let bits = |found: &Outcome| {
-                found.as_ref().map_or_else(
-                    |why| (vec![why.len() as u64], Vec::new()),
-                    |(bounds, own)| {
-                        let values = own.blocks.iter().flatten().flatten();
-                        let bounds =
-                            bounds.iter().flat_map(|(bound, scale)| [bound.to_bits(), scale.to_bits()]);
-                        (bounds.collect(), values.map(|value| value.to_bits()).collect::<Vec<u64>>())
-                    },
-                )
-            };
-            let one = match found(1) {
+            let found =
+                |processes, threads| in_shards(&program, &bound, axis, &from, (7, processes, threads));
+            let one = match found(1, 1) {
                 Ok(one) => one,
                 Err(why) => panic!("{}: {why}", program.name),
             };
-            for states in [2, 3, 7] {
-                match found(states) {
+            let spreads = [(1, 2), (1, 9), (2, 1), (3, 2), (7, 1)];
+            // Each process has a shard.
+            for (processes, threads) in spreads.into_iter().filter(|own| own.0 <= bound.size(axis)) {
+                match found(processes, threads) {
                     Ok(other) if bits(&other) == bits(&one) => same += 1,
-                    other => wrong.push(format!("{} in {states} states: {:?}", program.name, other.err())),
+                    other => wrong.push(format!(
+                        "{} in {processes} processes of {threads} threads: {:?}",
+                        program.name,
+                        other.err()
+                    )),
                 }
             }
         }
@@ -243,9 +283,7 @@ fn shards_of_larger_data_are_the_whole() {
             .find(|axis| Sharded::new(&program.equations, &bound, *axis, &from, Precision::Double).is_ok());
         let Some(axis) = axis else { continue };
         let one = whole(&program, &bound, &from);
-        if let Some(why) =
-            differs(&program, &one, in_shards(&program, &bound, axis, &from, (Kind::Plain, 3, 2)))
-        {
+        if let Some(why) = differs(&program, &one, in_shards(&program, &bound, axis, &from, (3, 2, 1))) {
             wrong.push(format!("{}: {why}", program.name));
         }
         seen += 1;
@@ -317,7 +355,7 @@ fn memoized_passes_raise_the_bound_of_the_whole() {
             }
             if Sharded::memoizing(&program.equations, &bound, axis, &from, Precision::Double).is_ok() {
                 let one = whole(&program, &bound, &from);
-                let found = in_shards(&program, &bound, axis, &from, (Kind::Memoizing, 3, 1));
+                let found = by_the_plan_of_passes(&program, &bound, axis, &from, 3);
                 if let Some(why) = differs(&program, &one, found) {
                     wrong.push(format!("{}, {}, seed {seed}: in step, {why}", program.name, name(axis)));
                 }

@@ -1,107 +1,90 @@
-//! Shards on threads of their own that come to each sum together, spread over several states.
+//! Processes as threads of one: what they send goes through a table.
 
 use std::sync::{Arc, Condvar, Mutex};
 
-use cavi_executor::reduce::{Ballot, Halt, Key, Reducer, Tree};
-use cavi_numerics::Scratch;
+use cavi_executor::reduce::Exchange;
 
-/// What a shard brings.
-type Brought = (Key, Vec<f64>, Ballot);
-
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Table {
-    brought: Vec<Option<Brought>>,
+    brought: Vec<Option<Vec<Vec<f64>>>>,
+    /// What all brought to the last round: nobody brings the next before it has seen this.
+    last: Arc<Vec<Vec<Vec<f64>>>>,
     round: u64,
-    last: Vec<Brought>,
-    lost: bool,
 }
 
-/// Where shards meet.
-pub struct Meeting {
-    states: usize,
+#[derive(Debug, Default)]
+struct Shared {
     table: Mutex<Table>,
-    arrived: Condvar,
+    turned: Condvar,
 }
 
-/// A shard's seat. One that is left ends all sums.
-pub struct Member {
-    number: usize,
-    meeting: Arc<Meeting>,
+/// One of several processes.
+#[derive(Debug)]
+pub struct Neighbour {
+    rank: usize,
+    ranks: usize,
+    shared: Arc<Shared>,
 }
 
-impl Meeting {
-    /// Seats for so many shards, spread over so many states.
-    pub fn of(shards: usize, states: usize) -> Vec<Member> {
-        let table = Table { brought: vec![None; shards], ..Table::default() };
-        let meeting = Arc::new(Meeting { states, table: Mutex::new(table), arrived: Condvar::new() });
-        (0..shards).map(|number| Member { number, meeting: Arc::clone(&meeting) }).collect()
+impl Neighbour {
+    /// So many processes.
+    pub fn all(ranks: usize) -> Vec<Arc<dyn Exchange>> {
+        let shared = Arc::new(Shared::default());
+        shared.table.lock().expect("nobody has it").brought = vec![None; ranks];
+        let one =
+            |rank| -> Arc<dyn Exchange> { Arc::new(Neighbour { rank, ranks, shared: Arc::clone(&shared) }) };
+        (0..ranks).map(one).collect()
     }
-}
 
-impl Member {
-    fn meet(&self, key: Key, values: &[f64], ballot: Ballot) -> Result<Vec<Brought>, Halt> {
-        let mut table = self.meeting.table.lock().expect("no shard panics at the table");
+    /// Gives something for each process, and has what all gave.
+    fn meet(&self, own: Vec<Vec<f64>>) -> Arc<Vec<Vec<Vec<f64>>>> {
+        let mut table = self.shared.table.lock().expect("no process panics at the table");
         let round = table.round;
-        table.brought[self.number] = Some((key, values.to_vec(), ballot));
+        table.brought[self.rank] = Some(own);
         if table.brought.iter().all(Option::is_some) {
-            table.last = table.brought.iter_mut().filter_map(Option::take).collect();
+            table.last = Arc::new(table.brought.iter_mut().filter_map(Option::take).collect());
             table.round += 1;
-            self.meeting.arrived.notify_all();
+            self.shared.turned.notify_all();
         }
-        while table.round == round && !table.lost {
-            table = self.meeting.arrived.wait(table).expect("no shard panics at the table");
+        while table.round == round {
+            table = self.shared.turned.wait(table).expect("no process panics at the table");
         }
-        if table.round == round {
-            return Err(Halt("a shard was lost".to_owned()));
-        }
-        if let Some((other, ..)) =
-            table.last.iter().find(|(own, other, _)| *own != key || other.len() != values.len())
-        {
-            return Err(Halt(format!("a shard came to {key:?}, another to {other:?}")));
-        }
-        Ok(table.last.clone())
+        Arc::clone(&table.last)
     }
 }
 
-impl Drop for Member {
-    fn drop(&mut self) {
-        if let Ok(mut table) = self.meeting.table.lock() {
-            table.lost = true;
-        }
-        self.meeting.arrived.notify_all();
+impl Exchange for Neighbour {
+    fn rank(&self) -> usize {
+        self.rank
     }
-}
 
-impl Reducer for Member {
-    fn sum(&mut self, key: Key, values: &mut [f64]) -> Result<(), Halt> {
-        let all = self.meet(key, values, Ballot::default())?;
-        let (shards, states) = (all.len(), self.meeting.states);
-        let state_of = |shard: usize| shard * states / shards;
-        let tree_of = |state: usize| {
-            let mut tree = Tree::default();
-            for (shard, (_, values, _)) in all.iter().enumerate() {
-                if state_of(shard) == state {
-                    tree.push(shard as u32, Scratch::of(values));
-                }
-            }
-            tree
+    fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    fn all_gather(&self, own: &[f64], counts: &[usize], all: &mut [f64]) {
+        assert_eq!(own.len(), counts[self.rank], "what is sent is as long as was said");
+        let brought = self.meet(vec![own.to_vec()]);
+        let flat: Vec<f64> = brought.iter().flat_map(|own| own[0].iter().copied()).collect();
+        all.copy_from_slice(&flat);
+    }
+
+    fn all_to_all(&self, own: &[f64], sent: &[usize], all: &mut [f64], received: &[usize]) {
+        let mut rest = own;
+        let part = |count: &usize| {
+            let (own, others) = rest.split_at(*count);
+            rest = others;
+            own.to_vec()
         };
-        // Each state begins with its own, and takes in what the others would send.
-        let own = state_of(self.number);
-        let mut tree = tree_of(own);
-        for step in 1..states {
-            tree_of((own + step) % states).held().for_each(|subtree| tree.take_in(subtree));
+        let brought = self.meet(sent.iter().map(part).collect());
+        for (own, count) in brought.iter().zip(received) {
+            assert_eq!(own[self.rank].len(), *count, "what is received is as long as was said");
         }
-        values.copy_from_slice(&tree.total().expect("there is a shard"));
-        Ok(())
+        let flat: Vec<f64> = brought.iter().flat_map(|own| own[self.rank].iter().copied()).collect();
+        all.copy_from_slice(&flat);
     }
 
-    fn vote(&mut self, key: Key, ballot: &mut Ballot) -> Result<(), Halt> {
-        self.meet(key, &[], *ballot)?.iter().for_each(|(_, _, other)| ballot.join(other));
-        Ok(())
-    }
-
-    fn in_step(&self) -> bool {
-        true
+    fn abort(&self, why: &str) {
+        panic!("rank {} ends all: {why}", self.rank);
     }
 }

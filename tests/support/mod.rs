@@ -20,7 +20,7 @@ pub use builtin::{Matrix, Ready, bundled, corpus_model, file_of, matrix_file, te
 pub use files::files_of;
 pub use generate::generate;
 pub use given::{bound_of, column};
-pub use meeting::{Meeting, Member};
+pub use meeting::Neighbour;
 pub use points::Points;
 pub use programs::{Program, compile, inline_programs, programs};
 pub use sketch::Sketch;

@@ -17,6 +17,8 @@ pub enum Failure {
     Interrupted,
     /// Nobody reads standard output any more: 0, in silence.
     Closed,
+    /// Another process has said what is wrong: this status, in silence.
+    Elsewhere(u8),
 }
 
 impl From<Error> for Failure {
@@ -51,6 +53,7 @@ impl Failure {
             Failure::Broken(message) => (message, 3),
             Failure::Interrupted => return 130,
             Failure::Closed => return 0,
+            Failure::Elsewhere(status) => return status,
         };
         terminal::note(&message);
         status

@@ -18,11 +18,13 @@ mod program;
 mod progress;
 mod scores;
 mod table;
+mod team;
 mod terminal;
 mod watch;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::FromArgMatches;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -36,6 +38,16 @@ const STACK: usize = 256 << 20;
 /// Runs the program on the arguments of the process.
 pub fn main() -> ExitCode {
     ExitCode::from(run(std::env::args_os()))
+}
+
+/// The same as one of several processes, on all of which it is run with the same arguments: a fit is spread over them, and the first one
+/// prints and writes. Any other command is run by the first one alone.
+pub fn run_among(
+    arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+    others: Arc<dyn cavi::Exchange>,
+) -> u8 {
+    team::join(others);
+    team::close(run(arguments))
 }
 
 /// Runs the program on these arguments, its name first, and gives its exit status.
@@ -63,7 +75,10 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
     let status = match joined {
         Ok(Ok(())) => 0,
         Ok(Err(failure)) => failure.report(),
-        Err(_) => Failure::Broken(terminal::last_panic()).report(),
+        Err(_) => {
+            team::abort(&terminal::last_panic());
+            Failure::Broken(terminal::last_panic()).report()
+        }
     };
     terminal::more();
     status

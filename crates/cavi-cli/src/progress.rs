@@ -36,7 +36,7 @@ impl Display {
     /// What the options ask for.
     pub fn new(mode: ProgressMode, quiet: bool) -> Display {
         match mode {
-            _ if quiet => Display::None,
+            _ if quiet || terminal::is_silent() => Display::None,
             ProgressMode::None => Display::None,
             ProgressMode::Auto if stderr().is_terminal() => Display::Bar { bar: bar(), shown: None },
             ProgressMode::Auto | ProgressMode::Plain => Display::Plain { last: None, unwritten: None },

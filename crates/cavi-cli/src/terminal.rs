@@ -2,14 +2,39 @@
 
 use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::failure::Failure;
+
+static SILENT: AtomicBool = AtomicBool::new(false);
+static SILENCED: Mutex<String> = Mutex::new(String::new());
+
+/// As many bytes of what was not shown are kept: a message, and no more.
+const KEPT: usize = 1 << 16;
+
+/// From here on nothing is written: another process does so.
+pub fn silence() {
+    SILENT.store(true, Ordering::SeqCst);
+}
+
+/// Whether nothing is written.
+pub fn is_silent() -> bool {
+    SILENT.load(Ordering::SeqCst)
+}
+
+/// What would have been written to standard error.
+pub fn silenced() -> String {
+    SILENCED.lock().map_or_else(|_| String::new(), |own| own.clone())
+}
 
 /// Writes results to standard output.
 ///
 /// # Errors
 /// [`Failure::Closed`] if nobody reads it any more; another failure if it cannot be written for another reason.
 pub fn print(text: &str) -> Result<(), Failure> {
+    if is_silent() {
+        return Ok(());
+    }
     let mut out = stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(()),
@@ -20,6 +45,14 @@ pub fn print(text: &str) -> Result<(), Failure> {
 
 /// Writes diagnostics and progress to standard error. If that is closed nobody wants to know.
 pub fn note(text: &str) {
+    if is_silent() {
+        if let Ok(mut silenced) = SILENCED.lock()
+            && silenced.len() + text.len() <= KEPT
+        {
+            silenced.push_str(text);
+        }
+        return;
+    }
     let mut err = stderr().lock();
     let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
 }

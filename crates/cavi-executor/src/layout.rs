@@ -40,7 +40,7 @@ pub struct Layout {
 
 /// The descriptors of every block, in the order of its family's list, one column each ([`Batch`] says how a column is
 /// laid out). A point has one column for each member: its values, rows by slice.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parameters {
     /// One for each block.
     pub blocks: Vec<Vec<Vec<f64>>>,

@@ -21,5 +21,5 @@ pub use layout::{Layout, Parameters};
 pub use plan::{Plan, Precision, Unplanned};
 pub use run::{Digits, Executor, Swept};
 pub use schedule::{Item, Schedule, Step};
-pub use shard::Sharded;
+pub use shard::{Ground, Runner, Sharded, Spread};
 pub use trouble::Trouble;

@@ -16,10 +16,28 @@ pub enum InstructionSet {
     Avx512,
 }
 
-/// The widest instruction set this machine has.
+static USED: OnceLock<InstructionSet> = OnceLock::new();
+
+/// The instruction set that is used: the widest that this machine has, unless it was limited before the first use.
 pub fn instruction_set() -> InstructionSet {
-    static DETECTED: OnceLock<InstructionSet> = OnceLock::new();
-    *DETECTED.get_or_init(detect)
+    *USED.get_or_init(detect)
+}
+
+impl InstructionSet {
+    /// The widest that this machine has.
+    pub fn of_machine() -> InstructionSet {
+        detect()
+    }
+
+    /// Uses no wider one than this from here on, so that the bits are those of other machines. Whether that is so: after the first use it is
+    /// too late for a narrower one.
+    pub fn limit(self) -> bool {
+        instruction_set_at_most(self) <= self
+    }
+}
+
+fn instruction_set_at_most(limit: InstructionSet) -> InstructionSet {
+    *USED.get_or_init(|| detect().min(limit))
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -1,9 +1,9 @@
 //! `accelerate = auto`: after every third sweep the run steps on along the way that the last sweeps have taken
 //! ([`cavi_numerics::squarem`]), and steps back if the sweep after that has not led higher. Where the equations have vectors that
-//! stand in inner products alone, sweeps end with their best coordinates ([`Executor::rotate`]).
+//! stand in inner products alone, sweeps end with their best coordinates ([`Runner::rotate`]).
 
 use cavi_algebra::{BlockId, Rotation};
-use cavi_executor::{Executor, Parameters, Trouble};
+use cavi_executor::{Parameters, Runner, Trouble};
 use cavi_numerics::squarem::Stride;
 
 /// Sweeps that change the bound by less than this share of it are slow. Before that, factors still change their
@@ -56,7 +56,7 @@ struct Turn<'e> {
 
 impl<'e> Accelerator<'e> {
     /// Extrapolated are the blocks that a sweep updates, except for those with observed entries.
-    pub fn new(executor: &Executor<'e>, blocks: Vec<BlockId>) -> Accelerator<'e> {
+    pub fn new(executor: &Runner<'e>, blocks: Vec<BlockId>) -> Accelerator<'e> {
         let blocks = blocks.into_iter().filter(|block| !executor.is_observed(*block)).collect();
         let turn = |rotation| Turn { rotation, gain: None, wait: 0, waited: 0 };
         let rotations = executor.equations().rotations.iter().map(turn).collect();
@@ -93,7 +93,7 @@ impl<'e> Accelerator<'e> {
     }
 
     /// After a sweep that was stopped on its way: what it had learnt before it, and the run where it was.
-    pub fn undo(&mut self, executor: &mut Executor<'_>) {
+    pub fn undo(&mut self, executor: &mut Runner<'_>) {
         if let Some((here, _)) = self.before.take() {
             executor.restore(here);
         }
@@ -107,12 +107,12 @@ impl<'e> Accelerator<'e> {
     /// bound before it, the sweep is repeated from the state before the extrapolation.
     ///
     /// # Errors
-    /// Those of the sweep; as [`Executor::rotate`].
+    /// Those of the sweep; as [`Runner::rotate`].
     pub fn sweep<E: From<Trouble>>(
         &mut self,
-        executor: &mut Executor<'_>,
+        executor: &mut Runner<'_>,
         elbo: f64,
-        sweep: &mut dyn FnMut(&mut Executor<'_>) -> Result<(), E>,
+        sweep: &mut dyn FnMut(&mut Runner<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         self.step(executor, elbo);
         let outcome = sweep(executor).and_then(|()| self.rotate(executor).map_err(E::from));
@@ -128,7 +128,7 @@ impl<'e> Accelerator<'e> {
     }
 
     /// At the end of a sweep: the rotations whose turn it is, once the run is slow.
-    fn rotate(&mut self, executor: &mut Executor<'_>) -> Result<(), Trouble> {
+    fn rotate(&mut self, executor: &mut Runner<'_>) -> Result<(), Trouble> {
         for turn in self.rotations.iter_mut().filter(|_| self.is_slow) {
             turn.gain =
                 if turn.wait == 0 { Some(executor.rotate(turn.rotation, &self.blocks)?) } else { None };
@@ -155,7 +155,7 @@ impl<'e> Accelerator<'e> {
     }
 
     /// Before a sweep: steps on where three states are known. `elbo` is the bound of the current one.
-    fn step(&mut self, executor: &mut Executor<'_>, elbo: f64) {
+    fn step(&mut self, executor: &mut Runner<'_>, elbo: f64) {
         self.before = None;
         if std::mem::take(&mut self.is_used) {
             self.iterates.clear();
@@ -183,7 +183,7 @@ impl<'e> Accelerator<'e> {
     }
 
     /// After the sweep that followed a step: whether it went back, since the bound is no higher than before.
-    fn went_back(&mut self, executor: &mut Executor<'_>, elbo: f64) -> bool {
+    fn went_back(&mut self, executor: &mut Runner<'_>, elbo: f64) -> bool {
         let Some((here, before)) = self.before.take() else { return false };
         if elbo >= before {
             return false;

@@ -41,10 +41,11 @@ impl fmt::Display for Batch {
 }
 
 impl Batch {
-    /// What the settings say, else the program.
+    /// What the settings say, else the program; in shards that are in step what the program says has no effect.
     pub(crate) fn of(settings: &Settings, model: &Model) -> Batch {
         let of_program = || model.fit.batch.as_ref().map_or(Batch::Off, |(own, _)| Batch::Axis(own.clone()));
-        settings.batch.clone().unwrap_or_else(of_program)
+        let in_step = settings.shards.is_some() || settings.others.is_some();
+        settings.batch.clone().unwrap_or_else(|| if in_step { Batch::Off } else { of_program() })
     }
 
     /// Reads `none`, `doc` or `doc=16`.

@@ -157,6 +157,11 @@ pub fn find(directory: &Path, problem: &Problem, settings: &Settings) -> Result<
     if earlier.files.is_empty() { finished(directory, &identity) } else { Ok(Found::Runs(earlier)) }
 }
 
+/// Everything on which a bit of a fit depends (program, data and options), one fact a line: its name, a tab and its value.
+pub fn facts(problem: &Problem, settings: &Settings) -> String {
+    Identity::of(problem, settings).text()
+}
+
 /// Whether a directory without checkpoints holds this fit, ended.
 fn finished(directory: &Path, identity: &Identity) -> Result<Found, Error> {
     if !directory.join("summary.json").exists() {

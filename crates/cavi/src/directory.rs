@@ -255,6 +255,7 @@ impl Summary<'_> {
                 "allocations": resolved.allocations.word(),
                 "warmup": warmup(fit),
                 "batch": resolved.batch.to_string(),
+                "shards": resolved.shards.as_ref().map_or("none".to_owned(), ToString::to_string),
                 "precision": match settings.precision {
                     Precision::Double => "f64",
                     Precision::Single => "f32",

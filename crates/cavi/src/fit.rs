@@ -11,12 +11,15 @@ mod moved;
 mod plan;
 mod settings;
 mod side_by_side;
+mod spread;
 mod unobserved;
 
 use std::sync::Arc;
 
 use cavi_algebra::{ArrayId, AxisId, BlockId, Equations};
-use cavi_executor::{BoundArray, Executor, Item, Parameters, Precision, Schedule, Step, Swept, Trouble};
+use cavi_executor::{
+    BoundArray, Item, Parameters, Precision, Runner, Schedule, Spread, Step, Swept, Trouble,
+};
 use cavi_model::Model;
 use cavi_syntax::Diagnostic;
 use cavi_syntax::ast::{Allocations, Warmup as Line};
@@ -310,11 +313,14 @@ fn run(
         phase: phase(equations, &schedule, resolved.allocations),
         resolved,
         schedule,
+        spread: None,
         warmups: Vec::new(),
     };
+    context.spread = context.spread_of()?;
+    context.resolved.shards = context.spread.as_ref().map(|spread| context.shards_of(spread));
     context.warmups = context.prepared(&mut warnings);
 
-    let each = context.memory_of_a_run()?;
+    let each = context.all_agree(context.memory_of_a_run())?;
     let mut kept = Kept::new(warnings, settings.keep_all);
     let count = context.side_by_side(each);
     let mut done = 0;
@@ -346,6 +352,8 @@ struct Context<'a> {
     resolved: Resolved,
     schedule: Schedule,
     phase: &'static str,
+    /// Over which shards its sweeps are spread.
+    spread: Option<Spread>,
     /// One for each of the lines of a run that no parameters are given for.
     warmups: Vec<Warmup>,
 }
@@ -424,7 +432,7 @@ impl Context<'_> {
         callback: &mut dyn FnMut(&Progress) -> Control,
     ) -> Control {
         let row = &trace[trace.len() - 1];
-        callback(&Progress {
+        let own = callback(&Progress {
             restart,
             restarts: self.resolved.restarts,
             sweep: if row.sweep < 0 { trace.len() as u64 } else { row.sweep as u64 },
@@ -434,7 +442,14 @@ impl Context<'_> {
             elbo: row.elbo,
             rel_change: row.rel_change,
             seconds: row.seconds,
-        })
+        });
+        let stops = spread::as_first(self.others(), own == Control::Stop);
+        if stops { Control::Stop } else { Control::Continue }
+    }
+
+    /// Whether to stop within a sweep; processes do so between sweeps, where they agree on it.
+    fn is_stopped(&self) -> bool {
+        self.others().is_none() && self.settings.is_stopped()
     }
 
     /// A bound that is not a number is a bug. One that is minus infinity gets a warning.
@@ -461,9 +476,9 @@ impl Context<'_> {
         Ok(())
     }
 
-    fn sweep(&self, executor: &mut Executor<'_>, sweep: u64) -> Result<(), Halt> {
+    fn sweep(&self, executor: &mut Runner<'_>, sweep: u64) -> Result<(), Halt> {
         if !self.settings.verify || self.is_judged_by_means() {
-            return match executor.sweep_until(&self.schedule, &|| self.settings.is_stopped())? {
+            return match executor.sweep_until(&self.schedule, &|| self.is_stopped())? {
                 Swept::Whole => Ok(()),
                 Swept::Stopped => Err(Halt::Stopped),
             };
@@ -477,8 +492,8 @@ impl Context<'_> {
     }
 
     /// Runs an item one repetition after another, and checks after each that the bound did not fall.
-    fn verified(&self, executor: &mut Executor<'_>, item: &Item, sweep: u64) -> Result<(), Halt> {
-        let run = |executor: &mut Executor<'_>, item: Item| {
+    fn verified(&self, executor: &mut Runner<'_>, item: &Item, sweep: u64) -> Result<(), Halt> {
+        let run = |executor: &mut Runner<'_>, item: Item| {
             executor.sweep(&Schedule { items: vec![item] }).map_err(Halt::Trouble)
         };
         let clamps = item.blocks().iter().any(|block| self.equations.block(*block).clamp);
@@ -486,7 +501,7 @@ impl Context<'_> {
             return run(executor, item.clone());
         }
         for _ in 0..item.repeat {
-            if self.settings.is_stopped() {
+            if self.is_stopped() {
                 return Err(Halt::Stopped);
             }
             if let Step::Sequence(members) = &item.step {

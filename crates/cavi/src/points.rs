@@ -1,7 +1,7 @@
 //! Points on a simplex whose values nothing determines.
 
 use cavi_algebra::{Block, BlockId, Equations, Mode, Support};
-use cavi_executor::{Bound, Executor, Layout, Parameters};
+use cavi_executor::{Bound, Layout, Parameters, Runner};
 use cavi_model::Model;
 use cavi_syntax::Diagnostic;
 
@@ -29,7 +29,7 @@ pub(crate) fn undetermined(
     model: &Model,
     equations: &Equations,
     bound: &Bound,
-    executor: &mut Executor<'_>,
+    executor: &mut Runner<'_>,
     start: &[Vec<f64>],
 ) -> Vec<Diagnostic> {
     let now = traces(equations, bound, executor.parameters());
@@ -39,7 +39,7 @@ pub(crate) fn undetermined(
         if !start[index].iter().zip(&now[index]).any(|(before, now)| before == now) {
             continue;
         }
-        let rows = executor.undetermined(BlockId::from(index)).len();
+        let rows = executor.undetermined(BlockId::from(index));
         if rows > 0 {
             let copies = if rows == 1 { "1 copy".to_owned() } else { format!("{rows} copies") };
             let name = &equations.symbols.array(block.members[0]).name;

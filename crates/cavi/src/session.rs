@@ -25,6 +25,7 @@ use crate::fit::{Control, Fit, Progress, Settings};
 use crate::heldout::{HeldOut, Request, Score};
 use crate::posterior::NamedArray;
 use crate::prepare::{Problem, prepare};
+use crate::shards::Shards;
 use crate::start::Given;
 use crate::{Schedule, Set};
 
@@ -203,6 +204,18 @@ impl Problem {
     pub fn batch(&self, text: &str) -> Result<Batch, Error> {
         Batch::read(&self.model.symbols, text).map_err(|diagnostic| Error::Option {
             option: "--batch",
+            text: text.to_owned(),
+            diagnostics: vec![*diagnostic],
+        })
+    }
+
+    /// Shards that are in step, as `--shards` takes them.
+    ///
+    /// # Errors
+    /// If there is no such axis, or the number of shards is none.
+    pub fn shards(&self, text: &str) -> Result<Shards, Error> {
+        Shards::read(&self.model.symbols, text).map_err(|diagnostic| Error::Option {
+            option: "--shards",
             text: text.to_owned(),
             diagnostics: vec![*diagnostic],
         })

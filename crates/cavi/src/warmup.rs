@@ -3,7 +3,7 @@
 use cavi_algebra::evaluate::{Assignment, for_each_value};
 use cavi_algebra::{BlockId, Equations};
 use cavi_derivation::warmup::{Shape, shapes, with_free_shapes, with_means};
-use cavi_executor::{Digits, Executor, Parameters, Schedule, Swept, Trouble, Unplanned};
+use cavi_executor::{Digits, Ground, Parameters, Runner, Schedule, Spread, Swept, Trouble, Unplanned};
 use cavi_model::Model;
 use cavi_syntax::ast::{Allocations, Warmup as Line};
 use cavi_syntax::{Diagnostic, Span};
@@ -38,7 +38,7 @@ pub(crate) struct Warmed {
 /// A warm-up between two of its sweeps.
 pub(crate) struct Between<'r> {
     /// It runs these.
-    pub executor: &'r Executor<'r>,
+    pub executor: &'r Runner<'r>,
     /// The program has so many blocks; those behind them stand for shapes, and follow.
     blocks: usize,
     /// How many sweeps are done.
@@ -172,14 +172,26 @@ impl Warmup {
         binding: &Binding,
         schedule: &Schedule,
         (mut parameters, from): (Parameters, Option<(u64, Digits)>),
-        threads: usize,
+        (spread, threads): (Option<&Spread>, usize),
         settings: &Settings,
         after: &mut dyn FnMut(&Between<'_>) -> bool,
     ) -> Result<Warmed, Unplanned> {
         let own = parameters.blocks.len();
         parameters.blocks.extend(self.raised.iter().map(|(_, values)| vec![values.clone()]));
-        let mut executor =
-            Executor::stored(&self.equations, &binding.bound, parameters, threads, settings.precision)?;
+        let ground = Ground::new(&self.equations, &binding.bound, settings.precision, spread, &parameters)?;
+        ground.run(parameters, threads, |executor| {
+            self.sweeps(executor, (own, from), (schedule, settings), after)
+        })
+    }
+
+    /// The sweeps that are left; the program has `own` blocks.
+    fn sweeps(
+        &self,
+        mut executor: Runner<'_>,
+        (own, from): (usize, Option<(u64, Digits)>),
+        (schedule, settings): (&Schedule, &Settings),
+        after: &mut dyn FnMut(&Between<'_>) -> bool,
+    ) -> Warmed {
         let mut trouble = None;
         let mut stopped = false;
         if let Some((_, digits)) = from {
@@ -208,7 +220,7 @@ impl Warmup {
         }
         let mut parameters = executor.parameters().clone();
         parameters.blocks.truncate(own);
-        Ok(Warmed { parameters, peak_bytes: executor.peak_bytes(), trouble, stopped })
+        Warmed { parameters, peak_bytes: executor.peak_bytes(), trouble, stopped }
     }
 }
 

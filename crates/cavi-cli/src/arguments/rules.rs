@@ -20,4 +20,8 @@ pub struct RuleArguments {
     /// Replaces the `batch` line of the program: passes over shards of an axis before the sweeps, as `doc` or `doc=16`
     #[arg(long, value_name = "AXIS[=SHARDS]|none")]
     pub batch: Option<String>,
+    /// Cuts this axis into shards that move together, 16 by default: what `cavi-mpi` spreads over processes; `auto` is the largest axis
+    /// that can be cut
+    #[arg(long, value_name = "AXIS[=SHARDS]|auto")]
+    pub shards: Option<String>,
 }

@@ -21,7 +21,7 @@ use crate::commands::resume::{self, Beginning};
 use crate::failure::Failure;
 use crate::progress::{Display, duration};
 use crate::watch::Watch;
-use crate::{components, explained, findings, interrupt, program, scores, terminal};
+use crate::{components, explained, findings, interrupt, program, scores, team, terminal};
 
 /// Codes of warnings about the program's own sweep.
 const ABOUT_THE_SWEEP: [&str; 3] = ["W0602", "W0603", "W0604"];
@@ -36,6 +36,9 @@ const WITHOUT_A_PART: &str = "  note: a part of the data was held out. Hidden en
 /// Fits and writes the directory.
 pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     let quiet = arguments.run.quiet;
+    if arguments.folds.is_some() && team::others().is_some() {
+        return Err(Failure::usage("`--folds` is for one process: `cavi fit --folds` fits the folds"));
+    }
     // One of the two is there: the command line is refused without.
     let out = arguments.out.clone().or_else(|| arguments.checkpoints.resume.clone()).unwrap_or_default();
     let source = program::find(&arguments.model)?;
@@ -53,6 +56,7 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
         compiled.bind_without_by(&inputs, &requests, arguments.run.seed, totals).map_err(&without_a_part)?;
     let mut settings = settings(&problem, &arguments.run)?;
     settings.keep_all = arguments.keep == Keep::All;
+    settings.others = team::others().cloned();
     if let Some(init) = &arguments.start.init {
         let (given, warnings) = problem.given(init)?;
         warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}\n")));
@@ -66,20 +70,30 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
         }
     };
     let problem = Arc::new(problem);
-    let directory = Directory::prepare(&out, &problem, arguments.force.force)?;
+    let is_first = team::is_first();
+    let directory =
+        is_first.then(|| Directory::prepare(&out, &problem, arguments.force.force)).transpose()?;
     settings.checkpoints = resume::checkpoints(&arguments.checkpoints, &out, earlier, &problem, &settings);
     let data_files = data_files::hashes(&inputs);
     show_notes(&problem, quiet);
     let folds = for_folds
         .map(|(compiled, of)| folds::fitted(&compiled, &inputs, of, totals, &arguments.run))
         .transpose()?;
+    // One process serves the page.
+    let for_watch = for_watch.filter(|_| is_first);
     let watch = for_watch.map(|(compiled, port)| Watch::start(port, &compiled, &problem)).transpose()?;
+    team::agree(&cavi::checkpoint::facts(&problem, &settings))?;
     settings.glances = watch.as_ref().map(Watch::glances);
-    let fit = fit_watched(&problem, &settings, &arguments.run, watch.as_ref()).map_err(&without_a_part)?;
+    let fitted = fit_watched(&problem, &settings, &arguments.run, watch.as_ref());
+    team::after_fit();
+    let fit = fitted.map_err(&without_a_part)?;
     settings.glances = None;
     if let Some(watch) = &watch {
         watch.fitted(&outcome(&fit), &fit);
     }
+    let Some(directory) = directory else { return Ok(()) };
+    // What follows is for this process alone.
+    settings.others = None;
     resume::warn(&settings);
     let Scored { best, runs, averaged, failure } = scored(&problem, &fit, &held, seed, settings.threads);
     let split = Split { inputs: &inputs, requests: &requests, seed, held: &held };
@@ -348,6 +362,7 @@ pub fn rules(problem: &Problem, arguments: &RuleArguments) -> Result<Settings, F
         schedule,
         warmup: arguments.warmup.as_deref().map(|text| problem.warmups(text)).transpose()?,
         batch: arguments.batch.as_deref().map(|text| problem.batch(text)).transpose()?,
+        shards: arguments.shards.as_deref().map(|text| problem.shards(text)).transpose()?,
         allocations: arguments.allocations.map(|rule| problem.allocations(rule)).transpose()?,
         ..Settings::default()
     })

@@ -32,11 +32,15 @@ mod top;
 
 use crate::arguments::{Arguments, Command};
 use crate::failure::Failure;
+use crate::team;
 
 /// Runs a command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(bytes) = arguments.command.memory_limit() {
         cavi_files::memory::limit_to(bytes);
+    }
+    if !team::is_first() && !matches!(arguments.command, Command::Fit(_)) {
+        return Ok(());
     }
     match &arguments.command {
         Command::List => list::run(),

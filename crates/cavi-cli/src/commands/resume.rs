@@ -8,7 +8,7 @@ use cavi::{Error, Problem, Settings};
 
 use crate::arguments::CheckpointArguments;
 use crate::failure::Failure;
-use crate::terminal;
+use crate::{team, terminal};
 
 /// How a fit begins.
 pub enum Beginning {
@@ -60,7 +60,10 @@ pub fn checkpoints(
     let every = arguments
         .checkpoint_every
         .map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
-    (every.is_some() || earlier.is_some()).then(|| Checkpoints::new(out, every, earlier, problem, settings))
+    let is_some = every.is_some() || earlier.is_some();
+    // Of several processes the first one writes them.
+    let every = every.filter(|_| team::is_first());
+    is_some.then(|| Checkpoints::new(out, every, earlier, problem, settings))
 }
 
 /// Says that a fit is finished, or prints its summary.

@@ -26,6 +26,7 @@ mod project;
 mod replacing;
 mod report;
 mod resume;
+mod shards;
 mod shells;
 mod simulate;
 mod terminal;

@@ -14,12 +14,16 @@
 //! M. C. Hughes and E. B. Sudderth, "Memoized online variational inference for Dirichlet process mixture models", NIPS 2013.
 
 mod ballot;
+mod exchange;
+mod meeting;
 mod memory;
 #[cfg(test)]
 mod tests;
 mod tree;
 
 pub use ballot::Ballot;
+pub use exchange::{Exchange, all_bytes, of_first};
+pub use meeting::{Meeting, Member, held_by};
 pub use memory::{Memory, Visit};
 pub use tree::Tree;
 

@@ -2,8 +2,6 @@
 
 use std::sync::{Arc, Barrier, Mutex};
 
-use cavi_numerics::Scratch;
-
 use super::{Ballot, Halt, Key, Memory, Reducer, Tree, Visit};
 
 /// What a shard brings to a meeting.
@@ -49,7 +47,7 @@ impl Reducer for Member<'_> {
             let mut tree = Tree::default();
             for (shard, other) in all.iter().enumerate().filter(|(shard, _)| shard * states / count == state)
             {
-                tree.push(shard as u32, Scratch::of(&other.values));
+                tree.push(shard as u32, &other.values);
             }
             tree
         };
@@ -98,8 +96,8 @@ fn bits(all: &[f64]) -> Vec<u64> {
 /// What the tree makes of the values of shards.
 fn total(shards: &[[f64; 3]], order: impl Iterator<Item = usize>) -> Vec<f64> {
     let mut tree = Tree::default();
-    order.for_each(|shard| tree.push(shard as u32, Scratch::of(&shards[shard])));
-    tree.total().expect("there are shards").to_vec()
+    order.for_each(|shard| tree.push(shard as u32, &shards[shard]));
+    tree.total().expect("there are shards")
 }
 
 fn shards(count: usize) -> Vec<[f64; 3]> {

@@ -1,14 +1,35 @@
 //! The tree in which the sums of chunks are added up.
 
+use std::ops::Range;
+
 use cavi_numerics::Scratch;
 use smallvec::SmallVec;
 
 /// A complete subtree: that of the chunks from `number * 2^level` up to the next one's first.
 #[derive(Debug)]
-struct Subtree {
+pub(super) struct Subtree {
     level: u8,
     number: u32,
-    sum: Scratch,
+    sum: Vec<f64>,
+}
+
+impl Subtree {
+    /// That of one chunk.
+    pub fn leaf(chunk: usize, values: &[f64]) -> Subtree {
+        Subtree { level: 0, number: chunk as u32, sum: copy(values) }
+    }
+
+    /// Whether both have one parent.
+    pub fn is_sibling_of(&self, other: &Subtree) -> bool {
+        self.level == other.level && self.number ^ 1 == other.number
+    }
+
+    /// The parent of both.
+    pub fn with(self, other: Subtree) -> Subtree {
+        let (mut left, right) = if self.number.is_multiple_of(2) { (self, other) } else { (other, self) };
+        add(&mut left.sum, right.sum);
+        Subtree { level: left.level + 1, number: left.number / 2, sum: left.sum }
+    }
 }
 
 /// Sums of chunks. Node `i` of a level is node `2 i` of the level below plus node `2 i + 1`; where there is no such chunk, the
@@ -20,47 +41,65 @@ pub struct Tree {
 }
 
 impl Tree {
+    /// Subtrees of which no two are siblings.
+    pub(super) fn of(held: Vec<Subtree>) -> Tree {
+        Tree { held: held.into() }
+    }
+
+    /// Level and number of the subtrees that are held once a range of chunks has come, in order of their chunks.
+    pub fn whole(chunks: Range<usize>) -> Vec<(u8, u32)> {
+        let mut tree = Tree::default();
+        chunks.for_each(|chunk| tree.insert(Subtree::leaf(chunk, &[])));
+        let mut whole: Vec<(u8, u32)> = tree.held().map(|(level, number, _)| (level, number)).collect();
+        whole.sort_unstable_by_key(|(level, number)| u64::from(*number) << level);
+        whole
+    }
+
     /// The sum of a chunk. Siblings are added as they meet.
-    pub fn push(&mut self, chunk: u32, sum: Scratch) {
-        self.insert(Subtree { level: 0, number: chunk, sum });
+    pub fn push(&mut self, chunk: u32, values: &[f64]) {
+        self.insert(Subtree::leaf(chunk as usize, values));
     }
 
     /// What is held: level, number and sum of each subtree, for another state to take in.
     pub fn held(&self) -> impl Iterator<Item = (u8, u32, &[f64])> {
-        self.held.iter().map(|own| (own.level, own.number, &*own.sum))
+        self.held.iter().map(|own| (own.level, own.number, own.sum.as_slice()))
     }
 
     /// A subtree that another state holds.
     pub fn take_in(&mut self, (level, number, sum): (u8, u32, &[f64])) {
-        self.insert(Subtree { level, number, sum: Scratch::of(sum) });
+        self.insert(Subtree { level, number, sum: copy(sum) });
     }
 
     fn insert(&mut self, mut own: Subtree) {
-        let sibling =
-            |own: &Subtree, other: &Subtree| own.level == other.level && own.number ^ 1 == other.number;
-        while let Some(place) = self.held.iter().position(|other| sibling(&own, other)) {
-            let other = self.held.swap_remove(place);
-            let (mut left, right) = if own.number.is_multiple_of(2) { (own, other) } else { (other, own) };
-            add(&mut left.sum, &right.sum);
-            own = Subtree { level: left.level + 1, number: left.number / 2, sum: left.sum };
+        while let Some(place) = self.held.iter().position(|other| own.is_sibling_of(other)) {
+            own = own.with(self.held.swap_remove(place));
         }
         self.held.push(own);
     }
 
     /// The sum of all chunks, once they are all there. `None` without one.
-    pub fn total(mut self) -> Option<Scratch> {
+    pub fn total(mut self) -> Option<Vec<f64>> {
         // What is left are subtrees of falling size: each is the sibling of all behind it, without the chunks that are not there.
         self.held.sort_unstable_by_key(|own| u64::from(own.number) << own.level);
         let mut rest = self.held.into_iter().rev();
         let mut total = rest.next()?.sum;
         for mut left in rest {
-            add(&mut left.sum, &total);
+            add(&mut left.sum, total);
             total = left.sum;
         }
         Some(total)
     }
 }
 
-fn add(left: &mut [f64], right: &[f64]) {
-    left.iter_mut().zip(right).for_each(|(left, right)| *left += right);
+fn add(left: &mut [f64], right: Vec<f64>) {
+    left.iter_mut().zip(&right).for_each(|(left, right)| *left += right);
+    Scratch::keep(right);
+}
+
+/// A copy that another thread may finish, in memory that this one keeps.
+fn copy(values: &[f64]) -> Vec<f64> {
+    let mut own = Scratch::room(values.len());
+    own.clear();
+    own.extend_from_slice(values);
+    own
 }

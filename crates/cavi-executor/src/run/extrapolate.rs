@@ -1,11 +1,96 @@
 //! The state of a run as one vector: natural parameters of factors of q, and points on the whole line.
 
+use std::sync::Arc;
+
 use cavi_algebra::{BlockId, Equations, Mode};
 use cavi_families::{Improper, views, views_mut};
 
 use super::Executor;
 use super::state::family;
 use crate::coordinate::of_members;
+use crate::data::Bound;
+use crate::layout::{Layout, Parameters};
+
+/// What is run, and on what.
+type Of<'a> = (&'a Equations, &'a Bound);
+
+/// The coordinates of these blocks at parameters, one after another ([`Executor::coordinates`]).
+pub fn coordinates(
+    (equations, bound): Of<'_>,
+    layouts: &[Arc<Layout>],
+    parameters: &Parameters,
+    blocks: &[BlockId],
+) -> Vec<f64> {
+    let mut out = Vec::new();
+    for id in blocks {
+        let block = equations.block(*id);
+        let layout = &layouts[id.index()];
+        let own = &parameters.blocks[id.index()];
+        match block.mode {
+            Mode::Point => {
+                let members = of_members(equations, bound, block, layout);
+                members
+                    .iter()
+                    .zip(own)
+                    .for_each(|(coordinates, values)| out.extend_from_slice(&coordinates.all(values)));
+            }
+            Mode::Distribution => {
+                let (family, batch) = (family(equations, *id), layout.batch());
+                let statistics = family.statistics();
+                let mut natural: Vec<Vec<f64>> =
+                    statistics.iter().map(|own| vec![0.0; batch.len(own.extent)]).collect();
+                family.natural(&batch, &views(own), &mut views_mut(&mut natural));
+                natural.iter().for_each(|column| out.extend(column));
+            }
+            Mode::Fixed | Mode::Implicit => {}
+        }
+    }
+    out
+}
+
+/// Moves these blocks to the given coordinates ([`Executor::move_to`]).
+///
+/// # Errors
+/// As there.
+pub fn move_to(
+    (equations, bound): Of<'_>,
+    layouts: &[Arc<Layout>],
+    parameters: &mut Parameters,
+    (blocks, coordinates): (&[BlockId], &[f64]),
+) -> Result<(), Improper> {
+    let mut rest = coordinates;
+    let mut take = |length: usize| {
+        let (own, others) = rest.split_at(length);
+        rest = others;
+        own
+    };
+    for id in blocks {
+        let block = equations.block(*id);
+        let layout = &layouts[id.index()];
+        match block.mode {
+            Mode::Point => {
+                let members = of_members(equations, bound, block, layout);
+                for (own, values) in members.iter().zip(&mut parameters.blocks[id.index()]) {
+                    let moved = own.back(take(values.len()));
+                    let finite = values.iter_mut().zip(&*moved).filter(|(_, moved)| moved.is_finite());
+                    finite.for_each(|(value, moved)| *value = *moved);
+                }
+            }
+            Mode::Distribution => {
+                let (family, batch) = (family(equations, *id), layout.batch());
+                let statistics = family.statistics();
+                let natural: Vec<&[f64]> = statistics.iter().map(|own| take(batch.len(own.extent))).collect();
+                if natural.iter().any(|column| column.iter().any(|own| !own.is_finite())) {
+                    let reason = "natural parameters that are no numbers".to_owned();
+                    return Err(Improper { row: 0, reason });
+                }
+                family.describe(&batch, &natural, &mut views_mut(&mut parameters.blocks[id.index()]))?;
+            }
+            Mode::Fixed | Mode::Implicit => {}
+        }
+    }
+    Ok(())
+}
 
 impl<'a> Executor<'a> {
     /// What it runs.
@@ -21,31 +106,8 @@ impl<'a> Executor<'a> {
     /// The coordinates of these blocks, one after another: the natural parameters of a distribution; of a point its value,
     /// its logarithm, its log odds, or what whitens it.
     pub fn coordinates(&self, blocks: &[BlockId]) -> Vec<f64> {
-        let mut out = Vec::new();
-        for id in blocks {
-            let block = self.state.work.equations.block(*id);
-            let layout = &self.state.work.plan.layouts[id.index()];
-            let own = &self.state.parameters.blocks[id.index()];
-            match block.mode {
-                Mode::Point => {
-                    let members = of_members(self.state.work.equations, self.state.work.bound, block, layout);
-                    members
-                        .iter()
-                        .zip(own)
-                        .for_each(|(coordinates, values)| out.extend_from_slice(&coordinates.all(values)));
-                }
-                Mode::Distribution => {
-                    let (family, batch) = (family(self.state.work.equations, *id), layout.batch());
-                    let statistics = family.statistics();
-                    let mut natural: Vec<Vec<f64>> =
-                        statistics.iter().map(|own| vec![0.0; batch.len(own.extent)]).collect();
-                    family.natural(&batch, &views(own), &mut views_mut(&mut natural));
-                    natural.iter().for_each(|column| out.extend(column));
-                }
-                Mode::Fixed | Mode::Implicit => {}
-            }
-        }
-        out
+        let work = &self.state.work;
+        coordinates((work.equations, work.bound), &work.plan.layouts, &self.state.parameters, blocks)
     }
 
     /// Moves these blocks to the given coordinates. A coordinate that is not finite leaves its point where it is.
@@ -53,45 +115,11 @@ impl<'a> Executor<'a> {
     /// # Errors
     /// If a factor of q would be no distribution there; then some blocks have moved.
     pub fn move_to(&mut self, blocks: &[BlockId], coordinates: &[f64]) -> Result<(), Improper> {
-        let mut rest = coordinates;
-        let mut take = |length: usize| {
-            let (own, others) = rest.split_at(length);
-            rest = others;
-            own
-        };
-        for id in blocks {
-            let block = self.state.work.equations.block(*id);
-            let layout = self.state.work.plan.layouts[id.index()].clone();
-            match block.mode {
-                Mode::Point => {
-                    let members =
-                        of_members(self.state.work.equations, self.state.work.bound, block, &layout);
-                    for (own, values) in members.iter().zip(&mut self.state.parameters.blocks[id.index()]) {
-                        let moved = own.back(take(values.len()));
-                        let finite = values.iter_mut().zip(&*moved).filter(|(_, moved)| moved.is_finite());
-                        finite.for_each(|(value, moved)| *value = *moved);
-                    }
-                }
-                Mode::Distribution => {
-                    let (family, batch) = (family(self.state.work.equations, *id), layout.batch());
-                    let statistics = family.statistics();
-                    let natural: Vec<&[f64]> =
-                        statistics.iter().map(|own| take(batch.len(own.extent))).collect();
-                    if natural.iter().any(|column| column.iter().any(|own| !own.is_finite())) {
-                        let reason = "natural parameters that are no numbers".to_owned();
-                        return Err(Improper { row: 0, reason });
-                    }
-                    family.describe(
-                        &batch,
-                        &natural,
-                        &mut views_mut(&mut self.state.parameters.blocks[id.index()]),
-                    )?;
-                }
-                Mode::Fixed | Mode::Implicit => {}
-            }
-            self.state.touch(*id);
-        }
-        Ok(())
+        let work = &self.state.work;
+        let (of, at) = ((work.equations, work.bound), (blocks, coordinates));
+        let outcome = move_to(of, &work.plan.layouts, &mut self.state.parameters, at);
+        blocks.iter().for_each(|id| self.state.touch(*id));
+        outcome
     }
 
     /// Replaces the parameters of a block.
@@ -101,7 +129,7 @@ impl<'a> Executor<'a> {
     }
 
     /// Replaces the parameters of all blocks.
-    pub fn restore(&mut self, parameters: crate::layout::Parameters) {
+    pub fn restore(&mut self, parameters: Parameters) {
         self.state.parameters = parameters;
         (0..self.state.work.equations.blocks.len()).map(BlockId::from).for_each(|id| self.state.touch(id));
     }

@@ -111,9 +111,7 @@ impl State<'_> {
             return outcome;
         }
         let lost = self.joint.as_ref().and_then(|joint| joint.halted.clone());
-        let other = || "it has no update at positions of another shard".to_owned();
-        outcome
-            .and_then(|_| Err(Trouble { block, copy: Vec::new(), reason: lost.unwrap_or_else(other) }.into()))
+        outcome.and_then(|_| Err(Trouble::of_another(block, lost).into()))
     }
 }
 
@@ -151,12 +149,34 @@ impl<'a> Executor<'a> {
         shared
     }
 
+    /// The columns that belong to positions of this shard, by block and column, and those that all shards share if they are wanted;
+    /// empty for the others.
+    pub fn columns(&self, with_shared: bool) -> Vec<Vec<Vec<f64>>> {
+        let shared = self.state.joint.as_ref().map_or(&[][..], |joint| &joint.shared);
+        let blocks = self.state.parameters.blocks.iter().zip(shared);
+        let columns = |(own, is_shared): (&Vec<Vec<f64>>, &Vec<bool>)| {
+            let columns = own.iter().zip(is_shared);
+            columns
+                .map(|(own, is_shared)| if *is_shared && !with_shared { Vec::new() } else { own.clone() })
+                .collect()
+        };
+        blocks.map(columns).collect()
+    }
+
     /// Works out what the updates of some blocks read of sums over all shards, so that the others have what this one would give.
     pub fn contribute(&mut self, blocks: &[BlockId]) {
         for block in blocks {
             let plan = std::sync::Arc::clone(&self.state.work.plan.blocks[block.index()]);
             plan.updated_from().into_iter().for_each(|node| self.state.evaluate(node));
         }
+    }
+
+    /// The end of what all shards do together: trouble that one has, all have, even where they have come apart on the way.
+    ///
+    /// # Errors
+    /// The trouble of this shard, or that another one has some.
+    pub fn end<T>(&mut self, outcome: Result<T, Trouble>) -> Result<T, Trouble> {
+        self.state.agree("end", BlockId(0), outcome)
     }
 
     /// Lets the pass that gives the bound take the counts along that a sweep of this schedule reads first.

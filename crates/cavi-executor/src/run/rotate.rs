@@ -19,8 +19,9 @@
 //! Virtanen, Klami and Kaski (2011), Bayesian CCA via group sparsity, section 4.1.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use cavi_algebra::{BlockId, Elementary, LetterId, Rotated, Rotation, Statistic};
+use cavi_algebra::{BlockId, Elementary, Equations, LetterId, Rotated, Rotation, Statistic};
 use cavi_families::{Improper, views, views_mut};
 use cavi_numerics::Scratch;
 use cavi_numerics::lbfgs::maximise;
@@ -28,7 +29,10 @@ use cavi_numerics::linalg::{lu_inverse, multiply, transpose};
 
 use super::Executor;
 use super::state::{family, trouble};
-use crate::layout::value_of;
+use crate::data::Bound;
+use crate::layout::{Layout, Parameters, value_of};
+use crate::plan::Plan;
+use crate::plan::tensor::NodeId;
 use crate::trouble::Trouble;
 
 /// The most steps of L-BFGS.
@@ -62,6 +66,14 @@ struct Follower {
     place: usize,
 }
 
+/// What is run and where its copies are, of all positions.
+#[derive(Clone, Copy)]
+pub(crate) struct Space<'a> {
+    pub equations: &'a Equations,
+    pub bound: &'a Bound,
+    pub layouts: &'a [Arc<Layout>],
+}
+
 impl Executor<'_> {
     /// Moves vectors and the precisions of their priors to where the bound is higher by as much as is returned; 0 where nothing
     /// moves. `blocks` are those that may move.
@@ -69,36 +81,104 @@ impl Executor<'_> {
     /// # Errors
     /// If a precision has no update.
     pub fn rotate(&mut self, rotation: &Rotation, blocks: &[BlockId]) -> Result<f64, Trouble> {
+        let may_move = |block: BlockId| blocks.contains(&block) && !self.is_observed(block);
+        let Some(followers) = self.space().followers(rotation, &may_move) else { return Ok(0.0) };
+        self.to_optimum(&followers)?;
+        let known = self.space().known(rotation, &followers);
+        let known = known.into_iter().map(|block| (block, self.prior_pairs(block))).collect();
+        let work = &self.state.work;
+        let space = Space { equations: work.equations, bound: work.bound, layouts: &work.plan.layouts };
+        let mut moved = Vec::new();
+        let all = (&mut self.state.parameters, &mut moved);
+        let outcome = space.rotate(rotation, (&followers, &known), all);
+        moved.into_iter().for_each(|block| self.state.touch(block));
+        outcome
+    }
+
+    fn space(&self) -> Space<'_> {
+        let work = &self.state.work;
+        Space { equations: work.equations, bound: work.bound, layouts: &work.plan.layouts }
+    }
+
+    /// Updates all copies of some blocks, one block after another.
+    ///
+    /// # Errors
+    /// If one has no update.
+    pub(crate) fn to_optimum(&mut self, blocks: &[BlockId]) -> Result<(), Trouble> {
+        blocks.iter().try_for_each(|id| {
+            self.refresh(&[*id])?;
+            self.update(*id)
+        })
+    }
+
+    /// The coefficients of `x x'` in the priors of the copies of a block, as its plan has them.
+    pub(crate) fn prior_pairs(&mut self, id: BlockId) -> Vec<f64> {
+        let node = prior_pairs(self.state.work.equations, &self.state.work.plan, id);
+        self.state.evaluate(node);
+        self.state.values[node.index()].to_vec()
+    }
+}
+
+/// The step of these coefficients.
+pub(crate) fn prior_pairs(equations: &Equations, plan: &Plan, id: BlockId) -> NodeId {
+    let pairs = family(equations, id).place_of(&Statistic::outer());
+    plan.blocks[id.index()].prior[pairs.expect("a vector has pairs")]
+}
+
+impl Space<'_> {
+    /// The precisions that follow; `None` where the vectors do not move.
+    pub fn followers(&self, rotation: &Rotation, may_move: &dyn Fn(BlockId) -> bool) -> Option<Vec<BlockId>> {
         let sides = || rotation.left.iter().chain(&rotation.right);
-        let may_move = |own: &Rotated| blocks.contains(&own.block) && !self.is_observed(own.block);
-        let n = self.state.work.plan.layouts[rotation.left[0].block.index()].n;
-        if !sides().all(may_move) || n == 0 {
-            return Ok(0.0);
+        let n = self.layouts[rotation.left[0].block.index()].n;
+        if !sides().all(|own| may_move(own.block)) || n == 0 {
+            return None;
         }
-        let mut followers: Vec<Follower> = Vec::new();
+        let mut followers: Vec<BlockId> = Vec::new();
         for own in sides() {
             if let Some((id, _)) = &own.precision
-                && blocks.contains(id)
-                && !self.is_observed(*id)
-                && !followers.iter().any(|known| known.id == *id)
+                && may_move(*id)
+                && !followers.contains(id)
             {
-                followers.push(self.at_optimum(*id)?);
+                followers.push(*id);
             }
         }
+        Some(followers)
+    }
+
+    /// The blocks whose priors have precisions that do not follow.
+    pub fn known(&self, rotation: &Rotation, followers: &[BlockId]) -> Vec<BlockId> {
+        let sides = rotation.left.iter().chain(&rotation.right);
+        let follows = |own: &Rotated| own.precision.as_ref().is_some_and(|(id, _)| followers.contains(id));
+        sides.filter(|own| !follows(own)).map(|own| own.block).collect()
+    }
+
+    /// Moves the vectors, and the precisions that follow, which are at their optimum. `known` are the coefficients of `x x'` in the priors
+    /// of the others. By how much the bound is higher; which blocks have moved.
+    ///
+    /// # Errors
+    /// If a precision has no update.
+    pub fn rotate(
+        self,
+        rotation: &Rotation,
+        (followers, known): (&[BlockId], &BTreeMap<BlockId, Vec<f64>>),
+        (parameters, touched): (&mut Parameters, &mut Vec<BlockId>),
+    ) -> Result<f64, Trouble> {
+        let n = self.layouts[rotation.left[0].block.index()].n;
+        let followers: Vec<Follower> = followers.iter().map(|id| self.follower(*id, parameters)).collect();
         let mut groups = Vec::new();
         let (mut number, mut vectors) = (0.0, 0);
         for (is_left, own) in
             rotation.left.iter().map(|own| (true, own)).chain(rotation.right.iter().map(|own| (false, own)))
         {
-            let rows = self.state.work.plan.layouts[own.block.index()].rows;
+            let rows = self.layouts[own.block.index()].rows;
             number += if is_left { -(rows as f64) } else { rows as f64 };
             vectors += rows;
-            groups.extend(self.groups(own, is_left, &followers));
+            groups.extend(self.groups((own, is_left), &followers, known, parameters));
         }
         if groups.len() > MANY_GROUPS && VECTORS_EACH * groups.len() > vectors {
             return Ok(0.0);
         }
-        let objective = Objective { n, number, groups: &groups, executor: self, followers: &followers };
+        let objective = Objective { n, number, groups: &groups, space: self, followers: &followers };
         let identity: Vec<f64> = (0..n * n).map(|at| f64::from(u8::from(at % (n + 1) == 0))).collect();
         let mut evaluate = |matrix: &[f64]| {
             let (value, gradient) = objective.value_and_gradient(matrix);
@@ -117,70 +197,65 @@ impl Executor<'_> {
             .map(|own| (own, &inverse.0))
             .chain(rotation.right.iter().map(|own| (own, &transposed)))
         {
-            let batch = self.state.work.plan.layouts[own.block.index()].batch();
-            let block = &mut self.state.parameters.blocks[own.block.index()];
-            family(self.state.work.equations, own.block).transform(&batch, matrix, &mut views_mut(block));
-            self.state.touch(own.block);
+            let batch = self.layouts[own.block.index()].batch();
+            let block = &mut parameters.blocks[own.block.index()];
+            family(self.equations, own.block).transform(&batch, matrix, &mut views_mut(block));
+            touched.push(own.block);
         }
         for (follower, natural) in followers.iter().zip(moved) {
-            let layout = &self.state.work.plan.layouts[follower.id.index()];
+            let layout = &self.layouts[follower.id.index()];
             let columns = views(&natural);
-            let block = &mut self.state.parameters.blocks[follower.id.index()];
-            let family = family(self.state.work.equations, follower.id);
+            let block = &mut parameters.blocks[follower.id.index()];
+            let family = family(self.equations, follower.id);
             let outcome = family.describe(&layout.batch(), &columns, &mut views_mut(block));
             outcome.map_err(|Improper { row, reason }| trouble(follower.id, layout, row, reason))?;
-            self.state.touch(follower.id);
+            touched.push(follower.id);
         }
         Ok(gain)
     }
 
-    /// Updates the copies of a block, and remembers their natural parameters.
-    fn at_optimum(&mut self, id: BlockId) -> Result<Follower, Trouble> {
-        self.refresh(&[id])?;
-        self.update(id)?;
-        let (family, batch) =
-            (family(self.state.work.equations, id), self.state.work.plan.layouts[id.index()].batch());
+    /// A block that follows, with its natural parameters.
+    fn follower(&self, id: BlockId, parameters: &Parameters) -> Follower {
+        let (family, batch) = (family(self.equations, id), self.layouts[id.index()].batch());
         let statistics = family.statistics();
         let mut natural: Vec<Vec<f64>> =
             statistics.iter().map(|own| vec![0.0; batch.len(own.extent)]).collect();
-        let descriptors = views(&self.state.parameters.blocks[id.index()]);
+        let descriptors = views(&parameters.blocks[id.index()]);
         family.natural(&batch, &descriptors, &mut views_mut(&mut natural));
         let place = statistics.iter().position(|own| own.statistic == Statistic::of(Elementary::Power(1)));
-        Ok(Follower { id, natural, place: place.expect("a precision has the statistic x") })
+        Follower { id, natural, place: place.expect("a precision has the statistic x") }
     }
 
     /// The vectors of a block by their prior precisions.
-    fn groups(&mut self, own: &Rotated, is_left: bool, followers: &[Follower]) -> Vec<Group> {
+    fn groups(
+        &self,
+        (own, is_left): (&Rotated, bool),
+        followers: &[Follower],
+        known: &BTreeMap<BlockId, Vec<f64>>,
+        parameters: &Parameters,
+    ) -> Vec<Group> {
         let id = own.block;
-        let layout = self.state.work.plan.layouts[id.index()].clone();
+        let layout = &self.layouts[id.index()];
         let (n, batch) = (layout.n, layout.batch());
         let follower = own.precision.as_ref().and_then(|(block, letters)| {
             Some((followers.iter().position(|known| known.id == *block)?, *block, letters))
         });
-        let known: Vec<f64> = match follower {
-            Some(_) => Vec::new(),
-            None => {
-                let pairs = family(self.state.work.equations, id).place_of(&Statistic::outer());
-                let node = self.state.work.plan.blocks[id.index()].prior[pairs.expect("a vector has pairs")];
-                self.state.evaluate(node);
-                self.state.values[node.index()].to_vec()
-            }
-        };
-        let (symbols, block) = (&self.state.work.equations.symbols, self.state.work.equations.block(id));
+        let known: &[f64] = known.get(&id).map_or(&[], Vec::as_slice);
+        let (symbols, block) = (&self.equations.symbols, self.equations.block(id));
         let slice = block.slices[0][0];
         // The copy of the precision that the element `k` of a row has.
         let copy = |positions: &[usize], k: usize, precision: BlockId, letters: &[LetterId]| -> usize {
-            let sizes = &self.state.work.plan.layouts[precision.index()].plates;
+            let sizes = &self.layouts[precision.index()].plates;
             letters.iter().zip(sizes).fold(0, |copy, (letter, size)| {
                 let at = if *letter == slice {
                     k
                 } else {
-                    value_of(symbols, self.state.work.bound, *letter, &block.plates, positions)
+                    value_of(symbols, self.bound, *letter, &block.plates, positions)
                 };
                 copy * size + at
             })
         };
-        let [means, covariances] = self.state.parameters.blocks[id.index()].as_slice() else {
+        let [means, covariances] = parameters.blocks[id.index()].as_slice() else {
             unreachable!("a vector has a mean and a covariance")
         };
         let mut groups: Vec<Group> = Vec::new();
@@ -224,16 +299,16 @@ impl Executor<'_> {
 }
 
 /// F, the change of the bound.
-struct Objective<'a, 'e> {
+struct Objective<'a> {
     n: usize,
     /// How many more vectors are right than left.
     number: f64,
     groups: &'a [Group],
-    executor: &'a Executor<'e>,
+    space: Space<'a>,
     followers: &'a [Follower],
 }
 
-impl Objective<'_, '_> {
+impl Objective<'_> {
     /// `T S T'` of a group.
     fn moments(&self, group: &Group, matrix: &[f64], inverse: &[f64]) -> Vec<f64> {
         let n = self.n;
@@ -309,8 +384,8 @@ impl Objective<'_, '_> {
 
     /// The log-normalisers of all copies at natural parameters, and `E[x]` of each; `None` where one has no distribution.
     fn at(&self, follower: &Follower, natural: &[Vec<f64>]) -> Option<(f64, Vec<f64>)> {
-        let family = family(self.executor.state.work.equations, follower.id);
-        let batch = self.executor.state.work.plan.layouts[follower.id.index()].batch();
+        let family = family(self.space.equations, follower.id);
+        let batch = self.space.layouts[follower.id.index()].batch();
         let columns = views(natural);
         let mut descriptors: Vec<Vec<f64>> =
             family.descriptors().iter().map(|own| vec![0.0; batch.len(own.extent)]).collect();

@@ -79,7 +79,8 @@ impl Walker for Sweep<'_, '_, '_> {
         match group {
             // Outside a group the allocations follow a point that climbs.
             None if self.executor.state.work.equations.block(block).ascent.is_some() => {
-                self.executor.ascend(block, Allocations::Optimal, self.stop)
+                let outcome = self.executor.ascend(block, Allocations::Optimal, self.stop);
+                self.executor.state.agree("ascent", block, outcome)
             }
             None => self.executor.update_in(block, &[block], self.stop),
             Some(group) => self.executor.update_in(block, group, self.stop),

@@ -5,8 +5,11 @@
 //! shards have the same steps, whatever their sizes, and what follows from data and constants alone is worked out once, for all.
 
 mod cut;
+mod ground;
+mod joined;
 mod part;
 mod passes;
+mod runner;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,8 +24,12 @@ use crate::plan::{Plan, Precision, Unplanned, plan, plan_memoized};
 use crate::reduce::Reducer;
 use crate::run::Executor;
 use crate::run::joint::Joint;
+pub use ground::{Ground, Spread, axes};
+pub use joined::Joined;
 pub use part::Part;
+use part::Places;
 pub use passes::{Passes, Visits};
+pub use runner::Runner;
 
 /// A program and its data, to be run in shards of an axis.
 pub struct Sharded<'a> {
@@ -38,6 +45,8 @@ pub struct Sharded<'a> {
     local: Vec<bool>,
     /// For each site, whether its entries do.
     sites: Vec<bool>,
+    /// How many columns of parameters each block has.
+    columns_of: Vec<usize>,
 }
 
 /// The positions of each of so many shards of an axis: as even as can be, none empty.
@@ -96,7 +105,8 @@ impl<'a> Sharded<'a> {
         let local = equations.blocks.iter().map(|block| own.is_local(block)).collect();
         let entries = |site: &crate::plan::site::SitePlan| own.carries_any(site.weight);
         let sites = plan.sites.iter().map(|site| site.as_ref().is_some_and(|site| entries(site))).collect();
-        Ok(Sharded { equations, bound, axis, precision, places, constants, local, sites, plan })
+        let columns_of = parameters.blocks.iter().map(Vec::len).collect();
+        Ok(Sharded { equations, bound, axis, precision, places, constants, local, sites, columns_of, plan })
     }
 
     /// The axis.
@@ -132,6 +142,49 @@ impl<'a> Sharded<'a> {
             number.map(|(number, column)| part.column(block, layout, number).taken(column)).collect()
         });
         Parameters { blocks: own.collect() }
+    }
+
+    /// The columns of a block, of a shard.
+    fn columns(&self, part: &Part, id: BlockId, whole: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let (block, layout) = (self.equations.block(id), &self.plan.layouts[id.index()]);
+        let columns = whole.iter().enumerate();
+        columns.map(|(number, column)| part.column(block, layout, number).taken(column)).collect()
+    }
+
+    /// Does something with each column: of which block, its number, and whether it is cut.
+    fn each_column(&self, part: &Part, mut each: impl FnMut(usize, usize, bool)) {
+        for (index, (block, layout)) in self.equations.blocks.iter().zip(&self.plan.layouts).enumerate() {
+            for number in 0..self.columns_of[index] {
+                each(index, number, part.column(block, layout, number).is_cut());
+            }
+        }
+    }
+
+    /// The same with the place of each column that is cut.
+    fn each_cut(&self, part: &Part, mut each: impl FnMut(usize, usize, Places)) {
+        let blocks = &self.equations.blocks;
+        self.each_column(part, |block, number, is_cut| {
+            if is_cut {
+                each(block, number, part.column(&blocks[block], &self.plan.layouts[block], number));
+            }
+        });
+    }
+
+    /// How many parameters lie along the axis, of a shard.
+    fn moved(&self, part: &Part) -> usize {
+        let mut count = 0;
+        self.each_cut(part, |_, _, places| count += places.len());
+        count
+    }
+
+    /// Puts these parameters of a shard where they are among those of the whole.
+    fn put_moved(&self, part: &Part, own: &[f64], whole: &mut Parameters) {
+        let mut rest = own;
+        self.each_cut(part, |block, number, places| {
+            let (column, others) = rest.split_at(places.len());
+            rest = others;
+            places.put(column, &mut whole.blocks[block][number]);
+        });
     }
 
     /// Puts the parameters of a shard where they are among those of the whole.

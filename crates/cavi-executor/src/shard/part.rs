@@ -142,6 +142,18 @@ impl Places<'_> {
 impl<'b> Part<'b> {
     /// What lies in a range of the positions of an axis.
     pub fn new(equations: &'b Equations, whole: &'b Bound, axis: AxisId, range: Range<usize>) -> Part<'b> {
+        let mut part = Part::outline(equations, whole, axis, range);
+        part.entries = (0..whole.arrays.len()).map(|array| part.entries_of(ArrayId::from(array))).collect();
+        part
+    }
+
+    /// The same without the entries of arrays: where the parameters of the range are, and no data of it.
+    pub fn outline(
+        equations: &'b Equations,
+        whole: &'b Bound,
+        axis: AxisId,
+        range: Range<usize>,
+    ) -> Part<'b> {
         let symbols = &equations.symbols;
         let mut axes: Vec<Option<Range<usize>>> = vec![None; symbols.axes.len()];
         axes[axis.index()] = Some(range);
@@ -154,9 +166,7 @@ impl<'b> Part<'b> {
                 }
             }
         }
-        let mut part = Part { equations, whole, axes, entries: Vec::new() };
-        part.entries = (0..whole.arrays.len()).map(|array| part.entries_of(ArrayId::from(array))).collect();
-        part
+        Part { equations, whole, axes, entries: vec![None; whole.arrays.len()] }
     }
 
     fn entries_of(&self, id: ArrayId) -> Option<Vec<u32>> {

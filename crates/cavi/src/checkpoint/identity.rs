@@ -53,6 +53,7 @@ impl Identity {
             own("--accelerate", if resolved.accelerates { "auto" } else { "none" }.to_owned()),
             own("--allocations", resolved.allocations.word().to_owned()),
             own("--batch", resolved.batch.to_string()),
+            own("--shards", resolved.shards.as_ref().map_or("none".to_owned(), ToString::to_string)),
             own("--elbo-every", settings.elbo_every.to_string()),
             own("--verify", settings.verify.to_string()),
             own(
@@ -93,6 +94,11 @@ impl Identity {
     /// 16 hexadecimal digits that no other fit has.
     pub fn hash(&self) -> String {
         hex(fnv1a(FNV_START, self.json().to_string().as_bytes()))
+    }
+
+    /// What it is made of, one fact a line: its name, a tab and its value.
+    pub fn text(&self) -> String {
+        self.facts.iter().map(|(name, value)| format!("{name}\t{value}\n")).collect()
     }
 
     fn json(&self) -> Value {

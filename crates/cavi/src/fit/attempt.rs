@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::time::Instant;
 
-use cavi_executor::{Digits, Executor, Parameters};
+use cavi_executor::reduce::Exchange;
+use cavi_executor::{Digits, Ground, Parameters, Runner, Unplanned};
 use cavi_syntax::Diagnostic;
 
-use super::batched::Midway;
+use super::batched::{Cut, Midway};
 use super::moved::Moved;
 use super::{Attempt, Context, Control, FitError, Halt, Lost, Progress, Run, TraceRow, WARMUP, rel_change};
 use crate::accelerate::Accelerator;
@@ -55,6 +56,8 @@ struct Before {
 /// When a run last wrote a checkpoint.
 pub(super) struct Clock<'c> {
     checkpoints: Option<&'c Checkpoints>,
+    /// The processes that the run is spread over: they take a checkpoint together, and the first one writes it.
+    others: Option<&'c dyn Exchange>,
     last: Instant,
 }
 
@@ -62,7 +65,8 @@ impl Clock<'_> {
     /// Writes a checkpoint if one is due, or if this is the last chance.
     pub(super) fn tick<'s>(&mut self, restart: u64, is_last: bool, snapshot: impl FnOnce() -> Snapshot<'s>) {
         let Some(checkpoints) = self.checkpoints else { return };
-        if is_last && checkpoints.are_written() || checkpoints.is_due(self.last.elapsed()) {
+        let is_due = is_last && checkpoints.are_written() || checkpoints.is_due(self.last.elapsed());
+        if super::spread::as_first(self.others, is_due) {
             checkpoints.write(restart, &snapshot());
             self.last = Instant::now();
         }
@@ -81,7 +85,7 @@ impl Sweeps<'_> {
     }
 
     /// The state of the run; [`crate::checkpoint`] says why this is all of it.
-    fn snapshot<'s>(&'s self, executor: &'s Executor<'_>) -> Snapshot<'s> {
+    fn snapshot<'s>(&'s self, executor: &'s Runner<'_>) -> Snapshot<'s> {
         Snapshot {
             at: At::Sweeps {
                 elbo: self.elbo,
@@ -132,8 +136,15 @@ impl Context<'_> {
             };
             let from = from.filter(|(own, ..)| *own == line).map(|(_, done, digits)| (done, digits));
             let warmed = warmup
-                .run(self.binding, &self.schedule, (parameters, from), threads, self.settings, &mut after)
-                .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
+                .run(
+                    self.binding,
+                    &self.schedule,
+                    (parameters, from),
+                    (self.spread.as_ref(), threads),
+                    self.settings,
+                    &mut after,
+                )
+                .map_err(|unplanned| self.unplanned(unplanned))?;
             if let Some(trouble) = warmed.trouble {
                 let sweep = trace.len() as i64 - total as i64;
                 return Err(Lost::Run(FitError::Wrong(vec![self.explain(&trouble, sweep)]), 0));
@@ -161,7 +172,7 @@ impl Context<'_> {
         if let Some(Snapshot { parameters: None, trace, at, peak_bytes, .. }) = &earlier {
             return self.beaten(restart, (at, trace, *peak_bytes), warnings);
         }
-        let mut clock = Clock { checkpoints, last: Instant::now() };
+        let mut clock = Clock { checkpoints, others: self.others(), last: Instant::now() };
         let is_first = restart == 0;
         let start = match (&earlier, is_first) {
             // What there is to say about the start is said again.
@@ -207,18 +218,47 @@ impl Context<'_> {
         if !is_warm && in_passes.is_none() {
             begun = self.warm_up((restart, threads), begun, place, &mut clock, callback)?;
         }
-        let Begun { parameters, trace, peak_bytes, stopped } = begun;
         let precision = self.settings.precision;
-        let mut executor = Executor::stored(self.swept, bound, parameters, threads, precision)
-            .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
+        let unplanned = |own: Unplanned| Lost::from(self.unplanned(own));
+        let spread = self.spread.as_ref();
+        let ground =
+            Ground::new(self.swept, bound, precision, spread, &begun.parameters).map_err(unplanned)?;
+        let Begun { parameters, trace, peak_bytes, stopped } = begun;
+        let go = |executor: Runner<'_>| {
+            let earlier = earlier.filter(|_| is_warm || in_passes.is_some());
+            let from = (from.as_deref(), (trace, peak_bytes, stopped), earlier);
+            let cut = cut.map(|cut| (cut, in_passes));
+            self.go((restart, threads), (&ground, executor), from, cut, &mut clock, warnings, callback)
+        };
+        ground.run(parameters, threads, go).map_err(unplanned)?
+    }
+
+    /// The passes and the sweeps of a run, from its warm-ups' end or from where a checkpoint has it.
+    #[allow(clippy::too_many_arguments)]
+    fn go<'g>(
+        &self,
+        (restart, threads): (u64, usize),
+        (ground, mut executor): (&Ground<'g>, Runner<'g>),
+        (from, (trace, peak_bytes, stopped), earlier): (
+            Option<&[Vec<f64>]>,
+            (Vec<TraceRow>, usize, bool),
+            Option<Snapshot<'_>>,
+        ),
+        cut: Option<(Cut<'_>, Option<Midway>)>,
+        clock: &mut Clock<'_>,
+        warnings: &mut Vec<Diagnostic>,
+        callback: Watch<'_>,
+    ) -> Result<Attempt, Lost> {
+        let bound = &self.binding.bound;
         let plan = executor.plan_text();
-        let mut sweeps = match earlier.filter(|_| is_warm || in_passes.is_some()) {
+        let is_warm = matches!(&earlier, Some(Snapshot { at: At::Sweeps { .. }, .. }));
+        let mut sweeps = match earlier {
             None => self.first(&mut executor, trace, peak_bytes, warnings)?,
             Some(own) => self.again(&mut executor, own, trace, warnings)?,
         };
         let ended = is_warm && sweeps.done() > 0 && self.is_over(&sweeps);
         let mut before = Before { stopped, ended, told: ended };
-        if let Some(cut) = cut.filter(|_| !stopped) {
+        if let Some((cut, in_passes)) = cut.filter(|_| !stopped) {
             let from = executor.parameters().clone();
             sweeps.peak_bytes = sweeps.peak_bytes.max(executor.peak_bytes());
             drop(executor);
@@ -226,18 +266,19 @@ impl Context<'_> {
                 (restart, threads),
                 cut,
                 (from, in_passes),
-                (&mut sweeps, &mut clock),
+                (&mut sweeps, clock),
                 warnings,
                 callback,
             )?;
             before = Before { stopped: passed.stopped, told: true, ..before };
             sweeps.peak_bytes = sweeps.peak_bytes.max(passed.peak_bytes);
-            executor = Executor::stored(self.swept, bound, passed.parameters, threads, precision)
-                .map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
+            let whole = ground.whole(passed.parameters, threads);
+            let whole = whole.map_err(|unplanned| FitError::Unplanned(unplanned.0))?;
+            executor = Runner::Whole(Box::new(whole));
             self.go_on(&mut executor, &mut sweeps, warnings)?;
         }
         let (interrupted, failure) =
-            self.sweeps((restart, before), &mut executor, &mut sweeps, &mut clock, warnings, callback)?;
+            self.sweeps((restart, before), &mut executor, &mut sweeps, clock, warnings, callback)?;
         let Sweeps { mut trace, mut elbo, converged, peak_bytes, .. } = sweeps;
         // A fit that was stopped between two evaluations of the bound still says where it stands.
         if let Some(row) = trace.last_mut().filter(|row| row.elbo.is_none()) {
@@ -249,7 +290,7 @@ impl Context<'_> {
         }
         let done = trace.last().map_or(0, |row| row.sweep as u64);
         if let Some(from) = from.filter(|_| done > 0 && failure.is_none()) {
-            let found = crate::points::undetermined(self.model, self.equations, bound, &mut executor, &from);
+            let found = crate::points::undetermined(self.model, self.equations, bound, &mut executor, from);
             warnings.extend(found);
         }
         Ok(Attempt {
@@ -313,7 +354,7 @@ impl Context<'_> {
     }
 
     /// Whether sweeps of this fit are extrapolated: where a sweep may fall, higher is no better.
-    fn accelerator<'e>(&self, executor: &Executor<'e>) -> Option<Accelerator<'e>> {
+    fn accelerator<'e>(&self, executor: &Runner<'e>) -> Option<Accelerator<'e>> {
         let accelerates = self.resolved.accelerates && self.phase == "fit";
         accelerates.then(|| Accelerator::new(executor, self.schedule.blocks()))
     }
@@ -321,7 +362,7 @@ impl Context<'_> {
     /// Before sweep 1.
     fn first<'e>(
         &self,
-        executor: &mut Executor<'e>,
+        executor: &mut Runner<'e>,
         mut trace: Vec<TraceRow>,
         peak_bytes: usize,
         warnings: &mut Vec<Diagnostic>,
@@ -342,7 +383,7 @@ impl Context<'_> {
     /// Where passes over shards have left a run: the bound after the last of them is that of the whole.
     fn go_on<'e>(
         &self,
-        executor: &mut Executor<'e>,
+        executor: &mut Runner<'e>,
         own: &mut Sweeps<'e>,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<(), Lost> {
@@ -361,7 +402,7 @@ impl Context<'_> {
     /// Where a checkpoint has a run.
     fn again<'e>(
         &self,
-        executor: &mut Executor<'e>,
+        executor: &mut Runner<'e>,
         snapshot: Snapshot<'_>,
         trace: Vec<TraceRow>,
         warnings: &mut Vec<Diagnostic>,
@@ -401,7 +442,7 @@ impl Context<'_> {
     fn sweeps(
         &self,
         (restart, before): (u64, Before),
-        executor: &mut Executor<'_>,
+        executor: &mut Runner<'_>,
         own: &mut Sweeps<'_>,
         clock: &mut Clock<'_>,
         warnings: &mut Vec<Diagnostic>,
@@ -415,7 +456,7 @@ impl Context<'_> {
         while !interrupted && !self.is_over(own) {
             let sweep = own.done() + 1;
             let (elbo, accelerator) = (own.elbo, &mut own.accelerator);
-            let mut once = |executor: &mut Executor<'_>| self.sweep(executor, sweep);
+            let mut once = |executor: &mut Runner<'_>| self.sweep(executor, sweep);
             let outcome = match accelerator {
                 Some(accelerator) => accelerator.sweep(executor, elbo, &mut once),
                 None => once(executor),
@@ -462,7 +503,7 @@ impl Context<'_> {
     /// What a sweep has led to: its row, its bound where that is due, and whether the run is at rest.
     fn note(
         &self,
-        executor: &mut Executor<'_>,
+        executor: &mut Runner<'_>,
         own: &mut Sweeps<'_>,
         sweep: u64,
         seconds: &dyn Fn() -> f64,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use cavi_executor::reduce::Exchange;
 use cavi_executor::{Precision, Schedule};
 use cavi_model::Model;
 use cavi_syntax::ast::{Allocations, Warmup as Line};
@@ -10,6 +11,7 @@ use cavi_syntax::ast::{Allocations, Warmup as Line};
 use super::Glances;
 use crate::batch::Batch;
 use crate::checkpoint::Checkpoints;
+use crate::shards::Shards;
 use crate::start::Given;
 
 /// How many sweeps a fit has at most, unless told otherwise.
@@ -35,6 +37,11 @@ pub struct Settings {
     pub warmup: Option<Vec<Line>>,
     /// Replaces the program's `batch` line.
     pub batch: Option<Batch>,
+    /// Cuts an axis into shards, in which the sweeps run in step: the bits depend on axis and number, and on nothing else.
+    pub shards: Option<Shards>,
+    /// The processes that hold the shards; each fits the same problem with the same settings. Without [`Settings::shards`] the largest axis is
+    /// cut that can be.
+    pub others: Option<Arc<dyn Exchange>>,
     /// Of the random starts; restart `r` has the seed `seed + r`.
     pub seed: Option<u64>,
     /// How many runs; the best is kept.
@@ -82,6 +89,8 @@ impl Default for Settings {
             allocations: None,
             warmup: None,
             batch: None,
+            shards: None,
+            others: None,
             seed: None,
             restarts: None,
             keep_all: false,
@@ -116,6 +125,8 @@ pub struct Resolved {
     pub allocations: Allocations,
     /// Which axis is visited in shards before the sweeps.
     pub batch: Batch,
+    /// Into which shards the sweeps are cut: as asked, and with the number that the data allow once it has begun.
+    pub shards: Option<Shards>,
 }
 
 impl Resolved {
@@ -133,6 +144,7 @@ impl Resolved {
                 && allocations == Allocations::Ordinary,
             allocations,
             batch: Batch::of(settings, model),
+            shards: Shards::of(settings),
         }
     }
 }

@@ -44,7 +44,8 @@ impl Context<'_> {
     pub(super) fn side_by_side(&self, each: Option<usize>) -> usize {
         let restarts = usize::try_from(self.resolved.restarts).unwrap_or(usize::MAX);
         let most = restarts.min(self.settings.threads);
-        if most < 2 {
+        // Shards have the threads, and processes do the same in the same order.
+        if most < 2 || self.spread.is_some() {
             return 1;
         }
         let Some(each) = each else { return 1 };

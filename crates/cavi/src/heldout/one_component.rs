@@ -90,6 +90,9 @@ fn one_component(
         given: None,
         checkpoints: None,
         glances: None,
+        // It is fitted by one process, in one piece.
+        shards: None,
+        others: None,
         verify: false,
         ..settings.clone()
     };
