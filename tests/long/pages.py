@@ -119,14 +119,17 @@ def follow(browser, cavi, folder, axe, shots):
             page.on("request", lambda request: request.url.startswith((address, "data:", "blob:")) or wrong.append(f"{case}: request: {request.url}"))
             start = time.time()
             page.goto(address)
-            page.wait_for_function("document.documentElement.dataset.drawn === 'yes'", timeout=60000)
+            if not holds(page, "document.documentElement.dataset.drawn === 'yes'"):
+                wrong.append(f"{case}: not drawn within a minute")
             drawn = time.time() - start
-            page.wait_for_function("document.querySelectorAll('#live-latents .chart[data-drawn]').length > 1", timeout=60000)
+            if not holds(page, "document.querySelectorAll('#live-latents .chart[data-drawn]').length > 1"):
+                wrong.append(f"{case}: no charts of latents within a minute")
             latents = time.time() - start
             state = "() => [document.querySelector('#live-state .found').textContent, document.querySelector('#live-latents .note').textContent]"
             before = page.evaluate(state)
             page.locator("#live-state details.data > summary").click()
-            page.wait_for_function("(before) => document.querySelector('#live-latents .note').textContent !== before", arg=before[1], timeout=60000)
+            if not holds(page, "(before) => document.querySelector('#live-latents .note').textContent !== before", before[1]):
+                wrong.append(f"{case}: the latents stand still")
             page.wait_for_timeout(1500)
             if page.evaluate(state)[0] == before[0]:
                 wrong.append(f"{case}: the state stands still")
@@ -149,7 +152,8 @@ def follow(browser, cavi, folder, axe, shots):
             if width == 1280:
                 page.close()
         running.send_signal(signal.SIGINT)
-        page.wait_for_function("document.documentElement.dataset.watch === 'ended'", timeout=30000)
+        if not holds(page, "document.documentElement.dataset.watch === 'ended'"):
+            wrong.append("watch: the page does not hear of the end")
         said = page.evaluate("document.getElementById('live').textContent + ' ' + document.querySelector('#live-state .found').textContent")
         if "has ended" not in said or "interrupted after" not in said:
             wrong.append(f"watch: the page says of the end: {said}")
@@ -161,6 +165,16 @@ def follow(browser, cavi, folder, axe, shots):
         if running.poll() is None:
             running.kill()
     return wrong
+
+
+def holds(page, expression, argument=None):
+    """Waits up to a minute until an expression is true. A page that evaluates no text as code cannot be asked to wait itself."""
+    end = time.time() + 60
+    while time.time() < end:
+        if page.evaluate(expression, argument):
+            return True
+        page.wait_for_timeout(50)
+    return False
 
 
 def findings(page, case, axe):
@@ -190,9 +204,7 @@ def look(browser, path, axe, shots):
             page.on("request", lambda request: request.url in (own,) or request.url.startswith(("data:", "blob:")) or wrong.append(f"{case}: request: {request.url}"))
             start = time.time()
             page.goto(own)
-            try:
-                page.wait_for_function("document.documentElement.dataset.drawn === 'yes'", timeout=60000)
-            except Exception:
+            if not holds(page, "document.documentElement.dataset.drawn === 'yes'"):
                 wrong.append(f"{case}: not drawn within a minute")
             seconds = time.time() - start
             wrong += [f"{case}: not drawn: {title}" for title in page.evaluate(UNDRAWN)]

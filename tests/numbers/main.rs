@@ -6,6 +6,7 @@ mod extremes;
 mod forecast;
 mod grids;
 mod implicit;
+mod looked_at;
 mod memory;
 mod plans;
 mod precision;

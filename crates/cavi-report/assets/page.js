@@ -40,6 +40,8 @@
       mark: { color: categories[0] },
       rule: { color: categories[0] },
       axis: { labelColor: text, titleColor: quiet, gridColor: line, domainColor: quiet, tickColor: quiet, labelLimit: 140, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 'normal' },
+      // Few numbers below wide charts, and fewer on a phone.
+      axisXQuantitative: { tickCount: root.clientWidth < 700 ? 5 : 9 },
       legend: { labelColor: text, titleColor: quiet, labelFontSize: 12, titleFontSize: 12 },
       range: { category: categories },
     };

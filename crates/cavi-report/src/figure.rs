@@ -74,7 +74,10 @@ impl Table {
             true => format!("<td>{}</td>", escape(text)),
             false => format!("<td class=\"number\">{}</td>", escape(text)),
         };
-        let head = self.head.iter().map(|own| format!("<th scope=\"col\">{}</th>", escape(own)));
+        let head = self.head.iter().enumerate().map(|(place, own)| match place < self.labels {
+            true => format!("<th scope=\"col\">{}</th>", escape(own)),
+            false => format!("<th scope=\"col\" class=\"number\">{}</th>", escape(own)),
+        });
         let rows = self
             .rows
             .iter()

@@ -26,7 +26,10 @@ const ENDS: (f64, f64) = (0.05, 0.95);
 
 /// The charts of a latent with axes.
 pub(crate) fn figures(fitted: &Fitted, variable: &Variable, by: &[Column]) -> Vec<Figure> {
-    if variable.values.is_empty() {
+    // Means may be infinite under q, and there is nothing to draw of them; one list has intervals all the same.
+    let has_intervals =
+        || variable.axes.len() == 1 && (0..variable.values.len()).any(|own| ends(variable, own).is_some());
+    if !has_finite(variable) && !has_intervals() {
         return Vec::new();
     }
     match variable.axes.as_slice() {
@@ -39,6 +42,11 @@ pub(crate) fn figures(fitted: &Fitted, variable: &Variable, by: &[Column]) -> Ve
             .into_iter()
             .collect(),
     }
+}
+
+/// Whether a latent has a mean that is a number.
+fn has_finite(variable: &Variable) -> bool {
+    variable.values.iter().any(|own| own.is_finite())
 }
 
 /// The latents that are one number, in a table.
@@ -116,7 +124,9 @@ fn one_axis(fitted: &Fitted, variable: &Variable, axis: &str, labels: &[String])
     let mut figures = Vec::new();
     let mut order: Vec<usize> = (0..labels.len()).collect();
     if labels.len() > MOST_INTERVALS {
-        figures.push(histogram::figure(&variable.name, axis, &variable.values));
+        if has_finite(variable) {
+            figures.push(histogram::figure(&variable.name, axis, &variable.values));
+        }
         let size = |place: &usize| {
             if variable.signed { variable.values[*place].abs() } else { variable.values[*place] }
         };

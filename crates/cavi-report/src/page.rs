@@ -193,9 +193,12 @@ impl Body {
                 .collect();
             self.section(&format!("latent-{place}-{}", identifier(&variable.name)), &variable.name);
             self.html += &format!("<p class=\"axes\">{}</p>\n", escape(&axes.join(" x ")));
-            for figure in figures(fitted, variable, by) {
-                self.figure(figure);
+            let figures = figures(fitted, variable, by);
+            if figures.is_empty() && !variable.values.is_empty() {
+                self.html +=
+                    "<p class=\"more\">Its means are not finite under q, and nothing is drawn.</p>\n";
             }
+            figures.into_iter().for_each(|own| self.figure(own));
         }
         if let Some(table) = single_numbers(fitted) {
             self.section("numbers", "Single numbers");

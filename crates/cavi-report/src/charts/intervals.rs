@@ -25,9 +25,15 @@ pub(crate) fn figure(
     signed: bool,
 ) -> Figure {
     let has_ends = intervals.iter().any(|own| own.ends.is_some());
-    let all = intervals.iter().flat_map(|own| [own.mean, own.ends.unwrap_or((own.mean, own.mean)).0]);
+    let spread = |own: &Interval| {
+        let (low, high) = own.ends.unwrap_or((own.mean, own.mean));
+        [if own.mean.is_finite() { own.mean } else { high }, low]
+    };
+    let all = intervals.iter().flat_map(spread).filter(|own| own.is_finite());
     let (least, most) = all.fold((f64::INFINITY, 0.0_f64), |(low, high), own| (low.min(own), high.max(own)));
-    let logarithmic = !signed && least > 0.0 && most / least > 1000.0;
+    let is_wide = !signed && least > 0.0 && most / least > 1000.0;
+    // The powers of ten alone are named.
+    let decades = is_wide.then(|| (most / least).log10().clamp(3.0, 8.0) as usize);
     let row = |(place, own): (usize, &Interval)| {
         let mut row = json!({ "key": key(place, &own.label), "label": own.label, "value": short(own.mean) });
         if let Some((low, high)) = own.ends {
@@ -56,7 +62,11 @@ pub(crate) fn figure(
             .count();
         note += &format!(" {apart} of {} intervals do not hold 0.", intervals.len());
     }
-    if logarithmic {
+    let infinite = intervals.iter().filter(|own| !own.mean.is_finite()).count();
+    if infinite > 0 {
+        note += &format!(" Of {} no mean is shown, since it is infinite under q.", count(infinite));
+    }
+    if is_wide {
         note += " The scale is logarithmic.";
     }
     if more > 0 {
@@ -68,7 +78,7 @@ pub(crate) fn figure(
         axes: Axes::new(variable, axis),
         title: format!("{variable} by {axis}"),
         note,
-        drawing: vega(spec(variable, axis, rows, has_ends, signed, logarithmic)),
+        drawing: vega(spec(variable, axis, rows, has_ends, signed, decades)),
         table: Table::new(head, 1, cells),
     }
 }
@@ -79,12 +89,16 @@ fn spec(
     rows: Vec<Value>,
     has_ends: bool,
     signed: bool,
-    logarithmic: bool,
+    decades: Option<usize>,
 ) -> Value {
     let count = rows.len();
     let y = keyed();
-    let scale = if logarithmic { json!({ "type": "log" }) } else { json!({ "zero": signed }) };
-    let x = |field: &str| json!({ "field": field, "type": "quantitative", "scale": scale, "axis": { "title": variable, "format": ".5~g", "labelOverlap": true } });
+    let scale = if decades.is_some() { json!({ "type": "log" }) } else { json!({ "zero": signed }) };
+    let mut below = json!({ "title": variable, "format": ".5~g", "labelOverlap": true });
+    if let Some(decades) = decades {
+        below["tickCount"] = json!(decades);
+    }
+    let x = |field: &str| json!({ "field": field, "type": "quantitative", "scale": scale, "axis": below });
     let mut layers = Vec::new();
     if signed {
         layers.push(json!({ "mark": { "type": "rule", "strokeDash": [4, 4], "aria": false }, "encoding": { "x": { "datum": 0 } } }));
@@ -95,20 +109,46 @@ fn spec(
             "encoding": { "y": y, "x": x("low"), "x2": { "field": "high" } },
         }));
     }
+    let has_points = rows.iter().any(|own| own["value"].is_number());
     let mut tooltip =
         vec![json!({ "field": "label", "title": axis }), json!({ "field": "value", "title": "mean" })];
     if has_ends {
         tooltip
             .extend([json!({ "field": "low", "title": "5 %" }), json!({ "field": "high", "title": "95 %" })]);
     }
-    layers.push(json!({
-        "mark": { "type": "point", "filled": true, "size": 60, "opacity": 1 },
-        "encoding": { "y": y, "x": x("value"), "tooltip": tooltip },
-    }));
+    // A layer without a mark is nothing to draw.
+    if has_points {
+        layers.push(json!({
+            "mark": { "type": "point", "filled": true, "size": 60, "opacity": 1 },
+            "encoding": { "y": y, "x": x("value"), "tooltip": tooltip },
+        }));
+    } else if let Some(rule) = layers.last_mut().filter(|_| has_ends) {
+        rule["encoding"]["tooltip"] = json!(tooltip);
+    }
     json!({
         "data": { "values": rows },
         "width": "container",
         "height": count * 18,
         "layer": layers,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_infinite_mean_has_an_interval_and_no_point() {
+        let interval =
+            |label: &str, mean: f64| Interval { label: label.to_owned(), mean, ends: Some((0.5, 2.0)) };
+        let marks = |all: &[Interval]| -> Vec<String> {
+            let figure = figure("tau", "unit", all, 0, false);
+            let layers = figure.drawing["spec"]["layer"].as_array().expect("layers").clone();
+            layers.iter().map(|own| own["mark"]["type"].as_str().unwrap_or_default().to_owned()).collect()
+        };
+        assert_eq!(marks(&[interval("a", f64::INFINITY)]), ["rule"]);
+        let both = [interval("a", f64::INFINITY), interval("b", 1.0)];
+        assert_eq!(marks(&both), ["rule", "point"]);
+        assert!(figure("tau", "unit", &both, 0, false).note.contains("Of 1 no mean is shown"));
+    }
 }

@@ -40,6 +40,7 @@ pub(crate) fn keyed() -> Value {
             "ticks": false,
             "domain": false,
             "grid": false,
+            "labelPadding": 6,
             "labelExpr": "substring(datum.label, indexof(datum.label, '|') + 1)",
         },
     })
