@@ -1,4 +1,4 @@
-//! Errors of Cavi as exceptions of Python. Their text is the message that the command line prints.
+//! Errors of Cavi as exceptions of Python. Their text is the message that the command line prints, with arguments in the place of options.
 
 use cavi::{Error, Kind};
 use pyo3::create_exception;
@@ -23,7 +23,10 @@ create_exception!(cavi, BrokenPromise, PyRuntimeError, "A bug of Cavi's, not of 
 
 /// The exception of an error.
 pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
-    let text = error.text(false).trim_end().to_owned();
+    let text = match in_python(py, error.text(false).trim_end()) {
+        Ok(text) => text,
+        Err(other) => return other,
+    };
     let raised = match (error.kind(), error) {
         (Kind::Stopped, _) => PyKeyboardInterrupt::new_err(text),
         (Kind::Broken, _) => BrokenPromise::new_err(text),
@@ -35,6 +38,11 @@ pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
         Ok(()) => raised,
         Err(other) => other,
     }
+}
+
+/// A message in the words of Python: `draws=0` for `--draws 0`.
+fn in_python(py: Python<'_>, text: &str) -> PyResult<String> {
+    py.import("cavi._words")?.call_method1("in_python", (text,))?.extract()
 }
 
 /// A result of Cavi's as one of Python's.
